@@ -1,0 +1,55 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_BYTE_ORDER_H_
+#define INCLUDE_PROTOZERO_BYTE_ORDER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+// Unaligned little-endian loads and stores: protobuf's fixed-width types, and
+// every multi-byte store of the encoder, are little-endian on every machine.
+
+namespace protozero::internal {
+
+// PROTOZERO_FORCE_BIG_ENDIAN_PATH lets a little-endian machine test the code
+// that big-endian ones run; both produce the same bytes.
+#if defined(PROTOZERO_FORCE_BIG_ENDIAN_PATH) ||                   \
+    (defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && \
+     __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+inline constexpr bool kCopyIsLittleEndian = false;
+#else
+inline constexpr bool kCopyIsLittleEndian = true;
+#endif
+
+// Writes the sizeof(T) bytes of |value| at |dst|, lowest byte first.
+template <typename T>
+inline void StoreLittleEndian(uint8_t* dst, T value) {
+  static_assert(std::is_unsigned<T>::value, "bit patterns only");
+  if constexpr (kCopyIsLittleEndian) {
+    memcpy(dst, &value, sizeof(T));
+  } else {
+    for (size_t i = 0; i < sizeof(T); ++i)
+      dst[i] = static_cast<uint8_t>(value >> (8 * i));
+  }
+}
+
+// Reads sizeof(T) bytes at |src|, lowest byte first.
+template <typename T>
+inline T LoadLittleEndian(const uint8_t* src) {
+  static_assert(std::is_unsigned<T>::value, "bit patterns only");
+  T value{};
+  if constexpr (kCopyIsLittleEndian) {
+    memcpy(&value, src, sizeof(T));
+  } else {
+    for (size_t i = 0; i < sizeof(T); ++i)
+      value = static_cast<T>(value | (static_cast<T>(src[i]) << (8 * i)));
+  }
+  return value;
+}
+
+}  // namespace protozero::internal
+
+#endif  // INCLUDE_PROTOZERO_BYTE_ORDER_H_

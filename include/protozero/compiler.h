@@ -1,0 +1,59 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_COMPILER_H_
+#define INCLUDE_PROTOZERO_COMPILER_H_
+
+// The few compiler hints the runtime depends on for its speed, and its one
+// family of checks. Nothing here changes a layout: objects compiled with and
+// without NDEBUG can be linked together.
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PROTOZERO_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PROTOZERO_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
+#define PROTOZERO_NOINLINE __attribute__((noinline))
+// Out of line and moved away from hot code: what runs at a chunk boundary or
+// after an error must not take room in the instruction cache.
+#define PROTOZERO_COLD __attribute__((noinline, cold))
+#else
+#define PROTOZERO_LIKELY(x) (!!(x))
+#define PROTOZERO_UNLIKELY(x) (!!(x))
+#define PROTOZERO_ALWAYS_INLINE inline
+#define PROTOZERO_NOINLINE
+#define PROTOZERO_COLD
+#endif
+
+// PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a
+// caller's mistake. On by default in builds without NDEBUG; define
+// PROTOZERO_DCHECK_IS_ON to 0 or 1 to choose. Where it is off, the runtime
+// still tolerates the mistake: the write is dropped, never misplaced.
+#if !defined(PROTOZERO_DCHECK_IS_ON)
+#if defined(NDEBUG)
+#define PROTOZERO_DCHECK_IS_ON 0
+#else
+#define PROTOZERO_DCHECK_IS_ON 1
+#endif
+#endif
+
+#if PROTOZERO_DCHECK_IS_ON
+#define PROTOZERO_DCHECK(condition, advice)                                \
+  (PROTOZERO_LIKELY(condition)                                             \
+       ? static_cast<void>(0)                                              \
+       : ::protozero::internal::DcheckFailed(__FILE__, __LINE__, #condition, \
+                                             advice))
+#else
+#define PROTOZERO_DCHECK(condition, advice) \
+  static_cast<void>(sizeof((condition) ? 1 : 0))
+#endif
+
+namespace protozero::internal {
+
+// Prints where, which condition and the advice to stderr, then aborts.
+[[noreturn]] PROTOZERO_COLD void DcheckFailed(const char* file,
+                                              int line,
+                                              const char* condition,
+                                              const char* advice);
+
+}  // namespace protozero::internal
+
+#endif  // INCLUDE_PROTOZERO_COMPILER_H_

@@ -1,0 +1,36 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_CONTIGUOUS_MEMORY_RANGE_H_
+#define INCLUDE_PROTOZERO_CONTIGUOUS_MEMORY_RANGE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+namespace protozero {
+
+// A half-open range [begin, end) of writable bytes that somebody else owns. A
+// default-initialized one is indeterminate, like any plain pointer pair; write
+// ContiguousMemoryRange{} for an invalid one.
+struct ContiguousMemoryRange {
+  uint8_t* begin;
+  uint8_t* end;
+
+  bool is_valid() const { return begin != nullptr; }
+  void reset() {
+    begin = nullptr;
+    end = nullptr;
+  }
+  // REQUIRES: begin and end are both null or point into one buffer.
+  size_t size() const { return static_cast<size_t>(end - begin); }
+};
+
+// Arrays of ranges are filled by the caller of AppendScatteredBytes(); no
+// constructor may run for elements that are never used.
+static_assert(std::is_trivial<ContiguousMemoryRange>::value,
+              "ContiguousMemoryRange must stay trivial");
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_CONTIGUOUS_MEMORY_RANGE_H_

@@ -1,0 +1,319 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_MESSAGE_H_
+#define INCLUDE_PROTOZERO_MESSAGE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "protozero/byte_order.h"
+#include "protozero/compiler.h"
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/message_arena.h"
+#include "protozero/proto_utils.h"
+#include "protozero/scattered_stream_writer.h"
+
+namespace protozero {
+
+// The base of all generated message classes: appends fields to a stream.
+//
+// Every setter of a generated class encodes its argument straight into the
+// stream's current chunk: one bounds test against the field's largest size, a
+// constant tag, the value. Nothing is kept, so nothing can be read back or
+// changed, and setting a field twice writes it twice. Subclasses add no state.
+//
+// Nested messages. BeginNestedMessage() returns a child that stays open until
+// its parent is written to, begins another child, or is finalized; then the
+// child is sealed and must not be used any more. The size of a child stands in
+// front of its fields and is not known before it is sealed, so four bytes are
+// kept free for it:
+//
+//   begun      | tag | 00 00 00 00 |
+//   written    | tag | 00 00 00 00 | field | field | ...
+//   sealed     | tag | 96 81 80 00 | field | field | ...   size 150, redundant
+//              | tag | 16 | field | field | ...            size 22, moved up
+//
+// A child of up to 127 bytes that lies within the current chunk is moved up by
+// three bytes, so that its size takes one. Otherwise the size is written to
+// the four bytes, padded to full width. If their chunk has been left by then,
+// ScatteredStreamWriter::Delegate::AnnotatePatch() has had its say about where
+// the size goes instead.
+//
+// Only one message of a tree is written to at any time, the leaf. It holds the
+// stream's cursor; every other open message, and every sealed one, has no room
+// left as far as it can see. So the test whether a field fits is also the test
+// whether this message is the leaf, and sealing a child, the next chunk and
+// every error share the slow path behind that one branch.
+//
+// Errors are the stream's: see ScatteredStreamWriter::status(). Writing to a
+// sealed message is a caller's mistake: stops debug builds, ignored otherwise.
+//
+// One thread at a time. No allocation up to MessageArena::kInlineMessages
+// levels of nesting. Users declare a RootMessage, HeapBuffered, StaticBuffered
+// or StackBuffered of a generated class rather than a Message.
+class Message {
+ public:
+  // Trivial: slots of the arena become messages without running any code.
+  Message() = default;
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+
+  // Begins a root message on |writer|. A message that is still open on the
+  // writer is closed for good, as it stands.
+  // REQUIRES: neither pointer is null; both outlive the message's last use; a
+  // message that RootMessage does not own is finalized, or reset, before its
+  // memory goes away.
+  void Reset(ScatteredStreamWriter* writer, MessageArena* arena);
+
+  // Seals this message and the ones nested in it, and writes their sizes.
+  // Returns this message's size in bytes; 0 in the error state. The second and
+  // later calls only return it.
+  uint32_t Finalize();
+
+  bool is_finalized() const { return (flags_ & kFinalized) != 0; }
+
+  // Where Finalize() writes the size: four bytes. Null means nowhere, which is
+  // the default for root messages. A size field that directly precedes the
+  // message may shrink to one byte, as described above.
+  uint8_t* size_field() const { return size_field_; }
+  void set_size_field(uint8_t* size_field) { size_field_ = size_field; }
+
+  // The child that was begun last and has not been sealed by this message.
+  Message* nested_message() { return nested_; }
+
+  const ScatteredStreamWriter* stream_writer() const { return writer_; }
+
+  // Appenders. |field_id| is 1 to 536,870,911; where it is a compile-time
+  // constant, as in generated code, so is the tag.
+
+  // int32, int64, uint32, uint64, bool and enum fields. Negative values of any
+  // width take ten bytes.
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
+    AppendEncodedVarInt(
+        EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt),
+        proto_utils::ExtendValueForVarIntSerialization(value));
+  }
+
+  // sint32 and sint64 fields.
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE void AppendSignedVarInt(uint32_t field_id, T value) {
+    AppendVarInt(field_id, proto_utils::ZigZagEncode(value));
+  }
+
+  // A varint that is known to be short. REQUIRES: 0 <= value < 128.
+  PROTOZERO_ALWAYS_INLINE void AppendTinyVarInt(uint32_t field_id,
+                                                int32_t value) {
+    PROTOZERO_DCHECK(0 <= value && value < 0x80,
+                     "AppendVarInt() takes any value");
+    const EncodedTag tag =
+        EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
+    const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
+    // Tag and value in one store.
+    if (PROTOZERO_UNLIKELY(room() < (tag.size == 1 ? 2u : 8u)))
+      return AppendVarIntSlowPath(tag.tag, bits);
+    const uint64_t bytes = tag.bytes | bits << (8 * tag.size);
+    if (tag.size == 1) {
+      internal::StoreLittleEndian(write_ptr_, static_cast<uint16_t>(bytes));
+    } else {
+      internal::StoreLittleEndian(write_ptr_, bytes);
+    }
+    write_ptr_ += tag.size + 1;
+  }
+
+  // fixed32, fixed64, sfixed32, sfixed64, float and double fields.
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE void AppendFixed(uint32_t field_id, T value) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "fixed32 or fixed64");
+    static_assert(std::is_arithmetic<T>::value, "fixed fields hold numbers");
+    using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    Bits bits;
+    memcpy(&bits, &value, sizeof(bits));
+    const EncodedTag tag =
+        EncodeTag(field_id, sizeof(T) == 8
+                                ? proto_utils::ProtoWireType::kFixed64
+                                : proto_utils::ProtoWireType::kFixed32);
+    if (PROTOZERO_UNLIKELY(room() < RoomFor(tag, sizeof(T))))
+      return AppendFixedSlowPath(tag.tag, bits, sizeof(T));
+    uint8_t* pos = tag.Store(write_ptr_);
+    internal::StoreLittleEndian(pos, bits);
+    write_ptr_ = pos + sizeof(T);
+  }
+
+  // A null-terminated string; the terminator is not written.
+  void AppendString(uint32_t field_id, const char* str) {
+    AppendBytes(field_id, str, strlen(str));
+  }
+  void AppendString(uint32_t field_id, const std::string& str) {
+    AppendBytes(field_id, str.data(), str.size());
+  }
+  void AppendString(uint32_t field_id, std::string_view str) {
+    AppendBytes(field_id, str.data(), str.size());
+  }
+
+  // A length-delimited field: string, bytes, packed or encoded elsewhere. A
+  // |size| beyond proto_utils::kMaxMessageLength is the error
+  // kMessageTooLong. REQUIRES: |src| does not overlap the current chunk.
+  PROTOZERO_ALWAYS_INLINE void AppendBytes(uint32_t field_id,
+                                           const void* src,
+                                           size_t size) {
+    AppendEncodedBytes(
+        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited), src,
+        size);
+  }
+
+  // A length-delimited field that is the concatenation of |num_ranges|
+  // |ranges|. Returns the bytes in them, whether or not there was room.
+  size_t AppendScatteredBytes(uint32_t field_id,
+                              ContiguousMemoryRange* ranges,
+                              size_t num_ranges);
+
+  // Fields that are encoded already, tags included. Whether they belong to
+  // this message is not checked.
+  void AppendRawProtoBytes(const void* data, size_t size);
+
+  // Begins a message-typed field. See the class comment for the life of the
+  // returned message; it belongs to this message's arena. Never null: in the
+  // error state it is a message that drops what it is given.
+  template <typename T>
+  T* BeginNestedMessage(uint32_t field_id) {
+    static_assert(std::is_base_of<Message, T>::value,
+                  "T must be a generated message class");
+    static_assert(sizeof(T) == sizeof(Message),
+                  "message classes must not have state of their own");
+    static_assert(std::is_trivially_default_constructible<T>::value &&
+                      std::is_trivially_destructible<T>::value,
+                  "messages are made and forgotten without running code");
+    return static_cast<T*>(BeginNested(
+        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited)));
+  }
+
+ private:
+  friend class ScatteredStreamWriter;
+  friend class MessageHandleBase;
+  template <typename T>
+  friend class RootMessage;
+
+  using EncodedTag = proto_utils::internal::EncodedTag;
+
+  enum Flags : uint16_t {
+    // No more fields: sealed, abandoned, or not begun yet.
+    kFinalized = 1 << 0,
+    // The stream has changed chunks since the message began.
+    kCrossedChunk = 1 << 1,
+    // Stands in for a message that could not be allocated.
+    kDropsEverything = 1 << 2,
+  };
+
+  static constexpr EncodedTag EncodeTag(uint32_t field_id,
+                                        proto_utils::ProtoWireType type) {
+    return proto_utils::internal::EncodeTag(field_id, type);
+  }
+
+  // The innermost open descendant, or this message if it has none.
+  Message* Leaf() {
+    Message* leaf = this;
+    while (leaf->nested_ != nullptr)
+      leaf = leaf->nested_;
+    return leaf;
+  }
+
+  // The bytes that can be written without asking anybody. Sizes are compared,
+  // never advanced pointers: those may not even be formed beyond a buffer.
+  size_t room() const { return static_cast<size_t>(limit_ - write_ptr_); }
+
+  // The room that storing |tag| and |value_size| bytes needs: long tags are
+  // stored as a word.
+  static constexpr size_t RoomFor(EncodedTag tag, size_t value_size) {
+    const size_t size = tag.size + value_size;
+    return size < 8 && tag.size > 2 ? 8 : size;
+  }
+
+  PROTOZERO_ALWAYS_INLINE void AppendEncodedVarInt(EncodedTag tag,
+                                                   uint64_t value) {
+    if (PROTOZERO_UNLIKELY(
+            room() < RoomFor(tag, proto_utils::kMaxVarIntEncodedSize)))
+      return AppendVarIntSlowPath(tag.tag, value);
+    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
+        value, tag.Store(write_ptr_));
+  }
+
+  // Hot, but out of line: the copy is far larger than the call.
+  void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
+  Message* BeginNested(EncodedTag tag);
+
+  PROTOZERO_COLD void AppendVarIntSlowPath(uint32_t tag, uint64_t value);
+  PROTOZERO_COLD void AppendFixedSlowPath(uint32_t tag,
+                                          uint64_t bits,
+                                          size_t size);
+  PROTOZERO_COLD void AppendBytesSlowPath(uint32_t tag,
+                                          const void* src,
+                                          size_t size);
+  PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
+
+  // Makes this message the leaf and gives it the cursor. Returns false if this
+  // message takes no more fields.
+  bool TakeCursor();
+  // Seals the chain of open descendants and takes the cursor from the last.
+  // REQUIRES: nested_ != nullptr.
+  void SealNested();
+  // Ends this message before |end|, writes its size, and returns where the
+  // stream continues.
+  uint8_t* SealAt(uint8_t* end);
+  PROTOZERO_COLD uint8_t* SealTooLongAt(uint8_t* end);
+  PROTOZERO_COLD uint32_t FinalizeSlowPath();
+  PROTOZERO_COLD void ResetSlowPath(ScatteredStreamWriter* writer,
+                                    MessageArena* arena);
+  // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
+  void WriteScattered(const uint8_t* src, size_t size);
+
+  // The two directions of moving the cursor between the writer and the leaf.
+  void LendCursorFromWriter();
+  void ReturnCursorToWriter();
+
+  // Over chunk boundaries only where it has to. Same requirement.
+  void WriteEncoded(const uint8_t* src, size_t size);
+
+  // Begins a child of |parent|, without giving it the cursor.
+  void InitNested(const Message& parent, uint8_t* size_field, uint8_t* begin);
+  // The message that drops everything. There is one, and it never changes.
+  static Message* DroppingMessage();
+  // Before the first Reset(): every setter is a mistake.
+  void InitUnattached();
+  // Closes the message as it stands if it is still open on its writer.
+  void Abandon() {
+    if (PROTOZERO_UNLIKELY(!is_finalized()))
+      writer_->AbandonRoot();
+  }
+
+  // The cursor, while this message holds it. Otherwise the two are equal.
+  uint8_t* write_ptr_;
+  uint8_t* limit_;
+  // This message's first byte in the current chunk.
+  uint8_t* base_;
+  uint8_t* size_field_;
+  ScatteredStreamWriter* writer_;
+  MessageArena* arena_;
+  Message* nested_;
+  // This message's bytes in earlier chunks; once finalized, all of them.
+  uint32_t size_;
+  uint16_t flags_;
+  // Tells this use of a root message from an earlier one, in debug builds.
+  uint16_t epoch_;
+};
+
+static_assert(sizeof(Message) == MessageArena::kMessageSize,
+              "the arena's slots hold one message each");
+static_assert(std::is_trivially_default_constructible<Message>::value &&
+                  std::is_trivially_destructible<Message>::value,
+              "slots become messages, and are forgotten, without any code");
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_MESSAGE_H_

@@ -1,0 +1,116 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_MESSAGE_HANDLE_H_
+#define INCLUDE_PROTOZERO_MESSAGE_HANDLE_H_
+
+#include <stdint.h>
+
+#include "protozero/compiler.h"
+#include "protozero/message.h"
+#include "protozero/scattered_stream_writer.h"
+
+namespace protozero {
+
+// Told when a message that was handed out through a MessageHandle is complete:
+// the owner of the message can publish it, or reuse it, from then on.
+class MessageFinalizationListener {
+ public:
+  virtual ~MessageFinalizationListener();
+  virtual void OnMessageFinalized(Message* message) = 0;
+};
+
+// Finalizes a message that somebody else owns when it goes out of scope. Moves,
+// does not copy. Debug builds stop when a handle outlives its message's use,
+// that is, when the message was reset for another use in the meantime.
+class MessageHandleBase {
+ public:
+  ~MessageHandleBase() {
+    if (message_ != nullptr)
+      FinalizeMessage();
+  }
+
+  MessageHandleBase(MessageHandleBase&& other) noexcept { MoveFrom(other); }
+  MessageHandleBase& operator=(MessageHandleBase&& other) noexcept {
+    if (this != &other) {
+      if (message_ != nullptr)
+        FinalizeMessage();
+      MoveFrom(other);
+    }
+    return *this;
+  }
+
+  explicit operator bool() const {
+    CheckNotStale();
+    return message_ != nullptr;
+  }
+
+  // |listener| is called once, by the finalization through this handle.
+  // REQUIRES: |listener| outlives the handle, or is replaced by null.
+  void set_finalization_listener(MessageFinalizationListener* listener) {
+    listener_ = listener;
+  }
+
+  // Lets go of the message without finalizing it and returns its stream, for
+  // code that goes on writing the message's fields as raw bytes. They count as
+  // the message's (or its open child's); its owner may still finalize it. The
+  // listener is not called. REQUIRES: the handle is not empty.
+  ScatteredStreamWriter* TakeStreamWriter();
+
+ protected:
+  explicit MessageHandleBase(Message* message = nullptr) : message_(message) {
+    if (message_ != nullptr)
+      epoch_ = message_->epoch_;
+  }
+
+  Message* message() const {
+    CheckNotStale();
+    return message_;
+  }
+
+ private:
+  void CheckNotStale() const {
+    PROTOZERO_DCHECK(message_ == nullptr || message_->epoch_ == epoch_,
+                     "this handle's message was reset and belongs to somebody "
+                     "else now: let go of a handle before the next message");
+  }
+
+  void MoveFrom(MessageHandleBase& other) {
+    message_ = other.message_;
+    listener_ = other.listener_;
+    epoch_ = other.epoch_;
+    other.message_ = nullptr;
+    other.listener_ = nullptr;
+  }
+
+  void FinalizeMessage();
+
+  Message* message_ = nullptr;
+  MessageFinalizationListener* listener_ = nullptr;
+  uint16_t epoch_ = 0;
+};
+
+// A handle to a message of a generated class:
+//
+//   {
+//     MessageHandle<MyEvent> event = trace_writer->NewTracePacket();
+//     event->set_timestamp(now);
+//   }  // Finalized here.
+template <typename T>
+class MessageHandle : public MessageHandleBase {
+ public:
+  MessageHandle() : MessageHandle(nullptr) {}
+  explicit MessageHandle(T* message) : MessageHandleBase(message) {}
+
+  MessageHandle(MessageHandle&&) noexcept = default;
+  MessageHandle& operator=(MessageHandle&&) noexcept = default;
+
+  // REQUIRES: the handle is not empty.
+  T& operator*() const { return *get(); }
+  T* operator->() const { return get(); }
+  // Null if the handle is empty.
+  T* get() const { return static_cast<T*>(message()); }
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_MESSAGE_HANDLE_H_

@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
+#define INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
+
+#include "protozero/message.h"
+#include "protozero/message_arena.h"
+#include "protozero/scattered_stream_writer.h"
+
+namespace protozero {
+
+// A message that is not nested in another one, with the memory for those that
+// will be nested in it. Takes about 6.5 KB, untouched until messages nest, so
+// it is cheap to construct on the stack and cheaper to reuse:
+//
+//   protozero::ScatteredStreamWriter writer(&delegate);
+//   protozero::RootMessage<MyEvent> event;
+//   event.Reset(&writer);
+//   event.set_timestamp(now);
+//   event.Finalize();
+//
+// Allocates nothing itself; MessageArena says when a heap block is needed.
+template <typename T = Message>
+class RootMessage : public T {
+ public:
+  RootMessage() { Message::InitUnattached(); }
+  // Begins a message on |writer|, as Reset() does.
+  explicit RootMessage(ScatteredStreamWriter* writer) {
+    Message::Reset(writer, &arena_);
+  }
+
+  // A message that was not finalized ends as it stands: sizes of nested
+  // messages that are still open are not written.
+  ~RootMessage() { Message::Abandon(); }
+
+  RootMessage(const RootMessage&) = delete;
+  RootMessage& operator=(const RootMessage&) = delete;
+
+  // Begins a new message on |writer|. See Message::Reset().
+  void Reset(ScatteredStreamWriter* writer) {
+    // A message still open on its writer lives in the arena that is about to
+    // be reused.
+    Message::Abandon();
+    arena_.Reset();
+    Message::Reset(writer, &arena_);
+  }
+
+ private:
+  MessageArena arena_;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_ROOT_MESSAGE_H_

@@ -1,0 +1,36 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_SCATTERED_STREAM_NULL_DELEGATE_H_
+#define INCLUDE_PROTOZERO_SCATTERED_STREAM_NULL_DELEGATE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+
+#include "protozero/scattered_stream_writer.h"
+
+namespace protozero {
+
+// Throws everything away: hands out the same chunk again and again. For
+// writers that must exist although nobody listens. Allocates in its
+// constructor only.
+class ScatteredStreamWriterNullDelegate
+    : public ScatteredStreamWriter::Delegate {
+ public:
+  // REQUIRES: chunk_size >= kPatchSize.
+  explicit ScatteredStreamWriterNullDelegate(size_t chunk_size);
+  ~ScatteredStreamWriterNullDelegate() override;
+
+  ContiguousMemoryRange GetNewBuffer() override;
+  // The chunk is overwritten as soon as it is left; its sizes are not wanted.
+  uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
+
+ private:
+  const size_t chunk_size_;
+  const std::unique_ptr<uint8_t[]> chunk_;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_NULL_DELEGATE_H_

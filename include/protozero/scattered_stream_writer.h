@@ -1,0 +1,257 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_SCATTERED_STREAM_WRITER_H_
+#define INCLUDE_PROTOZERO_SCATTERED_STREAM_WRITER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "protozero/compiler.h"
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/proto_utils.h"
+#include "protozero/write_status.h"
+
+namespace protozero {
+
+class Message;
+
+// A stream of bytes over memory that comes in chunks.
+//
+// The size of what is being serialized is not known beforehand, and the memory
+// for it (say, a chunk of a shared-memory buffer) is handed out piece by piece.
+// The writer keeps a cursor in the current chunk, checks every write against
+// the chunk's end, and asks its Delegate for the next chunk when it is full:
+//
+//       chunk 0                 chunk 1                  chunk 2
+//   +-------------+.........+-------------+..........+-------------+
+//   |#############|         |#############|          |#####        |
+//   +-------------+.........+-------------+..........+-----^-------+
+//   '---- written_previously() bytes -----'       write_ptr()
+//
+// A write that does not fit is split at the chunk's end, except for
+// ReserveBytes(), which must be contiguous and skips the rest of the chunk
+// when it has to; skipped bytes belong to no message and are not counted.
+//
+// The cursor. While a Message is open on the writer, the message itself holds
+// the cursor, so that a run of setters touches one object only. The accessors
+// below look it up there; a write through this class takes the cursor back
+// first, and the message picks it up again with its next write. Nobody has to
+// care, but a writer is best not written to while a message is open on it:
+// those bytes count as that message's.
+//
+// Errors. When the delegate has no buffer left, or a message grows too long,
+// status() says so from then on; later writes are dropped. written() goes on
+// counting them, so that one knows what would have been needed.
+//
+// One thread at a time. Does not allocate.
+class ScatteredStreamWriter {
+ public:
+  // Supplies the chunks. Its owner keeps it alive as long as the writer is
+  // written to.
+  class Delegate {
+   public:
+    // A patch fills in the size of a nested message.
+    static constexpr size_t kPatchSize = proto_utils::kMessageLengthFieldSize;
+
+    virtual ~Delegate();
+
+    // Called when the current chunk is full, or when kPatchSize contiguous
+    // bytes no longer fit it. At this point the writer's accessors describe
+    // the chunk that is being left. Returns the next chunk, of any size from
+    // kPatchSize bytes upward, which stays writable until the next call; or an
+    // invalid or empty range if there is none, which puts the writer into the
+    // kOutOfBuffer state.
+    virtual ContiguousMemoryRange GetNewBuffer() = 0;
+
+    // Called, before GetNewBuffer(), for the size field of every message that
+    // is still open: |patch_addr| points to kPatchSize bytes, all zero, in the
+    // chunk that is being left. Returns where the size is to be written
+    // instead, once it is known: the same address if the chunk stays writable,
+    // kPatchSize zero bytes elsewhere if the chunk is about to be given away,
+    // or null if the size is not wanted. The first of the bytes is non-zero
+    // once the size is there.
+    virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
+  };
+
+  // REQUIRES: |delegate| outlives the writer. Calls nothing: the first chunk
+  // is requested by the first write, or given by Reset().
+  explicit ScatteredStreamWriter(Delegate* delegate)
+      : ScatteredStreamWriter(delegate, ContiguousMemoryRange{}) {}
+
+  // Starts in |range|, as after Reset(range).
+  ScatteredStreamWriter(Delegate* delegate, ContiguousMemoryRange range)
+      : delegate_(delegate), write_ptr_(range.begin), cur_range_(range) {}
+
+  // A message that is still open on the writer is closed for good: its setters
+  // do nothing from then on.
+  ~ScatteredStreamWriter() {
+    if (root_ != nullptr)
+      AbandonRoot();
+  }
+
+  ScatteredStreamWriter(const ScatteredStreamWriter&) = delete;
+  ScatteredStreamWriter& operator=(const ScatteredStreamWriter&) = delete;
+
+  void WriteByte(uint8_t value) {
+    TakeCursor();
+    if (PROTOZERO_UNLIKELY(write_ptr_ == cur_range_.end))
+      return WriteBytesSlowPath(&value, 1);
+    *write_ptr_++ = value;
+  }
+
+  // Copies |size| bytes from |src|, over as many chunks as it takes.
+  // REQUIRES: |src| does not overlap the chunk being written.
+  void WriteBytes(const uint8_t* src, size_t size) {
+    if (PROTOZERO_UNLIKELY(size > bytes_available()))
+      return WriteBytesSlowPath(src, size);
+    WriteBytesUnsafe(src, size);
+  }
+
+  // REQUIRES: size <= bytes_available().
+  void WriteBytesUnsafe(const uint8_t* src, size_t size) {
+    TakeCursor();
+    PROTOZERO_DCHECK(size <= bytes_available(),
+                     "check bytes_available() or call WriteBytes()");
+    if (size == 0)  // memcpy() may not be given null, even for no bytes.
+      return;
+    memcpy(write_ptr_, src, size);
+    write_ptr_ += size;
+  }
+
+  // What WriteBytes() does when |size| bytes do not fit the current chunk;
+  // correct for any size.
+  PROTOZERO_COLD void WriteBytesSlowPath(const uint8_t* src, size_t size);
+
+  // Skips |size| contiguous bytes for the caller to fill in later, and returns
+  // the first of them; moves to the next chunk if the current one has less
+  // room. The bytes keep what they held. Returns null in the error state, in
+  // particular if the delegate's next chunk is smaller than |size|.
+  uint8_t* ReserveBytes(size_t size) {
+    if (PROTOZERO_UNLIKELY(size > bytes_available()))
+      return ReserveBytesSlowPath(size);
+    return ReserveBytesUnsafe(size);
+  }
+
+  // REQUIRES: size <= bytes_available().
+  uint8_t* ReserveBytesUnsafe(size_t size) {
+    TakeCursor();
+    PROTOZERO_DCHECK(size <= bytes_available(),
+                     "check bytes_available() or call ReserveBytes()");
+    uint8_t* begin = write_ptr_;
+    if (size != 0)
+      write_ptr_ += size;
+    return begin;
+  }
+
+  // Moves the last |size| bytes written back by |offset| bytes, over the
+  // |offset| bytes before them, and the cursor with them.
+  // REQUIRES: size + offset bytes were written to the current chunk.
+  void Rewind(size_t size, size_t offset);
+
+  // Continues in |range|. What was written to the previous one stays counted
+  // in written(); an error state ends. An invalid range means: none for now,
+  // the delegate is asked at the next write.
+  void Reset(ContiguousMemoryRange range) {
+    if (PROTOZERO_UNLIKELY(root_ != nullptr || !ok()))
+      CloseForReset();
+    EnterChunk(range);
+  }
+
+  // Leaves the current chunk, whatever is left of it, for the delegate's next.
+  void Extend();
+
+  // Bytes left in the current chunk.
+  size_t bytes_available() const {
+    return static_cast<size_t>(write_limit() - write_ptr());
+  }
+
+  // The current chunk, whole; invalid before the first one.
+  ContiguousMemoryRange cur_range() const { return cur_range_; }
+
+  // Where the next byte goes.
+  uint8_t* write_ptr() const {
+    return PROTOZERO_UNLIKELY(cursor_is_lent_) ? LentWritePtr() : write_ptr_;
+  }
+
+  // REQUIRES: |write_ptr| lies within the current chunk, or is its end.
+  void set_write_ptr(uint8_t* write_ptr) {
+    TakeCursor();
+    PROTOZERO_DCHECK(cur_range_.begin <= write_ptr &&
+                         write_ptr <= cur_range_.end,
+                     "the write pointer has to stay within cur_range()");
+    write_ptr_ = write_ptr;
+  }
+
+  // Bytes written since construction, those dropped after an error included.
+  uint64_t written() const {
+    return written_previously_ +
+           static_cast<uint64_t>(write_ptr() - cur_range_.begin);
+  }
+
+  // The part of written() that lies in chunks before the current one.
+  uint64_t written_previously() const { return written_previously_; }
+
+  // Delegate::AnnotatePatch() of this writer's delegate, for code that writes
+  // nested messages through the raw stream.
+  uint8_t* AnnotatePatch(uint8_t* patch_addr) {
+    return delegate_->AnnotatePatch(patch_addr);
+  }
+
+  WriteStatus status() const { return status_; }
+  bool ok() const { return status_ == WriteStatus::kOk; }
+
+ private:
+  friend class Message;
+
+  // The end of what may be written: nothing may be after an error.
+  uint8_t* write_limit() const {
+    return PROTOZERO_LIKELY(ok()) ? cur_range_.end : write_ptr();
+  }
+
+  void TakeCursor() {
+    if (PROTOZERO_UNLIKELY(cursor_is_lent_))
+      TakeCursorFromLeaf();
+  }
+  PROTOZERO_COLD void TakeCursorFromLeaf();
+  PROTOZERO_COLD void LendCursorToLeaf();
+  PROTOZERO_COLD uint8_t* LentWritePtr() const;
+  PROTOZERO_COLD void AbandonRoot();
+  PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size);
+
+  // Gets the next chunk. Returns false, in the error state, if there is none.
+  // REQUIRES: the writer holds the cursor.
+  bool NextChunk();
+  // Makes |range| the current chunk.
+  void EnterChunk(ContiguousMemoryRange range) {
+    if (PROTOZERO_UNLIKELY(root_ != nullptr))
+      MoveOpenMessagesTo(range);
+    written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
+    cur_range_ = range;
+    write_ptr_ = range.begin;
+  }
+  // Settles what the open messages have in the chunk that is being left.
+  PROTOZERO_COLD void MoveOpenMessagesTo(ContiguousMemoryRange range);
+  PROTOZERO_COLD void CloseForReset();
+
+  // Enters the error state, and counts |lost_bytes| that are not written.
+  PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);
+
+  Delegate* const delegate_;
+  // The cursor, unless cursor_is_lent_.
+  uint8_t* write_ptr_;
+  ContiguousMemoryRange cur_range_;
+  uint64_t written_previously_ = 0;
+  // The outermost message that is open on this writer, if any. It and the
+  // messages nested in it are a chain, whose last link, the leaf, holds the
+  // cursor while cursor_is_lent_.
+  Message* root_ = nullptr;
+  // Numbers the root messages, so that debug builds can tell stale handles.
+  uint16_t epoch_ = 0;
+  bool cursor_is_lent_ = false;
+  WriteStatus status_ = WriteStatus::kOk;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_WRITER_H_

@@ -1,0 +1,97 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_STATIC_BUFFER_H_
+#define INCLUDE_PROTOZERO_STATIC_BUFFER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
+
+namespace protozero {
+
+// Serialization into one buffer of a fixed size, for messages whose size is
+// bounded. No allocation. One thread at a time.
+
+// Hands out its one buffer, once.
+class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
+ public:
+  // REQUIRES: |buffer| holds |size| bytes and outlives the delegate.
+  StaticBufferDelegate(uint8_t* buffer, size_t size)
+      : range_{buffer, buffer + size} {}
+  ~StaticBufferDelegate() override;
+
+  ContiguousMemoryRange GetNewBuffer() override {
+    if (handed_out_)
+      return ContiguousMemoryRange{};
+    handed_out_ = true;
+    return range_;
+  }
+
+  ContiguousMemoryRange range() const { return range_; }
+
+ private:
+  const ContiguousMemoryRange range_;
+  bool handed_out_ = false;
+};
+
+// A message of type T that is written to a buffer of the caller's:
+//
+//   uint8_t buffer[256];
+//   protozero::StaticBuffered<MyEvent> event(buffer, sizeof(buffer));
+//   event->set_timestamp(now);
+//   Send(buffer, event.Finalize());
+//
+// When the buffer is too small, Finalize() returns 0, ok() is false, and
+// bytes_needed() tells a size that would have been enough.
+template <typename T>
+class StaticBuffered {
+ public:
+  // REQUIRES: |buffer| holds |size| bytes and outlives the message.
+  StaticBuffered(void* buffer, size_t size)
+      : delegate_(static_cast<uint8_t*>(buffer), size),
+        writer_(&delegate_, delegate_.StaticBufferDelegate::GetNewBuffer()),
+        message_(&writer_) {}
+
+  // There may be pointers into it.
+  StaticBuffered(const StaticBuffered&) = delete;
+  StaticBuffered& operator=(const StaticBuffered&) = delete;
+
+  T* get() { return &message_; }
+  T* operator->() { return &message_; }
+
+  // Seals the message and returns its size in bytes, from the buffer's first
+  // byte on; 0 for an empty message, and when the buffer was too small.
+  size_t Finalize() { return message_.Message::Finalize(); }
+
+  WriteStatus status() const { return writer_.status(); }
+  bool ok() const { return writer_.ok(); }
+
+  // A buffer size with which everything written so far fits. Exact while ok();
+  // afterwards at most three bytes too many per nested message. A nested
+  // message needs up to three bytes more while it is open than once sealed.
+  size_t bytes_needed() const { return static_cast<size_t>(writer_.written()); }
+
+ private:
+  StaticBufferDelegate delegate_;
+  ScatteredStreamWriter writer_;
+  RootMessage<T> message_;
+};
+
+// StaticBuffered with its own N bytes, typically on the stack.
+template <typename T, size_t N>
+class StackBuffered : public StaticBuffered<T> {
+ public:
+  // The buffer need not be alive yet for its address to be taken.
+  StackBuffered() : StaticBuffered<T>(&bytes_[0], N) {}
+
+  const uint8_t* data() const { return &bytes_[0]; }
+
+ private:
+  uint8_t bytes_[N];
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_STATIC_BUFFER_H_

@@ -1,0 +1,221 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_VARINT_H_
+#define INCLUDE_PROTOZERO_VARINT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+
+#include "protozero/byte_order.h"
+#include "protozero/compiler.h"
+
+// Base-128 varints, protobuf's variable-length integers:
+//
+//   value      0b  ggggggg fffffff ... bbbbbbb aaaaaaa    (groups of 7 bits)
+//   encoded    1aaaaaaa 1bbbbbbb ... 1fffffff 0ggggggg    (lowest group first)
+//
+// The top bit of a byte says that another one follows. 64 bits take at most
+// ten bytes. All functions here are pure and safe to call from any thread.
+
+namespace protozero::proto_utils {
+
+inline constexpr size_t kMaxVarIntEncodedSize = 10;
+
+// Maps a signed integer to an unsigned one so that small magnitudes of either
+// sign have short varints: 0, -1, 1, -2 become 0, 1, 2, 3.
+template <typename T>
+constexpr std::make_unsigned_t<T> ZigZagEncode(T value) {
+  static_assert(std::is_integral<T>::value && std::is_signed<T>::value,
+                "zigzag is for signed integers");
+  using U = std::make_unsigned_t<T>;
+  // The subtraction spreads the sign bit without shifting a negative value.
+  return static_cast<U>((static_cast<U>(value) << 1) ^
+                        (U{0} - static_cast<U>(value < 0)));
+}
+
+template <typename T>
+constexpr std::make_signed_t<T> ZigZagDecode(T value) {
+  static_assert(std::is_integral<T>::value, "zigzag is for integers");
+  using U = std::make_unsigned_t<T>;
+  const U bits = static_cast<U>(value);
+  return static_cast<std::make_signed_t<T>>(
+      static_cast<U>((bits >> 1) ^ (U{0} - static_cast<U>(bits & 1))));
+}
+
+// The 64 bits that protobuf's wire format wants for |value|: signed types and
+// enums are sign-extended, so that a negative int32 takes ten bytes and reads
+// back the same as int32 and int64.
+template <typename T>
+constexpr uint64_t ExtendValueForVarIntSerialization(T value) {
+  if constexpr (std::is_enum<T>::value) {
+    return ExtendValueForVarIntSerialization(
+        static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_signed<T>::value) {
+    static_assert(std::is_integral<T>::value, "varints hold integers");
+    return static_cast<uint64_t>(static_cast<int64_t>(value));
+  } else {
+    static_assert(std::is_integral<T>::value, "varints hold integers");
+    return static_cast<uint64_t>(value);
+  }
+}
+
+// How many bytes WriteVarInt() takes for |value|: 1 to 10.
+inline size_t VarIntSize(uint64_t value) {
+  size_t size = 1;
+  while (value >= 0x80) {
+    value >>= 7;
+    ++size;
+  }
+  return size;
+}
+
+namespace internal {
+
+// Deals the low 56 bits of |value| out into eight groups of seven bits, one
+// group a byte. Each step halves the group width: the upper half of every
+// group moves up by 4, then 2, then 1 bits. Adding a multiple of the upper
+// halves moves them without masking the lower ones out.
+constexpr uint64_t SpreadSevenBitGroups(uint64_t value) {
+  value += (value & 0x00fffffff0000000u) * 15;
+  value += (value & 0x0fffc0000fffc000u) * 3;
+  value += (value & 0x3f803f803f803f80u);
+  return value;
+}
+
+// The index, 0 to 63, of the highest bit set. REQUIRES: value != 0.
+inline uint32_t HighestBit(uint64_t value) {
+#if defined(__GNUC__) || defined(__clang__)
+  return static_cast<uint32_t>(63 - __builtin_clzll(value));
+#else
+  uint32_t bit = 0;
+  while (value >>= 1)
+    ++bit;
+  return bit;
+#endif
+}
+
+// Encodes a value of any length without a branch per byte: a chain of them is
+// mispredicted as soon as lengths vary, and timestamps and addresses take
+// eight or nine bytes. REQUIRES: ten writable bytes at |dst|; all ten may be
+// overwritten, whatever the length.
+inline uint8_t* WriteLongVarInt(uint64_t value, uint8_t* dst) {
+  constexpr uint64_t kContinuation = 0x8080808080808080u;
+  const uint64_t groups = SpreadSevenBitGroups(value & 0x00ffffffffffffffu);
+  if (PROTOZERO_LIKELY(value < (uint64_t{1} << 56))) {
+    // Every byte below the highest non-zero group continues.
+    const uint32_t last_byte_bit = HighestBit(groups | 1) & 0x38;
+    const uint64_t continuation =
+        kContinuation ^ (kContinuation << last_byte_bit);
+    ::protozero::internal::StoreLittleEndian(dst, groups | continuation);
+    return dst + (last_byte_bit >> 3) + 1;
+  }
+  // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
+  // only bit of a tenth group, is also the ninth byte's continuation bit.
+  ::protozero::internal::StoreLittleEndian(dst, groups | kContinuation);
+  const uint8_t ninth = static_cast<uint8_t>(value >> 56);
+  const uint8_t tenth = static_cast<uint8_t>(ninth >> 7);
+  dst[8] = ninth;
+  dst[9] = tenth;
+  return dst + 9 + tenth;
+}
+
+// WriteVarInt() where ten bytes are known to be writable, whatever the length.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(uint64_t value,
+                                                   uint8_t* dst) {
+  if (value < 0x80) {
+    *dst = static_cast<uint8_t>(value);
+    return dst + 1;
+  }
+  return WriteLongVarInt(value, dst);
+}
+
+}  // namespace internal
+
+// Writes the varint of |value| at |dst| and returns the byte after it. Touches
+// no byte beyond the encoded ones. REQUIRES: VarIntSize() writable bytes.
+template <typename T>
+inline uint8_t* WriteVarInt(T value, uint8_t* dst) {
+  uint64_t bits = ExtendValueForVarIntSerialization(value);
+  while (bits >= 0x80) {
+    *dst++ = static_cast<uint8_t>(bits | 0x80);
+    bits >>= 7;
+  }
+  *dst++ = static_cast<uint8_t>(bits);
+  return dst;
+}
+
+inline constexpr size_t kMessageLengthFieldSize = 4;
+
+// Writes |value| as a varint of exactly |size| bytes, padded with continuation
+// bytes whose groups are zero: a length can so be filled in after the bytes
+// that follow it are written. REQUIRES: value < 2^(7 * size).
+inline void WriteRedundantVarInt(uint32_t value,
+                                 uint8_t* dst,
+                                 size_t size = kMessageLengthFieldSize) {
+  for (size_t i = 0; i < size; ++i) {
+    const uint8_t more = (i + 1 < size) ? 0x80 : 0;
+    dst[i] = static_cast<uint8_t>((value & 0x7f) | more);
+    value >>= 7;
+  }
+}
+
+// Reads the varint at |start|. Returns the byte after it, or |start| (and sets
+// *out_value to 0) if it does not end before |end| or takes more than ten
+// bytes. Bits beyond the 64th are dropped, as every protobuf parser does.
+inline const uint8_t* ParseVarInt(const uint8_t* start,
+                                  const uint8_t* end,
+                                  uint64_t* out_value) {
+  uint64_t value = 0;
+  uint32_t shift = 0;
+  for (const uint8_t* pos = start; pos != end && shift < 70; shift += 7) {
+    const uint64_t byte = *pos++;
+    value |= (byte & 0x7f) << (shift & 63);
+    if (byte < 0x80) {
+      *out_value = value;
+      return pos;
+    }
+  }
+  *out_value = 0;
+  return start;
+}
+
+// ParseVarInt() for a varint known to lie within the buffer with ten bytes to
+// spare, or to end before |end|: without a bounds test per byte where ten
+// bytes remain. Same result in every case.
+inline const uint8_t* ParseVarIntUnrolled(const uint8_t* start,
+                                          const uint8_t* end,
+                                          uint64_t* out_value) {
+  if (end - start < static_cast<ptrdiff_t>(kMaxVarIntEncodedSize))
+    return ParseVarInt(start, end, out_value);
+  // Ten bytes may be read. Clearing the continuation bits while summing (each
+  // contributes exactly its own 0x80 << shift) keeps this a chain of adds.
+  uint64_t value = 0;
+  for (uint32_t i = 0; i < kMaxVarIntEncodedSize; ++i) {
+    const uint64_t byte = start[i];
+    value |= (byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      *out_value = value;
+      return start + i + 1;
+    }
+  }
+  *out_value = 0;
+  return start;
+}
+
+// ParseVarInt() that tests for the one-byte case inline first. Costs a few
+// more bytes of code per call: for tags and lengths, which are mostly short.
+PROTOZERO_ALWAYS_INLINE const uint8_t* ParseVarIntFast(const uint8_t* start,
+                                                       const uint8_t* end,
+                                                       uint64_t* out_value) {
+  if (PROTOZERO_LIKELY(start != end && *start < 0x80)) {
+    *out_value = *start;
+    return start + 1;
+  }
+  return ParseVarIntUnrolled(start, end, out_value);
+}
+
+}  // namespace protozero::proto_utils
+
+#endif  // INCLUDE_PROTOZERO_VARINT_H_

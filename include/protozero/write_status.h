@@ -1,0 +1,28 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_WRITE_STATUS_H_
+#define INCLUDE_PROTOZERO_WRITE_STATUS_H_
+
+#include <stdint.h>
+
+namespace protozero {
+
+// Why a stream stopped taking bytes. The first cause stays until the stream is
+// reset; everything written after it is dropped.
+enum class WriteStatus : uint8_t {
+  kOk,
+  // The delegate had no buffer left (or one too small to be of use).
+  kOutOfBuffer,
+  // A message or a field is larger than kMaxMessageLength, 268,435,455 bytes.
+  kMessageTooLong,
+  // Messages are nested deeper than MessageArena::kInlineMessages, and there
+  // was no memory for more.
+  kOutOfMemory,
+};
+
+// A sentence for a log line. Never null.
+const char* WriteStatusToString(WriteStatus status);
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_WRITE_STATUS_H_

@@ -1,0 +1,19 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/compiler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+namespace protozero::internal {
+
+void DcheckFailed(const char* file,
+                  int line,
+                  const char* condition,
+                  const char* advice) {
+  fprintf(stderr, "%s:%d: protozero: expected %s: %s\n", file, line, condition,
+          advice);
+  abort();
+}
+
+}  // namespace protozero::internal

@@ -1,0 +1,53 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/message_arena.h"
+
+#include <new>
+
+#include "protozero/message.h"
+
+namespace protozero {
+
+struct MessageArena::Block {
+  static constexpr size_t kMessages = 128;
+
+  Block* previous;
+  Block* next;
+  Slot slots[kMessages];
+};
+
+Message* MessageArena::NewMessageSlowPath() {
+  Block* block = current_block_ ? current_block_->next : first_block_;
+  if (block == nullptr) {
+    block = new (std::nothrow) Block;
+    if (block == nullptr)
+      return nullptr;
+    block->previous = current_block_;
+    block->next = nullptr;
+    (current_block_ ? current_block_->next : first_block_) = block;
+  }
+  current_block_ = block;
+  next_ = block->slots;
+  end_ = block->slots + Block::kMessages;
+  return reinterpret_cast<Message*>(next_++);
+}
+
+void MessageArena::LeaveEmptyBlock() {
+  if (current_block_ == nullptr || next_ != current_block_->slots)
+    return;
+  current_block_ = current_block_->previous;
+  // A block is only entered when the one before it is full.
+  end_ = current_block_ ? current_block_->slots + Block::kMessages
+                        : inline_slots_ + kInlineMessages;
+  next_ = end_;
+}
+
+void MessageArena::FreeBlocks() {
+  while (first_block_ != nullptr) {
+    Block* block = first_block_;
+    first_block_ = block->next;
+    delete block;
+  }
+}
+
+}  // namespace protozero

@@ -1,0 +1,28 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/message_handle.h"
+
+namespace protozero {
+
+MessageFinalizationListener::~MessageFinalizationListener() = default;
+
+ScatteredStreamWriter* MessageHandleBase::TakeStreamWriter() {
+  PROTOZERO_DCHECK(message_ != nullptr, "an empty handle has no stream");
+  CheckNotStale();
+  ScatteredStreamWriter* writer = message_->writer_;
+  message_ = nullptr;
+  listener_ = nullptr;
+  return writer;
+}
+
+void MessageHandleBase::FinalizeMessage() {
+  CheckNotStale();
+  // Cleared first: the listener may hand the message out again.
+  Message* message = message_;
+  message_ = nullptr;
+  message->Finalize();
+  if (listener_ != nullptr)
+    listener_->OnMessageFinalized(message);
+}
+
+}  // namespace protozero

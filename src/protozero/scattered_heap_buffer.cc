@@ -1,0 +1,109 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/scattered_heap_buffer.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+
+#include "protozero/compiler.h"
+
+namespace protozero {
+
+ScatteredHeapBuffer::Slice::Slice(size_t size)
+    : buffer_(new(std::nothrow) uint8_t[size]),
+      size_(buffer_ ? size : 0),
+      unused_bytes_(size_) {}
+
+void ScatteredHeapBuffer::Slice::set_unused_bytes(size_t unused_bytes) {
+  PROTOZERO_DCHECK(unused_bytes <= size_, "a slice has no more than its size");
+  unused_bytes_ = std::min(unused_bytes, size_);
+}
+
+ScatteredHeapBuffer::ScatteredHeapBuffer(size_t initial_slice_size_bytes,
+                                         size_t maximum_slice_size_bytes)
+    : initial_slice_size_bytes_(std::max(initial_slice_size_bytes, kPatchSize)),
+      maximum_slice_size_bytes_(
+          std::max(maximum_slice_size_bytes, initial_slice_size_bytes_)),
+      next_slice_size_(initial_slice_size_bytes_) {}
+
+ScatteredHeapBuffer::~ScatteredHeapBuffer() = default;
+
+ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
+  AdjustUsedSizeOfCurrentSlice();
+  if (!spare_slices_.empty()) {
+    slices_.push_back(std::move(spare_slices_.back()));
+    spare_slices_.pop_back();
+    return slices_.back().GetTotalRange();
+  }
+  Slice slice(next_slice_size_);
+  if (slice.size() == 0)
+    return ContiguousMemoryRange{};
+  next_slice_size_ =
+      std::min(maximum_slice_size_bytes_, next_slice_size_ * 2);
+  slices_.push_back(std::move(slice));
+  return slices_.back().GetTotalRange();
+}
+
+const std::vector<ScatteredHeapBuffer::Slice>&
+ScatteredHeapBuffer::GetSlices() {
+  AdjustUsedSizeOfCurrentSlice();
+  return slices_;
+}
+
+std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
+  std::vector<ContiguousMemoryRange> ranges;
+  for (const Slice& slice : GetSlices())
+    ranges.push_back(slice.GetUsedRange());
+  return ranges;
+}
+
+std::vector<uint8_t> ScatteredHeapBuffer::StitchSlices() {
+  std::vector<uint8_t> bytes;
+  size_t size = 0;
+  const std::vector<ContiguousMemoryRange> ranges = GetRanges();
+  for (const ContiguousMemoryRange& range : ranges)
+    size += range.size();
+  bytes.reserve(size);
+  for (const ContiguousMemoryRange& range : ranges)
+    bytes.insert(bytes.end(), range.begin, range.end);
+  return bytes;
+}
+
+std::pair<std::unique_ptr<uint8_t[]>, size_t>
+ScatteredHeapBuffer::StitchAsUniquePtr() {
+  size_t size = 0;
+  const std::vector<ContiguousMemoryRange> ranges = GetRanges();
+  for (const ContiguousMemoryRange& range : ranges)
+    size += range.size();
+  std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
+  uint8_t* pos = bytes.get();
+  for (const ContiguousMemoryRange& range : ranges)
+    pos = std::copy(range.begin, range.end, pos);
+  return {std::move(bytes), size};
+}
+
+void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
+  if (!slices_.empty() && writer_ != nullptr) {
+    slices_.back().set_unused_bytes(
+        static_cast<size_t>(writer_->cur_range().end - writer_->write_ptr()));
+  }
+}
+
+size_t ScatteredHeapBuffer::GetTotalSize() const {
+  size_t size = 0;
+  for (const Slice& slice : slices_)
+    size += slice.size();
+  return size;
+}
+
+void ScatteredHeapBuffer::Reset() {
+  while (!slices_.empty()) {
+    slices_.back().Clear();
+    spare_slices_.push_back(std::move(slices_.back()));
+    slices_.pop_back();
+  }
+}
+
+}  // namespace protozero

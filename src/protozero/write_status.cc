@@ -1,0 +1,21 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/write_status.h"
+
+namespace protozero {
+
+const char* WriteStatusToString(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::kOk:
+      return "ok";
+    case WriteStatus::kOutOfBuffer:
+      return "the delegate has no buffer left";
+    case WriteStatus::kMessageTooLong:
+      return "a message or field is longer than 268435455 bytes";
+    case WriteStatus::kOutOfMemory:
+      return "no memory for a deeply nested message";
+  }
+  return "not a status";
+}
+
+}  // namespace protozero
