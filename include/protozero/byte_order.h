@@ -16,7 +16,7 @@ namespace protozero::internal {
 
 // PROTOZERO_FORCE_BIG_ENDIAN_PATH lets a little-endian machine test the code
 // that big-endian ones run; both produce the same bytes.
-#if defined(PROTOZERO_FORCE_BIG_ENDIAN_PATH) ||                   \
+#if defined(PROTOZERO_FORCE_BIG_ENDIAN_PATH) ||                  \
     (defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && \
      __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 inline constexpr bool kCopyIsLittleEndian = false;

@@ -36,11 +36,10 @@
 #endif
 
 #if PROTOZERO_DCHECK_IS_ON
-#define PROTOZERO_DCHECK(condition, advice)                                \
-  (PROTOZERO_LIKELY(condition)                                             \
-       ? static_cast<void>(0)                                              \
-       : ::protozero::internal::DcheckFailed(__FILE__, __LINE__, #condition, \
-                                             advice))
+#define PROTOZERO_DCHECK(condition, advice)                           \
+  (PROTOZERO_LIKELY(condition) ? static_cast<void>(0)                 \
+                               : ::protozero::internal::DcheckFailed( \
+                                     __FILE__, __LINE__, #condition, advice))
 #else
 #define PROTOZERO_DCHECK(condition, advice) \
   static_cast<void>(sizeof((condition) ? 1 : 0))

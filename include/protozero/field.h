@@ -21,12 +21,12 @@ struct ConstBytes {
   constexpr ConstBytes() = default;
   constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
 
-  template <typename Range,
-            typename Element = std::remove_const_t<std::remove_pointer_t<
-                decltype(std::declval<const Range&>().data())>>,
-            typename = std::enable_if_t<
-                std::is_same<Element, uint8_t>::value ||
-                std::is_same<Element, std::byte>::value>>
+  template <
+      typename Range,
+      typename Element = std::remove_const_t<
+          std::remove_pointer_t<decltype(std::declval<const Range&>().data())>>,
+      typename = std::enable_if_t<std::is_same<Element, uint8_t>::value ||
+                                  std::is_same<Element, std::byte>::value>>
   ConstBytes(const Range& range)  // NOLINT: a view, implicit like string_view.
       : data(reinterpret_cast<const uint8_t*>(range.data())),
         size(range.size()) {}

@@ -47,7 +47,7 @@ namespace protozero {
 //
 // Only one message of a tree is written to at any time, the leaf. It holds the
 // stream's cursor; every other open message, and every sealed one, has no room
-// left as far as it can see. So the test whether a field fits is also the test
+// left, as far as it can see. So the test whether a field fits is also the test
 // whether this message is the leaf, and sealing a child, the next chunk and
 // every error share the slow path behind that one branch.
 //
@@ -96,9 +96,14 @@ class Message {
   // width take ten bytes.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
-    AppendEncodedVarInt(
-        EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt),
-        proto_utils::ExtendValueForVarIntSerialization(value));
+    const EncodedTag tag =
+        EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
+    if (PROTOZERO_UNLIKELY(!HasFastRoom())) {
+      return AppendVarIntSlowPath(
+          tag.tag, proto_utils::ExtendValueForVarIntSerialization(value));
+    }
+    write_ptr_ =
+        proto_utils::internal::WriteVarIntUnsafe(value, tag.Store(write_ptr_));
   }
 
   // sint32 and sint64 fields.
@@ -115,9 +120,9 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
-    // Tag and value in one store.
-    if (PROTOZERO_UNLIKELY(room() < (tag.size == 1 ? 2u : 8u)))
+    if (PROTOZERO_UNLIKELY(!HasFastRoom()))
       return AppendVarIntSlowPath(tag.tag, bits);
+    // Tag and value in one store.
     const uint64_t bytes = tag.bytes | bits << (8 * tag.size);
     if (tag.size == 1) {
       internal::StoreLittleEndian(write_ptr_, static_cast<uint16_t>(bytes));
@@ -135,11 +140,10 @@ class Message {
     using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
     Bits bits;
     memcpy(&bits, &value, sizeof(bits));
-    const EncodedTag tag =
-        EncodeTag(field_id, sizeof(T) == 8
-                                ? proto_utils::ProtoWireType::kFixed64
-                                : proto_utils::ProtoWireType::kFixed32);
-    if (PROTOZERO_UNLIKELY(room() < RoomFor(tag, sizeof(T))))
+    const EncodedTag tag = EncodeTag(
+        field_id, sizeof(T) == 8 ? proto_utils::ProtoWireType::kFixed64
+                                 : proto_utils::ProtoWireType::kFixed32);
+    if (PROTOZERO_UNLIKELY(!HasFastRoom()))
       return AppendFixedSlowPath(tag.tag, bits, sizeof(T));
     uint8_t* pos = tag.Store(write_ptr_);
     internal::StoreLittleEndian(pos, bits);
@@ -224,36 +228,28 @@ class Message {
     return leaf;
   }
 
-  // The bytes that can be written without asking anybody. Sizes are compared,
-  // never advanced pointers: those may not even be formed beyond a buffer.
-  size_t room() const { return static_cast<size_t>(limit_ - write_ptr_); }
-
-  // The room that storing |tag| and |value_size| bytes needs: long tags are
-  // stored as a word.
-  static constexpr size_t RoomFor(EncodedTag tag, size_t value_size) {
-    const size_t size = tag.size + value_size;
-    return size < 8 && tag.size > 2 ? 8 : size;
+  // Whether kFastRoom bytes can be written without asking anybody: true only
+  // for the message that holds the cursor. Integers are compared, and the limit
+  // lies before the chunk's end: no pointer beyond a buffer is ever formed.
+  bool HasFastRoom() const {
+    return reinterpret_cast<uintptr_t>(write_ptr_) < fast_limit_;
   }
 
-  PROTOZERO_ALWAYS_INLINE void AppendEncodedVarInt(EncodedTag tag,
-                                                   uint64_t value) {
-    if (PROTOZERO_UNLIKELY(
-            room() < RoomFor(tag, proto_utils::kMaxVarIntEncodedSize)))
-      return AppendVarIntSlowPath(tag.tag, value);
-    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
-        value, tag.Store(write_ptr_));
+  // The rest of the current chunk; none after an error.
+  // REQUIRES: this message holds the cursor.
+  size_t room() const {
+    return static_cast<size_t>(
+        (writer_->ok() ? writer_->cur_range_.end : write_ptr_) - write_ptr_);
   }
 
   // Hot, but out of line: the copy is far larger than the call.
   void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
+  void AppendLongBytes(uint32_t tag, const void* src, size_t size);
   Message* BeginNested(EncodedTag tag);
 
   PROTOZERO_COLD void AppendVarIntSlowPath(uint32_t tag, uint64_t value);
   PROTOZERO_COLD void AppendFixedSlowPath(uint32_t tag,
                                           uint64_t bits,
-                                          size_t size);
-  PROTOZERO_COLD void AppendBytesSlowPath(uint32_t tag,
-                                          const void* src,
                                           size_t size);
   PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
 
@@ -292,9 +288,11 @@ class Message {
       writer_->AbandonRoot();
   }
 
-  // The cursor, while this message holds it. Otherwise the two are equal.
+  // The cursor, while this message holds it.
   uint8_t* write_ptr_;
-  uint8_t* limit_;
+  // Below this address, kFastRoom bytes can be written. 0 if they cannot be at
+  // all, as is so while this message does not hold the cursor.
+  uintptr_t fast_limit_;
   // This message's first byte in the current chunk.
   uint8_t* base_;
   uint8_t* size_field_;
@@ -304,7 +302,7 @@ class Message {
   // This message's bytes in earlier chunks; once finalized, all of them.
   uint32_t size_;
   uint16_t flags_;
-  // Tells this use of a root message from an earlier one, in debug builds.
+  // Tells this use of the object from an earlier one, in debug builds.
   uint16_t epoch_;
 };
 

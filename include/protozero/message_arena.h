@@ -27,7 +27,8 @@ class MessageArena {
   // sizeof(Message), which is not known here: message.h asserts that it is.
   static constexpr size_t kMessageSize = 7 * sizeof(void*) + sizeof(uint64_t);
 
-  MessageArena() : next_(inline_slots_), end_(inline_slots_ + kInlineMessages) {}
+  MessageArena()
+      : next_(inline_slots_), end_(inline_slots_ + kInlineMessages) {}
   ~MessageArena() {
     if (PROTOZERO_UNLIKELY(first_block_ != nullptr))
       FreeBlocks();
@@ -48,10 +49,14 @@ class MessageArena {
   bool IsBlockFull() const { return next_ == end_; }
 
   // REQUIRES: |message| is the latest NewMessage() not yet deleted.
-  void DeleteLastMessage(Message* message) {
+  void DeleteLastMessage(Message* message) { DeleteMessagesFrom(message); }
+
+  // Deletes |message| and all that were made after it.
+  // REQUIRES: |message| is not deleted yet.
+  void DeleteMessagesFrom(Message* message) {
     next_ = reinterpret_cast<Slot*>(message);
-    if (PROTOZERO_UNLIKELY(first_block_ != nullptr))
-      LeaveEmptyBlock();
+    if (PROTOZERO_UNLIKELY(current_block_ != nullptr))
+      LeaveLaterBlocks();
   }
 
   // Forgets all messages. Frees no block.
@@ -68,7 +73,7 @@ class MessageArena {
   struct Block;
 
   PROTOZERO_COLD Message* NewMessageSlowPath();
-  PROTOZERO_COLD void LeaveEmptyBlock();
+  PROTOZERO_COLD void LeaveLaterBlocks();
   PROTOZERO_COLD void FreeBlocks();
 
   Slot* next_;

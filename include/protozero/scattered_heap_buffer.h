@@ -97,6 +97,8 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   const size_t maximum_slice_size_bytes_;
   size_t next_slice_size_;
   ScatteredStreamWriter* writer_ = nullptr;
+  // What the writer had written when it got the last slice.
+  uint64_t written_before_slice_ = 0;
   std::vector<Slice> slices_;
   // Emptied by Reset(), the next one to use last.
   std::vector<Slice> spare_slices_;

@@ -81,7 +81,10 @@ class ScatteredStreamWriter {
 
   // Starts in |range|, as after Reset(range).
   ScatteredStreamWriter(Delegate* delegate, ContiguousMemoryRange range)
-      : delegate_(delegate), write_ptr_(range.begin), cur_range_(range) {}
+      : delegate_(delegate),
+        write_ptr_(range.begin),
+        cur_range_(range),
+        fast_limit_(FastLimitOf(range)) {}
 
   // A message that is still open on the writer is closed for good: its setters
   // do nothing from then on.
@@ -94,9 +97,9 @@ class ScatteredStreamWriter {
   ScatteredStreamWriter& operator=(const ScatteredStreamWriter&) = delete;
 
   void WriteByte(uint8_t value) {
-    TakeCursor();
-    if (PROTOZERO_UNLIKELY(write_ptr_ == cur_range_.end))
+    if (PROTOZERO_UNLIKELY(bytes_available() == 0))
       return WriteBytesSlowPath(&value, 1);
+    TakeCursor();
     *write_ptr_++ = value;
   }
 
@@ -177,9 +180,9 @@ class ScatteredStreamWriter {
   // REQUIRES: |write_ptr| lies within the current chunk, or is its end.
   void set_write_ptr(uint8_t* write_ptr) {
     TakeCursor();
-    PROTOZERO_DCHECK(cur_range_.begin <= write_ptr &&
-                         write_ptr <= cur_range_.end,
-                     "the write pointer has to stay within cur_range()");
+    PROTOZERO_DCHECK(
+        cur_range_.begin <= write_ptr && write_ptr <= cur_range_.end,
+        "the write pointer has to stay within cur_range()");
     write_ptr_ = write_ptr;
   }
 
@@ -203,6 +206,20 @@ class ScatteredStreamWriter {
 
  private:
   friend class Message;
+
+  // What a message asks for before it writes a field of bounded size: enough
+  // for any tag and number.
+  static constexpr size_t kFastRoom = 16;
+  static_assert(kFastRoom >= proto_utils::kMaxSimpleFieldEncodedSize,
+                "a tag and the longest varint");
+
+  // From the addresses in |range| that are below this one, kFastRoom bytes fit.
+  // 0 if there are none.
+  static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
+    return range.size() < kFastRoom
+               ? 0
+               : reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
+  }
 
   // The end of what may be written: nothing may be after an error.
   uint8_t* write_limit() const {
@@ -228,6 +245,7 @@ class ScatteredStreamWriter {
       MoveOpenMessagesTo(range);
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
     cur_range_ = range;
+    fast_limit_ = FastLimitOf(range);
     write_ptr_ = range.begin;
   }
   // Settles what the open messages have in the chunk that is being left.
@@ -241,13 +259,13 @@ class ScatteredStreamWriter {
   // The cursor, unless cursor_is_lent_.
   uint8_t* write_ptr_;
   ContiguousMemoryRange cur_range_;
+  // Of cur_range_; 0 after an error.
+  uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
   // The outermost message that is open on this writer, if any. It and the
   // messages nested in it are a chain, whose last link, the leaf, holds the
   // cursor while cursor_is_lent_.
   Message* root_ = nullptr;
-  // Numbers the root messages, so that debug builds can tell stale handles.
-  uint16_t epoch_ = 0;
   bool cursor_is_lent_ = false;
   WriteStatus status_ = WriteStatus::kOk;
 };

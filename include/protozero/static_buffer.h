@@ -68,9 +68,8 @@ class StaticBuffered {
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }
 
-  // A buffer size with which everything written so far fits. Exact while ok();
-  // afterwards at most three bytes too many per nested message. A nested
-  // message needs up to three bytes more while it is open than once sealed.
+  // While ok(): the bytes written so far. Afterwards: a buffer size with which
+  // the same message fits, at most three bytes too many per nested message.
   size_t bytes_needed() const { return static_cast<size_t>(writer_.written()); }
 
  private:

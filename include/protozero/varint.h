@@ -77,43 +77,50 @@ namespace internal {
 // group a byte. Each step halves the group width: the upper half of every
 // group moves up by 4, then 2, then 1 bits. Adding a multiple of the upper
 // halves moves them without masking the lower ones out.
+// REQUIRES: value < 2^56.
 constexpr uint64_t SpreadSevenBitGroups(uint64_t value) {
-  value += (value & 0x00fffffff0000000u) * 15;
+  value = (value & 0x0fffffff) | (value >> 28 << 32);
   value += (value & 0x0fffc0000fffc000u) * 3;
   value += (value & 0x3f803f803f803f80u);
   return value;
 }
 
-// The index, 0 to 63, of the highest bit set. REQUIRES: value != 0.
-inline uint32_t HighestBit(uint64_t value) {
+// How many bits of zero bytes there are above the highest byte that is not
+// zero: 0, 8, ... 56. REQUIRES: value != 0.
+inline uint32_t LeadingZeroByteBits(uint64_t value) {
 #if defined(__GNUC__) || defined(__clang__)
-  return static_cast<uint32_t>(63 - __builtin_clzll(value));
+  // Counting from the other end: without instruction set extensions, x86
+  // counts leading zeros by a microcoded instruction on some processors, but
+  // trailing ones by a fast one.
+  return static_cast<uint32_t>(__builtin_ctzll(__builtin_bswap64(value))) &
+         0x38;
 #else
-  uint32_t bit = 0;
-  while (value >>= 1)
-    ++bit;
-  return bit;
+  uint32_t bits = 0;
+  for (; value < uint64_t{1} << 56; value <<= 8)
+    bits += 8;
+  return bits;
 #endif
 }
 
-// Encodes a value of any length without a branch per byte: a chain of them is
-// mispredicted as soon as lengths vary, and timestamps and addresses take
-// eight or nine bytes. REQUIRES: ten writable bytes at |dst|; all ten may be
-// overwritten, whatever the length.
-inline uint8_t* WriteLongVarInt(uint64_t value, uint8_t* dst) {
-  constexpr uint64_t kContinuation = 0x8080808080808080u;
-  const uint64_t groups = SpreadSevenBitGroups(value & 0x00ffffffffffffffu);
-  if (PROTOZERO_LIKELY(value < (uint64_t{1} << 56))) {
-    // Every byte below the highest non-zero group continues.
-    const uint32_t last_byte_bit = HighestBit(groups | 1) & 0x38;
-    const uint64_t continuation =
-        kContinuation ^ (kContinuation << last_byte_bit);
-    ::protozero::internal::StoreLittleEndian(dst, groups | continuation);
-    return dst + (last_byte_bit >> 3) + 1;
-  }
+// Encodes a value below 2^56 without a branch that depends on its length: such
+// a branch is mispredicted as soon as lengths vary, as they do in most traces.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
+                                                     uint8_t* dst) {
+  const uint64_t groups = SpreadSevenBitGroups(value);
+  // Every byte below the highest one continues. (Zero has one byte as well.)
+  const uint32_t unused_bits = LeadingZeroByteBits(groups | 1);
+  ::protozero::internal::StoreLittleEndian(
+      dst, groups | (0x0080808080808080u >> unused_bits));
+  return dst + sizeof(uint64_t) - unused_bits / 8;
+}
+
+// Encodes a value of 2^56 or more.
+inline uint8_t* WriteLongVarIntUnsafe(uint64_t value, uint8_t* dst) {
+  ::protozero::internal::StoreLittleEndian(
+      dst,
+      SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x8080808080808080u);
   // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
   // only bit of a tenth group, is also the ninth byte's continuation bit.
-  ::protozero::internal::StoreLittleEndian(dst, groups | kContinuation);
   const uint8_t ninth = static_cast<uint8_t>(value >> 56);
   const uint8_t tenth = static_cast<uint8_t>(ninth >> 7);
   dst[8] = ninth;
@@ -121,14 +128,15 @@ inline uint8_t* WriteLongVarInt(uint64_t value, uint8_t* dst) {
   return dst + 9 + tenth;
 }
 
-// WriteVarInt() where ten bytes are known to be writable, whatever the length.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(uint64_t value,
-                                                   uint8_t* dst) {
-  if (value < 0x80) {
-    *dst = static_cast<uint8_t>(value);
-    return dst + 1;
-  }
-  return WriteLongVarInt(value, dst);
+// WriteVarInt() where kMaxVarIntEncodedSize bytes are known to be writable;
+// all of them may be overwritten, whatever the length.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
+  const uint64_t bits = ExtendValueForVarIntSerialization(value);
+  // The compiler drops this for types that cannot be as large.
+  if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
+    return WriteLongVarIntUnsafe(bits, dst);
+  return WriteVarInt56Unsafe(bits, dst);
 }
 
 }  // namespace internal

@@ -2,7 +2,7 @@
 
 #include "protozero/message.h"
 
-#include <algorithm>
+#include <atomic>
 
 namespace protozero {
 
@@ -16,15 +16,27 @@ using proto_utils::kMessageLengthFieldSize;
 // How far a message moves when its size turns out to fit one byte.
 constexpr size_t kCompaction = kMessageLengthFieldSize - 1;
 
-// memcpy() with its first branches here: most strings in traces are short, and
+// Numbers the uses of Message objects, so that debug builds can tell a stale
+// handle. Wraps: a handle that is 65,536 messages old may go unnoticed.
+inline uint16_t NextEpoch() {
+#if PROTOZERO_DCHECK_IS_ON
+  static std::atomic<uint16_t> last_epoch{0};
+  return static_cast<uint16_t>(
+      last_epoch.fetch_add(1, std::memory_order_relaxed) + 1);
+#else
+  return 0;
+#endif
+}
+
+constexpr size_t kMaxShortCopy = 64;
+static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
+              "short strings have a one-byte size");
+
+// memcpy() of up to kMaxShortCopy bytes: most strings in traces are short, and
 // a library call costs more than the copy.
-inline void CopyBytes(uint8_t* dst, const uint8_t* src, size_t size) {
+inline void CopyShortBytes(uint8_t* dst, const uint8_t* src, size_t size) {
   // Two overlapping copies of a constant size cover every size in between.
   if (size >= 16) {
-    if (size > 64) {
-      memcpy(dst, src, size);
-      return;
-    }
     if (size > 32) {
       memcpy(dst + 16, src + 16, 16);
       memcpy(dst + size - 32, src + size - 32, 16);
@@ -44,6 +56,14 @@ inline void CopyBytes(uint8_t* dst, const uint8_t* src, size_t size) {
   }
 }
 
+// A redundant varint of four bytes, in one store.
+inline void WritePaddedSize(uint64_t size, uint8_t* size_field) {
+  StoreLittleEndian(
+      size_field,
+      static_cast<uint32_t>(proto_utils::internal::SpreadSevenBitGroups(size) |
+                            0x00808080u));
+}
+
 PROTOZERO_COLD uint8_t* MoveUpExactly(uint8_t* src, size_t size) {
   memmove(src - kCompaction, src, size);
   return src - kCompaction + size;
@@ -52,7 +72,7 @@ PROTOZERO_COLD uint8_t* MoveUpExactly(uint8_t* src, size_t size) {
 // Moves |size| <= 127 bytes up by kCompaction and returns their new end. What
 // follows them, up to |limit|, may be overwritten.
 inline uint8_t* MoveUp(uint8_t* src, size_t size, uint8_t* limit) {
-  constexpr size_t kBlock = 16;
+  constexpr size_t kBlock = 32;
   uint8_t* const dst = src - kCompaction;
   if (PROTOZERO_UNLIKELY(static_cast<size_t>(limit - src) < size + kBlock))
     return MoveUpExactly(src, size);
@@ -74,11 +94,11 @@ inline uint8_t* MoveUp(uint8_t* src, size_t size, uint8_t* limit) {
 void Message::Reset(ScatteredStreamWriter* writer, MessageArena* arena) {
   PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
                    "a message needs a stream and memory for its children");
-  if (PROTOZERO_UNLIKELY(writer->root_ != nullptr || !writer->ok()))
+  if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
     return ResetSlowPath(writer, arena);
   uint8_t* begin = writer->write_ptr_;
   write_ptr_ = begin;
-  limit_ = writer->cur_range_.end;
+  fast_limit_ = writer->fast_limit_;
   base_ = begin;
   size_field_ = nullptr;
   writer_ = writer;
@@ -86,30 +106,20 @@ void Message::Reset(ScatteredStreamWriter* writer, MessageArena* arena) {
   nested_ = nullptr;
   size_ = 0;
   flags_ = 0;
-  epoch_ = 0;
-#if PROTOZERO_DCHECK_IS_ON
-  epoch_ = ++writer->epoch_;
-#endif
+  epoch_ = NextEpoch();
   writer->root_ = this;
   writer->cursor_is_lent_ = true;
 }
 
 void Message::ResetSlowPath(ScatteredStreamWriter* writer,
                             MessageArena* arena) {
-  if (writer->root_ != nullptr)
-    writer->AbandonRoot();
-  // As if the stream were fine, except that there is no room.
-  const WriteStatus status = writer->status_;
-  writer->status_ = WriteStatus::kOk;
+  writer->AbandonRoot();
   Reset(writer, arena);
-  writer->status_ = status;
-  if (status != WriteStatus::kOk)
-    limit_ = write_ptr_;
 }
 
 void Message::InitUnattached() {
   write_ptr_ = nullptr;
-  limit_ = nullptr;
+  fast_limit_ = 0;
   base_ = nullptr;
   size_field_ = nullptr;
   writer_ = nullptr;
@@ -121,16 +131,18 @@ void Message::InitUnattached() {
 }
 
 uint32_t Message::Finalize() {
+  if (nested_ != nullptr)
+    SealNested();
   uint8_t* end = write_ptr_;
   const uint64_t size = uint64_t{size_} + static_cast<uint64_t>(end - base_);
-  // No room: some other message, or the writer, may hold the cursor.
-  if (PROTOZERO_UNLIKELY(limit_ == end || size > kMaxMessageLength ||
+  // Where there is room, this message holds the cursor.
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
                          size_field_ != nullptr || writer_->root_ != this)) {
     return FinalizeSlowPath();
   }
   size_ = static_cast<uint32_t>(size);
   flags_ |= kFinalized;
-  limit_ = end;
+  fast_limit_ = 0;
   writer_->write_ptr_ = end;
   writer_->cursor_is_lent_ = false;
   writer_->root_ = nullptr;
@@ -143,7 +155,7 @@ uint32_t Message::FinalizeSlowPath() {
   TakeCursor();
   uint8_t* end = SealAt(write_ptr_);
   write_ptr_ = end;
-  limit_ = end;
+  fast_limit_ = 0;
   if (writer_->root_ == this) {
     writer_->write_ptr_ = end;
     writer_->cursor_is_lent_ = false;
@@ -170,11 +182,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
     *size_field = static_cast<uint8_t>(size);
     return MoveUp(base_, static_cast<size_t>(size), writer_->cur_range_.end);
   }
-  // A redundant varint of four bytes, in one store.
-  StoreLittleEndian(
-      size_field, static_cast<uint32_t>(
-                      proto_utils::internal::SpreadSevenBitGroups(size) |
-                      0x00808080u));
+  WritePaddedSize(size, size_field);
   return end;
 }
 
@@ -187,33 +195,53 @@ uint8_t* Message::SealTooLongAt(uint8_t* end) {
 }
 
 void Message::SealNested() {
-  if (PROTOZERO_UNLIKELY(!writer_->cursor_is_lent_))
-    writer_->LendCursorToLeaf();
+  ScatteredStreamWriter* writer = writer_;
+  if (PROTOZERO_UNLIKELY(!writer->cursor_is_lent_))
+    writer->LendCursorToLeaf();
   // Sizes are written from the leaf up, because a child that moves makes its
   // parents shorter. On the way down each link is turned around to find the
   // way back: there may be more levels than the stack has room for.
+  Message* const first = nested_;
   Message* parent = this;
-  Message* child = nested_;
+  Message* child = first;
   while (Message* grandchild = child->nested_) {
     child->nested_ = parent;
     parent = child;
     child = grandchild;
   }
   uint8_t* end = child->write_ptr_;
+  child->fast_limit_ = 0;
   for (;;) {
-    end = child->SealAt(end);
-    child->write_ptr_ = end;
-    child->limit_ = end;
-    child->nested_ = nullptr;
-    arena_->DeleteLastMessage(child);
+    const size_t size = static_cast<size_t>(end - child->base_);
+    uint8_t* const size_field = child->size_field_;
+    // Neither finalized nor begun in an earlier chunk, no error, and the size
+    // field is where it was: the usual case.
+    if (PROTOZERO_LIKELY(child->flags_ == 0 && size <= kMaxMessageLength &&
+                         writer->ok() && size_field != nullptr &&
+                         child->base_ ==
+                             size_field + kMessageLengthFieldSize)) {
+      child->flags_ = kFinalized;
+      child->size_ = static_cast<uint32_t>(size);
+      child->size_field_ = nullptr;
+      if (size <= kMaxOneByteMessageLength) {
+        *size_field = static_cast<uint8_t>(size);
+        end = MoveUp(child->base_, size, writer->cur_range_.end);
+      } else {
+        WritePaddedSize(size, size_field);
+      }
+    } else {
+      end = child->SealAt(end);
+    }
     if (parent == this)
       break;
     child = parent;
     parent = child->nested_;
+    child->nested_ = nullptr;
   }
+  arena_->DeleteMessagesFrom(first);
   nested_ = nullptr;
   write_ptr_ = end;
-  limit_ = PROTOZERO_LIKELY(writer_->ok()) ? writer_->cur_range_.end : end;
+  fast_limit_ = writer->fast_limit_;
 }
 
 bool Message::TakeCursor() {
@@ -233,14 +261,14 @@ bool Message::TakeCursor() {
 
 void Message::LendCursorFromWriter() {
   write_ptr_ = writer_->write_ptr_;
-  limit_ = writer_->write_limit();
+  fast_limit_ = writer_->fast_limit_;
   writer_->cursor_is_lent_ = true;
 }
 
 void Message::ReturnCursorToWriter() {
   writer_->write_ptr_ = write_ptr_;
   writer_->cursor_is_lent_ = false;
-  limit_ = write_ptr_;
+  fast_limit_ = 0;
 }
 
 void Message::WriteScattered(const uint8_t* src, size_t size) {
@@ -252,13 +280,19 @@ void Message::WriteScattered(const uint8_t* src, size_t size) {
 inline void Message::WriteEncoded(const uint8_t* src, size_t size) {
   if (PROTOZERO_UNLIKELY(size > room()))
     return WriteScattered(src, size);
-  CopyBytes(write_ptr_, src, size);
+  memcpy(write_ptr_, src, size);
   write_ptr_ += size;
 }
 
 void Message::AppendVarIntSlowPath(uint32_t tag, uint64_t value) {
   if (!TakeCursor())
     return;
+  // Mostly there is room, and a child has just been sealed.
+  if (HasFastRoom()) {
+    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
+        value, proto_utils::WriteVarInt(tag, write_ptr_));
+    return;
+  }
   uint8_t field[proto_utils::kMaxSimpleFieldEncodedSize];
   uint8_t* end =
       proto_utils::WriteVarInt(value, proto_utils::WriteVarInt(tag, field));
@@ -274,25 +308,26 @@ void Message::AppendFixedSlowPath(uint32_t tag, uint64_t bits, size_t size) {
   WriteEncoded(field, static_cast<size_t>(value - field) + size);
 }
 
-void Message::AppendEncodedBytes(EncodedTag tag,
-                                 const void* src,
-                                 size_t size) {
-  // Room for a tag stored as a word and a one-byte size; the size is tested
-  // first, so that the sum cannot wrap.
+void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
+  // A tag stored as a word, and a one-byte size.
   constexpr size_t kMaxHeader = sizeof(uint64_t) + 1;
-  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength ||
-                         room() < size + kMaxHeader)) {
-    return AppendBytesSlowPath(tag.tag, src, size);
-  }
+  // What there is between the fast limit and the chunk's end, less that.
+  constexpr size_t kSpareRoom =
+      ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
   uint8_t* pos = write_ptr_;
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxShortCopy ||
+                         size > fast_limit_ + kSpareRoom -
+                                    reinterpret_cast<uintptr_t>(pos))) {
+    return AppendLongBytes(tag.tag, src, size);
+  }
   StoreLittleEndian(pos, tag.bytes);
   pos += tag.size;
   *pos++ = static_cast<uint8_t>(size);
-  CopyBytes(pos, static_cast<const uint8_t*>(src), size);
+  CopyShortBytes(pos, static_cast<const uint8_t*>(src), size);
   write_ptr_ = pos + size;
 }
 
-void Message::AppendBytesSlowPath(uint32_t tag, const void* src, size_t size) {
+void Message::AppendLongBytes(uint32_t tag, const void* src, size_t size) {
   PROTOZERO_DCHECK(size <= kMaxMessageLength,
                    "a field holds at most 268435455 bytes: split it");
   if (!TakeCursor())
@@ -318,7 +353,7 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
   const EncodedTag tag =
       EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
   if (size == 0 || size > kMaxMessageLength) {
-    AppendBytesSlowPath(tag.tag, nullptr, size);
+    AppendLongBytes(tag.tag, nullptr, size);
     return size;
   }
   uint8_t header[proto_utils::kMaxTagEncodedSize + kMessageLengthFieldSize];
@@ -331,16 +366,15 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
 }
 
 void Message::AppendRawProtoBytes(const void* data, size_t size) {
-  if (size == 0)
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()) && !TakeCursor())
+    return;
+  if (size == 0)  // memcpy() may not be given null, even for no bytes.
     return;
   const uint8_t* src = static_cast<const uint8_t*>(data);
-  if (PROTOZERO_LIKELY(size <= room())) {
-    memcpy(write_ptr_, src, size);
-    write_ptr_ += size;
-    return;
-  }
-  if (TakeCursor())
-    WriteScattered(src, size);
+  if (PROTOZERO_UNLIKELY(size > room()))
+    return WriteScattered(src, size);
+  memcpy(write_ptr_, src, size);
+  write_ptr_ += size;
 }
 
 inline void Message::InitNested(const Message& parent,
@@ -354,7 +388,7 @@ inline void Message::InitNested(const Message& parent,
   nested_ = nullptr;
   size_ = 0;
   flags_ = 0;
-  epoch_ = 0;
+  epoch_ = NextEpoch();
 }
 
 Message* Message::DroppingMessage() {
@@ -368,21 +402,19 @@ Message* Message::DroppingMessage() {
 }
 
 Message* Message::BeginNested(EncodedTag tag) {
-  // A word holds a tag of up to four bytes and the zeros of its size field;
-  // one more byte the rest.
-  constexpr size_t kMaxHeader =
-      proto_utils::kMaxTagEncodedSize + kMessageLengthFieldSize;
   MessageArena* arena = arena_;
   uint8_t* begin = write_ptr_;
   // Also taken when a child is open: then there is no room.
-  if (PROTOZERO_UNLIKELY(room() < kMaxHeader || arena->IsBlockFull()))
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || arena->IsBlockFull()))
     return BeginNestedSlowPath(tag);
   Message* child = arena->NewMessage();
   uint8_t* size_field = begin + tag.size;
-  child->limit_ = limit_;
-  limit_ = begin;
+  child->fast_limit_ = fast_limit_;
+  fast_limit_ = 0;
   nested_ = child;
   child->InitNested(*this, size_field, size_field + kMessageLengthFieldSize);
+  // A word holds a tag of up to four bytes and the zeros of its size field; one
+  // more byte the rest.
   StoreLittleEndian(begin, tag.bytes);
   begin[sizeof(uint64_t)] = 0;
   return child;

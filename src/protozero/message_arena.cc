@@ -2,6 +2,7 @@
 
 #include "protozero/message_arena.h"
 
+#include <functional>
 #include <new>
 
 #include "protozero/message.h"
@@ -32,14 +33,17 @@ Message* MessageArena::NewMessageSlowPath() {
   return reinterpret_cast<Message*>(next_++);
 }
 
-void MessageArena::LeaveEmptyBlock() {
-  if (current_block_ == nullptr || next_ != current_block_->slots)
-    return;
-  current_block_ = current_block_->previous;
-  // A block is only entered when the one before it is full.
+void MessageArena::LeaveLaterBlocks() {
+  const auto holds = [](const Slot* slots, size_t count, const Slot* slot) {
+    return !std::less<const Slot*>()(slot, slots) &&
+           std::less<const Slot*>()(slot, slots + count);
+  };
+  while (current_block_ &&
+         !holds(current_block_->slots, Block::kMessages, next_)) {
+    current_block_ = current_block_->previous;
+  }
   end_ = current_block_ ? current_block_->slots + Block::kMessages
                         : inline_slots_ + kInlineMessages;
-  next_ = end_;
 }
 
 void MessageArena::FreeBlocks() {

@@ -32,6 +32,7 @@ ScatteredHeapBuffer::~ScatteredHeapBuffer() = default;
 
 ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   AdjustUsedSizeOfCurrentSlice();
+  written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
   if (!spare_slices_.empty()) {
     slices_.push_back(std::move(spare_slices_.back()));
     spare_slices_.pop_back();
@@ -40,8 +41,7 @@ ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   Slice slice(next_slice_size_);
   if (slice.size() == 0)
     return ContiguousMemoryRange{};
-  next_slice_size_ =
-      std::min(maximum_slice_size_bytes_, next_slice_size_ * 2);
+  next_slice_size_ = std::min(maximum_slice_size_bytes_, next_slice_size_ * 2);
   slices_.push_back(std::move(slice));
   return slices_.back().GetTotalRange();
 }
@@ -85,10 +85,14 @@ ScatteredHeapBuffer::StitchAsUniquePtr() {
 }
 
 void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
-  if (!slices_.empty() && writer_ != nullptr) {
-    slices_.back().set_unused_bytes(
-        static_cast<size_t>(writer_->cur_range().end - writer_->write_ptr()));
-  }
+  if (slices_.empty() || writer_ == nullptr)
+    return;
+  // Counted rather than taken from the write pointer: the writer may have left
+  // the slice already. What it had to drop is counted, too.
+  const uint64_t written = writer_->written() - written_before_slice_;
+  Slice& slice = slices_.back();
+  slice.set_unused_bytes(static_cast<size_t>(
+      slice.size() - std::min<uint64_t>(written, slice.size())));
 }
 
 size_t ScatteredHeapBuffer::GetTotalSize() const {

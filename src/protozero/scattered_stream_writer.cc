@@ -95,9 +95,8 @@ void ScatteredStreamWriter::MoveOpenMessagesTo(ContiguousMemoryRange range) {
     if (message->is_finalized())
       continue;
     // Saturates: beyond kMaxMessageLength the exact size is of no interest.
-    const uint64_t size =
-        uint64_t{message->size_} +
-        static_cast<uint64_t>(write_ptr_ - message->base_);
+    const uint64_t size = uint64_t{message->size_} +
+                          static_cast<uint64_t>(write_ptr_ - message->base_);
     message->size_ = static_cast<uint32_t>(
         std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
     message->base_ = range.begin;
@@ -108,6 +107,7 @@ void ScatteredStreamWriter::MoveOpenMessagesTo(ContiguousMemoryRange range) {
 void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
   if (ok())
     status_ = status;
+  fast_limit_ = 0;
   written_previously_ += lost_bytes;
 }
 
@@ -129,6 +129,7 @@ void ScatteredStreamWriter::AbandonRoot() {
     Message* nested = message->nested_;
     message->flags_ |= Message::kFinalized;
     message->nested_ = nullptr;
+    message->size_ = 0;
     message = nested;
   }
   root_ = nullptr;
