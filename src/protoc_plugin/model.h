@@ -1,0 +1,165 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_MODEL_H_
+#define SRC_PROTOC_PLUGIN_MODEL_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+namespace protozero::plugin {
+
+// What is to be emitted for one .proto file, as plain data.
+//
+//   FileDescriptor ──ModelBuilder──▶ File ──PbzeroWriter──▶ foo.pbzero.h
+//
+// Everything that can be wrong with a schema has been found by the time a File
+// exists: names are valid C++ identifiers, free of collisions, and types are
+// ones whose bytes the runtime gets right. A writer only lays out text. No
+// struct here mentions a libprotobuf type, so a writer for another output
+// language needs this header and nothing else.
+
+// The same kinds, in the same order, as protozero::proto_utils::ProtoSchemaType
+// and google::protobuf::FieldDescriptor::Type.
+enum class FieldType {
+  kDouble = 1,
+  kFloat,
+  kInt64,
+  kUint64,
+  kInt32,
+  kFixed64,
+  kFixed32,
+  kBool,
+  kString,
+  kGroup,
+  kMessage,
+  kBytes,
+  kUint32,
+  kEnum,
+  kSfixed32,
+  kSfixed64,
+  kSint32,
+  kSint64,
+};
+
+enum class Repetition {
+  kNotRepeated,
+  kRepeatedPacked,
+  kRepeatedNotPacked,
+};
+
+struct EnumValue {
+  std::string name;        // As written in the schema.
+  std::string identifier;  // The enumerator.
+  int32_t number = 0;
+};
+
+struct Enum {
+  // Namespace-level name: `E`, or `Outer_E` for an enum nested in a message.
+  std::string identifier;
+
+  // A nested enum is defined as `name_in_scope` inside the namespace `scope`
+  // and is then aliased to `identifier`. This keeps its enumerators, which are
+  // unscoped, out of the package's namespace. Empty for a top-level enum.
+  std::string scope;
+  std::string name_in_scope;
+
+  std::vector<EnumValue> values;  // In the order of the schema.
+
+  // Indexes of `values` without aliases: the first name of each number.
+  std::vector<size_t> distinct_values;
+
+  // Constants for the smallest and the largest number. An empty name means that
+  // the enum has an enumerator of that very name and value already.
+  std::string min_constant;
+  std::string max_constant;
+  size_t min_value = 0;  // Index into `values`.
+  size_t max_value = 0;
+
+  std::string name_function;
+};
+
+struct Field {
+  std::string name;   // As written in the schema: set_<name>, add_<name>.
+  std::string camel;  // k<camel>, k<camel>FieldNumber, FieldMetadata_<camel>.
+  int32_t number = 0;
+  FieldType type = FieldType::kInt32;
+  Repetition repetition = Repetition::kNotRepeated;
+  std::string type_name;    // Qualified, of kMessage and kEnum only.
+  bool raw_setter = false;  // [lazy = true]
+};
+
+// `using <identifier> = <target>;` inside a class.
+struct TypeAlias {
+  std::string identifier;
+  std::string target;  // Qualified.
+};
+
+// An enumerator of a nested enum that is repeated as a constant of the class.
+struct ConstantAlias {
+  std::string identifier;
+  std::string enumerator;
+};
+
+struct NestedEnum {
+  TypeAlias alias;
+  std::string name_function;         // In the class.
+  std::string target_name_function;  // In the namespace, qualified.
+  std::vector<ConstantAlias> constants;
+};
+
+struct Message {
+  std::string identifier;  // `Outer_Inner` for a nested message.
+  std::string full_name;   // ".package.Outer.Inner"
+  std::vector<TypeAlias> nested_messages;
+  std::vector<NestedEnum> nested_enums;
+  std::vector<Field> fields;
+};
+
+// All extensions of one message that are declared in one scope: a class that
+// derives from the class of the extended message and adds setters to it.
+struct ExtensionSet {
+  std::string identifier;
+  std::string base;   // Qualified.
+  std::string scope;  // For comments: the message or file that extends.
+  std::vector<Field> fields;
+
+  // Not empty: the class exists only if this header is available to the
+  // compiler. See ModelBuilder on custom options.
+  std::string required_header;
+};
+
+// Declarations of types that are defined in headers which are not included.
+struct ForwardDeclaration {
+  std::string identifier;
+  bool is_enum = false;
+  // As in Enum.
+  std::string scope;
+  std::string name_in_scope;
+};
+
+struct ForwardDeclarations {
+  std::vector<std::string> namespaces;
+  std::vector<ForwardDeclaration> types;
+};
+
+struct File {
+  std::string proto_path;
+  std::string header_path;
+  std::string guard;
+  std::vector<std::string> namespaces;  // Outermost first.
+  std::vector<std::string> includes;    // Headers of other .proto files.
+  std::vector<ForwardDeclarations> forward_declarations;
+  std::vector<Enum> enums;
+  std::vector<Message> messages;
+  std::vector<ExtensionSet> extension_sets;
+
+  // Appended to parameter names of generated functions. Usually empty; it keeps
+  // `set_x(int32_t value)` from hiding an enumerator `value`.
+  std::string parameter_suffix;
+};
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_MODEL_H_

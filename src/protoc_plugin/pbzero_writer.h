@@ -1,0 +1,18 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_PBZERO_WRITER_H_
+#define SRC_PROTOC_PLUGIN_PBZERO_WRITER_H_
+
+#include <string>
+
+#include "src/protoc_plugin/model.h"
+
+namespace protozero::plugin {
+
+// The text of `<path>.pbzero.h`. Cannot fail, and depends on nothing but the
+// model: the same schema gives the same bytes on every machine.
+std::string WritePbzeroHeader(const File& file);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_PBZERO_WRITER_H_

@@ -1,0 +1,32 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_RESERVED_WORDS_H_
+#define SRC_PROTOC_PLUGIN_RESERVED_WORDS_H_
+
+#include <string_view>
+
+namespace protozero::plugin {
+
+// Words that generated code cannot declare, or should not. These sets are part
+// of what users see: adding a word renames things in their generated code.
+
+// Of C++17 or C++20.
+bool IsKeyword(std::string_view word);
+
+// Defined as a macro by a standard or POSIX header or by the compiler. Macros
+// of other libraries and systems (`TRUE`, `DEBUG`, `ERROR`) are not known here:
+// no list would be complete, and most programs never see them.
+bool IsCommonMacro(std::string_view word);
+
+// Declared in the global namespace by the C library.
+bool IsGlobalName(std::string_view word);
+
+// A type that generated code names without a qualifier: `int32_t`.
+bool IsBareName(std::string_view word);
+
+// A public member function of protozero::Message.
+bool IsMessageMember(std::string_view word);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_RESERVED_WORDS_H_

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Generated headers compile without warnings, whatever the compiler's mode.
+
+Compilers, language standards, GNU extensions (which define macros like `linux`
+and reserve `typeof`), and no exceptions and RTTI, over every header in the
+folder of the generated headers of test/protos/plugin, each by itself and all
+together.
+
+  compile_matrix_test.py --gen DIR --protoc PROTOC --plugin PLUGIN
+"""
+
+import argparse
+import functools
+import os
+import subprocess
+import tempfile
+
+import compilers
+
+MODES = [
+    ['-std=c++17'],
+    ['-std=c++20'],
+    ['-std=gnu++17'],
+    ['-std=gnu++20'],
+    ['-std=c++17', '-fno-exceptions', '-fno-rtti'],
+]
+
+HEADERS = [
+    'test/protos/plugin/%s.pbzero.h' % name for name in (
+        'golden', 'golden_base', 'golden_import', 'golden_public', 'hostile',
+        'hostile_global', 'no_wrapper', 'no_wrapper_import')
+]
+
+# System headers first: their macros and functions are what names clash with.
+SYSTEM_HEADERS = [
+    'assert.h', 'ctype.h', 'errno.h', 'fcntl.h', 'float.h', 'inttypes.h',
+    'limits.h', 'locale.h', 'math.h', 'pthread.h', 'sched.h', 'signal.h',
+    'stdio.h', 'stdlib.h', 'string.h', 'sys/mman.h', 'sys/socket.h',
+    'sys/stat.h', 'sys/sysmacros.h', 'sys/time.h', 'sys/types.h', 'sys/wait.h',
+    'time.h', 'unistd.h', 'wchar.h'
+]
+
+
+def includes(headers, brackets='""'):
+  return ''.join('#include %s%s%s\n' % (brackets[0], header, brackets[1])
+                 for header in headers)
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument('--gen', required=True)
+  parser.add_argument('--protoc', required=True)
+  parser.add_argument('--plugin', required=True)
+  args = parser.parse_args()
+  counter = compilers.Counter()
+
+  include_flags = [
+      '-I' + args.gen, '-I' + os.path.join(compilers.SOURCE_ROOT, 'include')
+  ] + compilers.WARNINGS
+  everything = includes(SYSTEM_HEADERS, '<>') + includes(HEADERS)
+  names = []
+  jobs = []
+
+  def add(name, compiler, flags, text):
+    names.append('%s %s: %s' % (compiler, ' '.join(flags[:3]), name))
+    jobs.append(
+        functools.partial(compilers.syntax_errors, compiler, flags, text))
+
+  with tempfile.TemporaryDirectory() as temp:
+    # The extensions of descriptor.proto's messages exist where its header does.
+    plugin = os.path.abspath(args.plugin)
+    subprocess.run([
+        os.path.abspath(args.protoc), '--plugin=protoc-gen-plugin=' + plugin,
+        '--plugin_out=wrapper_namespace=pbzero:' + temp,
+        'google/protobuf/descriptor.proto'
+    ], check=True)
+    use_option = includes(['test/protos/plugin/golden.pbzero.h']) + '''
+using Option = golden::main::pbzero::
+    test_protos_plugin_golden_extends_google_protobuf_FieldOptions;
+void Write(Option* option);
+void Write(Option* option) {
+  option->set_unit("ms");
+  option->set_deprecated(true);
+}
+'''
+    for compiler in compilers.find_compilers():
+      for mode in MODES:
+        add('all headers', compiler, mode + include_flags, everything)
+      for header in HEADERS:
+        add(header, compiler, MODES[0] + include_flags, includes([header]))
+      add('extension of an option', compiler,
+          MODES[0] + include_flags + ['-I' + temp], use_option)
+
+    for name, errors in zip(names, compilers.run_all(jobs)):
+      counter.check(not errors, name, errors)
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()

@@ -1,0 +1,406 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// One test per error message of the plugin, with its exact text: what users
+// see, and what tells them what to do.
+
+#include "gtest/gtest.h"
+#include "test/plugin/in_memory_protoc.h"
+
+namespace protozero::plugin {
+namespace {
+
+TEST(GeneratorErrorsTest, Group) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message M {
+  optional group G = 1 {
+    optional int32 x = 1;
+  }
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: p.M.g: groups are not supported; declare a message and "
+            "a field of its type, which is encoded differently");
+}
+
+TEST(GeneratorErrorsTest, GroupAsExtension) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+message M { extensions 1 to 10; }
+extend M {
+  repeated group G = 1 {}
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: g: groups are not supported; declare a message and a "
+            "field of its type, which is encoded differently");
+}
+
+TEST(GeneratorErrorsTest, MessageSet) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message Set {
+  option message_set_wire_format = true;
+  extensions 4 to max;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:3: p.Set: message sets are not supported, their encoding "
+            "uses groups; remove message_set_wire_format, which changes the "
+            "encoding");
+}
+
+// The extensions of a message set are encoded like its fields, so they must not
+// slip through in a file of their own.
+TEST(GeneratorErrorsTest, ExtensionOfImportedMessageSet) {
+  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
+package p;
+import "b.proto";
+message M {
+  extend Set {
+    optional M m = 100;
+  }
+})"},
+                                         {"b.proto", R"(syntax = "proto2";
+package p;
+message Set {
+  option message_set_wire_format = true;
+  extensions 4 to max;
+})"}},
+                                        {"a.proto"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:6: p.M.m: it extends p.Set, which is a message set, and "
+            "those are not supported; remove message_set_wire_format, which "
+            "changes the encoding");
+}
+
+TEST(GeneratorErrorsTest, FlattenedNameIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message A {
+  message B {}
+}
+message A_B {})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:6: p.A_B: its C++ name p::pbzero::A_B is also that of "
+            "message p.A.B; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, FlattenedNameIsTakenInImportedFile) {
+  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
+package p;
+import "b.proto";
+message A {
+  enum B { ZERO = 0; }
+})"},
+                                         {"b.proto", R"(syntax = "proto2";
+package p;
+message A_B {})"}},
+                                        {"a.proto"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.A.B: its C++ name p::pbzero::A_B is also that of "
+            "message p.A_B of b.proto; rename one of them");
+}
+
+// Nothing would notice if the two headers never met in a translation unit.
+TEST(GeneratorErrorsTest, FlattenedNameIsTakenInOtherFileOfTheRun) {
+  const ProtocResult result = RunProtoc(
+      {{"a.proto", "syntax = 'proto2'; package p; message A { message B {} }"},
+       {"b.proto", "syntax = 'proto2'; package p; message A_B {}"}});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:1: p.A.B: its C++ name p::pbzero::A_B is also that of "
+            "message p.A_B of b.proto; rename one of them\n"
+            "b.proto:1: p.A_B: its C++ name p::pbzero::A_B is also that of "
+            "message p.A.B of a.proto; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, FlattenedEnumIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message Outer {
+  enum E { ZERO = 0; }
+  enum E_MIN { ONE = 1; }
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.Outer.E_MIN: its C++ name p::pbzero::Outer_E_MIN is "
+            "also that of the smallest value of enum p.Outer.E; rename one of "
+            "them");
+}
+
+TEST(GeneratorErrorsTest, TopLevelEnumValueIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message A { message B {} }
+enum E {
+  ZERO = 0;
+  A_B = 1;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:3: p.A.B: its C++ name p::pbzero::A_B is also that of "
+            "enum value p.A_B; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, NameFunctionIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+enum E { ZERO = 0; }
+message E_Name {})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: p.E_Name: its C++ name p::pbzero::E_Name is also that "
+            "of the name function of enum p.E; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, EscapedMessageIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message class {}
+message class_ {})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: p.class_: its C++ name p::pbzero::class_ is also that "
+            "of message p.class; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, EscapedEnumValueIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+enum E {
+  union = 0;
+  union_ = 1;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.union_: its C++ name p::pbzero::union_ is also that "
+            "of enum value p.union; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, EscapedAliasIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message M {
+  message class {}
+  message class_ {}
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: p.M.class: its C++ name class_ is also that of "
+            "message p.M.class_; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, NamespaceIsTaken) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", R"(syntax = "proto2";
+package a;
+import "b.proto";
+message M {})"},
+                 {"b.proto", "syntax = 'proto2'; package a.pbzero.M;"}},
+                {"a.proto"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: a.M: its C++ name a::pbzero::M is also that of "
+            "namespace a::pbzero::M of b.proto; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, NamespaceIsTakenByImportedMessage) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", R"(syntax = "proto2";
+
+package a.pbzero.M;
+import "b.proto";)"},
+                 {"b.proto", "syntax = 'proto2'; package a; message M {}"}},
+                {"a.proto"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:3: a.pbzero.M: its C++ name a::pbzero::M is also that of "
+            "message a.M of b.proto; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, RawSetterIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message M {
+  optional M x = 1 [lazy = true];
+  optional bytes x_raw = 2;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.M.x_raw: its C++ name set_x_raw is also that of "
+            "field p.M.x; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, SetterIsNamedLikeItsClass) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message set_x {
+  optional int32 x = 1;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:4: p.set_x.x: its C++ name set_x is also that of the "
+            "class itself; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, ConstantIsNamedLikeItsClass) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message kFooBar_2 {
+  optional int32 foo_bar = 1;
+  optional int32 fooBar = 2;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.kFooBar_2.fooBar: its C++ name kFooBar_2 is also "
+            "that of the class itself; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, ExtensionClassIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message B { extensions 1 to 10; }
+message M {
+  optional int32 x = 1;
+  extend B {
+    optional M m = 1;
+  }
+}
+message M_extends_B {})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:10: p.M_extends_B: its C++ name p::pbzero::M_extends_B is "
+            "also that of the class for extension p.M.m; rename one of them");
+}
+
+TEST(GeneratorErrorsTest, FieldOfImportedExtensionWrapper) {
+  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
+package p;
+import "b.proto";
+message M {
+  optional Wrapper w = 1;
+})"},
+                                         {"b.proto", R"(syntax = "proto2";
+package p;
+message Base { extensions 1 to 10; }
+message Wrapper {
+  extend Base {
+    optional int32 x = 1;
+  }
+})"}},
+                                        {"a.proto"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.M.w: its type p.Wrapper holds nothing but extensions "
+            "of p.Base, so its class is for writing those; move them to "
+            "another message of b.proto");
+}
+
+TEST(GeneratorErrorsTest, NamespaceOfTheRuntime) {
+  for (const std::string package :
+       {"protozero", "protozero.internal", "protozero.proto_utils"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2'; package " + package +
+                                   "; message Message {}"}},
+                  {}, "");
+    EXPECT_FALSE(result.ok);
+    std::string name = package;
+    if (name.size() > 9)
+      name.replace(9, 1, "::");
+    EXPECT_EQ(result.error,
+              "a.proto:1: " + package +
+                  ": the generated code would be in a namespace of the "
+                  "runtime, " +
+                  name +
+                  "; set the option wrapper_namespace or rename the package");
+  }
+}
+
+TEST(GeneratorErrorsTest, NamespaceOfTheStandardLibrary) {
+  const ProtocResult result = RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {},
+                                        "wrapper_namespace=std::x");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:1: the namespace std is taken by the C or C++ library; "
+            "set another wrapper_namespace or add a package");
+}
+
+TEST(GeneratorErrorsTest, UnknownOption) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "sdk=1");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "unknown option 'sdk'; the known options are: "
+            "wrapper_namespace=NAMESPACE");
+}
+
+TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "pbzero");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "unknown option 'pbzero'; the known options are: "
+            "wrapper_namespace=NAMESPACE");
+}
+
+TEST(GeneratorErrorsTest, OptionWithoutValue) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "wrapper_namespace");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "option 'wrapper_namespace' has no value; write "
+            "wrapper_namespace=NAMESPACE");
+}
+
+TEST(GeneratorErrorsTest, OptionGivenTwice) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {},
+                "wrapper_namespace=a,wrapper_namespace=b");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "option 'wrapper_namespace' is given twice; remove one of them");
+}
+
+TEST(GeneratorErrorsTest, OptionWithBadValue) {
+  for (const std::string value :
+       {"a.b", "9a", "a::", "::a", "class", "a::namespace", "a b", "a=b"}) {
+    const ProtocResult result = RunProtoc({{"a.proto", "syntax = 'proto2';"}},
+                                          {}, "wrapper_namespace=" + value);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error,
+              "option 'wrapper_namespace' has the value '" + value +
+                  "', which is not a C++ namespace; use identifiers that are "
+                  "not reserved words, joined by '::'");
+  }
+}
+
+TEST(GeneratorErrorsTest, AllErrorsOfAllFilesInOrderOfLines) {
+  const ProtocResult result = RunProtoc(
+      {{"a.proto", R"(syntax = "proto2";
+message set_x {
+  optional int32 x = 1;
+  optional group G = 2 {}
+}
+message A { message B {} }
+message A_B {})"},
+       {"b.proto", "syntax = 'proto2'; message C { repeated group D = 1 {} }"},
+       {"c.proto", "syntax = 'proto2'; message Fine {}"}});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:3: set_x.x: its C++ name set_x is also that of the class "
+            "itself; rename one of them\n"
+            "a.proto:4: set_x.g: groups are not supported; declare a message "
+            "and a field of its type, which is encoded differently\n"
+            "a.proto:7: A_B: its C++ name pbzero::A_B is also that of message "
+            "A.B; rename one of them\n"
+            "b.proto:1: C.d: groups are not supported; declare a message and a "
+            "field of its type, which is encoded differently");
+  // Nothing is written, not even for the file without errors.
+  EXPECT_TRUE(result.files.empty());
+}
+
+}  // namespace
+}  // namespace protozero::plugin

@@ -1,0 +1,274 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Uses what was generated for names that are taken: it must compile without a
+// warning, be called what the documentation says, and write the right bytes.
+
+// The C library first, so that names in the global namespace meet it.
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "protozero/packed_repeated_fields.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/static_buffer.h"
+#include "test/plugin/dynamic_schema.h"
+#include "test/protos/plugin/hostile.pbzero.h"
+#include "test/protos/plugin/hostile_global.pbzero.h"
+
+namespace {
+
+namespace hz = ::hostile::namespace_::protozero::std::pbzero;
+
+using protozero::HeapBuffered;
+using protozero::StackBuffered;
+
+class HostileNamesTest : public ::testing::Test {
+ protected:
+  template <typename T>
+  std::string Text(HeapBuffered<T>* message) {
+    return schema_.ToText(T::GetName() + 1, message->SerializeAsString());
+  }
+
+  protozero::plugin::DynamicSchema schema_{"test/protos/plugin/hostile.proto"};
+};
+
+TEST_F(HostileNamesTest, Keywords) {
+  HeapBuffered<hz::class_> m;
+  m->set_class(1);
+  m->set_operator("+");
+  m->add_this()->set_class(2);
+  m->set_and(true);
+  m->set_not(hz::co_await_);
+  m->set_double(0.5);
+  protozero::PackedSignedVarInt packed;
+  packed.Append(-1);
+  m->set_union(packed);
+  hz::class_::TemplateEntry* entry = m->add_template();
+  entry->set_key("k");
+  entry->set_value()->set_class(3);
+  m->set_case(4);
+  m->set_other();
+  EXPECT_EQ(Text(&m),
+            "class: 1 operator: \"+\" this { class: 2 } and: true not: "
+            "co_await double: 0.5 union: -1 template { key: \"k\" value { "
+            "class: 3 } } case: 4 other { }");
+
+  HeapBuffered<hz::class_::struct_> nested;
+  nested->set_typeid(hz::class_::struct_::protected_);
+  EXPECT_EQ(Text(&nested), "typeid: protected");
+  EXPECT_STREQ(hz::class_struct::typename_Name(hz::class_struct::public_),
+               "public");
+}
+
+TEST_F(HostileNamesTest, Macros) {
+  EXPECT_STREQ(hz::Macros_Name(hz::NULL_), "NULL");
+  EXPECT_STREQ(hz::Macros_Name(hz::Macros::errno_), "errno");
+  EXPECT_STREQ(hz::Macros_Name(hz::linux_), "linux");
+  EXPECT_EQ(hz::NAN_::UINT64_MAX_, hz::NAN_::SIZE_MAX_::UINT64_MAX_);
+  HeapBuffered<hz::NAN_> m;
+  m->set_NULL(1);
+  m->set_errno(2);
+  EXPECT_EQ(Text(&m), "NULL: 1 errno: 2");
+  EXPECT_EQ(hz::NAN_::kNULLFieldNumber, 1);
+}
+
+TEST_F(HostileNamesTest, TypesThatGeneratedCodeNamesBare) {
+  HeapBuffered<hz::int32_t_> m;
+  m->set_int32_t(-5);
+  EXPECT_EQ(Text(&m), "int32_t: -5");
+
+  HeapBuffered<hz::Unqualified> unqualified;
+  unqualified->set_a()->set_size_t(1);
+  unqualified->set_b(hz::Unqualified::uint64_t_);
+  hz::Unqualified::T* t = unqualified->set_c();
+  EXPECT_NE(t, nullptr);
+  unqualified->set_d("d");
+  unqualified->set_e("e");
+  EXPECT_EQ(Text(&unqualified),
+            "a { size_t: 1 } b: uint64_t c { } d: \"d\" e: \"e\"");
+}
+
+// The runtime calls functions of messages by name, and so do users.
+template <typename T>
+void WorksInEveryBuffer() {
+  HeapBuffered<T> heap;
+  EXPECT_NE(heap.get(), nullptr);
+  EXPECT_EQ(heap.SerializeAsString(), "");
+  heap.Reset();
+
+  StackBuffered<T, 16> stack;
+  EXPECT_EQ(stack.Finalize(), 0u);
+
+  protozero::ScatteredHeapBuffer buffer;
+  protozero::ScatteredStreamWriter writer(&buffer);
+  protozero::RootMessage<T> root;
+  root.Reset(&writer);
+  EXPECT_FALSE(root.is_finalized());
+  EXPECT_EQ(root.Finalize(), 0u);
+  EXPECT_TRUE(root.is_finalized());
+}
+
+TEST_F(HostileNamesTest, MembersOfTheBaseClass) {
+  WorksInEveryBuffer<hz::Message>();
+  WorksInEveryBuffer<hz::Finalize_>();
+  WorksInEveryBuffer<hz::Reset_>();
+  WorksInEveryBuffer<hz::GetName_>();
+  WorksInEveryBuffer<hz::Members>();
+
+  HeapBuffered<hz::Members> m;
+  m->set_message();
+  m->set_reset();
+  m->set_finalize()->set_finalize(1);
+  m->set_get_name();
+  m->set_size_field(2);
+  m->set_get("x");
+  m->add_append_bytes("y");
+  EXPECT_EQ(Text(&m),
+            "message { } reset { } finalize { finalize: 1 } get_name { } "
+            "size_field: 2 get: \"x\" append_bytes: \"y\"");
+
+  HeapBuffered<hz::Message> nested;
+  hz::Message* child = nested->set_message();
+  child->set_message();
+  child->Finalize();
+  EXPECT_EQ(Text(&nested), "message { message { } }");
+}
+
+TEST_F(HostileNamesTest, MembersOfTheClassItself) {
+  HeapBuffered<hz::kSelf> m;
+  hz::kSelf::kFoo_* foo = m->set_foo();
+  EXPECT_NE(foo, nullptr);
+  m->add_bar(hz::kSelf::kFooFieldNumber_);
+  m->add_bar(hz::kSelf_Kind::kBar);
+  EXPECT_EQ(Text(&m), "foo { } bar: kFooFieldNumber bar: kBar");
+  EXPECT_EQ(hz::kSelf::kFooFieldNumber, 1);
+  EXPECT_EQ(hz::kSelf::kBar.kFieldId, 2u);
+  EXPECT_EQ(hz::kSelf::Kind_Name, hz::kSelf_Kind::Kind_Name);
+  EXPECT_STREQ(hz::kSelf::Kind_Name_(hz::kSelf::Kind_Name), "Kind_Name");
+
+  HeapBuffered<hz::SameName> same;
+  same->set_same_name(hz::SameName::SameName_::Other);
+  EXPECT_EQ(Text(&same), "same_name: Other");
+}
+
+TEST_F(HostileNamesTest, Parameters) {
+  HeapBuffered<hz::UsesParameters> m;
+  m->set_value("v");
+  m->set_data("d");
+  m->set_size_raw("\x28\x01");
+  protozero::PackedVarInt packed;
+  packed.Append(7);
+  m->set_raw(packed);
+  m->set_parameters(hz::value);
+  EXPECT_EQ(Text(&m),
+            "value: \"v\" data: \"d\" size { parameters: data } raw: 7 "
+            "parameters: value");
+}
+
+TEST_F(HostileNamesTest, CamelCase) {
+  HeapBuffered<hz::CamelCase> m;
+  m->set_foo_bar(10);
+  m->set_fooBar(2);
+  m->set_foo__bar(3);
+  m->set_FooBar(4);
+  m->set__(7);
+  m->set___(8);
+  EXPECT_EQ(Text(&m), "fooBar: 2 foo__bar: 3 FooBar: 4 _: 7 __: 8 foo_bar: 10");
+  // The lowest number has the plain name.
+  EXPECT_EQ(hz::CamelCase::kFooBarFieldNumber, 2);
+  EXPECT_EQ(hz::CamelCase::kFooBar_3FieldNumber, 3);
+  EXPECT_EQ(hz::CamelCase::kFooBar_10FieldNumber, 10);
+  EXPECT_EQ(hz::CamelCase::kField7FieldNumber, 7);
+  EXPECT_EQ(hz::CamelCase::kField7_9FieldNumber, 9);
+  EXPECT_EQ(hz::CamelCase::kAFieldNumber, 11);
+  EXPECT_EQ(hz::CamelCase::kAFieldNumber_12.kFieldId, 12u);
+}
+
+static_assert(hz::Limits_MIN_ == hz::Limits_LOW, "");
+static_assert(hz::Limits_MIN == 0 && hz::Limits_MAX == 5, "");
+static_assert(hz::Extreme_MIN == INT32_MIN && hz::Extreme_MAX == INT32_MAX, "");
+static_assert(hz::NegativeOnly_MIN == -3 && hz::NegativeOnly_MAX == -2, "");
+
+TEST_F(HostileNamesTest, Enums) {
+  EXPECT_STREQ(hz::Limits_Name_(hz::Limits_Name), "Limits_Name");
+  EXPECT_STREQ(hz::Extreme_Name(hz::LOWEST_ALIAS), "LOWEST");
+  EXPECT_STREQ(hz::NegativeOnly_Name(hz::NEGATIVE_TWO), "NEGATIVE_TWO");
+}
+
+TEST_F(HostileNamesTest, Recursion) {
+  HeapBuffered<hz::A> m;
+  m->set_b();
+  m->set_a()->set_a()->set_d()->set_c()->set_a()->set_e(hz::B::C::NONE);
+  EXPECT_EQ(Text(&m), "b { } a { a { d { c { a { e: NONE } } } } }");
+}
+
+TEST_F(HostileNamesTest, Extensions) {
+  HeapBuffered<hz::Wrapper> m;
+  m->set_class(1);
+  m->set_NULL()->set_x(2);
+  m->add_value("v");
+  EXPECT_EQ(Text(&m),
+            "[hostile.namespace.protozero.std.Wrapper.class]: 1 "
+            "[hostile.namespace.protozero.std.Wrapper.NULL] { x: 2 } "
+            "[hostile.namespace.protozero.std.Wrapper.value]: \"v\"");
+
+  HeapBuffered<hz::test_protos_plugin_hostile_extends_B> b;
+  b->set_unsigned(3);
+  EXPECT_EQ(Text(&b), "[hostile.namespace.protozero.std.unsigned]: 3");
+
+  HeapBuffered<hz::test_protos_plugin_hostile_extends_E> e;
+  e->set_goto()->set_e("e");
+  e->set_goto_raw("\x2a\x01x");
+  EXPECT_EQ(Text(&e), "[hostile.namespace.protozero.std.goto] { e: \"x\" }");
+
+  // An extension that is called like a field.
+  HeapBuffered<hz::test_protos_plugin_hostile_extends_E> hidden;
+  hidden->set_hidden("extension");
+  hidden->hz::E::set_hidden(1);
+  EXPECT_EQ(Text(&hidden),
+            "hidden: 1 [hostile.namespace.protozero.std.hidden]: "
+            "\"extension\"");
+}
+
+// In the global namespace, where even `time` and `std` are taken.
+TEST(HostileGlobalNamesTest, NamesOfTheCLibrary) {
+  protozero::plugin::DynamicSchema schema(
+      "test/protos/plugin/hostile_global.proto");
+
+  HeapBuffered<::log_> log;
+  log->set_clock(::system_);
+  log->set_text("t");
+  EXPECT_EQ(schema.ToText("log", log.SerializeAsString()),
+            "clock: system text: \"t\"");
+  EXPECT_STREQ(::time_Name(::signal_), "signal");
+
+  HeapBuffered<::protozero_> outer;
+  ::std_* inner = outer->add_std();
+  inner->set_size(1);
+  EXPECT_EQ(schema.ToText("protozero", outer.SerializeAsString()),
+            "std { size: 1 }");
+
+  HeapBuffered<::FILE_> file;
+  file->set_stat_field(::FILE_::close);
+  EXPECT_EQ(schema.ToText("FILE", file.SerializeAsString()),
+            "stat_field: close");
+
+  HeapBuffered<::size_t_> sizes;
+  protozero::PackedSignedVarInt packed;
+  packed.Append(-1);
+  sizes->set_values(packed);
+  EXPECT_EQ(schema.ToText("size_t", sizes.SerializeAsString()), "values: -1");
+}
+
+}  // namespace

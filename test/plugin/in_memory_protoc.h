@@ -1,0 +1,39 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_PLUGIN_IN_MEMORY_PROTOC_H_
+#define TEST_PLUGIN_IN_MEMORY_PROTOC_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace protozero::plugin {
+
+// What came of running protoc with the plugin.
+struct ProtocResult {
+  bool ok = false;
+  std::string error;                         // The plugin's, or protoc's own.
+  std::map<std::string, std::string> files;  // Path -> text.
+
+  const std::string& header(const std::string& path) const {
+    return files.at(path);
+  }
+};
+
+// Parses schemas with protoc's own parser and runs the generator on them, all
+// in this process and in memory.
+//   schemas: path -> text of every .proto, imports included. google/protobuf/
+//       descriptor.proto is always there.
+//   to_generate: paths; all of `schemas` if empty.
+//   parameter: what stands before the colon in --plugin_out.
+ProtocResult RunProtoc(
+    const std::map<std::string, std::string>& schemas,
+    const std::vector<std::string>& to_generate = {},
+    const std::string& parameter = "wrapper_namespace=pbzero");
+
+// The one file a.proto.
+ProtocResult RunProtoc(const std::string& schema);
+
+}  // namespace protozero::plugin
+
+#endif  // TEST_PLUGIN_IN_MEMORY_PROTOC_H_

@@ -1,0 +1,53 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include <stdlib.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "src/protoc_plugin/reserved_words.h"
+
+namespace protozero::plugin {
+namespace {
+
+// Names of the functions that class Message declares in its public part, by the
+// house formatting: declarations are indented by two columns, bodies by more.
+std::set<std::string> PublicFunctionsOfMessage() {
+  const char* root = getenv("PROTOZERO_SOURCE_ROOT");
+  std::ifstream header(std::string(root != nullptr ? root : ".") +
+                       "/include/protozero/message.h");
+  const std::regex function("\\b([A-Za-z_][A-Za-z0-9_]*)\\(");
+  std::set<std::string> names;
+  bool is_public = false;
+  std::string line;
+  while (std::getline(header, line)) {
+    if (line.rfind("class ", 0) == 0 && line.find("Message {") != line.npos)
+      is_public = true;
+    if (line == " private:")
+      is_public = false;
+    const bool is_declaration = line.size() > 2 && line.rfind("  ", 0) == 0 &&
+                                line[2] != ' ' && line[2] != '/';
+    std::smatch match;
+    if (is_public && is_declaration &&
+        std::regex_search(line, match, function)) {
+      names.insert(match[1]);
+    }
+  }
+  // Constructors; `operator=` does not match.
+  names.erase("Message");
+  return names;
+}
+
+TEST(ReservedWordsTest, MessageMembersAreThoseOfTheHeader) {
+  const std::set<std::string> names = PublicFunctionsOfMessage();
+  EXPECT_GE(names.size(), 10u);
+  EXPECT_EQ(names.count("Finalize"), 1u);
+  for (const std::string& name : names)
+    EXPECT_TRUE(IsMessageMember(name)) << name << " is not in kMessageMembers";
+}
+
+}  // namespace
+}  // namespace protozero::plugin

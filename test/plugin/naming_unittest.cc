@@ -1,0 +1,80 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/protoc_plugin/naming.h"
+
+#include "gtest/gtest.h"
+#include "src/protoc_plugin/options.h"
+#include "src/protoc_plugin/reserved_words.h"
+
+namespace protozero::plugin {
+namespace {
+
+TEST(NamingTest, IsIdentifier) {
+  for (const char* name : {"a", "_", "A9", "_9", "snake_case", "CamelCase"})
+    EXPECT_TRUE(IsIdentifier(name)) << name;
+  for (const char* name : {"", "9", "a-b", "a.b", "a b", "a::b", "\xc3\xa9"})
+    EXPECT_FALSE(IsIdentifier(name)) << name;
+}
+
+TEST(NamingTest, ToCamelCase) {
+  EXPECT_EQ(ToCamelCase("foo"), "Foo");
+  EXPECT_EQ(ToCamelCase("foo_bar"), "FooBar");
+  EXPECT_EQ(ToCamelCase("fooBar"), "FooBar");
+  EXPECT_EQ(ToCamelCase("FOO_BAR"), "FOOBAR");
+  EXPECT_EQ(ToCamelCase("foo_1"), "Foo1");
+  EXPECT_EQ(ToCamelCase("foo_1st"), "Foo1st");
+  EXPECT_EQ(ToCamelCase("_foo__bar_"), "FooBar");
+  EXPECT_EQ(ToCamelCase("___"), "");
+}
+
+TEST(NamingTest, EscapesWordsOfEveryTable) {
+  for (const char* word :
+       {"alignas", "and", "char8_t", "co_yield", "typeof", "xor_eq", "EOF",
+        "NULL", "errno", "INT32_MAX", "EINVAL", "SIGKILL", "CLOCK_REALTIME",
+        "linux", "unix", "major", "minor", "LITTLE_ENDIAN"}) {
+    EXPECT_EQ(EscapeName(word), std::string(word) + "_");
+    EXPECT_EQ(EscapeGlobalName(word), std::string(word) + "_");
+  }
+  for (const char* word : {"FILE", "abs", "log", "main", "size_t", "std",
+                           "protozero", "time", "yn"}) {
+    EXPECT_EQ(EscapeName(word), word);
+    EXPECT_EQ(EscapeGlobalName(word), std::string(word) + "_");
+  }
+  // Contextual keywords, and macros of other systems and libraries.
+  for (const char* word : {"final", "override", "import", "module", "TRUE",
+                           "DEBUG", "ERROR", "Class", "class_", ""}) {
+    EXPECT_EQ(EscapeName(word), word);
+    EXPECT_EQ(EscapeGlobalName(word), word);
+  }
+}
+
+TEST(NamingTest, Paths) {
+  EXPECT_EQ(HeaderPath("a/b.proto"), "a/b.pbzero.h");
+  EXPECT_EQ(SourcePath("a/b.proto"), "a/b.pbzero.cc");
+  EXPECT_EQ(HeaderPath("a.protodevel"), "a.pbzero.h");
+  EXPECT_EQ(HeaderPath("a.proto.txt"), "a.proto.txt.pbzero.h");
+  EXPECT_EQ(HeaderPath(".proto"), ".proto.pbzero.h");
+  EXPECT_EQ(PathIdentifier("a/b-2.proto"), "a_b_2");
+  EXPECT_EQ(PathIdentifier("2.proto"), "_2");
+}
+
+TEST(NamingTest, IncludeGuardIsAnIdentifierThatIsNotReserved) {
+  for (const char* path :
+       {"a.pbzero.h", "1.pbzero.h", "_/__a--b.pbzero.h", "\xc3\xa9.pbzero.h"}) {
+    const std::string guard = IncludeGuard(path, {"p", "pbzero"});
+    EXPECT_TRUE(IsIdentifier(guard)) << guard;
+    EXPECT_EQ(guard.find("__"), std::string::npos) << guard;
+    EXPECT_NE(guard[0], '_') << guard;
+  }
+}
+
+TEST(OptionsTest, EmptyOptionsAreSkipped) {
+  Options options;
+  std::string error;
+  EXPECT_TRUE(ParseOptions(",,wrapper_namespace=a::b,", &options, &error));
+  EXPECT_EQ(options.wrapper_namespaces, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(error, "");
+}
+
+}  // namespace
+}  // namespace protozero::plugin

@@ -1,0 +1,25 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_PLUGIN_TWO_UNITS_H_
+#define TEST_PLUGIN_TWO_UNITS_H_
+
+#include <string>
+
+#include "test/protos/plugin/golden.pbzero.h"
+
+// Addresses of what a generated header defines, as one translation unit sees
+// them.
+struct Definitions {
+  const void* metadata;
+  const void* enum_limit;
+  const void* nested_constant;
+  const char* (*name_function)(::golden::main::pbzero::TopLevel);
+  const char* (*get_name)();
+  void (::golden::main::pbzero::Everything::*setter)(int32_t);
+};
+
+// Of two_units_other.cc.
+Definitions OtherDefinitions();
+std::string WriteInOtherUnit();
+
+#endif  // TEST_PLUGIN_TWO_UNITS_H_

@@ -1,0 +1,39 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// One generated header in two translation units, and several of them in one
+// program: that it links is half of the test.
+
+#include "test/plugin/two_units.h"
+#include "test/protos/plugin/hostile.pbzero.h"
+#include "test/protos/plugin/hostile_global.pbzero.h"
+#include "test/protos/plugin/no_wrapper.pbzero.h"
+// Twice, for the guard.
+#include "test/protos/plugin/no_wrapper.pbzero.h"
+
+#include "gtest/gtest.h"
+#include "protozero/scattered_heap_buffer.h"
+
+namespace {
+
+namespace pz = ::golden::main::pbzero;
+
+// The one-definition rule: nothing in a header may have internal linkage.
+TEST(TwoUnitsTest, DefinitionsAreTheSameInBoth) {
+  const Definitions other = OtherDefinitions();
+  EXPECT_EQ(other.metadata, &pz::Everything::kFieldInt32);
+  EXPECT_EQ(other.enum_limit, &pz::TopLevel_MAX);
+  EXPECT_EQ(other.nested_constant, &pz::Everything::Nested::Deep::SOME);
+  EXPECT_EQ(other.name_function, &pz::TopLevel_Name);
+  EXPECT_EQ(other.get_name, &pz::Everything::GetName);
+  EXPECT_EQ(other.setter, &pz::Everything::set_field_int32);
+}
+
+TEST(TwoUnitsTest, BothWriteTheSame) {
+  protozero::HeapBuffered<pz::Everything> message;
+  message->set_field_int32(1);
+  message->set_field_message()->set_deep();
+  EXPECT_EQ(message.SerializeAsString(), WriteInOtherUnit());
+  EXPECT_EQ(WriteInOtherUnit(), std::string("\x28\x01\x52\x02\x12\x00", 6));
+}
+
+}  // namespace
