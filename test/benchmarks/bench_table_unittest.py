@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests of tools/bench_table, on results with round numbers.
+
+The last line is "N passed, N failed".
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BENCH_TABLE = ROOT / 'tools' / 'bench_table'
+
+CONTEXT = {
+    'date': '2026-11-21', 'num_cpus': 2, 'load_avg': [0.1],
+    'compiler': 'clang 19, optimized', 'processor': 'A processor',
+    'peers': 'a peer 1.0',
+}
+
+# Three repetitions each, the median in the middle.
+TIMES = {
+    'BM_Protozero_Simple_Empty': [40, 39, 41],
+    'BM_Protozero_Simple_SpeedOfLight': [50, 50, 50],
+    'BM_Protozero_Simple_Protozero': [90, 60, 55],
+    'BM_Protozero_Simple_Libprotobuf': [150, 151, 149],
+    'BM_Protozero_Simple_Empty_L1': [2, 2, 2],
+    'BM_Protozero_Simple_SpeedOfLight_L1': [6, 6, 6],
+    'BM_Protozero_Simple_Protozero_L1': [12, 12, 12],
+    'BM_Protozero_Simple_Libprotobuf_L1': [102, 102, 102],
+}
+
+
+def result(times, context=None):
+    """As Google Benchmark reports it: row after row in an order that is not
+    that of registration, with aggregates in between."""
+    runs = []
+    for index, (name, row) in reversed(list(enumerate(times.items()))):
+        for cpu_time in row:
+            runs.append({
+                'name': name, 'run_name': name, 'family_index': index,
+                'run_type': 'iteration', 'cpu_time': cpu_time,
+                'real_time': 1e6, 'time_unit': 'ns', 'bytes': 58.0,
+            })
+        runs.append({
+            'name': name + '_mean', 'run_name': name, 'family_index': index,
+            'run_type': 'aggregate', 'aggregate_name': 'mean',
+            'cpu_time': 1e6, 'time_unit': 'ns',
+        })
+    return json.dumps({'context': {**CONTEXT, **(context or {})},
+                       'benchmarks': runs})
+
+
+class BenchTableTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_tool(self, *args):
+        return subprocess.run([sys.executable, BENCH_TABLE, *args],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
+
+    def table(self, text, *args):
+        path = self.folder / 'result.json'
+        path.write_text(text)
+        run = self.run_tool(f'--json={path}', *args)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def row(self, output, label):
+        lines = [line for line in output.splitlines()
+                 if line.startswith(label + ' ')]
+        self.assertEqual(len(lines), 1, output)
+        return lines[0][len(label):].split()
+
+    def test_ring_shows_medians_and_ratios_as_measured(self):
+        output = self.table(result(TIMES))
+        # bytes, then ns, x light, x libpb, IQR: (75 - 57.5) / 60.
+        self.assertEqual(self.row(output, 'Protozero')[:5],
+                         ['58', '60.0', '1.20', '0.40', '29%'])
+        self.assertEqual(self.row(output, 'SpeedOfLight')[1:4],
+                         ['50.0', '1.00', '0.33'])
+
+    def test_l1_is_net_of_the_harness(self):
+        output = self.table(result(TIMES))
+        self.assertEqual(self.row(output, 'Protozero')[5:],
+                         ['10.0', '2.50', '0.10', '0%'])
+        self.assertEqual(self.row(output, '(harness alone)'),
+                         ['40.0', '2%', '2.0', '0%'])
+
+    def test_l1_without_its_harness_has_no_figures(self):
+        times = {name: row for name, row in TIMES.items()
+                 if name != 'BM_Protozero_Simple_Empty_L1'}
+        output = self.table(result(times))
+        self.assertEqual(self.row(output, 'Protozero')[5:],
+                         ['-', '-', '-', '0%'])
+
+    def test_rows_stand_in_order_of_registration(self):
+        output = self.table(result(TIMES))
+        labels = [line.split()[0] for line in output.splitlines()
+                  if '%' in line]
+        self.assertEqual(labels, ['SpeedOfLight', 'Protozero', 'Libprotobuf',
+                                  '(harness'])
+
+    def test_implementation_that_lacks_a_harness_leaves_cells_empty(self):
+        times = {**TIMES, 'BM_Protozero_Simple_Peer_L1': [22]}
+        output = self.table(result(times))
+        self.assertEqual(self.row(output, 'Peer'),
+                         ['58', '20.0', '5.00', '0.20'])
+
+    def test_unknown_harness_gets_columns_of_its_own(self):
+        times = {'BM_Protozero_Simple_Empty_Cold': [5],
+                 'BM_Protozero_Simple_Protozero_Cold': [25]}
+        output = self.table(result(times))
+        self.assertIn('Cold', output)
+        self.assertEqual(self.row(output, 'Protozero'),
+                         ['58', '20.0', '-', '-'])
+
+    def test_every_workload_gets_a_table(self):
+        times = {**TIMES, 'BM_Protozero_Nested_SpeedOfLight': [70]}
+        output = self.table(result(times))
+        self.assertEqual(
+            [line.split()[0] for line in output.splitlines()
+             if 'ring' in line], ['Simple', 'Nested'])
+
+    def test_other_benchmarks_are_listed(self):
+        output = self.table(result({**TIMES, 'BM_Other': [7, 8, 9]}))
+        self.assertIn('BM_Other: 8.0 ns', output)
+
+    def test_provenance_is_told(self):
+        output = self.table(result(TIMES))
+        for text in ('A processor, 2 CPUs', 'clang 19, optimized',
+                     '2026-11-21', 'a peer 1.0', 'of 3 interleaved'):
+            self.assertIn(text, output)
+        self.assertNotIn('WARNING', output)
+
+    def test_warns_of_debug_builds(self):
+        for compiler in 'gcc 12, not optimized', 'gcc 12, with debug checks':
+            output = self.table(result(TIMES, {'compiler': compiler}))
+            self.assertIn('not a release build', output)
+
+    def test_warns_of_a_busy_machine(self):
+        output = self.table(result(TIMES, {'load_avg': [2.5]}))
+        self.assertIn('busy', output)
+
+    def test_markdown_has_as_many_cells_in_each_line(self):
+        output = self.table(result(TIMES), '--markdown')
+        lines = [line for line in output.splitlines() if line.startswith('|')]
+        self.assertEqual(len(lines), 2 + 4)
+        self.assertEqual({line.count('|') for line in lines}, {11})
+
+    def test_bad_input_is_an_error_of_one_line(self):
+        path = self.folder / 'bad.json'
+        aggregates = json.loads(result(TIMES))
+        aggregates['benchmarks'] = [
+            run for run in aggregates['benchmarks']
+            if run['run_type'] == 'aggregate'
+        ]
+        for text in '', '[]', '{}', json.dumps(aggregates):
+            path.write_text(text)
+            run = self.run_tool(f'--json={path}')
+            self.assertEqual(run.returncode, 1, text)
+            self.assertEqual(run.stdout, '')
+            self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+
+    def test_failed_benchmark_is_an_error(self):
+        failed = json.loads(result(TIMES))
+        failed['benchmarks'][0].update(error_occurred=True,
+                                       error_message='out of luck')
+        path = self.folder / 'failed.json'
+        path.write_text(json.dumps(failed))
+        run = self.run_tool(f'--json={path}')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('out of luck', run.stderr)
+
+    def test_missing_file_and_missing_binary_are_errors(self):
+        run = self.run_tool(f'--json={self.folder}/none.json')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('none.json', run.stderr)
+        run = self.run_tool(f'--binary={self.folder}/none')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('tools/ninja -C out/release perfetto_benchmarks',
+                      run.stderr)
+
+    def write_binary(self, body):
+        """A stand-in for perfetto_benchmarks that notes how it was called."""
+        binary = self.folder / 'binary'
+        binary.write_text(f'#!{sys.executable}\n' + textwrap.dedent('''\
+            import sys
+            args = dict(arg[2:].split('=', 1) for arg in sys.argv[1:])
+            if 'benchmark_list_tests' in args:
+                print('BM_Protozero_Simple_Protozero')
+                sys.exit()
+            ''') + textwrap.dedent(body))
+        os.chmod(binary, 0o755)
+        return binary
+
+    def test_measures_interleaved_and_saves(self):
+        (self.folder / 'canned.json').write_text(result(TIMES))
+        binary = self.write_binary(f'''
+            open('{self.folder}/args', 'w').write(' '.join(sys.argv[1:]))
+            canned = open('{self.folder}/canned.json').read()
+            open(args['benchmark_out'], 'w').write(canned)
+            ''')
+        saved = self.folder / 'saved.json'
+        run = self.run_tool(f'--binary={binary}', '--repetitions=3',
+                            '--min_time=0.5', '--filter=Simple',
+                            f'--save={saved}')
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.row(run.stdout, 'Protozero')[1], '60.0')
+        self.assertIn('measuring 1 rows, 3 times each', run.stderr)
+        args = (self.folder / 'args').read_text()
+        for flag in ('--benchmark_enable_random_interleaving=true',
+                     '--benchmark_repetitions=3', '--benchmark_min_time=0.5',
+                     '--benchmark_filter=Simple'):
+            self.assertIn(flag, args)
+        self.assertEqual(saved.read_text(), result(TIMES))
+
+    def test_failing_binary_shows_its_output(self):
+        binary = self.write_binary('''
+            print('the ring does not fit')
+            sys.exit(3)
+            ''')
+        run = self.run_tool(f'--binary={binary}')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('failed (3)', run.stderr)
+        self.assertIn('the ring does not fit', run.stderr)
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(BenchTableTest)
+    outcome = unittest.TextTestRunner(verbosity=1).run(suite)
+    failed = len(outcome.failures) + len(outcome.errors)
+    print(f'{outcome.testsRun - failed} passed, {failed} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,21 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/benchmarks/encoder.h"
+
+namespace protozero {
+namespace bench {
+
+Encoder::~Encoder() = default;
+
+EncoderList AllEncoders() {
+  EncoderList encoders;
+  AddFloorEncoders(&encoders);
+  AddProtozeroEncoders(&encoders);
+  AddLibprotobufEncoders(&encoders);
+  AddMapboxEncoders(&encoders);
+  AddNanopbEncoders(&encoders);
+  return encoders;
+}
+
+}  // namespace bench
+}  // namespace protozero
