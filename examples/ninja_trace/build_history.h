@@ -1,0 +1,109 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef EXAMPLES_NINJA_TRACE_BUILD_HISTORY_H_
+#define EXAMPLES_NINJA_TRACE_BUILD_HISTORY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace ninja_trace {
+
+// One line of a log: a command made an output.
+struct LogEntry {
+  // Milliseconds since ninja was started.
+  uint32_t start_ms = 0;
+  uint32_t end_ms = 0;
+  // As the log has it: nanoseconds since 1970, or 0.
+  int64_t mtime = 0;
+  std::string_view output;
+  uint64_t command_hash = 0;
+};
+
+// One run of a command, with everything that it made.
+struct BuildStep {
+  uint32_t start_ms = 0;
+  uint32_t end_ms = 0;
+  int64_t mtime = 0;
+  uint64_t command_hash = 0;
+  std::vector<std::string> outputs;
+};
+
+// What one run of ninja did.
+struct Build {
+  std::vector<BuildStep> steps;
+};
+
+// Turns the entries of a log back into the builds that wrote them.
+//
+// Ninja appends an entry for each output when its command ends, and does not
+// write down where a build begins. Two things show it: the end times, which
+// only grow within a build, go backwards; or an output is made again. (So a
+// build goes unnoticed if its first command took longer than all of the build
+// before, and everything it made is new.)
+//
+// Now and then ninja rewrites its log, keeping the newest entry of each output
+// in no particular order. Builds before that then look like many short ones;
+// the last build is not affected.
+class BuildHistory {
+ public:
+  enum class Keep {
+    // The steps since ninja was started last.
+    kLastBuild,
+    // Every step that made the newest version of some output.
+    kAllBuilds,
+  };
+
+  explicit BuildHistory(Keep keep) : keep_(keep) {}
+
+  // Entries come in the order of the log.
+  void AddEntry(const LogEntry& entry);
+
+  // What comes now is certainly another build.
+  void StartBuild();
+
+  // The builds, oldest first, without those of which nothing is left, and
+  // their steps, in the order in which they ended. Empties the history.
+  std::vector<Build> TakeBuilds();
+
+ private:
+  struct StepPosition {
+    bool operator==(const StepPosition& other) const {
+      return build == other.build && step == other.step;
+    }
+    size_t build;
+    size_t step;
+  };
+  // Outputs of the same command at the same time are of the same run of it.
+  struct StepKey {
+    bool operator==(const StepKey& other) const {
+      return start_ms == other.start_ms && end_ms == other.end_ms &&
+             command_hash == other.command_hash;
+    }
+    uint32_t start_ms;
+    uint32_t end_ms;
+    uint64_t command_hash;
+  };
+  struct StepKeyHash {
+    size_t operator()(const StepKey& key) const;
+  };
+
+  // The step of the current build that |entry| belongs to.
+  size_t FindOrAddStep(const LogEntry& entry);
+
+  const Keep keep_;
+  std::vector<Build> builds_;
+  // Of the current build, which is the last of builds_.
+  std::unordered_map<StepKey, size_t, StepKeyHash> current_steps_;
+  uint32_t last_end_ms_ = 0;
+  // Which step made the newest version of each output.
+  std::unordered_map<std::string, StepPosition> newest_;
+};
+
+}  // namespace ninja_trace
+
+#endif  // EXAMPLES_NINJA_TRACE_BUILD_HISTORY_H_

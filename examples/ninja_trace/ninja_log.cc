@@ -1,0 +1,150 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "examples/ninja_trace/ninja_log.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <system_error>
+
+#include "examples/ninja_trace/line_reader.h"
+
+namespace ninja_trace {
+
+namespace {
+
+constexpr std::string_view kHeaderStart = "# ninja log v";
+constexpr int kOldestVersion = 5;
+constexpr int kNewestVersion = 7;
+
+// Ninja keeps times in an int.
+constexpr uint32_t kMaxTime = std::numeric_limits<int32_t>::max();
+
+// True if all of |text| is a number that fits T.
+template <typename T>
+bool ParseNumber(std::string_view text, int base, T* value) {
+  const char* end = text.data() + text.size();
+  const std::from_chars_result result =
+      std::from_chars(text.data(), end, *value, base);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+// Cuts |text| at its first tab and returns what was before it. False if there
+// is no tab.
+bool CutField(std::string_view* text, std::string_view* field) {
+  const size_t tab = text->find('\t');
+  if (tab == std::string_view::npos)
+    return false;
+  *field = text->substr(0, tab);
+  text->remove_prefix(tab + 1);
+  return true;
+}
+
+// For logs that went through a Windows machine.
+std::string_view WithoutCarriageReturn(std::string_view line) {
+  if (!line.empty() && line.back() == '\r')
+    line.remove_suffix(1);
+  return line;
+}
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+}  // namespace
+
+const char* ParseLogHeader(std::string_view line) {
+  line = WithoutCarriageReturn(line);
+  if (!StartsWith(line, kHeaderStart))
+    return "not a ninja log: it does not begin with '# ninja log v'";
+  int version = 0;
+  if (!ParseNumber(line.substr(kHeaderStart.size()), 10, &version))
+    return "the version of the log is not a number";
+  if (version < kOldestVersion || version > kNewestVersion)
+    return "this version of the log is not supported; 5 to 7 are";
+  return nullptr;
+}
+
+const char* ParseLogEntry(std::string_view line, LogEntry* entry) {
+  line = WithoutCarriageReturn(line);
+  std::string_view start, end, mtime;
+  if (!CutField(&line, &start) || !CutField(&line, &end) ||
+      !CutField(&line, &mtime) || !CutField(&line, &entry->output)) {
+    return "fewer than five fields";
+  }
+  if (line.find('\t') != std::string_view::npos)
+    return "more than five fields";
+  if (!ParseNumber(start, 10, &entry->start_ms) || entry->start_ms > kMaxTime)
+    return "the start time is not a number of milliseconds";
+  if (!ParseNumber(end, 10, &entry->end_ms) || entry->end_ms > kMaxTime)
+    return "the end time is not a number of milliseconds";
+  if (entry->end_ms < entry->start_ms)
+    return "the end time is before the start time";
+  if (!ParseNumber(mtime, 10, &entry->mtime))
+    return "the mtime is not a number";
+  if (entry->output.empty())
+    return "the output has no name";
+  if (entry->output.find('\0') != std::string_view::npos)
+    return "the name of the output contains a null character";
+  if (!ParseNumber(line, 16, &entry->command_hash))
+    return "the command hash is not a hexadecimal number of up to 64 bits";
+  return nullptr;
+}
+
+bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history) {
+  LineReader reader(file);
+  for (;;) {
+    std::string_view line;
+    const char* reason = nullptr;
+    switch (reader.Next(&line)) {
+      case LineReader::Result::kLine:
+        break;
+      case LineReader::Result::kUnterminatedLine:
+        // What is there may look complete, and be half of a name or a hash.
+        reason = "the file ends in the middle of this line";
+        break;
+      case LineReader::Result::kTooLongLine:
+        reason = "the line is too long";
+        break;
+      case LineReader::Result::kEndOfFile:
+        if (reader.line_number() != 0)
+          return true;
+        report(1, "the file is empty");
+        return false;
+      case LineReader::Result::kReadError:
+        report(reader.line_number() + 1, strerror(errno));
+        return false;
+    }
+
+    if (reader.line_number() == 1) {
+      if (!reason)
+        reason = ParseLogHeader(line);
+      if (reason) {
+        report(1, reason);
+        return false;
+      }
+      history->StartBuild();
+      continue;
+    }
+
+    if (!reason) {
+      if (StartsWith(line, kHeaderStart)) {
+        // Another log, appended by hand.
+        reason = ParseLogHeader(line);
+        history->StartBuild();
+      } else if (!line.empty() && line.front() != '#') {
+        LogEntry entry;
+        reason = ParseLogEntry(line, &entry);
+        if (!reason)
+          history->AddEntry(entry);
+      }
+    }
+    if (reason)
+      report(reader.line_number(), reason);
+  }
+}
+
+}  // namespace ninja_trace
