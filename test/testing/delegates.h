@@ -1,0 +1,40 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_TESTING_DELEGATES_H_
+#define TEST_TESTING_DELEGATES_H_
+
+#include <functional>
+#include <string_view>
+
+#include "protozero/message.h"
+#include "test/testing/message_tree.h"
+
+// The same case over every delegate and every chunk size.
+
+namespace protozero::test {
+
+// Chunk sizes worth trying: all from the smallest legal one to 64, and those
+// around the borders of the encoding.
+const ChunkSizes& InterestingChunkSizes();
+
+// Runs |write| over static buffers, heap buffers and a foreign delegate (with
+// each way to answer AnnotatePatch()), at all InterestingChunkSizes(), and
+// expects what EncodeTree() makes of |tree|: exact bytes, the size that
+// Finalize() returns, what the writer counts, and no byte written elsewhere.
+void ExpectWrites(const MessageTree& tree,
+                  const std::function<void(Message*)>& write);
+
+// The same, with WriteTree().
+void ExpectWrites(const MessageTree& tree);
+
+// The same for bytes written down as hex, of a message without nested ones.
+void ExpectWritesHex(std::string_view hex,
+                     const std::function<void(Message*)>& write);
+
+// One chunk sequence of the above, with the foreign delegate.
+void ExpectWritesToChunks(const MessageTree& tree,
+                          const ChunkSizes& chunk_sizes);
+
+}  // namespace protozero::test
+
+#endif  // TEST_TESTING_DELEGATES_H_

@@ -1,0 +1,27 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_TESTING_HEX_H_
+#define TEST_TESTING_HEX_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Bytes as text, so that a failed comparison can be read.
+
+namespace protozero::test {
+
+// Two digits a byte, with a space between bytes: "08 96 01".
+std::string Hex(std::string_view bytes);
+std::string Hex(const void* data, size_t size);
+std::string Hex(const std::vector<uint8_t>& bytes);
+
+// The reverse. Spaces may stand anywhere between bytes.
+std::string FromHex(std::string_view hex);
+
+}  // namespace protozero::test
+
+#endif  // TEST_TESTING_HEX_H_

@@ -1,0 +1,311 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/testing/message_tree.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "protozero/contiguous_memory_range.h"
+
+namespace protozero::test {
+
+namespace {
+
+constexpr uint32_t kMaxId = 536870911;
+
+// Wire types.
+enum : uint32_t { kVarInt = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
+
+std::string VarInt(uint64_t value) {
+  std::string bytes;
+  for (; value > 127; value /= 128)
+    bytes += static_cast<char>(value % 128 + 128);
+  bytes += static_cast<char>(value);
+  return bytes;
+}
+
+// |value| as a varint of |size| bytes.
+std::string PaddedVarInt(uint64_t value, size_t size) {
+  std::string bytes;
+  for (size_t i = 1; i <= size; ++i, value /= 128)
+    bytes += static_cast<char>(value % 128 + (i < size ? 128 : 0));
+  return bytes;
+}
+
+std::string LittleEndian(uint64_t value, size_t size) {
+  std::string bytes;
+  for (size_t i = 0; i < size; ++i, value /= 256)
+    bytes += static_cast<char>(value % 256);
+  return bytes;
+}
+
+std::string Tag(uint32_t id, uint32_t wire_type) {
+  return VarInt(uint64_t{id} * 8 + wire_type);
+}
+
+// Zigzag as its definition has it: 2n for n >= 0, and -2n-1 for n < 0.
+uint64_t ZigZag(int64_t value) {
+  const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
+  return 2 * magnitude + (value < 0 ? 1 : 0);
+}
+
+// A field without the fields in it.
+std::string SimpleField(const Field& field) {
+  using Kind = Field::Kind;
+  const uint64_t number = field.number;
+  // Negative numbers are sign-extended by WriteTree()'s cast to int32_t.
+  const auto low_half_signed =
+      static_cast<int64_t>(static_cast<int32_t>(static_cast<uint32_t>(number)));
+  switch (field.kind) {
+    case Kind::kUnsigned:
+    case Kind::kSigned:
+      return Tag(field.id, kVarInt) + VarInt(number);
+    case Kind::kUnsigned32:
+      return Tag(field.id, kVarInt) + VarInt(static_cast<uint32_t>(number));
+    case Kind::kSigned32:
+      return Tag(field.id, kVarInt) +
+             VarInt(static_cast<uint64_t>(low_half_signed));
+    case Kind::kZigZag32:
+      return Tag(field.id, kVarInt) + VarInt(ZigZag(low_half_signed));
+    case Kind::kZigZag64:
+      return Tag(field.id, kVarInt) +
+             VarInt(ZigZag(static_cast<int64_t>(number)));
+    case Kind::kTiny:
+      return Tag(field.id, kVarInt) + static_cast<char>(number);
+    case Kind::kFixed32:
+    case Kind::kFloat:
+      return Tag(field.id, kFixed32) + LittleEndian(number, 4);
+    case Kind::kFixed64:
+    case Kind::kDouble:
+      return Tag(field.id, kFixed64) + LittleEndian(number, 8);
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kScattered:
+      return Tag(field.id, kDelimited) + VarInt(field.bytes.size()) +
+             field.bytes;
+    case Kind::kRaw:
+      return EncodeTreeCanonically(field.fields);
+    case Kind::kNested:
+    case Kind::kNestedAndDone:
+      break;
+  }
+  return std::string();
+}
+
+// Chunks as they fill up.
+class Chunks {
+ public:
+  explicit Chunks(const ChunkSizes& sizes) : sizes_(sizes) {}
+
+  // The chunk being filled, and how far.
+  size_t index() const { return chunks_.empty() ? 0 : chunks_.size() - 1; }
+  std::string& current() { return chunks_.back(); }
+
+  // Bytes that were written so far.
+  uint64_t written() const {
+    uint64_t written = 0;
+    for (const std::string& chunk : chunks_)
+      written += chunk.size();
+    return written;
+  }
+
+  void Put(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (room() == 0)
+        Next();
+      const size_t size = std::min(bytes.size(), room());
+      current().append(bytes.substr(0, size));
+      bytes.remove_prefix(size);
+    }
+  }
+
+  // Returns the place of |size| contiguous bytes.
+  std::pair<size_t, size_t> Reserve(size_t size) {
+    if (room() < size)
+      Next();
+    const size_t offset = current().size();
+    current().append(size, '\0');
+    return {index(), offset};
+  }
+
+  void Replace(std::pair<size_t, size_t> place, std::string_view bytes) {
+    chunks_[place.first].replace(place.second, bytes.size(), bytes);
+  }
+
+  std::string TakeBytes() {
+    std::string bytes;
+    for (const std::string& chunk : chunks_)
+      bytes += chunk;
+    return bytes;
+  }
+
+ private:
+  size_t room() const {
+    return chunks_.empty() ? 0
+                           : sizes_[std::min(index(), sizes_.size() - 1)] -
+                                 chunks_.back().size();
+  }
+  void Next() { chunks_.emplace_back(); }
+
+  const ChunkSizes& sizes_;
+  std::vector<std::string> chunks_;
+};
+
+void EncodeTo(const MessageTree& tree, Chunks& chunks) {
+  for (const Field& field : tree) {
+    if (!field.is_nested()) {
+      chunks.Put(SimpleField(field));
+      continue;
+    }
+    chunks.Put(Tag(field.id, kDelimited));
+    const std::pair<size_t, size_t> size_field = chunks.Reserve(4);
+    const uint64_t begin = chunks.written();
+    EncodeTo(field.fields, chunks);
+    const uint64_t size = chunks.written() - begin;
+    if (size <= 127 && chunks.index() == size_field.first) {
+      chunks.Replace(size_field, VarInt(size));
+      chunks.current().erase(size_field.second + 1, 3);
+    } else {
+      chunks.Replace(size_field, PaddedVarInt(size, 4));
+    }
+  }
+}
+
+void WriteField(const Field& field, Message* message) {
+  using Kind = Field::Kind;
+  const uint32_t id = field.id;
+  const uint64_t number = field.number;
+  const uint32_t low_half = static_cast<uint32_t>(number);
+  switch (field.kind) {
+    case Kind::kUnsigned:
+      return message->AppendVarInt(id, number);
+    case Kind::kSigned:
+      return message->AppendVarInt(id, static_cast<int64_t>(number));
+    case Kind::kUnsigned32:
+      return message->AppendVarInt(id, low_half);
+    case Kind::kSigned32:
+      return message->AppendVarInt(id, static_cast<int32_t>(low_half));
+    case Kind::kZigZag32:
+      return message->AppendSignedVarInt(id, static_cast<int32_t>(low_half));
+    case Kind::kZigZag64:
+      return message->AppendSignedVarInt(id, static_cast<int64_t>(number));
+    case Kind::kTiny:
+      return message->AppendTinyVarInt(id, static_cast<int32_t>(number));
+    case Kind::kFixed32:
+      return message->AppendFixed(id, low_half);
+    case Kind::kFixed64:
+      return message->AppendFixed(id, number);
+    case Kind::kFloat: {
+      float value;
+      memcpy(&value, &low_half, sizeof(value));
+      return message->AppendFixed(id, value);
+    }
+    case Kind::kDouble: {
+      double value;
+      memcpy(&value, &number, sizeof(value));
+      return message->AppendFixed(id, value);
+    }
+    case Kind::kString:
+      return message->AppendString(id, field.bytes);
+    case Kind::kBytes:
+      return message->AppendBytes(id, field.bytes.data(), field.bytes.size());
+    case Kind::kScattered: {
+      // In three pieces, of which some are empty for short strings.
+      std::string bytes = field.bytes;
+      uint8_t* data = reinterpret_cast<uint8_t*>(bytes.data());
+      const size_t third = bytes.size() / 3;
+      ContiguousMemoryRange ranges[] = {
+          {data, data + third},
+          {data + third, data + 2 * third},
+          {data + 2 * third, data + bytes.size()}};
+      message->AppendScatteredBytes(id, ranges, 3);
+      return;
+    }
+    case Kind::kRaw: {
+      const std::string bytes = SimpleField(field);
+      return message->AppendRawProtoBytes(bytes.data(), bytes.size());
+    }
+    case Kind::kNested:
+      return WriteTree(field.fields, message->BeginNestedMessage<Message>(id));
+    case Kind::kNestedAndDone: {
+      Message* nested = message->BeginNestedMessage<Message>(id);
+      WriteTree(field.fields, nested);
+      nested->Finalize();
+      return;
+    }
+  }
+}
+
+// Every magnitude is as likely as any other.
+uint64_t RandomNumber(std::mt19937_64& random) {
+  const uint64_t number = random() >> random() % 64;
+  return random() % 8 == 0 ? ~number : number;
+}
+
+}  // namespace
+
+Field BytesField(uint32_t id, std::string bytes, Field::Kind kind) {
+  return Field{id, kind, 0, std::move(bytes), {}};
+}
+
+Field NestedField(uint32_t id, MessageTree fields, Field::Kind kind) {
+  return Field{id, kind, 0, {}, std::move(fields)};
+}
+
+ChunkSizes OneLargeChunk() {
+  return {size_t{1} << 30};
+}
+
+void WriteTree(const MessageTree& tree, Message* message) {
+  for (const Field& field : tree)
+    WriteField(field, message);
+}
+
+std::string EncodeTree(const MessageTree& tree, const ChunkSizes& chunk_sizes) {
+  Chunks chunks(chunk_sizes);
+  EncodeTo(tree, chunks);
+  return chunks.TakeBytes();
+}
+
+std::string EncodeTreeCanonically(const MessageTree& tree) {
+  std::string bytes;
+  for (const Field& field : tree) {
+    if (field.is_nested()) {
+      bytes += SimpleField(
+          BytesField(field.id, EncodeTreeCanonically(field.fields)));
+    } else {
+      bytes += SimpleField(field);
+    }
+  }
+  return bytes;
+}
+
+MessageTree RandomTree(std::mt19937_64& random,
+                       uint32_t max_fields,
+                       uint32_t max_depth) {
+  using Kind = Field::Kind;
+  MessageTree tree(random() % (max_fields + 1));
+  for (Field& field : tree) {
+    field.id = static_cast<uint32_t>(
+        std::clamp<uint64_t>(random() >> (35 + random() % 29), 1, kMaxId));
+    field.kind = random() % 5 == 0
+                     ? Kind::kNested
+                     : static_cast<Kind>(random() % Field::kNumKinds);
+    field.number = RandomNumber(random);
+    if (field.kind == Kind::kTiny)
+      field.number %= 128;
+    if (field.is_bytes()) {
+      const uint64_t size = random() % (random() % 8 == 0 ? 500 : 70);
+      for (uint64_t i = 0; i < size; ++i)
+        field.bytes += static_cast<char>('a' + random() % 26);
+    } else if (field.is_nested() || field.kind == Kind::kRaw) {
+      if (max_depth > 0)
+        field.fields = RandomTree(random, max_fields, max_depth - 1);
+    }
+  }
+  return tree;
+}
+
+}  // namespace protozero::test

@@ -1,0 +1,113 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_TESTING_MESSAGE_TREE_H_
+#define TEST_TESTING_MESSAGE_TREE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <random>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "protozero/message.h"
+
+// What a message is meant to hold, as data; how to write it with the library;
+// and what bytes that must give, said a second time in the simplest way there
+// is, without a line of the library's code.
+
+namespace protozero::test {
+
+struct Field;
+using MessageTree = std::vector<Field>;
+
+struct Field {
+  // One for each function of Message that appends.
+  enum class Kind {
+    kUnsigned,       // AppendVarInt(uint64_t)
+    kSigned,         // AppendVarInt(int64_t)
+    kUnsigned32,     // AppendVarInt(uint32_t)
+    kSigned32,       // AppendVarInt(int32_t)
+    kZigZag32,       // AppendSignedVarInt(int32_t)
+    kZigZag64,       // AppendSignedVarInt(int64_t)
+    kTiny,           // AppendTinyVarInt()
+    kFixed32,        // AppendFixed(uint32_t)
+    kFixed64,        // AppendFixed(uint64_t)
+    kFloat,          // AppendFixed(float)
+    kDouble,         // AppendFixed(double)
+    kString,         // AppendString()
+    kBytes,          // AppendBytes()
+    kScattered,      // AppendScatteredBytes()
+    kRaw,            // AppendRawProtoBytes(), of |fields|
+    kNested,         // BeginNestedMessage(), of |fields|
+    kNestedAndDone,  // The same, finalized by hand
+  };
+  static constexpr int kNumKinds = static_cast<int>(Kind::kNestedAndDone) + 1;
+
+  uint32_t id;
+  Kind kind;
+  // The number, or its bits.
+  uint64_t number = 0;
+  std::string bytes;
+  MessageTree fields;
+
+  bool is_bytes() const {
+    return kind == Kind::kString || kind == Kind::kBytes ||
+           kind == Kind::kScattered;
+  }
+  bool is_nested() const {
+    return kind == Kind::kNested || kind == Kind::kNestedAndDone;
+  }
+};
+
+// Fields, for trees written down in a test. |Number| of a floating-point or
+// signed type stands for its bits.
+template <typename Number>
+Field NumberField(Field::Kind kind, uint32_t id, Number number) {
+  Field field{id, kind, 0, {}, {}};
+  if constexpr (std::is_floating_point<Number>::value) {
+    std::conditional_t<sizeof(Number) == 8, uint64_t, uint32_t> bits;
+    static_assert(sizeof(bits) == sizeof(number));
+    memcpy(&bits, &number, sizeof(bits));
+    field.number = bits;
+  } else {
+    field.number = static_cast<uint64_t>(number);
+  }
+  return field;
+}
+Field BytesField(uint32_t id,
+                 std::string bytes,
+                 Field::Kind kind = Field::Kind::kBytes);
+Field NestedField(uint32_t id,
+                  MessageTree fields,
+                  Field::Kind kind = Field::Kind::kNested);
+
+// The sizes of the chunks that a delegate hands out. The last one is repeated.
+using ChunkSizes = std::vector<size_t>;
+
+// One chunk that is large enough for everything.
+ChunkSizes OneLargeChunk();
+
+// Appends |tree| to |message|.
+void WriteTree(const MessageTree& tree, Message* message);
+
+// The bytes of |tree| in chunks of |chunk_sizes|. A nested message has a
+// one-byte size if it takes up to 127 bytes and lies within one chunk together
+// with its size field, and a four-byte size otherwise; the size field is never
+// split.
+std::string EncodeTree(const MessageTree& tree, const ChunkSizes& chunk_sizes);
+
+// The bytes of |tree| as other encoders write them: all sizes are minimal.
+std::string EncodeTreeCanonically(const MessageTree& tree);
+
+// Between none and |max_fields| random fields on each level, with values and
+// ids of random magnitude. Messages are nested up to |max_depth| deep.
+MessageTree RandomTree(std::mt19937_64& random,
+                       uint32_t max_fields,
+                       uint32_t max_depth);
+
+}  // namespace protozero::test
+
+#endif  // TEST_TESTING_MESSAGE_TREE_H_

@@ -1,0 +1,72 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Random messages in random chunks, compared with the reference encoder.
+// Flags: --seed=N, --messages=N.
+
+#include <stdint.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/message.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
+#include "test/testing/chunked_delegate.h"
+#include "test/testing/flags.h"
+#include "test/testing/hex.h"
+#include "test/testing/message_tree.h"
+#include "test/testing/tree_parser.h"
+
+namespace protozero {
+namespace {
+
+using test::ChunkedDelegate;
+using test::ChunkSizes;
+using test::Hex;
+using test::MessageTree;
+
+ChunkSizes RandomChunkSizes(std::mt19937_64& random) {
+  ChunkSizes sizes;
+  const uint64_t magnitude = uint64_t{1} << (2 + random() % 10);
+  for (uint64_t i = 0; i < 1 + random() % 50; ++i)
+    sizes.push_back(4 + random() % magnitude);
+  return sizes;
+}
+
+TEST(MessageModelTest, RandomMessagesInRandomChunks) {
+  const uint64_t seed = test::Flag("seed", 1);
+  const uint64_t messages = test::Flag("messages", 20000);
+  RootMessage<> message;
+  for (uint64_t i = 0; i < messages; ++i) {
+    // To repeat a failure: --seed=<this seed> --messages=1
+    SCOPED_TRACE("--seed=" + std::to_string(seed + i));
+    std::mt19937_64 random(seed + i);
+    const MessageTree tree =
+        test::RandomTree(random, 1 + static_cast<uint32_t>(random() % 8),
+                         static_cast<uint32_t>(random() % 7));
+    const ChunkSizes chunk_sizes = RandomChunkSizes(random);
+    ChunkedDelegate delegate(
+        chunk_sizes, random() % 2 ? ChunkedDelegate::Patches::kInPlace
+                                  : ChunkedDelegate::Patches::kRedirect);
+    ScatteredStreamWriter writer(&delegate);
+    delegate.set_writer(&writer);
+    message.Reset(&writer);
+    test::WriteTree(tree, &message);
+    const std::string expected = test::EncodeTree(tree, chunk_sizes);
+    ASSERT_EQ(message.Finalize(), expected.size());
+    ASSERT_TRUE(writer.ok());
+    ASSERT_EQ(writer.written(), expected.size());
+    const std::string bytes = delegate.Bytes();
+    ASSERT_TRUE(bytes == expected) << Hex(bytes) << "\n" << Hex(expected);
+    ASSERT_EQ(delegate.Complaints(), "");
+    if (i % 4 == 0) {
+      ASSERT_TRUE(test::ParsesAs(bytes, tree));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace protozero
