@@ -1,0 +1,279 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Builds and runs all tests, in several configurations of the build.
+
+Called by tools/test. The last line is "N passed, N failed", counted over all
+GoogleTest cases and all cases of test scripts in all configurations; a
+configuration that does not build and a program that crashes count as failed.
+The exit code is zero if something passed and nothing failed.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import fnmatch
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COUNT_LINE = re.compile(r'(\d+) passed, (\d+) failed')
+
+
+@dataclasses.dataclass
+class Config:
+  """One configuration of the build, in out/test/<name>."""
+  name: str
+  what: str
+  gn_args: str
+  group: str  # Root group of the tests to build and run.
+  once: bool = False  # Also runs the tests that one configuration suffices for.
+
+
+# The first two run everything; the others what can plausibly differ there.
+CONFIGS = [
+    Config('asan', 'debug, clang, AddressSanitizer and '
+           'UndefinedBehaviorSanitizer',
+           'is_debug=true is_asan=true is_ubsan=true', 'tests'),
+    Config('release', 'release, clang', '', 'tests', once=True),
+    Config('gcc', 'release, gcc', 'is_clang=false', 'tests_core'),
+    Config('minimal', 'C++20 for size, without exceptions and RTTI, with the '
+           'code for big-endian machines',
+           'cpp_standard=20 optimize_for_size=true enable_exceptions=false '
+           'enable_rtti=false force_big_endian_path=true', 'tests_core'),
+    Config('tsan', 'debug, clang, ThreadSanitizer',
+           'is_debug=true is_tsan=true', 'tests_tsan'),
+]
+
+SANITIZER_OPTIONS = {
+    'ASAN_OPTIONS': 'check_initialization_order=1:strict_init_order=1:'
+                    'strict_string_checks=1:detect_stack_use_after_return=1',
+    'UBSAN_OPTIONS': 'print_stacktrace=1',
+    'TSAN_OPTIONS': 'second_deadlock_stack=1',
+}
+
+
+@dataclasses.dataclass
+class Outcome:
+  passed: int = 0
+  failed: int = 0
+  skipped: int = 0
+  seconds: float = 0
+  output: str = ''
+  failures: list = dataclasses.field(default_factory=list)  # What failed.
+
+  def add(self, other):
+    self.passed += other.passed
+    self.failed += other.failed
+    self.skipped += other.skipped
+    self.failures += other.failures
+
+
+def say(text=''):
+  print(text, flush=True)
+
+
+def run_process(command, cwd, env, timeout):
+  """Returns the exit code (None: timed out) and all output."""
+  with tempfile.TemporaryFile() as log:
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdout=log,
+                               stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL,
+                               start_new_session=True)
+    try:
+      code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+      code = None
+    finally:
+      try:  # What it started, too.
+        os.killpg(process.pid, signal.SIGKILL)
+      except ProcessLookupError:
+        pass
+      process.wait()
+    log.seek(0)
+    return code, log.read().decode(errors='replace')
+
+
+def count_gtest(report):
+  """Counts the cases of a GoogleTest JSON report."""
+  outcome = Outcome()
+  for suite in report['testsuites']:
+    for case in suite['testsuite']:
+      if case['status'] == 'NOTRUN' or case['result'] == 'SKIPPED':
+        outcome.skipped += 1
+      elif case.get('failures'):
+        outcome.failed += 1
+      else:
+        outcome.passed += 1
+  return outcome
+
+
+def without_passed_cases(output):
+  """GoogleTest's output, with what it says of cases that passed left out."""
+  kept, case = [], None
+  for line in output.splitlines(keepends=True):
+    if line.startswith('[ RUN      ]'):
+      case = [line]
+    elif case is None:
+      if line.strip() and not line.startswith('[-----'):
+        kept.append(line)
+    elif line.startswith('[       OK ]'):
+      case = None
+    else:
+      case.append(line)
+      if line.startswith('[  FAILED  ]'):
+        kept += case
+        case = None
+  return ''.join(kept + (case or []))
+
+
+def run_gtest(test, build_dir, env, options):
+  with tempfile.TemporaryDirectory() as scratch:
+    report = os.path.join(scratch, 'report.json')
+    command = test['command'] + ['--gtest_output=json:' + report]
+    if options.filter:
+      command.append('--gtest_filter=' + options.filter)
+    code, output = run_process(command, build_dir, env, options.timeout)
+    try:
+      with open(report) as f:
+        outcome = count_gtest(json.load(f))
+    except (OSError, ValueError):
+      # It died. The cases before the last one are known from its output.
+      outcome = Outcome(passed=len(re.findall(r'^\[       OK \] ', output,
+                                              re.M)), failed=1)
+  if code != 0 and not outcome.failed:
+    outcome.failed = 1  # For example a leak, found at exit.
+  if not (outcome.passed or outcome.failed or outcome.skipped or
+          options.filter):
+    output += 'It contains no test.\n'
+    outcome.failed = 1
+  return code, without_passed_cases(output), outcome
+
+
+def run_script(test, build_dir, env, options):
+  code, output = run_process(test['command'], build_dir, env, options.timeout)
+  lines = output.rstrip().splitlines()
+  counts = COUNT_LINE.fullmatch(lines[-1]) if lines else None
+  if counts:
+    outcome = Outcome(passed=int(counts[1]), failed=int(counts[2]))
+    if (code != 0) != (outcome.failed > 0):
+      output += 'Its exit code, %s, contradicts its counts.\n' % code
+      outcome.failed = max(outcome.failed, 1)
+  else:
+    outcome = Outcome(passed=int(code == 0), failed=int(code != 0))
+  return code, output, outcome
+
+
+def run_test(test, build_dir, options):
+  env = dict(os.environ, PROTOZERO_SOURCE_ROOT=ROOT,
+             PROTOZERO_BUILD_DIR=build_dir, **SANITIZER_OPTIONS)
+  symbolizer = '/usr/bin/llvm-symbolizer-19'
+  if os.path.exists(symbolizer):
+    for sanitizer in ('ASAN', 'UBSAN', 'TSAN', 'LSAN'):
+      env[sanitizer + '_SYMBOLIZER_PATH'] = symbolizer
+  start = time.monotonic()
+  run = run_gtest if test['kind'] == 'gtest' else run_script
+  try:
+    code, output, outcome = run(test, build_dir, env, options)
+  except OSError as error:
+    code, output, outcome = 127, '%s\n' % error, Outcome(failed=1)
+  outcome.seconds = time.monotonic() - start
+  if code is None:
+    output += 'It took more than %d seconds.\n' % options.timeout
+  elif code < 0:
+    output += 'It died of %s.\n' % signal.Signals(-code).name
+  outcome.output = output
+  return outcome
+
+
+def run_config(config, options):
+  """Builds one configuration and runs its tests."""
+  build_dir = os.path.join(ROOT, 'out', 'test', config.name)
+  say('== %s: %s' % (config.name, config.what))
+  start = time.monotonic()
+  targets = [config.group] + (['default'] if config.group == 'tests' else [])
+  # `gn gen --check` includes `gn check`. Ninja's progress is for terminals.
+  quiet = [] if sys.stdout.isatty() else ['--quiet']
+  for command in (['tools/gn', 'gen', '-q', '--check', build_dir,
+                   '--args=' + config.gn_args],
+                  ['tools/ninja', '-k0'] + quiet + ['-C', build_dir] + targets):
+    if subprocess.call(command, cwd=ROOT, stdin=subprocess.DEVNULL):
+      say('FAILED %s: %s' % (config.name, ' '.join(command)))
+      return Outcome(failed=1, failures=['%s: the build' % config.name])
+  built = time.monotonic()
+  say('   built in %.0f s' % (built - start))
+
+  with open(os.path.join(build_dir, config.group + '.json')) as f:
+    tests = {test['label']: test for test in json.load(f)}.values()
+  tests = [test for test in tests if config.once or not test['once']]
+  if options.filter:
+    tests = [test for test in tests if test['kind'] == 'gtest' or
+             any(fnmatch.fnmatch(test['name'], pattern)
+                 for pattern in options.filter.split('-')[0].split(':'))]
+
+  total = Outcome()
+  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    jobs = {pool.submit(run_test, test, build_dir, options): test
+            for test in tests}
+    for job in concurrent.futures.as_completed(jobs):
+      test, outcome = jobs[job], job.result()
+      total.add(outcome)
+      if outcome.failed:
+        total.failures.append('%s: %s' % (config.name, test['name']))
+        say('-- output of %s in out/test/%s' % (' '.join(test['command']),
+                                                config.name))
+        say(outcome.output.rstrip())
+        say('-- end of output')
+      if outcome.passed or outcome.failed or outcome.skipped:
+        say('   %s %-32s %5d passed, %d failed%s  %.1f s' %
+            ('FAIL' if outcome.failed else 'ok  ', test['name'],
+             outcome.passed, outcome.failed,
+             ', %d skipped' % outcome.skipped if outcome.skipped else '',
+             outcome.seconds))
+  say('   ran in %.0f s' % (time.monotonic() - built))
+  return total
+
+
+def main():
+  parser = argparse.ArgumentParser(
+      prog='tools/test', description='Builds and runs all tests.',
+      epilog='Configurations: ' +
+      '; '.join('%s (%s)' % (c.name, c.what) for c in CONFIGS))
+  parser.add_argument('--quick', action='store_true',
+                      help='the first configuration only')
+  parser.add_argument('--config', metavar='NAME', action='append',
+                      choices=[config.name for config in CONFIGS],
+                      help='this configuration only (repeatable)')
+  parser.add_argument('--filter', metavar='PATTERN',
+                      help='only the GoogleTest cases (Suite.Case) and the '
+                      'scripts that match, as in --gtest_filter')
+  parser.add_argument('--timeout', metavar='SECONDS', type=float, default=900,
+                      help='for each test program (default: %(default)s)')
+  options = parser.parse_args()
+
+  configs = CONFIGS[:1] if options.quick else CONFIGS
+  if options.config:
+    configs = [config for config in CONFIGS if config.name in options.config]
+
+  start = time.monotonic()
+  total = Outcome()
+  for config in configs:
+    total.add(run_config(config, options))
+  say()
+  say('%d configurations in %.0f s%s' %
+      (len(configs), time.monotonic() - start,
+       ', %d cases skipped' % total.skipped if total.skipped else ''))
+  for failure in total.failures:
+    say('FAILED ' + failure)
+  if not total.passed and not total.failed:
+    say('No test ran.')
+  say('%d passed, %d failed' % (total.passed, total.failed))
+  return 0 if total.passed and not total.failed else 1
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests of run_tests.py: that nothing which goes wrong counts as passed."""
+
+import argparse
+import os
+import stat
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_tests  # pylint: disable=wrong-import-position
+
+# What a GoogleTest program writes, by cases of (name, result).
+GTEST = '''#!/usr/bin/env python3
+import json, os, sys
+cases = %r
+report = [a for a in sys.argv if a.startswith('--gtest_output=json:')][0]
+found = []
+for name, result in cases:
+  print('[ RUN      ] Suite.' + name)
+  if result == 'dies':
+    sys.stdout.flush()
+    os.abort()
+  case = {'name': name, 'status': 'RUN', 'result': 'COMPLETED'}
+  if result == 'fails':
+    print('expected this, got that')
+    case['failures'] = [{'failure': 'expected this, got that'}]
+  elif result == 'is skipped':
+    case['result'] = 'SKIPPED'
+  elif result == 'is disabled':
+    case['status'] = 'NOTRUN'
+  print('[  FAILED  ] ' if result == 'fails' else '[       OK ] ', name)
+  found.append(case)
+with open(report.split(':', 1)[1], 'w') as f:
+  json.dump({'testsuites': [{'testsuite': found}] if found else []}, f)
+sys.exit(%d)
+'''
+
+
+class RunTestTest(unittest.TestCase):
+
+  def run_program(self, kind, text, timeout=60, test_filter=None):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, 'program')
+      with open(path, 'w') as f:
+        f.write(text)
+      os.chmod(path, stat.S_IRWXU)
+      return run_tests.run_test(
+          {'kind': kind, 'command': ['./program']}, folder,
+          argparse.Namespace(timeout=timeout, filter=test_filter))
+
+  def run_gtest(self, cases, exit_code, **kwargs):
+    return self.run_program('gtest', GTEST % (cases, exit_code), **kwargs)
+
+  def expect(self, outcome, passed, failed, skipped=0):
+    self.assertEqual((passed, failed, skipped),
+                     (outcome.passed, outcome.failed, outcome.skipped),
+                     outcome.output)
+
+  def test_cases_are_counted(self):
+    outcome = self.run_gtest([('A', 'passes'), ('B', 'fails'), ('C', 'passes'),
+                              ('D', 'is skipped'), ('E', 'is disabled')], 1)
+    self.expect(outcome, 2, 1, 2)
+
+  def test_only_failures_are_shown(self):
+    outcome = self.run_gtest([('A', 'passes'), ('B', 'fails')], 1)
+    self.assertIn('Suite.B', outcome.output)
+    self.assertIn('expected this', outcome.output)
+    self.assertNotIn('Suite.A', outcome.output)
+
+  def test_crash_is_a_failure(self):
+    outcome = self.run_gtest([('A', 'passes'), ('B', 'dies')], 0)
+    self.expect(outcome, 1, 1)
+    self.assertIn('Suite.B', outcome.output)
+    self.assertIn('SIGABRT', outcome.output)
+
+  def test_leak_found_at_exit_is_a_failure(self):
+    self.expect(self.run_gtest([('A', 'passes')], 23), 1, 1)
+
+  def test_program_without_tests_is_a_failure(self):
+    self.expect(self.run_gtest([], 0), 0, 1)
+
+  def test_filter_may_leave_nothing(self):
+    self.expect(self.run_gtest([], 0, test_filter='B.*'), 0, 0)
+
+  def test_program_that_hangs_is_a_failure(self):
+    outcome = self.run_program('gtest', '#!/bin/sh\nsleep 60\n', timeout=0.2)
+    self.expect(outcome, 0, 1)
+
+  def test_missing_program_is_a_failure(self):
+    self.expect(run_tests.run_test(
+        {'kind': 'script', 'command': ['./no-such-program']}, '.',
+        argparse.Namespace(timeout=60, filter=None)), 0, 1)
+
+  def test_script_that_does_not_count_is_one_case(self):
+    self.expect(self.run_program('script', '#!/bin/sh\n'), 1, 0)
+    self.expect(self.run_program('script', '#!/bin/sh\nexit 1\n'), 0, 1)
+
+  def test_counts_of_script_are_used(self):
+    self.expect(self.run_program(
+        'script', '#!/bin/sh\necho "5 passed, 2 failed"\nexit 1\n'), 5, 2)
+
+  def test_counts_that_contradict_the_exit_code_are_a_failure(self):
+    self.expect(self.run_program(
+        'script', '#!/bin/sh\necho "5 passed, 0 failed"\nexit 1\n'), 5, 1)
+    self.expect(self.run_program(
+        'script', '#!/bin/sh\necho "5 passed, 2 failed"\n'), 5, 2)
+
+  def test_counts_must_be_the_last_line(self):
+    self.expect(self.run_program(
+        'script', '#!/bin/sh\necho "5 passed, 0 failed"\necho bye\n'), 1, 0)
+
+
+def main():
+  suite = unittest.defaultTestLoader.loadTestsFromTestCase(RunTestTest)
+  result = unittest.TextTestRunner().run(suite)
+  failed = len(result.failures) + len(result.errors)
+  print('%d passed, %d failed' % (result.testsRun - failed, failed))
+  return 1 if failed else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())
