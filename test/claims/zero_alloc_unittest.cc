@@ -1,0 +1,243 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// The claim: nothing is allocated between the construction of a message and
+// Finalize(), at up to 100 levels of nesting. And when the first allocations
+// do happen, and what becomes of the message if they fail.
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "protozero/message_arena.h"
+#include "protozero/packed_repeated_fields.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/static_buffer.h"
+#include "test/claims/claims.pbzero.h"
+#include "test/claims/scenarios.h"
+#include "test/testing/allocation_monitor.h"
+
+namespace protozero {
+namespace {
+
+using claims::pbzero::Everything;
+using test::AllocationCounter;
+using test::NothrowAllocationsFail;
+
+constexpr int kInlineMessages = static_cast<int>(MessageArena::kInlineMessages);
+
+template <typename Function>
+size_t CountAllocations(const Function& function) {
+  const AllocationCounter counter;
+  function();
+  return counter.count();
+}
+
+// Keeps the compiler from seeing that memory is not used.
+void* volatile sink;
+
+TEST(AllocationCounterTest, SeesEveryWayToAllocate) {
+  EXPECT_EQ(CountAllocations([] {}), 0u);
+  EXPECT_GE(CountAllocations([] {
+              sink = malloc(1);
+              free(sink);
+            }),
+            1u);
+  EXPECT_GE(CountAllocations([] {
+              sink = calloc(1, 1);
+              free(sink);
+            }),
+            1u);
+  EXPECT_GE(CountAllocations([] {
+              sink = new int;
+              delete static_cast<int*>(sink);
+            }),
+            1u);
+  EXPECT_GE(CountAllocations([] {
+              sink = new (std::nothrow) int[3];
+              delete[] static_cast<int*>(sink);
+            }),
+            1u);
+  // Inside of the standard library.
+  EXPECT_GE(CountAllocations([] {
+              std::string string("0123456789");
+              string.append(1000, 'x');
+              sink = string.data();
+            }),
+            1u);
+}
+
+TEST(ZeroAllocTest, NoScenarioAllocates) {
+  for (const auto& scenario : test::MakeScenarios()) {
+    EXPECT_EQ(CountAllocations([&] { scenario->Run(); }), 0u)
+        << scenario->name();
+  }
+}
+
+// Nests |depth| messages in |message|.
+void Nest(Message* message, int depth) {
+  for (int i = 0; i < depth; ++i)
+    message = message->BeginNestedMessage<Message>(1);
+  message->AppendVarInt(1, 1);
+}
+
+TEST(FirstAllocationTest, TheFirst100LevelsNeedNoneAndFurtherOnesFew) {
+  uint8_t buffer[8192];
+  for (int depth = 0; depth <= 1000; ++depth) {
+    const size_t allocations = CountAllocations([&] {
+      StaticBuffered<Message> message(buffer, sizeof(buffer));
+      Nest(message.get(), depth);
+      message.Finalize();
+    });
+    if (depth <= kInlineMessages) {
+      EXPECT_EQ(allocations, 0u) << "depth " << depth;
+    } else {
+      EXPECT_GE(allocations, 1u) << "depth " << depth;
+    }
+    EXPECT_LE(allocations, static_cast<size_t>(depth) / 100);
+  }
+}
+
+TEST(FirstAllocationTest, CrossingTheLimitAgainTakesNoFurtherOne) {
+  uint8_t buffer[8192];
+  StaticBuffered<Message> message(buffer, sizeof(buffer));
+  EXPECT_EQ(CountAllocations([&] {
+              for (int i = 0; i < 5; ++i)
+                Nest(message.get(), kInlineMessages + 1);
+              Nest(message.get(), kInlineMessages);
+              Nest(message.get(), kInlineMessages + 50);
+            }),
+            1u);
+}
+
+TEST(FirstAllocationTest, AHeapBufferThatIsResetDoesNotAllocateAgain) {
+  HeapBuffered<Everything> message(256, 512);
+  const auto write = [&] {
+    test::SetEverythingNested(message.get(), 20);
+    message.GetSlices();
+    message.Reset();
+  };
+  EXPECT_GT(CountAllocations(write), 0u);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(CountAllocations(write), 0u);
+  }
+}
+
+TEST(FirstAllocationTest, AHeapBufferDoesNotAllocateBeforeTheFirstWrite) {
+  EXPECT_EQ(CountAllocations([] {
+              HeapBuffered<Everything> message;
+              message.GetSlices();
+            }),
+            0u);
+}
+
+TEST(FirstAllocationTest, PackedFieldsUpToTheirStorageNeedNone) {
+  constexpr size_t kElements = PackedBufferBase::kOnStackStorageSize / 8;
+  PackedFixedSizeInt<uint64_t> packed;
+  const auto append = [&](size_t count) {
+    return CountAllocations([&] {
+      for (size_t i = 0; i < count; ++i)
+        packed.Append(i);
+    });
+  };
+  EXPECT_EQ(append(kElements), 0u);
+  EXPECT_EQ(append(1), 1u);
+  EXPECT_EQ(append(kElements - 1), 0u);
+  packed.Reset();
+  EXPECT_EQ(append(2 * kElements), 0u);
+}
+
+// Out of memory is a state.
+
+class OutOfMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!NothrowAllocationsFail::IsSupported())
+      GTEST_SKIP() << "allocations cannot be made to fail in this build";
+  }
+};
+
+TEST_F(OutOfMemoryTest, MessagesThatAreTooDeepDropEverything) {
+  uint8_t buffer[4096];
+  StaticBuffered<Message> message(buffer, sizeof(buffer));
+  const NothrowAllocationsFail fail;
+  Message* deepest = message.get();
+  for (int i = 0; i < kInlineMessages; ++i)
+    deepest = deepest->BeginNestedMessage<Message>(1);
+  EXPECT_TRUE(message.ok());
+  Message* dropping = deepest->BeginNestedMessage<Message>(1);
+  EXPECT_EQ(message.status(), WriteStatus::kOutOfMemory);
+  for (int i = 0; i < 200; ++i) {
+    dropping->AppendVarInt(1, 1);
+    dropping->AppendTinyVarInt(1, 1);
+    dropping->AppendFixed(1, 1.0);
+    dropping->AppendString(1, std::string(50, 'x'));
+    dropping->AppendRawProtoBytes("abc", 3);
+    dropping = dropping->BeginNestedMessage<Message>(1);
+    ASSERT_NE(dropping, nullptr);
+  }
+  EXPECT_EQ(dropping->Finalize(), 0u);
+  deepest->AppendVarInt(1, 1);
+  message->AppendVarInt(1, 1);
+  EXPECT_EQ(message.Finalize(), 0u);
+  EXPECT_EQ(message.status(), WriteStatus::kOutOfMemory);
+}
+
+TEST_F(OutOfMemoryTest, AnArenaGoesOnWhereItStopped) {
+  MessageArena arena;
+  {
+    const NothrowAllocationsFail fail(1);
+    for (int i = 0; i < kInlineMessages + 128; ++i) {
+      ASSERT_NE(arena.NewMessage(), nullptr);
+    }
+    EXPECT_EQ(arena.NewMessage(), nullptr);
+    EXPECT_EQ(arena.NewMessage(), nullptr);
+  }
+  EXPECT_NE(arena.NewMessage(), nullptr);
+}
+
+TEST_F(OutOfMemoryTest, AHeapBufferEndsAndCanBeReset) {
+  for (size_t allow : {0u, 1u, 2u}) {
+    HeapBuffered<Message> message(64, 64);
+    {
+      const NothrowAllocationsFail fail(allow);
+      message->AppendString(1, std::string(300, 'x'));
+      message->BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
+    }
+    EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
+    EXPECT_TRUE(message.SerializeAsArray().empty());
+    EXPECT_TRUE(message.SerializeAsString().empty());
+    message.Reset();
+    EXPECT_TRUE(message.ok());
+    message->AppendString(1, std::string(300, 'x'));
+    EXPECT_EQ(message.SerializeAsArray().size(), 303u);
+  }
+}
+
+TEST_F(OutOfMemoryTest, APackedBufferSaysThatItIsIncompleteUntilReset) {
+  constexpr size_t kElements = PackedBufferBase::kOnStackStorageSize / 8;
+  PackedFixedSizeInt<uint64_t> packed;
+  for (size_t i = 0; i < kElements; ++i)
+    packed.Append(i);
+  EXPECT_TRUE(packed.ok());
+  {
+    const NothrowAllocationsFail fail;
+    packed.Append(1);
+  }
+  EXPECT_FALSE(packed.ok());
+  EXPECT_EQ(packed.size(), 8 * kElements);
+  packed.Append(1);
+  EXPECT_FALSE(packed.ok());
+  packed.Reset();
+  EXPECT_TRUE(packed.ok());
+  packed.Append(1);
+  EXPECT_TRUE(packed.ok());
+  EXPECT_EQ(packed.size(), 8u);
+}
+
+}  // namespace
+}  // namespace protozero

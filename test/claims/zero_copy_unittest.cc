@@ -1,0 +1,168 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// The claim: setters encode straight into the delegate's chunk. It is watched
+// after every setter: the bytes are there, whole, and nothing else changed.
+
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/packed_repeated_fields.h"
+#include "protozero/root_message.h"
+#include "test/claims/claims.pbzero.h"
+#include "test/testing/chunked_delegate.h"
+#include "test/testing/hex.h"
+
+namespace protozero {
+namespace {
+
+using claims::pbzero::Everything;
+using test::ChunkedDelegate;
+using test::FromHex;
+using test::Hex;
+
+// A setter and the bytes that it must leave behind.
+struct Step {
+  const char* hex;
+  std::function<void(Everything*)> set;
+};
+
+const std::vector<Step>& Steps() {
+  static const auto* const steps = new std::vector<Step>{
+      {"09 00 00 00 00 00 00 f0 3f",
+       [](Everything* m) { m->set_double_value(1.0); }},
+      {"15 00 00 80 bf", [](Everything* m) { m->set_float_value(-1.0f); }},
+      {"18 ff ff ff ff ff ff ff ff ff 01",
+       [](Everything* m) { m->set_int32_value(-1); }},
+      {"20 80 80 80 80 80 80 80 80 80 01",
+       [](Everything* m) { m->set_int64_value(INT64_MIN); }},
+      {"28 ac 02", [](Everything* m) { m->set_uint32_value(300); }},
+      {"30 80 80 80 80 80 80 80 80 01",
+       [](Everything* m) { m->set_uint64_value(uint64_t{1} << 56); }},
+      {"38 03", [](Everything* m) { m->set_sint32_value(-2); }},
+      {"40 04", [](Everything* m) { m->set_sint64_value(2); }},
+      {"4d 04 03 02 01",
+       [](Everything* m) { m->set_fixed32_value(0x01020304); }},
+      {"51 08 07 06 05 04 03 02 01",
+       [](Everything* m) { m->set_fixed64_value(0x0102030405060708); }},
+      {"5d ff ff ff ff", [](Everything* m) { m->set_sfixed32_value(-1); }},
+      {"61 fe ff ff ff ff ff ff ff",
+       [](Everything* m) { m->set_sfixed64_value(-2); }},
+      {"68 01", [](Everything* m) { m->set_bool_value(true); }},
+      {"72 03 61 62 63", [](Everything* m) { m->set_string_value("abc"); }},
+      {"7a 02 00 ff",
+       [](Everything* m) {
+         m->set_bytes_value(std::string_view("\x00\xff", 2));
+       }},
+      {"80 01 ff ff ff ff ff ff ff ff ff 01",
+       [](Everything* m) { m->set_direction(claims::pbzero::WEST); }},
+      {"88 01 07", [](Everything* m) { m->add_numbers(7); }},
+      {"92 01 03 01 ac 02",
+       [](Everything* m) {
+         PackedVarInt packed;
+         packed.Append(1);
+         packed.Append(300);
+         m->set_packed_numbers(packed);
+       }},
+      {"9a 01 02 01 02",
+       [](Everything* m) {
+         PackedSignedVarInt packed;
+         packed.Append(-1);
+         packed.Append(1);
+         m->set_packed_signed_numbers(packed);
+       }},
+      // A map entry is open until the next setter: four bytes for its size.
+      {"aa 01 00 00 00 00", [](Everything* m) { m->add_counts(); }},
+  };
+  return *steps;
+}
+
+std::string Filler(size_t size) {
+  return std::string(size, static_cast<char>(ChunkedDelegate::kUnwritten));
+}
+
+TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
+  for (const Step& step : Steps()) {
+    constexpr size_t kChunkSize = 100;
+    ChunkedDelegate delegate(kChunkSize);
+    ScatteredStreamWriter writer(&delegate);
+    delegate.set_writer(&writer);
+    RootMessage<Everything> message;
+    message.Reset(&writer);
+    // Twice, so that the second one is not at the chunk's beginning.
+    const std::string bytes = FromHex(step.hex);
+    for (size_t i = 0; i < 2; ++i) {
+      if (i == 1 && message.nested_message() != nullptr)
+        break;
+      step.set(&message);
+      std::string expected;
+      for (size_t j = 0; j <= i; ++j)
+        expected += bytes;
+      EXPECT_EQ(delegate.num_chunks(), 1u);
+      EXPECT_EQ(writer.written(), expected.size());
+      EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, expected.size())),
+                Hex(expected));
+    }
+  }
+}
+
+TEST(ZeroCopyTest, ChunksThatAreFullHoldTheirBytesForGood) {
+  // In chunks of every size: all bytes up to the cursor are in place at once.
+  for (size_t chunk_size = 4; chunk_size <= 64; ++chunk_size) {
+    ChunkedDelegate delegate(chunk_size);
+    ScatteredStreamWriter writer(&delegate);
+    delegate.set_writer(&writer);
+    RootMessage<Everything> message;
+    message.Reset(&writer);
+    std::string expected;
+    for (const Step& step : Steps()) {
+      step.set(&message);
+      expected += FromHex(step.hex);
+      ASSERT_EQ(Hex(delegate.Bytes()), Hex(expected)) << chunk_size;
+    }
+    EXPECT_EQ(delegate.Complaints(), "");
+  }
+}
+
+TEST(ZeroCopyTest, FieldsOfNestedMessagesAreInTheChunkWhileTheyAreOpen) {
+  ChunkedDelegate delegate(64);
+  ScatteredStreamWriter writer(&delegate);
+  delegate.set_writer(&writer);
+  RootMessage<Everything> message;
+  message.Reset(&writer);
+  Everything* child = message.set_child();
+  child->set_bool_value(true);
+  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 8)),
+            "b2 01 00 00 00 00 68 01");
+  child->set_child()->set_bool_value(true);
+  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 16)),
+            "b2 01 00 00 00 00 68 01 b2 01 00 00 00 00 68 01");
+  message.Finalize();
+  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 10)),
+            "b2 01 07 68 01 b2 01 02 68 01");
+}
+
+TEST(ZeroCopyTest, ALongStringIsInTheChunkAtOnce) {
+  // Larger than any buffer in between could sensibly be.
+  constexpr size_t kSize = 1 << 20;
+  ChunkedDelegate delegate(2 * kSize);
+  ScatteredStreamWriter writer(&delegate);
+  delegate.set_writer(&writer);
+  RootMessage<Everything> message;
+  message.Reset(&writer);
+  const std::string string(kSize, 'x');
+  message.set_string_value(string);
+  EXPECT_EQ(writer.written(), 4 + kSize);
+  const std::string chunk = delegate.CurrentChunk();
+  EXPECT_TRUE(chunk.substr(4, kSize) == string);
+  EXPECT_TRUE(chunk.substr(4 + kSize) == Filler(chunk.size() - 4 - kSize));
+}
+
+}  // namespace
+}  // namespace protozero
