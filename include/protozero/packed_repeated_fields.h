@@ -38,12 +38,15 @@ class PackedBufferBase {
   PackedBufferBase& operator=(const PackedBufferBase&) = delete;
 
   // Empties the buffer. Heap memory is kept for reuse.
-  void Reset() { write_ptr_ = storage(); }
+  void Reset() {
+    write_ptr_ = storage();
+    ok_ = true;
+  }
 
   const uint8_t* data() const { return storage(); }
   size_t size() const { return static_cast<size_t>(write_ptr_ - storage()); }
 
-  // False if memory ran out. Elements are missing then.
+  // False if memory ran out since the last Reset(). Elements are missing then.
   bool ok() const { return ok_; }
 
  protected:

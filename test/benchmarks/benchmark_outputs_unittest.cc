@@ -84,7 +84,12 @@ std::vector<uint64_t> ExpectedSlots(const Event* events, size_t levels) {
 // behind it stay as they are.
 class GuardedOutput {
  public:
-  GuardedOutput() { memset(bytes_, kGuard, sizeof(bytes_)); }
+  // Zeros, as in a ring: a slot of the floor's may end with bytes that are not
+  // written.
+  GuardedOutput() {
+    memset(bytes_, 0, kSlotSize);
+    memset(bytes_ + kSlotSize, kGuard, sizeof(bytes_) - kSlotSize);
+  }
 
   std::string Encode(Encoder* encoder, const Event* event) {
     const size_t size = encoder->Encode(event, bytes_, kSlotSize);
