@@ -1,0 +1,152 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_DIFFERENTIAL_RECORDER_H_
+#define TEST_DIFFERENTIAL_RECORDER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "protozero/field.h"
+#include "protozero/message.h"
+#include "protozero/packed_repeated_fields.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/static_buffer.h"
+
+namespace google::protobuf {
+class FieldDescriptor;
+class Message;
+}  // namespace google::protobuf
+
+// What the generated drivers, which call the generated setters, are made of.
+
+namespace protozero::test {
+
+// Converts to whatever enum a setter wants.
+struct AnyEnum {
+  template <typename Enum,
+            typename = std::enable_if_t<std::is_enum<Enum>::value>>
+  operator Enum() const {
+    return static_cast<Enum>(number);
+  }
+  int32_t number;
+};
+
+// Makes up the values of one message, and sets each in a message of
+// libprotobuf as well: what is expected.
+//
+//   message->set_size(recorder.Number<uint32_t>(3));
+//
+// Fields are given by their number. Values returned by reference are valid
+// until the next call.
+class Recorder {
+ public:
+  // Of all recorders of one tree of messages.
+  struct State {
+    explicit State(uint64_t seed) : random(seed) {}
+
+    std::mt19937_64 random;
+    std::string string;
+    std::vector<uint8_t> bytes;
+  };
+
+  // At |depth| levels below this one, messages stay empty. With |every_field|,
+  // every field is written at least once.
+  Recorder(google::protobuf::Message* expected,
+           State* state,
+           int depth,
+           bool every_field);
+
+  // How many fields to write, and which one as the |i|th: 0 to num_fields - 1.
+  int Count(int num_fields);
+  int Pick(int num_fields, int i);
+
+  // A value of a field whose C++ type is T: int32_t, int64_t, uint32_t,
+  // uint64_t, float, double or bool.
+  template <typename T>
+  T Number(int field_number);
+  AnyEnum Enum(int field_number);
+  const std::string& String(int field_number);
+  ConstChars Chars(int field_number);
+  const std::vector<uint8_t>& Bytes(int field_number);
+  // The encoding of a message, as libprotobuf has it.
+  const std::string& Raw(int field_number);
+
+  // The values of a packed field.
+  template <typename Packed, typename T>
+  const Packed& PackedNumbers(int field_number, Packed&& packed = Packed()) {
+    for (size_t count = ListSize(); count > 0; --count)
+      packed.Append(Number<T>(field_number));
+    return packed;
+  }
+  const PackedVarInt& PackedEnums(int field_number,
+                                  PackedVarInt&& packed = PackedVarInt()) {
+    for (size_t count = ListSize(); count > 0; --count)
+      packed.Append(Enum(field_number).number);
+    return packed;
+  }
+
+  // A message in this one.
+  Recorder Child(int field_number);
+
+ private:
+  const google::protobuf::FieldDescriptor* Field(int field_number) const;
+  // A random number of any magnitude.
+  uint64_t RandomBits();
+  std::string RandomText();
+  size_t ListSize();
+  google::protobuf::Message* NewChild(int field_number);
+  void RecordString(int field_number, const std::string& value);
+  void RecordScalars();
+
+  google::protobuf::Message* const expected_;
+  State* const state_;
+  const int depth_;
+  const bool every_field_;
+};
+
+// One message type that a driver writes, and the ways to write it.
+struct DifferentialCase {
+  const char* full_name;
+  void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
+  std::string (*to_heap)(const Recorder& recorder,
+                         size_t initial_slice_size,
+                         size_t maximum_slice_size);
+  // Returns the size, or 0 if there are not enough bytes.
+  size_t (*to_buffer)(const Recorder& recorder, void* buffer, size_t size);
+};
+
+template <typename Root, void (*write)(Root*, Recorder)>
+DifferentialCase MakeDifferentialCase(const char* full_name) {
+  return {full_name,
+          [](const Recorder& recorder, ScatteredStreamWriter* writer) {
+            RootMessage<Root> message;
+            message.Reset(writer);
+            write(&message, recorder);
+            static_cast<Message&>(message).Finalize();
+          },
+          [](const Recorder& recorder, size_t initial_slice_size,
+             size_t maximum_slice_size) {
+            HeapBuffered<Root> message(initial_slice_size, maximum_slice_size);
+            write(message.get(), recorder);
+            return message.SerializeAsString();
+          },
+          [](const Recorder& recorder, void* buffer, size_t size) {
+            StaticBuffered<Root> message(buffer, size);
+            write(message.get(), recorder);
+            return message.Finalize();
+          }};
+}
+
+// All types of all drivers. Defined by the generated code.
+std::vector<DifferentialCase> AllDifferentialCases();
+
+}  // namespace protozero::test
+
+#endif  // TEST_DIFFERENTIAL_RECORDER_H_

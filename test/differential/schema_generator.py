@@ -1,0 +1,493 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Random schemas, and C++ that writes messages of them.
+
+Everything depends on the seed alone. Names are chosen so that nothing has to be
+refused: two names of one scope never differ only by case and underscores, which
+would clash in JSON or in C++.
+"""
+
+import random
+
+SCALARS = {
+    # type: (C++ type, builder of a packed field)
+    'double': ('double', 'PackedFixedSizeInt<double>'),
+    'float': ('float', 'PackedFixedSizeInt<float>'),
+    'int32': ('int32_t', 'PackedVarInt'),
+    'int64': ('int64_t', 'PackedVarInt'),
+    'uint32': ('uint32_t', 'PackedVarInt'),
+    'uint64': ('uint64_t', 'PackedVarInt'),
+    'sint32': ('int32_t', 'PackedSignedVarInt'),
+    'sint64': ('int64_t', 'PackedSignedVarInt'),
+    'fixed32': ('uint32_t', 'PackedFixedSizeInt<uint32_t>'),
+    'fixed64': ('uint64_t', 'PackedFixedSizeInt<uint64_t>'),
+    'sfixed32': ('int32_t', 'PackedFixedSizeInt<int32_t>'),
+    'sfixed64': ('int64_t', 'PackedFixedSizeInt<int64_t>'),
+    'bool': ('bool', 'PackedVarInt'),
+}
+MAP_KEYS = [t for t in SCALARS if t not in ('double', 'float')] + ['string']
+
+# Words that mean something to C++ (the plugin adds an underscore where they
+# stand bare), to its headers, and to the library and generated code.
+KEYWORDS = '''
+    alignas and asm auto bitor bool catch char class co_await concept const
+    decltype default delete do double else enum explicit export false float for
+    friend goto if inline int long mutable namespace new noexcept not nullptr
+    operator or private protected public register requires return short signed
+    sizeof static struct switch template this throw true try typedef typeid
+    typename union unsigned using virtual void volatile while xor
+'''.split()
+MACROS = 'EOF INT32_MAX NULL errno linux major stdin unix'.split()
+TYPES = 'size_t uint32_t'.split()
+LIBRARY_WORDS = '''
+    AppendVarInt BeginNestedMessage Decoder FieldNumber FieldWriter Finalize
+    GetName Message ProtoSchemaType Reset data internal is_finalized kFoo
+    message nested_message pbzero proto_utils protozero size size_field std
+    string string_view value writer_
+'''.split()
+ESCAPED_WORDS = KEYWORDS + MACROS + TYPES
+HOSTILE_WORDS = ESCAPED_WORDS + LIBRARY_WORDS
+WORDS = '''
+    alpha beta count delta event flags gauge hash index jitter key label mode
+    name offset phase queue ratio span time unit vector weight
+'''.split()
+
+BOUNDARY_NUMBERS = [1, 2, 15, 16, 2047, 2048, 262143, 262144, 33554431,
+                    33554432, 536870911]
+RESERVED_NUMBERS = range(19000, 20000)
+INT32_MIN, INT32_MAX = -2**31, 2**31 - 1
+
+
+def normalize(name):
+  return name.lower().replace('_', '')
+
+
+def escape(name):
+  """What the plugin makes of a part of a package."""
+  return name + '_' if name in ESCAPED_WORDS else name
+
+
+class Scope:
+  """Names of one scope, no two of which could be mixed up."""
+
+  def __init__(self, rng):
+    self.rng = rng
+    self.taken = set()
+
+  def claim(self, name):
+    if normalize(name) in self.taken or not normalize(name):
+      return False
+    self.taken.add(normalize(name))
+    return True
+
+  def new_name(self, style, hostile=0.2):
+    while True:
+      if self.rng.random() < hostile:
+        name = self.rng.choice(HOSTILE_WORDS)
+      else:
+        words = self.rng.choices(WORDS, k=self.rng.randint(1, 2))
+        if style == 'type':
+          name = ''.join(word.capitalize() for word in words)
+        elif style == 'value':
+          name = '_'.join(words).upper()
+        else:
+          name = self.rng.choice(['_', '']).join(words)
+        name += self.rng.choice(['', '', str(self.rng.randint(0, 99))])
+        if style == 'field' and self.rng.random() < 0.05:
+          name = self.rng.choice(['_%s', '%s_', '__%s']) % name
+      if self.claim(name):
+        return name
+
+
+class Enum:
+
+  def __init__(self, schema, full_name, name, values):
+    self.schema = schema
+    self.full_name = full_name
+    self.name = name
+    self.values = values  # (name, number)
+
+
+class Field:
+
+  def __init__(self, name, number, type_name, kind, label):
+    self.name = name
+    self.number = number
+    self.type_name = type_name  # As it is written in the schema.
+    self.kind = kind  # A scalar's name, string, bytes, enum or message.
+    self.label = label  # '', optional, required, repeated, or oneof
+    self.options = []
+    self.is_packed = False
+    self.is_lazy = False
+    self.message = None  # The type of a message field.
+
+
+class Message:
+
+  def __init__(self, schema, full_name, name, rng):
+    self.schema = schema
+    self.full_name = full_name
+    self.name = name
+    self.scope = Scope(rng)
+    # In C++ a class is a name in itself.
+    self.scope.claim(name)
+    self.fields = []
+    self.oneofs = []  # (name, fields)
+    self.messages = []
+    self.enums = []
+    self.is_map_entry = False
+    self.index = schema.generator.next_index()
+
+  def all_messages(self):
+    yield self
+    for message in self.messages:
+      yield from message.all_messages()
+
+
+class Schema:
+  """One file."""
+
+  def __init__(self, generator, path, package, syntax):
+    self.generator = generator
+    self.path = path
+    self.package = package
+    self.syntax = syntax
+    self.imports = []
+    self.enums = []
+    self.messages = []
+
+  def all_messages(self):
+    for message in self.messages:
+      yield from message.all_messages()
+
+
+class Generator:
+  """Makes `count` schemas, which may import earlier ones."""
+
+  def __init__(self, seed, count, prefix):
+    self.rng = random.Random(seed)
+    self.prefix = prefix
+    self.num_messages = 0
+    self.schemas = []
+    for i in range(count):
+      self.schemas.append(self.make_schema(i))
+
+  def next_index(self):
+    self.num_messages += 1
+    return self.num_messages
+
+  # Schemas
+
+  def make_schema(self, i):
+    rng = self.rng
+    # The number makes the package unique, whatever comes after it.
+    package = ['%s%d' % (self.prefix, i)]
+    parts = Scope(rng)
+    for _ in range(rng.choice([0, 0, 1, 2])):
+      package.append(parts.new_name('field', hostile=0.6))
+    path = '%s/%s-%d.proto' % (self.prefix, rng.choice(['a', 'b.c', 'd_e']), i)
+    schema = Schema(self, path, '.'.join(package), rng.choice([2, 3]))
+    earlier = self.schemas[-10:]
+    schema.imports = rng.sample(earlier, min(len(earlier),
+                                             rng.choice([0, 0, 1, 2])))
+    scope = Scope(rng)
+    # At the namespace level an enum is three more names.
+    for _ in range(rng.randint(0, 2)):
+      name = scope.new_name('type')
+      if all(scope.claim(name + s) for s in ('MIN', 'MAX', 'Name')):
+        schema.enums.append(self.make_enum(
+            schema, schema.package, name, scope))
+    for _ in range(rng.randint(1, 4)):
+      name = scope.new_name('type')
+      message = Message(schema, schema.package + '.' + name, name, rng)
+      schema.messages.append(message)
+      self.add_nested_types(message, name, scope, depth=2)
+    for message in list(schema.all_messages()):
+      self.add_fields(message)
+    return schema
+
+  def make_enum(self, schema, parent, name, value_scope):
+    rng = self.rng
+    values = []
+    numbers = [rng.choice([0, 1, 2, 3, -1, 127, 128, INT32_MIN, INT32_MAX,
+                           rng.randint(INT32_MIN, INT32_MAX)])
+               for _ in range(rng.randint(1, 6))]
+    if schema.syntax == 3:
+      numbers[0] = 0
+    for number in numbers:
+      value_name = value_scope.new_name('value', hostile=0.1)
+      # protoc refuses values that differ by the enum's name only.
+      while normalize(value_name).startswith(normalize(name)):
+        value_name = value_scope.new_name('value')
+      values.append((value_name, number))
+    return Enum(schema, parent + '.' + name, name, values)
+
+  def add_nested_types(self, message, flat_name, file_scope, depth):
+    """Types in types: at the namespace level they are Outer_Inner."""
+    rng = self.rng
+    for _ in range(rng.choice([0, 0, 1, 2])):
+      name = message.scope.new_name('type')
+      flat = flat_name + name
+      if file_scope.claim(flat) and all(
+          file_scope.claim(flat + s) for s in ('MIN', 'MAX', 'Name')):
+        message.scope.claim(name + 'Name')
+        message.enums.append(self.make_enum(
+            message.schema, message.full_name, name, message.scope))
+    if depth == 0:
+      return
+    for _ in range(rng.choice([0, 0, 1, 2])):
+      name = message.scope.new_name('type')
+      if file_scope.claim(flat_name + name):
+        nested = Message(message.schema, message.full_name + '.' + name, name,
+                         rng)
+        message.messages.append(nested)
+        self.add_nested_types(nested, flat_name + name, file_scope, depth - 1)
+
+  # Fields
+
+  def usable_messages(self, schema):
+    for other in [schema] + schema.imports:
+      for message in other.all_messages():
+        if not message.is_map_entry:
+          yield message
+
+  def usable_enums(self, schema):
+    for other in [schema] + schema.imports:
+      # proto3 wants no enums of proto2.
+      if schema.syntax == 3 and other.syntax == 2:
+        continue
+      yield from other.enums
+      for message in other.all_messages():
+        yield from message.enums
+
+  def new_number(self, taken):
+    rng = self.rng
+    while True:
+      number = rng.choice([
+          rng.randint(1, 20), rng.randint(1, 3000), rng.choice(BOUNDARY_NUMBERS),
+          rng.randint(1, 536870911)])
+      if number not in taken and number not in RESERVED_NUMBERS:
+        taken.add(number)
+        return number
+
+  def add_fields(self, message):
+    rng = self.rng
+    numbers = set()
+    for _ in range(rng.choice([0, 1, 3, 6, 10, 15])):
+      message.fields.append(self.make_field(message, numbers))
+    for _ in range(rng.choice([0, 0, 0, 1])):
+      name = message.scope.new_name('field')
+      fields = [self.make_field(message, numbers, in_oneof=True)
+                for _ in range(rng.randint(1, 4))]
+      message.oneofs.append((name, fields))
+
+  def random_type(self, schema):
+    """Returns the name in the schema, the kind and, of messages, the type."""
+    rng = self.rng
+    choice = rng.random()
+    if choice < 0.2:
+      target = rng.choice(list(self.usable_messages(schema)))
+      return '.' + target.full_name, 'message', target
+    enums = list(self.usable_enums(schema))
+    if choice < 0.3 and enums:
+      return '.' + rng.choice(enums).full_name, 'enum', None
+    if choice < 0.45:
+      kind = rng.choice(['string', 'bytes'])
+    else:
+      kind = rng.choice(list(SCALARS))
+    return kind, kind, None
+
+  def make_field(self, message, numbers, in_oneof=False):
+    rng = self.rng
+    schema = message.schema
+    name = message.scope.new_name('field')
+    number = self.new_number(numbers)
+    if not in_oneof and rng.random() < 0.08:
+      return self.make_map_field(message, name, number)
+    type_name, kind, target = self.random_type(schema)
+    field = Field(name, number, type_name, kind, '')
+    field.message = target
+    if in_oneof:
+      field.label = 'oneof'
+    elif rng.random() < 0.35:
+      field.label = 'repeated'
+    elif schema.syntax == 2:
+      field.label = rng.choice(['optional', 'optional', 'required'])
+    else:
+      field.label = rng.choice(['', '', 'optional'])
+    if field.label == 'repeated' and (kind in SCALARS or kind == 'enum'):
+      packed = rng.choice([None, True, False])
+      field.is_packed = schema.syntax == 3 if packed is None else packed
+      if packed is not None:
+        field.options.append('packed = %s' % str(packed).lower())
+    if (kind == 'message' and rng.random() < 0.1 and
+        message.scope.claim(name + 'raw')):
+      field.is_lazy = True
+      field.options.append('lazy = true')
+    return field
+
+  def make_map_field(self, message, name, number):
+    key = self.rng.choice(MAP_KEYS)
+    value_name, value_kind, target = self.random_type(message.schema)
+    while value_kind == 'enum':  # Would have to begin with zero.
+      value_name, value_kind, target = self.random_type(message.schema)
+    # In C++ and in libprotobuf an entry is a message of two fields.
+    entry = Message(message.schema, '', '', self.rng)
+    entry.is_map_entry = True
+    entry.fields = [Field('key', 1, key, key, 'optional'),
+                    Field('value', 2, value_name, value_kind, 'optional')]
+    entry.fields[1].message = target
+    message.scope.claim(name + 'Entry')  # Which protoc makes up.
+    field = Field(name, number, 'map<%s, %s>' % (key, value_name), 'message',
+                  'repeated')
+    field.message = entry
+    message.messages.append(entry)
+    return field
+
+
+# Text
+
+
+def proto_text(schema):
+  lines = ['syntax = "proto%d";' % schema.syntax,
+           'package %s;' % schema.package]
+  lines += ['import "%s";' % other.path for other in schema.imports]
+  for enum in schema.enums:
+    lines += enum_lines(enum)
+  for message in schema.messages:
+    lines += message_lines(message)
+  return '\n'.join(lines) + '\n'
+
+
+def enum_lines(enum):
+  lines = ['enum %s {' % enum.name]
+  numbers = [number for _, number in enum.values]
+  if len(set(numbers)) < len(numbers):
+    lines.append('  option allow_alias = true;')
+  lines += ['  %s = %d;' % value for value in enum.values]
+  return lines + ['}']
+
+
+def field_line(field):
+  label = field.label + ' '
+  if field.label in ('', 'oneof') or field.type_name.startswith('map<'):
+    label = ''
+  options = ' [%s]' % ', '.join(field.options) if field.options else ''
+  return '  %s%s %s = %d%s;' % (label, field.type_name, field.name,
+                                field.number, options)
+
+
+def message_lines(message):
+  lines = ['message %s {' % message.name]
+  for enum in message.enums:
+    lines += ['  ' + line for line in enum_lines(enum)]
+  for nested in message.messages:
+    if not nested.is_map_entry:
+      lines += ['  ' + line for line in message_lines(nested)]
+  lines += [field_line(field) for field in message.fields]
+  for name, fields in message.oneofs:
+    lines.append('  oneof %s {' % name)
+    lines += ['  ' + field_line(field) for field in fields]
+    lines.append('  }')
+  return lines + ['}']
+
+
+def set_statement(field, rng):
+  """C++ that writes `field` of `m` and records it in `r`."""
+  cpp_type, builder = SCALARS.get(field.kind, (None, None))
+  if field.is_packed:
+    if field.kind == 'enum':
+      template = '{set}(r.PackedEnums({id}));'
+    else:
+      template = '{set}(r.PackedNumbers<{builder}, {cpp_type}>({id}));'
+  elif field.kind == 'message':
+    if field.is_lazy and rng.random() < 0.5:
+      template = '{set}_raw(r.Raw({id}));'
+    else:
+      template = 'Write{index}({set}(), r.Child({id}));'
+  elif field.kind == 'enum':
+    template = '{set}(r.Enum({id}));'
+  elif field.kind == 'string':
+    template = rng.choice([
+        '{set}(r.String({id}));',
+        '{set}(r.Chars({id}));',
+        '{{ const std::string& v = r.String({id});'
+        ' {set}(v.data(), v.size()); }}',
+    ])
+  elif field.kind == 'bytes':
+    template = rng.choice([
+        '{set}(r.String({id}));',
+        '{set}(r.Bytes({id}));',
+        '{{ const std::vector<uint8_t>& v = r.Bytes({id});'
+        ' {set}(v.data(), v.size()); }}',
+    ])
+  else:
+    template = '{set}(r.Number<{cpp_type}>({id}));'
+  adds = field.label == 'repeated' and not field.is_packed
+  return template.format(
+      set='m->%s_%s' % ('add' if adds else 'set', field.name), id=field.number,
+      index=field.message.index if field.message else None, builder=builder,
+      cpp_type=cpp_type)
+
+
+def driver_text(schemas, wrapper, function, rng):
+  """C++ that writes messages of all `schemas`. Defines `function`, which
+  returns the list of them."""
+  lines = ['#include "test/differential/recorder.h"', '']
+  lines += ['#include "%s"' % schema.path.replace('.proto', '.pbzero.h')
+            for schema in schemas]
+  lines += ['', 'namespace protozero::test {', 'namespace {', '']
+  messages = [message for schema in schemas
+              for message in schema.all_messages()]
+  for message in messages:
+    lines.append('template <typename M> void Write%d(M* m, Recorder r);' %
+                 message.index)
+  for message in messages:
+    fields = message.fields + [field for _, oneof in message.oneofs
+                               for field in oneof]
+    lines += ['', '// %s' % (message.full_name or 'the entry of a map'),
+              'template <typename M>',
+              'void Write%d([[maybe_unused]] M* m, Recorder r) {' %
+              message.index]
+    if fields:
+      lines += ['  const int count = r.Count(%d);' % len(fields),
+                '  for (int i = 0; i < count; ++i) {',
+                '    switch (r.Pick(%d, i)) {' % len(fields)]
+      for i, field in enumerate(fields):
+        lines += ['      case %d:' % i,
+                  '        ' + set_statement(field, rng),
+                  '        break;']
+      lines += ['    }', '  }']
+    else:
+      lines.append('  r.Count(0);')
+    lines.append('}')
+
+  lines += ['', '}  // namespace', '',
+            'std::vector<DifferentialCase> %s();' % function,
+            'std::vector<DifferentialCase> %s() {' % function,
+            '  return {']
+  for schema in schemas:
+    namespaces = [escape(part) for part in schema.package.split('.')]
+    namespaces += [wrapper] if wrapper else []
+    for message in schema.messages:
+      if message.name in HOSTILE_WORDS:
+        continue  # Has another name in C++. Written as part of others.
+      root = '::' + '::'.join(namespaces + [escape(message.name)])
+      lines.append('      MakeDifferentialCase<%s, Write%d<%s>>("%s"),' %
+                   (root, message.index, root, message.full_name))
+  lines += ['  };', '}', '', '}  // namespace protozero::test']
+  return '\n'.join(lines) + '\n'
+
+
+def all_cases_text(functions):
+  """C++ that defines AllDifferentialCases()."""
+  lines = ['#include "test/differential/recorder.h"',
+           'namespace protozero::test {']
+  lines += ['std::vector<DifferentialCase> %s();' % f for f in functions]
+  lines += ['std::vector<DifferentialCase> AllDifferentialCases() {',
+            '  std::vector<DifferentialCase> all;',
+            '  for (auto* cases : {%s}) {' % ', '.join(functions),
+            '    for (const DifferentialCase& c : cases())',
+            '      all.push_back(c);',
+            '  }',
+            '  return all;', '}', '}  // namespace protozero::test']
+  return '\n'.join(lines) + '\n'
