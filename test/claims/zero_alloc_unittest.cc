@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>

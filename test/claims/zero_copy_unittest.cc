@@ -4,7 +4,6 @@
 // after every setter: the bytes are there, whole, and nothing else changed.
 
 #include <stdint.h>
-#include <string.h>
 
 #include <functional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "protozero/root_message.h"
 #include "test/claims/claims.pbzero.h"
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
 
 namespace protozero {
@@ -24,6 +24,7 @@ namespace {
 
 using claims::pbzero::Everything;
 using test::ChunkedDelegate;
+using test::ChunkedStream;
 using test::FromHex;
 using test::Hex;
 
@@ -90,11 +91,9 @@ std::string Filler(size_t size) {
 TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
   for (const Step& step : Steps()) {
     constexpr size_t kChunkSize = 100;
-    ChunkedDelegate delegate(kChunkSize);
-    ScatteredStreamWriter writer(&delegate);
-    delegate.set_writer(&writer);
+    ChunkedStream stream(kChunkSize);
     RootMessage<Everything> message;
-    message.Reset(&writer);
+    message.Reset(&stream.writer);
     // Twice, so that the second one is not at the chunk's beginning.
     const std::string bytes = FromHex(step.hex);
     for (size_t i = 0; i < 2; ++i) {
@@ -104,9 +103,9 @@ TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
       std::string expected;
       for (size_t j = 0; j <= i; ++j)
         expected += bytes;
-      EXPECT_EQ(delegate.num_chunks(), 1u);
-      EXPECT_EQ(writer.written(), expected.size());
-      EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, expected.size())),
+      EXPECT_EQ(stream.delegate.num_chunks(), 1u);
+      EXPECT_EQ(stream.writer.written(), expected.size());
+      EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, expected.size())),
                 Hex(expected));
     }
   }
@@ -115,51 +114,45 @@ TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
 TEST(ZeroCopyTest, ChunksThatAreFullHoldTheirBytesForGood) {
   // In chunks of every size: all bytes up to the cursor are in place at once.
   for (size_t chunk_size = 4; chunk_size <= 64; ++chunk_size) {
-    ChunkedDelegate delegate(chunk_size);
-    ScatteredStreamWriter writer(&delegate);
-    delegate.set_writer(&writer);
+    ChunkedStream stream(chunk_size);
     RootMessage<Everything> message;
-    message.Reset(&writer);
+    message.Reset(&stream.writer);
     std::string expected;
     for (const Step& step : Steps()) {
       step.set(&message);
       expected += FromHex(step.hex);
-      ASSERT_EQ(Hex(delegate.Bytes()), Hex(expected)) << chunk_size;
+      ASSERT_EQ(stream.Bytes(), Hex(expected)) << chunk_size;
     }
-    EXPECT_EQ(delegate.Complaints(), "");
+    EXPECT_EQ(stream.delegate.Complaints(), "");
   }
 }
 
 TEST(ZeroCopyTest, FieldsOfNestedMessagesAreInTheChunkWhileTheyAreOpen) {
-  ChunkedDelegate delegate(64);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(64);
   RootMessage<Everything> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   Everything* child = message.set_child();
   child->set_bool_value(true);
-  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 8)),
+  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 8)),
             "b2 01 00 00 00 00 68 01");
   child->set_child()->set_bool_value(true);
-  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 16)),
+  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 16)),
             "b2 01 00 00 00 00 68 01 b2 01 00 00 00 00 68 01");
   message.Finalize();
-  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 10)),
+  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 10)),
             "b2 01 07 68 01 b2 01 02 68 01");
 }
 
 TEST(ZeroCopyTest, ALongStringIsInTheChunkAtOnce) {
   // Larger than any buffer in between could sensibly be.
   constexpr size_t kSize = 1 << 20;
-  ChunkedDelegate delegate(2 * kSize);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(2 * kSize);
   RootMessage<Everything> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   const std::string string(kSize, 'x');
   message.set_string_value(string);
-  EXPECT_EQ(writer.written(), 4 + kSize);
-  const std::string chunk = delegate.CurrentChunk();
+  EXPECT_EQ(stream.writer.written(), 4 + kSize);
+  const std::string chunk = stream.delegate.CurrentChunk();
   EXPECT_TRUE(chunk.substr(4, kSize) == string);
   EXPECT_TRUE(chunk.substr(4 + kSize) == Filler(chunk.size() - 4 - kSize));
 }

@@ -23,7 +23,7 @@
 
 #include "protozero/scattered_stream_writer.h"
 #include "test/differential/recorder.h"
-#include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
 
 namespace protozero::test {
@@ -103,14 +103,12 @@ std::string Write(const DifferentialCase& test_case,
       return std::string(static_cast<char*>(buffer), size);
     }
     default: {
-      ChunkedDelegate delegate(sizes);
-      ScatteredStreamWriter writer(&delegate);
-      delegate.set_writer(&writer);
-      test_case.to_stream(recorder, &writer);
-      const std::string bytes = delegate.Bytes();
-      const std::string complaints = delegate.Complaints();
-      return writer.ok() && complaints.empty() ? bytes
-                                               : "failed: " + complaints;
+      ChunkedStream stream(sizes);
+      test_case.to_stream(recorder, &stream.writer);
+      const std::string bytes = stream.delegate.Bytes();
+      const std::string complaints = stream.delegate.Complaints();
+      return stream.writer.ok() && complaints.empty() ? bytes
+                                                      : "failed: " + complaints;
     }
   }
 }

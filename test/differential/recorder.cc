@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iterator>
+#include <memory>
+#include <utility>
+
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -17,45 +21,24 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Reflection;
 using ProtobufMessage = google::protobuf::Message;
 
-// Reflection has a pair of functions for each type.
-void Record(ProtobufMessage* message, const FieldDescriptor* field, int32_t v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddInt32(message, field, v)
-                       : reflection->SetInt32(message, field, v);
-}
-void Record(ProtobufMessage* message, const FieldDescriptor* field, int64_t v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddInt64(message, field, v)
-                       : reflection->SetInt64(message, field, v);
-}
-void Record(ProtobufMessage* message,
-            const FieldDescriptor* field,
-            uint32_t v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddUInt32(message, field, v)
-                       : reflection->SetUInt32(message, field, v);
-}
-void Record(ProtobufMessage* message,
-            const FieldDescriptor* field,
-            uint64_t v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddUInt64(message, field, v)
-                       : reflection->SetUInt64(message, field, v);
-}
-void Record(ProtobufMessage* message, const FieldDescriptor* field, float v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddFloat(message, field, v)
-                       : reflection->SetFloat(message, field, v);
-}
-void Record(ProtobufMessage* message, const FieldDescriptor* field, double v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddDouble(message, field, v)
-                       : reflection->SetDouble(message, field, v);
-}
-void Record(ProtobufMessage* message, const FieldDescriptor* field, bool v) {
-  const Reflection* reflection = message->GetReflection();
-  field->is_repeated() ? reflection->AddBool(message, field, v)
-                       : reflection->SetBool(message, field, v);
+// The functions of reflection for numbers of type T: of singular and of
+// repeated fields.
+template <typename T>
+constexpr auto SetAndAdd() {
+  if constexpr (std::is_same<T, int32_t>::value)
+    return std::pair(&Reflection::SetInt32, &Reflection::AddInt32);
+  else if constexpr (std::is_same<T, int64_t>::value)
+    return std::pair(&Reflection::SetInt64, &Reflection::AddInt64);
+  else if constexpr (std::is_same<T, uint32_t>::value)
+    return std::pair(&Reflection::SetUInt32, &Reflection::AddUInt32);
+  else if constexpr (std::is_same<T, uint64_t>::value)
+    return std::pair(&Reflection::SetUInt64, &Reflection::AddUInt64);
+  else if constexpr (std::is_same<T, float>::value)
+    return std::pair(&Reflection::SetFloat, &Reflection::AddFloat);
+  else if constexpr (std::is_same<T, double>::value)
+    return std::pair(&Reflection::SetDouble, &Reflection::AddDouble);
+  else
+    return std::pair(&Reflection::SetBool, &Reflection::AddBool);
 }
 
 }  // namespace
@@ -121,7 +104,10 @@ T Recorder::Number(int field_number) {
   } else {
     value = static_cast<T>(bits);
   }
-  Record(expected_, Field(field_number), value);
+  const FieldDescriptor* field = Field(field_number);
+  const auto [set, add] = SetAndAdd<T>();
+  (expected_->GetReflection()->*(field->is_repeated() ? add : set))(
+      expected_, field, value);
   return value;
 }
 

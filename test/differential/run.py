@@ -115,10 +115,11 @@ def main():
   # At least two, for two processors; not too large for a compiler.
   num_parts = max(len(WRAPPERS), args.schemas // 50)
   parts = []
+  hostile_names = schema_generator.HostileNames(args.seed)
   for i in range(num_parts):
     count = (args.schemas + i) // num_parts
     generator = schema_generator.Generator(
-        args.seed * 1000003 + i, count, 'rnd%d_' % i)
+        args.seed * 1000003 + i, count, 'rnd%d_' % i, hostile_names)
     parts.append(Part(i, generator.schemas, WRAPPERS[i % len(WRAPPERS)],
                       random.Random(args.seed + i)))
   for part in parts:

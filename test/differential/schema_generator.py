@@ -66,11 +66,27 @@ def escape(name):
   return name + '_' if name in ESCAPED_WORDS else name
 
 
+class HostileNames:
+  """Deals HOSTILE_WORDS out, all of them in turns, for each kind of name."""
+
+  def __init__(self, seed):
+    self.rng = random.Random(seed)
+    self.left = {}
+
+  def next(self, style):
+    left = self.left.setdefault(style, [])
+    if not left:
+      left += HOSTILE_WORDS
+      self.rng.shuffle(left)
+    return left.pop()
+
+
 class Scope:
   """Names of one scope, no two of which could be mixed up."""
 
-  def __init__(self, rng):
-    self.rng = rng
+  def __init__(self, generator):
+    self.rng = generator.rng
+    self.hostile_names = generator.hostile_names
     self.taken = set()
 
   def claim(self, name):
@@ -82,20 +98,25 @@ class Scope:
   def new_name(self, style, hostile=0.2):
     while True:
       if self.rng.random() < hostile:
-        name = self.rng.choice(HOSTILE_WORDS)
+        name = self.hostile_names.next(style)
       else:
-        words = self.rng.choices(WORDS, k=self.rng.randint(1, 2))
-        if style == 'type':
-          name = ''.join(word.capitalize() for word in words)
-        elif style == 'value':
-          name = '_'.join(words).upper()
-        else:
-          name = self.rng.choice(['_', '']).join(words)
-        name += self.rng.choice(['', '', str(self.rng.randint(0, 99))])
-        if style == 'field' and self.rng.random() < 0.05:
-          name = self.rng.choice(['_%s', '%s_', '__%s']) % name
+        name = self.ordinary_name(style)
       if self.claim(name):
         return name
+
+  def ordinary_name(self, style):
+    rng = self.rng
+    words = rng.choices(WORDS, k=rng.randint(1, 2))
+    if style == 'type':
+      name = ''.join(word.capitalize() for word in words)
+    elif style == 'value':
+      name = '_'.join(words).upper()
+    else:
+      name = rng.choice(['_', '']).join(words)
+    name += rng.choice(['', '', str(rng.randint(0, 99))])
+    if style in ('field', 'package') and rng.random() < 0.05:
+      name = rng.choice(['_%s', '%s_', '__%s']) % name
+    return name
 
 
 class Enum:
@@ -123,11 +144,11 @@ class Field:
 
 class Message:
 
-  def __init__(self, schema, full_name, name, rng):
+  def __init__(self, schema, full_name, name):
     self.schema = schema
     self.full_name = full_name
     self.name = name
-    self.scope = Scope(rng)
+    self.scope = Scope(schema.generator)
     # In C++ a class is a name in itself.
     self.scope.claim(name)
     self.fields = []
@@ -163,8 +184,9 @@ class Schema:
 class Generator:
   """Makes `count` schemas, which may import earlier ones."""
 
-  def __init__(self, seed, count, prefix):
+  def __init__(self, seed, count, prefix, hostile_names):
     self.rng = random.Random(seed)
+    self.hostile_names = hostile_names
     self.prefix = prefix
     self.num_messages = 0
     self.schemas = []
@@ -181,15 +203,15 @@ class Generator:
     rng = self.rng
     # The number makes the package unique, whatever comes after it.
     package = ['%s%d' % (self.prefix, i)]
-    parts = Scope(rng)
+    parts = Scope(self)
     for _ in range(rng.choice([0, 0, 1, 2])):
-      package.append(parts.new_name('field', hostile=0.6))
+      package.append(parts.new_name('package', hostile=0.8))
     path = '%s/%s-%d.proto' % (self.prefix, rng.choice(['a', 'b.c', 'd_e']), i)
     schema = Schema(self, path, '.'.join(package), rng.choice([2, 3]))
     earlier = self.schemas[-10:]
     schema.imports = rng.sample(earlier, min(len(earlier),
                                              rng.choice([0, 0, 1, 2])))
-    scope = Scope(rng)
+    scope = Scope(self)
     # At the namespace level an enum is three more names.
     for _ in range(rng.randint(0, 2)):
       name = scope.new_name('type')
@@ -198,7 +220,7 @@ class Generator:
             schema, schema.package, name, scope))
     for _ in range(rng.randint(1, 4)):
       name = scope.new_name('type')
-      message = Message(schema, schema.package + '.' + name, name, rng)
+      message = Message(schema, schema.package + '.' + name, name)
       schema.messages.append(message)
       self.add_nested_types(message, name, scope, depth=2)
     for message in list(schema.all_messages()):
@@ -237,8 +259,7 @@ class Generator:
     for _ in range(rng.choice([0, 0, 1, 2])):
       name = message.scope.new_name('type')
       if file_scope.claim(flat_name + name):
-        nested = Message(message.schema, message.full_name + '.' + name, name,
-                         rng)
+        nested = Message(message.schema, message.full_name + '.' + name, name)
         message.messages.append(nested)
         self.add_nested_types(nested, flat_name + name, file_scope, depth - 1)
 
@@ -331,7 +352,7 @@ class Generator:
     while value_kind == 'enum':  # Would have to begin with zero.
       value_name, value_kind, target = self.random_type(message.schema)
     # In C++ and in libprotobuf an entry is a message of two fields.
-    entry = Message(message.schema, '', '', self.rng)
+    entry = Message(message.schema, '', '')
     entry.is_map_entry = True
     entry.fields = [Field('key', 1, key, key, 'optional'),
                     Field('value', 2, value_name, value_kind, 'optional')]

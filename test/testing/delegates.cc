@@ -2,8 +2,6 @@
 
 #include "test/testing/delegates.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
 
 namespace protozero::test {
@@ -39,20 +38,18 @@ void RunForeign(const ChunkSizes& chunk_sizes,
   SCOPED_TRACE(Describe("foreign delegate", chunk_sizes) + ", patch policy " +
                std::to_string(static_cast<int>(patches)));
   const std::string bytes = encode(chunk_sizes);
-  ChunkedDelegate delegate(chunk_sizes, patches);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(chunk_sizes, patches);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   write(&message);
   EXPECT_EQ(message.Finalize(), bytes.size());
-  EXPECT_TRUE(writer.ok());
-  EXPECT_EQ(writer.written(), bytes.size());
-  EXPECT_EQ(delegate.Complaints(), "");
+  EXPECT_TRUE(stream.writer.ok());
+  EXPECT_EQ(stream.writer.written(), bytes.size());
+  EXPECT_EQ(stream.delegate.Complaints(), "");
   if (patches == ChunkedDelegate::Patches::kUnwanted) {
-    EXPECT_EQ(delegate.Bytes().size(), bytes.size());
+    EXPECT_EQ(stream.delegate.Bytes().size(), bytes.size());
   } else {
-    EXPECT_EQ(Hex(delegate.Bytes()), Hex(bytes));
+    EXPECT_EQ(stream.Bytes(), Hex(bytes));
   }
 }
 

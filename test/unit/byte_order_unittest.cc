@@ -2,6 +2,8 @@
 
 #include "protozero/byte_order.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "test/testing/hex.h"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "protozero/message.h"
 #include "protozero/root_message.h"
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 #include "test/testing/message_tree.h"
@@ -23,13 +25,10 @@ namespace protozero {
 namespace {
 
 using proto_utils::kMaxMessageLength;
-using test::BytesField;
 using test::ChunkedDelegate;
+using test::ChunkedStream;
 using test::Hex;
 using test::MessageTree;
-using test::NestedField;
-using test::NumberField;
-using Kind = test::Field::Kind;
 
 // Streams that end too early
 
@@ -41,30 +40,28 @@ void ExpectEndsCleanly(const MessageTree& tree,
   for (size_t max_chunks = 0;; ++max_chunks) {
     SCOPED_TRACE(std::to_string(max_chunks) + " chunks of " +
                  std::to_string(chunk_size) + " bytes");
-    ChunkedDelegate delegate({chunk_size}, patches, max_chunks);
-    ScatteredStreamWriter writer(&delegate);
-    delegate.set_writer(&writer);
+    ChunkedStream stream({chunk_size}, patches, max_chunks);
     RootMessage<> message;
-    message.Reset(&writer);
+    message.Reset(&stream.writer);
     WriteTree(tree, &message);
     const uint32_t size = message.Finalize();
-    ASSERT_EQ(delegate.Complaints(), "");
+    ASSERT_EQ(stream.delegate.Complaints(), "");
     EXPECT_TRUE(message.is_finalized());
-    EXPECT_LE(delegate.Bytes().size(), max_chunks * chunk_size);
-    if (writer.ok()) {
-      EXPECT_EQ(size, writer.written());
-      EXPECT_EQ(delegate.num_refusals(), 0u);
+    EXPECT_LE(stream.delegate.Bytes().size(), max_chunks * chunk_size);
+    if (stream.writer.ok()) {
+      EXPECT_EQ(size, stream.writer.written());
+      EXPECT_EQ(stream.delegate.num_refusals(), 0u);
       return;
     }
-    ASSERT_EQ(writer.status(), WriteStatus::kOutOfBuffer);
+    ASSERT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
     EXPECT_EQ(size, 0u);
-    EXPECT_EQ(delegate.num_refusals(), 1u);
-    EXPECT_GT(writer.written(), delegate.Bytes().size());
+    EXPECT_EQ(stream.delegate.num_refusals(), 1u);
+    EXPECT_GT(stream.writer.written(), stream.delegate.Bytes().size());
 
     // The stream can be used again.
     uint8_t buffer[8];
-    writer.Reset({buffer, buffer + sizeof(buffer)});
-    message.Reset(&writer);
+    stream.writer.Reset({buffer, buffer + sizeof(buffer)});
+    message.Reset(&stream.writer);
     message.AppendVarInt(1, 1);
     EXPECT_EQ(message.Finalize(), 2u);
     EXPECT_EQ(Hex(buffer, 2), "08 01");
@@ -88,15 +85,13 @@ TEST(MessageErrorTest, ADelegateThatGivesUpAfterAnyChunk) {
 }
 
 TEST(MessageErrorTest, SettersAfterTheEndDropEverything) {
-  ChunkedDelegate delegate({8}, ChunkedDelegate::Patches::kInPlace, 1);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(8, 1);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   message.AppendVarInt(1, 1);
   // Does not fit, and neither does what would have fit before it.
   message.BeginNestedMessage<Message>(1)->AppendFixed(1, uint64_t{0});
-  const std::string chunk = delegate.CurrentChunk();
+  const std::string chunk = stream.delegate.CurrentChunk();
   const std::string bytes(1000, 'a');
   for (int i = 0; i < 200; ++i) {  // More messages than the arena holds itself.
     message.AppendVarInt(1, 1);
@@ -114,42 +109,38 @@ TEST(MessageErrorTest, SettersAfterTheEndDropEverything) {
     }
   }
   EXPECT_EQ(message.Finalize(), 0u);
-  EXPECT_EQ(Hex(delegate.CurrentChunk()), Hex(chunk));
-  EXPECT_EQ(delegate.Complaints(), "");
-  EXPECT_EQ(delegate.num_refusals(), 1u);
+  EXPECT_EQ(Hex(stream.delegate.CurrentChunk()), Hex(chunk));
+  EXPECT_EQ(stream.delegate.Complaints(), "");
+  EXPECT_EQ(stream.delegate.num_refusals(), 1u);
 }
 
 TEST(MessageErrorTest, AChunkTooSmallForASizeFieldEndsTheStream) {
   for (size_t tiny = 1; tiny < 4; ++tiny) {
-    ChunkedDelegate delegate({5, tiny});
-    ScatteredStreamWriter writer(&delegate);
-    delegate.set_writer(&writer);
+    ChunkedStream stream({5, tiny});
     RootMessage<> message;
-    message.Reset(&writer);
+    message.Reset(&stream.writer);
     message.AppendTinyVarInt(1, 1);
     Message* nested = message.BeginNestedMessage<Message>(1);
-    EXPECT_EQ(writer.status(), WriteStatus::kOutOfBuffer);
+    EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
     nested->AppendTinyVarInt(1, 1);
     EXPECT_EQ(nested->Finalize(), 0u);
     EXPECT_EQ(message.Finalize(), 0u);
-    EXPECT_EQ(delegate.Complaints(), "");
+    EXPECT_EQ(stream.delegate.Complaints(), "");
   }
 }
 
 TEST(MessageErrorTest, SizesAreNotWrittenAfterTheEnd) {
-  ChunkedDelegate delegate({16}, ChunkedDelegate::Patches::kInPlace, 1);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(16, 1);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   Message* nested = message.BeginNestedMessage<Message>(1);
   nested->AppendVarInt(1, 1);
   nested->AppendString(1, "0123456789");
-  EXPECT_FALSE(writer.ok());
+  EXPECT_FALSE(stream.writer.ok());
   EXPECT_EQ(nested->Finalize(), 0u);
   EXPECT_EQ(message.Finalize(), 0u);
   // A reader sees an empty message rather than one that ends too early.
-  EXPECT_EQ(Hex(delegate.CurrentChunk().substr(0, 9)),
+  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 9)),
             "0a 00 00 00 00 08 01 0a 0a");
 }
 

@@ -6,9 +6,11 @@
 #include "protozero/message.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 
 #include <random>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/flags.h"
 #include "test/testing/hex.h"
 #include "test/testing/message_tree.h"
@@ -24,6 +24,7 @@ namespace protozero {
 namespace {
 
 using test::ChunkedDelegate;
+using test::ChunkedStream;
 using test::ChunkSizes;
 using test::Hex;
 using test::MessageTree;
@@ -48,20 +49,18 @@ TEST(MessageModelTest, RandomMessagesInRandomChunks) {
         test::RandomTree(random, 1 + static_cast<uint32_t>(random() % 8),
                          static_cast<uint32_t>(random() % 7));
     const ChunkSizes chunk_sizes = RandomChunkSizes(random);
-    ChunkedDelegate delegate(
-        chunk_sizes, random() % 2 ? ChunkedDelegate::Patches::kInPlace
-                                  : ChunkedDelegate::Patches::kRedirect);
-    ScatteredStreamWriter writer(&delegate);
-    delegate.set_writer(&writer);
-    message.Reset(&writer);
+    ChunkedStream stream(chunk_sizes,
+                         random() % 2 ? ChunkedDelegate::Patches::kInPlace
+                                      : ChunkedDelegate::Patches::kRedirect);
+    message.Reset(&stream.writer);
     test::WriteTree(tree, &message);
     const std::string expected = test::EncodeTree(tree, chunk_sizes);
     ASSERT_EQ(message.Finalize(), expected.size());
-    ASSERT_TRUE(writer.ok());
-    ASSERT_EQ(writer.written(), expected.size());
-    const std::string bytes = delegate.Bytes();
+    ASSERT_TRUE(stream.writer.ok());
+    ASSERT_EQ(stream.writer.written(), expected.size());
+    const std::string bytes = stream.delegate.Bytes();
     ASSERT_TRUE(bytes == expected) << Hex(bytes) << "\n" << Hex(expected);
-    ASSERT_EQ(delegate.Complaints(), "");
+    ASSERT_EQ(stream.delegate.Complaints(), "");
     if (i % 4 == 0) {
       ASSERT_TRUE(test::ParsesAs(bytes, tree));
     }

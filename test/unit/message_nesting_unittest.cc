@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "protozero/message.h"
@@ -36,7 +35,6 @@ using test::MessageTree;
 using test::NestedField;
 using test::NumberField;
 using test::WriteTree;
-using testing::ElementsAre;
 using Kind = test::Field::Kind;
 
 static_assert(std::is_trivially_default_constructible<Message>::value);

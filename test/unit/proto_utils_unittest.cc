@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include <gtest/gtest.h>

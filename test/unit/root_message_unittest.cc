@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include <gtest/gtest.h>
 
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 
@@ -16,6 +18,7 @@ namespace protozero {
 namespace {
 
 using test::ChunkedDelegate;
+using test::ChunkedStream;
 using test::Hex;
 
 static_assert(!std::is_copy_constructible<RootMessage<>>::value);
@@ -41,13 +44,11 @@ TEST(RootMessageTest, BeforeTheFirstResetItTakesNoFields) {
 }
 
 TEST(RootMessageTest, IsReusableManyTimesOnOneWriter) {
-  ChunkedDelegate delegate(16);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(16);
   RootMessage<> message;
   std::string expected;
   for (uint32_t i = 0; i < 70000; ++i) {  // More often than 16 bits count.
-    message.Reset(&writer);
+    message.Reset(&stream.writer);
     EXPECT_FALSE(message.is_finalized());
     if (i % 1000 == 0) {
       message.AppendVarInt(1, i % 128);
@@ -59,80 +60,99 @@ TEST(RootMessageTest, IsReusableManyTimesOnOneWriter) {
       EXPECT_EQ(message.Finalize(), 0u);
     }
   }
-  EXPECT_EQ(Hex(delegate.Bytes()), expected);
+  EXPECT_EQ(stream.Bytes(), expected);
 }
 
 TEST(RootMessageTest, ResetCutsAnOpenMessageShort) {
-  ChunkedDelegate delegate(64);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(64);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   Message* stale = message.BeginNestedMessage<Message>(1);
   stale->AppendVarInt(2, 2);
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   EXPECT_MISTAKE(stale->AppendVarInt(3, 3), "sealed");
   message.AppendVarInt(4, 4);
   EXPECT_EQ(message.Finalize(), 2u);
-  EXPECT_EQ(Hex(delegate.Bytes()), "0a 00 00 00 00 10 02 20 04");
+  EXPECT_EQ(stream.Bytes(), "0a 00 00 00 00 10 02 20 04");
 }
 
 TEST(RootMessageTest, FinalizeIsIdempotent) {
-  ChunkedDelegate delegate(64);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(64);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   message.AppendVarInt(1, 1);
   EXPECT_EQ(message.Finalize(), 2u);
-  writer.WriteByte(0);
+  stream.writer.WriteByte(0);
   EXPECT_EQ(message.Finalize(), 2u);
   EXPECT_EQ(message.Finalize(), 2u);
-  EXPECT_EQ(writer.written(), 3u);
+  EXPECT_EQ(stream.writer.written(), 3u);
 }
 
 TEST(RootMessageTest, AWriterInTheErrorStateTakesMessagesAndDropsThem) {
-  ChunkedDelegate delegate({4}, ChunkedDelegate::Patches::kInPlace, 0);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
-  writer.WriteByte(0);
+  ChunkedStream stream(4, 0);
+  stream.writer.WriteByte(0);
   RootMessage<> message;
-  message.Reset(&writer);
+  message.Reset(&stream.writer);
   message.AppendVarInt(1, 1);
   message.BeginNestedMessage<Message>(2)->AppendVarInt(1, 1);
   EXPECT_EQ(message.Finalize(), 0u);
-  EXPECT_EQ(writer.status(), WriteStatus::kOutOfBuffer);
-  EXPECT_EQ(delegate.num_refusals(), 1u);
+  EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
+  EXPECT_EQ(stream.delegate.num_refusals(), 1u);
+}
+
+// One thread at a time is for one message and its writer. Whatever the library
+// shares between them must be safe: ThreadSanitizer watches.
+TEST(RootMessageTest, ThreadsWithMessagesOfTheirOwnDoNotDisturbEachOther) {
+  std::string results[2];
+  const auto write_messages = [](std::string* result) {
+    ChunkedStream stream(64);
+    RootMessage<> message;
+    for (int i = 0; i < 1000; ++i) {
+      message.Reset(&stream.writer);
+      Message* nested = &message;
+      for (int depth = 0; depth < i % 5; ++depth)
+        nested = nested->BeginNestedMessage<Message>(1);
+      nested->AppendString(2, "abcdefgh");
+      message.AppendVarInt(3, i);
+#if !PROTOZERO_DCHECK_IS_ON
+      if (i % 5 != 0)  // Sealed: what it begins is shared by all threads.
+        nested->BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
+#endif
+      message.Finalize();
+    }
+    *result = stream.Bytes();
+  };
+  std::thread thread(write_messages, &results[0]);
+  write_messages(&results[1]);
+  thread.join();
+  EXPECT_FALSE(results[0].empty());
+  EXPECT_TRUE(results[0] == results[1]);
 }
 
 // A plain Message, as foreign code with an arena of its own uses it.
 TEST(PlainMessageTest, IsFinalizedBeforeItsMemoryGoesAway) {
-  ChunkedDelegate delegate(64);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(64);
   MessageArena arena;
   {
     const auto message = std::make_unique<Message>();
-    message->Reset(&writer, &arena);
+    message->Reset(&stream.writer, &arena);
     message->BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
     EXPECT_EQ(message->Finalize(), 4u);
   }
-  writer.WriteByte(0xaa);
-  EXPECT_EQ(Hex(delegate.Bytes()), "0a 02 08 01 aa");
+  stream.writer.WriteByte(0xaa);
+  EXPECT_EQ(stream.Bytes(), "0a 02 08 01 aa");
 }
 
 TEST(PlainMessageTest, ResetOnTheSameWriterCutsItShort) {
-  ChunkedDelegate delegate(64);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
+  ChunkedStream stream(64);
   MessageArena arena;
   Message message;
-  message.Reset(&writer, &arena);
+  message.Reset(&stream.writer, &arena);
   message.AppendVarInt(1, 1);
-  message.Reset(&writer, &arena);
+  message.Reset(&stream.writer, &arena);
   message.AppendVarInt(2, 2);
   EXPECT_EQ(message.Finalize(), 2u);
-  EXPECT_EQ(Hex(delegate.Bytes()), "08 01 10 02");
+  EXPECT_EQ(stream.Bytes(), "08 01 10 02");
 }
 
 TEST(PlainMessageTest, NeedsAWriterAndAnArena) {

@@ -2,10 +2,8 @@
 
 #include "protozero/scattered_heap_buffer.h"
 
-#include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>

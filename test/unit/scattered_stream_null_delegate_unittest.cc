@@ -2,7 +2,7 @@
 
 #include "protozero/scattered_stream_null_delegate.h"
 
-#include <string>
+#include <random>
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,7 @@
 
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,6 +14,7 @@
 
 #include "protozero/root_message.h"
 #include "test/testing/chunked_delegate.h"
+#include "test/testing/chunked_stream.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 
@@ -23,43 +22,17 @@ namespace protozero {
 namespace {
 
 using test::ChunkedDelegate;
+using test::ChunkedStream;
 using test::FromHex;
 using test::Hex;
 using testing::ElementsAre;
-
-constexpr size_t kNoLimit = SIZE_MAX;
-
-// A writer over a delegate that hands out chunks of |chunk_size|.
-struct Stream {
-  explicit Stream(size_t chunk_size, size_t max_chunks = kNoLimit)
-      : delegate({chunk_size}, ChunkedDelegate::Patches::kInPlace, max_chunks),
-        writer(&delegate) {
-    delegate.set_writer(&writer);
-  }
-
-  void Write(std::string_view hex) {
-    const std::string bytes = FromHex(hex);
-    writer.WriteBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
-                      bytes.size());
-  }
-  // The chunks so far, each as hex.
-  std::vector<std::string> Chunks() const {
-    std::vector<std::string> chunks;
-    for (const std::string& chunk : delegate.ChunkBytes())
-      chunks.push_back(Hex(chunk));
-    return chunks;
-  }
-
-  ChunkedDelegate delegate;
-  ScatteredStreamWriter writer;
-};
 
 static_assert(!std::is_copy_constructible<ScatteredStreamWriter>::value);
 static_assert(!std::is_move_constructible<ScatteredStreamWriter>::value);
 static_assert(ScatteredStreamWriter::Delegate::kPatchSize == 4);
 
 TEST(ScatteredStreamWriterTest, AsksForNothingBeforeTheFirstWrite) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   EXPECT_EQ(stream.delegate.num_chunks(), 0u);
   EXPECT_FALSE(stream.writer.cur_range().is_valid());
   EXPECT_EQ(stream.writer.write_ptr(), nullptr);
@@ -73,7 +46,7 @@ TEST(ScatteredStreamWriterTest, AsksForNothingBeforeTheFirstWrite) {
 }
 
 TEST(ScatteredStreamWriterTest, FillsChunksToTheLastByte) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   stream.writer.WriteByte(0xff);
   EXPECT_EQ(stream.writer.bytes_available(), 7u);
   stream.Write("01 02 03 04 05 06 07");
@@ -85,7 +58,7 @@ TEST(ScatteredStreamWriterTest, FillsChunksToTheLastByte) {
 }
 
 TEST(ScatteredStreamWriterTest, WritesOverAsManyChunksAsItTakes) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00");
   stream.Write("01 02 03 04 05 06 07 08 09 0a 0b");
   EXPECT_THAT(stream.Chunks(),
@@ -101,10 +74,10 @@ TEST(ScatteredStreamWriterTest, EveryPairOfSizesInEveryChunkSize) {
         std::string bytes(first + second, '\0');
         std::iota(bytes.begin(), bytes.end(), '\0');
         const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-        Stream stream(chunk_size);
+        ChunkedStream stream(chunk_size);
         stream.writer.WriteBytes(data, first);
         stream.writer.WriteBytesSlowPath(data + first, second);
-        ASSERT_EQ(Hex(stream.delegate.Bytes()), Hex(bytes));
+        ASSERT_EQ(stream.Bytes(), Hex(bytes));
         ASSERT_EQ(stream.writer.written(), bytes.size());
         ASSERT_EQ(stream.delegate.num_chunks(),
                   (bytes.size() + chunk_size - 1) / chunk_size);
@@ -115,7 +88,7 @@ TEST(ScatteredStreamWriterTest, EveryPairOfSizesInEveryChunkSize) {
 }
 
 TEST(ScatteredStreamWriterTest, WriteBytesUnsafeFillsTheChunkExactly) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.writer.Extend();
   const uint8_t bytes[] = {1, 2, 3, 4};
   stream.writer.WriteBytesUnsafe(bytes, 4);
@@ -124,7 +97,7 @@ TEST(ScatteredStreamWriterTest, WriteBytesUnsafeFillsTheChunkExactly) {
 }
 
 TEST(ScatteredStreamWriterTest, ReservedBytesAreContiguousAndKeepTheirContent) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   stream.Write("00 01 02");
   uint8_t* reserved = stream.writer.ReserveBytes(5);
   ASSERT_NE(reserved, nullptr);
@@ -137,7 +110,7 @@ TEST(ScatteredStreamWriterTest, ReservedBytesAreContiguousAndKeepTheirContent) {
 
 TEST(ScatteredStreamWriterTest, ReserveSkipsTheRestOfAChunkThatIsTooSmall) {
   for (size_t room = 0; room < 4; ++room) {
-    Stream stream(8);
+    ChunkedStream stream(8);
     for (size_t i = room; i < 8; ++i)
       stream.writer.WriteByte(0x11);
     uint8_t* reserved = stream.writer.ReserveBytes(4);
@@ -151,7 +124,7 @@ TEST(ScatteredStreamWriterTest, ReserveSkipsTheRestOfAChunkThatIsTooSmall) {
 }
 
 TEST(ScatteredStreamWriterTest, ReserveOfMoreThanAChunkFails) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   stream.Write("01");
   EXPECT_EQ(stream.writer.ReserveBytes(9), nullptr);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
@@ -160,7 +133,7 @@ TEST(ScatteredStreamWriterTest, ReserveOfMoreThanAChunkFails) {
 }
 
 TEST(ScatteredStreamWriterTest, RewindMovesTheTailUp) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   stream.Write("00 01 02 03 04 05 06");
   stream.writer.Rewind(3, 2);
   EXPECT_THAT(stream.Chunks(), ElementsAre("00 01 04 05 06"));
@@ -173,19 +146,19 @@ TEST(ScatteredStreamWriterTest, RewindMovesTheTailUp) {
 TEST(ScatteredStreamWriterTest, RewindOfEverySizeAndOffset) {
   for (size_t size = 0; size <= 8; ++size) {
     for (size_t offset = 0; offset + size <= 8; ++offset) {
-      Stream stream(8);
+      ChunkedStream stream(8);
       std::string expected = FromHex("00 01 02 03 04 05 06 07");
       stream.Write(Hex(expected));
       stream.writer.Rewind(size, offset);
       expected.erase(8 - size - offset, offset);
-      EXPECT_EQ(Hex(stream.delegate.Bytes()), Hex(expected));
+      EXPECT_EQ(stream.Bytes(), Hex(expected));
       EXPECT_EQ(stream.writer.bytes_available(), offset);
     }
   }
 }
 
 TEST(ScatteredStreamWriterTest, RewindAcrossChunksIsRejected) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00 01 02 03 04 05");
   const struct {
     size_t size;
@@ -198,14 +171,14 @@ TEST(ScatteredStreamWriterTest, RewindAcrossChunksIsRejected) {
 }
 
 TEST(ScatteredStreamWriterTest, RewindBeforeTheFirstChunkOfNothingIsNothing) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.writer.Rewind(0, 0);
   EXPECT_MISTAKE(stream.writer.Rewind(0, 1), "current chunk");
   EXPECT_EQ(stream.writer.written(), 0u);
 }
 
 TEST(ScatteredStreamWriterTest, SetWritePtrMovesTheCursorBothWays) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   stream.Write("00 01 02 03");
   uint8_t* const begin = stream.writer.cur_range().begin;
   stream.writer.set_write_ptr(begin + 1);
@@ -225,7 +198,7 @@ TEST(ScatteredStreamWriterTest, SetWritePtrMovesTheCursorBothWays) {
 
 TEST(ScatteredStreamWriterTest, UnsafeCallsCheckTheirBoundsInDebugBuilds) {
 #if PROTOZERO_DCHECK_IS_ON
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00");
   const uint8_t bytes[4] = {};
   EXPECT_DEATH(stream.writer.WriteBytesUnsafe(bytes, 4), "bytes_available");
@@ -236,7 +209,7 @@ TEST(ScatteredStreamWriterTest, UnsafeCallsCheckTheirBoundsInDebugBuilds) {
 }
 
 TEST(ScatteredStreamWriterTest, ExtendLeavesTheRestOfTheChunk) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00");
   stream.writer.Extend();
   EXPECT_EQ(stream.writer.bytes_available(), 4u);
@@ -248,7 +221,7 @@ TEST(ScatteredStreamWriterTest, ExtendLeavesTheRestOfTheChunk) {
 }
 
 TEST(ScatteredStreamWriterTest, ResetContinuesInTheGivenRange) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00");
   uint8_t buffer[6] = {0xee, 0xee, 0xee, 0xee, 0xee, 0xee};
   stream.writer.Reset({buffer + 1, buffer + 5});
@@ -261,7 +234,7 @@ TEST(ScatteredStreamWriterTest, ResetContinuesInTheGivenRange) {
 }
 
 TEST(ScatteredStreamWriterTest, ResetToNothingAsksTheDelegateAgain) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   stream.Write("00 01");
   stream.writer.Reset(ContiguousMemoryRange{});
   EXPECT_EQ(stream.writer.bytes_available(), 0u);
@@ -276,7 +249,7 @@ TEST(ScatteredStreamWriterTest, ResetToNothingAsksTheDelegateAgain) {
 }
 
 TEST(ScatteredStreamWriterTest, TheDelegateSeesTheChunkThatIsBeingLeft) {
-  Stream stream(4);
+  ChunkedStream stream(4);
   std::vector<std::string> seen;
   stream.delegate.set_on_new_buffer([&] {
     const ScatteredStreamWriter& writer = stream.writer;
@@ -297,35 +270,32 @@ TEST(ScatteredStreamWriterTest, TheDelegateSeesTheChunkThatIsBeingLeft) {
 }
 
 TEST(ScatteredStreamWriterTest, AnnotatePatchAsksTheDelegate) {
-  ChunkedDelegate delegate({8}, ChunkedDelegate::Patches::kRedirect);
-  ScatteredStreamWriter writer(&delegate);
-  delegate.set_writer(&writer);
-  uint8_t* size_field = writer.ReserveBytes(4);
+  ChunkedStream stream({8}, ChunkedDelegate::Patches::kRedirect);
+  uint8_t* size_field = stream.writer.ReserveBytes(4);
   memset(size_field, 0, 4);
-  uint8_t* patch = writer.AnnotatePatch(size_field);
+  uint8_t* patch = stream.writer.AnnotatePatch(size_field);
   EXPECT_NE(patch, size_field);
   memset(patch, 0x80, 4);
-  EXPECT_EQ(Hex(delegate.Bytes()), "80 80 80 80");
-  EXPECT_EQ(delegate.num_patches(), 1u);
+  EXPECT_EQ(stream.Bytes(), "80 80 80 80");
+  EXPECT_EQ(stream.delegate.num_patches(), 1u);
 }
 
 // Delegates and what they do wrong or can do no more.
 
 TEST(ScatteredStreamWriterErrorTest, ADelegateThatGivesUpAfterAnyChunk) {
   for (size_t max_chunks = 0; max_chunks < 4; ++max_chunks) {
-    Stream stream(4, max_chunks);
+    ChunkedStream stream(4, max_chunks);
     stream.Write("00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d");
     EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
     EXPECT_EQ(stream.writer.written(), 14u);
-    EXPECT_EQ(Hex(stream.delegate.Bytes()),
-              Hex(FromHex("00 01 02 03 04 05 06 07 08 09 0a 0b")
-                      .substr(0, 4 * max_chunks)));
+    EXPECT_EQ(stream.Bytes(), Hex(FromHex("00 01 02 03 04 05 06 07 08 09 0a 0b")
+                                      .substr(0, 4 * max_chunks)));
     EXPECT_EQ(stream.delegate.Complaints(), "");
   }
 }
 
 TEST(ScatteredStreamWriterErrorTest, ItIsNotAskedAgain) {
-  Stream stream(4, 1);
+  ChunkedStream stream(4, 1);
   stream.Write("00 01 02 03 04");
   EXPECT_EQ(stream.delegate.num_refusals(), 1u);
   stream.writer.WriteByte(1);
@@ -336,7 +306,7 @@ TEST(ScatteredStreamWriterErrorTest, ItIsNotAskedAgain) {
 }
 
 // Fails |stream| while its chunk of 8 bytes has room for five more.
-void FailWithRoomLeft(Stream& stream) {
+void FailWithRoomLeft(ChunkedStream& stream) {
   stream.Write("00 01 02");
   EXPECT_EQ(stream.writer.ReserveBytes(6), nullptr);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
@@ -344,7 +314,7 @@ void FailWithRoomLeft(Stream& stream) {
 
 TEST(ScatteredStreamWriterErrorTest, NothingIsWrittenAfterwards) {
   const auto expect_dropped = [](uint64_t size, auto write) {
-    Stream stream(8, 1);
+    ChunkedStream stream(8, 1);
     FailWithRoomLeft(stream);
     EXPECT_EQ(stream.writer.bytes_available(), 0u);
     const uint64_t written = stream.writer.written();
@@ -354,22 +324,24 @@ TEST(ScatteredStreamWriterErrorTest, NothingIsWrittenAfterwards) {
     EXPECT_EQ(stream.writer.written(), written + size);
     EXPECT_FALSE(stream.writer.ok());
   };
-  expect_dropped(1, [](Stream& stream) { stream.writer.WriteByte(0xaa); });
-  expect_dropped(2, [](Stream& stream) { stream.Write("aa bb"); });
-  expect_dropped(
-      9, [](Stream& stream) { stream.Write("aa bb cc dd ee ff 00 11 22"); });
-  expect_dropped(2, [](Stream& stream) {
+  expect_dropped(1,
+                 [](ChunkedStream& stream) { stream.writer.WriteByte(0xaa); });
+  expect_dropped(2, [](ChunkedStream& stream) { stream.Write("aa bb"); });
+  expect_dropped(9, [](ChunkedStream& stream) {
+    stream.Write("aa bb cc dd ee ff 00 11 22");
+  });
+  expect_dropped(2, [](ChunkedStream& stream) {
     EXPECT_EQ(stream.writer.ReserveBytes(2), nullptr);
   });
-  expect_dropped(3, [](Stream& stream) {
+  expect_dropped(3, [](ChunkedStream& stream) {
     stream.writer.WriteBytesSlowPath(reinterpret_cast<const uint8_t*>("abc"),
                                      3);
   });
-  expect_dropped(0, [](Stream& stream) { stream.writer.Extend(); });
+  expect_dropped(0, [](ChunkedStream& stream) { stream.writer.Extend(); });
 }
 
 TEST(ScatteredStreamWriterErrorTest, ResetEndsIt) {
-  Stream stream(8, 1);
+  ChunkedStream stream(8, 1);
   FailWithRoomLeft(stream);
   const uint64_t written = stream.writer.written();
   uint8_t buffer[2];
@@ -432,7 +404,7 @@ TEST(ScatteredStreamWriterErrorTest, TinyChunksHoldBytesNevertheless) {
 // While a message is open it holds the cursor.
 
 TEST(ScatteredStreamWriterMessageTest, AccessorsSeeWhatTheOpenMessageWrites) {
-  Stream stream(8);
+  ChunkedStream stream(8);
   RootMessage<> message;
   message.Reset(&stream.writer);
   message.AppendVarInt(1, 1);
@@ -448,7 +420,7 @@ TEST(ScatteredStreamWriterMessageTest, AccessorsSeeWhatTheOpenMessageWrites) {
 
 TEST(ScatteredStreamWriterMessageTest, RawWritesCountAsTheOpenMessages) {
   for (size_t chunk_size : {4u, 5u, 7u, 8u, 64u}) {
-    Stream stream(chunk_size);
+    ChunkedStream stream(chunk_size);
     RootMessage<> message;
     message.Reset(&stream.writer);
     message.AppendVarInt(1, 1);
@@ -463,15 +435,15 @@ TEST(ScatteredStreamWriterMessageTest, RawWritesCountAsTheOpenMessages) {
     stream.Write("30 07");
     EXPECT_EQ(message.Finalize(), stream.delegate.Bytes().size());
     const bool in_one_chunk = chunk_size == 64;
-    EXPECT_EQ(Hex(stream.delegate.Bytes()),
-              std::string("08 01 12 ") + (in_one_chunk ? "08" : "88 80 80 00") +
-                  " 08 02 10 03 18 04 20 05 28 06 30 07");
+    EXPECT_EQ(stream.Bytes(), std::string("08 01 12 ") +
+                                  (in_one_chunk ? "08" : "88 80 80 00") +
+                                  " 08 02 10 03 18 04 20 05 28 06 30 07");
     EXPECT_EQ(stream.delegate.Complaints(), "");
   }
 }
 
 TEST(ScatteredStreamWriterMessageTest, RewindIsTheOpenMessages) {
-  Stream stream(64);
+  ChunkedStream stream(64);
   RootMessage<> message;
   message.Reset(&stream.writer);
   Message* nested = message.BeginNestedMessage<Message>(1);
@@ -480,11 +452,11 @@ TEST(ScatteredStreamWriterMessageTest, RewindIsTheOpenMessages) {
   stream.writer.Rewind(2, 2);
   nested->AppendVarInt(3, 3);
   EXPECT_EQ(message.Finalize(), 6u);
-  EXPECT_EQ(Hex(stream.delegate.Bytes()), "0a 04 10 02 18 03");
+  EXPECT_EQ(stream.Bytes(), "0a 04 10 02 18 03");
 }
 
 TEST(ScatteredStreamWriterMessageTest, ExtendMovesTheOpenMessagesOn) {
-  Stream stream(16);
+  ChunkedStream stream(16);
   RootMessage<> message;
   message.Reset(&stream.writer);
   Message* nested = message.BeginNestedMessage<Message>(1);
@@ -496,7 +468,7 @@ TEST(ScatteredStreamWriterMessageTest, ExtendMovesTheOpenMessagesOn) {
 }
 
 TEST(ScatteredStreamWriterMessageTest, ResetMovesTheOpenMessagesOn) {
-  Stream stream(16);
+  ChunkedStream stream(16);
   uint8_t buffer[16];
   RootMessage<> message;
   message.Reset(&stream.writer);
@@ -512,7 +484,7 @@ TEST(ScatteredStreamWriterMessageTest, ResetMovesTheOpenMessagesOn) {
 }
 
 TEST(ScatteredStreamWriterMessageTest, ResetAfterAnErrorClosesTheOpenMessage) {
-  Stream stream(8, 1);
+  ChunkedStream stream(8, 1);
   RootMessage<> message;
   message.Reset(&stream.writer);
   Message* nested = message.BeginNestedMessage<Message>(1);
@@ -534,7 +506,7 @@ TEST(ScatteredStreamWriterMessageTest, ResetAfterAnErrorClosesTheOpenMessage) {
 }
 
 TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
-  Stream stream(64);
+  ChunkedStream stream(64);
   RootMessage<> first;
   first.Reset(&stream.writer);
   first.AppendVarInt(1, 1);
@@ -550,11 +522,11 @@ TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
   EXPECT_EQ(second.Finalize(), 2u);
   // The size of the message that was cut short is not known.
   EXPECT_EQ(first.Finalize(), 0u);
-  EXPECT_EQ(Hex(stream.delegate.Bytes()), "08 01 12 00 00 00 00 18 03 20 04");
+  EXPECT_EQ(stream.Bytes(), "08 01 12 00 00 00 00 18 03 20 04");
 }
 
 TEST(ScatteredStreamWriterMessageTest, MessagesFollowEachOther) {
-  Stream stream(6);
+  ChunkedStream stream(6);
   RootMessage<> message;
   for (uint32_t i = 1; i <= 3; ++i) {
     message.Reset(&stream.writer);
@@ -589,7 +561,7 @@ TEST(ScatteredStreamWriterMessageTest, TheWriterMayDieBeforeTheMessage) {
 }
 
 TEST(ScatteredStreamWriterMessageTest, TheMessageMayDieBeforeTheWriter) {
-  Stream stream(64);
+  ChunkedStream stream(64);
   {
     RootMessage<> message;
     message.Reset(&stream.writer);
@@ -598,12 +570,12 @@ TEST(ScatteredStreamWriterMessageTest, TheMessageMayDieBeforeTheWriter) {
   }
   EXPECT_EQ(stream.writer.written(), 9u);
   stream.Write("aa");
-  EXPECT_EQ(Hex(stream.delegate.Bytes()), "08 01 12 00 00 00 00 18 03 aa");
+  EXPECT_EQ(stream.Bytes(), "08 01 12 00 00 00 00 18 03 aa");
 }
 
 TEST(ScatteredStreamWriterMessageTest, AMessageMovesToAnotherWriter) {
-  Stream first(64);
-  Stream second(64);
+  ChunkedStream first(64);
+  ChunkedStream second(64);
   RootMessage<> message;
   message.Reset(&first.writer);
   message.AppendVarInt(1, 1);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
