@@ -93,9 +93,8 @@ std::vector<std::string> CppNames::Namespaces(
     const std::string part = package.substr(begin, end - begin);
     // Only the outermost namespace meets the C library. `protozero` may be
     // reopened: ModelBuilder refuses the cases in which that does harm.
-    namespaces.push_back(namespaces.empty() && part != "protozero"
-                             ? EscapeGlobalName(part)
-                             : EscapeName(part));
+    namespaces.push_back(
+        EscapeTypeName(part, namespaces.empty() && part != "protozero"));
     begin = end + 1;
   }
   namespaces.insert(namespaces.end(), options_.wrapper_namespaces.begin(),

@@ -3,6 +3,7 @@
 #include "src/protoc_plugin/options.h"
 
 #include "src/protoc_plugin/naming.h"
+#include "src/protoc_plugin/reserved_words.h"
 
 namespace protozero::plugin {
 
@@ -14,7 +15,7 @@ bool SplitNamespaces(const std::string& value,
   for (;;) {
     const size_t end = value.find("::", begin);
     const std::string part = value.substr(begin, end - begin);
-    if (!IsIdentifier(part) || EscapeName(part) != part)
+    if (!IsIdentifier(part) || EscapeName(part) != part || IsBareName(part))
       return false;
     namespaces->push_back(part);
     if (end == std::string::npos)

@@ -365,8 +365,8 @@ TEST(GeneratorErrorsTest, OptionGivenTwice) {
 }
 
 TEST(GeneratorErrorsTest, OptionWithBadValue) {
-  for (const std::string value :
-       {"a.b", "9a", "a::", "::a", "class", "a::namespace", "a b", "a=b"}) {
+  for (const std::string value : {"a.b", "9a", "a::", "::a", "class",
+                                  "a::namespace", "a b", "a=b", "a::size_t"}) {
     const ProtocResult result = RunProtoc({{"a.proto", "syntax = 'proto2';"}},
                                           {}, "wrapper_namespace=" + value);
     EXPECT_FALSE(result.ok);

@@ -415,6 +415,13 @@ TEST(GeneratorTest, OutermostNamespaceMeetsTheCLibrary) {
               HasSubstr("namespace protozero::internal::pbzero {"));
 }
 
+// Anywhere in the package: they would hide the types that setters take.
+TEST(GeneratorTest, NamespacesDoNotHideTheTypesOfFields) {
+  EXPECT_THAT(Header(RunProtoc("syntax = 'proto2'; package p.uint32_t.q.size_t;"
+                               "message M { optional uint32 x = 1; }")),
+              HasSubstr("namespace p::uint32_t_::q::size_t_::pbzero {"));
+}
+
 TEST(GeneratorTest, ParametersAreRenamedOnlyWhereTheyWouldHideSomething) {
   EXPECT_THAT(Header(RunProtoc("syntax = 'proto2'; package p.value;"
                                "message M { optional int32 value = 1; }")),
