@@ -116,7 +116,7 @@ TEST(MessageErrorTest, SettersAfterTheEndDropEverything) {
 
 TEST(MessageErrorTest, AChunkTooSmallForASizeFieldEndsTheStream) {
   for (size_t tiny = 1; tiny < 4; ++tiny) {
-    ChunkedStream stream({5, tiny});
+    ChunkedStream stream(std::vector<size_t>{5, tiny});
     RootMessage<> message;
     message.Reset(&stream.writer);
     message.AppendTinyVarInt(1, 1);
