@@ -163,7 +163,7 @@ class HeapBuffered {
 
   // Begins a new message in the same memory.
   void Reset() {
-    message_.Message::Finalize();
+    message_.::protozero::Message::Finalize();
     buffer_.Reset();
     writer_.Reset(ContiguousMemoryRange{});
     message_.Reset(&writer_);
@@ -171,7 +171,7 @@ class HeapBuffered {
 
  private:
   bool FinalizeAndCheck() {
-    message_.Message::Finalize();
+    message_.::protozero::Message::Finalize();
     return writer_.ok();
   }
 

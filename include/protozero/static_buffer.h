@@ -63,7 +63,7 @@ class StaticBuffered {
 
   // Seals the message and returns its size in bytes, from the buffer's first
   // byte on; 0 for an empty message, and when the buffer was too small.
-  size_t Finalize() { return message_.Message::Finalize(); }
+  size_t Finalize() { return message_.::protozero::Message::Finalize(); }
 
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }

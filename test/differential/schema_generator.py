@@ -284,8 +284,8 @@ class Generator:
     rng = self.rng
     while True:
       number = rng.choice([
-          rng.randint(1, 20), rng.randint(1, 3000), rng.choice(BOUNDARY_NUMBERS),
-          rng.randint(1, 536870911)])
+          rng.randint(1, 20), rng.randint(1, 3000),
+          rng.choice(BOUNDARY_NUMBERS), rng.randint(1, 536870911)])
       if number not in taken and number not in RESERVED_NUMBERS:
         taken.add(number)
         return number

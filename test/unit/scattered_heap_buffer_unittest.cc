@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/message_handle.h"
+#include "protozero/static_buffer.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 
@@ -132,6 +133,22 @@ TEST(ScatteredHeapBufferTest, AWriterThatLeavesASliceEarlyKeepsWhatItWrote) {
   EXPECT_EQ(Hex(stream.buffer.StitchSlices()), "00 01 02");
   stream.Write(2);
   EXPECT_EQ(Hex(stream.buffer.StitchSlices()), "00 01 02 03 04");
+}
+
+// What a schema declares in a message is a member of its class, and may have
+// any name.
+TEST(HeapBufferedTest, NamesInTheMessageDoNotHideItsBase) {
+  class HasMessage : public Message {
+   public:
+    enum Message : int32_t {};
+  };
+  HeapBuffered<HasMessage> heap;
+  heap->AppendTinyVarInt(1, 1);
+  EXPECT_EQ(Hex(heap.SerializeAsArray()), "08 01");
+  heap.Reset();
+  StackBuffered<HasMessage, 8> stack;
+  stack->AppendTinyVarInt(1, 1);
+  EXPECT_EQ(stack.Finalize(), 2u);
 }
 
 TEST(ScatteredHeapBufferTest, ResetReusesTheSlicesInOrder) {
