@@ -438,6 +438,26 @@ TEST_F(MessageNestingTest, GetNewBufferMayMoveTheSizeFieldsItself) {
   }
 }
 
+TEST_F(MessageNestingTest, ASizeFieldThatWasMovedStaysWhereItIs) {
+  // Within one chunk, too: the message does not move up.
+  for (const size_t size : {size_t{2}, size_t{127}, size_t{200}}) {
+    uint8_t elsewhere[5] = {0xee, 0xee, 0xee, 0xee, 0xee};
+    for (uint8_t* size_field :
+         {&elsewhere[0], static_cast<uint8_t*>(nullptr)}) {
+      Start({1000});
+      Message* child = Begin();
+      WriteTree(TreeOfSize(size), child);
+      child->set_size_field(size_field);
+      EXPECT_EQ(message_->Finalize(), 5 + size);
+      EXPECT_EQ(Hex(delegate_->Bytes().substr(0, 6)), "0a 00 00 00 00 0a");
+      EXPECT_EQ(child->Finalize(), size);
+    }
+    EXPECT_EQ(Hex(elsewhere, 5), size == 2     ? "82 80 80 00 ee"
+                                 : size == 127 ? "ff 80 80 00 ee"
+                                               : "c8 81 80 00 ee");
+  }
+}
+
 // Size fields of root messages
 
 TEST_F(MessageNestingTest, ARootMessageHasNoSizeFieldUnlessItIsGivenOne) {
