@@ -23,6 +23,17 @@
 #define PROTOZERO_COLD
 #endif
 
+// Whether setters of numbers encode in place, or call a function that does.
+// In place is faster, a call is smaller; the bytes are the same, and the parts
+// of a program may differ. The default is what the compiler optimizes for.
+#if !defined(PROTOZERO_INLINE_SETTERS)
+#if defined(__OPTIMIZE_SIZE__)
+#define PROTOZERO_INLINE_SETTERS 0
+#else
+#define PROTOZERO_INLINE_SETTERS 1
+#endif
+#endif
+
 // PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a
 // caller's mistake. On by default in builds without NDEBUG; define
 // PROTOZERO_DCHECK_IS_ON to 0 or 1 to choose. Where it is off, the runtime

@@ -31,25 +31,29 @@ namespace protozero {
 // Nested messages. BeginNestedMessage() returns a child that stays open until
 // its parent is written to, begins another child, or is finalized; then the
 // child is sealed and must not be used any more. The size of a child stands in
-// front of its fields and is not known before it is sealed, so four bytes are
-// kept free for it:
+// front of its fields and is not known before it is sealed. One byte is kept
+// free for it, which is enough for most; a longer child is moved down by three
+// bytes to make that four, which it fills to their full width:
 //
-//   begun      | tag | 00 00 00 00 |
-//   written    | tag | 00 00 00 00 | field | field | ...
-//   sealed     | tag | 96 81 80 00 | field | field | ...   size 150, redundant
-//              | tag | 16 | field | field | ...            size 22, moved up
+//   begun, written   | tag | 00 | field | field | ...          "narrow"
+//   sealed           | tag | 16 | field | field | ...          size 22
+//   or               | tag | 96 81 80 00 | field | field | ... size 150
 //
-// A child of up to 127 bytes that lies within the current chunk is moved up by
-// three bytes, so that its size takes one. Otherwise the size is written to
-// the four bytes, padded to full width. If their chunk has been left by then,
-// ScatteredStreamWriter::Delegate::AnnotatePatch() has had its say about where
-// the size goes instead.
+// A child is widened before it is sealed when it grows beyond kMaxNarrowSize,
+// so that little has to be moved, or before its chunk is left: the size can be
+// written to those four bytes later, or elsewhere, which is for
+// ScatteredStreamWriter::Delegate::AnnotatePatch() to say. A widened child that
+// turns out to be short, and is still whole within the current chunk, is moved
+// back up.
+//
+//   widened          | tag | 00 00 00 00 | field | field | ...
 //
 // Only one message of a tree is written to at any time, the leaf. It holds the
-// stream's cursor; every other open message, and every sealed one, has no room
-// left, as far as it can see. So the test whether a field fits is also the test
-// whether this message is the leaf, and sealing a child, the next chunk and
-// every error share the slow path behind that one branch.
+// stream's cursor; every other open message is told that the cursor is past
+// all limits, and every sealed one has a limit that lies before everything. So
+// the test whether a field fits is also the test whether this message is the
+// leaf, and sealing a child, widening, the next chunk and every error share the
+// slow path behind that one branch.
 //
 // Errors are the stream's: see ScatteredStreamWriter::status(). Writing to a
 // sealed message is a caller's mistake: stops debug builds, ignored otherwise.
@@ -69,20 +73,44 @@ class Message {
   // REQUIRES: neither pointer is null; both outlive the message's last use; a
   // message that RootMessage does not own is finalized, or reset, before its
   // memory goes away.
-  void Reset(ScatteredStreamWriter* writer, MessageArena* arena);
+  void Reset(ScatteredStreamWriter* writer, MessageArena* arena) {
+    PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
+                     "a message needs a stream and memory for its children");
+    if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
+      writer->AbandonRoot();
+    write_ptr_ = writer->write_ptr_;
+    fast_limit_ = writer->fast_limit_;
+    writer_ = writer;
+    base_ = writer->write_ptr_;
+    size_field_ = nullptr;
+    nested_ = nullptr;
+    SetState(NewState(kOpen));
+    writer->root_ = this;
+    writer->arena_ = arena;
+    writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
+  }
 
   // Seals this message and the ones nested in it, and writes their sizes.
   // Returns this message's size in bytes; 0 in the error state. The second and
   // later calls only return it.
   uint32_t Finalize();
 
-  bool is_finalized() const { return (flags_ & kFinalized) != 0; }
+  bool is_finalized() const { return (state_.flags & kFinalized) != 0; }
 
   // Where Finalize() writes the size: four bytes. Null means nowhere, which is
   // the default for root messages. A size field that directly precedes the
-  // message may shrink to one byte, as described above.
-  uint8_t* size_field() const { return size_field_; }
-  void set_size_field(uint8_t* size_field) { size_field_ = size_field; }
+  // message may shrink to one byte, as described above. Invalidated, like every
+  // position in the chunk, by the next write to any message of the tree.
+  uint8_t* size_field() const {
+    if (PROTOZERO_UNLIKELY(is_narrow()))
+      writer_->WidenOpenMessages();
+    return is_finalized() ? nullptr : size_field_;
+  }
+  void set_size_field(uint8_t* size_field) {
+    if (PROTOZERO_UNLIKELY(is_narrow()))
+      writer_->WidenOpenMessages();
+    size_field_ = size_field;
+  }
 
   // The child that was begun last and has not been sealed by this message.
   Message* nested_message() { return nested_; }
@@ -98,12 +126,12 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
-    if (PROTOZERO_UNLIKELY(!HasFastRoom())) {
-      return AppendVarIntSlowPath(
-          tag.tag, proto_utils::ExtendValueForVarIntSerialization(value));
-    }
+    const uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
+    // The compiler drops the second test for types that cannot be as large.
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace() || bits >> 56 != 0))
+      return AppendVarIntOutOfLine(tag, bits);
     write_ptr_ =
-        proto_utils::internal::WriteVarIntUnsafe(value, tag.Store(write_ptr_));
+        proto_utils::internal::WriteVarInt56Inline(bits, tag.Store(write_ptr_));
   }
 
   // sint32 and sint64 fields.
@@ -120,16 +148,16 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
-    if (PROTOZERO_UNLIKELY(!HasFastRoom()))
-      return AppendVarIntSlowPath(tag.tag, bits);
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace()))
+      return AppendVarIntOutOfLine(tag, bits);
     // Tag and value in one store.
-    const uint64_t bytes = tag.bytes | bits << (8 * tag.size);
-    if (tag.size == 1) {
+    const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
+    if (tag.size() == 1) {
       internal::StoreLittleEndian(write_ptr_, static_cast<uint16_t>(bytes));
     } else {
       internal::StoreLittleEndian(write_ptr_, bytes);
     }
-    write_ptr_ += tag.size + 1;
+    write_ptr_ += tag.size() + 1;
   }
 
   // fixed32, fixed64, sfixed32, sfixed64, float and double fields.
@@ -143,8 +171,8 @@ class Message {
     const EncodedTag tag = EncodeTag(
         field_id, sizeof(T) == 8 ? proto_utils::ProtoWireType::kFixed64
                                  : proto_utils::ProtoWireType::kFixed32);
-    if (PROTOZERO_UNLIKELY(!HasFastRoom()))
-      return AppendFixedSlowPath(tag.tag, bits, sizeof(T));
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace()))
+      return AppendFixedOutOfLine(tag, bits);
     uint8_t* pos = tag.Store(write_ptr_);
     internal::StoreLittleEndian(pos, bits);
     write_ptr_ = pos + sizeof(T);
@@ -207,12 +235,26 @@ class Message {
   using EncodedTag = proto_utils::internal::EncodedTag;
 
   enum Flags : uint16_t {
+    kOpen = 0,
     // No more fields: sealed, abandoned, or not begun yet.
     kFinalized = 1 << 0,
     // The stream has changed chunks since the message began.
     kCrossedChunk = 1 << 1,
     // Stands in for a message that could not be allocated.
     kDropsEverything = 1 << 2,
+    // One byte is reserved for the size, right in front of the message. Then
+    // the message is whole within the current chunk, there is no error, and if
+    // it is the leaf, it holds the cursor.
+    kNarrow = 1 << 3,
+  };
+
+  // One store to begin a message, one to seal it.
+  struct State {
+    // The message's bytes in earlier chunks; once finalized, all of them.
+    uint32_t size;
+    uint16_t flags;
+    // Tells this use of the object from an earlier one, in debug builds.
+    uint16_t epoch;
   };
 
   static constexpr EncodedTag EncodeTag(uint32_t field_id,
@@ -228,11 +270,33 @@ class Message {
     return leaf;
   }
 
+  bool is_narrow() const { return (state_.flags & kNarrow) != 0; }
+
+  // By how much a message moves when its size field is widened.
+  static constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
+  // How large a message may be while one byte is reserved for its size. Moving
+  // that many takes a tenth of the time that writing them took.
+  static constexpr size_t kMaxNarrowSize = 512;
+
+  // The fast limit of a narrow message at |base| within one whose is |limit|.
+  static uintptr_t NarrowLimit(uintptr_t limit, const uint8_t* base) {
+    constexpr size_t kReach =
+        kMaxNarrowSize - (ScatteredStreamWriter::kFastRoom - 2);
+    const uintptr_t reach = reinterpret_cast<uintptr_t>(base) + kReach;
+    limit -= kWidening;
+    return limit < reach ? limit : reach;
+  }
+
   // Whether kFastRoom bytes can be written without asking anybody: true only
   // for the message that holds the cursor. Integers are compared, and the limit
   // lies before the chunk's end: no pointer beyond a buffer is ever formed.
   bool HasFastRoom() const {
     return reinterpret_cast<uintptr_t>(write_ptr_) < fast_limit_;
+  }
+
+  // The same, for the setters: false for good where they are not to be large.
+  bool MayEncodeInPlace() const {
+    return PROTOZERO_INLINE_SETTERS && HasFastRoom();
   }
 
   // The rest of the current chunk; none after an error.
@@ -242,13 +306,18 @@ class Message {
         (writer_->ok() ? writer_->cur_range_.end : write_ptr_) - write_ptr_);
   }
 
-  // Hot, but out of line: the copy is far larger than the call.
+  // Out of line at any optimization: the copy is far larger than the call.
   void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
-  void AppendLongBytes(uint32_t tag, const void* src, size_t size);
+  void AppendLongBytes(EncodedTag tag, const void* src, size_t size);
   Message* BeginNested(EncodedTag tag);
 
-  PROTOZERO_COLD void AppendVarIntSlowPath(uint32_t tag, uint64_t value);
-  PROTOZERO_COLD void AppendFixedSlowPath(uint32_t tag,
+  // For any value, with or without room.
+  void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
+  void AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
+  void AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
+
+  PROTOZERO_COLD void AppendVarIntSlowPath(EncodedTag tag, uint64_t value);
+  PROTOZERO_COLD void AppendFixedSlowPath(EncodedTag tag,
                                           uint64_t bits,
                                           size_t size);
   PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
@@ -256,16 +325,41 @@ class Message {
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
   bool TakeCursor();
+  // Has |size| more bytes accounted for in the open messages' size fields.
+  // REQUIRES: this message holds the cursor.
+  void PrepareFor(size_t size) {
+    write_ptr_ = writer_->WidenMessagesFor(size, write_ptr_);
+  }
   // Seals the chain of open descendants and takes the cursor from the last.
   // REQUIRES: nested_ != nullptr.
   void SealNested();
+  // The same for a chain of one message that is narrow and short. Returns
+  // false, having done nothing, for any other.
+  bool SealShortNested();
+  // Continues at |end|, after the chain has been sealed.
+  void LetGoOfNested(uint8_t* end);
+  uint64_t SizeAt(const uint8_t* end) const {
+    return state_.size + static_cast<uint64_t>(end - base_);
+  }
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
   uint8_t* SealAt(uint8_t* end);
-  PROTOZERO_COLD uint8_t* SealTooLongAt(uint8_t* end);
+  uint8_t* SealNarrowAt(uint8_t* end);
+  uint8_t* SealAndWidenAt(uint8_t* end);
+  void MarkSealed(uint64_t size);
+  // What a new use of a message starts with.
+  static State NewState(Flags flags) { return {0, flags, NextEpoch()}; }
+  void SetState(State state) {
+    static_assert(sizeof(State) == sizeof(uint64_t), "one store");
+    memcpy(&state_, &state, sizeof(state));
+  }
+#if PROTOZERO_DCHECK_IS_ON
+  static uint16_t NextEpoch();
+#else
+  static uint16_t NextEpoch() { return 0; }
+#endif
+  uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
-  PROTOZERO_COLD void ResetSlowPath(ScatteredStreamWriter* writer,
-                                    MessageArena* arena);
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
   void WriteScattered(const uint8_t* src, size_t size);
 
@@ -277,7 +371,10 @@ class Message {
   void WriteEncoded(const uint8_t* src, size_t size);
 
   // Begins a child of |parent|, without giving it the cursor.
-  void InitNested(const Message& parent, uint8_t* size_field, uint8_t* begin);
+  void InitNested(const Message& parent,
+                  uintptr_t fast_limit,
+                  uint8_t* base,
+                  Flags flags);
   // The message that drops everything. There is one, and it never changes.
   static Message* DroppingMessage();
   // Before the first Reset(): every setter is a mistake.
@@ -288,22 +385,20 @@ class Message {
       writer_->AbandonRoot();
   }
 
-  // The cursor, while this message holds it.
+  // The cursor, while this message holds it, and Nowhere() otherwise.
   uint8_t* write_ptr_;
-  // Below this address, kFastRoom bytes can be written. 0 if they cannot be at
-  // all, as is so while this message does not hold the cursor.
+  // Below this address, kFastRoom bytes can be written: none of them beyond the
+  // current chunk, with kWidening bytes to spare for each narrow message that
+  // is open, nor beyond the kMaxNarrowSize-th of such a message. 0 if the
+  // message is sealed or the writer in the error state.
   uintptr_t fast_limit_;
+  ScatteredStreamWriter* writer_;
   // This message's first byte in the current chunk.
   uint8_t* base_;
+  // Unset while the message is narrow, and once it is sealed.
   uint8_t* size_field_;
-  ScatteredStreamWriter* writer_;
-  MessageArena* arena_;
   Message* nested_;
-  // This message's bytes in earlier chunks; once finalized, all of them.
-  uint32_t size_;
-  uint16_t flags_;
-  // Tells this use of the object from an earlier one, in debug builds.
-  uint16_t epoch_;
+  State state_;
 };
 
 static_assert(sizeof(Message) == MessageArena::kMessageSize,

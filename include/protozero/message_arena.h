@@ -25,7 +25,7 @@ class MessageArena {
  public:
   static constexpr size_t kInlineMessages = 100;
   // sizeof(Message), which is not known here: message.h asserts that it is.
-  static constexpr size_t kMessageSize = 7 * sizeof(void*) + sizeof(uint64_t);
+  static constexpr size_t kMessageSize = 6 * sizeof(void*) + sizeof(uint64_t);
 
   MessageArena()
       : next_(inline_slots_), end_(inline_slots_ + kInlineMessages) {}

@@ -59,7 +59,7 @@ class MessageHandleBase {
  protected:
   explicit MessageHandleBase(Message* message = nullptr) : message_(message) {
     if (message_ != nullptr)
-      epoch_ = message_->epoch_;
+      epoch_ = message_->state_.epoch;
   }
 
   Message* message() const {
@@ -69,7 +69,7 @@ class MessageHandleBase {
 
  private:
   void CheckNotStale() const {
-    PROTOZERO_DCHECK(message_ == nullptr || message_->epoch_ == epoch_,
+    PROTOZERO_DCHECK(message_ == nullptr || message_->state_.epoch == epoch_,
                      "this handle's message was reset and belongs to somebody "
                      "else now: let go of a handle before the next message");
   }

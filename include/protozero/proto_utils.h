@@ -196,27 +196,42 @@ struct FieldMetadata : FieldMetadataBase {
 
 namespace internal {
 
-// A tag as it stands in the buffer: its one to five bytes in the low bytes of
-// a word. Where the field id is a constant the compiler folds all of it, and
-// Store() is one move.
-struct EncodedTag {
-  uint64_t bytes;
-  uint32_t tag;
-  uint32_t size;
+// A tag as it stands in the buffer: one to five bytes. Where the field id is a
+// constant the compiler folds all of it, Store() is one move, and passing it to
+// a function is a 32-bit constant for all ids below 2^18.
+class EncodedTag {
+ public:
+  constexpr EncodedTag(uint64_t bytes, uint32_t size)
+      : bytes_and_size_(bytes << 3 | size) {}
 
-  // REQUIRES: eight writable bytes at |dst| where size is three or more, and
-  // size bytes otherwise.
+  // The bytes, lowest first.
+  constexpr uint64_t bytes() const { return bytes_and_size_ >> 3; }
+  constexpr uint32_t size() const { return bytes_and_size_ & 7; }
+
+  // REQUIRES: eight writable bytes at |dst| where size() is three or more, and
+  // size() bytes otherwise.
   PROTOZERO_ALWAYS_INLINE uint8_t* Store(uint8_t* dst) const {
     using ::protozero::internal::StoreLittleEndian;
-    if (size == 1) {
-      *dst = static_cast<uint8_t>(bytes);
-    } else if (size == 2) {
-      StoreLittleEndian(dst, static_cast<uint16_t>(bytes));
-    } else {
-      StoreLittleEndian(dst, bytes);
+    if (size() == 1) {
+      *dst = static_cast<uint8_t>(bytes());
+      return dst + 1;
     }
-    return dst + size;
+    if (size() == 2) {
+      StoreLittleEndian(dst, static_cast<uint16_t>(bytes()));
+      return dst + 2;
+    }
+    return StoreAsWord(dst);
   }
+
+  // Store() without branches, for tags that are known at run time only.
+  // REQUIRES: eight writable bytes at |dst|.
+  PROTOZERO_ALWAYS_INLINE uint8_t* StoreAsWord(uint8_t* dst) const {
+    ::protozero::internal::StoreLittleEndian(dst, bytes());
+    return dst + size();
+  }
+
+ private:
+  uint64_t bytes_and_size_;
 };
 
 // Without a loop, so that every optimization level folds it for a constant.
@@ -226,7 +241,7 @@ constexpr EncodedTag EncodeTag(uint32_t field_id, ProtoWireType wire_type) {
                         (tag >= 1u << 21) + (tag >= 1u << 28);
   const uint64_t continuation =
       0x80808080u & ((uint64_t{1} << (8 * (size - 1))) - 1);
-  return EncodedTag{SpreadSevenBitGroups(tag) | continuation, tag, size};
+  return EncodedTag(SpreadSevenBitGroups(tag) | continuation, size);
 }
 
 }  // namespace internal

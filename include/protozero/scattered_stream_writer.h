@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/proto_utils.h"
@@ -15,6 +16,7 @@
 namespace protozero {
 
 class Message;
+class MessageArena;
 
 // A stream of bytes over memory that comes in chunks.
 //
@@ -54,7 +56,7 @@ class ScatteredStreamWriter {
     // A patch fills in the size of a nested message.
     static constexpr size_t kPatchSize = proto_utils::kMessageLengthFieldSize;
 
-    virtual ~Delegate();
+    virtual ~Delegate() = default;
 
     // Called when the current chunk is full, or when kPatchSize contiguous
     // bytes no longer fit it. At this point the writer's accessors describe
@@ -174,7 +176,7 @@ class ScatteredStreamWriter {
 
   // Where the next byte goes.
   uint8_t* write_ptr() const {
-    return PROTOZERO_UNLIKELY(cursor_is_lent_) ? LentWritePtr() : write_ptr_;
+    return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
   }
 
   // REQUIRES: |write_ptr| lies within the current chunk, or is its end.
@@ -214,12 +216,16 @@ class ScatteredStreamWriter {
                 "a tag and the longest varint");
 
   // From the addresses in |range| that are below this one, kFastRoom bytes fit.
-  // 0 if there are none.
+  // 0 if there are none, or inline code is not for this processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
-    return range.size() < kFastRoom
+    return range.size() < kFastRoom || !internal::MayEncodeInline()
                ? 0
                : reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
   }
+
+  // Past all limits: where the cursor is for whoever does not hold it.
+  static uint8_t* Nowhere() { return reinterpret_cast<uint8_t*>(UINTPTR_MAX); }
+  bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 
   // The end of what may be written: nothing may be after an error.
   uint8_t* write_limit() const {
@@ -227,13 +233,20 @@ class ScatteredStreamWriter {
   }
 
   void TakeCursor() {
-    if (PROTOZERO_UNLIKELY(cursor_is_lent_))
+    if (PROTOZERO_UNLIKELY(cursor_is_lent()))
       TakeCursorFromLeaf();
   }
   PROTOZERO_COLD void TakeCursorFromLeaf();
   PROTOZERO_COLD void LendCursorToLeaf();
   PROTOZERO_COLD uint8_t* LentWritePtr() const;
   PROTOZERO_COLD void AbandonRoot();
+
+  // Widens (see Message) the open messages that may not be short any more after
+  // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
+  // could become too short for that. Returns where the cursor is then.
+  uint8_t* WidenMessagesFor(size_t size, uint8_t* pos) const;
+  // All of them, as for a size that nobody knows.
+  PROTOZERO_COLD void WidenOpenMessages() const;
   PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size);
 
   // Gets the next chunk. Returns false, in the error state, if there is none.
@@ -256,17 +269,17 @@ class ScatteredStreamWriter {
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);
 
   Delegate* const delegate_;
-  // The cursor, unless cursor_is_lent_.
+  // The cursor, or Nowhere() while the leaf holds it.
   uint8_t* write_ptr_;
   ContiguousMemoryRange cur_range_;
   // Of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
   // The outermost message that is open on this writer, if any. It and the
-  // messages nested in it are a chain, whose last link, the leaf, holds the
-  // cursor while cursor_is_lent_.
+  // messages nested in it are a chain; the last link is the leaf.
   Message* root_ = nullptr;
-  bool cursor_is_lent_ = false;
+  // Where root_ has the messages nested in it.
+  MessageArena* arena_ = nullptr;
   WriteStatus status_ = WriteStatus::kOk;
 };
 

@@ -20,7 +20,6 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
   // REQUIRES: |buffer| holds |size| bytes and outlives the delegate.
   StaticBufferDelegate(uint8_t* buffer, size_t size)
       : range_{buffer, buffer + size} {}
-  ~StaticBufferDelegate() override;
 
   ContiguousMemoryRange GetNewBuffer() override {
     if (handed_out_)

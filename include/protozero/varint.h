@@ -8,6 +8,7 @@
 
 #include <type_traits>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
 
@@ -137,6 +138,23 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
     return WriteLongVarIntUnsafe(bits, dst);
   return WriteVarInt56Unsafe(bits, dst);
+}
+
+// WriteVarInt56Unsafe() for the inline code of setters, which is not entered
+// before MayEncodeInline().
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
+                                                     uint8_t* dst) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  using namespace ::protozero::internal;
+  const uint64_t groups = DepositBits(value, kSevenBitGroups);
+  // Adding one makes a bit of zero, and carries into no other byte. All bytes
+  // below the one that holds the highest bit continue.
+  const uint64_t highest = HighestBit(groups + 1);
+  StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
+  return dst + highest / 8 + 1;
+#else
+  return WriteVarInt56Unsafe(value, dst);
+#endif
 }
 
 }  // namespace internal

@@ -13,21 +13,6 @@ using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
 using proto_utils::kMessageLengthFieldSize;
 
-// How far a message moves when its size turns out to fit one byte.
-constexpr size_t kCompaction = kMessageLengthFieldSize - 1;
-
-// Numbers the uses of Message objects, so that debug builds can tell a stale
-// handle. Wraps: a handle that is 65,536 messages old may go unnoticed.
-inline uint16_t NextEpoch() {
-#if PROTOZERO_DCHECK_IS_ON
-  static std::atomic<uint16_t> last_epoch{0};
-  return static_cast<uint16_t>(
-      last_epoch.fetch_add(1, std::memory_order_relaxed) + 1);
-#else
-  return 0;
-#endif
-}
-
 constexpr size_t kMaxShortCopy = 64;
 static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
               "short strings have a one-byte size");
@@ -64,196 +49,175 @@ inline void WritePaddedSize(uint64_t size, uint8_t* size_field) {
                             0x00808080u));
 }
 
-PROTOZERO_COLD uint8_t* MoveUpExactly(uint8_t* src, size_t size) {
-  memmove(src - kCompaction, src, size);
-  return src - kCompaction + size;
-}
-
-// Moves |size| <= 127 bytes up by kCompaction and returns their new end. What
-// follows them, up to |limit|, may be overwritten.
-inline uint8_t* MoveUp(uint8_t* src, size_t size, uint8_t* limit) {
-  constexpr size_t kBlock = 32;
-  uint8_t* const dst = src - kCompaction;
-  if (PROTOZERO_UNLIKELY(static_cast<size_t>(limit - src) < size + kBlock))
-    return MoveUpExactly(src, size);
-  // In whole blocks, the last one reaching beyond the end: storing a block
-  // overwrites no byte that a later block has yet to load.
-  for (size_t i = 0; i < size; i += kBlock) {
-    uint8_t block[kBlock];
-    memcpy(block, src + i, kBlock);
-    memcpy(dst + i, block, kBlock);
-  }
-  return dst + size;
-}
-
 }  // namespace
 
 // Hot functions leave for their cold parts by tail calls only: a call that
 // returns would make them save registers on every entry.
 
-void Message::Reset(ScatteredStreamWriter* writer, MessageArena* arena) {
-  PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
-                   "a message needs a stream and memory for its children");
-  if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
-    return ResetSlowPath(writer, arena);
-  uint8_t* begin = writer->write_ptr_;
-  write_ptr_ = begin;
-  fast_limit_ = writer->fast_limit_;
-  base_ = begin;
-  size_field_ = nullptr;
-  writer_ = writer;
-  arena_ = arena;
-  nested_ = nullptr;
-  size_ = 0;
-  flags_ = 0;
-  epoch_ = NextEpoch();
-  writer->root_ = this;
-  writer->cursor_is_lent_ = true;
+#if PROTOZERO_DCHECK_IS_ON
+// Wraps: a handle that is 65,536 messages old may go unnoticed.
+uint16_t Message::NextEpoch() {
+  static std::atomic<uint16_t> last_epoch{0};
+  return static_cast<uint16_t>(
+      last_epoch.fetch_add(1, std::memory_order_relaxed) + 1);
 }
-
-void Message::ResetSlowPath(ScatteredStreamWriter* writer,
-                            MessageArena* arena) {
-  writer->AbandonRoot();
-  Reset(writer, arena);
-}
+#endif
 
 void Message::InitUnattached() {
   write_ptr_ = nullptr;
   fast_limit_ = 0;
+  writer_ = nullptr;
   base_ = nullptr;
   size_field_ = nullptr;
-  writer_ = nullptr;
-  arena_ = nullptr;
   nested_ = nullptr;
-  size_ = 0;
-  flags_ = kFinalized;
-  epoch_ = 0;
+  state_ = {0, kFinalized, 0};
 }
 
 uint32_t Message::Finalize() {
-  if (nested_ != nullptr)
-    SealNested();
+  if (PROTOZERO_UNLIKELY(nested_ != nullptr))
+    return SealNestedAndFinalize();
   uint8_t* end = write_ptr_;
-  const uint64_t size = uint64_t{size_} + static_cast<uint64_t>(end - base_);
+  const uint64_t size = SizeAt(end);
   // Where there is room, this message holds the cursor.
   if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
                          size_field_ != nullptr || writer_->root_ != this)) {
     return FinalizeSlowPath();
   }
-  size_ = static_cast<uint32_t>(size);
-  flags_ |= kFinalized;
-  fast_limit_ = 0;
+  MarkSealed(size);
   writer_->write_ptr_ = end;
-  writer_->cursor_is_lent_ = false;
   writer_->root_ = nullptr;
   return static_cast<uint32_t>(size);
 }
 
+uint32_t Message::SealNestedAndFinalize() {
+  SealNested();
+  return Finalize();
+}
+
 uint32_t Message::FinalizeSlowPath() {
   if (is_finalized())
-    return size_;
+    return state_.size;
   TakeCursor();
   uint8_t* end = SealAt(write_ptr_);
   write_ptr_ = end;
-  fast_limit_ = 0;
   if (writer_->root_ == this) {
     writer_->write_ptr_ = end;
-    writer_->cursor_is_lent_ = false;
     writer_->root_ = nullptr;
   }
-  return size_;
+  return state_.size;
+}
+
+inline void Message::MarkSealed(uint64_t size) {
+  fast_limit_ = 0;
+  SetState({static_cast<uint32_t>(size), kFinalized,
+            PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0}});
+}
+
+inline uint8_t* Message::SealNarrowAt(uint8_t* end) {
+  const size_t size = static_cast<size_t>(end - base_);
+  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
+    return SealAndWidenAt(end);
+  base_[-1] = static_cast<uint8_t>(size);
+  MarkSealed(size);
+  return end;
+}
+
+uint8_t* Message::SealAndWidenAt(uint8_t* end) {
+  const size_t size = static_cast<size_t>(end - base_);
+  memmove(base_ + kWidening, base_, size);
+  WritePaddedSize(size, base_ - 1);
+  MarkSealed(size);
+  return end + kWidening;
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {
   if (is_finalized())
     return end;
-  const uint64_t size = uint64_t{size_} + static_cast<uint64_t>(end - base_);
-  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength || !writer_->ok()))
-    return SealTooLongAt(end);
-  flags_ |= kFinalized;
-  size_ = static_cast<uint32_t>(size);
-  uint8_t* size_field = size_field_;
+  if (is_narrow())
+    return SealNarrowAt(end);
+  const uint64_t size = SizeAt(end);
+  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength || !writer_->ok())) {
+    writer_->Fail(WriteStatus::kMessageTooLong, 0);
+    MarkSealed(0);
+    return end;
+  }
+  const bool crossed_chunk = (state_.flags & kCrossedChunk) != 0;
+  uint8_t* const size_field = size_field_;
+  MarkSealed(size);
   if (size_field == nullptr)
     return end;
-  size_field_ = nullptr;
-  if (size <= kMaxOneByteMessageLength && !(flags_ & kCrossedChunk) &&
+  if (size <= kMaxOneByteMessageLength && !crossed_chunk &&
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
     *size_field = static_cast<uint8_t>(size);
-    return MoveUp(base_, static_cast<size_t>(size), writer_->cur_range_.end);
+    memmove(size_field + 1, base_, static_cast<size_t>(size));
+    return end - kWidening;
   }
   WritePaddedSize(size, size_field);
   return end;
 }
 
-uint8_t* Message::SealTooLongAt(uint8_t* end) {
-  writer_->Fail(WriteStatus::kMessageTooLong, 0);
-  flags_ |= kFinalized;
-  size_ = 0;
-  size_field_ = nullptr;
-  return end;
+inline bool Message::SealShortNested() {
+  Message* const child = nested_;
+  if (PROTOZERO_UNLIKELY(child->nested_ != nullptr ||
+                         child->state_.flags != kNarrow)) {
+    return false;
+  }
+  uint8_t* const end = child->write_ptr_;
+  const size_t size = static_cast<size_t>(end - child->base_);
+  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
+    return false;
+  child->base_[-1] = static_cast<uint8_t>(size);
+  child->MarkSealed(size);
+  LetGoOfNested(end);
+  return true;
+}
+
+inline void Message::LetGoOfNested(uint8_t* end) {
+  writer_->arena_->DeleteMessagesFrom(nested_);
+  nested_ = nullptr;
+  write_ptr_ = end;
 }
 
 void Message::SealNested() {
-  ScatteredStreamWriter* writer = writer_;
-  if (PROTOZERO_UNLIKELY(!writer->cursor_is_lent_))
-    writer->LendCursorToLeaf();
+  if (PROTOZERO_UNLIKELY(!writer_->cursor_is_lent()))
+    writer_->LendCursorToLeaf();
   // Sizes are written from the leaf up, because a child that moves makes its
   // parents shorter. On the way down each link is turned around to find the
   // way back: there may be more levels than the stack has room for.
-  Message* const first = nested_;
   Message* parent = this;
-  Message* child = first;
+  Message* child = nested_;
   while (Message* grandchild = child->nested_) {
     child->nested_ = parent;
     parent = child;
     child = grandchild;
   }
   uint8_t* end = child->write_ptr_;
-  child->fast_limit_ = 0;
   for (;;) {
-    const size_t size = static_cast<size_t>(end - child->base_);
-    uint8_t* const size_field = child->size_field_;
-    // Neither finalized nor begun in an earlier chunk, no error, and the size
-    // field is where it was: the usual case.
-    if (PROTOZERO_LIKELY(child->flags_ == 0 && size <= kMaxMessageLength &&
-                         writer->ok() && size_field != nullptr &&
-                         child->base_ ==
-                             size_field + kMessageLengthFieldSize)) {
-      child->flags_ = kFinalized;
-      child->size_ = static_cast<uint32_t>(size);
-      child->size_field_ = nullptr;
-      if (size <= kMaxOneByteMessageLength) {
-        *size_field = static_cast<uint8_t>(size);
-        end = MoveUp(child->base_, size, writer->cur_range_.end);
-      } else {
-        WritePaddedSize(size, size_field);
-      }
-    } else {
-      end = child->SealAt(end);
-    }
+    end = PROTOZERO_LIKELY(child->is_narrow()) ? child->SealNarrowAt(end)
+                                               : child->SealAt(end);
     if (parent == this)
       break;
     child = parent;
     parent = child->nested_;
     child->nested_ = nullptr;
   }
-  arena_->DeleteMessagesFrom(first);
-  nested_ = nullptr;
-  write_ptr_ = end;
-  fast_limit_ = writer->fast_limit_;
+  if (PROTOZERO_UNLIKELY(!writer_->ok()))
+    fast_limit_ = 0;
+  LetGoOfNested(end);
 }
 
 bool Message::TakeCursor() {
   if (PROTOZERO_UNLIKELY(is_finalized())) {
-    PROTOZERO_DCHECK(flags_ & kDropsEverything,
+    PROTOZERO_DCHECK(state_.flags & kDropsEverything,
                      "this message is sealed: its parent was written to, or it "
                      "was finalized, or Reset() was never called");
     return false;
   }
   if (nested_ != nullptr) {
-    SealNested();
-  } else if (!writer_->cursor_is_lent_) {
+    if (!SealShortNested())
+      SealNested();
+  } else if (!writer_->cursor_is_lent()) {
     LendCursorFromWriter();
   }
   return true;
@@ -261,14 +225,15 @@ bool Message::TakeCursor() {
 
 void Message::LendCursorFromWriter() {
   write_ptr_ = writer_->write_ptr_;
-  fast_limit_ = writer_->fast_limit_;
-  writer_->cursor_is_lent_ = true;
+  if (!writer_->ok())
+    fast_limit_ = 0;
+  writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
 }
 
 void Message::ReturnCursorToWriter() {
+  writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
-  writer_->cursor_is_lent_ = false;
-  fast_limit_ = 0;
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
 }
 
 void Message::WriteScattered(const uint8_t* src, size_t size) {
@@ -278,32 +243,60 @@ void Message::WriteScattered(const uint8_t* src, size_t size) {
 }
 
 inline void Message::WriteEncoded(const uint8_t* src, size_t size) {
+  if (size == 0)  // memcpy() may not be given null, even for no bytes.
+    return;
   if (PROTOZERO_UNLIKELY(size > room()))
     return WriteScattered(src, size);
   memcpy(write_ptr_, src, size);
   write_ptr_ += size;
 }
 
-void Message::AppendVarIntSlowPath(uint32_t tag, uint64_t value) {
+void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
+    return AppendVarIntSlowPath(tag, value);
+  uint8_t* pos = tag.StoreAsWord(write_ptr_);
+  write_ptr_ = PROTOZERO_UNLIKELY(value >> 56 != 0)
+                   ? proto_utils::internal::WriteLongVarIntUnsafe(value, pos)
+                   : proto_utils::internal::WriteVarInt56Inline(value, pos);
+}
+
+void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
   if (!TakeCursor())
     return;
+  PrepareFor(ScatteredStreamWriter::kFastRoom);
   // Mostly there is room, and a child has just been sealed.
-  if (HasFastRoom()) {
+  if (room() >= ScatteredStreamWriter::kFastRoom) {
     write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
-        value, proto_utils::WriteVarInt(tag, write_ptr_));
+        value, tag.StoreAsWord(write_ptr_));
     return;
   }
-  uint8_t field[proto_utils::kMaxSimpleFieldEncodedSize];
-  uint8_t* end =
-      proto_utils::WriteVarInt(value, proto_utils::WriteVarInt(tag, field));
+  uint8_t field[ScatteredStreamWriter::kFastRoom];
+  uint8_t* end = proto_utils::WriteVarInt(value, tag.StoreAsWord(field));
   WriteEncoded(field, static_cast<size_t>(end - field));
 }
 
-void Message::AppendFixedSlowPath(uint32_t tag, uint64_t bits, size_t size) {
+void Message::AppendFixedOutOfLine(EncodedTag tag, uint32_t bits) {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
+    return AppendFixedSlowPath(tag, bits, sizeof(bits));
+  uint8_t* pos = tag.StoreAsWord(write_ptr_);
+  StoreLittleEndian(pos, bits);
+  write_ptr_ = pos + sizeof(bits);
+}
+
+void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits) {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
+    return AppendFixedSlowPath(tag, bits, sizeof(bits));
+  uint8_t* pos = tag.StoreAsWord(write_ptr_);
+  StoreLittleEndian(pos, bits);
+  write_ptr_ = pos + sizeof(bits);
+}
+
+void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
   if (!TakeCursor())
     return;
-  uint8_t field[proto_utils::kMaxTagEncodedSize + sizeof(uint64_t)];
-  uint8_t* value = proto_utils::WriteVarInt(tag, field);
+  PrepareFor(ScatteredStreamWriter::kFastRoom);
+  uint8_t field[ScatteredStreamWriter::kFastRoom];
+  uint8_t* value = tag.StoreAsWord(field);
   StoreLittleEndian(value, bits);
   WriteEncoded(field, static_cast<size_t>(value - field) + size);
 }
@@ -318,30 +311,29 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
   if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxShortCopy ||
                          size > fast_limit_ + kSpareRoom -
                                     reinterpret_cast<uintptr_t>(pos))) {
-    return AppendLongBytes(tag.tag, src, size);
+    return AppendLongBytes(tag, src, size);
   }
-  StoreLittleEndian(pos, tag.bytes);
-  pos += tag.size;
+  pos = tag.StoreAsWord(pos);
   *pos++ = static_cast<uint8_t>(size);
   CopyShortBytes(pos, static_cast<const uint8_t*>(src), size);
   write_ptr_ = pos + size;
 }
 
-void Message::AppendLongBytes(uint32_t tag, const void* src, size_t size) {
+void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
   PROTOZERO_DCHECK(size <= kMaxMessageLength,
                    "a field holds at most 268435455 bytes: split it");
   if (!TakeCursor())
     return;
-  uint8_t header[proto_utils::kMaxTagEncodedSize + kMessageLengthFieldSize];
-  uint8_t* end = proto_utils::WriteVarInt(tag, header);
   if (PROTOZERO_UNLIKELY(size > kMaxMessageLength)) {
     ReturnCursorToWriter();
     writer_->Fail(WriteStatus::kMessageTooLong, size);
     return LendCursorFromWriter();
   }
-  end = proto_utils::WriteVarInt(size, end);
+  PrepareFor(ScatteredStreamWriter::kFastRoom + size);
+  uint8_t header[ScatteredStreamWriter::kFastRoom];
+  uint8_t* end = proto_utils::WriteVarInt(size, tag.StoreAsWord(header));
   WriteEncoded(header, static_cast<size_t>(end - header));
-  AppendRawProtoBytes(src, size);
+  WriteEncoded(static_cast<const uint8_t*>(src), size);
 }
 
 size_t Message::AppendScatteredBytes(uint32_t field_id,
@@ -353,12 +345,11 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
   const EncodedTag tag =
       EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
   if (size == 0 || size > kMaxMessageLength) {
-    AppendLongBytes(tag.tag, nullptr, size);
+    AppendLongBytes(tag, nullptr, size);
     return size;
   }
-  uint8_t header[proto_utils::kMaxTagEncodedSize + kMessageLengthFieldSize];
-  uint8_t* end =
-      proto_utils::WriteVarInt(size, proto_utils::WriteVarInt(tag.tag, header));
+  uint8_t header[ScatteredStreamWriter::kFastRoom];
+  uint8_t* end = proto_utils::WriteVarInt(size, tag.StoreAsWord(header));
   AppendRawProtoBytes(header, static_cast<size_t>(end - header));
   for (size_t i = 0; i < num_ranges; ++i)
     AppendRawProtoBytes(ranges[i].begin, ranges[i].size());
@@ -366,86 +357,83 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
 }
 
 void Message::AppendRawProtoBytes(const void* data, size_t size) {
-  if (PROTOZERO_UNLIKELY(!HasFastRoom()) && !TakeCursor())
+  if (!TakeCursor())
     return;
-  if (size == 0)  // memcpy() may not be given null, even for no bytes.
-    return;
-  const uint8_t* src = static_cast<const uint8_t*>(data);
-  if (PROTOZERO_UNLIKELY(size > room()))
-    return WriteScattered(src, size);
-  memcpy(write_ptr_, src, size);
-  write_ptr_ += size;
+  PrepareFor(size);
+  WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
+// Sets everything but size_field_.
 inline void Message::InitNested(const Message& parent,
-                                uint8_t* size_field,
-                                uint8_t* begin) {
-  write_ptr_ = begin;
-  base_ = begin;
-  size_field_ = size_field;
+                                uintptr_t fast_limit,
+                                uint8_t* base,
+                                Flags flags) {
+  write_ptr_ = base;
+  fast_limit_ = fast_limit;
   writer_ = parent.writer_;
-  arena_ = parent.arena_;
+  base_ = base;
   nested_ = nullptr;
-  size_ = 0;
-  flags_ = 0;
-  epoch_ = NextEpoch();
+  SetState(NewState(flags));
 }
 
 Message* Message::DroppingMessage() {
   static Message* const message = [] {
     static Message storage;
     storage.InitUnattached();
-    storage.flags_ |= kDropsEverything;
+    storage.state_.flags |= kDropsEverything;
     return &storage;
   }();
   return message;
 }
 
 Message* Message::BeginNested(EncodedTag tag) {
-  MessageArena* arena = arena_;
-  uint8_t* begin = write_ptr_;
   // Also taken when a child is open: then there is no room.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || arena->IsBlockFull()))
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer_->arena_->IsBlockFull()))
     return BeginNestedSlowPath(tag);
-  Message* child = arena->NewMessage();
-  uint8_t* size_field = begin + tag.size;
-  child->fast_limit_ = fast_limit_;
-  fast_limit_ = 0;
+  Message* child = writer_->arena_->NewMessage();
+  // A word holds any tag and the zero of its size field.
+  static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
+  uint8_t* base = tag.StoreAsWord(write_ptr_) + 1;
+  child->InitNested(*this, NarrowLimit(fast_limit_, base), base, kNarrow);
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
-  child->InitNested(*this, size_field, size_field + kMessageLengthFieldSize);
-  // A word holds a tag of up to four bytes and the zeros of its size field; one
-  // more byte the rest.
-  StoreLittleEndian(begin, tag.bytes);
-  begin[sizeof(uint64_t)] = 0;
   return child;
 }
 
 Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   if (nested_ != nullptr) {
-    SealNested();
+    if (!SealShortNested())
+      SealNested();
     return BeginNested(tag);
   }
-  Message* child = TakeCursor() ? arena_->NewMessage() : nullptr;
+  Message* child = nullptr;
+  if (TakeCursor()) {
+    PrepareFor(ScatteredStreamWriter::kFastRoom);
+    if (HasFastRoom() && !writer_->arena_->IsBlockFull())
+      return BeginNested(tag);
+    child = writer_->arena_->NewMessage();
+  }
   if (child == nullptr) {
     if (!is_finalized()) {
       ReturnCursorToWriter();
       writer_->Fail(WriteStatus::kOutOfMemory, 0);
       LendCursorFromWriter();
     }
-    if (flags_ & kDropsEverything)
+    if (state_.flags & kDropsEverything)
       return this;
     return DroppingMessage();
   }
-  uint8_t bytes[proto_utils::kMaxTagEncodedSize];
-  uint8_t* end = proto_utils::WriteVarInt(tag.tag, bytes);
-  WriteEncoded(bytes, static_cast<size_t>(end - bytes));
+  uint8_t bytes[sizeof(uint64_t)];
+  tag.StoreAsWord(bytes);
+  WriteEncoded(bytes, tag.size());
   ReturnCursorToWriter();
   // Null in the error state: nothing will be written, but the bytes go on
   // being counted.
   uint8_t* size_field = writer_->ReserveBytes(kMessageLengthFieldSize);
   if (size_field != nullptr)
     memset(size_field, 0, kMessageLengthFieldSize);
-  child->InitNested(*this, size_field, writer_->write_ptr_);
+  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_, kOpen);
+  child->size_field_ = size_field;
   nested_ = child;
   child->LendCursorFromWriter();
   return child;

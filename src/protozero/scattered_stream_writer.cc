@@ -9,8 +9,6 @@
 
 namespace protozero {
 
-ScatteredStreamWriter::Delegate::~Delegate() = default;
-
 uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
   return patch_addr;
 }
@@ -77,7 +75,8 @@ bool ScatteredStreamWriter::NextChunk() {
     return false;
   for (Message* message = root_; message; message = message->nested_) {
     if (message->size_field_ &&
-        !(message->flags_ & (Message::kCrossedChunk | Message::kFinalized))) {
+        !(message->state_.flags &
+          (Message::kCrossedChunk | Message::kFinalized))) {
       message->size_field_ = delegate_->AnnotatePatch(message->size_field_);
     }
   }
@@ -95,12 +94,13 @@ void ScatteredStreamWriter::MoveOpenMessagesTo(ContiguousMemoryRange range) {
     if (message->is_finalized())
       continue;
     // Saturates: beyond kMaxMessageLength the exact size is of no interest.
-    const uint64_t size = uint64_t{message->size_} +
+    const uint64_t size = uint64_t{message->state_.size} +
                           static_cast<uint64_t>(write_ptr_ - message->base_);
-    message->size_ = static_cast<uint32_t>(
+    message->state_.size = static_cast<uint32_t>(
         std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
     message->base_ = range.begin;
-    message->flags_ |= Message::kCrossedChunk;
+    message->fast_limit_ = FastLimitOf(range);
+    message->state_.flags |= Message::kCrossedChunk;
   }
 }
 
@@ -109,6 +109,56 @@ void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
     status_ = status;
   fast_limit_ = 0;
   written_previously_ += lost_bytes;
+}
+
+uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
+                                                 uint8_t* pos) const {
+  constexpr size_t kWidening = Message::kWidening;
+  // Without fast room, nothing begins narrow, and what did has been widened.
+  if (fast_limit_ == 0)
+    return pos;
+  size_t widenings = 0;
+  for (Message* message = root_; message; message = message->nested_)
+    widenings += message->is_narrow() ? kWidening : 0;
+  if (widenings == 0)
+    return pos;
+  const size_t room = static_cast<size_t>(cur_range_.end - pos);
+  const bool widen_all = size > room || size + widenings > room;
+  uintptr_t limit = fast_limit_;
+  // From the outermost on, because those inside move along.
+  const uint8_t* moved_from = pos;
+  size_t moved_by = 0;
+  for (Message* message = root_; message; message = message->nested_) {
+    message->base_ += moved_by;
+    if (message->is_narrow()) {
+      const size_t message_size = static_cast<size_t>(pos - message->base_);
+      if (widen_all || size > Message::kMaxNarrowSize - message_size) {
+        if (moved_by == 0)
+          moved_from = message->base_;
+        memmove(message->base_ + kWidening, message->base_, message_size);
+        memset(message->base_, 0, kWidening);
+        message->size_field_ = message->base_ - 1;
+        message->state_.flags &= static_cast<uint16_t>(~Message::kNarrow);
+        message->base_ += kWidening;
+        pos += kWidening;
+        moved_by += kWidening;
+      } else {
+        limit = Message::NarrowLimit(limit, message->base_);
+      }
+    } else if (message->size_field_ >= moved_from &&
+               message->size_field_ < pos) {
+      // One that somebody has set need not be in the chunk.
+      message->size_field_ += moved_by;
+    }
+    message->fast_limit_ = limit;
+  }
+  return pos;
+}
+
+void ScatteredStreamWriter::WidenOpenMessages() const {
+  Message* leaf = root_->Leaf();
+  leaf->write_ptr_ =
+      WidenMessagesFor(std::numeric_limits<size_t>::max(), leaf->write_ptr_);
 }
 
 void ScatteredStreamWriter::TakeCursorFromLeaf() {
@@ -120,6 +170,8 @@ void ScatteredStreamWriter::LendCursorToLeaf() {
 }
 
 uint8_t* ScatteredStreamWriter::LentWritePtr() const {
+  // What somebody knows of the stream must stay true.
+  WidenOpenMessages();
   return root_->Leaf()->write_ptr_;
 }
 
@@ -127,9 +179,9 @@ void ScatteredStreamWriter::AbandonRoot() {
   TakeCursor();
   for (Message* message = root_; message != nullptr;) {
     Message* nested = message->nested_;
-    message->flags_ |= Message::kFinalized;
+    message->state_.flags |= Message::kFinalized;
     message->nested_ = nullptr;
-    message->size_ = 0;
+    message->state_.size = 0;
     message = nested;
   }
   root_ = nullptr;

@@ -52,9 +52,8 @@ static_assert((proto_utils::StaticAssertSingleBytePreamble<1>(),
 std::string TagHex(uint32_t field_id, ProtoWireType wire_type) {
   uint8_t buffer[10];
   const auto tag = proto_utils::internal::EncodeTag(field_id, wire_type);
-  EXPECT_EQ(tag.Store(buffer), buffer + tag.size);
-  EXPECT_EQ(tag.tag, field_id << 3 | static_cast<uint32_t>(wire_type));
-  return Hex(buffer, tag.size);
+  EXPECT_EQ(tag.Store(buffer), buffer + tag.size());
+  return Hex(buffer, tag.size());
 }
 
 TEST(EncodedTagTest, GrowsAtTheBoundariesOfItsSize) {
@@ -103,7 +102,7 @@ TEST(EncodedTagTest, ShortTagsAreStoredWithoutTouchingMore) {
     const auto tag =
         proto_utils::internal::EncodeTag(field_id, ProtoWireType::kVarInt);
     tag.Store(buffer);
-    for (size_t i = tag.size; i < sizeof(buffer); ++i) {
+    for (size_t i = tag.size(); i < sizeof(buffer); ++i) {
       EXPECT_EQ(buffer[i], 0xee);
     }
   }
@@ -112,7 +111,7 @@ TEST(EncodedTagTest, ShortTagsAreStoredWithoutTouchingMore) {
 TEST(EncodedTagTest, IsAConstantExpression) {
   constexpr auto kTag =
       proto_utils::internal::EncodeTag(536870911, ProtoWireType::kFixed32);
-  static_assert(kTag.bytes == 0x0ffffffffd && kTag.size == 5);
+  static_assert(kTag.bytes() == 0x0ffffffffd && kTag.size() == 5);
 }
 
 // One row for each type of protobuf.

@@ -1,0 +1,49 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/bit_deposit.h"
+
+#if PROTOZERO_USE_BIT_DEPOSIT
+
+#include <cpuid.h>
+#include <string.h>
+
+namespace protozero::internal {
+
+namespace {
+
+struct CpuId {
+  explicit CpuId(unsigned leaf) {
+    if (!__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx))
+      eax = ebx = ecx = edx = 0;
+  }
+
+  unsigned eax, ebx, ecx, edx;
+};
+
+bool IsVendor(const CpuId& leaf0, const char* vendor) {
+  const unsigned name[] = {leaf0.ebx, leaf0.edx, leaf0.ecx};
+  return memcmp(name, vendor, sizeof(name)) == 0;
+}
+
+bool DetectFastBitDeposit() {
+  constexpr unsigned kBmi2 = 1u << 8;   // leaf 7, ebx
+  constexpr unsigned kLzcnt = 1u << 5;  // leaf 0x80000001, ecx
+  if (!(CpuId(7).ebx & kBmi2) || !(CpuId(0x80000001).ecx & kLzcnt))
+    return false;
+  // Before Zen 3 (family 0x19), AMD's processors, and Hygon's after them, have
+  // pdep in microcode, at up to 250 cycles.
+  const CpuId leaf0(0);
+  if (!IsVendor(leaf0, "AuthenticAMD") && !IsVendor(leaf0, "HygonGenuine"))
+    return true;
+  const unsigned version = CpuId(1).eax;
+  const unsigned family = ((version >> 8) & 0xf) + ((version >> 20) & 0xff);
+  return family >= 0x19;
+}
+
+}  // namespace
+
+const bool kHasFastBitDeposit = DetectFastBitDeposit();
+
+}  // namespace protozero::internal
+
+#endif  // PROTOZERO_USE_BIT_DEPOSIT
