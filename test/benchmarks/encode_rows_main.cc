@@ -1,0 +1,115 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// encode_rows: encodes a given number of messages with a given row of the
+// benchmark, and nothing else. tools/measure_instructions runs it under
+// callgrind: what two runs differ in is the cost of the messages between their
+// counts.
+//
+//   encode_rows --list                       a line per row
+//   encode_rows --build                      compiler and kind of build
+//   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include "test/benchmarks/encoder.h"
+#include "test/benchmarks/event.h"
+#include "test/benchmarks/output_ring.h"
+
+namespace {
+
+using protozero::bench::Batch;
+using protozero::bench::Encoder;
+using protozero::bench::EncoderEntry;
+using protozero::bench::EventCycle;
+using protozero::bench::OutputRing;
+
+// What the L1 harness of the benchmark has.
+constexpr size_t kSlots = 64;
+
+std::string NameOf(const EncoderEntry& entry) {
+  return entry.workload + "_" + entry.implementation;
+}
+
+void PrintBuild() {
+#if defined(__clang__)
+  printf("clang %s", __clang_version__);
+#else
+  printf("gcc %s", __VERSION__);
+#endif
+#if defined(__OPTIMIZE_SIZE__)
+  printf(", optimized for size");
+#elif defined(__OPTIMIZE__)
+  printf(", optimized");
+#else
+  printf(", not optimized");
+#endif
+#if !defined(NDEBUG)
+  printf(", with debug checks");
+#endif
+  printf("\n");
+}
+
+int Usage() {
+  fprintf(stderr,
+          "usage: encode_rows --list\n"
+          "       encode_rows --build\n"
+          "       encode_rows ROW constant|random COUNT\n");
+  return 2;
+}
+
+size_t Encode(Encoder* encoder, size_t cycle_size, size_t count) {
+  const EventCycle events(cycle_size);
+  OutputRing ring(kSlots * protozero::bench::kSlotSize);
+  Batch batch = {};
+  batch.events = &events;
+  batch.ring = &ring;
+  batch.slot_size = protozero::bench::kSlotSize;
+  batch.count = count;
+  return encoder->EncodeBatch(batch);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (argc == 2 && first == "--build") {
+    PrintBuild();
+    return 0;
+  }
+  const auto entries = protozero::bench::AllEncoders();
+  if (argc == 2 && first == "--list") {
+    for (const EncoderEntry& entry : entries)
+      printf("%s\n", NameOf(entry).c_str());
+    return 0;
+  }
+  if (argc != 4)
+    return Usage();
+
+  const std::string inputs = argv[2];
+  if (inputs != "constant" && inputs != "random")
+    return Usage();
+  char* end = nullptr;
+  const uintmax_t count = strtoumax(argv[3], &end, 10);
+  if (end == argv[3] || *end != '\0')
+    return Usage();
+
+  for (const EncoderEntry& entry : entries) {
+    if (NameOf(entry) != first)
+      continue;
+    const std::unique_ptr<Encoder> encoder = entry.create();
+    const size_t cycle_size =
+        inputs == "random" ? protozero::bench::kRandomCycleSize : 1;
+    // Of a fixed width, to take the same time for all numbers.
+    printf("%020zu\n",
+           Encode(encoder.get(), cycle_size, static_cast<size_t>(count)));
+    return 0;
+  }
+  fprintf(stderr, "encode_rows: no row '%s' (see --list)\n", first.c_str());
+  return 1;
+}
