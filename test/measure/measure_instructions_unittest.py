@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests of tools/measure_instructions: with a stand-in for valgrind that counts
+round numbers, and once for real.
+
+  measure_instructions_unittest.py --binary=<out>/encode_rows
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+from testing import TOOLS, load_tool, run_cases
+
+measure_instructions = load_tool('measure_instructions')
+
+BINARY = None  # set by main()
+
+# A program that encodes `count` messages: main() calls a loop (its own cost 7
+# per message), that calls the encoder (100), which calls memcpy (20 per call,
+# two calls). 1000 are spent before, 500 on the first message only.
+CALLGRIND = '''\
+# callgrind format
+version: 1
+events: Ir
+summary: {total}
+
+ob=(1) /bin/encode_rows
+fl=(1) main.cc
+fn=(1) main
+10 1000
++1 500
+cfn=(2) Loop(int)
+calls=1 20
++2 {loop_inclusive}
+
+fn=(2)
+20 {loop}
+fi=(2) header.h
+-5 0
+fe=(1)
+cfn=(3) bench::EncodeOutOfLine(bench::Row*)
+calls={count} 30
+* {encoder_inclusive}
+
+fn=(3)
+30 {encoder}
+cob=(2) /lib/libc.so
+cfi=(3) memcpy.S
+cfn=(4) memcpy
+calls={copies} 0
++1 {copy}
+
+ob=(2)
+fn=(4)
+0 {copy}
+
+totals: {total}
+'''
+
+
+def callgrind(count, encoder=100):
+    loop, own, copy = 7 * count, encoder * count, 40 * count
+    return CALLGRIND.format(count=count, loop=loop, encoder=own, copy=copy,
+                            copies=2 * count, encoder_inclusive=own + copy,
+                            loop_inclusive=loop + own + copy,
+                            total=1500 + loop + own + copy)
+
+
+class ParserTest(unittest.TestCase):
+
+    def test_costs_of_callees_do_not_count_twice(self):
+        profile = measure_instructions.parse_callgrind(callgrind(3))
+        self.assertEqual(profile.instructions, {
+            'main': 1500, 'Loop(int)': 21,
+            'bench::EncodeOutOfLine(bench::Row*)': 300, 'memcpy': 120})
+        self.assertEqual(profile.calls, {
+            'Loop(int)': 1, 'bench::EncodeOutOfLine(bench::Row*)': 3,
+            'memcpy': 6})
+
+    def test_instructions_outside_of_functions_are_an_error(self):
+        text = callgrind(3).replace('10 1000', '10 999')
+        with self.assertRaisesRegex(measure_instructions.Error, '1941.*1940'):
+            measure_instructions.parse_callgrind(text)
+
+    def test_other_formats_are_an_error(self):
+        for text in ('', 'summary: x', 'fn=(1)\nsummary: 1\n',
+                     'events: Dr Ir\nsummary: 0\n', 'fn=(1) a\n1 x\n'):
+            with self.assertRaises(measure_instructions.Error, msg=text):
+                measure_instructions.parse_callgrind(text)
+
+    def test_slope_is_without_the_loop_and_the_program(self):
+        few, many = (measure_instructions.parse_callgrind(callgrind(count))
+                     for count in (3, 13))
+        slope = many.per_message(few, 10)
+        self.assertEqual(slope.instructions, {
+            'bench::EncodeOutOfLine(bench::Row*)': 100, 'memcpy': 40})
+        self.assertEqual(slope.calls['memcpy'], 2)
+        self.assertEqual(slope.total(), 140)
+
+    def test_short_names(self):
+        for name, short in (
+            ('memcpy', 'memcpy'),
+            ('protozero::bench::(anonymous namespace)::A<int>::B(int, C*)',
+             'A<int>::B'),
+            ("void protozero::Message::Set(unsigned)'2",
+             'void protozero::Message::Set'),
+            ('F::operator()(int) const', 'F::operator()')):
+            self.assertEqual(measure_instructions.short_name(name), short)
+
+
+class ToolTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.binary = self.write_binary('encode_rows')
+        # Plays a row that takes 140, as above, and for random inputs 150; the
+        # Empty one 2, the floor 10; "Slow" takes as much as its binary says.
+        self.write_script('valgrind', f'''
+            import subprocess, sys
+            sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+            from measure_instructions_unittest import callgrind
+            out = sys.argv[2].split('=', 1)[1]
+            binary, row, inputs, count = sys.argv[3:]
+            assert sys.argv[1] == '--tool=callgrind'
+            count = int(count)
+            cost = {{'Empty': -38, 'SpeedOfLight': -30}}.get(
+                row.split('_')[1], 100)
+            if row.endswith('_Slow'):
+                cost = int(open(binary + '.cost').read())
+            if inputs == 'random' and cost >= 100:
+                cost += 10
+            open(out, 'w').write(callgrind(count, cost))
+            print('%020d' % (58 * count))
+            ''')
+
+    def write_script(self, name, body):
+        path = self.folder / name
+        path.write_text(f'#!{sys.executable} -B\n' + textwrap.dedent(body))
+        os.chmod(path, 0o755)
+        return path
+
+    def write_binary(self, name, cost=300, build='clang 19, optimized'):
+        (self.folder / f'{name}.cost').write_text(str(cost))
+        return self.write_script(name, f'''
+            import sys
+            print({{'--build': '{build}', '--list': """
+            Simple_Empty Simple_SpeedOfLight Simple_Libprotobuf Simple_Slow
+            Other_Empty Other_Slow Lonely_Slow"""}}[sys.argv[1]])
+            ''')
+
+    def run_tool(self, *args):
+        env = dict(os.environ,
+                   PATH=f"{self.folder}{os.pathsep}{os.environ['PATH']}")
+        return subprocess.run(
+            [sys.executable, TOOLS / 'measure_instructions',
+             f'--binary={self.binary}', *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            check=False, env=env)
+
+    def output(self, *args):
+        run = self.run_tool(*args)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def row(self, output, label):
+        lines = [line for line in output.splitlines()
+                 if line.startswith(label + ' ')]
+        self.assertEqual(len(lines), 1, output)
+        return lines[0][len(label):].split()
+
+    def test_figures_are_net_of_the_empty_row(self):
+        output = self.output()
+        self.assertIn('clang 19, optimized', output)
+        self.assertEqual(self.row(output, 'Libprotobuf'),
+                         ['58', '138', '17.25', '1.00',
+                          '58', '148', '18.50', '1.00'])
+        self.assertEqual(self.row(output, 'SpeedOfLight')[1:3], ['8', '1.00'])
+        self.assertEqual(self.row(output, 'Slow')[1:4],
+                         ['338', '42.25', '2.45'])
+        self.assertNotIn('Empty', output)
+        self.assertNotIn('Other', output)
+
+    def test_filter_chooses_rows_of_all_workloads(self):
+        output = self.output('--filter=^(Simple|Other)_Slow',
+                             '--inputs=constant')
+        self.assertEqual([line.split() for line in output.splitlines()
+                          if line.startswith('Slow')],
+                         [['Slow', '58', '338', '-', '-']] * 2)
+
+    def test_row_without_harness_to_subtract_is_an_error(self):
+        run = self.run_tool('--filter=Lonely')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('Lonely has no Empty row', run.stderr)
+
+    def test_compares_with_a_binary_and_with_a_saved_result(self):
+        before = self.write_binary('before', cost=638)
+        saved = self.folder / 'before.json'
+        self.output(f'--binary={before}', f'--save={saved}')
+        for other in before, saved:
+            output = self.output(f'--compare={other}')
+            self.assertEqual(self.row(output, 'Slow'),
+                             ['676', '338', '0.50', '686', '348', '0.51'])
+            self.assertEqual(self.row(output, 'Libprotobuf')[:3],
+                             ['138', '138', '1.00'])
+
+    def test_rows_that_are_new_have_nothing_before(self):
+        saved = self.folder / 'before.json'
+        self.output('--filter=_SpeedOfLight', f'--save={saved}')
+        output = self.output(f'--compare={saved}')
+        self.assertEqual(self.row(output, 'Slow')[:3], ['-', '338', '-'])
+
+    def test_saved_result_prints_the_same_again(self):
+        saved = self.folder / 'saved.json'
+        output = self.output(f'--save={saved}', '--functions')
+        self.assertEqual(output,
+                         self.output(f'--json={saved}', '--functions'))
+
+    def test_functions_add_up(self):
+        output = self.output('--functions', '--filter=Simple_Slow',
+                             '--inputs=random')
+        table = output[output.index('Simple_Slow, random'):]
+        self.assertEqual(self.row(table, 'bench::EncodeOutOfLine'),
+                         ['310', '1'])
+        self.assertEqual(self.row(table, 'memcpy'), ['40', '2'])
+        self.assertEqual(self.row(table, '(Empty, subtracted)'), ['-2'])
+        self.assertEqual(self.row(table, '(all)'), ['348'])
+        self.assertNotIn('Loop', table)
+
+    def test_markdown_has_as_many_cells_in_each_line(self):
+        lines = [line for line in self.output('--markdown').splitlines()
+                 if line.startswith('|')]
+        self.assertEqual(len(lines), 2 + 3)
+        self.assertEqual({line.count('|') for line in lines}, {10})
+
+    def test_warns_of_debug_builds(self):
+        binary = self.write_binary('debug', build='gcc 12, not optimized')
+        self.assertIn('not a release build',
+                      self.output(f'--binary={binary}'))
+        self.assertNotIn('WARNING', self.output())
+
+    def test_bad_input_is_an_error_of_one_line(self):
+        path = self.folder / 'bad.json'
+        for text in '', '[]', '{}', json.dumps(
+                {'build': '', 'messages': 1, 'rows': {'a_b': {'random': 1}}}):
+            path.write_text(text)
+            run = self.run_tool(f'--json={path}')
+            self.assertEqual(run.returncode, 1, text)
+            self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+        run = self.run_tool(f'--json={self.folder}/none.json')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('none.json', run.stderr)
+
+    def test_missing_and_failing_binaries_are_errors(self):
+        run = self.run_tool(f'--binary={self.folder}/none')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('tools/ninja -C out/release encode_rows', run.stderr)
+        failing = self.write_script('failing', '''
+            import sys
+            sys.exit('out of luck')
+            ''')
+        run = self.run_tool(f'--binary={failing}')
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('out of luck', run.stderr)
+
+
+class RealTest(unittest.TestCase):
+
+    def measure(self, name_filter):
+        """(row, bytes, instructions) of each row, for constant inputs."""
+        run = subprocess.run(
+            [sys.executable, TOOLS / 'measure_instructions',
+             f'--binary={BINARY}', '--inputs=constant', '--messages=64',
+             f'--filter={name_filter}'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return [(name, int(size), int(instructions))
+                for name, size, instructions in
+                re.findall(r'^(\w+) +(\d+) +(\d+) ', run.stdout, re.M)]
+
+    def test_counts_the_floor_and_this_library(self):
+        rows = self.measure('^(Simple|Nested)_(SpeedOfLight|Protozero)$')
+        self.assertEqual([row[0] for row in rows],
+                         ['SpeedOfLight', 'Protozero'] * 2)
+        self.assertEqual(rows[0][1], 64)
+        floor, ours, nested_floor, nested = (row[2] for row in rows)
+        # Five loads and stores at least; and nothing of the program.
+        self.assertGreaterEqual(floor, 10)
+        self.assertGreater(ours, floor)
+        self.assertLess(ours, 1000)
+        self.assertGreater(nested_floor, floor)
+        self.assertGreater(nested, ours)
+        self.assertEqual(self.measure('Simple_Protozero$'), [rows[1]])
+
+
+def main():
+    global BINARY
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--binary', required=True, type=pathlib.Path)
+    BINARY = parser.parse_args().binary.resolve()
+    return run_cases(ParserTest, ToolTest, RealTest)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
