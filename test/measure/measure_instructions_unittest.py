@@ -17,61 +17,12 @@ import tempfile
 import textwrap
 import unittest
 
+from fake_callgrind import callgrind
 from testing import TOOLS, load_tool, run_cases
 
 measure_instructions = load_tool('measure_instructions')
 
 BINARY = None  # set by main()
-
-# A program that encodes `count` messages: main() calls a loop (its own cost 7
-# per message), that calls the encoder (100), which calls memcpy (20 per call,
-# two calls). 1000 are spent before, 500 on the first message only.
-CALLGRIND = '''\
-# callgrind format
-version: 1
-events: Ir
-summary: {total}
-
-ob=(1) /bin/encode_rows
-fl=(1) main.cc
-fn=(1) main
-10 1000
-+1 500
-cfn=(2) Loop(int)
-calls=1 20
-+2 {loop_inclusive}
-
-fn=(2)
-20 {loop}
-fi=(2) header.h
--5 0
-fe=(1)
-cfn=(3) bench::EncodeOutOfLine(bench::Row*)
-calls={count} 30
-* {encoder_inclusive}
-
-fn=(3)
-30 {encoder}
-cob=(2) /lib/libc.so
-cfi=(3) memcpy.S
-cfn=(4) memcpy
-calls={copies} 0
-+1 {copy}
-
-ob=(2)
-fn=(4)
-0 {copy}
-
-totals: {total}
-'''
-
-
-def callgrind(count, encoder=100):
-    loop, own, copy = 7 * count, encoder * count, 40 * count
-    return CALLGRIND.format(count=count, loop=loop, encoder=own, copy=copy,
-                            copies=2 * count, encoder_inclusive=own + copy,
-                            loop_inclusive=loop + own + copy,
-                            total=1500 + loop + own + copy)
 
 
 class ParserTest(unittest.TestCase):
@@ -126,16 +77,17 @@ class ToolTest(unittest.TestCase):
         # Plays a row that takes 140, as above, and for random inputs 150; the
         # Empty one 2, the floor 10; "Slow" takes as much as its binary says.
         self.write_script('valgrind', f'''
-            import subprocess, sys
+            import sys
             sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
-            from measure_instructions_unittest import callgrind
+            from fake_callgrind import callgrind
             out = sys.argv[2].split('=', 1)[1]
             binary, row, inputs, count = sys.argv[3:]
             assert sys.argv[1] == '--tool=callgrind'
             count = int(count)
+            implementation = row.split('_')[1].split('/')[0]
             cost = {{'Empty': -38, 'SpeedOfLight': -30}}.get(
-                row.split('_')[1], 100)
-            if row.endswith('_Slow'):
+                implementation, 100)
+            if implementation == 'Slow':
                 cost = int(open(binary + '.cost').read())
             if inputs == 'random' and cost >= 100:
                 cost += 10
@@ -145,7 +97,7 @@ class ToolTest(unittest.TestCase):
 
     def write_script(self, name, body):
         path = self.folder / name
-        path.write_text(f'#!{sys.executable} -B\n' + textwrap.dedent(body))
+        path.write_text(f'#!{sys.executable} -BES\n' + textwrap.dedent(body))
         os.chmod(path, 0o755)
         return path
 
@@ -155,7 +107,8 @@ class ToolTest(unittest.TestCase):
             import sys
             print({{'--build': '{build}', '--list': """
             Simple_Empty Simple_SpeedOfLight Simple_Libprotobuf Simple_Slow
-            Other_Empty Other_Slow Lonely_Slow"""}}[sys.argv[1]])
+            Other_Empty Other_Slow Lonely_Slow
+            Sized_Empty/16 Sized_Slow/16 Sized_Slow/64"""}}[sys.argv[1]])
             ''')
 
     def run_tool(self, *args):
@@ -201,6 +154,13 @@ class ToolTest(unittest.TestCase):
         run = self.run_tool('--filter=Lonely')
         self.assertEqual(run.returncode, 1)
         self.assertIn('Lonely has no Empty row', run.stderr)
+
+    def test_arguments_make_workloads_of_their_own(self):
+        output = self.output('--filter=^Sized_Slow/16', '--inputs=constant')
+        self.assertIn('\nSized/16 ', output)
+        self.assertEqual(self.row(output, 'Slow')[:2], ['58', '338'])
+        run = self.run_tool('--filter=^Sized_Slow/64')
+        self.assertIn('Sized/64 has no Empty row', run.stderr)
 
     def test_compares_with_a_binary_and_with_a_saved_result(self):
         before = self.write_binary('before', cost=638)
