@@ -21,6 +21,10 @@
 
 namespace protozero {
 
+namespace internal {
+class FieldsAppender;
+}
+
 // The base of all generated message classes: appends fields to a stream.
 //
 // Every setter of a generated class encodes its argument straight into the
@@ -229,6 +233,7 @@ class Message {
  private:
   friend class ScatteredStreamWriter;
   friend class MessageHandleBase;
+  friend class internal::FieldsAppender;
   template <typename T>
   friend class RootMessage;
 
