@@ -10,6 +10,7 @@
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/field_value.h"
 #include "protozero/varint.h"  // IWYU pragma: export
 
 // The wire format's vocabulary: wire types, schema types, tags and limits, and
@@ -177,14 +178,48 @@ struct FieldMetadataBase {
   constexpr FieldMetadataBase() = default;
 };
 
+namespace internal {
+
+// Which call operators a field constant has.
+template <typename Field,
+          RepetitionType repetition,
+          ProtoSchemaType type,
+          typename CppFieldType>
+using FieldNotation = std::conditional_t<
+    repetition == RepetitionType::kRepeatedPacked,
+    ::protozero::internal::PackedNotation<Field>,
+    std::conditional_t<
+        type == ProtoSchemaType::kString,
+        ::protozero::internal::BytesNotation<Field, char, ConstChars>,
+        std::conditional_t<
+            type == ProtoSchemaType::kBytes,
+            ::protozero::internal::BytesNotation<Field, uint8_t, ConstBytes>,
+            std::conditional_t<
+                type == ProtoSchemaType::kMessage ||
+                    type == ProtoSchemaType::kGroup ||
+                    type == ProtoSchemaType::kUnknown,
+                ::protozero::internal::MessageNotation<Field>,
+                ::protozero::internal::NumberNotation<Field, CppFieldType>>>>>;
+
+}  // namespace internal
+
 // What a generated class knows about one of its fields, as a type: kFoo, the
-// constant of this type, stands for the field in generic code.
+// constant of this type, stands for the field in generic code, and kFoo(value)
+// is a FieldValue.
 template <uint32_t field_id,
           RepetitionType repetition_type,
           ProtoSchemaType proto_schema_type,
           typename CppFieldType,
           typename MessageType>
-struct FieldMetadata : FieldMetadataBase {
+struct FieldMetadata : FieldMetadataBase,
+                       internal::FieldNotation<FieldMetadata<field_id,
+                                                             repetition_type,
+                                                             proto_schema_type,
+                                                             CppFieldType,
+                                                             MessageType>,
+                                               repetition_type,
+                                               proto_schema_type,
+                                               CppFieldType> {
   constexpr FieldMetadata() = default;
 
   static constexpr uint32_t kFieldId = field_id;

@@ -115,8 +115,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
 
-// Encodes a value of 2^56 or more.
-inline uint8_t* WriteLongVarIntUnsafe(uint64_t value, uint8_t* dst) {
+// Encodes a value of 2^56 or more. Never inlined: rare, and long.
+PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntUnsafe(uint64_t value, uint8_t* dst) {
   ::protozero::internal::StoreLittleEndian(
       dst,
       SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x8080808080808080u);
@@ -155,6 +155,16 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
 #else
   return WriteVarInt56Unsafe(value, dst);
 #endif
+}
+
+// WriteVarIntUnsafe() for such code.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(T value, uint8_t* dst) {
+  const uint64_t bits = ExtendValueForVarIntSerialization(value);
+  // The compiler drops this for types that cannot be as large.
+  if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
+    return WriteLongVarIntUnsafe(bits, dst);
+  return WriteVarInt56Inline(bits, dst);
 }
 
 }  // namespace internal

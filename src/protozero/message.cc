@@ -4,42 +4,18 @@
 
 #include <atomic>
 
+#include "src/protozero/short_copy.h"
+
 namespace protozero {
 
 namespace {
 
+using internal::CopyShortBytes;
+using internal::kMaxShortCopy;
 using internal::StoreLittleEndian;
 using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
 using proto_utils::kMessageLengthFieldSize;
-
-constexpr size_t kMaxShortCopy = 64;
-static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
-              "short strings have a one-byte size");
-
-// memcpy() of up to kMaxShortCopy bytes: most strings in traces are short, and
-// a library call costs more than the copy.
-inline void CopyShortBytes(uint8_t* dst, const uint8_t* src, size_t size) {
-  // Two overlapping copies of a constant size cover every size in between.
-  if (size >= 16) {
-    if (size > 32) {
-      memcpy(dst + 16, src + 16, 16);
-      memcpy(dst + size - 32, src + size - 32, 16);
-    }
-    memcpy(dst, src, 16);
-    memcpy(dst + size - 16, src + size - 16, 16);
-  } else if (size >= 8) {
-    memcpy(dst, src, 8);
-    memcpy(dst + size - 8, src + size - 8, 8);
-  } else if (size >= 4) {
-    memcpy(dst, src, 4);
-    memcpy(dst + size - 4, src + size - 4, 4);
-  } else if (size != 0) {
-    dst[0] = src[0];
-    dst[size / 2] = src[size / 2];
-    dst[size - 1] = src[size - 1];
-  }
-}
 
 // A redundant varint of four bytes, in one store.
 inline void WritePaddedSize(uint64_t size, uint8_t* size_field) {
@@ -48,6 +24,9 @@ inline void WritePaddedSize(uint64_t size, uint8_t* size_field) {
       static_cast<uint32_t>(proto_utils::internal::SpreadSevenBitGroups(size) |
                             0x00808080u));
 }
+
+static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
+              "short strings have a one-byte size");
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "protozero/append_fields.h"
 #include "protozero/message_arena.h"
 #include "protozero/message_handle.h"
 #include "protozero/packed_repeated_fields.h"
@@ -216,6 +217,11 @@ void SetEverything(Everything* message) {
   }
   message->set_name("x");
   message->set_number(1);
+  AppendFields(message, Everything::kDoubleValue(0.5),
+               Everything::kInt32Value(-1),
+               Everything::kBytesValue(kBytes, sizeof(kBytes)),
+               Everything::kName("a name that std::string would allocate for"),
+               Everything::kNumbers(4), Everything::kNumbers(5));
 }
 
 void SetEverythingNested(Everything* message, int depth) {

@@ -5,6 +5,8 @@
 The file is compiled twice: with the good line of every case, which must give no
 error at all, and with the bad line in the same place, which must give an error
 about each of them. So no case can pass because something else does not compile.
+Where the library has advice for the case, the bad line is compiled alone, and
+the error must be that.
 
   must_not_compile_test.py <folder of the generated headers>
 """
@@ -16,7 +18,8 @@ import sys
 
 import compilers
 
-# What is wrong, a line that is right, the line that is not.
+# What is wrong, a line that is right, the line that is not; what the error must
+# say, where it is the library's own.
 CASES = [
     ('a string for a number',
      'm.set_field_int32(1);',
@@ -96,16 +99,83 @@ CASES = [
     ('the name of a value of another enum',
      '(void)pz::TopLevel_Name(pz::ZERO);',
      '(void)pz::TopLevel_Name(pz::Everything_Nested_Deep::SOME);'),
+    ('a string as the value of a number',
+     'pz::Everything::kFieldInt32(1);',
+     'pz::Everything::kFieldInt32("1");',
+     'this field is a number or a bool: give it one'),
+    ('a string as the value of a bool',
+     'pz::Everything::kFieldBool(true);',
+     'pz::Everything::kFieldBool("true");',
+     'this field is a number or a bool: give it one'),
+    ('a number as the value of an enum',
+     'pz::Everything::kFieldEnum(pz::ZERO);',
+     'pz::Everything::kFieldEnum(0);',
+     'this field is an enum: give it a value of its enum type'),
+    ('a value of another enum as the value of an enum',
+     'pz::Everything::kFieldEnum(pz::ZERO);',
+     'pz::Everything::kFieldEnum(pz::Everything_Nested_Deep::SOME);',
+     'this field is an enum: give it a value of its enum type'),
+    ('a number as the value of a string',
+     'pz::Everything::kFieldString("1");',
+     'pz::Everything::kFieldString(1);',
+     'this field is a string: give it a string'),
+    ('bytes as the value of a string',
+     'pz::Everything::kFieldString(::protozero::ConstChars{});',
+     'pz::Everything::kFieldString(::protozero::ConstBytes{});',
+     'this field is a string: give it a string'),
+    ('wide elements as the value of bytes',
+     'pz::Everything::kFieldBytes(std::vector<uint8_t>{1});',
+     'pz::Everything::kFieldBytes(std::vector<int>{1});',
+     'this field is bytes: give it a container of uint8_t'),
+    ('a value for a packed field',
+     'pz::Everything::kRepeatedDouble(1);',
+     'pz::Everything::kPackedDouble(1);',
+     'this field is packed: fill a packed buffer'),
+    ('a number as the value of a message',
+     'm.set_field_message();',
+     'pz::Everything::kFieldMessage(1);',
+     'this field is a message: begin it with its setter'),
+    ('a 64-bit value for a 32-bit field, with warnings',
+     'pz::Everything::kFieldInt64(wide);',
+     'pz::Everything::kFieldInt32(wide);',
+     'onversion'),
+    ('appending a field of another message',
+     'AppendFields(&m, pz::Everything::kNumber(1));',
+     'AppendFields(&m, pz::Service::kId(1));',
+     'this field belongs to another message'),
+    ('appending a field of a message to an extension of another',
+     'pz::Wrapper w; AppendFields(&w, pz::Everything::kNumber(1));',
+     'pz::Wrapper w; AppendFields(&w, pz::Service::kId(1));',
+     'this field belongs to another message'),
+    ('appending a field without a value',
+     'AppendFields(&m, pz::Everything::kNumber(1));',
+     'AppendFields(&m, pz::Everything::kNumber);',
+     'write a field as AppendFields() takes it'),
+    ('appending a value without a field',
+     'AppendFields(&m, pz::Everything::kNumber(1));',
+     '::protozero::AppendFields(&m, 1);',
+     'write a field as AppendFields() takes it'),
+    ('appending nothing',
+     'AppendFields(&m, pz::Everything::kNumber(1));',
+     '::protozero::AppendFields(&m);',
+     'no fields to append'),
+    ('appending to a message of no class',
+     'AppendFields(&m, pz::Everything::kNumber(1));',
+     '::protozero::Message& base = m; '
+     'AppendFields(&base, pz::Everything::kNumber(1));',
+     'takes a pointer to a generated message class'),
 ]
 
 PREFIX = '''
 #include <stdint.h>
 #include <utility>
 #include <vector>
+#include "protozero/append_fields.h"
 #include "test/protos/plugin/golden.pbzero.h"
 namespace pz = ::golden::main::pbzero;
-void Function(pz::Everything& m);
-void Function(pz::Everything& m) {
+void Function(pz::Everything& m, int64_t wide);
+void Function(pz::Everything& m, int64_t wide) {
+(void)wide;
 '''
 
 
@@ -122,15 +192,18 @@ def main():
     sys.exit(__doc__)
   counter = compilers.Counter()
   flags = [
-      '-std=c++17', '-I' + sys.argv[1],
+      '-std=c++17', '-Wconversion', '-I' + sys.argv[1],
       '-I' + os.path.join(compilers.SOURCE_ROOT, 'include')
   ]
   good = program([case[1] for case in CASES])
-  bad = program([case[2] for case in CASES])
+  alone = [case for case in CASES if len(case) > 3]
+  together = [case for case in CASES if len(case) == 3]
+  texts = [good, program([case[2] for case in together])]
+  texts += [program([case[2]]) for case in alone]
   jobs = []
   for compiler in compilers.find_compilers():
     no_limit = '-ferror-limit=0' if 'clang' in compiler else '-fmax-errors=0'
-    for text in (good, bad):
+    for text in texts:
       jobs.append(
           functools.partial(compilers.syntax_errors, compiler,
                             flags + [no_limit], text))
@@ -141,9 +214,13 @@ def main():
     errors = next(results)
     # An error inside a template names the line in a note that follows.
     found = set(re.findall(r'case\.cc:(\d+):', errors))
-    for number, case in enumerate(CASES, 1):
+    for number, case in enumerate(together, 1):
       counter.check(str(number) in found,
                     '%s: %s: %s' % (compiler, case[0], case[2]))
+    for case in alone:
+      errors = next(results)
+      counter.check('case.cc:1:' in errors and case[3] in errors,
+                    '%s: %s: %s' % (compiler, case[0], case[2]), errors)
   counter.finish()
 
 

@@ -1,0 +1,252 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_APPEND_FIELDS_H_
+#define INCLUDE_PROTOZERO_APPEND_FIELDS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
+
+#include "protozero/byte_order.h"
+#include "protozero/compiler.h"
+#include "protozero/field.h"
+#include "protozero/field_value.h"
+#include "protozero/message.h"
+#include "protozero/proto_utils.h"
+#include "protozero/wire_number.h"
+
+namespace protozero {
+
+namespace internal {
+
+constexpr const void* DataOf(std::string_view bytes) {
+  return bytes.data();
+}
+constexpr const void* DataOf(ConstBytes bytes) {
+  return bytes.data;
+}
+constexpr size_t SizeOf(std::string_view bytes) {
+  return bytes.size();
+}
+constexpr size_t SizeOf(ConstBytes bytes) {
+  return bytes.size;
+}
+
+// Writes |size| as a varint, and the bytes. For sizes unknown at compile time:
+// the copy is larger than the call. REQUIRES: size <= kMaxMessageLength, and
+// room for |size| bytes after kMaxVarIntEncodedSize others.
+uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
+
+template <typename Field>
+constexpr proto_utils::internal::EncodedTag TagOf() {
+  return proto_utils::internal::EncodeTag(
+      Field::kFieldId,
+      proto_utils::ProtoSchemaToWireType(Field::kProtoFieldType));
+}
+
+// How AppendFields() treats one of its arguments:
+//   kHeader      its largest size, but for the bytes counted by the next
+//   BodySize()   bytes that it has besides, known at run time
+//   Encode()     writes it and returns its end. REQUIRES: BodySize() writable
+//                bytes after kMaxSimpleFieldEncodedSize others.
+//   Append()     what the setter would do, by the slow path and out of line.
+class FieldsAppender {
+ public:
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static void Append(Message& message,
+                                             Values... values) {
+    constexpr size_t kAhead = SumOfAllButLast({Encoder<Values>::kHeader...});
+    const uint64_t ahead =
+        (uint64_t{kAhead} + ... + Encoder<Values>::BodySize(values));
+    // A size that is too large has a bit beyond those of the largest.
+    const size_t any_size =
+        (size_t{0} | ... | Encoder<Values>::BodySize(values));
+    uint8_t* pos = message.write_ptr_;
+    if (PROTOZERO_UNLIKELY(any_size > proto_utils::kMaxMessageLength ||
+                           !HasFastRoom(message, ahead))) {
+      return AppendOneByOne(message, values...);
+    }
+    ((pos = Encoder<Values>::Encode(values, pos)), ...);
+    message.write_ptr_ = pos;
+  }
+
+ private:
+  // The headers before the last one. The room that HasFastRoom() asks for is
+  // enough for that.
+  static constexpr size_t SumOfAllButLast(std::initializer_list<size_t> sizes) {
+    size_t sum = 0;
+    size_t last = 0;
+    for (const size_t size : sizes) {
+      sum += last;
+      last = size;
+    }
+    return sum;
+  }
+
+  // Whether Message::HasFastRoom() would hold after |size| more bytes.
+  // REQUIRES: size < 2^60.
+  PROTOZERO_ALWAYS_INLINE static bool HasFastRoom(const Message& message,
+                                                  uint64_t size) {
+    const uintptr_t pos = reinterpret_cast<uintptr_t>(message.write_ptr_);
+    if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t)) {
+      // No address is so large that this overflows; fast_limit_ may be zero.
+      return pos + size < message.fast_limit_;
+    } else {
+      return pos < message.fast_limit_ && size < message.fast_limit_ - pos;
+    }
+  }
+
+  template <typename... Values>
+  PROTOZERO_COLD static void AppendOneByOne(Message& message,
+                                            Values... values) {
+    (Encoder<Values>::Append(message, values), ...);
+  }
+
+  template <typename Value, typename = void>
+  struct Encoder;
+
+  template <typename Field, typename T>
+  struct Encoder<FieldValue<Field, T>,
+                 std::enable_if_t<std::is_arithmetic<T>::value ||
+                                  std::is_enum<T>::value>> {
+    static constexpr auto kTag = TagOf<Field>();
+    static constexpr auto kType = Field::kProtoFieldType;
+    static constexpr bool kIsVarInt =
+        proto_utils::ProtoSchemaToWireType(kType) ==
+        proto_utils::ProtoWireType::kVarInt;
+    static constexpr size_t kHeader = kTag.size() + kMaxNumberSize<kType>;
+    static_assert(kHeader <= proto_utils::kMaxSimpleFieldEncodedSize, "");
+
+    static constexpr size_t BodySize(FieldValue<Field, T>) { return 0; }
+
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
+                                                   uint8_t* pos) {
+      const auto number = ToWireNumber<kType>(field.value);
+      if constexpr (kMaxNumberSize<kType> == 1) {
+        pos = kTag.Store(pos);
+        *pos = static_cast<uint8_t>(number);
+        return pos + 1;
+      } else if constexpr (kIsVarInt) {
+        return proto_utils::internal::WriteVarIntInline(number,
+                                                        kTag.Store(pos));
+      } else {
+        pos = kTag.Store(pos);
+        StoreLittleEndian(pos, number);
+        return pos + sizeof(number);
+      }
+    }
+
+    static void Append(Message& message, FieldValue<Field, T> field) {
+      const auto number = ToWireNumber<kType>(field.value);
+      if constexpr (kIsVarInt) {
+        message.AppendVarIntSlowPath(
+            kTag, proto_utils::ExtendValueForVarIntSerialization(number));
+      } else {
+        message.AppendFixedSlowPath(kTag, number, sizeof(number));
+      }
+    }
+  };
+
+  template <typename Field, typename T>
+  struct Encoder<FieldValue<Field, T>,
+                 std::enable_if_t<std::is_same<T, std::string_view>::value ||
+                                  std::is_same<T, ConstBytes>::value>> {
+    static constexpr auto kTag = TagOf<Field>();
+    static constexpr size_t kHeader =
+        kTag.size() + proto_utils::kMessageLengthFieldSize;
+
+    static constexpr size_t BodySize(FieldValue<Field, T> field) {
+      return SizeOf(field.value);
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
+                                                   uint8_t* pos) {
+      const void* data = DataOf(field.value);
+      const size_t size = SizeOf(field.value);
+      pos = kTag.Store(pos);
+#if defined(__GNUC__) || defined(__clang__)
+      // A literal, say: a few moves of constants.
+      if (__builtin_constant_p(size) && size <= kMaxInlineCopy) {
+        *pos++ = static_cast<uint8_t>(size);
+        if (size != 0)  // memcpy() may not be given null.
+          memcpy(pos, data, size);
+        return pos + size;
+      }
+#endif
+      return WriteSizeAndBytesUnsafe(size, data, pos);
+    }
+
+    static void Append(Message& message, FieldValue<Field, T> field) {
+      message.AppendLongBytes(kTag, DataOf(field.value),
+                              SizeOf(field.value));
+    }
+  };
+
+  static constexpr size_t kMaxInlineCopy = 64;
+};
+
+template <typename T>
+struct IsFieldValue : std::false_type {};
+template <typename Field, typename Value>
+struct IsFieldValue<FieldValue<Field, Value>> : std::true_type {
+  using message_type = typename Field::message_type;
+};
+
+// Whether a field of class |Of| may be appended to a |T|: its own fields, those
+// of the message that it extends, and all extensions of it.
+template <typename T, typename Of>
+constexpr bool AreFieldsOf() {
+  if constexpr (std::is_same<T, Of>::value) {
+    return true;
+  } else {
+    return std::is_base_of<Of, T>::value || std::is_base_of<T, Of>::value;
+  }
+}
+
+template <typename T, typename Value>
+constexpr bool CheckField() {
+  if constexpr (IsFieldValue<Value>::value) {
+    static_assert(AreFieldsOf<T, typename IsFieldValue<Value>::message_type>(),
+                  "this field belongs to another message");
+  } else {
+    static_assert(kAlwaysFalse<Value>,
+                  "write a field as AppendFields() takes it: Event::kId(7)");
+  }
+  return true;
+}
+
+}  // namespace internal
+
+// Appends several fields at once:
+//
+//   AppendFields(event, Event::kId(id), Event::kName(name),
+//                Event::kTimestamp(now));
+//
+// writes the same bytes as event->set_id(id), event->set_name(name) and so on
+// in that order, but asks only once whether there is room for all of them, and
+// keeps the cursor in a register throughout. Any fields of numbers, bools,
+// enums, strings and bytes, in any order, any of them more than once. Fields of
+// other messages do not compile; extensions of the message do.
+//
+// Where the room is not there (at the end of a chunk, while a child of the
+// message is open, after an error), the fields are appended one by one, out of
+// line. Everything said about setters holds here as well.
+//
+// REQUIRES: strings and bytes do not overlap the current chunk.
+template <typename T, typename... Values>
+PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, Values... values) {
+  static_assert(
+      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
+      "AppendFields() takes a pointer to a generated message class");
+  static_assert(sizeof...(values) != 0, "no fields to append");
+  if constexpr ((internal::CheckField<T, Values>() && ...))
+    internal::FieldsAppender::Append(*message, values...);
+}
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_APPEND_FIELDS_H_

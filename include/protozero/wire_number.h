@@ -1,0 +1,93 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_WIRE_NUMBER_H_
+#define INCLUDE_PROTOZERO_WIRE_NUMBER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "protozero/compiler.h"
+#include "protozero/proto_utils.h"
+
+// From the value of a number, bool or enum field to the integer that stands for
+// it on the wire.
+
+namespace protozero::internal {
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_bit_cast)
+#define PROTOZERO_HAS_BIT_CAST 1
+#endif
+#endif
+
+// The bits of a floating-point number. A constant expression where the compiler
+// allows for it, as gcc does from 11 and clang from 9 on.
+#if defined(PROTOZERO_HAS_BIT_CAST)
+constexpr uint32_t BitsOf(float value) {
+  return __builtin_bit_cast(uint32_t, value);
+}
+constexpr uint64_t BitsOf(double value) {
+  return __builtin_bit_cast(uint64_t, value);
+}
+#else
+inline uint32_t BitsOf(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+inline uint64_t BitsOf(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+#endif
+#undef PROTOZERO_HAS_BIT_CAST
+
+// Fixed-size types: their bits, as wide as they are on the wire. The others: an
+// integer whose varint, sign-extended if it is signed, is the field's value.
+template <proto_utils::ProtoSchemaType type, typename T>
+constexpr auto ToWireNumber(T value) {
+  using Type = proto_utils::ProtoSchemaType;
+  if constexpr (std::is_floating_point<T>::value) {
+    return BitsOf(value);
+  } else if constexpr (type == Type::kFixed32 || type == Type::kSfixed32) {
+    return static_cast<uint32_t>(value);
+  } else if constexpr (type == Type::kFixed64 || type == Type::kSfixed64) {
+    return static_cast<uint64_t>(value);
+  } else if constexpr (type == Type::kSint32 || type == Type::kSint64) {
+    return proto_utils::ZigZagEncode(value);
+  } else if constexpr (type == Type::kEnum) {
+    return static_cast<int32_t>(value);
+  } else {
+    return value;
+  }
+}
+
+// The size of the longest number of a type, without its tag.
+template <proto_utils::ProtoSchemaType type>
+inline constexpr size_t kMaxNumberSize = [] {
+  switch (type) {
+    case proto_utils::ProtoSchemaType::kBool:
+      return 1;
+    case proto_utils::ProtoSchemaType::kFloat:
+    case proto_utils::ProtoSchemaType::kFixed32:
+    case proto_utils::ProtoSchemaType::kSfixed32:
+      return 4;
+    case proto_utils::ProtoSchemaType::kUint32:
+    case proto_utils::ProtoSchemaType::kSint32:
+      return 5;
+    case proto_utils::ProtoSchemaType::kDouble:
+    case proto_utils::ProtoSchemaType::kFixed64:
+    case proto_utils::ProtoSchemaType::kSfixed64:
+      return 8;
+    default:
+      return 10;
+  }
+}();
+
+}  // namespace protozero::internal
+
+#endif  // INCLUDE_PROTOZERO_WIRE_NUMBER_H_

@@ -1,0 +1,345 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// AppendFields(): exact bytes, over every delegate and chunk size, and the same
+// as one setter after the other.
+
+#include "protozero/append_fields.h"
+
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/root_message.h"
+#include "protozero/static_buffer.h"
+#include "test/testing/chunked_stream.h"
+#include "test/testing/delegates.h"
+#include "test/testing/expect_mistake.h"
+#include "test/testing/field_classes.h"
+#include "test/testing/hex.h"
+#include "test/testing/message_tree.h"
+#include "test/testing/tree_parser.h"
+
+namespace protozero {
+namespace {
+
+using test::BytesField;
+using test::ChunkedStream;
+using test::ExpectWrites;
+using test::Extension;
+using test::Fields;
+using test::FieldsAt;
+using test::Hex;
+using test::MessageTree;
+using test::NestedField;
+using test::NumberField;
+using Kind = test::Field::Kind;
+
+template <typename T>
+using Limits = std::numeric_limits<T>;
+
+// Every kind of field, with tags of every size.
+template <uint32_t id>
+void ExpectEveryKind(uint64_t bits, const std::string& bytes) {
+  using F = FieldsAt<id>;
+  const uint32_t low = static_cast<uint32_t>(bits);
+  const int32_t low_signed = static_cast<int32_t>(low);
+  const int64_t bits_signed = static_cast<int64_t>(bits);
+  const bool flag = bits % 2 == 1;
+  float real32;
+  double real64;
+  memcpy(&real32, &low, sizeof(low));
+  memcpy(&real64, &bits, sizeof(bits));
+  const MessageTree tree{
+      NumberField(Kind::kSigned32, id, low_signed),
+      NumberField(Kind::kUnsigned, id, bits),
+      BytesField(id, bytes, Kind::kString),
+      NumberField(Kind::kSigned, id, bits_signed),
+      NumberField(Kind::kUnsigned32, id, low),
+      NumberField(Kind::kZigZag32, id, low_signed),
+      BytesField(id, bytes),
+      NumberField(Kind::kZigZag64, id, bits_signed),
+      NumberField(Kind::kTiny, id, flag ? 1 : 0),
+      NumberField(Kind::kSigned32, id, low_signed),
+      NumberField(Kind::kFixed32, id, low),
+      NumberField(Kind::kFixed64, id, bits),
+      NumberField(Kind::kFixed32, id, low),
+      NumberField(Kind::kFixed64, id, bits),
+      NumberField(Kind::kFloat, id, low),
+      NumberField(Kind::kDouble, id, bits),
+  };
+  ExpectWrites(tree, [&](Message* m) {
+    AppendFields(
+        static_cast<F*>(m), F::kInt32(low_signed), F::kUint64(bits),
+        F::kString(bytes), F::kInt64(bits_signed), F::kUint32(low),
+        F::kSint32(low_signed),
+        F::kBytes(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
+        F::kSint64(bits_signed), F::kBool(flag),
+        F::kEnum(static_cast<test::Number>(low_signed)), F::kFixed32(low),
+        F::kFixed64(bits), F::kSfixed32(low_signed), F::kSfixed64(bits_signed),
+        F::kFloat(real32), F::kDouble(real64));
+  });
+  EXPECT_TRUE(test::ParsesAs(test::EncodeTreeCanonically(tree), tree));
+}
+
+TEST(AppendFieldsTest, EveryKindWithEveryTagAndBoundaryValue) {
+  std::vector<uint64_t> numbers{0, ~uint64_t{0}, 0x8000000080000000,
+                                0x7fffffff7fffffff};
+  for (uint32_t bit = 6; bit < 64; bit += 7) {
+    numbers.push_back(uint64_t{1} << bit);
+    numbers.push_back((uint64_t{2} << bit) - 1);
+    numbers.push_back(uint64_t{2} << bit);
+  }
+  for (const uint64_t number : numbers) {
+    ExpectEveryKind<1>(number, "");
+    ExpectEveryKind<16>(number, "a");
+    ExpectEveryKind<2048>(number, "bytes");
+    ExpectEveryKind<262144>(number, "0123456789abcdef");
+    ExpectEveryKind<536870911>(number, std::string(33, 'x'));
+  }
+}
+
+// Each kind alone and as the last one: what it may write beyond its end is
+// what differs.
+template <typename FieldValue>
+void ExpectLast(const MessageTree& tree, FieldValue value) {
+  ExpectWrites(
+      tree, [=](Message* m) { AppendFields(static_cast<Fields*>(m), value); });
+  MessageTree twice = tree;
+  twice.push_back(tree[0]);
+  ExpectWrites(twice, [=](Message* m) {
+    AppendFields(static_cast<Fields*>(m), value, value);
+  });
+}
+
+TEST(AppendFieldsTest, EachKindAtTheEnd) {
+  ExpectLast({NumberField(Kind::kSigned32, 1, -1)}, Fields::kInt32(-1));
+  ExpectLast({NumberField(Kind::kSigned32, 1, 0)}, Fields::kInt32(0));
+  ExpectLast({NumberField(Kind::kUnsigned, 1, ~uint64_t{0})},
+             Fields::kUint64(~uint64_t{0}));
+  ExpectLast({NumberField(Kind::kTiny, 1, 1)}, Fields::kBool(true));
+  ExpectLast({NumberField(Kind::kFixed32, 1, 7)}, Fields::kFixed32(7));
+  ExpectLast({NumberField(Kind::kFixed64, 1, 7)}, Fields::kFixed64(7));
+  ExpectLast({BytesField(1, "abc")}, Fields::kString("abc"));
+  ExpectLast({BytesField(1, "")}, Fields::kString(""));
+}
+
+TEST(AppendFieldsTest, StringsOfEverySize) {
+  std::vector<size_t> sizes;
+  for (size_t size = 0; size <= 70; ++size)
+    sizes.push_back(size);
+  sizes.insert(sizes.end(), {126, 127, 128, 129, 300, 16383, 16384});
+  for (const size_t size : sizes) {
+    std::string bytes(size, '\0');
+    for (size_t i = 0; i < size; ++i)
+      bytes[i] = static_cast<char>(i * 7 + 1);
+    const std::string_view view = bytes;
+    ExpectWrites({BytesField(1, bytes), NumberField(Kind::kTiny, 1, 1),
+                  BytesField(1, bytes), BytesField(1, bytes)},
+                 [&](Message* m) {
+                   AppendFields(static_cast<Fields*>(m), Fields::kString(view),
+                                Fields::kBool(true), Fields::kBytes(bytes),
+                                Fields::kString(bytes.data(), bytes.size()));
+                 });
+  }
+}
+
+// Sizes that the compiler knows take a path of their own.
+TEST(AppendFieldsTest, Literals) {
+  ExpectWrites(
+      {BytesField(1, ""), BytesField(1, "a"), BytesField(1, "0123456789"),
+       BytesField(1, std::string(64, 'b')), BytesField(1, std::string(65, 'c')),
+       BytesField(1, std::string(128, 'd'))},
+      [](Message* m) {
+#define TEN(x) x x x x x x x x x x
+        AppendFields(static_cast<Fields*>(m), Fields::kString(""),
+                     Fields::kString("a"), Fields::kBytes("0123456789"),
+                     Fields::kString(TEN("bbbbbb") "bbbb"),
+                     Fields::kString(TEN("cccccc") "ccccc"),
+                     Fields::kString(TEN("dddddddddddd") "dddddddd"));
+#undef TEN
+      });
+}
+
+TEST(AppendFieldsTest, EverythingThatStringAndBytesSettersTake) {
+  const uint8_t array[] = {'a', 'b'};
+  const std::vector<uint8_t> vector(array, array + 2);
+  ExpectWrites({BytesField(1, "ab"), BytesField(1, "ab"), BytesField(1, "ab"),
+                BytesField(1, "ab"), BytesField(1, "ab"), BytesField(1, "ab"),
+                BytesField(1, ""), BytesField(1, "")},
+               [&](Message* m) {
+                 AppendFields(
+                     static_cast<Fields*>(m), Fields::kString("abc", 2),
+                     Fields::kString(ConstChars{"ab", 2}),
+                     Fields::kBytes(array, 2), Fields::kBytes(vector),
+                     Fields::kBytes(ConstBytes{array, 2}),
+                     Fields::kBytes(std::string_view("ab")),
+                     Fields::kString(nullptr, 0), Fields::kBytes(nullptr, 0));
+               });
+}
+
+TEST(AppendFieldsTest, AfterAnOpenChild) {
+  ExpectWrites(
+      {NestedField(5, {NumberField(Kind::kTiny, 1, 1), BytesField(1, "child"),
+                       NestedField(6, {NumberField(Kind::kSigned32, 1, -2)})}),
+       NumberField(Kind::kSigned32, 1, 300), BytesField(1, "parent"),
+       NestedField(5, {NumberField(Kind::kDouble, 1, 0.5)}),
+       NumberField(Kind::kZigZag32, 1, -1)},
+      [](Message* m) {
+        auto* parent = static_cast<Fields*>(m);
+        auto* child = parent->BeginNestedMessage<Fields>(5);
+        AppendFields(child, Fields::kBool(true), Fields::kString("child"));
+        AppendFields(child->BeginNestedMessage<Fields>(6), Fields::kInt32(-2));
+        AppendFields(parent, Fields::kInt32(300), Fields::kString("parent"));
+        AppendFields(parent->BeginNestedMessage<Fields>(5),
+                     Fields::kDouble(0.5));
+        AppendFields(parent, Fields::kSint32(-1));
+      });
+}
+
+TEST(AppendFieldsTest, ExtensionsAndBaseClasses) {
+  const MessageTree tree{NumberField(Kind::kTiny, 1000, 1),
+                         NumberField(Kind::kTiny, 1, 1)};
+  ExpectWrites(tree, [](Message* m) {
+    AppendFields(static_cast<Fields*>(m), Extension::kExtra(true),
+                 Fields::kBool(true));
+  });
+  ExpectWrites(tree, [](Message* m) {
+    AppendFields(static_cast<Extension*>(m), Extension::kExtra(true),
+                 Fields::kBool(true));
+  });
+  ChunkedStream stream(64);
+  RootMessage<Fields> root(&stream.writer);
+  AppendFields(&root, Fields::kBool(true));
+  EXPECT_EQ(root.Finalize(), 2u);
+  EXPECT_EQ(stream.Bytes(), "08 01");
+}
+
+// Whatever is left of the chunk, down to nothing: with that much room, all
+// bytes are there, and no other is touched.
+TEST(AppendFieldsTest, FillsAStaticBufferToTheLastByte) {
+  constexpr size_t kSize = 6 + 11 + 2 + 9;
+  for (size_t size = 0; size <= kSize + 40; ++size) {
+    std::vector<uint8_t> buffer(size + 32, 0xa5);
+    StaticBuffered<Fields> message(buffer.data(), size);
+    AppendFields(message.get(), Fields::kUint32(~0u), Fields::kInt32(-1),
+                 Fields::kBool(false), Fields::kString("1234567"));
+    EXPECT_EQ(message.bytes_needed(), kSize);
+    EXPECT_EQ(message.ok(), size >= kSize) << size;
+    EXPECT_EQ(message.Finalize(), size >= kSize ? kSize : 0u);
+    for (size_t i = size; i < buffer.size(); ++i)
+      EXPECT_EQ(buffer[i], 0xa5) << size;
+  }
+}
+
+TEST(AppendFieldsTest, IsDroppedAndCountedInTheErrorState) {
+  ChunkedStream stream(16, 1);
+  RootMessage<Fields> message(&stream.writer);
+  AppendFields(&message, Fields::kString("0123456789abcdef"));
+  EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
+  const std::string before = stream.delegate.CurrentChunk();
+  AppendFields(&message, Fields::kInt32(1), Fields::kString("abc"));
+  EXPECT_EQ(stream.delegate.CurrentChunk(), before);
+  EXPECT_EQ(stream.writer.written(), 18u + 7u);
+  EXPECT_EQ(message.Finalize(), 0u);
+  EXPECT_EQ(stream.delegate.Complaints(), "");
+}
+
+TEST(AppendFieldsTest, StringsThatAreTooLongAreAnError) {
+  // Nobody looks at the bytes. Sizes whose sum overflows are no trap.
+  const char* const data = "";
+  for (const size_t size : {proto_utils::kMaxMessageLength + 1,
+                            ~size_t{0} / 2 + 1, ~size_t{0}, ~size_t{0} - 10}) {
+    StackBuffered<Fields, 256> message;
+    EXPECT_MISTAKE(
+        AppendFields(message.get(), Fields::kInt32(1),
+                     Fields::kString(data, size), Fields::kString(data, size)),
+        "split it");
+    if (!PROTOZERO_DCHECK_IS_ON) {
+      EXPECT_EQ(message.status(), WriteStatus::kMessageTooLong);
+      EXPECT_EQ(message.Finalize(), 0u);
+    }
+  }
+}
+
+TEST(AppendFieldsTest, AFinalizedMessageTakesNothing) {
+  StackBuffered<Fields, 256> message;
+  AppendFields(message.get(), Fields::kInt32(1));
+  EXPECT_EQ(message.Finalize(), 2u);
+  EXPECT_MISTAKE(AppendFields(message.get(), Fields::kInt32(1)), "sealed");
+  EXPECT_EQ(message.bytes_needed(), 2u);
+
+  RootMessage<Fields> unattached;
+  EXPECT_MISTAKE(AppendFields(&unattached, Fields::kInt32(1)), "Reset");
+  EXPECT_MISTAKE(AppendFields(&unattached, Fields::kBool(false)), "Reset");
+}
+
+// A random sequence of calls, mixed with setters and children.
+TEST(AppendFieldsTest, SameBytesAsSetters) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    const size_t chunk_size = 4 + random() % 100;
+    ChunkedStream fused(chunk_size);
+    ChunkedStream setters(chunk_size);
+    RootMessage<Fields> a(&fused.writer);
+    RootMessage<Fields> b(&setters.writer);
+    Fields* child_a = &a;
+    Fields* child_b = &b;
+    for (int i = 0; i < 10; ++i) {
+      const uint64_t bits = random() >> (random() % 64);
+      const int32_t low = static_cast<int32_t>(bits);
+      const std::string bytes(random() % 80, 'x');
+      switch (random() % 4) {
+        case 0:
+          child_a = child_a->BeginNestedMessage<Fields>(9);
+          child_b = child_b->BeginNestedMessage<Fields>(9);
+          break;
+        case 1:
+          child_a = &a;
+          child_b = &b;
+          break;
+        default:
+          break;
+      }
+      AppendFields(child_a, Fields::kInt32(low), Fields::kUint64(bits),
+                   Fields::kString(bytes), Fields::kFixed32(7),
+                   Fields::kSint64(-5));
+      child_b->AppendVarInt(1, low);
+      child_b->AppendVarInt(1, bits);
+      child_b->AppendString(1, bytes);
+      child_b->AppendFixed(1, uint32_t{7});
+      child_b->AppendSignedVarInt(1, int64_t{-5});
+    }
+    EXPECT_EQ(a.Finalize(), b.Finalize());
+    ASSERT_EQ(fused.Chunks(), setters.Chunks());
+    ASSERT_EQ(fused.delegate.Complaints(), "");
+  }
+}
+
+// Values are literal types that know their field.
+
+template <typename Field, typename T>
+constexpr bool IsValueOf(const Field&, FieldValue<Field, T>) {
+  return true;
+}
+static_assert(IsValueOf(Fields::kInt32, Fields::kInt32(7)), "");
+static_assert(Fields::kInt32(-7).value == -7, "");
+static_assert(Fields::kInt64(7).value == 7, "");
+static_assert(Fields::kFloat(1.5f).value == 1.5f, "");
+static_assert(Fields::kBool(true).value, "");
+static_assert(Fields::kEnum(test::MINUS_ONE).value == -1, "");
+static_assert(Fields::kString("abc").value == "abc", "");
+static_assert(Fields::kString("abc", 2).value == "ab", "");
+static_assert(Fields::kBytes("abc").value == "abc", "");
+static_assert(std::is_same<decltype(Fields::kUint64(1).value), uint64_t>::value,
+              "");
+static_assert(std::is_empty<decltype(Fields::kInt32)>::value, "");
+static_assert(std::is_trivially_copyable<decltype(Fields::kString("a"))>::value,
+              "");
+
+}  // namespace
+}  // namespace protozero
