@@ -3,14 +3,25 @@
 // perfetto_benchmarks: what this library costs, beside its peers and the speed
 // of light. Takes the flags of Google Benchmark; tools/bench_table runs it and
 // makes a table of the result.
+//
+//   --trace=FILE  what examples/ninja_trace made, for the MixedCorpus rows;
+//                 without it those of tools/run: build.pftrace in the folder of
+//                 the build directory. No file, no rows.
 
 #include <benchmark/benchmark.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include <fstream>
+#include <memory>
+#include <sstream>
 #include <string>
 
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/harness.h"
+#include "test/benchmarks/trace_corpus.h"
+#include "test/benchmarks/workload.h"
 
 namespace {
 
@@ -47,16 +58,74 @@ std::string Processor() {
   return "";
 }
 
+// Next to the build directory, which is where the program is.
+std::string DefaultTrace(const std::string& program) {
+  const size_t slash = program.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : program.substr(0, slash);
+  return folder + "/../build.pftrace";
+}
+
+// Takes the flag out of the arguments. Returns its value, or empty.
+std::string TakeTraceFlag(int* argc, char** argv) {
+  constexpr char kFlag[] = "--trace=";
+  std::string value;
+  int kept = 1;
+  for (int i = 1; i < *argc; ++i) {
+    if (strncmp(argv[i], kFlag, strlen(kFlag)) == 0)
+      value = argv[i] + strlen(kFlag);
+    else
+      argv[kept++] = argv[i];
+  }
+  *argc = kept;
+  return value;
+}
+
+using protozero::bench::TraceCorpus;
+
+// Null, and the reason, if there is none.
+std::shared_ptr<const TraceCorpus> ReadTrace(const std::string& path,
+                                             std::string* error) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  if (!file || !(bytes << file.rdbuf())) {
+    *error = "cannot be read";
+    return nullptr;
+  }
+  return protozero::bench::ParseTrace(bytes.str(), error);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string trace_flag = TakeTraceFlag(&argc, argv);
+  const std::string trace =
+      trace_flag.empty() ? DefaultTrace(argv[0]) : trace_flag;
+  std::string error;
+  const std::shared_ptr<const TraceCorpus> corpus = ReadTrace(trace, &error);
+  std::string corpus_context;
+  if (corpus) {
+    corpus_context = std::to_string(corpus->packets.size()) + " packets, " +
+                     std::to_string(corpus->bytes) + " bytes";
+  } else {
+    fprintf(stderr, "%s: %s\n", trace.c_str(), error.c_str());
+    if (!trace_flag.empty())
+      return 1;
+    corpus_context = "none, tools/run records one";
+    fprintf(stderr,
+            "No MixedCorpus rows: tools/run records that trace, or give "
+            "another one with --trace=FILE\n");
+  }
+
   ::benchmark::AddCustomContext("compiler", Compiler());
   ::benchmark::AddCustomContext("processor", Processor());
   ::benchmark::AddCustomContext("peers",
                                 protozero::bench::LibprotobufVersion() + ", " +
                                     protozero::bench::MapboxVersion() + ", " +
                                     protozero::bench::NanopbVersion());
-  protozero::bench::RegisterBenchmarks(protozero::bench::AllEncoders());
+  ::benchmark::AddCustomContext("corpus", corpus_context);
+  protozero::bench::RegisterBenchmarks(protozero::bench::AllWorkloads(corpus),
+                                       protozero::bench::AllEncoders());
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;

@@ -1,16 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // What is compared: encoders, one for every pair of a workload (the shape of
-// the message) and an implementation (the library that writes it). Each
-// implementation has a file of its own that adds its encoders to a list; the
-// benchmark multiplies the list by the ways to measure (harness.h), the test
-// checks every entry against libprotobuf.
+// the message, and its inputs) and an implementation (the library that writes
+// it). Each implementation has a file of its own that adds its encoders to a
+// list; the benchmark multiplies the list by the ways to measure (harness.h),
+// the test checks every entry against libprotobuf.
 //
-// To add a workload: a Fill function in fill.h for the implementations that
-// share the generated API, one in mapbox_encoders.cc, one in
-// nanopb_encoders.cc, and a line in the Add...Encoders function of each; then a
-// reference message in the test. To add an implementation: a file and a line in
-// AllEncoders().
+// To add a workload: its inputs (inputs.h) and a line in AllWorkloads(); a Fill
+// function in fill.h for the implementations that share the generated API, one
+// in mapbox_encoders.cc, one in nanopb_encoders.cc, and a line in the
+// Add...Encoders function of each; then a reference message in the test. To add
+// an implementation: a file and a line in AllEncoders().
 
 #ifndef TEST_BENCHMARKS_ENCODER_H_
 #define TEST_BENCHMARKS_ENCODER_H_
@@ -18,12 +18,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "test/benchmarks/event.h"
+#include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
+
+// Of an encoder's own functions, which the benchmark calls from many places:
+// each shall be as in a program that has one. What they call is inlined or not
+// as its library and the compiler decide.
+#define BENCH_INLINE inline __attribute__((always_inline))
 
 namespace protozero {
 namespace bench {
@@ -34,13 +42,13 @@ constexpr size_t kNestedDepth = 4;
 static_assert(kNestedDepth <= EventCycle::kOverlap,
               "the last event of a cycle starts a message too");
 
-// A number of messages to encode, from consecutive events to consecutive
+// A number of messages to encode, from consecutive inputs to consecutive
 // slots. All of it is known at run time only.
 struct Batch {
-  const EventCycle* events;
+  const AnyInputCycle* inputs;
   OutputRing* ring;
   size_t slot_size;
-  size_t first;  // index of the first message's event and slot
+  size_t first;  // index of the first message's input and slot
   size_t count;
   bool reads_back;  // every byte of the slot, after each message
 };
@@ -51,10 +59,12 @@ class Encoder {
  public:
   virtual ~Encoder();
 
-  // Everything that an implementation has to do to turn the event into
+  // Everything that an implementation has to do to turn an input into
   // `begin[0..returned)`, including what it must set up and tear down per
-  // message. REQUIRES: the message fits in `capacity`, begin is 8-byte aligned.
-  virtual size_t Encode(const Event* event,
+  // message. REQUIRES: the inputs are those of the encoder's workload; the
+  // message fits in `capacity`; begin is 8-byte aligned.
+  virtual size_t Encode(const AnyInputCycle& inputs,
+                        size_t index,
                         uint8_t* begin,
                         size_t capacity) = 0;
 
@@ -62,29 +72,58 @@ class Encoder {
   virtual size_t EncodeBatch(const Batch& batch) = 0;
 };
 
-// The base of encoders: class MyEncoder : public EncoderWithLoop<MyEncoder>.
+// The base of encoders, which have a member function
+//   size_t EncodeMessage(const Input* input, uint8_t* begin, size_t capacity);
 // Gives each of them the loop that it is measured in. One loop for all of them
 // would have to call through the vtable, which costs more than the fastest of
 // them takes, and, depending on what the branch predictor has seen before, not
 // even the same in every repetition.
-template <typename T>
+template <typename T, typename Input>
 class EncoderWithLoop : public Encoder {
  public:
+  size_t Encode(const AnyInputCycle& inputs,
+                size_t index,
+                uint8_t* begin,
+                size_t capacity) final {
+    return EncodeOutOfLine(static_cast<T*>(this), Inputs(inputs).At(index),
+                           begin, capacity);
+  }
+
   size_t EncodeBatch(const Batch& batch) final {
     return batch.reads_back ? Loop<true>(batch) : Loop<false>(batch);
   }
 
+  // Encode(), in code of its own for every kSite: see CallSites.
+  template <size_t kSite>
+  __attribute__((noinline)) static size_t EncodeAtSite(
+      Encoder* encoder,
+      const AnyInputCycle& inputs,
+      size_t index,
+      uint8_t* begin,
+      size_t capacity) {
+    const size_t size = static_cast<T*>(encoder)->EncodeMessage(
+        Inputs(inputs).At(index), begin, capacity);
+    // The operand keeps compilers from merging the functions.
+    asm volatile("" : : "i"(kSite) : "memory");
+    return size;
+  }
+
  private:
+  static const InputCycle<Input>& Inputs(const AnyInputCycle& inputs) {
+    return static_cast<const InputCycle<Input>&>(inputs);
+  }
+
   template <bool kReadsBack>
   size_t Loop(const Batch& batch) {
+    const InputCycle<Input>& inputs = Inputs(*batch.inputs);
     size_t bytes = 0;
     for (size_t i = batch.first; i != batch.first + batch.count; ++i) {
-      OutputRing::Slot* slot = batch.ring->At(i);
-      bytes += EncodeOutOfLine(static_cast<T*>(this), batch.events->At(i),
-                               slot->begin(), batch.slot_size);
+      uint8_t* slot = batch.ring->At(i);
+      bytes += EncodeOutOfLine(static_cast<T*>(this), inputs.At(i), slot,
+                               batch.slot_size);
       if (kReadsBack) {
         // Into a register that nobody looks at, but the compiler cannot know.
-        OutputRing::Word sum = slot->ReadBack();
+        OutputRing::Word sum = OutputRing::ReadBack(slot);
         asm volatile("" : : "x"(sum) : "memory");
       }
     }
@@ -93,15 +132,31 @@ class EncoderWithLoop : public Encoder {
 
   // Not inlined, so that no encoder is optimized for the loop around it.
   __attribute__((noinline)) static size_t EncodeOutOfLine(T* encoder,
-                                                          const Event* event,
+                                                          const Input* input,
                                                           uint8_t* begin,
                                                           size_t capacity) {
-    const size_t size = encoder->T::Encode(event, begin, capacity);
+    const size_t size = encoder->EncodeMessage(input, begin, capacity);
     // The output is wanted, and the call is not empty.
     asm volatile("" : : : "memory");
     return size;
   }
 };
+
+// The same message, written by different pieces of code: instrumentation is
+// spread over a program, and what is shared by its call sites is only what the
+// library has out of line.
+using CallSite = size_t (*)(Encoder* encoder,
+                            const AnyInputCycle& inputs,
+                            size_t index,
+                            uint8_t* begin,
+                            size_t capacity);
+constexpr size_t kCallSites = 32;
+using CallSites = std::array<CallSite, kCallSites>;
+
+template <typename T, size_t... kSite>
+constexpr CallSites MakeCallSites(std::index_sequence<kSite...>) {
+  return {&T::template EncodeAtSite<kSite>...};
+}
 
 enum class OutputFormat {
   kProtobuf,
@@ -114,6 +169,9 @@ struct EncoderEntry {
   std::string implementation;
   OutputFormat format;
   std::unique_ptr<Encoder> (*create)();
+  // Null for those that are not measured with cold code, for which it would be
+  // a lot of code.
+  const CallSites* call_sites;
 };
 using EncoderList = std::vector<EncoderEntry>;
 
@@ -124,7 +182,20 @@ void AddEncoder(const char* workload,
                 OutputFormat format = OutputFormat::kProtobuf) {
   encoders->push_back(
       {workload, implementation, format,
-       []() -> std::unique_ptr<Encoder> { return std::make_unique<T>(); }});
+       []() -> std::unique_ptr<Encoder> { return std::make_unique<T>(); },
+       nullptr});
+}
+
+// Also to be measured with cold code.
+template <typename T>
+void AddEncoderWithCallSites(const char* workload,
+                             const char* implementation,
+                             EncoderList* encoders,
+                             OutputFormat format = OutputFormat::kProtobuf) {
+  static constexpr CallSites kSites =
+      MakeCallSites<T>(std::make_index_sequence<kCallSites>());
+  AddEncoder<T>(workload, implementation, encoders, format);
+  encoders->back().call_sites = &kSites;
 }
 
 void AddFloorEncoders(EncoderList* encoders);

@@ -2,9 +2,12 @@
 
 #include "test/benchmarks/event.h"
 
-#include <string.h>
-
+#include <memory>
 #include <random>
+#include <string>
+#include <vector>
+
+#include "test/benchmarks/random.h"
 
 namespace protozero {
 namespace bench {
@@ -19,21 +22,10 @@ constexpr uint64_t kFiveByteVarint = 0x1abc'def0;
 static_assert(kFiveByteVarint >> 28 != 0 && kFiveByteVarint >> 31 == 0,
               "takes five bytes and is positive as an int32");
 
-// The generator is fixed by the standard, the distributions of <random> are
-// not: with those, two standard libraries would measure different inputs.
-uint64_t RandomWithUniformBitLength(std::mt19937_64& random, uint64_t max) {
-  const uint64_t bit_length = random() % max + 1;
-  const uint64_t top_bit = uint64_t{1} << (bit_length - 1);
-  return top_bit | (random() & (top_bit - 1));
-}
-
-}  // namespace
-
-EventCycle::EventCycle(size_t size)
-    : mask_(size - 1), string_(new char[sizeof(kString)]) {
-  memcpy(string_.get(), kString, sizeof(kString));
-  events_.reserve(size + kOverlap);
-  std::mt19937_64 random(20261121);
+std::vector<Event> MakeEvents(size_t size, const char* string) {
+  std::vector<Event> events;
+  events.reserve(size + EventCycle::kOverlap);
+  std::mt19937_64 random(kRandomSeed);
   for (size_t i = 0; i < size; ++i) {
     Event event = {};
     if (size == 1) {
@@ -50,13 +42,22 @@ EventCycle::EventCycle(size_t size)
           static_cast<int64_t>(RandomWithUniformBitLength(random, 63));
       event.number_uint64 = RandomWithUniformBitLength(random, 63);
     }
-    event.string = string_.get();
+    event.string = string;
     event.string_size = kStringSize;
-    events_.push_back(event);
+    events.push_back(event);
   }
-  for (size_t i = 0; i < kOverlap; ++i)
-    events_.push_back(events_[i]);
+  for (size_t i = 0; i < EventCycle::kOverlap; ++i)
+    events.push_back(events[i]);
+  return events;
 }
+
+}  // namespace
+
+EventCycle::EventCycle(size_t size)
+    : EventCycle(size, std::make_shared<const std::string>(kString)) {}
+
+EventCycle::EventCycle(size_t size, std::shared_ptr<const std::string> string)
+    : InputCycle(MakeEvents(size, string->c_str()), size, string) {}
 
 }  // namespace bench
 }  // namespace protozero

@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include <memory>
-#include <vector>
+#include <string>
+
+#include "test/benchmarks/input_cycle.h"
 
 namespace protozero {
 namespace bench {
@@ -30,10 +32,10 @@ struct Event {
   size_t string_size;
 };
 
-// A cycle of events, repeated for ever. One encoded message may consume several
-// consecutive events (a nested one takes one per level), hence the overlap:
-// beyond the end of the cycle the first kOverlap events follow once more.
-class EventCycle {
+// A cycle of events. One encoded message may consume several consecutive events
+// (a nested one takes one per level), hence the overlap: beyond the end of the
+// cycle the first kOverlap events follow once more.
+class EventCycle : public InputCycle<Event> {
  public:
   static constexpr size_t kOverlap = 64;
 
@@ -44,13 +46,8 @@ class EventCycle {
   // fields) and 1..63 (64-bit fields), the same sequence in every process.
   explicit EventCycle(size_t size);
 
-  const Event* At(size_t index) const { return &events_[index & mask_]; }
-  size_t size() const { return mask_ + 1; }
-
  private:
-  size_t mask_;
-  std::unique_ptr<char[]> string_;
-  std::vector<Event> events_;
+  EventCycle(size_t size, std::shared_ptr<const std::string> string);
 };
 
 // Long enough that a branch predictor cannot learn the cycle by heart, as one

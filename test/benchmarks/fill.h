@@ -8,30 +8,63 @@
 #ifndef TEST_BENCHMARKS_FILL_H_
 #define TEST_BENCHMARKS_FILL_H_
 
+#include <stdint.h>
+
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/event.h"
+#include "test/benchmarks/inputs.h"
+#include "test/benchmarks/trace_corpus.h"
 
 namespace protozero {
 namespace bench {
 
-// The one difference in the API: libprotobuf calls it mutable_field_nested().
-// Overload resolution takes the first of these that compiles.
-template <typename Message>
-auto BeginNested(Message* parent, int)
-    -> decltype(parent->mutable_field_nested()) {
-  return parent->mutable_field_nested();
+// The one difference in the API: libprotobuf says mutable_x() where we say
+// set_x() to begin a nested message that is not repeated. Overload resolution
+// takes the first of these that compiles. Defines Begin_x(parent, 0).
+#define BENCH_DEFINE_BEGIN(field)                        \
+  template <typename Message>                            \
+  BENCH_INLINE auto Begin_##field(Message* parent, int)  \
+      ->decltype(parent->mutable_##field()) {            \
+    return parent->mutable_##field();                    \
+  }                                                      \
+  template <typename Message>                            \
+  BENCH_INLINE auto Begin_##field(Message* parent, long) \
+      ->decltype(parent->set_##field()) {                \
+    return parent->set_##field();                        \
+  }
+BENCH_DEFINE_BEGIN(field_nested)
+BENCH_DEFINE_BEGIN(interned_data)
+BENCH_DEFINE_BEGIN(process)
+BENCH_DEFINE_BEGIN(track_descriptor)
+BENCH_DEFINE_BEGIN(track_event)
+#undef BENCH_DEFINE_BEGIN
+
+// What the setters of bytes fields take, as opposed to those of strings.
+inline const uint8_t* AsBytes(const char* data) {
+  return reinterpret_cast<const uint8_t*>(data);
 }
-template <typename Message>
-auto BeginNested(Message* parent, long)
-    -> decltype(parent->set_field_nested()) {
-  return parent->set_field_nested();
-}
+
+// Each library has an enum type of its own: becomes whatever a setter takes.
+struct AnyEnum {
+  template <typename T>
+  operator T() const {
+    return static_cast<T>(value);
+  }
+  int value;
+};
+
+// Fill() writes the fields of an Input into a message, which is an
+// Api::EveryField or another one of those that Api, a struct of an encoders'
+// file, lists.
 
 struct SimpleWorkload {
   static constexpr const char* kName = "Simple";
+  using Input = Event;
+  template <typename Api>
+  using Message = typename Api::EveryField;
 
   template <typename Message>
-  static void Fill(Message* message, const Event* event) {
+  BENCH_INLINE static void Fill(Message* message, const Event* event) {
     message->set_field_int32(event->number_int32);
     message->set_field_uint32(event->number_uint32);
     message->set_field_int64(event->number_int64);
@@ -43,17 +76,261 @@ struct SimpleWorkload {
 // Straight-line code, a call site per level, as instrumentation has it.
 struct NestedWorkload {
   static constexpr const char* kName = "Nested";
+  using Input = Event;
+  template <typename Api>
+  using Message = typename Api::EveryField;
 
   template <typename Message>
-  static void Fill(Message* message, const Event* events) {
+  BENCH_INLINE static void Fill(Message* message, const Event* events) {
     static_assert(kNestedDepth == 4, "one call per level");
-    SimpleWorkload::Fill(message, &events[0]);
-    auto* level1 = BeginNested(message, 0);
-    SimpleWorkload::Fill(level1, &events[1]);
-    auto* level2 = BeginNested(level1, 0);
-    SimpleWorkload::Fill(level2, &events[2]);
-    auto* level3 = BeginNested(level2, 0);
-    SimpleWorkload::Fill(level3, &events[3]);
+    FillLevel(message, &events[0]);
+    auto* level1 = Begin_field_nested(message, 0);
+    FillLevel(level1, &events[1]);
+    auto* level2 = Begin_field_nested(level1, 0);
+    FillLevel(level2, &events[2]);
+    auto* level3 = Begin_field_nested(level2, 0);
+    FillLevel(level3, &events[3]);
+  }
+
+ private:
+  // Inlined or not as the compiler likes.
+  template <typename Message>
+  static void FillLevel(Message* message, const Event* event) {
+    SimpleWorkload::Fill(message, event);
+  }
+};
+
+struct RandomVarintsWorkload {
+  static constexpr const char* kName = "RandomVarints";
+  using Input = VarintsInput;
+  template <typename Api>
+  using Message = typename Api::Varints;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message, const VarintsInput* input) {
+    message->set_value1(input->values[0]);
+    message->set_value2(input->values[1]);
+    message->set_value3(input->values[2]);
+    message->set_value4(input->values[3]);
+    message->set_value5(input->values[4]);
+    message->set_value6(input->values[5]);
+    message->set_value7(input->values[6]);
+    message->set_value8(input->values[7]);
+  }
+};
+
+struct TimestampsWorkload : RandomVarintsWorkload {
+  static constexpr const char* kName = "Timestamps";
+};
+
+struct RandomBytesWorkload {
+  static constexpr const char* kName = "RandomBytes";
+  using Input = BytesInput;
+  template <typename Api>
+  using Message = typename Api::Blob;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message, const BytesInput* input) {
+    message->set_data(AsBytes(input->data), input->size);
+  }
+};
+
+struct ThirtyFieldsWorkload {
+  static constexpr const char* kName = "ThirtyFields";
+  using Input = ThirtyFieldsInput;
+  template <typename Api>
+  using Message = typename Api::ThirtyFields;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message,
+                                const ThirtyFieldsInput* input) {
+    const FifteenFields& a = input->a;
+    message->set_int32_a(a.number_int32);
+    message->set_uint32_a(a.number_uint32);
+    message->set_int64_a(a.number_int64);
+    message->set_uint64_a(a.number_uint64);
+    message->set_sint32_a(a.number_sint32);
+    message->set_sint64_a(a.number_sint64);
+    message->set_fixed32_a(a.number_fixed32);
+    message->set_fixed64_a(a.number_fixed64);
+    message->set_sfixed32_a(a.number_sfixed32);
+    message->set_sfixed64_a(a.number_sfixed64);
+    message->set_float_a(a.number_float);
+    message->set_double_a(a.number_double);
+    message->set_bool_a(a.flag);
+    message->set_enum_a(AnyEnum{a.weekday});
+    message->set_string_a(a.string.data, a.string.size);
+    const FifteenFields& b = input->b;
+    message->set_int32_b(b.number_int32);
+    message->set_uint32_b(b.number_uint32);
+    message->set_int64_b(b.number_int64);
+    message->set_uint64_b(b.number_uint64);
+    message->set_sint32_b(b.number_sint32);
+    message->set_sint64_b(b.number_sint64);
+    message->set_fixed32_b(b.number_fixed32);
+    message->set_fixed64_b(b.number_fixed64);
+    message->set_sfixed32_b(b.number_sfixed32);
+    message->set_sfixed64_b(b.number_sfixed64);
+    message->set_float_b(b.number_float);
+    message->set_double_b(b.number_double);
+    message->set_bool_b(b.flag);
+    message->set_enum_b(AnyEnum{b.weekday});
+    message->set_string_b(b.string.data, b.string.size);
+  }
+};
+
+struct ChildrenWorkload {
+  static constexpr const char* kName = "Children";
+  using Input = ChildrenInput;
+  template <typename Api>
+  using Message = typename Api::Children;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message, const ChildrenInput* input) {
+    for (size_t i = 0; i < input->count; ++i) {
+      const ChildInput& child_input = input->At(i);
+      auto* child = message->add_child();
+      child->set_id(child_input.id);
+      child->set_value(child_input.value);
+    }
+  }
+};
+
+// Of many sizes.
+struct BytesWorkload : ChildrenWorkload {
+  static constexpr const char* kName = "Bytes";
+};
+
+struct DeepWorkload {
+  static constexpr const char* kName = "Deep";
+  using Input = DeepInput;
+  template <typename Api>
+  using Message = typename Api::EveryField;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message, const DeepInput* input) {
+    message->set_field_uint32(input->numbers[0]);
+    auto* level = Begin_field_nested(message, 0);
+    for (size_t i = 1; i < kDeepLevels - 1; ++i) {
+      level->set_field_uint32(input->numbers[i]);
+      level = Begin_field_nested(level, 0);
+    }
+    level->set_field_uint32(input->numbers[kDeepLevels - 1]);
+  }
+};
+
+struct ChunksWorkload {
+  static constexpr const char* kName = "Chunks";
+  using Input = RecordsInput;
+  template <typename Api>
+  using Message = typename Api::Records;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* message, const RecordsInput* input) {
+    for (const RecordInput& record_input : input->records) {
+      auto* record = message->add_record();
+      record->set_id(record_input.id);
+      record->set_time(record_input.time);
+      record->set_payload(AsBytes(record_input.payload.data),
+                          record_input.payload.size);
+    }
+  }
+};
+
+// As examples/ninja_trace writes it.
+struct MixedCorpusWorkload {
+  static constexpr const char* kName = "MixedCorpus";
+  using Input = TracePacketInput;
+  template <typename Api>
+  using Message = typename Api::TracePacket;
+
+  template <typename Message>
+  BENCH_INLINE static void Fill(Message* packet,
+                                const TracePacketInput* input) {
+    packet->set_trusted_packet_sequence_id(input->sequence_id);
+    switch (input->kind) {
+      case TracePacketInput::Kind::kSliceBegin:
+      case TracePacketInput::Kind::kSliceEnd:
+        return FillSlice(packet, input);
+      case TracePacketInput::Kind::kTrack:
+        return FillTrack(packet, input);
+      case TracePacketInput::Kind::kStrings:
+        return FillStrings(packet, input);
+    }
+  }
+
+ private:
+  template <typename Message>
+  BENCH_INLINE static void FillSlice(Message* packet,
+                                     const TracePacketInput* input) {
+    constexpr AnyEnum kBegin = {1};
+    constexpr AnyEnum kEnd = {2};
+    packet->set_timestamp(input->timestamp);
+    packet->set_sequence_flags(input->sequence_flags);
+    auto* event = Begin_track_event(packet, 0);
+    if (input->kind == TracePacketInput::Kind::kSliceEnd) {
+      event->set_type(kEnd);
+      event->set_track_uuid(input->track_uuid);
+      return;
+    }
+    event->set_type(kBegin);
+    event->set_track_uuid(input->track_uuid);
+    event->add_category_iids(input->category_iid);
+    event->set_name(input->name.data, input->name.size);
+    for (const TraceAnnotation& annotation_input : input->annotations) {
+      auto* annotation = event->add_debug_annotations();
+      annotation->set_name_iid(annotation_input.name_iid);
+      switch (annotation_input.kind) {
+        case TraceAnnotation::Kind::kPointer:
+          annotation->set_pointer_value(annotation_input.value);
+          break;
+        case TraceAnnotation::Kind::kInt:
+          annotation->set_int_value(
+              static_cast<int64_t>(annotation_input.value));
+          break;
+        case TraceAnnotation::Kind::kStrings:
+          for (const TraceString& string : annotation_input.strings) {
+            annotation->add_array_values()->set_string_value(string.data,
+                                                             string.size);
+          }
+          break;
+      }
+    }
+  }
+
+  template <typename Message>
+  BENCH_INLINE static void FillTrack(Message* packet,
+                                     const TracePacketInput* input) {
+    auto* track = Begin_track_descriptor(packet, 0);
+    track->set_uuid(input->track_uuid);
+    track->set_parent_uuid(input->parent_uuid);
+    track->set_name(input->name.data, input->name.size);
+    track->set_sibling_order_rank(input->sibling_order_rank);
+  }
+
+  template <typename Message>
+  BENCH_INLINE static void FillStrings(Message* packet,
+                                       const TracePacketInput* input) {
+    packet->set_first_packet_on_sequence(true);
+    packet->set_sequence_flags(input->sequence_flags);
+    auto* strings = Begin_interned_data(packet, 0);
+    for (const TraceName& category_input : input->categories) {
+      auto* category = strings->add_event_categories();
+      category->set_iid(category_input.iid);
+      category->set_name(category_input.name.data, category_input.name.size);
+    }
+    for (const TraceName& name_input : input->annotation_names) {
+      auto* name = strings->add_debug_annotation_names();
+      name->set_iid(name_input.iid);
+      name->set_name(name_input.name.data, name_input.name.size);
+    }
+    auto* track = Begin_track_descriptor(packet, 0);
+    track->set_uuid(input->track_uuid);
+    track->set_child_ordering(AnyEnum{input->child_ordering});
+    auto* process = Begin_process(track, 0);
+    process->set_pid(input->pid);
+    process->set_process_name(input->process_name.data,
+                              input->process_name.size);
   }
 };
 

@@ -11,8 +11,8 @@
 namespace protozero {
 namespace bench {
 
-// The memory that one message gets. Larger than any message of any workload:
-// there is no row about running out of it.
+// The memory that one message gets in most workloads; larger than any of their
+// messages: there is no row about running out of it. See Workload::slot_size.
 constexpr size_t kSlotSize = 512;
 
 // The memory that encoders write to, slot after slot, again and again.
@@ -22,31 +22,35 @@ class OutputRing {
   // or may not vectorize: gcc and clang must read back at the same speed.
   typedef uint64_t Word __attribute__((vector_size(16)));
 
-  struct alignas(64) Slot {
-    uint8_t* begin() { return reinterpret_cast<uint8_t*>(words); }
-
-    // Loads every byte.
-    Word ReadBack() const {
-      Word sum = {};
-      for (const Word& word : words)
-        sum ^= word;
-      return sum;
-    }
-
-    Word words[kSlotSize / sizeof(Word)];
-  };
-  static_assert(sizeof(Slot) == kSlotSize, "slots follow each other");
-
-  // REQUIRES: `bytes` is a power of two and a multiple of kSlotSize.
-  // The vector writes every slot, so no measured store is the first to touch
+  // REQUIRES: both are powers of two, 64 <= slot_size <= bytes.
+  // The vector writes every byte, so no measured store is the first to touch
   // its page.
-  explicit OutputRing(size_t bytes)
-      : slots_(bytes / kSlotSize), mask_(slots_.size() - 1) {}
+  OutputRing(size_t bytes, size_t slot_size)
+      : lines_(bytes / sizeof(Line)),
+        slot_size_(slot_size),
+        mask_(bytes / slot_size - 1) {}
 
-  Slot* At(size_t index) { return &slots_[index & mask_]; }
+  uint8_t* At(size_t index) {
+    return reinterpret_cast<uint8_t*>(lines_.data()) +
+           (index & mask_) * slot_size_;
+  }
+
+  // Loads every byte of a slot of kSlotSize bytes.
+  static Word ReadBack(const uint8_t* slot) {
+    const Word* words = reinterpret_cast<const Word*>(slot);
+    Word sum = {};
+    for (size_t i = 0; i < kSlotSize / sizeof(Word); ++i)
+      sum ^= words[i];
+    return sum;
+  }
 
  private:
-  std::vector<Slot> slots_;
+  struct alignas(64) Line {
+    Word words[64 / sizeof(Word)];
+  };
+
+  std::vector<Line> lines_;
+  size_t slot_size_;
   size_t mask_;
 };
 

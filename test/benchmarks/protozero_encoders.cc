@@ -1,6 +1,10 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+
+#include "examples/ninja_trace/perfetto_trace.pbzero.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
@@ -13,15 +17,60 @@ namespace bench {
 
 namespace {
 
-using ::protozero::benchmark::pbzero::EveryField;
+namespace pbzero = ::protozero::benchmark::pbzero;
+
+struct Api {
+  using Blob = pbzero::Blob;
+  using Children = pbzero::Children;
+  using EveryField = pbzero::EveryField;
+  using Packed = pbzero::Packed;
+  using Records = pbzero::Records;
+  using ThirtyFields = pbzero::ThirtyFields;
+  using TracePacket = ::perfetto::protos::pbzero::TracePacket;
+  using Varints = pbzero::Varints;
+};
+
+struct PackedVarintsWorkload {
+  static constexpr const char* kName = "PackedVarints";
+  using Input = PackedInput;
+  template <typename>
+  using Message = Api::Packed;
+
+  BENCH_INLINE static void Fill(Api::Packed* message,
+                                const PackedInput* input) {
+    PackedVarInt elements;
+    for (size_t i = 0; i < input->count; ++i)
+      elements.Append(input->values[i]);
+    message->set_varints(elements);
+  }
+};
+
+struct PackedFixed64Workload {
+  static constexpr const char* kName = "PackedFixed64";
+  using Input = PackedInput;
+  template <typename>
+  using Message = Api::Packed;
+
+  BENCH_INLINE static void Fill(Api::Packed* message,
+                                const PackedInput* input) {
+    PackedFixedSizeInt<uint64_t> elements;
+    for (size_t i = 0; i < input->count; ++i)
+      elements.Append(input->values[i]);
+    message->set_fixed(elements);
+  }
+};
 
 // A writer and a message per event, over the buffer that the event goes to.
 template <typename Workload>
-class FreshEncoder final : public EncoderWithLoop<FreshEncoder<Workload>> {
+class FreshEncoder final
+    : public EncoderWithLoop<FreshEncoder<Workload>, typename Workload::Input> {
  public:
-  size_t Encode(const Event* event, uint8_t* begin, size_t capacity) override {
-    StaticBuffered<EveryField> message(begin, capacity);
-    Workload::Fill(message.get(), event);
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    StaticBuffered<typename Workload::template Message<Api>> message(begin,
+                                                                     capacity);
+    Workload::Fill(message.get(), input);
     return message.Finalize();
   }
 };
@@ -29,21 +78,68 @@ class FreshEncoder final : public EncoderWithLoop<FreshEncoder<Workload>> {
 // One message for all events, as a thread that traces keeps it: the stream
 // moves on to the next buffer, the message is reset.
 template <typename Workload>
-class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>> {
+class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
+                                                   typename Workload::Input> {
  public:
   ReusedEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
 
-  size_t Encode(const Event* event, uint8_t* begin, size_t capacity) override {
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
     writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
     message_.Reset(&writer_);
-    Workload::Fill(&message_, event);
+    Workload::Fill(&message_, input);
     return message_.Finalize();
   }
 
  private:
   StaticBufferDelegate delegate_;  // never asked: the message fits
   ScatteredStreamWriter writer_;
-  RootMessage<EveryField> message_;
+  RootMessage<typename Workload::template Message<Api>> message_;
+};
+
+// Hands out a buffer in chunks. A chunk begins where the last one was left, so
+// that the bytes of the message follow each other.
+class ChunkDelegate final : public ScatteredStreamWriter::Delegate {
+ public:
+  ChunkDelegate() : writer_(this) {}
+
+  ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
+    end_ = begin + capacity;
+    writer_.Reset(ChunkAt(begin));
+    return &writer_;
+  }
+
+  ContiguousMemoryRange GetNewBuffer() override {
+    return ChunkAt(writer_.write_ptr());
+  }
+
+ private:
+  ContiguousMemoryRange ChunkAt(uint8_t* begin) const {
+    const size_t room = static_cast<size_t>(end_ - begin);
+    return {begin, begin + std::min(room, kChunkSize)};
+  }
+
+  ScatteredStreamWriter writer_;
+  uint8_t* end_ = nullptr;
+};
+
+// A message that spans chunks, reused.
+template <typename Workload>
+class ChunkedEncoder final : public EncoderWithLoop<ChunkedEncoder<Workload>,
+                                                    typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    message_.Reset(delegate_.Start(begin, capacity));
+    Workload::Fill(&message_, input);
+    return message_.Finalize();
+  }
+
+ private:
+  ChunkDelegate delegate_;
+  RootMessage<typename Workload::template Message<Api>> message_;
 };
 
 template <typename Workload>
@@ -53,11 +149,32 @@ void AddWorkload(EncoderList* encoders) {
                                       encoders);
 }
 
+template <typename Workload>
+void AddWorkloadWithCallSites(EncoderList* encoders) {
+  AddEncoderWithCallSites<FreshEncoder<Workload>>(Workload::kName, "Protozero",
+                                                  encoders);
+  AddEncoderWithCallSites<ReusedEncoder<Workload>>(Workload::kName,
+                                                   "ProtozeroReused", encoders);
+}
+
 }  // namespace
 
 void AddProtozeroEncoders(EncoderList* encoders) {
-  AddWorkload<SimpleWorkload>(encoders);
+  AddWorkloadWithCallSites<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
+  AddWorkload<RandomVarintsWorkload>(encoders);
+  AddWorkload<TimestampsWorkload>(encoders);
+  AddWorkload<RandomBytesWorkload>(encoders);
+  AddWorkload<ThirtyFieldsWorkload>(encoders);
+  AddWorkload<ChildrenWorkload>(encoders);
+  AddWorkload<PackedVarintsWorkload>(encoders);
+  AddWorkload<PackedFixed64Workload>(encoders);
+  AddWorkload<DeepWorkload>(encoders);
+  AddEncoder<ChunkedEncoder<ChunksWorkload>>(ChunksWorkload::kName, "Protozero",
+                                             encoders);
+  AddWorkloadWithCallSites<MixedCorpusWorkload>(encoders);
+  AddEncoder<FreshEncoder<BytesWorkload>>(BytesWorkload::kName, "Protozero",
+                                          encoders);
 }
 
 }  // namespace bench

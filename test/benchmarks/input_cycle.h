@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_BENCHMARKS_INPUT_CYCLE_H_
+#define TEST_BENCHMARKS_INPUT_CYCLE_H_
+
+#include <stddef.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace protozero {
+namespace bench {
+
+// The inputs of a workload, to those who need not know their type.
+class AnyInputCycle {
+ public:
+  virtual ~AnyInputCycle() = default;
+
+  // How many different ones there are; a power of two.
+  size_t size() const { return mask_ + 1; }
+
+ protected:
+  // REQUIRES: size is a power of two.
+  explicit AnyInputCycle(size_t size) : mask_(size - 1) {}
+
+  const size_t mask_;
+};
+
+// A cycle of inputs, repeated for ever. What they point to, all of them share
+// or somebody else keeps: `storage` lives as long as the cycle.
+template <typename T>
+class InputCycle : public AnyInputCycle {
+ public:
+  // `inputs` may have more than `size` elements: a message that consumes
+  // several consecutive inputs may begin with the last one of the cycle.
+  InputCycle(std::vector<T> inputs,
+             size_t size,
+             std::shared_ptr<const void> storage = nullptr)
+      : AnyInputCycle(size),
+        storage_(std::move(storage)),
+        inputs_(std::move(inputs)) {}
+
+  const T* At(size_t index) const { return &inputs_[index & mask_]; }
+
+ private:
+  const std::shared_ptr<const void> storage_;
+  const std::vector<T> inputs_;
+};
+
+}  // namespace bench
+}  // namespace protozero
+
+#endif  // TEST_BENCHMARKS_INPUT_CYCLE_H_
