@@ -20,7 +20,7 @@ BENCH_TABLE = ROOT / 'tools' / 'bench_table'
 CONTEXT = {
     'date': '2026-11-21', 'num_cpus': 2, 'load_avg': [0.1],
     'compiler': 'clang 19, optimized', 'processor': 'A processor',
-    'peers': 'a peer 1.0',
+    'peers': 'a peer 1.0', 'corpus': '7 packets',
 }
 
 # Three repetitions each, the median in the middle.
@@ -117,12 +117,46 @@ class BenchTableTest(unittest.TestCase):
                          ['58', '20.0', '5.00', '0.20'])
 
     def test_unknown_harness_gets_columns_of_its_own(self):
-        times = {'BM_Protozero_Simple_Empty_Cold': [5],
-                 'BM_Protozero_Simple_Protozero_Cold': [25]}
+        times = {'BM_Protozero_Simple_Empty_Strange': [5],
+                 'BM_Protozero_Simple_Protozero_Strange': [25]}
         output = self.table(result(times))
-        self.assertIn('Cold', output)
+        self.assertIn('Strange', output)
         self.assertEqual(self.row(output, 'Protozero'),
                          ['58', '20.0', '-', '-'])
+
+    def test_workload_has_columns_for_its_harnesses_only(self):
+        times = {**TIMES, 'BM_Protozero_Deep_Empty_L1': [2],
+                 'BM_Protozero_Deep_Libprotobuf_L1': [802]}
+        output = self.table(result(times))
+        deep = output[output.index('Deep'):]
+        self.assertIn('in L1', deep)
+        self.assertNotIn('ring', deep)
+        self.assertEqual(self.row(deep, 'Libprotobuf'),
+                         ['58', '800.0', '-', '1.00'])
+
+    def test_harness_that_times_messages_itself_is_believed(self):
+        cold = json.loads(result({'BM_Protozero_Simple_Empty_Cold': [5000],
+                                  'BM_Protozero_Simple_Protozero_Cold': [5000]}))
+        for run in cold['benchmarks']:
+            run['message_ns'] = 25 if 'Empty' in run['name'] else 175
+        output = self.table(json.dumps(cold))
+        self.assertIn('cold code', output)
+        self.assertEqual(self.row(output, 'Protozero'),
+                         ['58', '150.0', '-', '-'])
+
+    def test_large_figures_have_no_decimals_and_keep_their_column(self):
+        times = {'BM_Protozero_Large_Protozero': [1234567.8],
+                 'BM_Protozero_Large_Libprotobuf': [999.94]}
+        output = self.table(result(times))
+        self.assertEqual(self.row(output, 'Protozero')[1], '1234568')
+        self.assertEqual(self.row(output, 'Libprotobuf')[1], '999.9')
+
+    def test_messages_of_many_sizes_are_listed(self):
+        times = {**TIMES, 'BM_Protozero_Bytes_Protozero/64': [2000]}
+        output = self.table(result(times))
+        self.assertIn('BM_Protozero_Bytes_Protozero/64: 2000 ns', output)
+        self.assertEqual(len([line for line in output.splitlines()
+                              if 'x light' in line]), 1)
 
     def test_every_workload_gets_a_table(self):
         times = {**TIMES, 'BM_Protozero_Nested_SpeedOfLight': [70]}
@@ -138,7 +172,8 @@ class BenchTableTest(unittest.TestCase):
     def test_provenance_is_told(self):
         output = self.table(result(TIMES))
         for text in ('A processor, 2 CPUs', 'clang 19, optimized',
-                     '2026-11-21', 'a peer 1.0', 'of 3 interleaved'):
+                     '2026-11-21', 'a peer 1.0', 'of 3 interleaved',
+                     'MixedCorpus: 7 packets'):
             self.assertIn(text, output)
         self.assertNotIn('WARNING', output)
 

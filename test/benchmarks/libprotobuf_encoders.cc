@@ -163,7 +163,8 @@ void AddWorkload(EncoderList* encoders) {
 
 template <typename Workload>
 void AddWorkloadWithCallSites(EncoderList* encoders) {
-  AddEncoder<FreshEncoder<Workload>>(Workload::kName, "Libprotobuf", encoders);
+  AddEncoderWithCallSites<FreshEncoder<Workload>>(Workload::kName,
+                                                  "Libprotobuf", encoders);
   AddEncoderWithCallSites<ReusedEncoder<Workload>>(
       Workload::kName, "LibprotobufReused", encoders);
 }

@@ -1,0 +1,234 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Runs perfetto_benchmarks and reads what it reports: for the tools that make
+something of the figures."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Google Benchmark adds up to 40 % to the time that it is asked to measure, and
+# finds out how many iterations that takes before the first repetition.
+RUN_OVERHEAD = 1.25
+ROW_OVERHEAD_SECONDS = 0.1
+
+
+class Error(Exception):
+    """Something to tell the user without a stack trace."""
+
+
+class Samples:
+    """The repetitions of one benchmark, in nanoseconds per message."""
+
+    def __init__(self):
+        self.times = []
+        self.bytes = None
+
+    def median(self):
+        return statistics.median(self.times)
+
+    def spread(self):
+        """Half of the repetitions lie within a range this wide, over the
+        median."""
+        if len(self.times) < 2:
+            return None
+        low, _, high = statistics.quantiles(self.times, method='inclusive')
+        return (high - low) / self.median()
+
+
+def seconds(text):
+    """Of an argument; newer versions of Google Benchmark want the unit."""
+    return float(text[:-1] if text.endswith('s') else text)
+
+
+def add_arguments(parser, repetitions, min_time):
+    """Those of measuring, with these defaults."""
+    parser.add_argument('--binary', default=ROOT /
+                        'out/release/perfetto_benchmarks', type=pathlib.Path,
+                        help='default: out/release/perfetto_benchmarks')
+    parser.add_argument('--repetitions', default=repetitions, type=int,
+                        help='default: %(default)s')
+    parser.add_argument('--min_time', default=min_time, type=seconds,
+                        help='seconds per repetition, default: %(default)s')
+    parser.add_argument('--json', type=pathlib.Path, metavar='FILE',
+                        help='measure nothing, read this')
+    parser.add_argument('--save', type=pathlib.Path, metavar='FILE',
+                        help='write the result of Google Benchmark here')
+
+
+def parse_args(parser, argv):
+    args = parser.parse_args(argv)
+    if args.repetitions < 1:
+        parser.error('--repetitions must be at least 1')
+    return args
+
+
+def count_rows(binary, name_filter):
+    result = subprocess.run(
+        [binary, '--benchmark_list_tests=true',
+         f'--benchmark_filter={name_filter}'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    rows = len(result.stdout.split())
+    if result.returncode != 0 or rows == 0:
+        raise Error(f'{binary} has no benchmark that matches {name_filter}\n' +
+                    result.stderr)
+    return rows
+
+
+class Progress:
+    """Tells on stderr how far a run of known length should be: on a terminal
+    in one line that changes, elsewhere in a few lines."""
+
+    def __init__(self, what, estimate):
+        self.what = what
+        self.estimate = estimate
+        self.start = time.monotonic()
+        self.on_terminal = sys.stderr.isatty()
+        self.next_line = 0.0
+
+    def show(self):
+        elapsed = time.monotonic() - self.start
+        text = f'{self.what}: {elapsed:.0f} s of about {self.estimate:.0f} s'
+        if self.on_terminal:
+            print(f'\r{text} ', end='', file=sys.stderr, flush=True)
+        elif elapsed >= self.next_line:
+            print(text, file=sys.stderr, flush=True)
+            self.next_line = elapsed + 15
+
+    def done(self):
+        elapsed = time.monotonic() - self.start
+        end = '\r' if self.on_terminal else ''
+        print(f'{end}{self.what}: took {elapsed:.0f} s        ',
+              file=sys.stderr)
+
+
+def measure(args, name_filter):
+    """Runs the benchmarks and returns the result of Google Benchmark."""
+    if not os.access(args.binary, os.X_OK):
+        raise Error(f'{args.binary} does not exist. Build it:\n'
+                    '  tools/gn gen out/release\n'
+                    '  tools/ninja -C out/release perfetto_benchmarks')
+    rows = count_rows(args.binary, name_filter)
+    estimate = rows * (args.repetitions * args.min_time * RUN_OVERHEAD +
+                       ROW_OVERHEAD_SECONDS)
+    progress = Progress(f'measuring {rows} rows, {args.repetitions} times each',
+                        estimate)
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / 'result.json'
+        log = pathlib.Path(folder) / 'log'
+        command = [
+            args.binary, f'--benchmark_filter={name_filter}',
+            '--benchmark_enable_random_interleaving=true',
+            f'--benchmark_repetitions={args.repetitions}',
+            f'--benchmark_min_time={args.min_time}',
+            f'--benchmark_out={out}', '--benchmark_out_format=json'
+        ]
+        with open(log, 'wb') as log_file:
+            process = subprocess.Popen(command, stdout=log_file,
+                                       stderr=subprocess.STDOUT)
+            try:
+                while process.poll() is None:
+                    progress.show()
+                    time.sleep(0.2)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        if process.returncode != 0:
+            raise Error(f'{args.binary} failed ({process.returncode}):\n' +
+                        log.read_text(errors='replace'))
+        progress.done()
+        return out.read_text()
+
+
+def read_result(text, origin):
+    """Returns the context and the samples, by name, in order."""
+    try:
+        result = json.loads(text)
+        samples = {}
+        # Interleaved rows are reported in the order in which they finish;
+        # the index is that in which they were registered.
+        runs = [run for run in result['benchmarks']
+                if run.get('run_type') == 'iteration']
+        for run in sorted(runs, key=lambda run: run.get('family_index', 0)):
+            if run.get('error_occurred'):
+                raise Error(f"{run['name']}: {run.get('error_message')}")
+            row = samples.setdefault(run['run_name'], Samples())
+            # Harnesses that do more than run an encoder time it themselves.
+            row.times.append(float(run.get('message_ns', run['cpu_time'])))
+            row.bytes = run.get('bytes')
+            if run['time_unit'] != 'ns':
+                raise Error(f"{run['name']} is not in nanoseconds")
+        context = result['context']
+    except (ValueError, KeyError, TypeError) as error:
+        raise Error(f'{origin} is not a result of Google Benchmark: '
+                    f'{type(error).__name__} {error}') from error
+    if not samples:
+        raise Error(f'{origin} has no single repetitions, only aggregates: '
+                    'run without --benchmark_report_aggregates_only')
+    return context, samples
+
+
+def load(args, name_filter):
+    """What the arguments ask for, measured or read: context and samples."""
+    if args.json:
+        try:
+            text = args.json.read_text()
+        except OSError as error:
+            raise Error(f'{args.json}: {error.strerror}') from error
+        origin = args.json
+    else:
+        text = measure(args, name_filter)
+        origin = args.binary
+    context, samples = read_result(text, origin)
+    if args.save:
+        args.save.write_text(text)
+    return context, samples
+
+
+def machine(context):
+    """Where the figures come from, in a line."""
+    processor = context.get('processor') or 'unknown processor'
+    return (f"{processor}, {context.get('num_cpus', '?')} CPUs; "
+            f"{context.get('compiler', 'unknown compiler')}; "
+            f"{context.get('date', 'no date')}")
+
+
+def repetitions(samples):
+    """How many there are of each row, as text."""
+    counts = sorted({len(row.times) for row in samples.values()})
+    return str(counts[0]) if len(counts) == 1 else \
+        f'{counts[0]} to {counts[-1]}'
+
+
+def warnings(context):
+    """Reasons not to trust the figures."""
+    lines = []
+    compiler = context.get('compiler', '')
+    if 'not optimized' in compiler or 'debug' in compiler:
+        lines.append('WARNING: not a release build.')
+    load_average = context.get('load_avg') or [0]
+    if load_average[0] > 0.75 * context.get('num_cpus', 1):
+        lines.append(f'WARNING: other programs kept the machine busy (load '
+                     f'{load_average[0]:.1f}): the spread may be large.')
+    return lines
+
+
+def run_tool(main):
+    """Runs main(argv), which returns an exit code, as a command line tool."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Error as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # as in `tools/bench_table | head`
+        sys.stdout = None
+        sys.exit(1)
