@@ -181,8 +181,7 @@ class FieldsAppender {
     }
 
     static void Append(Message& message, FieldValue<Field, T> field) {
-      message.AppendLongBytes(kTag, DataOf(field.value),
-                              SizeOf(field.value));
+      message.AppendLongBytes(kTag, DataOf(field.value), SizeOf(field.value));
     }
   };
 

@@ -223,8 +223,12 @@ class ScatteredStreamWriter {
                : reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
   }
 
-  // Past all limits: where the cursor is for whoever does not hold it.
-  static uint8_t* Nowhere() { return reinterpret_cast<uint8_t*>(UINTPTR_MAX); }
+  // Past all limits: where the cursor is for whoever does not hold it. With 64
+  // bits, still so when a size has been added to it.
+  static uint8_t* Nowhere() {
+    return reinterpret_cast<uint8_t*>(
+        sizeof(uintptr_t) >= sizeof(uint64_t) ? UINTPTR_MAX / 2 : UINTPTR_MAX);
+  }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 
   // The end of what may be written: nothing may be after an error.

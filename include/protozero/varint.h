@@ -116,7 +116,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
 }
 
 // Encodes a value of 2^56 or more. Never inlined: rare, and long.
-PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntUnsafe(uint64_t value, uint8_t* dst) {
+PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntUnsafe(uint64_t value,
+                                                         uint8_t* dst) {
   ::protozero::internal::StoreLittleEndian(
       dst,
       SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x8080808080808080u);

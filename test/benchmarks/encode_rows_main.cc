@@ -18,16 +18,17 @@
 #include <string>
 
 #include "test/benchmarks/encoder.h"
-#include "test/benchmarks/event.h"
 #include "test/benchmarks/output_ring.h"
+#include "test/benchmarks/workload.h"
 
 namespace {
 
+using protozero::bench::AnyInputCycle;
 using protozero::bench::Batch;
 using protozero::bench::Encoder;
 using protozero::bench::EncoderEntry;
-using protozero::bench::EventCycle;
 using protozero::bench::OutputRing;
+using protozero::bench::Workload;
 
 // What the L1 harness of the benchmark has.
 constexpr size_t kSlots = 64;
@@ -63,13 +64,16 @@ int Usage() {
   return 2;
 }
 
-size_t Encode(Encoder* encoder, size_t cycle_size, size_t count) {
-  const EventCycle events(cycle_size);
-  OutputRing ring(kSlots * protozero::bench::kSlotSize);
+size_t Encode(Encoder* encoder,
+              const Workload& workload,
+              bool random,
+              size_t count) {
+  const std::unique_ptr<AnyInputCycle> inputs = workload.make_inputs(random);
+  OutputRing ring(kSlots * workload.slot_size, workload.slot_size);
   Batch batch = {};
-  batch.events = &events;
+  batch.inputs = inputs.get();
   batch.ring = &ring;
-  batch.slot_size = protozero::bench::kSlotSize;
+  batch.slot_size = workload.slot_size;
   batch.count = count;
   return encoder->EncodeBatch(batch);
 }
@@ -99,16 +103,19 @@ int main(int argc, char** argv) {
   if (end == argv[3] || *end != '\0')
     return Usage();
 
+  const std::vector<Workload> workloads = protozero::bench::AllWorkloads({});
   for (const EncoderEntry& entry : entries) {
     if (NameOf(entry) != first)
       continue;
     const std::unique_ptr<Encoder> encoder = entry.create();
-    const size_t cycle_size =
-        inputs == "random" ? protozero::bench::kRandomCycleSize : 1;
-    // Of a fixed width, to take the same time for all numbers.
-    printf("%020zu\n",
-           Encode(encoder.get(), cycle_size, static_cast<size_t>(count)));
-    return 0;
+    for (const Workload& workload : workloads) {
+      if (workload.name != entry.workload)
+        continue;
+      // Of a fixed width, to take the same time for all numbers.
+      printf("%020zu\n", Encode(encoder.get(), workload, inputs == "random",
+                                static_cast<size_t>(count)));
+      return 0;
+    }
   }
   fprintf(stderr, "encode_rows: no row '%s' (see --list)\n", first.c_str());
   return 1;

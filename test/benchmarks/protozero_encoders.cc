@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "protozero/append_fields.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
@@ -57,6 +58,36 @@ struct PackedFixed64Workload {
     for (size_t i = 0; i < input->count; ++i)
       elements.Append(input->values[i]);
     message->set_fixed(elements);
+  }
+};
+
+// The same bytes by one call for each message, as instrumentation that is run
+// often would have it.
+struct FusedSimpleWorkload : SimpleWorkload {
+  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* event) {
+    AppendFields(
+        message, Api::EveryField::kFieldInt32(event->number_int32),
+        Api::EveryField::kFieldUint32(event->number_uint32),
+        Api::EveryField::kFieldInt64(event->number_int64),
+        Api::EveryField::kFieldUint64(event->number_uint64),
+        Api::EveryField::kFieldString(event->string, event->string_size));
+  }
+};
+
+struct FusedNestedWorkload : NestedWorkload {
+  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* events) {
+    FillLevel(message, &events[0]);
+    auto* level1 = message->set_field_nested();
+    FillLevel(level1, &events[1]);
+    auto* level2 = level1->set_field_nested();
+    FillLevel(level2, &events[2]);
+    auto* level3 = level2->set_field_nested();
+    FillLevel(level3, &events[3]);
+  }
+
+ private:
+  static void FillLevel(Api::EveryField* message, const Event* event) {
+    FusedSimpleWorkload::Fill(message, event);
   }
 };
 
@@ -161,7 +192,11 @@ void AddWorkloadWithCallSites(EncoderList* encoders) {
 
 void AddProtozeroEncoders(EncoderList* encoders) {
   AddWorkloadWithCallSites<SimpleWorkload>(encoders);
+  AddEncoderWithCallSites<ReusedEncoder<FusedSimpleWorkload>>(
+      SimpleWorkload::kName, "Fused", encoders);
   AddWorkload<NestedWorkload>(encoders);
+  AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName, "Fused",
+                                                 encoders);
   AddWorkload<RandomVarintsWorkload>(encoders);
   AddWorkload<TimestampsWorkload>(encoders);
   AddWorkload<RandomBytesWorkload>(encoders);
