@@ -30,12 +30,9 @@ namespace protozero::internal {
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-// Whether the functions below may be called, and are fast. False until the
-// program's static initialization has come to it.
-extern const bool kHasFastBitDeposit;
-inline bool MayEncodeInline() {
-  return kHasFastBitDeposit;
-}
+// All ones if the functions below may be called, and are fast; zero otherwise,
+// and until the program's static initialization has come to it.
+extern const uintptr_t kInlineEncodingMask;
 
 // The second operands are memory, because a constant of eight bytes is longer
 // in code than its address. Hidden: no detour through a table of addresses.
@@ -75,9 +72,7 @@ PROTOZERO_ALWAYS_INLINE uint64_t HighestBit(uint64_t value) {
 
 #else
 
-inline constexpr bool MayEncodeInline() {
-  return true;
-}
+inline constexpr uintptr_t kInlineEncodingMask = UINTPTR_MAX;
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 

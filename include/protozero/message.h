@@ -88,7 +88,7 @@ class Message {
     base_ = writer->write_ptr_;
     size_field_ = nullptr;
     nested_ = nullptr;
-    SetState(NewState(kOpen));
+    SetState(NewState(kRoot));
     writer->root_ = this;
     writer->arena_ = arena;
     writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
@@ -240,13 +240,16 @@ class Message {
   using EncodedTag = proto_utils::internal::EncodedTag;
 
   enum Flags : uint16_t {
-    kOpen = 0,
+    // An open message that is neither of the next two.
+    kNested = 0,
     // No more fields: sealed, abandoned, or not begun yet.
     kFinalized = 1 << 0,
     // The stream has changed chunks since the message began.
     kCrossedChunk = 1 << 1,
     // Stands in for a message that could not be allocated.
     kDropsEverything = 1 << 2,
+    // It has no parent.
+    kRoot = 1 << 4,
     // One byte is reserved for the size, right in front of the message. Then
     // the message is whole within the current chunk, there is no error, and if
     // it is the leaf, it holds the cursor.

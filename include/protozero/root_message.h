@@ -38,10 +38,8 @@ class RootMessage : public T {
 
   // Begins a new message on |writer|. See Message::Reset().
   void Reset(ScatteredStreamWriter* writer) {
-    // A message still open on its writer lives in the arena that is about to
-    // be reused.
+    // Lets go of the arena, too, which sealed messages have done.
     Message::Abandon();
-    arena_.Reset();
     Message::Reset(writer, &arena_);
   }
 

@@ -158,8 +158,9 @@ class ScatteredStreamWriter {
   // in written(); an error state ends. An invalid range means: none for now,
   // the delegate is asked at the next write.
   void Reset(ContiguousMemoryRange range) {
-    if (PROTOZERO_UNLIKELY(root_ != nullptr || !ok()))
+    if (PROTOZERO_UNLIKELY(root_ != nullptr))
       CloseForReset();
+    status_ = WriteStatus::kOk;
     EnterChunk(range);
   }
 
@@ -215,12 +216,13 @@ class ScatteredStreamWriter {
   static_assert(kFastRoom >= proto_utils::kMaxSimpleFieldEncodedSize,
                 "a tag and the longest varint");
 
-  // From the addresses in |range| that are below this one, kFastRoom bytes fit.
-  // 0 if there are none, or inline code is not for this processor.
+  // At the addresses in |range| that are below this one, kFastRoom bytes fit.
+  // Before the range, or 0, if there are none; 0 if inline code is not for this
+  // processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
-    return range.size() < kFastRoom || !internal::MayEncodeInline()
-               ? 0
-               : reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
+    const uintptr_t end = reinterpret_cast<uintptr_t>(range.end);
+    const uintptr_t limit = end - (kFastRoom - 1);
+    return (limit <= end ? limit : 0) & internal::kInlineEncodingMask;
   }
 
   // Past all limits: where the cursor is for whoever does not hold it. With 64

@@ -142,7 +142,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
 }
 
 // WriteVarInt56Unsafe() for the inline code of setters, which is not entered
-// before MayEncodeInline().
+// where kInlineEncodingMask is zero.
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
                                                      uint8_t* dst) {
 #if PROTOZERO_USE_BIT_DEPOSIT

@@ -42,7 +42,8 @@ bool DetectFastBitDeposit() {
 
 }  // namespace
 
-const bool kHasFastBitDeposit = DetectFastBitDeposit();
+const uintptr_t kInlineEncodingMask =
+    DetectFastBitDeposit() ? UINTPTR_MAX : 0;
 
 }  // namespace protozero::internal
 

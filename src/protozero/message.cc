@@ -56,10 +56,11 @@ uint32_t Message::Finalize() {
   if (PROTOZERO_UNLIKELY(nested_ != nullptr))
     return SealNestedAndFinalize();
   uint8_t* end = write_ptr_;
-  const uint64_t size = SizeAt(end);
-  // Where there is room, this message holds the cursor.
+  const size_t size = static_cast<size_t>(end - base_);
+  // Where there is room, this message holds the cursor; where there is no other
+  // flag, it is whole within the current chunk.
   if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
-                         size_field_ != nullptr || writer_->root_ != this)) {
+                         size_field_ != nullptr || state_.flags != kRoot)) {
     return FinalizeSlowPath();
   }
   MarkSealed(size);
@@ -411,7 +412,8 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   uint8_t* size_field = writer_->ReserveBytes(kMessageLengthFieldSize);
   if (size_field != nullptr)
     memset(size_field, 0, kMessageLengthFieldSize);
-  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_, kOpen);
+  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_,
+                    kNested);
   child->size_field_ = size_field;
   nested_ = child;
   child->LendCursorFromWriter();

@@ -57,12 +57,9 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
 
 void ScatteredStreamWriter::CloseForReset() {
   TakeCursor();
-  if (ok())
-    return;
   // What was dropped leaves a hole in whatever is still open.
-  if (root_ != nullptr)
+  if (!ok())
     AbandonRoot();
-  status_ = WriteStatus::kOk;
 }
 
 void ScatteredStreamWriter::Extend() {
@@ -184,6 +181,7 @@ void ScatteredStreamWriter::AbandonRoot() {
     message->state_.size = 0;
     message = nested;
   }
+  arena_->Reset();
   root_ = nullptr;
 }
 
