@@ -51,9 +51,10 @@ constexpr proto_utils::internal::EncodedTag TagOf() {
 // How AppendFields() treats one of its arguments:
 //   kHeader      its largest size, but for the bytes counted by the next
 //   BodySize()   bytes that it has besides, known at run time
+//   LargeBits()  zero if Encode() can write it
 //   Encode()     writes it and returns its end. REQUIRES: BodySize() writable
 //                bytes after kMaxSimpleFieldEncodedSize others.
-//   Append()     what the setter would do, by the slow path and out of line.
+//   Append()     what the setter would do, out of line.
 class FieldsAppender {
  public:
   template <typename... Values>
@@ -62,12 +63,12 @@ class FieldsAppender {
     constexpr size_t kAhead = SumOfAllButLast({Encoder<Values>::kHeader...});
     const uint64_t ahead =
         (uint64_t{kAhead} + ... + Encoder<Values>::BodySize(values));
-    // A size that is too large has a bit beyond those of the largest.
-    const size_t any_size =
-        (size_t{0} | ... | Encoder<Values>::BodySize(values));
+    // A size that is too large has a bit beyond those of the largest, and so
+    // has a varint that is too long for the inline code.
+    const uint64_t large =
+        (uint64_t{0} | ... | Encoder<Values>::LargeBits(values));
     uint8_t* pos = message.write_ptr_;
-    if (PROTOZERO_UNLIKELY(any_size > proto_utils::kMaxMessageLength ||
-                           !HasFastRoom(message, ahead))) {
+    if (PROTOZERO_UNLIKELY(large != 0 || !HasFastRoom(message, ahead))) {
       return AppendOneByOne(message, values...);
     }
     ((pos = Encoder<Values>::Encode(values, pos)), ...);
@@ -123,31 +124,37 @@ class FieldsAppender {
 
     static constexpr size_t BodySize(FieldValue<Field, T>) { return 0; }
 
+    PROTOZERO_ALWAYS_INLINE static uint64_t LargeBits(
+        FieldValue<Field, T> field) {
+      return kIsVarInt ? Number(field) >> 56 : 0;
+    }
+
     PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
                                                    uint8_t* pos) {
-      const auto number = ToWireNumber<kType>(field.value);
+      pos = kTag.Store(pos);
       if constexpr (kMaxNumberSize<kType> == 1) {
-        pos = kTag.Store(pos);
-        *pos = static_cast<uint8_t>(number);
+        *pos = static_cast<uint8_t>(Number(field));
         return pos + 1;
       } else if constexpr (kIsVarInt) {
-        return proto_utils::internal::WriteVarIntInline(number,
-                                                        kTag.Store(pos));
+        return proto_utils::internal::WriteVarInt56Inline(Number(field), pos);
       } else {
-        pos = kTag.Store(pos);
-        StoreLittleEndian(pos, number);
-        return pos + sizeof(number);
+        const auto bits = ToWireNumber<kType>(field.value);
+        StoreLittleEndian(pos, bits);
+        return pos + sizeof(bits);
       }
     }
 
     static void Append(Message& message, FieldValue<Field, T> field) {
-      const auto number = ToWireNumber<kType>(field.value);
       if constexpr (kIsVarInt) {
-        message.AppendVarIntSlowPath(
-            kTag, proto_utils::ExtendValueForVarIntSerialization(number));
+        message.AppendVarIntOutOfLine(kTag, Number(field));
       } else {
-        message.AppendFixedSlowPath(kTag, number, sizeof(number));
+        message.AppendFixedOutOfLine(kTag, ToWireNumber<kType>(field.value));
       }
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint64_t Number(FieldValue<Field, T> field) {
+      return proto_utils::ExtendValueForVarIntSerialization(
+          ToWireNumber<kType>(field.value));
     }
   };
 
@@ -161,6 +168,12 @@ class FieldsAppender {
 
     static constexpr size_t BodySize(FieldValue<Field, T> field) {
       return SizeOf(field.value);
+    }
+
+    static constexpr uint64_t LargeBits(FieldValue<Field, T> field) {
+      static_assert((proto_utils::kMaxMessageLength &
+                     (proto_utils::kMaxMessageLength + 1)) == 0);
+      return SizeOf(field.value) & ~proto_utils::kMaxMessageLength;
     }
 
     PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,

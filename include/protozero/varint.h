@@ -158,16 +158,6 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
 #endif
 }
 
-// WriteVarIntUnsafe() for such code.
-template <typename T>
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(T value, uint8_t* dst) {
-  const uint64_t bits = ExtendValueForVarIntSerialization(value);
-  // The compiler drops this for types that cannot be as large.
-  if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
-    return WriteLongVarIntUnsafe(bits, dst);
-  return WriteVarInt56Inline(bits, dst);
-}
-
 }  // namespace internal
 
 // Writes the varint of |value| at |dst| and returns the byte after it. Touches

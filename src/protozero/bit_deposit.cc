@@ -42,8 +42,7 @@ bool DetectFastBitDeposit() {
 
 }  // namespace
 
-const uintptr_t kInlineEncodingMask =
-    DetectFastBitDeposit() ? UINTPTR_MAX : 0;
+const uintptr_t kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
 
 }  // namespace protozero::internal
 

@@ -412,8 +412,7 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   uint8_t* size_field = writer_->ReserveBytes(kMessageLengthFieldSize);
   if (size_field != nullptr)
     memset(size_field, 0, kMessageLengthFieldSize);
-  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_,
-                    kNested);
+  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_, kNested);
   child->size_field_ = size_field;
   nested_ = child;
   child->LendCursorFromWriter();
