@@ -48,6 +48,17 @@ constexpr proto_utils::internal::EncodedTag TagOf() {
       proto_utils::ProtoSchemaToWireType(Field::kProtoFieldType));
 }
 
+// Constants are encoded by "protozero/constant_message.h".
+template <typename Value>
+struct ConstantEncoder {
+  static_assert(kAlwaysFalse<Value>,
+                "a FieldList or a Hole is for MakeConstantMessage()");
+  static constexpr size_t kHeader = 0;
+  static size_t BodySize(const Value&) { return 0; }
+  static uint8_t* Encode(const Value&, uint8_t* pos) { return pos; }
+  static void Append(Message&, const Value&) {}
+};
+
 // How AppendFields() treats one of its arguments:
 //   kHeader      its largest size, but for the bytes counted by the next
 //   BodySize()   bytes that it has besides, known at run time
@@ -108,7 +119,7 @@ class FieldsAppender {
   }
 
   template <typename Value, typename = void>
-  struct Encoder;
+  struct Encoder : ConstantEncoder<Value> {};
 
   template <typename Field, typename T>
   struct Encoder<FieldValue<Field, T>,
@@ -201,11 +212,16 @@ class FieldsAppender {
   static constexpr size_t kMaxInlineCopy = 64;
 };
 
-template <typename T>
-struct IsFieldValue : std::false_type {};
+// What AppendFields() takes: of which class, and as what it is passed on.
+template <typename Value>
+struct Appendable : std::false_type {};
 template <typename Field, typename Value>
-struct IsFieldValue<FieldValue<Field, Value>> : std::true_type {
+struct Appendable<FieldValue<Field, Value>> : std::true_type {
   using message_type = typename Field::message_type;
+  static constexpr FieldValue<Field, Value> Pass(
+      const FieldValue<Field, Value>& value) {
+    return value;
+  }
 };
 
 // Whether a field of class |Of| may be appended to a |T|: its own fields, those
@@ -221,8 +237,8 @@ constexpr bool AreFieldsOf() {
 
 template <typename T, typename Value>
 constexpr bool CheckField() {
-  if constexpr (IsFieldValue<Value>::value) {
-    static_assert(AreFieldsOf<T, typename IsFieldValue<Value>::message_type>(),
+  if constexpr (Appendable<Value>::value) {
+    static_assert(AreFieldsOf<T, typename Appendable<Value>::message_type>(),
                   "this field belongs to another message");
   } else {
     static_assert(kAlwaysFalse<Value>,
@@ -242,7 +258,8 @@ constexpr bool CheckField() {
 // in that order, but asks only once whether there is room for all of them, and
 // keeps the cursor in a register throughout. Any fields of numbers, bools,
 // enums, strings and bytes, in any order, any of them more than once. Fields of
-// other messages do not compile; extensions of the message do.
+// other messages do not compile; extensions of the message do. Constants of
+// "protozero/constant_message.h" may be among them.
 //
 // Where the room is not there (at the end of a chunk, while a child of the
 // message is open, after an error), the fields are appended one by one, out of
@@ -250,13 +267,15 @@ constexpr bool CheckField() {
 //
 // REQUIRES: strings and bytes do not overlap the current chunk.
 template <typename T, typename... Values>
-PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, Values... values) {
+PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, const Values&... values) {
   static_assert(
       std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
       "AppendFields() takes a pointer to a generated message class");
   static_assert(sizeof...(values) != 0, "no fields to append");
-  if constexpr ((internal::CheckField<T, Values>() && ...))
-    internal::FieldsAppender::Append(*message, values...);
+  if constexpr ((internal::CheckField<T, Values>() && ...)) {
+    internal::FieldsAppender::Append(
+        *message, internal::Appendable<Values>::Pass(values)...);
+  }
 }
 
 }  // namespace protozero

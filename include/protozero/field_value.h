@@ -31,7 +31,22 @@ struct FieldValue {
   Value value;
 };
 
+// See "protozero/constant_message.h".
+template <size_t width>
+struct Hole;
+template <typename... Values>
+struct FieldList;
+template <typename T, size_t N>
+class ConstantMessage;
+template <typename T, size_t N, typename... Holes>
+class MessageStencil;
+
 namespace internal {
+
+template <typename T, size_t N>
+struct ConstantRef;
+template <typename T, size_t N, typename... Holes>
+struct FilledStencil;
 
 template <typename>
 inline constexpr bool kAlwaysFalse = false;
@@ -61,6 +76,11 @@ struct NumberNotation {
     static_assert(std::is_enum<T>::value || kAlwaysFalse<Other>,
                   "this field is a number or a bool: give it one");
     return {T{}};
+  }
+
+  template <size_t width>
+  constexpr FieldValue<Field, Hole<width>> operator()(Hole<width>) const {
+    return {};
   }
 };
 
@@ -114,9 +134,51 @@ struct PackedNotation {
 template <typename Field>
 struct MessageNotation {
   template <typename... Values>
+  constexpr FieldValue<Field, FieldList<Values...>> operator()(
+      const FieldList<Values...>& fields) const {
+    return {fields};
+  }
+  template <typename T, size_t N>
+  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
+      const ConstantMessage<T, N>& message) const {
+    return {ConstantRef<T, N>{message.data()}};
+  }
+  template <typename T, size_t N>
+  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
+      const ConstantMessage<T, N>&& message) const {
+    static_assert(kAlwaysFalse<T>,
+                  "this constant is gone before it is used: keep it in a "
+                  "static constexpr variable");
+    return {ConstantRef<T, N>{message.data()}};
+  }
+  template <typename T, size_t N, typename... Holes>
+  constexpr FieldValue<Field, FilledStencil<T, N, Holes...>> operator()(
+      const FilledStencil<T, N, Holes...>& message) const {
+    return {message};
+  }
+  template <typename T, size_t N, typename... Holes>
+  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
+      const MessageStencil<T, N, Holes...>&) const {
+    static_assert(kAlwaysFalse<T>,
+                  "this stencil has holes: call it with values for them");
+    return {};
+  }
+
+  template <typename... Values>
   constexpr FieldValue<Field, int> operator()(const Values&...) const {
     static_assert(kAlwaysFalse<Field>,
-                  "this field is a message: begin it with its setter");
+                  "this field is a message: begin it with its setter, or give "
+                  "it a ConstantMessage");
+    return {0};
+  }
+};
+
+template <typename Field>
+struct GroupNotation {
+  template <typename... Values>
+  constexpr FieldValue<Field, int> operator()(const Values&...) const {
+    static_assert(kAlwaysFalse<Field>,
+                  "this field is a group: begin it with its setter");
     return {0};
   }
 };

@@ -195,11 +195,13 @@ using FieldNotation = std::conditional_t<
             type == ProtoSchemaType::kBytes,
             ::protozero::internal::BytesNotation<Field, uint8_t, ConstBytes>,
             std::conditional_t<
-                type == ProtoSchemaType::kMessage ||
-                    type == ProtoSchemaType::kGroup ||
-                    type == ProtoSchemaType::kUnknown,
+                type == ProtoSchemaType::kMessage,
                 ::protozero::internal::MessageNotation<Field>,
-                ::protozero::internal::NumberNotation<Field, CppFieldType>>>>>;
+                std::conditional_t<type == ProtoSchemaType::kGroup ||
+                                       type == ProtoSchemaType::kUnknown,
+                                   ::protozero::internal::GroupNotation<Field>,
+                                   ::protozero::internal::
+                                       NumberNotation<Field, CppFieldType>>>>>>;
 
 }  // namespace internal
 

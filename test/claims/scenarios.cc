@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "protozero/append_fields.h"
+#include "protozero/constant_message.h"
 #include "protozero/message_arena.h"
 #include "protozero/message_handle.h"
 #include "protozero/packed_repeated_fields.h"
@@ -174,6 +175,17 @@ class NullDelegate : public Scenario {
   ScatteredStreamWriterNullDelegate delegate_;
 };
 
+constexpr auto kConstant = MakeConstantMessage<Everything>([] {
+  return FieldList(Everything::kInt64Value(1),
+                   Everything::kChild(FieldList(Everything::kName("constant"))),
+                   Everything::kDirection(claims::pbzero::NORTH));
+});
+constexpr auto kStencil = MakeConstantMessage<Everything>([] {
+  return FieldList(Everything::kUint64Value(Hole()),
+                   Everything::kStringValue("stencil"),
+                   Everything::kDoubleValue(Hole()));
+});
+
 }  // namespace
 
 Scenario::~Scenario() = default;
@@ -222,6 +234,8 @@ void SetEverything(Everything* message) {
                Everything::kBytesValue(kBytes, sizeof(kBytes)),
                Everything::kName("a name that std::string would allocate for"),
                Everything::kNumbers(4), Everything::kNumbers(5));
+  AppendFields(message, kConstant, Everything::kChild(kConstant),
+               kStencil(1, 2), Everything::kChild(kStencil(3, 4)));
 }
 
 void SetEverythingNested(Everything* message, int depth) {

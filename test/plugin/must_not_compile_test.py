@@ -18,6 +18,9 @@ import sys
 
 import compilers
 
+CONSTANT = ('MakeConstantMessage<Everything>('
+            '[] { return FieldList(%s); });')
+
 # What is wrong, a line that is right, the line that is not; what the error must
 # say, where it is the library's own.
 CASES = [
@@ -164,6 +167,96 @@ CASES = [
      '::protozero::Message& base = m; '
      'AppendFields(&base, pz::Everything::kNumber(1));',
      'takes a pointer to a generated message class'),
+    ('a constant of another class as the value of a message',
+     'AppendFields(&m, Everything::kFieldMessage(kNested));',
+     'AppendFields(&m, Everything::kFieldMessage(kConstant));',
+     'this constant is a message of another class than the field'),
+    ('a constant of another class as the value of a constant field',
+     CONSTANT % 'Everything::kFieldMessage(kNested)',
+     CONSTANT % 'Everything::kFieldMessage(kConstant)',
+     'this constant is a message of another class than the field'),
+    ('a constant of another class among fields',
+     'AppendFields(&m, kConstant);',
+     'AppendFields(&m, kNested);',
+     'this field belongs to another message'),
+    ('a field of another message in a constant',
+     CONSTANT % 'Everything::kNumber(1)',
+     CONSTANT % 'pz::Service::kId(1)',
+     'this field belongs to another message'),
+    ('a field of another message deep in a constant',
+     CONSTANT % 'Everything::kFieldMessage(FieldList())',
+     CONSTANT % 'Everything::kFieldMessage(FieldList(Everything::kNumber(1)))',
+     'this field belongs to another message'),
+    ('a value without a field in a constant',
+     CONSTANT % 'Everything::kNumber(1)',
+     CONSTANT % '1',
+     'write a field of a constant as Event::kId(7)'),
+    ('a constant without a list',
+     'MakeConstantMessage<Everything>([] { return FieldList('
+     'Everything::kNumber(1)); });',
+     'MakeConstantMessage<Everything>([] { return Everything::kNumber(1); });',
+     'return the fields of a constant as a FieldList'),
+    ('a constant of no class',
+     CONSTANT % '',
+     'MakeConstantMessage<::protozero::Message>([] { return FieldList(); });',
+     'makes messages of a generated class T'),
+    ('a constant that is not constant',
+     CONSTANT % 'Everything::kFieldInt64(7)',
+     'MakeConstantMessage<Everything>([=] { return FieldList('
+     'Everything::kFieldInt64(wide)); });',
+     'takes a lambda without captures'),
+    ('a constant that is not kept',
+     'static constexpr auto kKept = MakeConstantMessage<Everything_Nested>([] {'
+     'return FieldList(); });'
+     'AppendFields(&m, Everything::kFieldMessage(kKept));',
+     'AppendFields(&m, Everything::kFieldMessage('
+     'MakeConstantMessage<Everything_Nested>([] { return FieldList(); })));',
+     'this constant is gone before it is used'),
+    ('a packed field in a constant',
+     CONSTANT % 'Everything::kRepeatedDouble(1)',
+     CONSTANT % 'Everything::kPackedDouble(1)',
+     'this field is packed'),
+    ('a stencil without values',
+     'AppendFields(&m, kStencil(1, pz::ZERO));',
+     'AppendFields(&m, kStencil);',
+     'this stencil has holes: call it with values for them'),
+    ('a stencil without values as the value of a message',
+     'AppendFields(&m, Everything::kLazy(kStencil(1, pz::ZERO)));',
+     'AppendFields(&m, Everything::kLazy(kStencil));',
+     'this stencil has holes: call it with values for them'),
+    ('too few values for a stencil',
+     'AppendFields(&m, kStencil(1, pz::ZERO));',
+     'AppendFields(&m, kStencil(1));'),
+    ('too many values for a stencil',
+     'AppendFields(&m, kStencil(1, pz::ZERO));',
+     'AppendFields(&m, kStencil(1, pz::ZERO, 2));'),
+    ('values for a stencil in another order',
+     'AppendFields(&m, kStencil(1, pz::ZERO));',
+     'AppendFields(&m, kStencil(pz::ZERO, 1));'),
+    ('a 64-bit value for a 32-bit hole, with warnings',
+     'kStencil(7, pz::ZERO);',
+     'kStencil(wide, pz::ZERO);',
+     'onversion'),
+    ('a hole for a string',
+     CONSTANT % 'Everything::kFieldString("")',
+     CONSTANT % 'Everything::kFieldString(Hole())',
+     'this field is a string'),
+    ('a hole that is too wide',
+     CONSTANT % 'Everything::kFieldInt32(Hole<5>())',
+     CONSTANT % 'Everything::kFieldInt32(Hole<6>())',
+     'this hole is wider than any value of its field'),
+    ('a narrow hole for a fixed size',
+     CONSTANT % 'Everything::kFieldFixed32(Hole<4>())',
+     CONSTANT % 'Everything::kFieldFixed32(Hole<3>())',
+     'only holes for varints have a choice of width'),
+    ('a hole outside of a constant',
+     'AppendFields(&m, Everything::kFieldInt32(1));',
+     'AppendFields(&m, Everything::kFieldInt32(Hole()));',
+     'a FieldList or a Hole is for MakeConstantMessage()'),
+    ('a list of fields outside of a constant',
+     'AppendFields(&m, Everything::kFieldMessage(kNested));',
+     'AppendFields(&m, Everything::kFieldMessage(FieldList()));',
+     'a FieldList or a Hole is for MakeConstantMessage()'),
 ]
 
 PREFIX = '''
@@ -171,8 +264,21 @@ PREFIX = '''
 #include <utility>
 #include <vector>
 #include "protozero/append_fields.h"
+#include "protozero/constant_message.h"
 #include "test/protos/plugin/golden.pbzero.h"
 namespace pz = ::golden::main::pbzero;
+using protozero::FieldList;
+using protozero::Hole;
+using protozero::MakeConstantMessage;
+using pz::Everything;
+using pz::Everything_Nested;
+constexpr auto kConstant =
+    MakeConstantMessage<Everything>([] { return FieldList(); });
+constexpr auto kNested =
+    MakeConstantMessage<Everything_Nested>([] { return FieldList(); });
+constexpr auto kStencil = MakeConstantMessage<Everything>(
+    [] { return FieldList(Everything::kNumber(Hole()),
+                          Everything::kFieldEnum(Hole())); });
 void Function(pz::Everything& m, int64_t wide);
 void Function(pz::Everything& m, int64_t wide) {
 (void)wide;

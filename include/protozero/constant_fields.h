@@ -1,0 +1,278 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_
+#define INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "protozero/append_fields.h"
+#include "protozero/byte_order.h"
+#include "protozero/compiler.h"
+#include "protozero/field.h"
+#include "protozero/field_value.h"
+#include "protozero/proto_utils.h"
+#include "protozero/wire_number.h"
+
+// What the messages of "protozero/constant_message.h" consist of, and how it is
+// encoded in a constant expression.
+
+namespace protozero {
+
+// In place of a value in MakeConstantMessage(): a value that is not known yet.
+// For numbers, bools and enums. In the encoded message, holes of
+//
+//   fixed32, sfixed32, float       take 4 bytes
+//   fixed64, sfixed64, double      take 8 bytes
+//   bool                           take 1 byte
+//   int32, uint32, sint32, enum    take 5 bytes, or |width|
+//   int64, uint64, sint64          take 10 bytes, or |width|
+//
+// whatever is filled in: a shorter varint is padded with continuation bytes
+// whose groups are zero, which every parser accepts:
+//
+//   300 in a hole of 5      | ac 82 80 80 00 |
+//
+// A narrower hole holds values of up to 7 * width bits (after zigzag encoding,
+// where that is the field's type). A larger value, which negative ones of
+// int32, int64 and enums are, is a mistake: stops debug builds; otherwise its
+// low 7 * width bits are written. Without a |width|, all values fit. Negative
+// ones of int32 and enums take 32 bits rather than the 64 that setters give
+// them: all parsers make the same int32 of that, but one to whom the field is
+// an int64 does not.
+template <size_t width = 0>
+struct Hole {};
+
+// The fields of a constant message, in their order.
+template <typename... Values>
+struct FieldList {
+  constexpr explicit FieldList(const Values&... v) : values(v...) {}
+  std::tuple<Values...> values;
+};
+
+namespace internal {
+
+// A ConstantMessage as an argument.
+template <typename T, size_t N>
+struct ConstantRef {
+  const uint8_t* data;
+};
+
+// Of a hole: the type of its field, and how wide it is.
+template <typename Field, size_t width>
+struct HoleOf {
+  using Value = typename Field::cpp_field_type;
+  static constexpr auto kType = Field::kProtoFieldType;
+  static constexpr bool kIsVarInt = proto_utils::ProtoSchemaToWireType(kType) ==
+                                    proto_utils::ProtoWireType::kVarInt;
+
+  // 32 bits of an int32 or enum are enough to tell it.
+  static constexpr size_t kFullWidth =
+      kIsVarInt && sizeof(Value) == 4 ? 5 : kMaxNumberSize<kType>;
+  static constexpr size_t kWidth = width != 0 ? width : kFullWidth;
+  static_assert(kIsVarInt || width == 0 || width == kFullWidth,
+                "only holes for varints have a choice of width");
+  static_assert(kWidth <= kFullWidth,
+                "this hole is wider than any value of its field");
+
+  PROTOZERO_ALWAYS_INLINE static void Fill(Value value, uint8_t* pos) {
+    const auto number = ToWireNumber<kType>(value);
+    if constexpr (!kIsVarInt) {
+      StoreLittleEndian(pos, number);
+    } else if constexpr (std::is_same<Value, bool>::value) {
+      *pos = number;
+    } else {
+      const uint64_t bits =
+          static_cast<std::make_unsigned_t<decltype(number)>>(number);
+      constexpr size_t kBits = 7 * kWidth;
+      if constexpr (kBits < 64) {
+        PROTOZERO_DCHECK(bits >> kBits == 0,
+                         "this value does not fit the hole: make it wider");
+      }
+      StorePadded(bits, pos);
+    }
+  }
+
+ private:
+  // The varint of |bits| in kWidth bytes.
+  PROTOZERO_ALWAYS_INLINE static void StorePadded(uint64_t bits, uint8_t* pos) {
+    constexpr size_t kInWord = kWidth < 8 ? kWidth : 8;
+    constexpr uint64_t kMask = (uint64_t{1} << (7 * kInWord)) - 1;
+    constexpr size_t kContinued = kWidth > 8 ? 8 : kWidth - 1;
+    constexpr uint64_t kContinuation =
+        kContinued == 0 ? 0 : 0x8080808080808080 >> (8 * (8 - kContinued));
+    const uint64_t word =
+        proto_utils::internal::SpreadSevenBitGroups(bits & kMask) |
+        kContinuation;
+    if constexpr (kInWord == 8) {
+      StoreLittleEndian(pos, word);
+    } else {
+      // Not beyond the hole: what follows is there already.
+      uint8_t bytes[8];
+      StoreLittleEndian(bytes, word);
+      memcpy(pos, bytes, kInWord);
+    }
+    if constexpr (kWidth == 9) {
+      pos[8] = static_cast<uint8_t>(bits >> 56 & 0x7f);
+    } else if constexpr (kWidth == 10) {
+      pos[8] = static_cast<uint8_t>(bits >> 56 | 0x80);
+      pos[9] = static_cast<uint8_t>(bits >> 63);
+    }
+  }
+};
+
+// Where a constant message is encoded to; nowhere, to get its size.
+struct ConstantSink {
+  constexpr void Byte(uint64_t byte) {
+    if (bytes != nullptr)
+      bytes[size] = static_cast<uint8_t>(byte);
+    ++size;
+  }
+  constexpr void VarInt(uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      Byte(value | 0x80);
+    Byte(value);
+  }
+  constexpr void Tag(proto_utils::internal::EncodedTag tag) {
+    for (uint32_t i = 0; i < tag.size(); ++i)
+      Byte(tag.bytes() >> (8 * i));
+  }
+
+  uint8_t* bytes = nullptr;
+  size_t* offsets = nullptr;
+  size_t size = 0;
+};
+
+template <typename... Values>
+constexpr void EncodeConstant(const FieldList<Values...>& list,
+                              ConstantSink* sink);
+
+template <typename List>
+constexpr size_t ConstantSize(const List& list) {
+  ConstantSink sink;
+  EncodeConstant(list, &sink);
+  return sink.size;
+}
+
+// Kinds of values without their tags.
+
+template <typename Field, typename T>
+constexpr std::enable_if_t<std::is_arithmetic<T>::value ||
+                           std::is_enum<T>::value>
+EncodeConstantValue(T value, ConstantSink* sink) {
+  const auto number = ToWireNumber<Field::kProtoFieldType>(value);
+  if constexpr (HoleOf<Field, 0>::kIsVarInt) {
+    sink->VarInt(proto_utils::ExtendValueForVarIntSerialization(number));
+  } else {
+    for (size_t i = 0; i < sizeof(number); ++i)
+      sink->Byte(number >> (8 * i));
+  }
+}
+
+template <typename Field>
+constexpr void EncodeConstantValue(std::string_view value, ConstantSink* sink) {
+  sink->VarInt(value.size());
+  for (const char c : value)
+    sink->Byte(static_cast<uint8_t>(c));
+}
+
+template <typename Field>
+constexpr void EncodeConstantValue(ConstBytes value, ConstantSink* sink) {
+  sink->VarInt(value.size);
+  for (size_t i = 0; i < value.size; ++i)
+    sink->Byte(value.data[i]);
+}
+
+template <typename Field, typename T, size_t N>
+constexpr void EncodeConstantValue(ConstantRef<T, N> value,
+                                   ConstantSink* sink) {
+  EncodeConstantValue<Field>(ConstBytes(value.data, N), sink);
+}
+
+template <typename Field, typename... Values>
+constexpr void EncodeConstantValue(const FieldList<Values...>& list,
+                                   ConstantSink* sink) {
+  sink->VarInt(ConstantSize(list));
+  EncodeConstant(list, sink);
+}
+
+template <typename Field, size_t width>
+constexpr void EncodeConstantValue(Hole<width>, ConstantSink* sink) {
+  using Of = HoleOf<Field, width>;
+  if (sink->offsets != nullptr)
+    *sink->offsets++ = sink->size;
+  for (size_t i = 0; i < Of::kWidth; ++i)
+    sink->Byte(Of::kIsVarInt && i + 1 < Of::kWidth ? 0x80 : 0);
+}
+
+template <typename Field, typename Value>
+constexpr void EncodeConstantField(const FieldValue<Field, Value>& field,
+                                   ConstantSink* sink) {
+  sink->Tag(TagOf<Field>());
+  EncodeConstantValue<Field>(field.value, sink);
+}
+
+template <typename... Values>
+constexpr void EncodeConstant(const FieldList<Values...>& list,
+                              ConstantSink* sink) {
+  std::apply(
+      [sink](const auto&... field) { (EncodeConstantField(field, sink), ...); },
+      list.values);
+}
+
+// Which of a constant's fields are holes; and that all fields belong where they
+// are.
+template <typename T, typename List>
+struct ConstantFields {
+  static_assert(kAlwaysFalse<List>,
+                "return the fields of a constant as a FieldList");
+  using Holes = std::tuple<>;
+};
+
+template <typename Field, typename Value>
+struct ConstantFieldValue {
+  using Holes = std::tuple<>;
+};
+template <typename Field, size_t width>
+struct ConstantFieldValue<Field, Hole<width>> {
+  using Holes = std::tuple<HoleOf<Field, width>>;
+};
+template <typename Field, typename... Values>
+struct ConstantFieldValue<Field, FieldList<Values...>>
+    : ConstantFields<typename Field::cpp_field_type, FieldList<Values...>> {};
+template <typename Field, typename T, size_t N>
+struct ConstantFieldValue<Field, ConstantRef<T, N>> {
+  static_assert(AreFieldsOf<typename Field::cpp_field_type, T>(),
+                "this constant is a message of another class than the field");
+  using Holes = std::tuple<>;
+};
+
+template <typename T, typename Value>
+struct ConstantField {
+  static_assert(kAlwaysFalse<Value>,
+                "write a field of a constant as Event::kId(7)");
+  using Holes = std::tuple<>;
+};
+template <typename T, typename Field, typename Value>
+struct ConstantField<T, FieldValue<Field, Value>>
+    : ConstantFieldValue<Field, Value> {
+  static_assert(AreFieldsOf<T, typename Field::message_type>(),
+                "this field belongs to another message");
+};
+
+template <typename T, typename... Values>
+struct ConstantFields<T, FieldList<Values...>> {
+  using Holes =
+      decltype(std::tuple_cat(typename ConstantField<T, Values>::Holes()...));
+};
+
+}  // namespace internal
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_

@@ -1,0 +1,275 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_CONSTANT_MESSAGE_H_
+#define INCLUDE_PROTOZERO_CONSTANT_MESSAGE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <tuple>
+#include <type_traits>
+
+#include "protozero/append_fields.h"
+#include "protozero/compiler.h"
+#include "protozero/constant_fields.h"  // IWYU pragma: export
+#include "protozero/field_value.h"
+#include "protozero/message.h"
+#include "protozero/proto_utils.h"
+
+// Messages that the compiler encodes. What an instrumentation point always
+// writes the same, a source location, say, is encoded once, when the program is
+// compiled, and appended by one copy:
+//
+//   constexpr auto kHere = protozero::MakeConstantMessage<Location>([] {
+//     return protozero::FieldList(Location::kFile("main.cc"),
+//                                 Location::kLine(42));
+//   });
+//
+//   AppendFields(event, Event::kId(id), Event::kSource(kHere));
+//
+// A field can be left open, as a hole of fixed width, and the constant becomes
+// a stencil, which is called with what goes into the holes:
+//
+//   constexpr auto kSample = protozero::MakeConstantMessage<Event>([] {
+//     return protozero::FieldList(Event::kType(Type::SAMPLE),
+//                                 Event::kTimestamp(protozero::Hole()),
+//                                 Event::kValue(protozero::Hole()));
+//   });
+//
+//   AppendFields(event, kSample(now, value));
+//
+// Constants have to be static (or in a namespace): appending reads them where
+// they are.
+
+namespace protozero {
+
+// An encoded message of class T. Sizes and numbers are as short as they can be.
+//
+// Goes where fields go: as the value of a field of type T, tag and size being
+// constants then, too; or, its fields, into a message that is a T.
+//
+//   AppendFields(event, Event::kSource(kHere), Event::kSource(kThere));
+//   AppendFields(location, kHere);
+//
+// Can also be written by other means: data() and size() are all there is to it.
+template <typename T, size_t N>
+class ConstantMessage {
+ public:
+  constexpr const uint8_t* data() const { return bytes_; }
+  static constexpr size_t size() { return N; }
+
+  // For MakeConstantMessage().
+  uint8_t bytes_[N != 0 ? N : 1];
+};
+
+// A ConstantMessage with holes. Called with one value for each of them, in the
+// order of the fields, each of its field's type, it is a message without holes,
+// which goes where a ConstantMessage goes. Appending it is one copy, and one or
+// two stores a hole.
+template <typename T, size_t N, typename... Holes>
+class MessageStencil {
+ public:
+  constexpr internal::FilledStencil<T, N, Holes...> operator()(
+      typename Holes::Value... values) const& {
+    return {this, std::tuple<typename Holes::Value...>(values...)};
+  }
+  // It is gone before it is used: keep it in a static constexpr variable.
+  void operator()(typename Holes::Value...) const&& = delete;
+
+  // The bytes, holes being zeros of their width.
+  constexpr const uint8_t* data() const { return bytes_; }
+  static constexpr size_t size() { return N; }
+
+  // For MakeConstantMessage().
+  uint8_t bytes_[N];
+  size_t offsets_[sizeof...(Holes)];
+};
+
+namespace internal {
+
+template <typename T, size_t N, typename... Holes>
+struct FilledStencil {
+  const MessageStencil<T, N, Holes...>* stencil;
+  std::tuple<typename Holes::Value...> values;
+
+  // REQUIRES: N writable bytes at |pos|.
+  PROTOZERO_ALWAYS_INLINE void Store(uint8_t* pos) const {
+    memcpy(pos, stencil->bytes_, N);
+    const size_t* offset = stencil->offsets_;
+    std::apply(
+        [&](const auto&... value) {
+          (Holes::Fill(value, pos + *offset++), ...);
+        },
+        values);
+  }
+};
+
+template <typename T, size_t N, typename Holes>
+struct ConstantResult;
+template <typename T, size_t N>
+struct ConstantResult<T, N, std::tuple<>> {
+  using type = ConstantMessage<T, N>;
+};
+template <typename T, size_t N, typename... Holes>
+struct ConstantResult<T, N, std::tuple<Holes...>> {
+  using type = MessageStencil<T, N, Holes...>;
+};
+
+}  // namespace internal
+
+// Encodes what |fields| returns, a FieldList of constant expressions, at
+// compile time. A ConstantMessage; a MessageStencil if there are holes. Values
+// of message fields are other constants, or FieldLists for fields of their own:
+//
+//   constexpr auto kEvent = protozero::MakeConstantMessage<Event>([] {
+//     return protozero::FieldList(
+//         Event::kId(1), Event::kSource(kHere),
+//         Event::kSource(protozero::FieldList(Location::kLine(7))));
+//   });
+//
+// |fields| is a function without captures rather than a list, because only
+// what it returns, unlike an argument, can determine the size of an array.
+template <typename T, typename Function>
+constexpr auto MakeConstantMessage(Function fields) {
+  static_assert(
+      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
+      "MakeConstantMessage<T>() makes messages of a generated class T");
+  static_assert(std::is_empty<Function>::value,
+                "MakeConstantMessage() takes a lambda without captures");
+  constexpr auto kFields = fields();
+  using Holes =
+      typename internal::ConstantFields<T,
+                                        std::decay_t<decltype(kFields)>>::Holes;
+  constexpr size_t kSize = internal::ConstantSize(kFields);
+  typename internal::ConstantResult<T, kSize, Holes>::type result{};
+  internal::ConstantSink sink;
+  sink.bytes = result.bytes_;
+  if constexpr (std::tuple_size<Holes>::value != 0)
+    sink.offsets = result.offsets_;
+  internal::EncodeConstant(kFields, &sink);
+  return result;
+}
+
+namespace internal {
+
+// How AppendFields() treats constants.
+
+template <typename T, size_t N>
+struct Appendable<ConstantMessage<T, N>> : std::true_type {
+  using message_type = T;
+  static constexpr ConstantRef<T, N> Pass(
+      const ConstantMessage<T, N>& message) {
+    return {message.data()};
+  }
+};
+template <typename T, size_t N, typename... Holes>
+struct Appendable<FilledStencil<T, N, Holes...>> : std::true_type {
+  using message_type = T;
+  static constexpr FilledStencil<T, N, Holes...> Pass(
+      const FilledStencil<T, N, Holes...>& message) {
+    return message;
+  }
+};
+template <typename T, size_t N, typename... Holes>
+struct Appendable<MessageStencil<T, N, Holes...>> : std::true_type {
+  static_assert(kAlwaysFalse<T>,
+                "this stencil has holes: call it with values for them");
+  using message_type = T;
+  static constexpr ConstantRef<T, N> Pass(
+      const MessageStencil<T, N, Holes...>& message) {
+    return {message.data()};
+  }
+};
+
+// The fields of a constant, without tag and size.
+
+template <typename T, size_t N>
+struct ConstantEncoder<ConstantRef<T, N>> {
+  static constexpr size_t kHeader = 0;
+  static constexpr size_t BodySize(ConstantRef<T, N>) { return N; }
+  static constexpr uint64_t LargeBits(ConstantRef<T, N>) { return 0; }
+  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(ConstantRef<T, N> message,
+                                                 uint8_t* pos) {
+    memcpy(pos, message.data, N);
+    return pos + N;
+  }
+  static void Append(Message& message, ConstantRef<T, N> constant) {
+    message.AppendRawProtoBytes(constant.data, N);
+  }
+};
+
+template <typename T, size_t N, typename... Holes>
+struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
+  using Filled = FilledStencil<T, N, Holes...>;
+  static constexpr size_t kHeader = 0;
+  static constexpr size_t BodySize(const Filled&) { return N; }
+  static constexpr uint64_t LargeBits(const Filled&) { return 0; }
+  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Filled& filled,
+                                                 uint8_t* pos) {
+    filled.Store(pos);
+    return pos + N;
+  }
+  // Holes cannot be filled in where the bytes may be torn between chunks.
+  static void Append(Message& message, const Filled& filled) {
+    uint8_t bytes[N];
+    filled.Store(bytes);
+    message.AppendRawProtoBytes(bytes, N);
+  }
+};
+
+// With tag and size.
+template <typename Field, typename Value, typename Of, size_t N>
+struct ConstantFieldEncoder {
+  static_assert(AreFieldsOf<typename Field::cpp_field_type, Of>(),
+                "this constant is a message of another class than the field");
+  static_assert(N <= proto_utils::kMaxMessageLength, "");
+
+  struct HeaderBytes {
+    uint8_t bytes[proto_utils::kMaxTagEncodedSize +
+                  proto_utils::kMessageLengthFieldSize];
+    size_t size;
+  };
+  static constexpr HeaderBytes MakeHeader() {
+    HeaderBytes header{};
+    ConstantSink sink;
+    sink.bytes = header.bytes;
+    sink.Tag(TagOf<Field>());
+    sink.VarInt(N);
+    header.size = sink.size;
+    return header;
+  }
+  static constexpr HeaderBytes kHeaderBytes = MakeHeader();
+
+  static constexpr size_t kHeader = kHeaderBytes.size;
+  static constexpr size_t BodySize(const FieldValue<Field, Value>&) {
+    return N;
+  }
+  static constexpr uint64_t LargeBits(const FieldValue<Field, Value>&) {
+    return 0;
+  }
+  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(
+      const FieldValue<Field, Value>& field,
+      uint8_t* pos) {
+    memcpy(pos, kHeaderBytes.bytes, kHeader);
+    return ConstantEncoder<Value>::Encode(field.value, pos + kHeader);
+  }
+  static void Append(Message& message, const FieldValue<Field, Value>& field) {
+    message.AppendRawProtoBytes(kHeaderBytes.bytes, kHeader);
+    ConstantEncoder<Value>::Append(message, field.value);
+  }
+};
+
+template <typename Field, typename T, size_t N>
+struct ConstantEncoder<FieldValue<Field, ConstantRef<T, N>>>
+    : ConstantFieldEncoder<Field, ConstantRef<T, N>, T, N> {};
+
+template <typename Field, typename T, size_t N, typename... Holes>
+struct ConstantEncoder<FieldValue<Field, FilledStencil<T, N, Holes...>>>
+    : ConstantFieldEncoder<Field, FilledStencil<T, N, Holes...>, T, N> {};
+
+}  // namespace internal
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_CONSTANT_MESSAGE_H_
