@@ -51,134 +51,156 @@ struct FilledStencil;
 template <typename>
 inline constexpr bool kAlwaysFalse = false;
 
-// Whether a parameter of type |To| takes a |From|. That any pointer can be
-// taken for a bool is never what was meant.
-template <typename From, typename To>
-inline constexpr bool kTakes =
-    std::is_convertible<From, To>::value &&
-    !(std::is_same<To, bool>::value &&
-      (std::is_pointer<std::decay_t<From>>::value ||
-       std::is_member_pointer<std::decay_t<From>>::value));
-
-// The call operators of field constants, by kind of field. The ones that are
-// not templates leave conversions, and warnings about them, to the caller; the
-// templates are for everything that cannot be converted.
+// What the constants of fields can be called with, by kind of field:
+//
+//   Value       what most arguments are converted to, by the caller, so that
+//               it is the caller who is warned about narrowing
+//   kTakes<T>   whether a |T| is
+//   Of()        from any other argument to a FieldValue, or to the advice what
+//               to use instead
+//
+// They are instantiated by a call. Were they bases of the constants' classes,
+// compiling a generated header would take twice as long.
 
 template <typename Field, typename T>
 struct NumberNotation {
-  constexpr FieldValue<Field, T> operator()(T value) const { return {value}; }
-
-  template <typename Other,
-            typename = std::enable_if_t<!kTakes<const Other&, T>>>
-  constexpr FieldValue<Field, T> operator()(const Other&) const {
-    static_assert(!std::is_enum<T>::value || kAlwaysFalse<Other>,
-                  "this field is an enum: give it a value of its enum type");
-    static_assert(std::is_enum<T>::value || kAlwaysFalse<Other>,
-                  "this field is a number or a bool: give it one");
-    return {T{}};
-  }
+  using Value = T;
+  // That any pointer can be taken for a bool is never what was meant.
+  template <typename From>
+  static constexpr bool kTakes =
+      std::is_convertible<From, T>::value &&
+      !(std::is_same<T, bool>::value &&
+        (std::is_pointer<std::decay_t<From>>::value ||
+         std::is_member_pointer<std::decay_t<From>>::value));
 
   template <size_t width>
-  constexpr FieldValue<Field, Hole<width>> operator()(Hole<width>) const {
+  static constexpr FieldValue<Field, Hole<width>> Of(Hole<width>) {
     return {};
+  }
+
+  template <typename... Other>
+  static constexpr FieldValue<Field, T> Of(const Other&...) {
+    static_assert(!std::is_enum<T>::value || kAlwaysFalse<T>,
+                  "this field is an enum: give it a value of its enum type");
+    static_assert(std::is_enum<T>::value || kAlwaysFalse<T>,
+                  "this field is a number or a bool: give it one");
+    return {T{}};
   }
 };
 
 // Element and Range are char and ConstChars, or uint8_t and ConstBytes.
 template <typename Field, typename Element, typename Range>
 struct BytesNotation {
-  // What the value is kept as. (A pointer to uint8_t cannot become one to char
+  using Value = std::string_view;
+  template <typename From>
+  static constexpr bool kTakes = std::is_convertible<From, Value>::value;
+
+  // What others are kept as. (A pointer to uint8_t cannot become one to char
   // in a constant expression.)
-  using Value = std::conditional_t<std::is_same<Element, char>::value,
-                                   std::string_view,
-                                   Range>;
+  using Kept = std::conditional_t<std::is_same<Element, char>::value,
+                                  std::string_view,
+                                  Range>;
 
-  constexpr FieldValue<Field, Value> operator()(const Element* data,
-                                                size_t size) const {
-    return {Value(data, size)};
+  template <typename Pointer, typename Size>
+  static constexpr FieldValue<Field, Kept> Of(const Pointer& data,
+                                              const Size& size) {
+    if constexpr (std::is_convertible<const Pointer&, const Element*>::value &&
+                  std::is_integral<Size>::value) {
+      return {Kept(data, static_cast<size_t>(size))};
+    } else {
+      return Advise();
+    }
   }
-  constexpr FieldValue<Field, Value> operator()(Range value) const {
-    return {Value(value.data, value.size)};
+  template <typename Other>
+  static constexpr FieldValue<Field, Kept> Of(const Other& value) {
+    if constexpr (std::is_convertible<const Other&, Range>::value) {
+      const Range range = value;
+      return {Kept(range.data, range.size)};
+    } else {
+      return Advise();
+    }
   }
-  constexpr FieldValue<Field, std::string_view> operator()(
-      std::string_view value) const {
-    return {value};
+  template <typename... Other>
+  static constexpr FieldValue<Field, Kept> Of(const Other&...) {
+    return Advise();
   }
 
-  template <typename Other,
-            typename = std::enable_if_t<
-                !std::is_convertible<const Other&, std::string_view>::value &&
-                !std::is_convertible<const Other&, Range>::value>>
-  constexpr FieldValue<Field, Value> operator()(const Other&) const {
-    static_assert(!std::is_same<Element, char>::value || kAlwaysFalse<Other>,
+ private:
+  // A template, lest the advice be given unasked.
+  template <typename T = Field>
+  static constexpr FieldValue<Field, Kept> Advise() {
+    static_assert(!std::is_same<Element, char>::value || kAlwaysFalse<T>,
                   "this field is a string: give it a string, a string_view, or "
                   "a pointer and a size");
-    static_assert(std::is_same<Element, char>::value || kAlwaysFalse<Other>,
+    static_assert(std::is_same<Element, char>::value || kAlwaysFalse<T>,
                   "this field is bytes: give it a container of uint8_t, a "
                   "string_view, or a pointer and a size");
-    return {Value()};
+    return {Kept()};
   }
 };
 
+// In place of the Value of fields that have none.
+class NoValue {
+  NoValue();
+};
+
 template <typename Field>
-struct PackedNotation {
+struct SetterNotation {
+  using Value = NoValue;
+  template <typename From>
+  static constexpr bool kTakes = false;
+
   template <typename... Values>
-  constexpr FieldValue<Field, int> operator()(const Values&...) const {
+  static constexpr FieldValue<Field, int> Of(const Values&...) {
     static_assert(kAlwaysFalse<Field>,
-                  "this field is packed: fill a packed buffer, such as "
-                  "PackedVarInt, and give it to the setter");
+                  "this field is packed, or a group: use its setter, which "
+                  "takes a packed buffer, such as PackedVarInt");
     return {0};
   }
 };
 
 template <typename Field>
 struct MessageNotation {
+  using Value = NoValue;
+  template <typename From>
+  static constexpr bool kTakes = false;
+
   template <typename... Values>
-  constexpr FieldValue<Field, FieldList<Values...>> operator()(
-      const FieldList<Values...>& fields) const {
+  static constexpr FieldValue<Field, FieldList<Values...>> Of(
+      const FieldList<Values...>& fields) {
     return {fields};
   }
   template <typename T, size_t N>
-  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
-      const ConstantMessage<T, N>& message) const {
+  static constexpr FieldValue<Field, ConstantRef<T, N>> Of(
+      const ConstantMessage<T, N>& message) {
     return {ConstantRef<T, N>{message.data()}};
   }
   template <typename T, size_t N>
-  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
-      const ConstantMessage<T, N>&& message) const {
+  static constexpr FieldValue<Field, ConstantRef<T, N>> Of(
+      const ConstantMessage<T, N>&& message) {
     static_assert(kAlwaysFalse<T>,
                   "this constant is gone before it is used: keep it in a "
                   "static constexpr variable");
     return {ConstantRef<T, N>{message.data()}};
   }
   template <typename T, size_t N, typename... Holes>
-  constexpr FieldValue<Field, FilledStencil<T, N, Holes...>> operator()(
-      const FilledStencil<T, N, Holes...>& message) const {
+  static constexpr FieldValue<Field, FilledStencil<T, N, Holes...>> Of(
+      const FilledStencil<T, N, Holes...>& message) {
     return {message};
   }
   template <typename T, size_t N, typename... Holes>
-  constexpr FieldValue<Field, ConstantRef<T, N>> operator()(
-      const MessageStencil<T, N, Holes...>&) const {
+  static constexpr FieldValue<Field, ConstantRef<T, N>> Of(
+      const MessageStencil<T, N, Holes...>&) {
     static_assert(kAlwaysFalse<T>,
                   "this stencil has holes: call it with values for them");
     return {};
   }
 
   template <typename... Values>
-  constexpr FieldValue<Field, int> operator()(const Values&...) const {
+  static constexpr FieldValue<Field, int> Of(const Values&...) {
     static_assert(kAlwaysFalse<Field>,
                   "this field is a message: begin it with its setter, or give "
                   "it a ConstantMessage");
-    return {0};
-  }
-};
-
-template <typename Field>
-struct GroupNotation {
-  template <typename... Values>
-  constexpr FieldValue<Field, int> operator()(const Values&...) const {
-    static_assert(kAlwaysFalse<Field>,
-                  "this field is a group: begin it with its setter");
     return {0};
   }
 };

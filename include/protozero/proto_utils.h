@@ -180,28 +180,30 @@ struct FieldMetadataBase {
 
 namespace internal {
 
-// Which call operators a field constant has.
-template <typename Field,
-          RepetitionType repetition,
-          ProtoSchemaType type,
-          typename CppFieldType>
-using FieldNotation = std::conditional_t<
-    repetition == RepetitionType::kRepeatedPacked,
-    ::protozero::internal::PackedNotation<Field>,
-    std::conditional_t<
-        type == ProtoSchemaType::kString,
-        ::protozero::internal::BytesNotation<Field, char, ConstChars>,
-        std::conditional_t<
-            type == ProtoSchemaType::kBytes,
-            ::protozero::internal::BytesNotation<Field, uint8_t, ConstBytes>,
-            std::conditional_t<
-                type == ProtoSchemaType::kMessage,
-                ::protozero::internal::MessageNotation<Field>,
-                std::conditional_t<type == ProtoSchemaType::kGroup ||
-                                       type == ProtoSchemaType::kUnknown,
-                                   ::protozero::internal::GroupNotation<Field>,
-                                   ::protozero::internal::
-                                       NumberNotation<Field, CppFieldType>>>>>>;
+// What the constant of a field can be called with.
+template <typename Field>
+struct FieldNotation {
+  using Type = ProtoSchemaType;
+  static constexpr Type kType = Field::kProtoFieldType;
+  using CppType = typename Field::cpp_field_type;
+
+  template <bool condition, typename A, typename B>
+  using If = std::conditional_t<condition, A, B>;
+
+  using type =
+      If<Field::kRepetitionType == RepetitionType::kRepeatedPacked ||
+             kType == Type::kGroup || kType == Type::kUnknown,
+         ::protozero::internal::SetterNotation<Field>,
+         If<kType == Type::kString,
+            ::protozero::internal::BytesNotation<Field, char, ConstChars>,
+            If<kType == Type::kBytes,
+               ::protozero::internal::BytesNotation<Field, uint8_t, ConstBytes>,
+               If<kType == Type::kMessage,
+                  ::protozero::internal::MessageNotation<Field>,
+                  ::protozero::internal::NumberNotation<Field, CppType>>>>>;
+};
+template <typename Field>
+using Notation = typename FieldNotation<Field>::type;
 
 }  // namespace internal
 
@@ -213,15 +215,7 @@ template <uint32_t field_id,
           ProtoSchemaType proto_schema_type,
           typename CppFieldType,
           typename MessageType>
-struct FieldMetadata : FieldMetadataBase,
-                       internal::FieldNotation<FieldMetadata<field_id,
-                                                             repetition_type,
-                                                             proto_schema_type,
-                                                             CppFieldType,
-                                                             MessageType>,
-                                               repetition_type,
-                                               proto_schema_type,
-                                               CppFieldType> {
+struct FieldMetadata : FieldMetadataBase {
   constexpr FieldMetadata() = default;
 
   static constexpr uint32_t kFieldId = field_id;
@@ -229,6 +223,21 @@ struct FieldMetadata : FieldMetadataBase,
   static constexpr ProtoSchemaType kProtoFieldType = proto_schema_type;
   using cpp_field_type = CppFieldType;
   using message_type = MessageType;
+
+  // Takes what the setter takes; see FieldValue.
+  template <typename Self = FieldMetadata>
+  constexpr auto operator()(
+      typename internal::Notation<Self>::Value value) const {
+    return FieldValue<Self, decltype(value)>{value};
+  }
+  template <typename... Values,
+            typename Self = FieldMetadata,
+            typename = std::enable_if_t<
+                !((sizeof...(Values) == 1) && ... &&
+                  internal::Notation<Self>::template kTakes<Values>)>>
+  constexpr auto operator()(Values&&... values) const {
+    return internal::Notation<Self>::Of(static_cast<Values&&>(values)...);
+  }
 };
 
 namespace internal {
