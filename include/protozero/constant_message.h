@@ -9,6 +9,7 @@
 
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "protozero/append_fields.h"
 #include "protozero/compiler.h"
@@ -96,12 +97,15 @@ struct FilledStencil {
   // REQUIRES: N writable bytes at |pos|.
   PROTOZERO_ALWAYS_INLINE void Store(uint8_t* pos) const {
     memcpy(pos, stencil->bytes_, N);
-    const size_t* offset = stencil->offsets_;
-    std::apply(
-        [&](const auto&... value) {
-          (Holes::Fill(value, pos + *offset++), ...);
-        },
-        values);
+    Fill(pos, std::index_sequence_for<Holes...>());
+  }
+
+ private:
+  // Not std::apply(), which compilers do not always inline.
+  template <size_t... i>
+  PROTOZERO_ALWAYS_INLINE void Fill(uint8_t* pos,
+                                    std::index_sequence<i...>) const {
+    (Holes::Fill(std::get<i>(values), pos + stencil->offsets_[i]), ...);
   }
 };
 
