@@ -108,13 +108,14 @@ int main(int argc, char** argv) {
     corpus_context = std::to_string(corpus->packets.size()) + " packets, " +
                      std::to_string(corpus->bytes) + " bytes";
   } else {
-    fprintf(stderr, "%s: %s\n", trace.c_str(), error.c_str());
-    if (!trace_flag.empty())
+    const std::string problem = trace + ": " + error;
+    if (!trace_flag.empty()) {
+      fprintf(stderr, "%s\n", problem.c_str());
       return 1;
-    corpus_context = "none, tools/run records one";
-    fprintf(stderr,
-            "No MixedCorpus rows: tools/run records that trace, or give "
-            "another one with --trace=FILE\n");
+    }
+    corpus_context = "no rows, for " + problem +
+                     "; tools/run records it, --trace=FILE takes another";
+    fprintf(stderr, "MixedCorpus: %s\n", corpus_context.c_str());
   }
 
   ::benchmark::AddCustomContext("compiler", Compiler());
