@@ -22,6 +22,12 @@ class SlotWriter {
   explicit SlotWriter(uint8_t* begin)
       : slot_(reinterpret_cast<uint64_t*>(begin)) {}
 
+  // A string has no more bytes than its size, which nobody knows when
+  // compiling: reading on to the end of a slot is not for a serializer to do.
+#define BENCH_DEFINE_BYTES(name)                          \
+  BENCH_INLINE void name(const void* data, size_t size) { \
+    CopyBytes(data, size);                                \
+  }
 #define BENCH_DEFINE_SCALAR(name, type) \
   BENCH_INLINE void name(type value) { Store(Bits(value)); }
   BENCH_DEFINE_SCALAR(set_field_int32, int32_t)
@@ -54,13 +60,6 @@ class SlotWriter {
   BENCH_DEFINE_SCALAR(set_bool_##suffix, bool)        \
   BENCH_DEFINE_SCALAR(set_enum_##suffix, int)         \
   BENCH_DEFINE_BYTES(set_string_##suffix)
-
-  // A string has no more bytes than its size, which nobody knows when
-  // compiling: reading on to the end of a slot is not for a serializer to do.
-#define BENCH_DEFINE_BYTES(name)                          \
-  BENCH_INLINE void name(const void* data, size_t size) { \
-    CopyBytes(data, size);                                \
-  }
   BENCH_DEFINE_FIFTEEN_FIELDS(a)
   BENCH_DEFINE_FIFTEEN_FIELDS(b)
   BENCH_DEFINE_BYTES(set_field_string)
@@ -69,8 +68,8 @@ class SlotWriter {
   BENCH_DEFINE_BYTES(set_payload)
   BENCH_DEFINE_BYTES(set_process_name)
   BENCH_DEFINE_BYTES(set_string_value)
-#undef BENCH_DEFINE_BYTES
 #undef BENCH_DEFINE_FIFTEEN_FIELDS
+#undef BENCH_DEFINE_BYTES
 
   BENCH_DEFINE_SCALAR(set_id, uint32_t)
   BENCH_DEFINE_SCALAR(set_value, uint64_t)

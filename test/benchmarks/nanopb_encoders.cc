@@ -18,8 +18,8 @@ namespace bench {
 
 namespace {
 
-// nanopb encodes a struct, to which the constructor of a workload, or its
-// Fill(), has to copy the input, or pointers to it.
+// nanopb encodes a struct, the `message` of a workload: Fill() copies the input
+// to it, or pointers into the input.
 
 using EveryField = protozero_benchmark_EveryField;
 
