@@ -8,16 +8,21 @@
 //   encode_rows --list                       a line per row
 //   encode_rows --build                      compiler and kind of build
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
+//
+// Of a workload that has inputs of one kind only, both are the same.
 
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "test/benchmarks/encoder.h"
+#include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
 #include "test/benchmarks/workload.h"
 
@@ -30,11 +35,26 @@ using protozero::bench::EncoderEntry;
 using protozero::bench::OutputRing;
 using protozero::bench::Workload;
 
-// What the L1 harness of the benchmark has.
-constexpr size_t kSlots = 64;
+struct Row {
+  std::string name;
+  Workload workload;
+  EncoderEntry encoder;
+};
 
-std::string NameOf(const EncoderEntry& entry) {
-  return entry.workload + "_" + entry.implementation;
+// All rows that need no trace. As the benchmark calls them, less the harness.
+std::vector<Row> AllRows() {
+  std::vector<Row> rows;
+  const auto encoders = protozero::bench::AllEncoders();
+  for (const Workload& workload : protozero::bench::AllWorkloads(nullptr)) {
+    for (const EncoderEntry& encoder : encoders) {
+      if (encoder.workload == workload.name) {
+        rows.push_back(
+            {workload.name + "_" + encoder.implementation + workload.argument,
+             workload, encoder});
+      }
+    }
+  }
+  return rows;
 }
 
 void PrintBuild() {
@@ -64,16 +84,17 @@ int Usage() {
   return 2;
 }
 
-size_t Encode(Encoder* encoder,
-              const Workload& workload,
-              bool random,
-              size_t count) {
-  const std::unique_ptr<AnyInputCycle> inputs = workload.make_inputs(random);
-  OutputRing ring(kSlots * workload.slot_size, workload.slot_size);
+size_t Encode(const Row& row, bool random, size_t count) {
+  const std::unique_ptr<Encoder> encoder = row.encoder.create();
+  const std::unique_ptr<AnyInputCycle> inputs =
+      row.workload.make_inputs(random);
+  const size_t slot_size = row.workload.slot_size;
+  OutputRing ring(std::max(protozero::bench::kL1Harness.ring_size, slot_size),
+                  slot_size);
   Batch batch = {};
   batch.inputs = inputs.get();
   batch.ring = &ring;
-  batch.slot_size = workload.slot_size;
+  batch.slot_size = slot_size;
   batch.count = count;
   return encoder->EncodeBatch(batch);
 }
@@ -86,10 +107,10 @@ int main(int argc, char** argv) {
     PrintBuild();
     return 0;
   }
-  const auto entries = protozero::bench::AllEncoders();
+  const std::vector<Row> rows = AllRows();
   if (argc == 2 && first == "--list") {
-    for (const EncoderEntry& entry : entries)
-      printf("%s\n", NameOf(entry).c_str());
+    for (const Row& row : rows)
+      printf("%s\n", row.name.c_str());
     return 0;
   }
   if (argc != 4)
@@ -103,19 +124,13 @@ int main(int argc, char** argv) {
   if (end == argv[3] || *end != '\0')
     return Usage();
 
-  const std::vector<Workload> workloads = protozero::bench::AllWorkloads({});
-  for (const EncoderEntry& entry : entries) {
-    if (NameOf(entry) != first)
+  for (const Row& row : rows) {
+    if (row.name != first)
       continue;
-    const std::unique_ptr<Encoder> encoder = entry.create();
-    for (const Workload& workload : workloads) {
-      if (workload.name != entry.workload)
-        continue;
-      // Of a fixed width, to take the same time for all numbers.
-      printf("%020zu\n", Encode(encoder.get(), workload, inputs == "random",
-                                static_cast<size_t>(count)));
-      return 0;
-    }
+    // Of a fixed width, to take the same time for all numbers.
+    printf("%020zu\n",
+           Encode(row, inputs == "random", static_cast<size_t>(count)));
+    return 0;
   }
   fprintf(stderr, "encode_rows: no row '%s' (see --list)\n", first.c_str());
   return 1;
