@@ -155,7 +155,8 @@ class SourceTest(unittest.TestCase):
     def test_an_event_is_the_workload_of_the_benchmark(self):
         text = tool.source(tool.MAPBOX, 'event', tool.FUNCTIONS, 1)
         self.assertEqual(
-            [line.strip() for line in text.splitlines() if line.startswith('  writer.')],
+            [line.strip() for line in text.splitlines()
+             if line.startswith('  writer.')],
             ['writer.add_int32(1, v.number_int32);',
              'writer.add_uint32(3, v.number_uint32);',
              'writer.add_int64(2, v.number_int64);',
