@@ -54,20 +54,20 @@ PROTOZERO_ALWAYS_INLINE uint64_t DepositBits(uint64_t value,
 
 // The lowest |count| bits of |value|. REQUIRES: count < 256.
 PROTOZERO_ALWAYS_INLINE uint64_t LowBits(const uint64_t& value,
-                                         uint64_t count) {
+                                         uint32_t count) {
   uint64_t result;
   __asm__("bzhi{q %2, %1, %0| %0, %1, %2}"
           : "=r"(result)
-          : "m"(value), "r"(count)
+          : "m"(value), "r"(uint64_t{count})
           : "cc");
   return result;
 }
 
 // Which bit is the highest one that is set. REQUIRES: value != 0.
-PROTOZERO_ALWAYS_INLINE uint64_t HighestBit(uint64_t value) {
+PROTOZERO_ALWAYS_INLINE uint32_t HighestBit(uint64_t value) {
   uint64_t leading_zeros;
   __asm__("lzcnt{q %1, %0| %0, %1}" : "=r"(leading_zeros) : "r"(value) : "cc");
-  return leading_zeros ^ 63;
+  return static_cast<uint32_t>(leading_zeros) ^ 63;
 }
 
 #else

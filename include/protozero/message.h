@@ -88,7 +88,7 @@ class Message {
     base_ = writer->write_ptr_;
     size_field_ = nullptr;
     nested_ = nullptr;
-    SetState(NewState(kRoot));
+    SetState(NewState(kRoot, 0));
     writer->root_ = this;
     writer->arena_ = arena;
     writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
@@ -115,6 +115,13 @@ class Message {
       writer_->WidenOpenMessages();
     size_field_ = size_field;
   }
+
+  // Takes back the child that was begun last, with all that is nested in it:
+  // the stream continues where it would if the child had never begun. Returns
+  // false and changes nothing if there is no open child, or if it is out of
+  // reach: when its chunk has been left, or an error has occurred. A child that
+  // was taken back must not be used any more, as if it were sealed.
+  bool RollBackNestedMessage();
 
   // The child that was begun last and has not been sealed by this message.
   Message* nested_message() { return nested_; }
@@ -239,7 +246,7 @@ class Message {
 
   using EncodedTag = proto_utils::internal::EncodedTag;
 
-  enum Flags : uint16_t {
+  enum Flags : uint8_t {
     // An open message that is neither of the next two.
     kNested = 0,
     // No more fields: sealed, abandoned, or not begun yet.
@@ -260,7 +267,10 @@ class Message {
   struct State {
     // The message's bytes in earlier chunks; once finalized, all of them.
     uint32_t size;
-    uint16_t flags;
+    uint8_t flags;
+    // Of the tag that precedes a nested message and its size in the current
+    // chunk; 0 if it is not, or not whole, in this chunk.
+    uint8_t tag_size;
     // Tells this use of the object from an earlier one, in debug builds.
     uint16_t epoch;
   };
@@ -356,7 +366,9 @@ class Message {
   uint8_t* SealAndWidenAt(uint8_t* end);
   void MarkSealed(uint64_t size);
   // What a new use of a message starts with.
-  static State NewState(Flags flags) { return {0, flags, NextEpoch()}; }
+  static State NewState(Flags flags, uint32_t tag_size) {
+    return {0, flags, static_cast<uint8_t>(tag_size), NextEpoch()};
+  }
   void SetState(State state) {
     static_assert(sizeof(State) == sizeof(uint64_t), "one store");
     memcpy(&state_, &state, sizeof(state));
@@ -382,7 +394,7 @@ class Message {
   void InitNested(const Message& parent,
                   uintptr_t fast_limit,
                   uint8_t* base,
-                  Flags flags);
+                  State state);
   // The message that drops everything. There is one, and it never changes.
   static Message* DroppingMessage();
   // Before the first Reset(): every setter is a mistake.

@@ -150,7 +150,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
   const uint64_t groups = DepositBits(value, kSevenBitGroups);
   // Adding one makes a bit of zero, and carries into no other byte. All bytes
   // below the one that holds the highest bit continue.
-  const uint64_t highest = HighestBit(groups + 1);
+  const uint32_t highest = HighestBit(groups + 1);
   StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
   return dst + highest / 8 + 1;
 #else

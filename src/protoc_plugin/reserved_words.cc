@@ -170,8 +170,9 @@ constexpr std::string_view kGlobalNames[] = {
 constexpr std::string_view kMessageMembers[] = {
     "AppendBytes", "AppendFixed", "AppendRawProtoBytes", "AppendScatteredBytes",
     "AppendSignedVarInt", "AppendString", "AppendTinyVarInt", "AppendVarInt",
-    "BeginNestedMessage", "Finalize", "Reset", "is_finalized", "nested_message",
-    "set_size_field", "size_field", "stream_writer",
+    "BeginNestedMessage", "Finalize", "Reset", "RollBackNestedMessage",
+    "is_finalized", "nested_message", "set_size_field", "size_field",
+    "stream_writer",
 };
 
 constexpr std::string_view kBareNames[] = {

@@ -49,7 +49,7 @@ void Message::InitUnattached() {
   base_ = nullptr;
   size_field_ = nullptr;
   nested_ = nullptr;
-  state_ = {0, kFinalized, 0};
+  state_ = {0, kFinalized, 0, 0};
 }
 
 uint32_t Message::Finalize() {
@@ -89,7 +89,7 @@ uint32_t Message::FinalizeSlowPath() {
 
 inline void Message::MarkSealed(uint64_t size) {
   fast_limit_ = 0;
-  SetState({static_cast<uint32_t>(size), kFinalized,
+  SetState({static_cast<uint32_t>(size), kFinalized, 0,
             PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0}});
 }
 
@@ -185,6 +185,25 @@ void Message::SealNested() {
   if (PROTOZERO_UNLIKELY(!writer_->ok()))
     fast_limit_ = 0;
   LetGoOfNested(end);
+}
+
+bool Message::RollBackNestedMessage() {
+  Message* const child = nested_;
+  if (child == nullptr || child->state_.tag_size == 0 ||
+      (child->state_.flags & (kFinalized | kCrossedChunk)) || !writer_->ok()) {
+    return false;
+  }
+  uint8_t* const begin = child->base_ - child->state_.tag_size -
+                         (child->is_narrow() ? 1 : kMessageLengthFieldSize);
+  for (Message* message = child; message != nullptr;) {
+    Message* nested = message->nested_;
+    message->MarkSealed(0);
+    message->nested_ = nullptr;
+    message = nested;
+  }
+  writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
+  LetGoOfNested(begin);
+  return true;
 }
 
 bool Message::TakeCursor() {
@@ -347,13 +366,13 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) {
 inline void Message::InitNested(const Message& parent,
                                 uintptr_t fast_limit,
                                 uint8_t* base,
-                                Flags flags) {
+                                State state) {
   write_ptr_ = base;
   fast_limit_ = fast_limit;
   writer_ = parent.writer_;
   base_ = base;
   nested_ = nullptr;
-  SetState(NewState(flags));
+  SetState(state);
 }
 
 Message* Message::DroppingMessage() {
@@ -374,7 +393,8 @@ Message* Message::BeginNested(EncodedTag tag) {
   // A word holds any tag and the zero of its size field.
   static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
   uint8_t* base = tag.StoreAsWord(write_ptr_) + 1;
-  child->InitNested(*this, NarrowLimit(fast_limit_, base), base, kNarrow);
+  child->InitNested(*this, NarrowLimit(fast_limit_, base), base,
+                    NewState(kNarrow, tag.size()));
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
   return child;
@@ -412,7 +432,11 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   uint8_t* size_field = writer_->ReserveBytes(kMessageLengthFieldSize);
   if (size_field != nullptr)
     memset(size_field, 0, kMessageLengthFieldSize);
-  child->InitNested(*this, writer_->fast_limit_, writer_->write_ptr_, kNested);
+  uint8_t* base = writer_->write_ptr_;
+  const size_t in_chunk = static_cast<size_t>(base - writer_->cur_range_.begin);
+  const bool tag_in_chunk = in_chunk >= tag.size() + kMessageLengthFieldSize;
+  child->InitNested(*this, writer_->fast_limit_, base,
+                    NewState(kNested, tag_in_chunk ? tag.size() : 0));
   child->size_field_ = size_field;
   nested_ = child;
   child->LendCursorFromWriter();

@@ -135,7 +135,7 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
         memmove(message->base_ + kWidening, message->base_, message_size);
         memset(message->base_, 0, kWidening);
         message->size_field_ = message->base_ - 1;
-        message->state_.flags &= static_cast<uint16_t>(~Message::kNarrow);
+        message->state_.flags &= static_cast<uint8_t>(~Message::kNarrow);
         message->base_ += kWidening;
         pos += kWidening;
         moved_by += kWidening;
