@@ -12,9 +12,14 @@
 #define PROTOZERO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
-// Out of line and moved away from hot code: what runs at a chunk boundary or
-// after an error must not take room in the instruction cache.
+// Out of line, small, and moved away from hot code: what runs at a chunk
+// boundary, after an error or once a trace must not take room in the
+// instruction cache.
+#if defined(__clang__)
+#define PROTOZERO_COLD __attribute__((noinline, cold, minsize))
+#else  // For gcc, cold implies that size counts.
 #define PROTOZERO_COLD __attribute__((noinline, cold))
+#endif
 #else
 #define PROTOZERO_LIKELY(x) (!!(x))
 #define PROTOZERO_UNLIKELY(x) (!!(x))

@@ -121,7 +121,7 @@ class Message {
   // false and changes nothing if there is no open child, or if it is out of
   // reach: when its chunk has been left, or an error has occurred. A child that
   // was taken back must not be used any more, as if it were sealed.
-  bool RollBackNestedMessage();
+  PROTOZERO_COLD bool RollBackNestedMessage();
 
   // The child that was begun last and has not been sealed by this message.
   Message* nested_message() { return nested_; }
@@ -213,9 +213,9 @@ class Message {
 
   // A length-delimited field that is the concatenation of |num_ranges|
   // |ranges|. Returns the bytes in them, whether or not there was room.
-  size_t AppendScatteredBytes(uint32_t field_id,
-                              ContiguousMemoryRange* ranges,
-                              size_t num_ranges);
+  PROTOZERO_COLD size_t AppendScatteredBytes(uint32_t field_id,
+                                             ContiguousMemoryRange* ranges,
+                                             size_t num_ranges);
 
   // Fields that are encoded already, tags included. Whether they belong to
   // this message is not checked.
@@ -343,11 +343,10 @@ class Message {
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
   bool TakeCursor();
-  // Has |size| more bytes accounted for in the open messages' size fields.
-  // REQUIRES: this message holds the cursor.
-  void PrepareFor(size_t size) {
-    write_ptr_ = writer_->WidenMessagesFor(size, write_ptr_);
-  }
+  // The same, and has |size| more bytes accounted for in the open messages'
+  // size fields.
+  bool TakeCursorFor(size_t size);
+  PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
   // Seals the chain of open descendants and takes the cursor from the last.
   // REQUIRES: nested_ != nullptr.
   void SealNested();
@@ -361,9 +360,9 @@ class Message {
   }
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
-  uint8_t* SealAt(uint8_t* end);
+  PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
-  uint8_t* SealAndWidenAt(uint8_t* end);
+  PROTOZERO_COLD uint8_t* SealAndWidenAt(uint8_t* end);
   void MarkSealed(uint64_t size);
   // What a new use of a message starts with.
   static State NewState(Flags flags, uint32_t tag_size) {
@@ -387,8 +386,9 @@ class Message {
   void LendCursorFromWriter();
   void ReturnCursorToWriter();
 
-  // Over chunk boundaries only where it has to. Same requirement.
-  void WriteEncoded(const uint8_t* src, size_t size);
+  // Over chunk boundaries only where it has to. Same requirement. Not inlined:
+  // its callers are many, and none is in a hurry.
+  PROTOZERO_NOINLINE void WriteEncoded(const uint8_t* src, size_t size);
 
   // Begins a child of |parent|, without giving it the cursor.
   void InitNested(const Message& parent,
@@ -396,7 +396,7 @@ class Message {
                   uint8_t* base,
                   State state);
   // The message that drops everything. There is one, and it never changes.
-  static Message* DroppingMessage();
+  PROTOZERO_COLD static Message* DroppingMessage();
   // Before the first Reset(): every setter is a mistake.
   void InitUnattached();
   // Closes the message as it stands if it is still open on its writer.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
@@ -58,41 +59,47 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   // nothing before the first write. Sizes below kPatchSize count as that.
   explicit ScatteredHeapBuffer(size_t initial_slice_size_bytes = 128,
                                size_t maximum_slice_size_bytes = 128 * 1024);
-  ~ScatteredHeapBuffer() override;
+  PROTOZERO_COLD ~ScatteredHeapBuffer() override;
 
   // Allocates; returns an invalid range if there is no memory.
-  ContiguousMemoryRange GetNewBuffer() override;
+  PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
 
   // The slices in use, oldest first. How much of the last one is used is
   // settled by AdjustUsedSizeOfCurrentSlice().
   const std::vector<Slice>& slices() const { return slices_; }
 
   // Does that, then returns slices().
-  const std::vector<Slice>& GetSlices();
+  PROTOZERO_COLD const std::vector<Slice>& GetSlices();
 
   // The used part of each slice.
-  std::vector<ContiguousMemoryRange> GetRanges();
+  PROTOZERO_COLD std::vector<ContiguousMemoryRange> GetRanges();
 
   // All bytes in one piece.
-  std::vector<uint8_t> StitchSlices();
+  PROTOZERO_COLD std::vector<uint8_t> StitchSlices();
   // As above; the second is the number of bytes.
-  std::pair<std::unique_ptr<uint8_t[]>, size_t> StitchAsUniquePtr();
+  PROTOZERO_COLD std::pair<std::unique_ptr<uint8_t[]>, size_t>
+  StitchAsUniquePtr();
 
   // The stream that writes to this buffer. REQUIRES: |writer| outlives the
   // calls of any other function here.
   void set_writer(ScatteredStreamWriter* writer) { writer_ = writer; }
 
   // Takes over from the writer how far the last slice is filled.
-  void AdjustUsedSizeOfCurrentSlice();
+  PROTOZERO_COLD void AdjustUsedSizeOfCurrentSlice();
 
   // Bytes in all slices, used or not.
   size_t GetTotalSize() const;
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
   // writing no more than before does not allocate again.
-  void Reset();
+  PROTOZERO_COLD void Reset();
 
  private:
+  PROTOZERO_COLD size_t GetUsedSize();
+  // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
+  // has.
+  PROTOZERO_COLD void CopyUsedBytes(uint8_t* dst) const;
+
   const size_t initial_slice_size_bytes_;
   const size_t maximum_slice_size_bytes_;
   size_t next_slice_size_;

@@ -250,14 +250,14 @@ class ScatteredStreamWriter {
   // Widens (see Message) the open messages that may not be short any more after
   // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
   // could become too short for that. Returns where the cursor is then.
-  uint8_t* WidenMessagesFor(size_t size, uint8_t* pos) const;
+  PROTOZERO_COLD uint8_t* WidenMessagesFor(size_t size, uint8_t* pos) const;
   // All of them, as for a size that nobody knows.
   PROTOZERO_COLD void WidenOpenMessages() const;
   PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size);
 
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
-  bool NextChunk();
+  PROTOZERO_COLD bool NextChunk();
   // Makes |range| the current chunk.
   void EnterChunk(ContiguousMemoryRange range) {
     if (PROTOZERO_UNLIKELY(root_ != nullptr))

@@ -6,13 +6,22 @@
 
 namespace protozero::internal {
 
+namespace {
+
+// memcpy() takes its time to begin, too: here size counts.
+PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
+                                                    const void* src,
+                                                    uint8_t* dst) {
+  dst = proto_utils::WriteVarInt(size, dst);
+  memcpy(dst, src, size);
+  return dst + size;
+}
+
+}  // namespace
+
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst) {
-  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy)) {
-    dst = proto_utils::internal::WriteVarIntUnsafe(static_cast<uint32_t>(size),
-                                                   dst);
-    memcpy(dst, src, size);
-    return dst + size;
-  }
+  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
+    return WriteSizeAndLongBytesUnsafe(size, src, dst);
   *dst++ = static_cast<uint8_t>(size);
   CopyShortBytes(dst, static_cast<const uint8_t*>(src), size);
   return dst + size;

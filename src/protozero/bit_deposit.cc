@@ -25,7 +25,7 @@ bool IsVendor(const CpuId& leaf0, const char* vendor) {
   return memcmp(name, vendor, sizeof(name)) == 0;
 }
 
-bool DetectFastBitDeposit() {
+PROTOZERO_COLD bool DetectFastBitDeposit() {
   constexpr unsigned kBmi2 = 1u << 8;   // leaf 7, ebx
   constexpr unsigned kLzcnt = 1u << 5;  // leaf 0x80000001, ecx
   if (!(CpuId(7).ebx & kBmi2) || !(CpuId(0x80000001).ecx & kLzcnt))

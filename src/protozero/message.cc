@@ -222,6 +222,20 @@ bool Message::TakeCursor() {
   return true;
 }
 
+bool Message::TakeCursorFor(size_t size) {
+  if (!TakeCursor())
+    return false;
+  if (!HasFastRoom() || size > ScatteredStreamWriter::kFastRoom)
+    write_ptr_ = writer_->WidenMessagesFor(size, write_ptr_);
+  return true;
+}
+
+void Message::Fail(WriteStatus status, size_t lost_bytes) {
+  ReturnCursorToWriter();
+  writer_->Fail(status, lost_bytes);
+  LendCursorFromWriter();
+}
+
 void Message::LendCursorFromWriter() {
   write_ptr_ = writer_->write_ptr_;
   if (!writer_->ok())
@@ -241,7 +255,7 @@ void Message::WriteScattered(const uint8_t* src, size_t size) {
   LendCursorFromWriter();
 }
 
-inline void Message::WriteEncoded(const uint8_t* src, size_t size) {
+void Message::WriteEncoded(const uint8_t* src, size_t size) {
   if (size == 0)  // memcpy() may not be given null, even for no bytes.
     return;
   if (PROTOZERO_UNLIKELY(size > room()))
@@ -260,15 +274,11 @@ void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) {
 }
 
 void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
-  if (!TakeCursor())
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
     return;
-  PrepareFor(ScatteredStreamWriter::kFastRoom);
-  // Mostly there is room, and a child has just been sealed.
-  if (room() >= ScatteredStreamWriter::kFastRoom) {
-    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
-        value, tag.StoreAsWord(write_ptr_));
-    return;
-  }
+  // Mostly a child has just been sealed.
+  if (HasFastRoom())
+    return AppendVarIntOutOfLine(tag, value);
   uint8_t field[ScatteredStreamWriter::kFastRoom];
   uint8_t* end = proto_utils::WriteVarInt(value, tag.StoreAsWord(field));
   WriteEncoded(field, static_cast<size_t>(end - field));
@@ -291,9 +301,8 @@ void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits) {
 }
 
 void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
-  if (!TakeCursor())
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
     return;
-  PrepareFor(ScatteredStreamWriter::kFastRoom);
   uint8_t field[ScatteredStreamWriter::kFastRoom];
   uint8_t* value = tag.StoreAsWord(field);
   StoreLittleEndian(value, bits);
@@ -321,14 +330,10 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
 void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
   PROTOZERO_DCHECK(size <= kMaxMessageLength,
                    "a field holds at most 268435455 bytes: split it");
-  if (!TakeCursor())
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom + size))
     return;
-  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength)) {
-    ReturnCursorToWriter();
-    writer_->Fail(WriteStatus::kMessageTooLong, size);
-    return LendCursorFromWriter();
-  }
-  PrepareFor(ScatteredStreamWriter::kFastRoom + size);
+  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength))
+    return Fail(WriteStatus::kMessageTooLong, size);
   uint8_t header[ScatteredStreamWriter::kFastRoom];
   uint8_t* end = proto_utils::WriteVarInt(size, tag.StoreAsWord(header));
   WriteEncoded(header, static_cast<size_t>(end - header));
@@ -356,10 +361,8 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
 }
 
 void Message::AppendRawProtoBytes(const void* data, size_t size) {
-  if (!TakeCursor())
-    return;
-  PrepareFor(size);
-  WriteEncoded(static_cast<const uint8_t*>(data), size);
+  if (TakeCursorFor(size))
+    WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
 // Sets everything but size_field_.
@@ -407,18 +410,14 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
     return BeginNested(tag);
   }
   Message* child = nullptr;
-  if (TakeCursor()) {
-    PrepareFor(ScatteredStreamWriter::kFastRoom);
+  if (TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
     if (HasFastRoom() && !writer_->arena_->IsBlockFull())
       return BeginNested(tag);
     child = writer_->arena_->NewMessage();
   }
   if (child == nullptr) {
-    if (!is_finalized()) {
-      ReturnCursorToWriter();
-      writer_->Fail(WriteStatus::kOutOfMemory, 0);
-      LendCursorFromWriter();
-    }
+    if (!is_finalized())
+      Fail(WriteStatus::kOutOfMemory, 0);
     if (state_.flags & kDropsEverything)
       return this;
     return DroppingMessage();

@@ -53,35 +53,41 @@ ScatteredHeapBuffer::GetSlices() {
 }
 
 std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
-  std::vector<ContiguousMemoryRange> ranges;
-  for (const Slice& slice : GetSlices())
-    ranges.push_back(slice.GetUsedRange());
+  const std::vector<Slice>& slices = GetSlices();
+  std::vector<ContiguousMemoryRange> ranges(slices.size());
+  for (size_t i = 0; i < slices.size(); ++i)
+    ranges[i] = slices[i].GetUsedRange();
   return ranges;
 }
 
 std::vector<uint8_t> ScatteredHeapBuffer::StitchSlices() {
-  std::vector<uint8_t> bytes;
-  size_t size = 0;
-  const std::vector<ContiguousMemoryRange> ranges = GetRanges();
-  for (const ContiguousMemoryRange& range : ranges)
-    size += range.size();
-  bytes.reserve(size);
-  for (const ContiguousMemoryRange& range : ranges)
-    bytes.insert(bytes.end(), range.begin, range.end);
+  std::vector<uint8_t> bytes(GetUsedSize());
+  CopyUsedBytes(bytes.data());
   return bytes;
 }
 
 std::pair<std::unique_ptr<uint8_t[]>, size_t>
 ScatteredHeapBuffer::StitchAsUniquePtr() {
-  size_t size = 0;
-  const std::vector<ContiguousMemoryRange> ranges = GetRanges();
-  for (const ContiguousMemoryRange& range : ranges)
-    size += range.size();
+  const size_t size = GetUsedSize();
   std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
-  uint8_t* pos = bytes.get();
-  for (const ContiguousMemoryRange& range : ranges)
-    pos = std::copy(range.begin, range.end, pos);
+  CopyUsedBytes(bytes.get());
   return {std::move(bytes), size};
+}
+
+size_t ScatteredHeapBuffer::GetUsedSize() {
+  size_t size = 0;
+  for (const Slice& slice : GetSlices())
+    size += slice.GetUsedRange().size();
+  return size;
+}
+
+void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
+  for (const Slice& slice : slices_) {
+    const ContiguousMemoryRange range = slice.GetUsedRange();
+    if (range.size() != 0)  // memcpy() may not be given null.
+      memcpy(dst, range.begin, range.size());
+    dst += range.size();
+  }
 }
 
 void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
