@@ -71,9 +71,9 @@ bool ScatteredStreamWriter::NextChunk() {
   if (!ok())
     return false;
   for (Message* message = root_; message; message = message->nested_) {
-    if (message->size_field_ &&
-        !(message->state_.flags &
-          (Message::kCrossedChunk | Message::kFinalized))) {
+    if (!(message->state_.flags &
+          (Message::kCrossedChunk | Message::kFinalized)) &&
+        message->size_field_) {
       message->size_field_ = delegate_->AnnotatePatch(message->size_field_);
     }
   }
@@ -122,16 +122,19 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   const size_t room = static_cast<size_t>(cur_range_.end - pos);
   const bool widen_all = size > room || size + widenings > room;
   uintptr_t limit = fast_limit_;
-  // From the outermost on, because those inside move along.
-  const uint8_t* moved_from = pos;
+  // From the outermost on, because those inside move along. No wide message is
+  // inside a narrow one: whatever widens a message widens those around it.
   size_t moved_by = 0;
   for (Message* message = root_; message; message = message->nested_) {
+    // The leaf may be: it keeps the cursor, but takes no more fields.
+    if (message->is_finalized())
+      break;
     message->base_ += moved_by;
     if (message->is_narrow()) {
+      // Beyond kMaxNarrowSize already if children became wide when they were
+      // sealed.
       const size_t message_size = static_cast<size_t>(pos - message->base_);
-      if (widen_all || size > Message::kMaxNarrowSize - message_size) {
-        if (moved_by == 0)
-          moved_from = message->base_;
+      if (widen_all || message_size + size > Message::kMaxNarrowSize) {
         memmove(message->base_ + kWidening, message->base_, message_size);
         memset(message->base_, 0, kWidening);
         message->size_field_ = message->base_ - 1;
@@ -142,10 +145,6 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
       } else {
         limit = Message::NarrowLimit(limit, message->base_);
       }
-    } else if (message->size_field_ >= moved_from &&
-               message->size_field_ < pos) {
-      // One that somebody has set need not be in the chunk.
-      message->size_field_ += moved_by;
     }
     message->fast_limit_ = limit;
   }

@@ -395,6 +395,37 @@ TEST(MessageWidthTest, SizeFieldsMaySetElsewhereOnAnyLevel) {
   }
 }
 
+// A message of more than 512 bytes is wide when its next field is written.
+TEST(MessageWidthTest, LargeOpenMessagesAreWide) {
+  const auto append = [](Message* message, int fields) {
+    for (int i = 0; i < fields; ++i)
+      message->AppendVarInt(536870911, int64_t{-1});  // 15 bytes
+  };
+  for (size_t depth = 1; depth <= 5; ++depth) {
+    for (size_t size = 470; size <= 520; ++size) {
+      for (int fields = 0; fields <= 2; ++fields) {
+        ChunkedStream stream(10000);
+        RootMessage<> root(&stream.writer);
+        WriteTree({kFirst}, &root);
+        Message* const outermost = root.BeginNestedMessage<Message>(1);
+        Message* message = outermost;
+        for (size_t i = 1; i < depth; ++i)
+          message = message->BeginNestedMessage<Message>(1);
+        // Most of it is in the innermost one, ...
+        const std::string bytes(size - 2 * (depth - 1), '\0');
+        message->AppendRawProtoBytes(bytes.data(), bytes.size());
+        append(message, fields);
+        // ... which becomes wide not before it is sealed.
+        outermost->AppendRawProtoBytes(nullptr, 0);
+        append(outermost, 10);
+        ASSERT_EQ(Hex(stream.delegate.CurrentChunk().substr(2, 5)),
+                  "0a 00 00 00 00")
+            << depth << " levels, " << size << " bytes, " << fields;
+      }
+    }
+  }
+}
+
 // Messages that are finalized before their parents go on
 
 TEST(MessageWidthTest, AHandleFinalizesANarrowMessage) {
@@ -431,6 +462,42 @@ TEST(MessageWidthTest, AHandleMayGiveAwayTheStreamOfANarrowMessage) {
   writer->WriteByte(0x18);
   writer->WriteByte(0x03);
   open.ExpectFinalBytes({NumberField(Kind::kTiny, 3, 3)});
+}
+
+// A message that was finalized is sealed for good, whatever is done to the
+// stream and to its parents.
+TEST(MessageWidthTest, AFinalizedMessageStaysSealedWhenItsParentsAreWidened) {
+  const std::function<void(OpenMessages&)> widenings[] = {
+      [](OpenMessages& open) { EXPECT_EQ(open.stream.writer.written(), 20u); },
+      [](OpenMessages& open) {
+        EXPECT_NE(open.levels[1]->size_field(), nullptr);
+      },
+      [](OpenMessages& open) {
+        EXPECT_NE(open.levels[2]->size_field(), nullptr);
+      },
+      [](OpenMessages& open) { open.stream.writer.WriteBytes(nullptr, 0); },
+      [](OpenMessages& open) {
+        open.stream.writer.WriteBytes(nullptr, 0);
+        EXPECT_EQ(open.leaf->Finalize(), 2u);
+      },
+  };
+  constexpr char kAdvice[] = "this message is sealed";
+  for (size_t i = 0; i < std::size(widenings); ++i) {
+    SCOPED_TRACE(i);
+    OpenMessages open;
+    EXPECT_EQ(open.leaf->Finalize(), 2u);
+    widenings[i](open);
+    EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), kAdvice);
+    EXPECT_MISTAKE(open.leaf->AppendVarInt(7, 7), kAdvice);
+    EXPECT_MISTAKE(open.leaf->AppendFixed(7, 7.0), kAdvice);
+    EXPECT_MISTAKE(open.leaf->AppendString(7, "seven"), kAdvice);
+    EXPECT_MISTAKE(open.leaf->BeginNestedMessage<Message>(7), kAdvice);
+    open.levels[2]->AppendTinyVarInt(3, 3);
+    EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), kAdvice);
+    EXPECT_MISTAKE(open.leaf->AppendString(7, "seven"), kAdvice);
+    open.ExpectFinalBytes({}, {NumberField(Kind::kTiny, 3, 3)});
+    EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), kAdvice);
+  }
 }
 
 TEST(MessageWidthTest, RawBytesBehindAFinalizedMessageAreItsParents) {
