@@ -31,8 +31,9 @@ namespace protozero::internal {
 #if PROTOZERO_USE_BIT_DEPOSIT
 
 // All ones if the functions below may be called, and are fast; zero otherwise,
-// and until the program's static initialization has come to it.
-extern const uintptr_t kInlineEncodingMask;
+// and until the program's static initialization has come to it. Not const, and
+// so not initialized late: messages may be written before.
+extern uintptr_t kInlineEncodingMask;
 
 // The second operands are memory, because a constant of eight bytes is longer
 // in code than its address. Hidden: no detour through a table of addresses.

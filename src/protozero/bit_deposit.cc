@@ -40,9 +40,13 @@ PROTOZERO_COLD bool DetectFastBitDeposit() {
   return family >= 0x19;
 }
 
+__attribute__((constructor)) void SetInlineEncodingMask() {
+  kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
+}
+
 }  // namespace
 
-const uintptr_t kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
+uintptr_t kInlineEncodingMask = 0;
 
 }  // namespace protozero::internal
 
