@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/message_handle.h"
+#include "protozero/scattered_stream_writer.h"
 
 namespace protozero::test {
 
@@ -83,12 +85,16 @@ std::string SimpleField(const Field& field) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kScattered:
+    case Kind::kReserved:
       return Tag(field.id, kDelimited) + VarInt(field.bytes.size()) +
              field.bytes;
     case Kind::kRaw:
+    case Kind::kStream:
       return EncodeTreeCanonically(field.fields);
     case Kind::kNested:
     case Kind::kNestedAndDone:
+    case Kind::kNestedHandle:
+    case Kind::kLook:
       break;
   }
   return std::string();
@@ -155,6 +161,11 @@ class Chunks {
 
 void EncodeTo(const MessageTree& tree, Chunks& chunks) {
   for (const Field& field : tree) {
+    if (field.kind == Field::Kind::kReserved) {
+      const std::string bytes = SimpleField(field);
+      chunks.Replace(chunks.Reserve(bytes.size()), bytes);
+      continue;
+    }
     if (!field.is_nested()) {
       chunks.Put(SimpleField(field));
       continue;
@@ -171,6 +182,40 @@ void EncodeTo(const MessageTree& tree, Chunks& chunks) {
       chunks.Replace(size_field, PaddedVarInt(size, 4));
     }
   }
+}
+
+// The stream that |message| writes to, when raw bytes would be its own.
+ScatteredStreamWriter* StreamOf(Message* message) {
+  message->AppendRawProtoBytes(nullptr, 0);  // Seals a child.
+  return MessageHandle<Message>(message).TakeStreamWriter();
+}
+
+// Asks for something that depends on where the stream is.
+void Look(uint64_t at_what, Message* message) {
+  const ScatteredStreamWriter* writer = message->stream_writer();
+  const uint8_t* size_field = nullptr;
+  switch (at_what % 6) {
+    case 0:
+      writer->write_ptr();
+      break;
+    case 1:
+      writer->written();
+      break;
+    case 2:
+      writer->bytes_available();
+      break;
+    case 3:
+      size_field = message->size_field();
+      break;
+    case 4:
+      if (Message* nested = message->nested_message())
+        size_field = nested->size_field();
+      break;
+    case 5:
+      message->set_size_field(message->size_field());
+      break;
+  }
+  static_cast<void>(size_field);
 }
 
 void WriteField(const Field& field, Message* message) {
@@ -235,6 +280,25 @@ void WriteField(const Field& field, Message* message) {
       nested->Finalize();
       return;
     }
+    case Kind::kNestedHandle: {
+      const MessageHandle<Message> nested(
+          message->BeginNestedMessage<Message>(id));
+      return WriteTree(field.fields, nested.get());
+    }
+    case Kind::kStream: {
+      const std::string bytes = SimpleField(field);
+      return StreamOf(message)->WriteBytes(
+          reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    }
+    case Kind::kReserved: {
+      const std::string bytes = SimpleField(field);
+      uint8_t* reserved = StreamOf(message)->ReserveBytes(bytes.size());
+      if (reserved != nullptr)
+        memcpy(reserved, bytes.data(), bytes.size());
+      return;
+    }
+    case Kind::kLook:
+      return Look(number, message);
   }
 }
 
@@ -297,13 +361,50 @@ MessageTree RandomTree(std::mt19937_64& random,
     if (field.kind == Kind::kTiny)
       field.number %= 128;
     if (field.is_bytes()) {
-      const uint64_t size = random() % (random() % 8 == 0 ? 500 : 70);
+      uint64_t size = random() % (random() % 8 == 0 ? 500 : 70);
+      if (field.kind == Kind::kReserved) {
+        field.id = field.id % 15 + 1;
+        size %= 3;
+      }
       for (uint64_t i = 0; i < size; ++i)
         field.bytes += static_cast<char>('a' + random() % 26);
-    } else if (field.is_nested() || field.kind == Kind::kRaw) {
+    } else if (field.is_nested() || field.is_raw()) {
       if (max_depth > 0)
         field.fields = RandomTree(random, max_fields, max_depth - 1);
     }
+  }
+  return tree;
+}
+
+MessageTree RandomTreeOfSize(std::mt19937_64& random,
+                             size_t size,
+                             uint32_t max_depth) {
+  using Kind = Field::Kind;
+  constexpr size_t kBorders[] = {127, 128, 512};
+  constexpr Kind kNestedKinds[] = {Kind::kNested, Kind::kNested,
+                                   Kind::kNestedAndDone, Kind::kNestedHandle};
+  MessageTree tree;
+  while (size > 0) {
+    MessageTree more;
+    if (max_depth > 0 && random() % 3 != 0) {
+      // As large as there is room for, close to a border, or anything.
+      uint64_t nested_size = size > 2 ? size - 2 : 0;
+      if (random() % 3 == 0)
+        nested_size = kBorders[random() % 3] + random() % 8 - 4;
+      if (random() % 3 == 0 || nested_size > size)
+        nested_size = random() % size;
+      more = {NestedField(static_cast<uint32_t>(1 + random() % 15),
+                          RandomTreeOfSize(random, nested_size, max_depth - 1),
+                          kNestedKinds[random() % 4])};
+    } else if (random() % 8 == 0 && size > 5) {
+      more = {BytesField(1, std::string(size - 5 + random() % 3, 'x'))};
+    } else {
+      more = RandomTree(random, 1, 0);
+    }
+    tree.insert(tree.end(), more.begin(), more.end());
+    // Something is taken from |size| by every round: this ends.
+    const size_t written = EncodeTree(more, OneLargeChunk()).size();
+    size -= std::min(size, std::max<size_t>(written, random() % 2));
   }
   return tree;
 }

@@ -24,7 +24,8 @@ struct Field;
 using MessageTree = std::vector<Field>;
 
 struct Field {
-  // One for each function of Message that appends.
+  // One for each function of Message that appends, and what else can be done
+  // to the stream in between.
   enum class Kind {
     kUnsigned,       // AppendVarInt(uint64_t)
     kSigned,         // AppendVarInt(int64_t)
@@ -43,8 +44,12 @@ struct Field {
     kRaw,            // AppendRawProtoBytes(), of |fields|
     kNested,         // BeginNestedMessage(), of |fields|
     kNestedAndDone,  // The same, finalized by hand
+    kNestedHandle,   // The same, finalized by a MessageHandle
+    kStream,         // ScatteredStreamWriter::WriteBytes(), of |fields|
+    kReserved,       // ReserveBytes(), for up to two |bytes| with an id < 16
+    kLook,           // Nothing, but somebody asks where the stream is.
   };
-  static constexpr int kNumKinds = static_cast<int>(Kind::kNestedAndDone) + 1;
+  static constexpr int kNumKinds = static_cast<int>(Kind::kLook) + 1;
 
   uint32_t id;
   Kind kind;
@@ -55,10 +60,12 @@ struct Field {
 
   bool is_bytes() const {
     return kind == Kind::kString || kind == Kind::kBytes ||
-           kind == Kind::kScattered;
+           kind == Kind::kScattered || kind == Kind::kReserved;
   }
+  bool is_raw() const { return kind == Kind::kRaw || kind == Kind::kStream; }
   bool is_nested() const {
-    return kind == Kind::kNested || kind == Kind::kNestedAndDone;
+    return kind == Kind::kNested || kind == Kind::kNestedAndDone ||
+           kind == Kind::kNestedHandle;
   }
 };
 
@@ -107,6 +114,14 @@ std::string EncodeTreeCanonically(const MessageTree& tree);
 MessageTree RandomTree(std::mt19937_64& random,
                        uint32_t max_fields,
                        uint32_t max_depth);
+
+// A tree of |size| bytes as EncodeTree() has them in one chunk, but for a few
+// bytes more at times, of random fields. Most of it is in nested messages, up
+// to |max_depth| deep, whose sizes are often close to where a size field
+// becomes longer, and to 512, several levels of them by the same field.
+MessageTree RandomTreeOfSize(std::mt19937_64& random,
+                             size_t size,
+                             uint32_t max_depth);
 
 }  // namespace protozero::test
 

@@ -35,9 +35,10 @@ class TreeMatcher {
  private:
   std::string MatchFields(const MessageTree& tree) {
     for (const Field& field : tree) {
-      const std::string error = field.kind == Field::Kind::kRaw
-                                    ? MatchFields(field.fields)
-                                    : MatchField(field);
+      if (field.kind == Field::Kind::kLook)
+        continue;
+      const std::string error =
+          field.is_raw() ? MatchFields(field.fields) : MatchField(field);
       if (!error.empty())
         return "field " + std::to_string(field.id) + ": " + error;
     }
@@ -100,11 +101,15 @@ class TreeMatcher {
       case Kind::kString:
       case Kind::kBytes:
       case Kind::kScattered:
+      case Kind::kReserved:
         return parsed.type() == UnknownField::TYPE_LENGTH_DELIMITED &&
                parsed.length_delimited() == field.bytes;
       case Kind::kRaw:
+      case Kind::kStream:
       case Kind::kNested:
       case Kind::kNestedAndDone:
+      case Kind::kNestedHandle:
+      case Kind::kLook:
         break;
     }
     return false;

@@ -7,6 +7,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,7 @@ using test::ChunkSizes;
 using test::Hex;
 using test::MessageTree;
 
+// Chunks of 4 bytes and more, up to an equally random magnitude.
 ChunkSizes RandomChunkSizes(std::mt19937_64& random) {
   ChunkSizes sizes;
   const uint64_t magnitude = uint64_t{1} << (2 + random() % 10);
@@ -37,7 +39,9 @@ ChunkSizes RandomChunkSizes(std::mt19937_64& random) {
   return sizes;
 }
 
-TEST(MessageModelTest, RandomMessagesInRandomChunks) {
+using MakeTree = MessageTree (*)(std::mt19937_64& random);
+
+void WriteRandomMessages(MakeTree make_tree) {
   const uint64_t seed = test::Flag("seed", 1);
   const uint64_t messages = test::Flag("messages", 20000);
   RootMessage<> message;
@@ -45,9 +49,7 @@ TEST(MessageModelTest, RandomMessagesInRandomChunks) {
     // To repeat a failure: --seed=<this seed> --messages=1
     SCOPED_TRACE("--seed=" + std::to_string(seed + i));
     std::mt19937_64 random(seed + i);
-    const MessageTree tree =
-        test::RandomTree(random, 1 + static_cast<uint32_t>(random() % 8),
-                         static_cast<uint32_t>(random() % 7));
+    const MessageTree tree = make_tree(random);
     const ChunkSizes chunk_sizes = RandomChunkSizes(random);
     ChunkedStream stream(chunk_sizes,
                          random() % 2 ? ChunkedDelegate::Patches::kInPlace
@@ -65,6 +67,27 @@ TEST(MessageModelTest, RandomMessagesInRandomChunks) {
       ASSERT_TRUE(test::ParsesAs(bytes, tree));
     }
   }
+}
+
+TEST(MessageModelTest, RandomMessagesInRandomChunks) {
+  WriteRandomMessages([](std::mt19937_64& random) {
+    const uint32_t max_fields = 1 + static_cast<uint32_t>(random() % 8);
+    const uint32_t max_depth = static_cast<uint32_t>(random() % 7);
+    return test::RandomTree(random, max_fields, max_depth);
+  });
+}
+
+TEST(MessageModelTest, NestedMessagesOfSizesAroundTheLimits) {
+  WriteRandomMessages([](std::mt19937_64& random) {
+    const size_t size = 100 + random() % (random() % 4 == 0 ? 1000 : 450);
+    const uint32_t max_depth = static_cast<uint32_t>(random() % 10);
+    MessageTree tree = test::RandomTreeOfSize(random, size, max_depth);
+    // Where the arena's own memory ends.
+    const uint64_t levels_around = random() % 16 == 0 ? 90 + random() % 20 : 0;
+    for (uint64_t i = 0; i < levels_around; ++i)
+      tree = {test::NestedField(1, std::move(tree))};
+    return tree;
+  });
 }
 
 }  // namespace
