@@ -2,7 +2,10 @@
 
 #include "protozero/varint.h"
 
+#include <string.h>
+
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -137,6 +140,33 @@ TEST(VarIntTest, UnsafeVariantsWriteTheSameWithinTenBytes) {
             static_cast<uint32_t>(v), dst);
       });
     }
+  }
+}
+
+// Not to be called on a processor that lacks the instructions.
+bool CanRunInlineCode() {
+  return ::protozero::internal::kInlineEncodingMask != 0;
+}
+
+TEST(VarIntTest, TheInlineVariantWritesTheSameWithinEightBytes) {
+  if (!CanRunInlineCode())
+    GTEST_SKIP() << "not on this processor";
+  std::vector<uint64_t> values = BoundaryValues();
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i)
+    values.push_back(random() >> random() % 64);
+  for (uint64_t value : values) {
+    value &= (uint64_t{1} << 56) - 1;
+    uint8_t expected[10];
+    uint8_t* const end = WriteVarInt(value, expected);
+    uint8_t buffer[9];
+    buffer[8] = kUntouched;
+    ASSERT_EQ(proto_utils::internal::WriteVarInt56Inline(value, buffer),
+              buffer + (end - expected))
+        << value;
+    ASSERT_EQ(memcmp(buffer, expected, static_cast<size_t>(end - expected)), 0)
+        << value;
+    ASSERT_EQ(buffer[8], kUntouched) << value;
   }
 }
 

@@ -1,0 +1,115 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/bit_deposit.h"
+
+#include <stdint.h>
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace protozero::internal {
+namespace {
+
+TEST(BitDepositTest, TheMaskIsAllOrNothing) {
+  EXPECT_TRUE(kInlineEncodingMask == 0 || kInlineEncodingMask == UINTPTR_MAX);
+}
+
+#if PROTOZERO_USE_BIT_DEPOSIT
+
+// The compiler's own detection, where it has one.
+TEST(BitDepositTest, TheMaskIsZeroWithoutTheInstructions) {
+  if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("lzcnt")) {
+    EXPECT_EQ(kInlineEncodingMask, 0u);
+  }
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("bmi2")) {
+    EXPECT_NE(kInlineEncodingMask, 0u);
+  }
+}
+
+// What the instructions do, one bit at a time.
+uint64_t DepositBitByBit(uint64_t value, uint64_t mask) {
+  uint64_t result = 0;
+  for (uint64_t bit = 1; bit != 0; bit <<= 1) {
+    if (mask & bit) {
+      result |= value & 1 ? bit : 0;
+      value >>= 1;
+    }
+  }
+  return result;
+}
+
+uint64_t LowBitsBitByBit(uint64_t value, uint64_t count) {
+  uint64_t result = 0;
+  for (uint64_t i = 0; i < 64 && i < count; ++i)
+    result |= value & (uint64_t{1} << i);
+  return result;
+}
+
+uint64_t HighestBitBitByBit(uint64_t value) {
+  uint64_t highest = 0;
+  for (uint64_t i = 0; i < 64; ++i)
+    highest = (value >> i) & 1 ? i : highest;
+  return highest;
+}
+
+class BitDepositInstructionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kInlineEncodingMask == 0)
+      GTEST_SKIP() << "not on this processor";
+  }
+
+  // Every magnitude is as likely as any other.
+  uint64_t Random() { return random_() >> random_() % 64; }
+
+ private:
+  std::mt19937_64 random_{1};
+};
+
+TEST_F(BitDepositInstructionTest, DepositBits) {
+  for (const uint64_t value : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) {
+    for (const uint64_t mask :
+         {uint64_t{0}, uint64_t{1}, uint64_t{1} << 63, UINT64_MAX,
+          kSevenBitGroups, kContinuationBits}) {
+      EXPECT_EQ(DepositBits(value, mask), DepositBitByBit(value, mask));
+    }
+  }
+  for (int i = 0; i < 10000; ++i) {
+    const uint64_t value = Random();
+    const uint64_t mask = Random();
+    ASSERT_EQ(DepositBits(value, mask), DepositBitByBit(value, mask))
+        << value << ", " << mask;
+    ASSERT_EQ(DepositBits(value, kSevenBitGroups),
+              DepositBitByBit(value, kSevenBitGroups))
+        << value;
+  }
+}
+
+TEST_F(BitDepositInstructionTest, LowBits) {
+  for (uint32_t count = 0; count < 256; ++count) {
+    for (const uint64_t value :
+         {uint64_t{0}, UINT64_MAX, kContinuationBits, Random()}) {
+      ASSERT_EQ(LowBits(value, count), LowBitsBitByBit(value, count))
+          << value << ", " << count;
+    }
+  }
+}
+
+TEST_F(BitDepositInstructionTest, HighestBit) {
+  for (int bit = 0; bit < 64; ++bit) {
+    const uint64_t power = uint64_t{1} << bit;
+    for (const uint64_t value : {power, power | 1, power | (power - 1)}) {
+      ASSERT_EQ(HighestBit(value), HighestBitBitByBit(value)) << value;
+    }
+  }
+  for (int i = 0; i < 10000; ++i) {
+    const uint64_t value = Random() | 1;
+    ASSERT_EQ(HighestBit(value), HighestBitBitByBit(value)) << value;
+  }
+}
+
+#endif  // PROTOZERO_USE_BIT_DEPOSIT
+
+}  // namespace
+}  // namespace protozero::internal
