@@ -18,8 +18,9 @@ struct Definitions {
   void (::golden::main::pbzero::Everything::*setter)(int32_t);
 };
 
-// Of two_units_other.cc.
+// Of two_units_other.cc, which has setters out of line.
 Definitions OtherDefinitions();
 std::string WriteInOtherUnit();
+void AppendInOtherUnit(::golden::main::pbzero::Everything* message);
 
 #endif  // TEST_PLUGIN_TWO_UNITS_H_

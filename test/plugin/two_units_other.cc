@@ -1,5 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+// The parts of a program may differ in this.
+#undef PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_INLINE_SETTERS 0
+
 #include "test/plugin/two_units.h"
 #include "test/protos/plugin/hostile.pbzero.h"
 #include "test/protos/plugin/hostile_global.pbzero.h"
@@ -22,4 +26,9 @@ std::string WriteInOtherUnit() {
   message->set_field_int32(1);
   message->set_field_message()->set_deep();
   return message.SerializeAsString();
+}
+
+void AppendInOtherUnit(::golden::main::pbzero::Everything* message) {
+  message->set_field_int32(-1);
+  message->set_field_message()->set_deep();
 }

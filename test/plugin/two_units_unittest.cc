@@ -3,6 +3,10 @@
 // One generated header in two translation units, and several of them in one
 // program: that it links is half of the test.
 
+// The other unit has them out of line.
+#undef PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_INLINE_SETTERS 1
+
 #include "test/plugin/two_units.h"
 #include "test/protos/plugin/hostile.pbzero.h"
 #include "test/protos/plugin/hostile_global.pbzero.h"
@@ -34,6 +38,27 @@ TEST(TwoUnitsTest, BothWriteTheSame) {
   message->set_field_message()->set_deep();
   EXPECT_EQ(message.SerializeAsString(), WriteInOtherUnit());
   EXPECT_EQ(WriteInOtherUnit(), std::string("\x28\x01\x52\x02\x12\x00", 6));
+}
+
+TEST(TwoUnitsTest, BothWriteToOneMessage) {
+  for (int with_open_child = 0; with_open_child < 2; ++with_open_child) {
+    protozero::HeapBuffered<pz::Everything> message;
+    for (int i = 0; i < 2; ++i) {
+      message->set_field_int32(2);
+      if (with_open_child)
+        message->set_field_message();
+      AppendInOtherUnit(message.get());
+      message->set_field_uint32(3);
+    }
+    const std::string once = "\x28\x02" +
+                             std::string(with_open_child ? "\x52\x00" : "",
+                                         with_open_child ? 2 : 0) +
+                             std::string(
+                                 "\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                                 "\x52\x02\x12\x00\x60\x03",
+                                 17);
+    EXPECT_EQ(message.SerializeAsString(), once + once);
+  }
 }
 
 }  // namespace
