@@ -9,28 +9,116 @@
 
 #include <type_traits>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/message.h"
 #include "protozero/varint.h"
+
+// Packed repeated fields: all elements in one field, without tags of their own,
+// after the bytes that they take together:
+//
+//   | tag | size | element | element | ...
+//
+// Elements that lie in an array already are written by the generated setter:
+//
+//   event->set_samples(array, count);
+//
+// Elements that are computed one by one are collected first, since their size
+// goes before them:
+//
+//   protozero::PackedVarInt samples;
+//   for (const Window& window : windows)
+//     samples.Append(window.sum());
+//   event->set_samples(samples);
 
 namespace protozero {
 
-// Collects the elements of a packed repeated field, whose size precedes them
-// on the wire; the generated setter copies the result into the message:
-//
-//   protozero::PackedVarInt samples;
-//   for (uint32_t sample : window)
-//     samples.Append(sample);
-//   event->set_samples(samples);
-//
-// The first kOnStackStorageSize bytes live in the object itself, which is
-// meant to be on the stack; more than that moves to the heap. One thread at a
-// time.
+namespace internal {
+
+// The encodings of elements. Write() takes elements of type T to |dst|, and
+// returns what follows them. It may overwrite all of the
+// count * kMaxSize<T> bytes there. REQUIRES: they are writable.
+
+// Of each element, EncodingOfBits makes the integer that becomes the varint.
+template <typename EncodingOfBits>
+struct PackedVarIntEncoding {
+  template <typename T>
+  static constexpr size_t kMaxSize = proto_utils::kMaxVarIntEncodedSize;
+  // A bool is the byte that encodes it.
+  template <typename T>
+  static constexpr bool kIsCopy = std::is_same_v<T, bool> && sizeof(T) == 1;
+
+  template <typename T>
+  static uint8_t* Write(const T* values, size_t count, uint8_t* dst) {
+    using namespace proto_utils::internal;
+    // Asked once for all elements, and not at all where it is known.
+    if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0))
+      return WritePortably(values, count, dst);
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t bits = EncodingOfBits::ToBits(values[i]);
+      dst = PROTOZERO_UNLIKELY(bits >> 56 != 0)
+                ? WriteLongVarIntUnsafe(bits, dst)
+                : WriteVarInt56Inline(bits, dst);
+    }
+    return dst;
+  }
+
+  // Write() without the instructions of bit_deposit.h.
+  template <typename T>
+  PROTOZERO_NOINLINE static uint8_t* WritePortably(const T* values,
+                                                   size_t count,
+                                                   uint8_t* dst) {
+    for (size_t i = 0; i < count; ++i) {
+      dst = proto_utils::internal::WriteVarIntUnsafe(
+          EncodingOfBits::ToBits(values[i]), dst);
+    }
+    return dst;
+  }
+};
+
+struct PlainBits {
+  template <typename T>
+  static uint64_t ToBits(T value) {
+    return proto_utils::ExtendValueForVarIntSerialization(value);
+  }
+};
+
+struct ZigZagBits {
+  template <typename T>
+  static uint64_t ToBits(T value) {
+    return proto_utils::ZigZagEncode(value);
+  }
+};
+
+struct PackedFixedEncoding {
+  template <typename T>
+  static constexpr size_t kMaxSize = sizeof(T);
+  template <typename T>
+  static constexpr bool kIsCopy = kCopyIsLittleEndian;
+
+  template <typename T>
+  static uint8_t* Write(const T* values, size_t count, uint8_t* dst) {
+    for (size_t i = 0; i < count; ++i) {
+      std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> bits;
+      memcpy(&bits, &values[i], sizeof(bits));
+      StoreLittleEndian(dst, bits);
+      dst += sizeof(T);
+    }
+    return dst;
+  }
+};
+
+}  // namespace internal
+
+// What collects elements. The first kOnStackStorageSize bytes live in the
+// object itself, which is meant to be on the stack; more than that moves to the
+// heap. Making one touches none of these bytes. One thread at a time.
 class PackedBufferBase {
  public:
   static constexpr size_t kOnStackStorageSize = 8192;
 
-  PackedBufferBase() { Reset(); }
+  PackedBufferBase() { SetStorage(kOnStackStorageSize); }
   ~PackedBufferBase();
 
   // The cursor points into the object.
@@ -53,7 +141,41 @@ class PackedBufferBase {
   // Makes room for |size| <= kOnStackStorageSize more bytes. Returns false,
   // and changes nothing, if that takes memory that there is not.
   bool Reserve(size_t size) {
-    return PROTOZERO_LIKELY(size <= capacity_ - this->size()) || Grow();
+    return PROTOZERO_LIKELY(size <= room()) || Grow();
+  }
+
+  // Like Message::AppendVarInt().
+  PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint64_t bits) {
+    // The compiler drops the last test for types that cannot be as large.
+    if (PROTOZERO_UNLIKELY(!PROTOZERO_INLINE_SETTERS ||
+                           reinterpret_cast<uintptr_t>(write_ptr_) >=
+                               fast_limit_ ||
+                           bits >> 56 != 0)) {
+      return AppendVarIntOutOfLine(bits);
+    }
+    write_ptr_ = proto_utils::internal::WriteVarInt56Inline(bits, write_ptr_);
+  }
+
+  template <typename Encoding, typename T>
+  void AppendArray(const T* values, size_t count) {
+    constexpr bool kIsCopy = Encoding::template kIsCopy<T>;
+    constexpr size_t kMaxSize =
+        kIsCopy ? sizeof(T) : Encoding::template kMaxSize<T>;
+    while (count > 0) {
+      if (!Reserve(kMaxSize))
+        return;
+      // As many as fit, whatever their sizes.
+      const size_t fitting =
+          count < room() / kMaxSize ? count : room() / kMaxSize;
+      if constexpr (kIsCopy) {
+        memcpy(write_ptr_, values, fitting * sizeof(T));
+        write_ptr_ += fitting * sizeof(T);
+      } else {
+        write_ptr_ = Encoding::Write(values, fitting, write_ptr_);
+      }
+      values += fitting;
+      count -= fitting;
+    }
   }
 
   uint8_t* write_ptr_;
@@ -61,35 +183,149 @@ class PackedBufferBase {
  private:
   uint8_t* storage() { return heap_ ? heap_ : on_stack_; }
   const uint8_t* storage() const { return heap_ ? heap_ : on_stack_; }
-  PROTOZERO_COLD bool Grow();
+  size_t room() const { return static_cast<size_t>(end_ - write_ptr_); }
 
+  // Begins to write to storage(), which has |capacity| bytes.
+  void SetStorage(size_t capacity) {
+    write_ptr_ = storage();
+    end_ = write_ptr_ + capacity;
+    fast_limit_ = (reinterpret_cast<uintptr_t>(end_) -
+                   (proto_utils::kMaxVarIntEncodedSize - 1)) &
+                  internal::kInlineEncodingMask;
+  }
+
+  PROTOZERO_COLD bool Grow();
+  void AppendVarIntOutOfLine(uint64_t bits);
+
+  uint8_t* end_;
+  // Below this address, any varint can be written by WriteVarInt56Inline(): 0
+  // where that must not be entered.
+  uintptr_t fast_limit_;
   uint8_t* heap_ = nullptr;
-  size_t capacity_ = kOnStackStorageSize;
   bool ok_ = true;
   uint8_t on_stack_[kOnStackStorageSize];
 };
 
+namespace internal {
+
+// Appends the tag and the size of a length-delimited field of |size| bytes,
+// which are to follow. Returns false if they are too many; then |message| is
+// in the error state.
+bool AppendPackedHeader(Message* message, uint32_t field_id, uint64_t size);
+
+// Appends a packed field whose elements need encoding, without the heap: what
+// does not fit one block is encoded twice, the first time for its size.
+template <typename Encoding, typename T>
+PROTOZERO_NOINLINE void EncodePackedField(Message* message,
+                                          uint32_t field_id,
+                                          const T* values,
+                                          size_t count) {
+  constexpr size_t kMaxSize = Encoding::template kMaxSize<T>;
+  uint8_t block[PackedBufferBase::kOnStackStorageSize];
+  const T* const end = values + count;
+  // Encodes elements from |next| on while they surely fit.
+  const auto fill_block = [&block, end](const T*& next) {
+    uint8_t* pos = block;
+    for (;;) {
+      const size_t left = static_cast<size_t>(end - next);
+      size_t fitting =
+          static_cast<size_t>(block + sizeof(block) - pos) / kMaxSize;
+      fitting = left < fitting ? left : fitting;
+      if (fitting == 0)
+        return static_cast<size_t>(pos - block);
+      pos = Encoding::Write(next, fitting, pos);
+      next += fitting;
+    }
+  };
+
+  const T* next = values;
+  uint64_t size = fill_block(next);
+  if (next == end)
+    return message->AppendBytes(field_id, block, static_cast<size_t>(size));
+  while (next != end)
+    size += fill_block(next);
+  if (!AppendPackedHeader(message, field_id, size))
+    return;
+  for (next = values; next != end;)
+    message->AppendRawProtoBytes(block, fill_block(next));
+}
+
+template <typename Encoding, typename T>
+PROTOZERO_ALWAYS_INLINE void AppendPackedField(Message* message,
+                                               uint32_t field_id,
+                                               const T* values,
+                                               size_t count) {
+  if constexpr (Encoding::template kIsCopy<T>) {
+    message->AppendBytes(field_id, values, count * sizeof(T));
+  } else {
+    EncodePackedField<Encoding>(message, field_id, values, count);
+  }
+}
+
+}  // namespace internal
+
+// All three classes below have:
+//
+//   Append(value)            one element.
+//   Append(values, count)    the |count| elements of an array: the same bytes,
+//                            in less time. |values| may be null if there are
+//                            none.
+//   AppendField(message, field_id, values, count)
+//                            writes a whole packed field to |message|, without
+//                            a buffer of this kind and without the heap: what
+//                            generated setters of arrays call. Bools, and fixed
+//                            numbers on little-endian machines, are copied from
+//                            the array straight into the stream. More than
+//                            proto_utils::kMaxMessageLength encoded bytes are
+//                            the error kMessageTooLong. REQUIRES: the array
+//                            does not overlap the current chunk.
+
 // Packed int32, int64, uint32, uint64, bool and enum fields.
 class PackedVarInt : public PackedBufferBase {
+  using Encoding = internal::PackedVarIntEncoding<internal::PlainBits>;
+
  public:
+  // A constructor of one's own: `PackedVarInt()` would else clear the storage.
+  PackedVarInt() {}
+
   template <typename T>
-  void Append(T value) {
-    if (PROTOZERO_LIKELY(Reserve(proto_utils::kMaxVarIntEncodedSize))) {
-      write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
-          proto_utils::ExtendValueForVarIntSerialization(value), write_ptr_);
-    }
+  PROTOZERO_ALWAYS_INLINE void Append(T value) {
+    AppendVarInt(internal::PlainBits::ToBits(value));
+  }
+  template <typename T>
+  void Append(const T* values, size_t count) {
+    AppendArray<Encoding>(values, count);
+  }
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE static void AppendField(Message* message,
+                                                  uint32_t field_id,
+                                                  const T* values,
+                                                  size_t count) {
+    internal::AppendPackedField<Encoding>(message, field_id, values, count);
   }
 };
 
 // Packed sint32 and sint64 fields.
 class PackedSignedVarInt : public PackedBufferBase {
+  using Encoding = internal::PackedVarIntEncoding<internal::ZigZagBits>;
+
  public:
+  PackedSignedVarInt() {}
+
   template <typename T>
-  void Append(T value) {
-    if (PROTOZERO_LIKELY(Reserve(proto_utils::kMaxVarIntEncodedSize))) {
-      write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(
-          proto_utils::ZigZagEncode(value), write_ptr_);
-    }
+  PROTOZERO_ALWAYS_INLINE void Append(T value) {
+    AppendVarInt(internal::ZigZagBits::ToBits(value));
+  }
+  template <typename T>
+  void Append(const T* values, size_t count) {
+    AppendArray<Encoding>(values, count);
+  }
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE static void AppendField(Message* message,
+                                                  uint32_t field_id,
+                                                  const T* values,
+                                                  size_t count) {
+    internal::AppendPackedField<Encoding>(message, field_id, values, count);
   }
 };
 
@@ -97,17 +333,26 @@ class PackedSignedVarInt : public PackedBufferBase {
 // uint32_t, uint64_t, int32_t, int64_t, float and double, in this order.
 template <typename T>
 class PackedFixedSizeInt : public PackedBufferBase {
+  using Encoding = internal::PackedFixedEncoding;
+
  public:
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "fixed32 or fixed64");
   static_assert(std::is_arithmetic<T>::value, "fixed fields hold numbers");
 
+  PackedFixedSizeInt() {}
+
   void Append(T value) {
-    if (PROTOZERO_UNLIKELY(!Reserve(sizeof(T))))
-      return;
-    std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> bits;
-    memcpy(&bits, &value, sizeof(bits));
-    internal::StoreLittleEndian(write_ptr_, bits);
-    write_ptr_ += sizeof(T);
+    if (PROTOZERO_LIKELY(Reserve(sizeof(T))))
+      write_ptr_ = Encoding::Write(&value, 1, write_ptr_);
+  }
+  void Append(const T* values, size_t count) {
+    AppendArray<Encoding>(values, count);
+  }
+  PROTOZERO_ALWAYS_INLINE static void AppendField(Message* message,
+                                                  uint32_t field_id,
+                                                  const T* values,
+                                                  size_t count) {
+    internal::AppendPackedField<Encoding>(message, field_id, values, count);
   }
 };
 

@@ -12,7 +12,7 @@ PackedBufferBase::~PackedBufferBase() {
 
 bool PackedBufferBase::Grow() {
   const size_t used = size();
-  const size_t capacity = capacity_ * 2;
+  const size_t capacity = (used + room()) * 2;
   uint8_t* heap = new (std::nothrow) uint8_t[capacity];
   if (heap == nullptr) {
     ok_ = false;
@@ -21,9 +21,35 @@ bool PackedBufferBase::Grow() {
   memcpy(heap, storage(), used);
   delete[] heap_;
   heap_ = heap;
-  capacity_ = capacity;
-  write_ptr_ = heap + used;
+  SetStorage(capacity);
+  write_ptr_ += used;
   return true;
 }
+
+void PackedBufferBase::AppendVarIntOutOfLine(uint64_t bits) {
+  if (PROTOZERO_LIKELY(Reserve(proto_utils::kMaxVarIntEncodedSize)))
+    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(bits, write_ptr_);
+}
+
+namespace internal {
+
+bool AppendPackedHeader(Message* message, uint32_t field_id, uint64_t size) {
+  if (size > proto_utils::kMaxMessageLength) {
+    // Which is an error, whatever the bytes.
+    message->AppendBytes(
+        field_id, nullptr,
+        size < SIZE_MAX ? static_cast<size_t>(size) : SIZE_MAX);
+    return false;
+  }
+  uint8_t header[proto_utils::kMaxTagEncodedSize +
+                 proto_utils::kMaxVarIntEncodedSize];
+  uint8_t* pos = proto_utils::WriteVarInt(
+      proto_utils::MakeTagLengthDelimited(field_id), header);
+  pos = proto_utils::WriteVarInt(size, pos);
+  message->AppendRawProtoBytes(header, static_cast<size_t>(pos - header));
+  return true;
+}
+
+}  // namespace internal
 
 }  // namespace protozero

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -150,6 +151,34 @@ TEST(FirstAllocationTest, PackedFieldsUpToTheirStorageNeedNone) {
   EXPECT_EQ(append(2 * kElements), 0u);
 }
 
+TEST(FirstAllocationTest, ArraysUpToTheStorageNeedNone) {
+  constexpr size_t kElements = PackedBufferBase::kOnStackStorageSize / 8;
+  const std::vector<uint64_t> values(kElements + 1, ~uint64_t{0});
+  PackedFixedSizeInt<uint64_t> packed;
+  const auto append = [&](size_t count) {
+    return CountAllocations([&] { packed.Append(values.data(), count); });
+  };
+  EXPECT_EQ(append(kElements), 0u);
+  EXPECT_EQ(append(1), 1u);
+}
+
+// Whether or not its elements must be encoded, and however many they are.
+TEST(FirstAllocationTest, SettersOfArraysNeedNone) {
+  const std::vector<int64_t> values(PackedBufferBase::kOnStackStorageSize, -1);
+  std::vector<uint8_t> buffer(64 * 8192);
+  StaticBuffered<Message> message(buffer.data(), buffer.size());
+  EXPECT_EQ(CountAllocations([&] {
+              PackedVarInt::AppendField(message.get(), 1, values.data(),
+                                        values.size());
+              PackedSignedVarInt::AppendField(message.get(), 2, values.data(),
+                                              values.size());
+              PackedFixedSizeInt<int64_t>::AppendField(
+                  message.get(), 3, values.data(), values.size());
+            }),
+            0u);
+  EXPECT_TRUE(message.ok());
+}
+
 // Out of memory is a state.
 
 class OutOfMemoryTest : public testing::Test {
@@ -236,6 +265,18 @@ TEST_F(OutOfMemoryTest, APackedBufferSaysThatItIsIncompleteUntilReset) {
   packed.Append(1);
   EXPECT_TRUE(packed.ok());
   EXPECT_EQ(packed.size(), 8u);
+}
+
+TEST_F(OutOfMemoryTest, APackedBufferKeepsTheElementsThatFit) {
+  constexpr size_t kElements = PackedBufferBase::kOnStackStorageSize / 8;
+  const std::vector<uint64_t> values(3 * kElements, 1);
+  PackedFixedSizeInt<uint64_t> packed;
+  {
+    const NothrowAllocationsFail fail(1);
+    packed.Append(values.data(), values.size());
+  }
+  EXPECT_FALSE(packed.ok());
+  EXPECT_EQ(packed.size(), 2 * 8 * kElements);
 }
 
 }  // namespace

@@ -3,16 +3,26 @@
 #include "protozero/packed_repeated_fields.h"
 
 #include <limits>
+#include <new>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "protozero/root_message.h"
+#include "protozero/static_buffer.h"
+#include "test/testing/delegates.h"
+#include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
+#include "test/testing/message_tree.h"
 
 namespace protozero {
 namespace {
 
+using test::BytesField;
+using test::ExpectWrites;
+using test::ExpectWritesHex;
 using test::Hex;
 
 std::string HexOf(const PackedBufferBase& packed) {
@@ -27,6 +37,37 @@ TEST(PackedVarIntTest, IsEmptyAtFirst) {
   EXPECT_EQ(packed.size(), 0u);
   EXPECT_NE(packed.data(), nullptr);
   EXPECT_TRUE(packed.ok());
+}
+
+// Makes a T in |storage| by value-initialization: a class without a constructor
+// of its own is cleared by that, all 8 KB of it.
+template <typename T>
+void MakeIn(void* storage) {
+  new (storage) T();
+}
+
+template <typename T>
+size_t CountBytesTouchedByMaking() {
+  alignas(T) static uint8_t storage[sizeof(T)];
+  memset(storage, 0xa5, sizeof(storage));
+  // Through a volatile pointer, so that the compiler cannot conclude that
+  // nobody is allowed to read what was there before.
+  void (*volatile make)(void*) = &MakeIn<T>;
+  make(storage);
+  size_t touched = 0;
+  for (const uint8_t byte : storage)
+    touched += byte != 0xa5;
+  reinterpret_cast<T*>(storage)->~T();
+  return touched;
+}
+
+TEST(PackedBufferBaseTest, MakingOneDoesNotTouchItsStorage) {
+  constexpr size_t kHeader =
+      sizeof(PackedVarInt) - PackedBufferBase::kOnStackStorageSize;
+  static_assert(kHeader <= 64);
+  EXPECT_LE(CountBytesTouchedByMaking<PackedVarInt>(), kHeader);
+  EXPECT_LE(CountBytesTouchedByMaking<PackedSignedVarInt>(), kHeader);
+  EXPECT_LE(CountBytesTouchedByMaking<PackedFixedSizeInt<double>>(), kHeader);
 }
 
 TEST(PackedVarIntTest, ConcatenatesVarInts) {
@@ -139,6 +180,228 @@ TEST(PackedBufferBaseTest, ResetEmptiesItOnTheStackAndOnTheHeap) {
     packed.Reset();
     EXPECT_EQ(packed.size(), 0u);
   }
+}
+
+// The three ways to write elements: one by one, as an array, and as a whole
+// field, whose bytes follow its tag and its size.
+
+template <typename Packed, typename T>
+void ExpectPacks(const std::vector<T>& values, const std::string& hex) {
+  Packed one_by_one;
+  for (const T value : values)
+    one_by_one.Append(value);
+  EXPECT_EQ(HexOf(one_by_one), hex);
+  Packed array;
+  array.Append(values.data(), values.size());
+  EXPECT_EQ(HexOf(array), hex);
+  ExpectWrites({BytesField(1, test::FromHex(hex))}, [&values](Message* m) {
+    Packed::AppendField(m, 1, values.data(), values.size());
+  });
+}
+
+TEST(PackedArrayTest, VarIntsOfEveryLength) {
+  const std::string hex =
+      "00 7f 80 01 ff 7f 80 80 01 ff ff 7f 80 80 80 01 ff ff ff 7f "
+      "80 80 80 80 01 ff ff ff ff 7f 80 80 80 80 80 01 ff ff ff ff ff 7f "
+      "80 80 80 80 80 80 01 ff ff ff ff ff ff 7f 80 80 80 80 80 80 80 01 "
+      "ff ff ff ff ff ff ff 7f 80 80 80 80 80 80 80 80 01 "
+      "ff ff ff ff ff ff ff ff 7f 80 80 80 80 80 80 80 80 80 01 "
+      "ff ff ff ff ff ff ff ff ff 01";
+  std::vector<uint64_t> values;
+  for (int bits = 0; bits < 64; bits += 7) {
+    values.push_back(bits > 0 ? uint64_t{1} << bits : 0);
+    values.push_back(~uint64_t{0} >> (bits < 63 ? 57 - bits : 0));
+  }
+  ExpectPacks<PackedVarInt>(values, hex);
+  // The same bits with a sign.
+  ExpectPacks<PackedVarInt>(std::vector<int64_t>(values.begin(), values.end()),
+                            hex);
+  // Zigzag: what gives the same integers.
+  std::vector<int64_t> decoded;
+  for (const uint64_t value : values)
+    decoded.push_back(proto_utils::ZigZagDecode(value));
+  ExpectPacks<PackedSignedVarInt>(decoded, hex);
+}
+
+TEST(PackedArrayTest, VarIntsOfEveryType) {
+  enum class Color : int32_t { kInfrared = -1, kRed = 0, kGreen = 300 };
+  constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+  const std::string minus_one = "ff ff ff ff ff ff ff ff ff 01";
+  ExpectPacks<PackedVarInt>(std::vector<uint32_t>{0, 0xffffffff, 0x80},
+                            "00 ff ff ff ff 0f 80 01");
+  ExpectPacks<PackedVarInt>(
+      std::vector<int32_t>{kMin, -1, 0, kMax},
+      "80 80 80 80 f8 ff ff ff ff 01 " + minus_one + " 00 ff ff ff ff 07");
+  ExpectPacks<PackedVarInt>(
+      std::vector<Color>{Color::kInfrared, Color::kRed, Color::kGreen},
+      minus_one + " 00 ac 02");
+  ExpectPacks<PackedSignedVarInt>(std::vector<int32_t>{kMin, -1, 0, 1, kMax},
+                                  "ff ff ff ff 0f 01 00 02 fe ff ff ff 0f");
+}
+
+// A vector of bools is no array.
+TEST(PackedArrayTest, Bools) {
+  const bool values[] = {true, false, true};
+  PackedVarInt packed;
+  packed.Append(values, 3);
+  EXPECT_EQ(HexOf(packed), "01 00 01");
+  ExpectWritesHex("0a 03 01 00 01", [&values](Message* m) {
+    PackedVarInt::AppendField(m, 1, values, 3);
+  });
+}
+
+TEST(PackedArrayTest, FixedNumbersOfEveryType) {
+  ExpectPacks<PackedFixedSizeInt<uint32_t>>(
+      std::vector<uint32_t>{0, 0xfedcba98, 0xffffffff},
+      "00 00 00 00 98 ba dc fe ff ff ff ff");
+  ExpectPacks<PackedFixedSizeInt<int32_t>>(
+      std::vector<int32_t>{-2, std::numeric_limits<int32_t>::min()},
+      "fe ff ff ff 00 00 00 80");
+  ExpectPacks<PackedFixedSizeInt<uint64_t>>(
+      std::vector<uint64_t>{0, 0x0123456789abcdef},
+      "00 00 00 00 00 00 00 00 ef cd ab 89 67 45 23 01");
+  ExpectPacks<PackedFixedSizeInt<int64_t>>(
+      std::vector<int64_t>{std::numeric_limits<int64_t>::min()},
+      "00 00 00 00 00 00 00 80");
+  ExpectPacks<PackedFixedSizeInt<float>>(std::vector<float>{1.0f, -0.0f},
+                                         "00 00 80 3f 00 00 00 80");
+  ExpectPacks<PackedFixedSizeInt<double>>(
+      std::vector<double>{std::numeric_limits<double>::infinity()},
+      "00 00 00 00 00 00 f0 7f");
+}
+
+TEST(PackedArrayTest, NoElementsAreAFieldOfNoBytes) {
+  ExpectPacks<PackedVarInt>(std::vector<uint64_t>(), "");
+  ExpectPacks<PackedSignedVarInt>(std::vector<int32_t>(), "");
+  ExpectPacks<PackedFixedSizeInt<double>>(std::vector<double>(), "");
+  ExpectWritesHex("0a 00", [](Message* m) {
+    PackedFixedSizeInt<float>::AppendField(m, 1, nullptr, 0);
+  });
+}
+
+TEST(PackedArrayTest, TagsOfEveryLength) {
+  const uint32_t values[] = {1, 300};
+  for (const uint32_t id : {15u, 16u, 2048u, proto_utils::kMaxFieldId}) {
+    ExpectWrites({BytesField(id, test::FromHex("01 ac 02"))}, [&](Message* m) {
+      PackedVarInt::AppendField(m, id, values, 2);
+    });
+  }
+}
+
+TEST(PackedArrayTest, IsTheSameWithAndWithoutFastInstructions) {
+  using Encoding = internal::PackedVarIntEncoding<internal::PlainBits>;
+  std::vector<uint64_t> values;
+  for (int bit = 0; bit < 64; ++bit) {
+    values.push_back(uint64_t{1} << bit);
+    values.push_back((uint64_t{1} << bit) - 1);
+    values.push_back(~uint64_t{0} >> bit);
+  }
+  std::vector<uint8_t> bytes(values.size() * Encoding::kMaxSize<uint64_t>);
+  std::vector<uint8_t> portable(bytes.size());
+  bytes.resize(static_cast<size_t>(
+      Encoding::Write(values.data(), values.size(), bytes.data()) -
+      bytes.data()));
+  portable.resize(static_cast<size_t>(
+      Encoding::WritePortably(values.data(), values.size(), portable.data()) -
+      portable.data()));
+  EXPECT_EQ(Hex(bytes), Hex(portable));
+}
+
+// Elements of all sizes, so that blocks end anywhere.
+std::vector<uint64_t> ManyNumbers(size_t count) {
+  std::vector<uint64_t> values;
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(~uint64_t{0} >> (i * 7 % 64));
+  return values;
+}
+
+template <typename Packed>
+std::string OneByOne(const std::vector<uint64_t>& values) {
+  Packed packed;
+  for (const uint64_t value : values)
+    packed.Append(value);
+  EXPECT_TRUE(packed.ok());
+  return std::string(reinterpret_cast<const char*>(packed.data()),
+                     packed.size());
+}
+
+// How many elements of ManyNumbers() take as many bytes as the storage, or a
+// little less.
+template <typename Packed>
+size_t CountFilling(size_t bytes) {
+  size_t count = bytes / sizeof(uint64_t);
+  while (OneByOne<Packed>(ManyNumbers(count)).size() < bytes)
+    ++count;
+  return count;
+}
+
+template <typename Packed>
+void ExpectGrowsLikeOneByOne() {
+  constexpr size_t kStorage = PackedBufferBase::kOnStackStorageSize;
+  const size_t filling = CountFilling<Packed>(kStorage);
+  for (const size_t count : {filling - 3, filling - 2, filling - 1, filling,
+                             filling + 1, 2 * filling, 9 * filling}) {
+    const std::vector<uint64_t> values = ManyNumbers(count);
+    const std::string bytes = OneByOne<Packed>(values);
+    // Beginning at any element, and in one part or two.
+    for (const size_t part : {size_t{0}, size_t{1}, size_t{5}, count / 2}) {
+      Packed packed;
+      packed.Append(values.data(), part);
+      packed.Append(values.data() + part, count - part);
+      EXPECT_TRUE(packed.ok());
+      EXPECT_EQ(packed.size(), bytes.size());
+      EXPECT_TRUE(HexOf(packed) == Hex(bytes)) << count << " after " << part;
+    }
+  }
+}
+
+TEST(PackedArrayTest, GrowsLikeOneByOne) {
+  ExpectGrowsLikeOneByOne<PackedVarInt>();
+  ExpectGrowsLikeOneByOne<PackedFixedSizeInt<uint64_t>>();
+}
+
+template <typename Packed>
+void ExpectFieldsOfAnySize() {
+  constexpr size_t kStorage = PackedBufferBase::kOnStackStorageSize;
+  const size_t filling = CountFilling<Packed>(kStorage);
+  for (const size_t count : {size_t{20}, filling - 2, filling - 1, filling,
+                             filling + 1, 3 * filling}) {
+    const std::vector<uint64_t> values = ManyNumbers(count);
+    ExpectWrites({BytesField(3, OneByOne<Packed>(values))}, [&](Message* m) {
+      Packed::AppendField(m, 3, values.data(), values.size());
+    });
+  }
+}
+
+TEST(PackedArrayTest, FieldsOfAnySize) {
+  ExpectFieldsOfAnySize<PackedVarInt>();
+  ExpectFieldsOfAnySize<PackedFixedSizeInt<uint64_t>>();
+}
+
+// The bytes of such a field need memory that a test does not have.
+TEST(PackedArrayTest, FieldsThatAreTooLong) {
+  for (const uint64_t size :
+       {uint64_t{proto_utils::kMaxMessageLength} + 1, ~uint64_t{0}}) {
+    uint8_t buffer[64];
+    StaticBuffered<Message> message(buffer, sizeof(buffer));
+    bool fits = false;
+    EXPECT_MISTAKE(fits = internal::AppendPackedHeader(message.get(), 1, size),
+                   "split it");
+    EXPECT_FALSE(fits);
+#if !PROTOZERO_DCHECK_IS_ON
+    EXPECT_EQ(message.status(), WriteStatus::kMessageTooLong);
+#endif
+  }
+}
+
+TEST(PackedArrayTest, FieldsThatDoNotFitTheBuffer) {
+  const std::vector<uint64_t> values = ManyNumbers(5000);
+  std::vector<uint8_t> buffer(10000);
+  StaticBuffered<Message> message(buffer.data(), buffer.size());
+  PackedVarInt::AppendField(message.get(), 1, values.data(), values.size());
+  EXPECT_EQ(message.Finalize(), 0u);
+  EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
 }
 
 }  // namespace
