@@ -70,6 +70,11 @@ TypeTraits TraitsOf(FieldType type) {
   return {"kUnknown", nullptr, nullptr};
 }
 
+std::string CppTypeOf(const Field& field) {
+  const char* cpp_type = TraitsOf(field.type).cpp_type;
+  return cpp_type != nullptr ? cpp_type : field.type_name;
+}
+
 const char* RepetitionName(Repetition repetition) {
   switch (repetition) {
     case Repetition::kNotRepeated:
@@ -320,14 +325,12 @@ class Writer {
 
   void WriteMetadata(const std::string& class_name, const Field& field) {
     const TypeTraits traits = TraitsOf(field.type);
-    const std::string cpp_type =
-        traits.cpp_type != nullptr ? traits.cpp_type : field.type_name;
     Line("  using FieldMetadata_", field.camel, " = ", kUtils,
          "FieldMetadata<");
     Line("      ", std::to_string(field.number), ", ", kUtils,
          "RepetitionType::", RepetitionName(field.repetition), ",");
     Line("      ", kUtils, "ProtoSchemaType::", traits.schema_type, ", ",
-         cpp_type, ", ", class_name, ">;");
+         CppTypeOf(field), ", ", class_name, ">;");
     Line("  static constexpr FieldMetadata_", field.camel, " k", field.camel,
          "{};");
   }
@@ -344,6 +347,11 @@ class Writer {
            ") {");
       Line("    ::protozero::Message::AppendBytes(", id, ", ", value_,
            ".data(), ", value_, ".size());");
+      Line("  }");
+      Line("  void ", setter, "(const ", CppTypeOf(field), "* ", data_,
+           ", size_t ", size_, ") {");
+      Line("    ", traits.packed_type, "::AppendField(this, ", id, ", ", data_,
+           ", ", size_, ");");
       Line("  }");
       return;
     }
@@ -375,9 +383,7 @@ class Writer {
       default:
         break;
     }
-    Line("  void ", setter, "(",
-         traits.cpp_type != nullptr ? traits.cpp_type : field.type_name, " ",
-         value_, ") {");
+    Line("  void ", setter, "(", CppTypeOf(field), " ", value_, ") {");
     Line(append, value_, ");");
     Line("  }");
   }

@@ -129,6 +129,18 @@ void Fill(Packed* packed, Values... values) {
   (packed->Append(values), ...);
 }
 
+constexpr char kEveryPackedType[] =
+    "packed_double: 0.5 packed_double: -0.5 packed_float: 0.25 "
+    "packed_float: -0.25 packed_int64: -9223372036854775808 "
+    "packed_int64: 9223372036854775807 packed_uint64: 18446744073709551615 "
+    "packed_uint64: 0 packed_int32: -2147483648 packed_int32: 2147483647 "
+    "packed_fixed64: 18446744073709551615 packed_fixed32: 4294967295 "
+    "packed_bool: true packed_bool: false packed_bool: true "
+    "packed_uint32: 4294967295 packed_enum: LOWEST packed_enum: ZERO "
+    "packed_sfixed32: -2147483648 packed_sfixed64: -9223372036854775808 "
+    "packed_sint32: -2147483648 packed_sint32: -1 packed_sint32: 1 "
+    "packed_sint64: -9223372036854775808 packed_sint64: -1";
+
 TEST_F(GeneratedCodeTest, EveryPackedType) {
   PackedVarInt varints;
   PackedSignedVarInt zigzag;
@@ -168,23 +180,43 @@ TEST_F(GeneratedCodeTest, EveryPackedType) {
   m->set_packed_sint32(zigzag);
   Fill(&zigzag, INT64_MIN, int64_t{-1});
   m->set_packed_sint64(zigzag);
-  EXPECT_EQ(
-      Text(&m),
-      "packed_double: 0.5 packed_double: -0.5 packed_float: 0.25 "
-      "packed_float: -0.25 packed_int64: -9223372036854775808 "
-      "packed_int64: 9223372036854775807 packed_uint64: 18446744073709551615 "
-      "packed_uint64: 0 packed_int32: -2147483648 packed_int32: 2147483647 "
-      "packed_fixed64: 18446744073709551615 packed_fixed32: 4294967295 "
-      "packed_bool: true packed_bool: false packed_bool: true "
-      "packed_uint32: 4294967295 packed_enum: LOWEST packed_enum: ZERO "
-      "packed_sfixed32: -2147483648 packed_sfixed64: -9223372036854775808 "
-      "packed_sint32: -2147483648 packed_sint32: -1 packed_sint32: 1 "
-      "packed_sint64: -9223372036854775808 packed_sint64: -1");
+  EXPECT_EQ(Text(&m), kEveryPackedType);
+}
+
+TEST_F(GeneratedCodeTest, EveryPackedTypeFromAnArray) {
+  const double doubles[] = {0.5, -0.5};
+  const float floats[] = {0.25f, -0.25f};
+  const int64_t int64[] = {INT64_MIN, INT64_MAX};
+  const uint64_t uint64[] = {UINT64_MAX, 0};
+  const int32_t int32[] = {INT32_MIN, INT32_MAX};
+  const uint32_t uint32[] = {UINT32_MAX};
+  const bool bools[] = {true, false, true};
+  const pz::TopLevel enums[] = {pz::TopLevel::LOWEST, pz::TopLevel::ZERO};
+  const int32_t sint32[] = {INT32_MIN, -1, 1};
+  const int64_t sint64[] = {INT64_MIN, -1};
+
+  HeapBuffered<pz::Everything> m;
+  m->set_packed_double(doubles, 2);
+  m->set_packed_float(floats, 2);
+  m->set_packed_int64(int64, 2);
+  m->set_packed_uint64(uint64, 2);
+  m->set_packed_int32(int32, 2);
+  m->set_packed_fixed64(uint64, 1);
+  m->set_packed_fixed32(uint32, 1);
+  m->set_packed_bool(bools, 3);
+  m->set_packed_uint32(uint32, 1);
+  m->set_packed_enum(enums, 2);
+  m->set_packed_sfixed32(int32, 1);
+  m->set_packed_sfixed64(int64, 1);
+  m->set_packed_sint32(sint32, 3);
+  m->set_packed_sint64(sint64, 2);
+  EXPECT_EQ(Text(&m), kEveryPackedType);
 }
 
 TEST_F(GeneratedCodeTest, EmptyPackedField) {
   HeapBuffered<pz::Everything> m;
   m->set_packed_int32(PackedVarInt());
+  m->set_packed_int32(nullptr, 0);
   EXPECT_EQ(Text(&m), "");
 }
 

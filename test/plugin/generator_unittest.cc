@@ -187,6 +187,7 @@ message M {
   repeated string f = 6;
 })"));
   EXPECT_THAT(header, HasSubstr("set_a(const ::protozero::PackedVarInt& "));
+  EXPECT_THAT(header, HasSubstr("set_a(const int32_t* "));
   EXPECT_THAT(header, HasSubstr("add_b(int32_t "));
   EXPECT_THAT(header,
               HasSubstr("set_c(const ::protozero::PackedSignedVarInt& "));

@@ -362,6 +362,9 @@ class Everything : public ::protozero::Message {
   void set_packed_double(const ::protozero::PackedFixedSizeInt<double>& value) {
     ::protozero::Message::AppendBytes(41, value.data(), value.size());
   }
+  void set_packed_double(const double* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size);
+  }
 
   using FieldMetadata_PackedFloat = ::protozero::proto_utils::FieldMetadata<
       42, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -369,6 +372,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedFloat kPackedFloat{};
   void set_packed_float(const ::protozero::PackedFixedSizeInt<float>& value) {
     ::protozero::Message::AppendBytes(42, value.data(), value.size());
+  }
+  void set_packed_float(const float* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size);
   }
 
   using FieldMetadata_PackedInt64 = ::protozero::proto_utils::FieldMetadata<
@@ -378,6 +384,9 @@ class Everything : public ::protozero::Message {
   void set_packed_int64(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(43, value.data(), value.size());
   }
+  void set_packed_int64(const int64_t* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 43, data, size);
+  }
 
   using FieldMetadata_PackedUint64 = ::protozero::proto_utils::FieldMetadata<
       44, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -385,6 +394,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedUint64 kPackedUint64{};
   void set_packed_uint64(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(44, value.data(), value.size());
+  }
+  void set_packed_uint64(const uint64_t* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 44, data, size);
   }
 
   using FieldMetadata_PackedInt32 = ::protozero::proto_utils::FieldMetadata<
@@ -394,6 +406,9 @@ class Everything : public ::protozero::Message {
   void set_packed_int32(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(45, value.data(), value.size());
   }
+  void set_packed_int32(const int32_t* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 45, data, size);
+  }
 
   using FieldMetadata_PackedFixed64 = ::protozero::proto_utils::FieldMetadata<
       46, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -401,6 +416,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedFixed64 kPackedFixed64{};
   void set_packed_fixed64(const ::protozero::PackedFixedSizeInt<uint64_t>& value) {
     ::protozero::Message::AppendBytes(46, value.data(), value.size());
+  }
+  void set_packed_fixed64(const uint64_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size);
   }
 
   using FieldMetadata_PackedFixed32 = ::protozero::proto_utils::FieldMetadata<
@@ -410,6 +428,9 @@ class Everything : public ::protozero::Message {
   void set_packed_fixed32(const ::protozero::PackedFixedSizeInt<uint32_t>& value) {
     ::protozero::Message::AppendBytes(47, value.data(), value.size());
   }
+  void set_packed_fixed32(const uint32_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size);
+  }
 
   using FieldMetadata_PackedBool = ::protozero::proto_utils::FieldMetadata<
       48, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -417,6 +438,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedBool kPackedBool{};
   void set_packed_bool(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(48, value.data(), value.size());
+  }
+  void set_packed_bool(const bool* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 48, data, size);
   }
 
   using FieldMetadata_PackedUint32 = ::protozero::proto_utils::FieldMetadata<
@@ -426,6 +450,9 @@ class Everything : public ::protozero::Message {
   void set_packed_uint32(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(49, value.data(), value.size());
   }
+  void set_packed_uint32(const uint32_t* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 49, data, size);
+  }
 
   using FieldMetadata_PackedEnum = ::protozero::proto_utils::FieldMetadata<
       50, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -433,6 +460,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedEnum kPackedEnum{};
   void set_packed_enum(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(50, value.data(), value.size());
+  }
+  void set_packed_enum(const ::golden::main::pbzero::TopLevel* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 50, data, size);
   }
 
   using FieldMetadata_PackedSfixed32 = ::protozero::proto_utils::FieldMetadata<
@@ -442,6 +472,9 @@ class Everything : public ::protozero::Message {
   void set_packed_sfixed32(const ::protozero::PackedFixedSizeInt<int32_t>& value) {
     ::protozero::Message::AppendBytes(51, value.data(), value.size());
   }
+  void set_packed_sfixed32(const int32_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size);
+  }
 
   using FieldMetadata_PackedSfixed64 = ::protozero::proto_utils::FieldMetadata<
       52, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -449,6 +482,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedSfixed64 kPackedSfixed64{};
   void set_packed_sfixed64(const ::protozero::PackedFixedSizeInt<int64_t>& value) {
     ::protozero::Message::AppendBytes(52, value.data(), value.size());
+  }
+  void set_packed_sfixed64(const int64_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size);
   }
 
   using FieldMetadata_PackedSint32 = ::protozero::proto_utils::FieldMetadata<
@@ -458,6 +494,9 @@ class Everything : public ::protozero::Message {
   void set_packed_sint32(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(53, value.data(), value.size());
   }
+  void set_packed_sint32(const int32_t* data, size_t size) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 53, data, size);
+  }
 
   using FieldMetadata_PackedSint64 = ::protozero::proto_utils::FieldMetadata<
       54, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
@@ -465,6 +504,9 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_PackedSint64 kPackedSint64{};
   void set_packed_sint64(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(54, value.data(), value.size());
+  }
+  void set_packed_sint64(const int64_t* data, size_t size) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 54, data, size);
   }
 
   using FieldMetadata_StringToMessage = ::protozero::proto_utils::FieldMetadata<
@@ -792,6 +834,9 @@ class Wrapper : public ::golden::main::pbzero::Everything {
   static constexpr FieldMetadata_Extras kExtras{};
   void set_extras(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(1001, value.data(), value.size());
+  }
+  void set_extras(const int32_t* data, size_t size) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 1001, data, size);
   }
 };
 

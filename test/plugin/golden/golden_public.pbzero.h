@@ -73,6 +73,9 @@ class Shared : public ::protozero::Message {
   void set_packed(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(2, value.data(), value.size());
   }
+  void set_packed(const int32_t* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 2, data, size);
+  }
 
   using FieldMetadata_Unpacked = ::protozero::proto_utils::FieldMetadata<
       3, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
@@ -88,6 +91,9 @@ class Shared : public ::protozero::Message {
   static constexpr FieldMetadata_Colors kColors{};
   void set_colors(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(4, value.data(), value.size());
+  }
+  void set_colors(const ::golden::shared::pbzero::Shared_Color* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 4, data, size);
   }
 
   using FieldMetadata_Names = ::protozero::proto_utils::FieldMetadata<
