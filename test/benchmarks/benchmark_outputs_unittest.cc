@@ -606,7 +606,9 @@ TEST(BenchmarkListTest, EveryWorkloadHasItsCounterparts) {
     EXPECT_TRUE(
         implementations_of[entry.workload].insert(entry.implementation).second)
         << entry.implementation << " has " << entry.workload << " twice";
-    all.insert(entry.implementation);
+    // Another way to write the field of a packed workload, which has two.
+    if (entry.implementation != "OneByOne")
+      all.insert(entry.implementation);
   }
   std::set<std::string> workloads;
   for (const Workload& workload : AllWorkloads(SampleCorpus()))

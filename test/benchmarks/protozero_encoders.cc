@@ -39,6 +39,14 @@ struct PackedVarintsWorkload {
 
   BENCH_INLINE static void Fill(Api::Packed* message,
                                 const PackedInput* input) {
+    message->set_varints(input->values, input->count);
+  }
+};
+
+// The same elements, as if they came one by one.
+struct CollectedVarintsWorkload : PackedVarintsWorkload {
+  BENCH_INLINE static void Fill(Api::Packed* message,
+                                const PackedInput* input) {
     PackedVarInt elements;
     for (size_t i = 0; i < input->count; ++i)
       elements.Append(input->values[i]);
@@ -52,6 +60,13 @@ struct PackedFixed64Workload {
   template <typename>
   using Message = Api::Packed;
 
+  BENCH_INLINE static void Fill(Api::Packed* message,
+                                const PackedInput* input) {
+    message->set_fixed(input->values, input->count);
+  }
+};
+
+struct CollectedFixed64Workload : PackedFixed64Workload {
   BENCH_INLINE static void Fill(Api::Packed* message,
                                 const PackedInput* input) {
     PackedFixedSizeInt<uint64_t> elements;
@@ -203,7 +218,11 @@ void AddProtozeroEncoders(EncoderList* encoders) {
   AddWorkload<ThirtyFieldsWorkload>(encoders);
   AddWorkload<ChildrenWorkload>(encoders);
   AddWorkload<PackedVarintsWorkload>(encoders);
+  AddEncoder<ReusedEncoder<CollectedVarintsWorkload>>(
+      CollectedVarintsWorkload::kName, "OneByOne", encoders);
   AddWorkload<PackedFixed64Workload>(encoders);
+  AddEncoder<ReusedEncoder<CollectedFixed64Workload>>(
+      CollectedFixed64Workload::kName, "OneByOne", encoders);
   AddWorkload<DeepWorkload>(encoders);
   AddEncoder<ChunkedEncoder<ChunksWorkload>>(ChunksWorkload::kName, "Protozero",
                                              encoders);
