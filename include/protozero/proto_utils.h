@@ -202,8 +202,16 @@ struct FieldNotation {
                   ::protozero::internal::MessageNotation<Field>,
                   ::protozero::internal::NumberNotation<Field, CppType>>>>>;
 };
+// A class and not an alias: the compiler looks into it when a constant is
+// called and not once for each field of a header. So does the next one.
 template <typename Field>
-using Notation = typename FieldNotation<Field>::type;
+struct Notation : FieldNotation<Field>::type {};
+
+// Has a |type| unless |Values| are one that becomes the field's Value.
+template <typename Field, typename... Values>
+struct EnableUnlessTaken
+    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
+                       Notation<Field>::template kTakes<Values>)> {};
 
 }  // namespace internal
 
@@ -216,8 +224,6 @@ template <uint32_t field_id,
           typename CppFieldType,
           typename MessageType>
 struct FieldMetadata : FieldMetadataBase {
-  constexpr FieldMetadata() = default;
-
   static constexpr uint32_t kFieldId = field_id;
   static constexpr RepetitionType kRepetitionType = repetition_type;
   static constexpr ProtoSchemaType kProtoFieldType = proto_schema_type;
@@ -231,12 +237,11 @@ struct FieldMetadata : FieldMetadataBase {
     return FieldValue<Self, decltype(value)>{value};
   }
   template <typename... Values,
-            typename Self = FieldMetadata,
-            typename = std::enable_if_t<
-                !((sizeof...(Values) == 1) && ... &&
-                  internal::Notation<Self>::template kTakes<Values>)>>
+            typename = typename internal::EnableUnlessTaken<FieldMetadata,
+                                                            Values...>::type>
   constexpr auto operator()(Values&&... values) const {
-    return internal::Notation<Self>::Of(static_cast<Values&&>(values)...);
+    return internal::Notation<FieldMetadata>::Of(
+        static_cast<Values&&>(values)...);
   }
 };
 
