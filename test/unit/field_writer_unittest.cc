@@ -3,7 +3,9 @@
 #include "protozero/field_writer.h"
 
 #include <limits>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +16,7 @@ namespace {
 
 using internal::FieldWriter;
 using proto_utils::ProtoSchemaType;
+using proto_utils::RepetitionType;
 using test::ExpectWritesHex;
 
 // What a setter of |type| with field id 1 writes for |value|.
@@ -108,6 +111,68 @@ TEST(FieldWriterTest, WorksFromFieldMetadata) {
       kField{};
   ExpectWritesHex("f8 7f 03",
                   [](Message* message) { Append(kField, message, -2); });
+}
+
+// The names that generated code has for the types of fields.
+
+template <typename Metadata,
+          uint32_t field_id,
+          RepetitionType repetition,
+          ProtoSchemaType type,
+          typename CppType>
+constexpr bool kIs = std::is_same<
+    Metadata,
+    proto_utils::FieldMetadata<field_id, repetition, type, CppType, Message>>::
+    value;
+
+template <typename Field, ProtoSchemaType type, typename CppType>
+void ExpectScalar() {
+  EXPECT_TRUE((kIs<typename Field::template Singular<1, Message>, 1,
+                   RepetitionType::kNotRepeated, type, CppType>));
+  EXPECT_TRUE((kIs<typename Field::template Packed<2, Message>, 2,
+                   RepetitionType::kRepeatedPacked, type, CppType>));
+  EXPECT_TRUE((kIs<typename Field::template Repeated<3, Message>, 3,
+                   RepetitionType::kRepeatedNotPacked, type, CppType>));
+  EXPECT_TRUE((std::is_base_of<FieldWriter<type>, Field>::value));
+}
+
+TEST(ScalarFieldTest, MetadataAndWriterAreThoseOfTheSchemaType) {
+  ExpectScalar<internal::DoubleField, ProtoSchemaType::kDouble, double>();
+  ExpectScalar<internal::FloatField, ProtoSchemaType::kFloat, float>();
+  ExpectScalar<internal::Int64Field, ProtoSchemaType::kInt64, int64_t>();
+  ExpectScalar<internal::Uint64Field, ProtoSchemaType::kUint64, uint64_t>();
+  ExpectScalar<internal::Int32Field, ProtoSchemaType::kInt32, int32_t>();
+  ExpectScalar<internal::Fixed64Field, ProtoSchemaType::kFixed64, uint64_t>();
+  ExpectScalar<internal::Fixed32Field, ProtoSchemaType::kFixed32, uint32_t>();
+  ExpectScalar<internal::BoolField, ProtoSchemaType::kBool, bool>();
+  ExpectScalar<internal::StringField, ProtoSchemaType::kString, std::string>();
+  ExpectScalar<internal::BytesField, ProtoSchemaType::kBytes, std::string>();
+  ExpectScalar<internal::Uint32Field, ProtoSchemaType::kUint32, uint32_t>();
+  ExpectScalar<internal::Sfixed32Field, ProtoSchemaType::kSfixed32, int32_t>();
+  ExpectScalar<internal::Sfixed64Field, ProtoSchemaType::kSfixed64, int64_t>();
+  ExpectScalar<internal::Sint32Field, ProtoSchemaType::kSint32, int32_t>();
+  ExpectScalar<internal::Sint64Field, ProtoSchemaType::kSint64, int64_t>();
+}
+
+template <typename Field, ProtoSchemaType type>
+void ExpectOfDeclaredType() {
+  struct Type;
+  EXPECT_TRUE((kIs<typename Field::template Singular<1, Type, Message>, 1,
+                   RepetitionType::kNotRepeated, type, Type>));
+  EXPECT_TRUE((kIs<typename Field::template Packed<2, Type, Message>, 2,
+                   RepetitionType::kRepeatedPacked, type, Type>));
+  EXPECT_TRUE((kIs<typename Field::template Repeated<3, Type, Message>, 3,
+                   RepetitionType::kRepeatedNotPacked, type, Type>));
+}
+
+TEST(EnumFieldTest, MetadataAndWriterAreThoseOfEnums) {
+  ExpectOfDeclaredType<internal::EnumField, ProtoSchemaType::kEnum>();
+  EXPECT_TRUE((std::is_base_of<FieldWriter<ProtoSchemaType::kEnum>,
+                               internal::EnumField>::value));
+}
+
+TEST(MessageFieldTest, MetadataIsThatOfMessages) {
+  ExpectOfDeclaredType<internal::MessageField, ProtoSchemaType::kMessage>();
 }
 
 }  // namespace
