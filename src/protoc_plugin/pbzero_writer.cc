@@ -12,12 +12,11 @@ namespace {
 
 // Everything in generated code is qualified from the global namespace, since a
 // schema may declare a message `protozero` or a package `std`.
-constexpr char kUtils[] = "::protozero::proto_utils::";
-constexpr char kWriter[] = "::protozero::internal::FieldWriter";
+constexpr char kInternal[] = "::protozero::internal::";
 
 // How a FieldType looks in C++.
 struct TypeTraits {
-  const char* schema_type;  // Enumerator of ProtoSchemaType.
+  const char* field_class;  // In "protozero/field_writer.h".
   const char* cpp_type;     // Null: Field::type_name.
   const char* packed_type;  // Null: cannot be packed.
 };
@@ -27,47 +26,48 @@ TypeTraits TraitsOf(FieldType type) {
   static constexpr char kPackedSigned[] = "::protozero::PackedSignedVarInt";
   switch (type) {
     case FieldType::kDouble:
-      return {"kDouble", "double", "::protozero::PackedFixedSizeInt<double>"};
+      return {"DoubleField", "double",
+              "::protozero::PackedFixedSizeInt<double>"};
     case FieldType::kFloat:
-      return {"kFloat", "float", "::protozero::PackedFixedSizeInt<float>"};
+      return {"FloatField", "float", "::protozero::PackedFixedSizeInt<float>"};
     case FieldType::kInt64:
-      return {"kInt64", "int64_t", kPackedVarInt};
+      return {"Int64Field", "int64_t", kPackedVarInt};
     case FieldType::kUint64:
-      return {"kUint64", "uint64_t", kPackedVarInt};
+      return {"Uint64Field", "uint64_t", kPackedVarInt};
     case FieldType::kInt32:
-      return {"kInt32", "int32_t", kPackedVarInt};
+      return {"Int32Field", "int32_t", kPackedVarInt};
     case FieldType::kFixed64:
-      return {"kFixed64", "uint64_t",
+      return {"Fixed64Field", "uint64_t",
               "::protozero::PackedFixedSizeInt<uint64_t>"};
     case FieldType::kFixed32:
-      return {"kFixed32", "uint32_t",
+      return {"Fixed32Field", "uint32_t",
               "::protozero::PackedFixedSizeInt<uint32_t>"};
     case FieldType::kBool:
-      return {"kBool", "bool", kPackedVarInt};
+      return {"BoolField", "bool", kPackedVarInt};
     case FieldType::kString:
-      return {"kString", "::std::string", nullptr};
+      return {"StringField", "::std::string", nullptr};
     case FieldType::kGroup:
-      return {"kGroup", nullptr, nullptr};
+      break;  // Not in a File.
     case FieldType::kMessage:
-      return {"kMessage", nullptr, nullptr};
+      return {"MessageField", nullptr, nullptr};
     case FieldType::kBytes:
-      return {"kBytes", "::std::string", nullptr};
+      return {"BytesField", "::std::string", nullptr};
     case FieldType::kUint32:
-      return {"kUint32", "uint32_t", kPackedVarInt};
+      return {"Uint32Field", "uint32_t", kPackedVarInt};
     case FieldType::kEnum:
-      return {"kEnum", nullptr, kPackedVarInt};
+      return {"EnumField", nullptr, kPackedVarInt};
     case FieldType::kSfixed32:
-      return {"kSfixed32", "int32_t",
+      return {"Sfixed32Field", "int32_t",
               "::protozero::PackedFixedSizeInt<int32_t>"};
     case FieldType::kSfixed64:
-      return {"kSfixed64", "int64_t",
+      return {"Sfixed64Field", "int64_t",
               "::protozero::PackedFixedSizeInt<int64_t>"};
     case FieldType::kSint32:
-      return {"kSint32", "int32_t", kPackedSigned};
+      return {"Sint32Field", "int32_t", kPackedSigned};
     case FieldType::kSint64:
-      return {"kSint64", "int64_t", kPackedSigned};
+      return {"Sint64Field", "int64_t", kPackedSigned};
   }
-  return {"kUnknown", nullptr, nullptr};
+  return {"", nullptr, nullptr};
 }
 
 std::string CppTypeOf(const Field& field) {
@@ -75,16 +75,17 @@ std::string CppTypeOf(const Field& field) {
   return cpp_type != nullptr ? cpp_type : field.type_name;
 }
 
-const char* RepetitionName(Repetition repetition) {
+// The template for the metadata in the class of the field's type.
+const char* MetadataName(Repetition repetition) {
   switch (repetition) {
     case Repetition::kNotRepeated:
-      return "kNotRepeated";
+      return "Singular";
     case Repetition::kRepeatedPacked:
-      return "kRepeatedPacked";
+      return "Packed";
     case Repetition::kRepeatedNotPacked:
-      return "kRepeatedNotPacked";
+      return "Repeated";
   }
-  return "kNotRepeated";
+  return "Singular";
 }
 
 // The most negative number has no literal of its own.
@@ -325,12 +326,11 @@ class Writer {
 
   void WriteMetadata(const std::string& class_name, const Field& field) {
     const TypeTraits traits = TraitsOf(field.type);
-    Line("  using FieldMetadata_", field.camel, " = ", kUtils,
-         "FieldMetadata<");
-    Line("      ", std::to_string(field.number), ", ", kUtils,
-         "RepetitionType::", RepetitionName(field.repetition), ",");
-    Line("      ", kUtils, "ProtoSchemaType::", traits.schema_type, ", ",
-         CppTypeOf(field), ", ", class_name, ">;");
+    const std::string type =
+        traits.cpp_type != nullptr ? "" : field.type_name + ", ";
+    Line("  using FieldMetadata_", field.camel, " = ", kInternal,
+         traits.field_class, "::", MetadataName(field.repetition), "<",
+         std::to_string(field.number), ", ", type, class_name, ">;");
     Line("  static constexpr FieldMetadata_", field.camel, " k", field.camel,
          "{};");
   }
@@ -356,9 +356,9 @@ class Writer {
       return;
     }
 
-    const std::string append = std::string("    ") + kWriter + "<" + kUtils +
-                               "ProtoSchemaType::" + traits.schema_type +
-                               ">::Append(*this, " + id + ", ";
+    const std::string append = std::string("    ") + kInternal +
+                               traits.field_class + "::Append(*this, " + id +
+                               ", ";
     switch (field.type) {
       case FieldType::kMessage:
         Line("  template <typename T = ", field.type_name, ">");
@@ -368,9 +368,8 @@ class Writer {
         Line("  }");
         if (field.raw_setter) {
           Line("  void ", setter, "_raw(::std::string_view ", raw_, ") {");
-          Line("    ", kWriter, "<", kUtils,
-               "ProtoSchemaType::kBytes>::Append(*this, ", id, ", ", raw_,
-               ".data(), ", raw_, ".size());");
+          Line("    ", kInternal, "BytesField::Append(*this, ", id, ", ", raw_,
+               ");");
           Line("  }");
         }
         return;
@@ -389,7 +388,7 @@ class Writer {
   }
 
   // Overloads for strings and bytes. `append` is the beginning of a statement
-  // that ends with the data and its size.
+  // that ends with what is to be appended.
   void WriteBlockSetters(const std::string& setter,
                          const char* element,
                          const char* range,
@@ -402,8 +401,7 @@ class Writer {
     Line("    ", setter, "(", value_, ".data, ", value_, ".size);");
     Line("  }");
     Line("  void ", setter, "(::std::string_view ", value_, ") {");
-    // Of a string_view the data are char, whatever the field holds.
-    Line(append, value_, ".data(), ", value_, ".size());");
+    Line(append, value_, ");");
     Line("  }");
   }
 

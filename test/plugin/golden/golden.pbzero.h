@@ -145,219 +145,171 @@ class Everything : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Everything"; }
 
-  using FieldMetadata_FieldDouble = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kDouble, double, Everything>;
+  using FieldMetadata_FieldDouble = ::protozero::internal::DoubleField::Singular<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
   void set_field_double(double value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kDouble>::Append(*this, 1, value);
+    ::protozero::internal::DoubleField::Append(*this, 1, value);
   }
 
-  using FieldMetadata_FieldFloat = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kFloat, float, Everything>;
+  using FieldMetadata_FieldFloat = ::protozero::internal::FloatField::Singular<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
   void set_field_float(float value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kFloat>::Append(*this, 2, value);
+    ::protozero::internal::FloatField::Append(*this, 2, value);
   }
 
-  using FieldMetadata_FieldInt64 = ::protozero::proto_utils::FieldMetadata<
-      3, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt64, int64_t, Everything>;
+  using FieldMetadata_FieldInt64 = ::protozero::internal::Int64Field::Singular<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
   void set_field_int64(int64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt64>::Append(*this, 3, value);
+    ::protozero::internal::Int64Field::Append(*this, 3, value);
   }
 
-  using FieldMetadata_FieldUint64 = ::protozero::proto_utils::FieldMetadata<
-      4, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kUint64, uint64_t, Everything>;
+  using FieldMetadata_FieldUint64 = ::protozero::internal::Uint64Field::Singular<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
   void set_field_uint64(uint64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kUint64>::Append(*this, 4, value);
+    ::protozero::internal::Uint64Field::Append(*this, 4, value);
   }
 
-  using FieldMetadata_FieldInt32 = ::protozero::proto_utils::FieldMetadata<
-      5, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Everything>;
+  using FieldMetadata_FieldInt32 = ::protozero::internal::Int32Field::Singular<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
   void set_field_int32(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 5, value);
+    ::protozero::internal::Int32Field::Append(*this, 5, value);
   }
 
-  using FieldMetadata_FieldFixed64 = ::protozero::proto_utils::FieldMetadata<
-      6, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kFixed64, uint64_t, Everything>;
+  using FieldMetadata_FieldFixed64 = ::protozero::internal::Fixed64Field::Singular<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
   void set_field_fixed64(uint64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kFixed64>::Append(*this, 6, value);
+    ::protozero::internal::Fixed64Field::Append(*this, 6, value);
   }
 
-  using FieldMetadata_FieldFixed32 = ::protozero::proto_utils::FieldMetadata<
-      7, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kFixed32, uint32_t, Everything>;
+  using FieldMetadata_FieldFixed32 = ::protozero::internal::Fixed32Field::Singular<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
   void set_field_fixed32(uint32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kFixed32>::Append(*this, 7, value);
+    ::protozero::internal::Fixed32Field::Append(*this, 7, value);
   }
 
-  using FieldMetadata_FieldBool = ::protozero::proto_utils::FieldMetadata<
-      8, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kBool, bool, Everything>;
+  using FieldMetadata_FieldBool = ::protozero::internal::BoolField::Singular<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
   void set_field_bool(bool value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBool>::Append(*this, 8, value);
+    ::protozero::internal::BoolField::Append(*this, 8, value);
   }
 
-  using FieldMetadata_FieldString = ::protozero::proto_utils::FieldMetadata<
-      9, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Everything>;
+  using FieldMetadata_FieldString = ::protozero::internal::StringField::Singular<9, Everything>;
   static constexpr FieldMetadata_FieldString kFieldString{};
   void set_field_string(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 9, data, size);
+    ::protozero::internal::StringField::Append(*this, 9, data, size);
   }
   void set_field_string(::protozero::ConstChars value) {
     set_field_string(value.data, value.size);
   }
   void set_field_string(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 9, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 9, value);
   }
 
-  using FieldMetadata_FieldMessage = ::protozero::proto_utils::FieldMetadata<
-      10, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_FieldMessage = ::protozero::internal::MessageField::Singular<10, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_FieldMessage kFieldMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
   T* set_field_message() {
     return ::protozero::Message::BeginNestedMessage<T>(10);
   }
 
-  using FieldMetadata_FieldBytes = ::protozero::proto_utils::FieldMetadata<
-      11, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kBytes, ::std::string, Everything>;
+  using FieldMetadata_FieldBytes = ::protozero::internal::BytesField::Singular<11, Everything>;
   static constexpr FieldMetadata_FieldBytes kFieldBytes{};
   void set_field_bytes(const uint8_t* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 11, data, size);
+    ::protozero::internal::BytesField::Append(*this, 11, data, size);
   }
   void set_field_bytes(::protozero::ConstBytes value) {
     set_field_bytes(value.data, value.size);
   }
   void set_field_bytes(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 11, value.data(), value.size());
+    ::protozero::internal::BytesField::Append(*this, 11, value);
   }
 
-  using FieldMetadata_FieldUint32 = ::protozero::proto_utils::FieldMetadata<
-      12, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kUint32, uint32_t, Everything>;
+  using FieldMetadata_FieldUint32 = ::protozero::internal::Uint32Field::Singular<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
   void set_field_uint32(uint32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kUint32>::Append(*this, 12, value);
+    ::protozero::internal::Uint32Field::Append(*this, 12, value);
   }
 
-  using FieldMetadata_FieldEnum = ::protozero::proto_utils::FieldMetadata<
-      13, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::main::pbzero::TopLevel, Everything>;
+  using FieldMetadata_FieldEnum = ::protozero::internal::EnumField::Singular<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
   void set_field_enum(::golden::main::pbzero::TopLevel value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 13, value);
+    ::protozero::internal::EnumField::Append(*this, 13, value);
   }
 
-  using FieldMetadata_FieldSfixed32 = ::protozero::proto_utils::FieldMetadata<
-      14, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kSfixed32, int32_t, Everything>;
+  using FieldMetadata_FieldSfixed32 = ::protozero::internal::Sfixed32Field::Singular<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
   void set_field_sfixed32(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSfixed32>::Append(*this, 14, value);
+    ::protozero::internal::Sfixed32Field::Append(*this, 14, value);
   }
 
-  using FieldMetadata_FieldSfixed64 = ::protozero::proto_utils::FieldMetadata<
-      15, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kSfixed64, int64_t, Everything>;
+  using FieldMetadata_FieldSfixed64 = ::protozero::internal::Sfixed64Field::Singular<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
   void set_field_sfixed64(int64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSfixed64>::Append(*this, 15, value);
+    ::protozero::internal::Sfixed64Field::Append(*this, 15, value);
   }
 
-  using FieldMetadata_FieldSint32 = ::protozero::proto_utils::FieldMetadata<
-      16, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kSint32, int32_t, Everything>;
+  using FieldMetadata_FieldSint32 = ::protozero::internal::Sint32Field::Singular<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
   void set_field_sint32(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSint32>::Append(*this, 16, value);
+    ::protozero::internal::Sint32Field::Append(*this, 16, value);
   }
 
-  using FieldMetadata_FieldSint64 = ::protozero::proto_utils::FieldMetadata<
-      17, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kSint64, int64_t, Everything>;
+  using FieldMetadata_FieldSint64 = ::protozero::internal::Sint64Field::Singular<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
   void set_field_sint64(int64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSint64>::Append(*this, 17, value);
+    ::protozero::internal::Sint64Field::Append(*this, 17, value);
   }
 
-  using FieldMetadata_RepeatedDouble = ::protozero::proto_utils::FieldMetadata<
-      31, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kDouble, double, Everything>;
+  using FieldMetadata_RepeatedDouble = ::protozero::internal::DoubleField::Repeated<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
   void add_repeated_double(double value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kDouble>::Append(*this, 31, value);
+    ::protozero::internal::DoubleField::Append(*this, 31, value);
   }
 
-  using FieldMetadata_RepeatedString = ::protozero::proto_utils::FieldMetadata<
-      32, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Everything>;
+  using FieldMetadata_RepeatedString = ::protozero::internal::StringField::Repeated<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
   void add_repeated_string(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 32, data, size);
+    ::protozero::internal::StringField::Append(*this, 32, data, size);
   }
   void add_repeated_string(::protozero::ConstChars value) {
     add_repeated_string(value.data, value.size);
   }
   void add_repeated_string(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 32, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 32, value);
   }
 
-  using FieldMetadata_RepeatedBytes = ::protozero::proto_utils::FieldMetadata<
-      33, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kBytes, ::std::string, Everything>;
+  using FieldMetadata_RepeatedBytes = ::protozero::internal::BytesField::Repeated<33, Everything>;
   static constexpr FieldMetadata_RepeatedBytes kRepeatedBytes{};
   void add_repeated_bytes(const uint8_t* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 33, data, size);
+    ::protozero::internal::BytesField::Append(*this, 33, data, size);
   }
   void add_repeated_bytes(::protozero::ConstBytes value) {
     add_repeated_bytes(value.data, value.size);
   }
   void add_repeated_bytes(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 33, value.data(), value.size());
+    ::protozero::internal::BytesField::Append(*this, 33, value);
   }
 
-  using FieldMetadata_RepeatedMessage = ::protozero::proto_utils::FieldMetadata<
-      34, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_RepeatedMessage = ::protozero::internal::MessageField::Repeated<34, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_RepeatedMessage kRepeatedMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
   T* add_repeated_message() {
     return ::protozero::Message::BeginNestedMessage<T>(34);
   }
 
-  using FieldMetadata_RepeatedEnum = ::protozero::proto_utils::FieldMetadata<
-      35, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
+  using FieldMetadata_RepeatedEnum = ::protozero::internal::EnumField::Repeated<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
   void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 35, value);
+    ::protozero::internal::EnumField::Append(*this, 35, value);
   }
 
-  using FieldMetadata_RepeatedSint64 = ::protozero::proto_utils::FieldMetadata<
-      36, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSint64, int64_t, Everything>;
+  using FieldMetadata_RepeatedSint64 = ::protozero::internal::Sint64Field::Repeated<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
   void add_repeated_sint64(int64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSint64>::Append(*this, 36, value);
+    ::protozero::internal::Sint64Field::Append(*this, 36, value);
   }
 
-  using FieldMetadata_PackedDouble = ::protozero::proto_utils::FieldMetadata<
-      41, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kDouble, double, Everything>;
+  using FieldMetadata_PackedDouble = ::protozero::internal::DoubleField::Packed<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
   void set_packed_double(const ::protozero::PackedFixedSizeInt<double>& value) {
     ::protozero::Message::AppendBytes(41, value.data(), value.size());
@@ -366,9 +318,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size);
   }
 
-  using FieldMetadata_PackedFloat = ::protozero::proto_utils::FieldMetadata<
-      42, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kFloat, float, Everything>;
+  using FieldMetadata_PackedFloat = ::protozero::internal::FloatField::Packed<42, Everything>;
   static constexpr FieldMetadata_PackedFloat kPackedFloat{};
   void set_packed_float(const ::protozero::PackedFixedSizeInt<float>& value) {
     ::protozero::Message::AppendBytes(42, value.data(), value.size());
@@ -377,9 +327,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size);
   }
 
-  using FieldMetadata_PackedInt64 = ::protozero::proto_utils::FieldMetadata<
-      43, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kInt64, int64_t, Everything>;
+  using FieldMetadata_PackedInt64 = ::protozero::internal::Int64Field::Packed<43, Everything>;
   static constexpr FieldMetadata_PackedInt64 kPackedInt64{};
   void set_packed_int64(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(43, value.data(), value.size());
@@ -388,9 +336,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 43, data, size);
   }
 
-  using FieldMetadata_PackedUint64 = ::protozero::proto_utils::FieldMetadata<
-      44, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kUint64, uint64_t, Everything>;
+  using FieldMetadata_PackedUint64 = ::protozero::internal::Uint64Field::Packed<44, Everything>;
   static constexpr FieldMetadata_PackedUint64 kPackedUint64{};
   void set_packed_uint64(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(44, value.data(), value.size());
@@ -399,9 +345,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 44, data, size);
   }
 
-  using FieldMetadata_PackedInt32 = ::protozero::proto_utils::FieldMetadata<
-      45, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Everything>;
+  using FieldMetadata_PackedInt32 = ::protozero::internal::Int32Field::Packed<45, Everything>;
   static constexpr FieldMetadata_PackedInt32 kPackedInt32{};
   void set_packed_int32(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(45, value.data(), value.size());
@@ -410,9 +354,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 45, data, size);
   }
 
-  using FieldMetadata_PackedFixed64 = ::protozero::proto_utils::FieldMetadata<
-      46, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kFixed64, uint64_t, Everything>;
+  using FieldMetadata_PackedFixed64 = ::protozero::internal::Fixed64Field::Packed<46, Everything>;
   static constexpr FieldMetadata_PackedFixed64 kPackedFixed64{};
   void set_packed_fixed64(const ::protozero::PackedFixedSizeInt<uint64_t>& value) {
     ::protozero::Message::AppendBytes(46, value.data(), value.size());
@@ -421,9 +363,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size);
   }
 
-  using FieldMetadata_PackedFixed32 = ::protozero::proto_utils::FieldMetadata<
-      47, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kFixed32, uint32_t, Everything>;
+  using FieldMetadata_PackedFixed32 = ::protozero::internal::Fixed32Field::Packed<47, Everything>;
   static constexpr FieldMetadata_PackedFixed32 kPackedFixed32{};
   void set_packed_fixed32(const ::protozero::PackedFixedSizeInt<uint32_t>& value) {
     ::protozero::Message::AppendBytes(47, value.data(), value.size());
@@ -432,9 +372,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size);
   }
 
-  using FieldMetadata_PackedBool = ::protozero::proto_utils::FieldMetadata<
-      48, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kBool, bool, Everything>;
+  using FieldMetadata_PackedBool = ::protozero::internal::BoolField::Packed<48, Everything>;
   static constexpr FieldMetadata_PackedBool kPackedBool{};
   void set_packed_bool(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(48, value.data(), value.size());
@@ -443,9 +381,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 48, data, size);
   }
 
-  using FieldMetadata_PackedUint32 = ::protozero::proto_utils::FieldMetadata<
-      49, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kUint32, uint32_t, Everything>;
+  using FieldMetadata_PackedUint32 = ::protozero::internal::Uint32Field::Packed<49, Everything>;
   static constexpr FieldMetadata_PackedUint32 kPackedUint32{};
   void set_packed_uint32(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(49, value.data(), value.size());
@@ -454,9 +390,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 49, data, size);
   }
 
-  using FieldMetadata_PackedEnum = ::protozero::proto_utils::FieldMetadata<
-      50, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::main::pbzero::TopLevel, Everything>;
+  using FieldMetadata_PackedEnum = ::protozero::internal::EnumField::Packed<50, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_PackedEnum kPackedEnum{};
   void set_packed_enum(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(50, value.data(), value.size());
@@ -465,9 +399,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 50, data, size);
   }
 
-  using FieldMetadata_PackedSfixed32 = ::protozero::proto_utils::FieldMetadata<
-      51, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSfixed32, int32_t, Everything>;
+  using FieldMetadata_PackedSfixed32 = ::protozero::internal::Sfixed32Field::Packed<51, Everything>;
   static constexpr FieldMetadata_PackedSfixed32 kPackedSfixed32{};
   void set_packed_sfixed32(const ::protozero::PackedFixedSizeInt<int32_t>& value) {
     ::protozero::Message::AppendBytes(51, value.data(), value.size());
@@ -476,9 +408,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size);
   }
 
-  using FieldMetadata_PackedSfixed64 = ::protozero::proto_utils::FieldMetadata<
-      52, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSfixed64, int64_t, Everything>;
+  using FieldMetadata_PackedSfixed64 = ::protozero::internal::Sfixed64Field::Packed<52, Everything>;
   static constexpr FieldMetadata_PackedSfixed64 kPackedSfixed64{};
   void set_packed_sfixed64(const ::protozero::PackedFixedSizeInt<int64_t>& value) {
     ::protozero::Message::AppendBytes(52, value.data(), value.size());
@@ -487,9 +417,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size);
   }
 
-  using FieldMetadata_PackedSint32 = ::protozero::proto_utils::FieldMetadata<
-      53, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSint32, int32_t, Everything>;
+  using FieldMetadata_PackedSint32 = ::protozero::internal::Sint32Field::Packed<53, Everything>;
   static constexpr FieldMetadata_PackedSint32 kPackedSint32{};
   void set_packed_sint32(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(53, value.data(), value.size());
@@ -498,9 +426,7 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedSignedVarInt::AppendField(this, 53, data, size);
   }
 
-  using FieldMetadata_PackedSint64 = ::protozero::proto_utils::FieldMetadata<
-      54, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSint64, int64_t, Everything>;
+  using FieldMetadata_PackedSint64 = ::protozero::internal::Sint64Field::Packed<54, Everything>;
   static constexpr FieldMetadata_PackedSint64 kPackedSint64{};
   void set_packed_sint64(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(54, value.data(), value.size());
@@ -509,84 +435,68 @@ class Everything : public ::protozero::Message {
     ::protozero::PackedSignedVarInt::AppendField(this, 54, data, size);
   }
 
-  using FieldMetadata_StringToMessage = ::protozero::proto_utils::FieldMetadata<
-      61, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_StringToMessageEntry, Everything>;
+  using FieldMetadata_StringToMessage = ::protozero::internal::MessageField::Repeated<61, ::golden::main::pbzero::Everything_StringToMessageEntry, Everything>;
   static constexpr FieldMetadata_StringToMessage kStringToMessage{};
   template <typename T = ::golden::main::pbzero::Everything_StringToMessageEntry>
   T* add_string_to_message() {
     return ::protozero::Message::BeginNestedMessage<T>(61);
   }
 
-  using FieldMetadata_SintToEnum = ::protozero::proto_utils::FieldMetadata<
-      62, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_SintToEnumEntry, Everything>;
+  using FieldMetadata_SintToEnum = ::protozero::internal::MessageField::Repeated<62, ::golden::main::pbzero::Everything_SintToEnumEntry, Everything>;
   static constexpr FieldMetadata_SintToEnum kSintToEnum{};
   template <typename T = ::golden::main::pbzero::Everything_SintToEnumEntry>
   T* add_sint_to_enum() {
     return ::protozero::Message::BeginNestedMessage<T>(62);
   }
 
-  using FieldMetadata_Number = ::protozero::proto_utils::FieldMetadata<
-      71, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Everything>;
+  using FieldMetadata_Number = ::protozero::internal::Int32Field::Singular<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
   void set_number(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 71, value);
+    ::protozero::internal::Int32Field::Append(*this, 71, value);
   }
 
-  using FieldMetadata_Text = ::protozero::proto_utils::FieldMetadata<
-      72, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Everything>;
+  using FieldMetadata_Text = ::protozero::internal::StringField::Singular<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
   void set_text(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 72, data, size);
+    ::protozero::internal::StringField::Append(*this, 72, data, size);
   }
   void set_text(::protozero::ConstChars value) {
     set_text(value.data, value.size);
   }
   void set_text(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 72, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 72, value);
   }
 
-  using FieldMetadata_Lazy = ::protozero::proto_utils::FieldMetadata<
-      81, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything, Everything>;
+  using FieldMetadata_Lazy = ::protozero::internal::MessageField::Singular<81, ::golden::main::pbzero::Everything, Everything>;
   static constexpr FieldMetadata_Lazy kLazy{};
   template <typename T = ::golden::main::pbzero::Everything>
   T* set_lazy() {
     return ::protozero::Message::BeginNestedMessage<T>(81);
   }
   void set_lazy_raw(::std::string_view raw) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 81, raw.data(), raw.size());
+    ::protozero::internal::BytesField::Append(*this, 81, raw);
   }
 
-  using FieldMetadata_Lazies = ::protozero::proto_utils::FieldMetadata<
-      82, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_Lazies = ::protozero::internal::MessageField::Repeated<82, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_Lazies kLazies{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
   T* add_lazies() {
     return ::protozero::Message::BeginNestedMessage<T>(82);
   }
   void add_lazies_raw(::std::string_view raw) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 82, raw.data(), raw.size());
+    ::protozero::internal::BytesField::Append(*this, 82, raw);
   }
 
-  using FieldMetadata_WithDefault = ::protozero::proto_utils::FieldMetadata<
-      91, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Everything>;
+  using FieldMetadata_WithDefault = ::protozero::internal::Int32Field::Singular<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
   void set_with_default(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 91, value);
+    ::protozero::internal::Int32Field::Append(*this, 91, value);
   }
 
-  using FieldMetadata_LargestId = ::protozero::proto_utils::FieldMetadata<
-      536870911, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Everything>;
+  using FieldMetadata_LargestId = ::protozero::internal::Int32Field::Singular<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
   void set_largest_id(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 536870911, value);
+    ::protozero::internal::Int32Field::Append(*this, 536870911, value);
   }
 };
 
@@ -598,23 +508,19 @@ class Everything_StringToMessageEntry : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Everything.StringToMessageEntry"; }
 
-  using FieldMetadata_Key = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Everything_StringToMessageEntry>;
+  using FieldMetadata_Key = ::protozero::internal::StringField::Singular<1, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Key kKey{};
   void set_key(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1, data, size);
+    ::protozero::internal::StringField::Append(*this, 1, data, size);
   }
   void set_key(::protozero::ConstChars value) {
     set_key(value.data, value.size);
   }
   void set_key(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 1, value);
   }
 
-  using FieldMetadata_Value = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_Nested, Everything_StringToMessageEntry>;
+  using FieldMetadata_Value = ::protozero::internal::MessageField::Singular<2, ::golden::main::pbzero::Everything_Nested, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Value kValue{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
   T* set_value() {
@@ -630,20 +536,16 @@ class Everything_SintToEnumEntry : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Everything.SintToEnumEntry"; }
 
-  using FieldMetadata_Key = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kSint32, int32_t, Everything_SintToEnumEntry>;
+  using FieldMetadata_Key = ::protozero::internal::Sint32Field::Singular<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
   void set_key(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kSint32>::Append(*this, 1, value);
+    ::protozero::internal::Sint32Field::Append(*this, 1, value);
   }
 
-  using FieldMetadata_Value = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
+  using FieldMetadata_Value = ::protozero::internal::EnumField::Singular<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
   void set_value(::golden::main::pbzero::TopLevel value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 2, value);
+    ::protozero::internal::EnumField::Append(*this, 2, value);
   }
 };
 
@@ -656,18 +558,14 @@ class Everything_Nested : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Everything.Nested"; }
 
-  using FieldMetadata_Up = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything, Everything_Nested>;
+  using FieldMetadata_Up = ::protozero::internal::MessageField::Singular<1, ::golden::main::pbzero::Everything, Everything_Nested>;
   static constexpr FieldMetadata_Up kUp{};
   template <typename T = ::golden::main::pbzero::Everything>
   T* set_up() {
     return ::protozero::Message::BeginNestedMessage<T>(1);
   }
 
-  using FieldMetadata_Deep = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Everything_Nested_Deep, Everything_Nested>;
+  using FieldMetadata_Deep = ::protozero::internal::MessageField::Singular<2, ::golden::main::pbzero::Everything_Nested_Deep, Everything_Nested>;
   static constexpr FieldMetadata_Deep kDeep{};
   template <typename T = ::golden::main::pbzero::Everything_Nested_Deep>
   T* set_deep() {
@@ -686,12 +584,10 @@ class Everything_Nested_Deep : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Everything.Nested.Deep"; }
 
-  using FieldMetadata_Kind = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
+  using FieldMetadata_Kind = ::protozero::internal::EnumField::Singular<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
   void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 1, value);
+    ::protozero::internal::EnumField::Append(*this, 1, value);
   }
 };
 
@@ -713,60 +609,46 @@ class Foreign : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Foreign"; }
 
-  using FieldMetadata_Imported = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::imported::pbzero::Imported, Foreign>;
+  using FieldMetadata_Imported = ::protozero::internal::MessageField::Singular<1, ::golden::imported::pbzero::Imported, Foreign>;
   static constexpr FieldMetadata_Imported kImported{};
   template <typename T = ::golden::imported::pbzero::Imported>
   T* set_imported() {
     return ::protozero::Message::BeginNestedMessage<T>(1);
   }
 
-  using FieldMetadata_Inner = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::imported::pbzero::Imported_Inner, Foreign>;
+  using FieldMetadata_Inner = ::protozero::internal::MessageField::Singular<2, ::golden::imported::pbzero::Imported_Inner, Foreign>;
   static constexpr FieldMetadata_Inner kInner{};
   template <typename T = ::golden::imported::pbzero::Imported_Inner>
   T* set_inner() {
     return ::protozero::Message::BeginNestedMessage<T>(2);
   }
 
-  using FieldMetadata_NestedKind = ::protozero::proto_utils::FieldMetadata<
-      3, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::imported::pbzero::Imported_Kind, Foreign>;
+  using FieldMetadata_NestedKind = ::protozero::internal::EnumField::Singular<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
   void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 3, value);
+    ::protozero::internal::EnumField::Append(*this, 3, value);
   }
 
-  using FieldMetadata_Level = ::protozero::proto_utils::FieldMetadata<
-      4, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::imported::pbzero::Level, Foreign>;
+  using FieldMetadata_Level = ::protozero::internal::EnumField::Singular<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
   void set_level(::golden::imported::pbzero::Level value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 4, value);
+    ::protozero::internal::EnumField::Append(*this, 4, value);
   }
 
-  using FieldMetadata_Shared = ::protozero::proto_utils::FieldMetadata<
-      5, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::shared::pbzero::Shared, Foreign>;
+  using FieldMetadata_Shared = ::protozero::internal::MessageField::Singular<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
   template <typename T = ::golden::shared::pbzero::Shared>
   T* set_shared() {
     return ::protozero::Message::BeginNestedMessage<T>(5);
   }
 
-  using FieldMetadata_Colors = ::protozero::proto_utils::FieldMetadata<
-      6, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::shared::pbzero::Shared_Color, Foreign>;
+  using FieldMetadata_Colors = ::protozero::internal::EnumField::Repeated<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
   void add_colors(::golden::shared::pbzero::Shared_Color value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kEnum>::Append(*this, 6, value);
+    ::protozero::internal::EnumField::Append(*this, 6, value);
   }
 
-  using FieldMetadata_Base = ::protozero::proto_utils::FieldMetadata<
-      7, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::base::pbzero::Base, Foreign>;
+  using FieldMetadata_Base = ::protozero::internal::MessageField::Singular<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
   template <typename T = ::golden::base::pbzero::Base>
   T* set_base() {
@@ -781,18 +663,16 @@ class Mixed : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Mixed"; }
 
-  using FieldMetadata_Name = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Mixed>;
+  using FieldMetadata_Name = ::protozero::internal::StringField::Singular<1, Mixed>;
   static constexpr FieldMetadata_Name kName{};
   void set_name(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1, data, size);
+    ::protozero::internal::StringField::Append(*this, 1, data, size);
   }
   void set_name(::protozero::ConstChars value) {
     set_name(value.data, value.size);
   }
   void set_name(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 1, value);
   }
 };
 
@@ -803,12 +683,10 @@ class Service : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.main.Service"; }
 
-  using FieldMetadata_Id = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Service>;
+  using FieldMetadata_Id = ::protozero::internal::Int32Field::Singular<1, Service>;
   static constexpr FieldMetadata_Id kId{};
   void set_id(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 1, value);
+    ::protozero::internal::Int32Field::Append(*this, 1, value);
   }
 };
 
@@ -820,17 +698,13 @@ class Wrapper : public ::golden::main::pbzero::Everything {
     kExtrasFieldNumber = 1001,
   };
 
-  using FieldMetadata_Extra = ::protozero::proto_utils::FieldMetadata<
-      1000, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Wrapper>;
+  using FieldMetadata_Extra = ::protozero::internal::Int32Field::Singular<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
   void set_extra(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 1000, value);
+    ::protozero::internal::Int32Field::Append(*this, 1000, value);
   }
 
-  using FieldMetadata_Extras = ::protozero::proto_utils::FieldMetadata<
-      1001, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kSint32, int32_t, Wrapper>;
+  using FieldMetadata_Extras = ::protozero::internal::Sint32Field::Packed<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
   void set_extras(const ::protozero::PackedSignedVarInt& value) {
     ::protozero::Message::AppendBytes(1001, value.data(), value.size());
@@ -847,9 +721,7 @@ class Mixed_extends_Everything : public ::golden::main::pbzero::Everything {
     kMixedFieldNumber = 1002,
   };
 
-  using FieldMetadata_Mixed = ::protozero::proto_utils::FieldMetadata<
-      1002, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Mixed, Mixed_extends_Everything>;
+  using FieldMetadata_Mixed = ::protozero::internal::MessageField::Singular<1002, ::golden::main::pbzero::Mixed, Mixed_extends_Everything>;
   static constexpr FieldMetadata_Mixed kMixed{};
   template <typename T = ::golden::main::pbzero::Mixed>
   T* set_mixed() {
@@ -864,9 +736,7 @@ class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
     kMixedTooFieldNumber = 100,
   };
 
-  using FieldMetadata_MixedToo = ::protozero::proto_utils::FieldMetadata<
-      100, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::main::pbzero::Mixed, Mixed_extends_golden_base_Base>;
+  using FieldMetadata_MixedToo = ::protozero::internal::MessageField::Singular<100, ::golden::main::pbzero::Mixed, Mixed_extends_golden_base_Base>;
   static constexpr FieldMetadata_MixedToo kMixedToo{};
   template <typename T = ::golden::main::pbzero::Mixed>
   T* set_mixed_too() {
@@ -881,18 +751,16 @@ class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbze
     kAtFileLevelFieldNumber = 1003,
   };
 
-  using FieldMetadata_AtFileLevel = ::protozero::proto_utils::FieldMetadata<
-      1003, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, test_protos_plugin_golden_extends_Everything>;
+  using FieldMetadata_AtFileLevel = ::protozero::internal::StringField::Singular<1003, test_protos_plugin_golden_extends_Everything>;
   static constexpr FieldMetadata_AtFileLevel kAtFileLevel{};
   void set_at_file_level(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1003, data, size);
+    ::protozero::internal::StringField::Append(*this, 1003, data, size);
   }
   void set_at_file_level(::protozero::ConstChars value) {
     set_at_file_level(value.data, value.size);
   }
   void set_at_file_level(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 1003, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 1003, value);
   }
 };
 
@@ -904,18 +772,16 @@ class test_protos_plugin_golden_extends_google_protobuf_FieldOptions : public ::
     kUnitFieldNumber = 50000,
   };
 
-  using FieldMetadata_Unit = ::protozero::proto_utils::FieldMetadata<
-      50000, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, test_protos_plugin_golden_extends_google_protobuf_FieldOptions>;
+  using FieldMetadata_Unit = ::protozero::internal::StringField::Singular<50000, test_protos_plugin_golden_extends_google_protobuf_FieldOptions>;
   static constexpr FieldMetadata_Unit kUnit{};
   void set_unit(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 50000, data, size);
+    ::protozero::internal::StringField::Append(*this, 50000, data, size);
   }
   void set_unit(::protozero::ConstChars value) {
     set_unit(value.data, value.size);
   }
   void set_unit(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 50000, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 50000, value);
   }
 };
 #endif

@@ -71,12 +71,10 @@ class Imported : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.imported.Imported"; }
 
-  using FieldMetadata_Id = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Imported>;
+  using FieldMetadata_Id = ::protozero::internal::Int32Field::Singular<1, Imported>;
   static constexpr FieldMetadata_Id kId{};
   void set_id(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 1, value);
+    ::protozero::internal::Int32Field::Append(*this, 1, value);
   }
 };
 
@@ -87,12 +85,10 @@ class Imported_Inner : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.imported.Imported.Inner"; }
 
-  using FieldMetadata_Flag = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kBool, bool, Imported_Inner>;
+  using FieldMetadata_Flag = ::protozero::internal::BoolField::Singular<1, Imported_Inner>;
   static constexpr FieldMetadata_Flag kFlag{};
   void set_flag(bool value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBool>::Append(*this, 1, value);
+    ::protozero::internal::BoolField::Append(*this, 1, value);
   }
 };
 

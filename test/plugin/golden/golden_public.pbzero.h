@@ -58,17 +58,13 @@ class Shared : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.shared.Shared"; }
 
-  using FieldMetadata_Maybe = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Shared>;
+  using FieldMetadata_Maybe = ::protozero::internal::Int32Field::Singular<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
   void set_maybe(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 1, value);
+    ::protozero::internal::Int32Field::Append(*this, 1, value);
   }
 
-  using FieldMetadata_Packed = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Shared>;
+  using FieldMetadata_Packed = ::protozero::internal::Int32Field::Packed<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
   void set_packed(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(2, value.data(), value.size());
@@ -77,17 +73,13 @@ class Shared : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 2, data, size);
   }
 
-  using FieldMetadata_Unpacked = ::protozero::proto_utils::FieldMetadata<
-      3, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kInt32, int32_t, Shared>;
+  using FieldMetadata_Unpacked = ::protozero::internal::Int32Field::Repeated<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
   void add_unpacked(int32_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt32>::Append(*this, 3, value);
+    ::protozero::internal::Int32Field::Append(*this, 3, value);
   }
 
-  using FieldMetadata_Colors = ::protozero::proto_utils::FieldMetadata<
-      4, ::protozero::proto_utils::RepetitionType::kRepeatedPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kEnum, ::golden::shared::pbzero::Shared_Color, Shared>;
+  using FieldMetadata_Colors = ::protozero::internal::EnumField::Packed<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
   void set_colors(const ::protozero::PackedVarInt& value) {
     ::protozero::Message::AppendBytes(4, value.data(), value.size());
@@ -96,23 +88,19 @@ class Shared : public ::protozero::Message {
     ::protozero::PackedVarInt::AppendField(this, 4, data, size);
   }
 
-  using FieldMetadata_Names = ::protozero::proto_utils::FieldMetadata<
-      5, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kString, ::std::string, Shared>;
+  using FieldMetadata_Names = ::protozero::internal::StringField::Repeated<5, Shared>;
   static constexpr FieldMetadata_Names kNames{};
   void add_names(const char* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 5, data, size);
+    ::protozero::internal::StringField::Append(*this, 5, data, size);
   }
   void add_names(::protozero::ConstChars value) {
     add_names(value.data, value.size);
   }
   void add_names(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kString>::Append(*this, 5, value.data(), value.size());
+    ::protozero::internal::StringField::Append(*this, 5, value);
   }
 
-  using FieldMetadata_Blobs = ::protozero::proto_utils::FieldMetadata<
-      6, ::protozero::proto_utils::RepetitionType::kRepeatedNotPacked,
-      ::protozero::proto_utils::ProtoSchemaType::kMessage, ::golden::shared::pbzero::Shared_BlobsEntry, Shared>;
+  using FieldMetadata_Blobs = ::protozero::internal::MessageField::Repeated<6, ::golden::shared::pbzero::Shared_BlobsEntry, Shared>;
   static constexpr FieldMetadata_Blobs kBlobs{};
   template <typename T = ::golden::shared::pbzero::Shared_BlobsEntry>
   T* add_blobs() {
@@ -128,26 +116,22 @@ class Shared_BlobsEntry : public ::protozero::Message {
   };
   static constexpr const char* GetName() { return ".golden.shared.Shared.BlobsEntry"; }
 
-  using FieldMetadata_Key = ::protozero::proto_utils::FieldMetadata<
-      1, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kInt64, int64_t, Shared_BlobsEntry>;
+  using FieldMetadata_Key = ::protozero::internal::Int64Field::Singular<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
   void set_key(int64_t value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kInt64>::Append(*this, 1, value);
+    ::protozero::internal::Int64Field::Append(*this, 1, value);
   }
 
-  using FieldMetadata_Value = ::protozero::proto_utils::FieldMetadata<
-      2, ::protozero::proto_utils::RepetitionType::kNotRepeated,
-      ::protozero::proto_utils::ProtoSchemaType::kBytes, ::std::string, Shared_BlobsEntry>;
+  using FieldMetadata_Value = ::protozero::internal::BytesField::Singular<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};
   void set_value(const uint8_t* data, size_t size) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 2, data, size);
+    ::protozero::internal::BytesField::Append(*this, 2, data, size);
   }
   void set_value(::protozero::ConstBytes value) {
     set_value(value.data, value.size);
   }
   void set_value(::std::string_view value) {
-    ::protozero::internal::FieldWriter<::protozero::proto_utils::ProtoSchemaType::kBytes>::Append(*this, 2, value.data(), value.size());
+    ::protozero::internal::BytesField::Append(*this, 2, value);
   }
 };
 
