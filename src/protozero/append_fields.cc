@@ -2,7 +2,7 @@
 
 #include "protozero/append_fields.h"
 
-#include "src/protozero/short_copy.h"
+#include "short_copy.h"
 
 namespace protozero::internal {
 

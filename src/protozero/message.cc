@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "src/protozero/short_copy.h"
+#include "short_copy.h"
 
 namespace protozero {
 
