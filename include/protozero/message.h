@@ -113,7 +113,8 @@ class Message {
   void set_size_field(uint8_t* size_field) {
     if (PROTOZERO_UNLIKELY(is_narrow()))
       writer_->WidenOpenMessages();
-    size_field_ = size_field;
+    if (!is_finalized())
+      size_field_ = size_field;
   }
 
   // Takes back the child that was begun last, with all that is nested in it:
@@ -313,7 +314,7 @@ class Message {
   }
 
   // The same, for the setters: false for good where they are not to be large.
-  bool MayEncodeInPlace() const {
+  PROTOZERO_ALWAYS_INLINE bool MayEncodeInPlace() const {
     return PROTOZERO_INLINE_SETTERS && HasFastRoom();
   }
 

@@ -172,7 +172,9 @@ uint8_t* ScatteredStreamWriter::LentWritePtr() const {
 }
 
 void ScatteredStreamWriter::AbandonRoot() {
-  TakeCursor();
+  // Without touching the chunk, which may be gone.
+  if (cursor_is_lent())
+    write_ptr_ = root_->Leaf()->write_ptr_;
   for (Message* message = root_; message != nullptr;) {
     Message* nested = message->nested_;
     message->state_.flags |= Message::kFinalized;

@@ -39,10 +39,11 @@ KEYWORDS = '''
 MACROS = 'EOF INT32_MAX NULL errno linux major stdin unix'.split()
 TYPES = 'size_t uint32_t'.split()
 LIBRARY_WORDS = '''
-    AppendVarInt BeginNestedMessage Decoder FieldNumber FieldWriter Finalize
-    GetName Message ProtoSchemaType Reset data internal is_finalized kFoo
-    message nested_message pbzero proto_utils protozero size size_field std
-    string string_view value writer_
+    Append AppendFields AppendVarInt BeginNestedMessage Decoder EnumField
+    FieldNumber FieldWriter Finalize GetName Int32Field Message MessageField
+    Packed ProtoSchemaType Repeated Reset RollBackNestedMessage Singular data
+    internal is_finalized kFoo message nested_message pbzero proto_utils
+    protozero size size_field std string string_view value writer_
 '''.split()
 ESCAPED_WORDS = KEYWORDS + MACROS + TYPES
 HOSTILE_WORDS = ESCAPED_WORDS + LIBRARY_WORDS
