@@ -4,17 +4,28 @@
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-#include <cpuid.h>
 #include <string.h>
 
 namespace protozero::internal {
 
 namespace {
 
+// What the processor says of itself; all zero for a leaf that it does not have.
+// <cpuid.h> is for one of the two assembler dialects only.
 struct CpuId {
   explicit CpuId(unsigned leaf) {
-    if (!__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx))
+    Ask(leaf & 0x80000000);
+    if (eax >= leaf) {
+      Ask(leaf);
+    } else {
       eax = ebx = ecx = edx = 0;
+    }
+  }
+
+  void Ask(unsigned leaf) {
+    __asm__("cpuid"
+            : "=a"(eax), "=b"(ebx), "=c"(ecx), "=d"(edx)
+            : "0"(leaf), "2"(0));
   }
 
   unsigned eax, ebx, ecx, edx;
