@@ -177,6 +177,7 @@ void ScatteredStreamWriter::AbandonRoot() {
     write_ptr_ = root_->Leaf()->write_ptr_;
   for (Message* message = root_; message != nullptr;) {
     Message* nested = message->nested_;
+    message->fast_limit_ = 0;
     message->state_.flags |= Message::kFinalized;
     message->nested_ = nullptr;
     message->state_.size = 0;
