@@ -139,6 +139,11 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
+#if !PROTOZERO_INLINE_SETTERS
+    // Extended by the callee where that makes the call shorter.
+    if constexpr (std::is_signed<T>::value && sizeof(T) <= sizeof(int32_t))
+      return AppendInt32OutOfLine(tag, value);
+#endif
     // The compiler drops the second test for types that cannot be as large.
     if (PROTOZERO_UNLIKELY(!MayEncodeInPlace() || bits >> 56 != 0))
       return AppendVarIntOutOfLine(tag, bits);
@@ -332,6 +337,7 @@ class Message {
 
   // For any value, with or without room.
   void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
+  void AppendInt32OutOfLine(EncodedTag tag, int32_t value);
   void AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
   void AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
 

@@ -273,6 +273,11 @@ void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) {
                    : proto_utils::internal::WriteVarInt56Inline(value, pos);
 }
 
+void Message::AppendInt32OutOfLine(EncodedTag tag, int32_t value) {
+  AppendVarIntOutOfLine(tag,
+                        proto_utils::ExtendValueForVarIntSerialization(value));
+}
+
 void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
     return;
