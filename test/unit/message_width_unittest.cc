@@ -575,8 +575,10 @@ TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
     for (size_t level = 1; level <= OpenMessages::kLevels; ++level)
       EXPECT_TRUE(open.levels[level]->is_finalized());
     EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), "sealed");
-    EXPECT_EQ(open.stream.writer.written(), 23u);
-    open.ExpectAllAreWide();
+    // Their chunk may be gone: they are not widened any more.
+    EXPECT_EQ(open.stream.writer.written(), look ? 23u : 14u);
+    if (look)
+      open.ExpectAllAreWide();
     open.root.BeginNestedMessage<Message>(1)->AppendTinyVarInt(1, 1);
     EXPECT_EQ(open.root.Finalize(), 4u);
     EXPECT_EQ(open.stream.delegate.Complaints(), "");
