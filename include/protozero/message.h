@@ -334,6 +334,8 @@ class Message {
   void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
   void AppendLongBytes(EncodedTag tag, const void* src, size_t size);
   Message* BeginNested(EncodedTag tag);
+  // Where a child is open, as it is for all but the first of a row of children.
+  PROTOZERO_NOINLINE Message* BeginNextNested(EncodedTag tag);
 
   // For any value, with or without room.
   void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);

@@ -48,15 +48,22 @@ class MessageArena {
   // Whether the next NewMessage() has to look beyond its current block.
   bool IsBlockFull() const { return next_ == end_; }
 
+  // Whether the latest message lies in a block from the heap.
+  bool HasBlocksInUse() const { return current_block_ != nullptr; }
+
   // REQUIRES: |message| is the latest NewMessage() not yet deleted.
   void DeleteLastMessage(Message* message) { DeleteMessagesFrom(message); }
 
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.
   void DeleteMessagesFrom(Message* message) {
-    next_ = reinterpret_cast<Slot*>(message);
-    if (PROTOZERO_UNLIKELY(current_block_ != nullptr))
+    DeleteInlineMessagesFrom(message);
+    if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
       LeaveLaterBlocks();
+  }
+  // The same. REQUIRES: !HasBlocksInUse().
+  void DeleteInlineMessagesFrom(Message* message) {
+    next_ = reinterpret_cast<Slot*>(message);
   }
 
   // Forgets all messages. Frees no block.

@@ -137,10 +137,12 @@ uint8_t* Message::SealAt(uint8_t* end) {
   return end;
 }
 
-inline bool Message::SealShortNested() {
+PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   Message* const child = nested_;
+  MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(child->nested_ != nullptr ||
-                         child->state_.flags != kNarrow)) {
+                         child->state_.flags != kNarrow ||
+                         arena->HasBlocksInUse())) {
     return false;
   }
   uint8_t* const end = child->write_ptr_;
@@ -149,7 +151,9 @@ inline bool Message::SealShortNested() {
     return false;
   child->base_[-1] = static_cast<uint8_t>(size);
   child->MarkSealed(size);
-  LetGoOfNested(end);
+  arena->DeleteInlineMessagesFrom(child);
+  nested_ = nullptr;
+  write_ptr_ = end;
   return true;
 }
 
@@ -396,7 +400,7 @@ Message* Message::DroppingMessage() {
 Message* Message::BeginNested(EncodedTag tag) {
   // Also taken when a child is open: then there is no room.
   if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer_->arena_->IsBlockFull()))
-    return BeginNestedSlowPath(tag);
+    return BeginNextNested(tag);
   Message* child = writer_->arena_->NewMessage();
   // A word holds any tag and the zero of its size field.
   static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
@@ -408,10 +412,15 @@ Message* Message::BeginNested(EncodedTag tag) {
   return child;
 }
 
+Message* Message::BeginNextNested(EncodedTag tag) {
+  if (PROTOZERO_UNLIKELY(nested_ == nullptr || !SealShortNested()))
+    return BeginNestedSlowPath(tag);
+  return BeginNested(tag);
+}
+
 Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   if (nested_ != nullptr) {
-    if (!SealShortNested())
-      SealNested();
+    SealNested();
     return BeginNested(tag);
   }
   Message* child = nullptr;
