@@ -41,6 +41,10 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // room for |size| bytes after kMaxVarIntEncodedSize others.
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
 
+// Writes a varint of any length, as inline code does of most. REQUIRES:
+// kMaxVarIntEncodedSize writable bytes, and a processor for inline code.
+uint8_t* WriteVarIntOutOfLineUnsafe(uint64_t value, uint8_t* dst);
+
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
   return proto_utils::internal::EncodeTag(
@@ -56,6 +60,7 @@ struct ConstantEncoder {
   static constexpr size_t kHeader = 0;
   static size_t BodySize(const Value&) { return 0; }
   static uint8_t* Encode(const Value&, uint8_t* pos) { return pos; }
+  static uint8_t* EncodeAny(const Value&, uint8_t* pos) { return pos; }
   static void Append(Message&, const Value&) {}
 };
 
@@ -65,6 +70,7 @@ struct ConstantEncoder {
 //   LargeBits()  zero if Encode() can write it
 //   Encode()     writes it and returns its end. REQUIRES: BodySize() writable
 //                bytes after kMaxSimpleFieldEncodedSize others.
+//   EncodeAny()  Encode() for what LargeBits() says, but for sizes
 //   Append()     what the setter would do, out of line.
 class FieldsAppender {
  public:
@@ -79,9 +85,8 @@ class FieldsAppender {
     const uint64_t large =
         (uint64_t{0} | ... | Encoder<Values>::LargeBits(values));
     uint8_t* pos = message.write_ptr_;
-    if (PROTOZERO_UNLIKELY(large != 0 || !HasFastRoom(message, ahead))) {
-      return AppendOneByOne(message, values...);
-    }
+    if (PROTOZERO_UNLIKELY(large != 0 || !HasFastRoom(message, ahead)))
+      return AppendOutOfLine(message, ahead, values...);
     ((pos = Encoder<Values>::Encode(values, pos)), ...);
     message.write_ptr_ = pos;
   }
@@ -113,8 +118,19 @@ class FieldsAppender {
   }
 
   template <typename... Values>
-  PROTOZERO_COLD static void AppendOneByOne(Message& message,
-                                            Values... values) {
+  PROTOZERO_COLD static void AppendOutOfLine(Message& message,
+                                             uint64_t ahead,
+                                             Values... values) {
+    // Long varints are not rare everywhere.
+    if (((Encoder<Values>::BodySize(values) <=
+          proto_utils::kMaxMessageLength) &&
+         ...) &&
+        HasFastRoom(message, ahead)) {
+      uint8_t* pos = message.write_ptr_;
+      ((pos = Encoder<Values>::EncodeAny(values, pos)), ...);
+      message.write_ptr_ = pos;
+      return;
+    }
     (Encoder<Values>::Append(message, values), ...);
   }
 
@@ -152,6 +168,14 @@ class FieldsAppender {
         const auto bits = ToWireNumber<kType>(field.value);
         StoreLittleEndian(pos, bits);
         return pos + sizeof(bits);
+      }
+    }
+
+    static uint8_t* EncodeAny(FieldValue<Field, T> field, uint8_t* pos) {
+      if constexpr (kIsVarInt && kMaxNumberSize<kType> > 1) {
+        return WriteVarIntOutOfLineUnsafe(Number(field), kTag.StoreAsWord(pos));
+      } else {
+        return Encode(field, pos);
       }
     }
 
@@ -204,8 +228,14 @@ class FieldsAppender {
       return WriteSizeAndBytesUnsafe(size, data, pos);
     }
 
+    static uint8_t* EncodeAny(FieldValue<Field, T> field, uint8_t* pos) {
+      return WriteSizeAndBytesUnsafe(SizeOf(field.value), DataOf(field.value),
+                                     kTag.StoreAsWord(pos));
+    }
+
     static void Append(Message& message, FieldValue<Field, T> field) {
-      message.AppendLongBytes(kTag, DataOf(field.value), SizeOf(field.value));
+      message.AppendEncodedBytes(kTag, DataOf(field.value),
+                                 SizeOf(field.value));
     }
   };
 

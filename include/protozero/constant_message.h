@@ -198,6 +198,9 @@ struct ConstantEncoder<ConstantRef<T, N>> {
     memcpy(pos, message.data, N);
     return pos + N;
   }
+  static uint8_t* EncodeAny(ConstantRef<T, N> message, uint8_t* pos) {
+    return Encode(message, pos);
+  }
   static void Append(Message& message, ConstantRef<T, N> constant) {
     message.AppendRawProtoBytes(constant.data, N);
   }
@@ -213,6 +216,9 @@ struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
                                                  uint8_t* pos) {
     filled.Store(pos);
     return pos + N;
+  }
+  static uint8_t* EncodeAny(const Filled& filled, uint8_t* pos) {
+    return Encode(filled, pos);
   }
   // Holes cannot be filled in where the bytes may be torn between chunks.
   static void Append(Message& message, const Filled& filled) {
@@ -257,6 +263,10 @@ struct ConstantFieldEncoder {
       uint8_t* pos) {
     memcpy(pos, kHeaderBytes.bytes, kHeader);
     return ConstantEncoder<Value>::Encode(field.value, pos + kHeader);
+  }
+  static uint8_t* EncodeAny(const FieldValue<Field, Value>& field,
+                            uint8_t* pos) {
+    return Encode(field, pos);
   }
   static void Append(Message& message, const FieldValue<Field, Value>& field) {
     message.AppendRawProtoBytes(kHeaderBytes.bytes, kHeader);

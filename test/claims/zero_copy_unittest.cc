@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "protozero/packed_repeated_fields.h"
@@ -133,11 +134,13 @@ TEST(ZeroCopyTest, FieldsOfNestedMessagesAreInTheChunkWhileTheyAreOpen) {
   message.Reset(&stream.writer);
   Everything* child = message.set_child();
   child->set_bool_value(true);
-  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 8)),
-            "b2 01 00 00 00 00 68 01");
+  // How many bytes are reserved for sizes depends on the processor, too.
+  const std::string open = "b2 01 00 (00 00 00 )?68 01 ";
+  EXPECT_THAT(Hex(stream.delegate.CurrentChunk()),
+              testing::MatchesRegex(open + ".*"));
   child->set_child()->set_bool_value(true);
-  EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 16)),
-            "b2 01 00 00 00 00 68 01 b2 01 00 00 00 00 68 01");
+  EXPECT_THAT(Hex(stream.delegate.CurrentChunk()),
+              testing::MatchesRegex(open + open + ".*"));
   message.Finalize();
   EXPECT_EQ(Hex(stream.delegate.CurrentChunk().substr(0, 10)),
             "b2 01 07 68 01 b2 01 02 68 01");
