@@ -375,17 +375,15 @@ class Message {
   void MarkSealed(uint64_t size);
   // What a new use of a message starts with.
   static State NewState(Flags flags, uint32_t tag_size) {
-    return {0, flags, static_cast<uint8_t>(tag_size), NextEpoch()};
+    return {0, flags, static_cast<uint8_t>(tag_size),
+            PROTOZERO_DCHECK_IS_ON ? NextEpoch() : uint16_t{0}};
   }
   void SetState(State state) {
     static_assert(sizeof(State) == sizeof(uint64_t), "one store");
     memcpy(&state_, &state, sizeof(state));
   }
-#if PROTOZERO_DCHECK_IS_ON
+  // Zero if the library was built without debug checks, whatever its users are.
   static uint16_t NextEpoch();
-#else
-  static uint16_t NextEpoch() { return 0; }
-#endif
   uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.

@@ -33,14 +33,16 @@ static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
 // Hot functions leave for their cold parts by tail calls only: a call that
 // returns would make them save registers on every entry.
 
-#if PROTOZERO_DCHECK_IS_ON
 // Wraps: a handle that is 65,536 messages old may go unnoticed.
-uint16_t Message::NextEpoch() {
+PROTOZERO_COLD uint16_t Message::NextEpoch() {
+#if PROTOZERO_DCHECK_IS_ON
   static std::atomic<uint16_t> last_epoch{0};
   return static_cast<uint16_t>(
       last_epoch.fetch_add(1, std::memory_order_relaxed) + 1);
-}
+#else
+  return 0;
 #endif
+}
 
 void Message::InitUnattached() {
   write_ptr_ = nullptr;

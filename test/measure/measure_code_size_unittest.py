@@ -123,7 +123,7 @@ class SourceTest(unittest.TestCase):
         text = tool.source(tool.OURS, 'int32', tool.FUNCTIONS, 3)
         self.assertEqual(
             re.findall(r'(Many\d+)\*>\(message\)->set_(f\d+)\((.*)\);', text),
-            [('Many0', f'f{i}', f'v.value[{i - 1}]')
+            [('Many0', f'f{i}', f'v.at[{i - 1}].value')
              for i in range(1, 6)] * 3)
 
     def test_new_fields_are_all_different(self):
@@ -138,8 +138,8 @@ class SourceTest(unittest.TestCase):
 
     def test_one_function_sets_one_field(self):
         text = tool.source(tool.PEER, 'string', tool.ONE, 20)
-        calls = re.findall(r'set_f1\(v.value\[(\d+)\], v.size\[(\d+)\]\);',
-                           text)
+        calls = re.findall(
+            r'set_f1\(v.at\[(\d+)\].value, v.at\[(\d+)\].size\);', text)
         self.assertEqual(calls, [(str(i % 15), str(i % 15))
                                  for i in range(20)])
         self.assertEqual(text.count('asm volatile'), 20)
