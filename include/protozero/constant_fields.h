@@ -94,34 +94,7 @@ struct HoleOf {
         PROTOZERO_DCHECK(bits >> kBits == 0,
                          "this value does not fit the hole: make it wider");
       }
-      StorePadded(bits, pos);
-    }
-  }
-
- private:
-  // The varint of |bits| in kWidth bytes.
-  PROTOZERO_ALWAYS_INLINE static void StorePadded(uint64_t bits, uint8_t* pos) {
-    constexpr size_t kInWord = kWidth < 8 ? kWidth : 8;
-    constexpr uint64_t kMask = (uint64_t{1} << (7 * kInWord)) - 1;
-    constexpr size_t kContinued = kWidth > 8 ? 8 : kWidth - 1;
-    constexpr uint64_t kContinuation =
-        kContinued == 0 ? 0 : 0x8080808080808080 >> (8 * (8 - kContinued));
-    const uint64_t word =
-        proto_utils::internal::SpreadSevenBitGroups(bits & kMask) |
-        kContinuation;
-    if constexpr (kInWord == 8) {
-      StoreLittleEndian(pos, word);
-    } else {
-      // Not beyond the hole: what follows is there already.
-      uint8_t bytes[8];
-      StoreLittleEndian(bytes, word);
-      memcpy(pos, bytes, kInWord);
-    }
-    if constexpr (kWidth == 9) {
-      pos[8] = static_cast<uint8_t>(bits >> 56 & 0x7f);
-    } else if constexpr (kWidth == 10) {
-      pos[8] = static_cast<uint8_t>(bits >> 56 | 0x80);
-      pos[9] = static_cast<uint8_t>(bits >> 63);
+      proto_utils::internal::WritePaddedVarInt<kWidth>(bits, pos);
     }
   }
 };

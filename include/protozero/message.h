@@ -22,8 +22,17 @@
 namespace protozero {
 
 namespace internal {
+
 class FieldsAppender;
-}
+
+// Appends the tag and the size of a length-delimited field of |size| bytes,
+// which are to follow. Returns false if they are too many; then |message| is
+// in the error state.
+PROTOZERO_COLD bool AppendBytesHeader(Message* message,
+                                      uint32_t field_id,
+                                      uint64_t size);
+
+}  // namespace internal
 
 // The base of all generated message classes: appends fields to a stream.
 //
@@ -253,7 +262,7 @@ class Message {
   using EncodedTag = proto_utils::internal::EncodedTag;
 
   enum Flags : uint8_t {
-    // An open message that is neither of the next two.
+    // None of those below.
     kNested = 0,
     // No more fields: sealed, abandoned, or not begun yet.
     kFinalized = 1 << 0,
@@ -261,12 +270,12 @@ class Message {
     kCrossedChunk = 1 << 1,
     // Stands in for a message that could not be allocated.
     kDropsEverything = 1 << 2,
-    // It has no parent.
-    kRoot = 1 << 4,
     // One byte is reserved for the size, right in front of the message. Then
     // the message is whole within the current chunk, there is no error, and if
     // it is the leaf, it holds the cursor.
     kNarrow = 1 << 3,
+    // It has no parent.
+    kRoot = 1 << 4,
   };
 
   // One store to begin a message, one to seal it.
@@ -298,8 +307,9 @@ class Message {
 
   // By how much a message moves when its size field is widened.
   static constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
-  // How large a message may be while one byte is reserved for its size. Moving
-  // that many takes a tenth of the time that writing them took.
+  // How large a message may be while one byte is reserved for its size: so that
+  // nearly all are sealed before, and moving one takes little of the time that
+  // writing it took.
   static constexpr size_t kMaxNarrowSize = 512;
 
   // The fast limit of a narrow message at |base| within one whose is |limit|.
@@ -340,8 +350,8 @@ class Message {
   // For any value, with or without room.
   void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
   void AppendInt32OutOfLine(EncodedTag tag, int32_t value);
-  void AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
-  void AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
+  template <typename Bits>
+  void AppendFixedOutOfLine(EncodedTag tag, Bits bits);
 
   PROTOZERO_COLD void AppendVarIntSlowPath(EncodedTag tag, uint64_t value);
   PROTOZERO_COLD void AppendFixedSlowPath(EncodedTag tag,
@@ -372,7 +382,10 @@ class Message {
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
   PROTOZERO_COLD uint8_t* SealAndWidenAt(uint8_t* end);
+  void SealShort(size_t size);
   void MarkSealed(uint64_t size);
+  // Ends this message and its open descendants without writing any size.
+  PROTOZERO_COLD void CloseChain();
   // What a new use of a message starts with.
   static State NewState(Flags flags, uint32_t tag_size) {
     return {0, flags, static_cast<uint8_t>(tag_size),

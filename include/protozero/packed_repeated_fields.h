@@ -55,12 +55,8 @@ struct PackedVarIntEncoding {
     // Asked once for all elements, and not at all where it is known.
     if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0))
       return WritePortably(values, count, dst);
-    for (size_t i = 0; i < count; ++i) {
-      const uint64_t bits = EncodingOfBits::ToBits(values[i]);
-      dst = PROTOZERO_UNLIKELY(bits >> 56 != 0)
-                ? WriteLongVarIntUnsafe(bits, dst)
-                : WriteVarInt56Inline(bits, dst);
-    }
+    for (size_t i = 0; i < count; ++i)
+      dst = WriteVarIntInline(EncodingOfBits::ToBits(values[i]), dst);
     return dst;
   }
 
@@ -208,11 +204,6 @@ class PackedBufferBase {
 
 namespace internal {
 
-// Appends the tag and the size of a length-delimited field of |size| bytes,
-// which are to follow. Returns false if they are too many; then |message| is
-// in the error state.
-bool AppendPackedHeader(Message* message, uint32_t field_id, uint64_t size);
-
 // Appends a packed field whose elements need encoding, without the heap: what
 // does not fit one block is encoded twice, the first time for its size.
 template <typename Encoding, typename T>
@@ -244,7 +235,7 @@ PROTOZERO_NOINLINE void EncodePackedField(Message* message,
     return message->AppendBytes(field_id, block, static_cast<size_t>(size));
   while (next != end)
     size += fill_block(next);
-  if (!AppendPackedHeader(message, field_id, size))
+  if (!AppendBytesHeader(message, field_id, size))
     return;
   for (next = values; next != end;)
     message->AppendRawProtoBytes(block, fill_block(next));
@@ -280,17 +271,14 @@ PROTOZERO_ALWAYS_INLINE void AppendPackedField(Message* message,
 //                            the error kMessageTooLong. REQUIRES: the array
 //                            does not overlap the current chunk.
 
-// Packed int32, int64, uint32, uint64, bool and enum fields.
-class PackedVarInt : public PackedBufferBase {
-  using Encoding = internal::PackedVarIntEncoding<internal::PlainBits>;
+template <typename EncodingOfBits>
+class PackedVarIntBuffer : public PackedBufferBase {
+  using Encoding = internal::PackedVarIntEncoding<EncodingOfBits>;
 
  public:
-  // A constructor of one's own: `PackedVarInt()` would else clear the storage.
-  PackedVarInt() {}
-
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void Append(T value) {
-    AppendVarInt(internal::PlainBits::ToBits(value));
+    AppendVarInt(EncodingOfBits::ToBits(value));
   }
   template <typename T>
   void Append(const T* values, size_t count) {
@@ -305,28 +293,17 @@ class PackedVarInt : public PackedBufferBase {
   }
 };
 
-// Packed sint32 and sint64 fields.
-class PackedSignedVarInt : public PackedBufferBase {
-  using Encoding = internal::PackedVarIntEncoding<internal::ZigZagBits>;
+// Packed int32, int64, uint32, uint64, bool and enum fields.
+class PackedVarInt : public PackedVarIntBuffer<internal::PlainBits> {
+ public:
+  // A constructor of one's own: `PackedVarInt()` would else clear the storage.
+  PackedVarInt() {}
+};
 
+// Packed sint32 and sint64 fields.
+class PackedSignedVarInt : public PackedVarIntBuffer<internal::ZigZagBits> {
  public:
   PackedSignedVarInt() {}
-
-  template <typename T>
-  PROTOZERO_ALWAYS_INLINE void Append(T value) {
-    AppendVarInt(internal::ZigZagBits::ToBits(value));
-  }
-  template <typename T>
-  void Append(const T* values, size_t count) {
-    AppendArray<Encoding>(values, count);
-  }
-  template <typename T>
-  PROTOZERO_ALWAYS_INLINE static void AppendField(Message* message,
-                                                  uint32_t field_id,
-                                                  const T* values,
-                                                  size_t count) {
-    internal::AppendPackedField<Encoding>(message, field_id, values, count);
-  }
 };
 
 // Packed fixed32, fixed64, sfixed32, sfixed64, float and double fields: T is

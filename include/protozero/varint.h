@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <type_traits>
 
@@ -156,6 +157,37 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
 #else
   return WriteVarInt56Unsafe(value, dst);
 #endif
+}
+
+// WriteVarIntUnsafe() for such code.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t bits,
+                                                   uint8_t* dst) {
+  return PROTOZERO_UNLIKELY(bits >> 56 != 0) ? WriteLongVarIntUnsafe(bits, dst)
+                                             : WriteVarInt56Inline(bits, dst);
+}
+
+// Writes |bits| as a varint of exactly |width| bytes, padded with continuation
+// bytes whose groups are zero, in one or two stores; touches no byte behind
+// them. Bits beyond the 7 * width-th are dropped.
+template <size_t width>
+PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
+  static_assert(1 <= width && width <= kMaxVarIntEncodedSize,
+                "varints have one to ten bytes");
+  constexpr size_t kInWord = width < 8 ? width : 8;
+  constexpr uint64_t kMask = (uint64_t{1} << (7 * kInWord)) - 1;
+  constexpr size_t kContinued = width > 8 ? 8 : width - 1;
+  constexpr uint64_t kContinuation =
+      kContinued == 0 ? 0 : 0x8080808080808080 >> (8 * (8 - kContinued));
+  uint8_t word[sizeof(uint64_t)];
+  ::protozero::internal::StoreLittleEndian(
+      word, SpreadSevenBitGroups(bits & kMask) | kContinuation);
+  memcpy(dst, word, kInWord);
+  if constexpr (width == 9) {
+    dst[8] = static_cast<uint8_t>(bits >> 56 & 0x7f);
+  } else if constexpr (width == 10) {
+    dst[8] = static_cast<uint8_t>(bits >> 56 | 0x80);
+    dst[9] = static_cast<uint8_t>(bits >> 63);
+  }
 }
 
 }  // namespace internal

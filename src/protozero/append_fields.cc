@@ -20,17 +20,13 @@ PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
 }  // namespace
 
 uint8_t* WriteVarIntOutOfLineUnsafe(uint64_t value, uint8_t* dst) {
-  return PROTOZERO_UNLIKELY(value >> 56 != 0)
-             ? proto_utils::internal::WriteLongVarIntUnsafe(value, dst)
-             : proto_utils::internal::WriteVarInt56Inline(value, dst);
+  return proto_utils::internal::WriteVarIntInline(value, dst);
 }
 
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst) {
   if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
     return WriteSizeAndLongBytesUnsafe(size, src, dst);
-  *dst++ = static_cast<uint8_t>(size);
-  CopyShortBytes(dst, static_cast<const uint8_t*>(src), size);
-  return dst + size;
+  return WriteShortBytes(size, src, dst);
 }
 
 }  // namespace protozero::internal

@@ -10,23 +10,14 @@ namespace protozero {
 
 namespace {
 
-using internal::CopyShortBytes;
 using internal::kMaxShortCopy;
 using internal::StoreLittleEndian;
 using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
 using proto_utils::kMessageLengthFieldSize;
 
-// A redundant varint of four bytes, in one store.
-inline void WritePaddedSize(uint64_t size, uint8_t* size_field) {
-  StoreLittleEndian(
-      size_field,
-      static_cast<uint32_t>(proto_utils::internal::SpreadSevenBitGroups(size) |
-                            0x00808080u));
-}
-
-static_assert(kMaxShortCopy <= kMaxOneByteMessageLength,
-              "short strings have a one-byte size");
+constexpr auto WritePaddedSize =
+    proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
 
 }  // namespace
 
@@ -95,12 +86,16 @@ inline void Message::MarkSealed(uint64_t size) {
             PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0}});
 }
 
+inline void Message::SealShort(size_t size) {
+  base_[-1] = static_cast<uint8_t>(size);
+  MarkSealed(size);
+}
+
 inline uint8_t* Message::SealNarrowAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return SealAndWidenAt(end);
-  base_[-1] = static_cast<uint8_t>(size);
-  MarkSealed(size);
+  SealShort(size);
   return end;
 }
 
@@ -151,8 +146,7 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   const size_t size = static_cast<size_t>(end - child->base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return false;
-  child->base_[-1] = static_cast<uint8_t>(size);
-  child->MarkSealed(size);
+  child->SealShort(size);
   arena->DeleteInlineMessagesFrom(child);
   nested_ = nullptr;
   write_ptr_ = end;
@@ -193,6 +187,15 @@ void Message::SealNested() {
   LetGoOfNested(end);
 }
 
+void Message::CloseChain() {
+  for (Message* message = this; message != nullptr;) {
+    Message* nested = message->nested_;
+    message->MarkSealed(0);
+    message->nested_ = nullptr;
+    message = nested;
+  }
+}
+
 bool Message::RollBackNestedMessage() {
   Message* const child = nested_;
   if (child == nullptr || child->state_.tag_size == 0 ||
@@ -201,12 +204,7 @@ bool Message::RollBackNestedMessage() {
   }
   uint8_t* const begin = child->base_ - child->state_.tag_size -
                          (child->is_narrow() ? 1 : kMessageLengthFieldSize);
-  for (Message* message = child; message != nullptr;) {
-    Message* nested = message->nested_;
-    message->MarkSealed(0);
-    message->nested_ = nullptr;
-    message = nested;
-  }
+  child->CloseChain();
   writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
   LetGoOfNested(begin);
   return true;
@@ -273,10 +271,8 @@ void Message::WriteEncoded(const uint8_t* src, size_t size) {
 void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendVarIntSlowPath(tag, value);
-  uint8_t* pos = tag.StoreAsWord(write_ptr_);
-  write_ptr_ = PROTOZERO_UNLIKELY(value >> 56 != 0)
-                   ? proto_utils::internal::WriteLongVarIntUnsafe(value, pos)
-                   : proto_utils::internal::WriteVarInt56Inline(value, pos);
+  write_ptr_ = proto_utils::internal::WriteVarIntInline(
+      value, tag.StoreAsWord(write_ptr_));
 }
 
 void Message::AppendInt32OutOfLine(EncodedTag tag, int32_t value) {
@@ -295,21 +291,16 @@ void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
   WriteEncoded(field, static_cast<size_t>(end - field));
 }
 
-void Message::AppendFixedOutOfLine(EncodedTag tag, uint32_t bits) {
+template <typename Bits>
+void Message::AppendFixedOutOfLine(EncodedTag tag, Bits bits) {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendFixedSlowPath(tag, bits, sizeof(bits));
   uint8_t* pos = tag.StoreAsWord(write_ptr_);
   StoreLittleEndian(pos, bits);
   write_ptr_ = pos + sizeof(bits);
 }
-
-void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits) {
-  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
-    return AppendFixedSlowPath(tag, bits, sizeof(bits));
-  uint8_t* pos = tag.StoreAsWord(write_ptr_);
-  StoreLittleEndian(pos, bits);
-  write_ptr_ = pos + sizeof(bits);
-}
+template void Message::AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
+template void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
 
 void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
@@ -332,10 +323,7 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
                                     reinterpret_cast<uintptr_t>(pos))) {
     return AppendLongBytes(tag, src, size);
   }
-  pos = tag.StoreAsWord(pos);
-  *pos++ = static_cast<uint8_t>(size);
-  CopyShortBytes(pos, static_cast<const uint8_t*>(src), size);
-  write_ptr_ = pos + size;
+  write_ptr_ = internal::WriteShortBytes(size, src, tag.StoreAsWord(pos));
 }
 
 void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
@@ -351,23 +339,35 @@ void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
   WriteEncoded(static_cast<const uint8_t*>(src), size);
 }
 
+bool internal::AppendBytesHeader(Message* message,
+                                 uint32_t field_id,
+                                 uint64_t size) {
+  if (size > proto_utils::kMaxMessageLength) {
+    // Which is an error, whatever the bytes.
+    message->AppendBytes(
+        field_id, nullptr,
+        size < SIZE_MAX ? static_cast<size_t>(size) : SIZE_MAX);
+    return false;
+  }
+  uint8_t header[proto_utils::kMaxTagEncodedSize +
+                 proto_utils::kMaxVarIntEncodedSize];
+  uint8_t* pos = proto_utils::WriteVarInt(
+      proto_utils::MakeTagLengthDelimited(field_id), header);
+  pos = proto_utils::WriteVarInt(size, pos);
+  message->AppendRawProtoBytes(header, static_cast<size_t>(pos - header));
+  return true;
+}
+
 size_t Message::AppendScatteredBytes(uint32_t field_id,
                                      ContiguousMemoryRange* ranges,
                                      size_t num_ranges) {
   size_t size = 0;
   for (size_t i = 0; i < num_ranges; ++i)
     size += ranges[i].size();
-  const EncodedTag tag =
-      EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
-  if (size == 0 || size > kMaxMessageLength) {
-    AppendLongBytes(tag, nullptr, size);
-    return size;
+  if (internal::AppendBytesHeader(this, field_id, size)) {
+    for (size_t i = 0; i < num_ranges; ++i)
+      AppendRawProtoBytes(ranges[i].begin, ranges[i].size());
   }
-  uint8_t header[ScatteredStreamWriter::kFastRoom];
-  uint8_t* end = proto_utils::WriteVarInt(size, tag.StoreAsWord(header));
-  AppendRawProtoBytes(header, static_cast<size_t>(end - header));
-  for (size_t i = 0; i < num_ranges; ++i)
-    AppendRawProtoBytes(ranges[i].begin, ranges[i].size());
   return size;
 }
 

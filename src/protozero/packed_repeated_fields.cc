@@ -31,25 +31,4 @@ void PackedBufferBase::AppendVarIntOutOfLine(uint64_t bits) {
     write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(bits, write_ptr_);
 }
 
-namespace internal {
-
-bool AppendPackedHeader(Message* message, uint32_t field_id, uint64_t size) {
-  if (size > proto_utils::kMaxMessageLength) {
-    // Which is an error, whatever the bytes.
-    message->AppendBytes(
-        field_id, nullptr,
-        size < SIZE_MAX ? static_cast<size_t>(size) : SIZE_MAX);
-    return false;
-  }
-  uint8_t header[proto_utils::kMaxTagEncodedSize +
-                 proto_utils::kMaxVarIntEncodedSize];
-  uint8_t* pos = proto_utils::WriteVarInt(
-      proto_utils::MakeTagLengthDelimited(field_id), header);
-  pos = proto_utils::WriteVarInt(size, pos);
-  message->AppendRawProtoBytes(header, static_cast<size_t>(pos - header));
-  return true;
-}
-
-}  // namespace internal
-
 }  // namespace protozero

@@ -175,14 +175,7 @@ void ScatteredStreamWriter::AbandonRoot() {
   // Without touching the chunk, which may be gone.
   if (cursor_is_lent())
     write_ptr_ = root_->Leaf()->write_ptr_;
-  for (Message* message = root_; message != nullptr;) {
-    Message* nested = message->nested_;
-    message->fast_limit_ = 0;
-    message->state_.flags |= Message::kFinalized;
-    message->nested_ = nullptr;
-    message->state_.size = 0;
-    message = nested;
-  }
+  root_->CloseChain();
   arena_->Reset();
   root_ = nullptr;
 }

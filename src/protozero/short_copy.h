@@ -35,6 +35,14 @@ inline void CopyShortBytes(uint8_t* dst, const uint8_t* src, size_t size) {
   }
 }
 
+// Writes |size| as a varint, and the bytes. REQUIRES: size <= kMaxShortCopy.
+inline uint8_t* WriteShortBytes(size_t size, const void* src, uint8_t* dst) {
+  static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
+  *dst++ = static_cast<uint8_t>(size);
+  CopyShortBytes(dst, static_cast<const uint8_t*>(src), size);
+  return dst + size;
+}
+
 }  // namespace protozero::internal
 
 #endif  // SRC_PROTOZERO_SHORT_COPY_H_

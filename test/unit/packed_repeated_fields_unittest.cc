@@ -386,7 +386,7 @@ TEST(PackedArrayTest, FieldsThatAreTooLong) {
     uint8_t buffer[64];
     StaticBuffered<Message> message(buffer, sizeof(buffer));
     bool fits = false;
-    EXPECT_MISTAKE(fits = internal::AppendPackedHeader(message.get(), 1, size),
+    EXPECT_MISTAKE(fits = internal::AppendBytesHeader(message.get(), 1, size),
                    "split it");
     EXPECT_FALSE(fits);
 #if !PROTOZERO_DCHECK_IS_ON
