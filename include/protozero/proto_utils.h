@@ -18,11 +18,13 @@
 
 namespace protozero::proto_utils {
 
-// The low three bits of a tag. (3 and 4 delimit groups.)
+// The low three bits of a tag.
 enum class ProtoWireType : uint32_t {
   kVarInt = 0,
   kFixed64 = 1,
   kLengthDelimited = 2,
+  kStartGroup = 3,
+  kEndGroup = 4,
   kFixed32 = 5,
 };
 
