@@ -61,6 +61,12 @@ PROTOZERO_COLD bool AppendBytesHeader(Message* message,
 //
 //   widened          | tag | 00 00 00 00 | field | field | ...
 //
+// A group is a child between two tags instead. It has no size, so that nothing
+// is moved and nothing is left to be patched; its end is written with the next
+// use of its parent.
+//
+//   sealed           | start tag | field | field | ... | end tag |
+//
 // Only one message of a tree is written to at any time, the leaf. It holds the
 // stream's cursor; every other open message is told that the cursor is past
 // all limits, and every sealed one has a limit that lies before everything. So
@@ -114,15 +120,16 @@ class Message {
   // the default for root messages. A size field that directly precedes the
   // message may shrink to one byte, as described above. Invalidated, like every
   // position in the chunk, by the next write to any message of the tree.
+  // Groups have none.
   uint8_t* size_field() const {
     if (PROTOZERO_UNLIKELY(is_narrow()))
       writer_->WidenOpenMessages();
-    return is_finalized() ? nullptr : size_field_;
+    return (state_.flags & (kFinalized | kGroup)) ? nullptr : size_field_;
   }
   void set_size_field(uint8_t* size_field) {
     if (PROTOZERO_UNLIKELY(is_narrow()))
       writer_->WidenOpenMessages();
-    if (!is_finalized())
+    if (!(state_.flags & (kFinalized | kGroup)))
       size_field_ = size_field;
   }
 
@@ -241,15 +248,14 @@ class Message {
   // error state it is a message that drops what it is given.
   template <typename T>
   T* BeginNestedMessage(uint32_t field_id) {
-    static_assert(std::is_base_of<Message, T>::value,
-                  "T must be a generated message class");
-    static_assert(sizeof(T) == sizeof(Message),
-                  "message classes must not have state of their own");
-    static_assert(std::is_trivially_default_constructible<T>::value &&
-                      std::is_trivially_destructible<T>::value,
-                  "messages are made and forgotten without running code");
-    return static_cast<T*>(BeginNested(
+    return As<T>(BeginNested(
         EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited)));
+  }
+
+  // The same for a field that is a group.
+  template <typename T>
+  T* BeginNestedGroup(uint32_t field_id) {
+    return As<T>(BeginGroup(field_id));
   }
 
  private:
@@ -276,6 +282,9 @@ class Message {
     kNarrow = 1 << 3,
     // It has no parent.
     kRoot = 1 << 4,
+    // It has tags instead of a size. Stays when the group is sealed, for the
+    // parent writes the end tag.
+    kGroup = 1 << 5,
   };
 
   // One store to begin a message, one to seal it.
@@ -295,6 +304,18 @@ class Message {
     return proto_utils::internal::EncodeTag(field_id, type);
   }
 
+  template <typename T>
+  static T* As(Message* message) {
+    static_assert(std::is_base_of<Message, T>::value,
+                  "T must be a generated message class");
+    static_assert(sizeof(T) == sizeof(Message),
+                  "message classes must not have state of their own");
+    static_assert(std::is_trivially_default_constructible<T>::value &&
+                      std::is_trivially_destructible<T>::value,
+                  "messages are made and forgotten without running code");
+    return static_cast<T*>(message);
+  }
+
   // The innermost open descendant, or this message if it has none.
   Message* Leaf() {
     Message* leaf = this;
@@ -304,6 +325,7 @@ class Message {
   }
 
   bool is_narrow() const { return (state_.flags & kNarrow) != 0; }
+  bool is_group() const { return (state_.flags & kGroup) != 0; }
 
   // By how much a message moves when its size field is widened.
   static constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
@@ -358,6 +380,10 @@ class Message {
                                           uint64_t bits,
                                           size_t size);
   PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
+  PROTOZERO_COLD Message* BeginGroup(uint32_t field_id);
+  // What stands in for a child that there is no memory for, or that is begun in
+  // a message that takes none.
+  PROTOZERO_COLD Message* InsteadOfChild();
 
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
@@ -369,8 +395,14 @@ class Message {
   // Seals the chain of open descendants and takes the cursor from the last.
   // REQUIRES: nested_ != nullptr.
   void SealNested();
-  // The same for a chain of one message that is narrow and short. Returns
-  // false, having done nothing, for any other.
+  // The same, or up to and including a group whose end tag may not fit.
+  void SealNestedUpToGroup();
+  // Writes the end tag of the sealed |group| at |end|, over chunk boundaries if
+  // it has to. REQUIRES: it is |parent|'s child; the links of the messages from
+  // there to this one's child lead upwards.
+  PROTOZERO_COLD void EndGroup(Message* parent, Message* group, uint8_t* end);
+  // SealNested() for a chain of one message, narrow and short. Returns false,
+  // having done nothing, for any other.
   bool SealShortNested();
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end);
@@ -435,8 +467,12 @@ class Message {
   ScatteredStreamWriter* writer_;
   // This message's first byte in the current chunk.
   uint8_t* base_;
-  // Unset while the message is narrow, and once it is sealed.
-  uint8_t* size_field_;
+  union {
+    // Unset while the message is narrow, and once it is sealed.
+    uint8_t* size_field_;
+    // Of a group.
+    uint32_t end_tag_;
+  };
   Message* nested_;
   State state_;
 };

@@ -113,9 +113,13 @@ uint8_t* Message::SealAt(uint8_t* end) {
   if (is_narrow())
     return SealNarrowAt(end);
   const uint64_t size = SizeAt(end);
-  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength || !writer_->ok())) {
+  const bool failed = size > kMaxMessageLength || !writer_->ok();
+  if (failed)
     writer_->Fail(WriteStatus::kMessageTooLong, 0);
-    MarkSealed(0);
+  if (failed || is_group()) {
+    const uint8_t group = state_.flags & kGroup;
+    MarkSealed(failed ? 0 : size);
+    state_.flags |= group;
     return end;
   }
   const bool crossed_chunk = (state_.flags & kCrossedChunk) != 0;
@@ -160,6 +164,12 @@ inline void Message::LetGoOfNested(uint8_t* end) {
 }
 
 void Message::SealNested() {
+  do {
+    SealNestedUpToGroup();
+  } while (PROTOZERO_UNLIKELY(nested_ != nullptr));
+}
+
+PROTOZERO_ALWAYS_INLINE void Message::SealNestedUpToGroup() {
   if (PROTOZERO_UNLIKELY(!writer_->cursor_is_lent()))
     writer_->LendCursorToLeaf();
   // Sizes are written from the leaf up, because a child that moves makes its
@@ -174,8 +184,17 @@ void Message::SealNested() {
   }
   uint8_t* end = child->write_ptr_;
   for (;;) {
-    end = PROTOZERO_LIKELY(child->is_narrow()) ? child->SealNarrowAt(end)
-                                               : child->SealAt(end);
+    if (PROTOZERO_LIKELY(child->is_narrow())) {
+      end = child->SealNarrowAt(end);
+    } else {
+      end = child->SealAt(end);
+      if (child->is_group()) {
+        if (reinterpret_cast<uintptr_t>(end) >= parent->fast_limit_ ||
+            !writer_->ok())
+          return EndGroup(parent, child, end);
+        end = proto_utils::WriteVarInt(child->end_tag_, end);
+      }
+    }
     if (parent == this)
       break;
     child = parent;
@@ -185,6 +204,21 @@ void Message::SealNested() {
   if (PROTOZERO_UNLIKELY(!writer_->ok()))
     fast_limit_ = 0;
   LetGoOfNested(end);
+}
+
+void Message::EndGroup(Message* parent, Message* group, uint8_t* end) {
+  const uint32_t end_tag = group->end_tag_;
+  Message* child = group;
+  for (Message* message = parent; message != this;) {
+    Message* const above = message->nested_;
+    message->nested_ = child;
+    child = message;
+    message = above;
+  }
+  parent->LetGoOfNested(end);
+  uint8_t bytes[proto_utils::kMaxTagEncodedSize];
+  const uint8_t* bytes_end = proto_utils::WriteVarInt(end_tag, bytes);
+  parent->AppendRawProtoBytes(bytes, static_cast<size_t>(bytes_end - bytes));
 }
 
 void Message::CloseChain() {
@@ -202,8 +236,11 @@ bool Message::RollBackNestedMessage() {
       (child->state_.flags & (kFinalized | kCrossedChunk)) || !writer_->ok()) {
     return false;
   }
-  uint8_t* const begin = child->base_ - child->state_.tag_size -
-                         (child->is_narrow() ? 1 : kMessageLengthFieldSize);
+  const size_t size_field_size = child->is_group()    ? 0
+                                 : child->is_narrow() ? 1
+                                                      : kMessageLengthFieldSize;
+  uint8_t* const begin =
+      child->base_ - child->state_.tag_size - size_field_size;
   child->CloseChain();
   writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
   LetGoOfNested(begin);
@@ -376,7 +413,7 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) {
     WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
-// Sets everything but size_field_.
+// Sets everything but size_field_ and end_tag_.
 inline void Message::InitNested(const Message& parent,
                                 uintptr_t fast_limit,
                                 uint8_t* base,
@@ -420,6 +457,33 @@ Message* Message::BeginNextNested(EncodedTag tag) {
   return BeginNested(tag);
 }
 
+Message* Message::InsteadOfChild() {
+  if (!is_finalized())
+    Fail(WriteStatus::kOutOfMemory, 0);
+  return state_.flags & kDropsEverything ? this : DroppingMessage();
+}
+
+Message* Message::BeginGroup(uint32_t field_id) {
+  uint8_t bytes[sizeof(uint64_t)];
+  const EncodedTag tag =
+      EncodeTag(field_id, proto_utils::ProtoWireType::kStartGroup);
+  tag.StoreAsWord(bytes);
+  Message* child =
+      TakeCursorFor(tag.size()) ? writer_->arena_->NewMessage() : nullptr;
+  if (child == nullptr)
+    return InsteadOfChild();
+  WriteEncoded(bytes, tag.size());
+  const bool tag_in_chunk =
+      static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >= tag.size();
+  child->InitNested(*this, fast_limit_, write_ptr_,
+                    NewState(kGroup, tag_in_chunk ? tag.size() : 0));
+  child->end_tag_ =
+      proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kEndGroup);
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  nested_ = child;
+  return child;
+}
+
 Message* Message::BeginNestedSlowPath(EncodedTag tag) {
   if (nested_ != nullptr) {
     SealNested();
@@ -431,13 +495,8 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
       return BeginNested(tag);
     child = writer_->arena_->NewMessage();
   }
-  if (child == nullptr) {
-    if (!is_finalized())
-      Fail(WriteStatus::kOutOfMemory, 0);
-    if (state_.flags & kDropsEverything)
-      return this;
-    return DroppingMessage();
-  }
+  if (child == nullptr)
+    return InsteadOfChild();
   uint8_t bytes[sizeof(uint64_t)];
   tag.StoreAsWord(bytes);
   WriteEncoded(bytes, tag.size());

@@ -72,7 +72,7 @@ bool ScatteredStreamWriter::NextChunk() {
     return false;
   for (Message* message = root_; message; message = message->nested_) {
     if (!(message->state_.flags &
-          (Message::kCrossedChunk | Message::kFinalized)) &&
+          (Message::kCrossedChunk | Message::kFinalized | Message::kGroup)) &&
         message->size_field_) {
       message->size_field_ = delegate_->AnnotatePatch(message->size_field_);
     }

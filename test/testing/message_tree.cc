@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "protozero/contiguous_memory_range.h"
@@ -18,7 +19,14 @@ namespace {
 constexpr uint32_t kMaxId = 536870911;
 
 // Wire types.
-enum : uint32_t { kVarInt = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
+enum : uint32_t {
+  kVarInt = 0,
+  kFixed64 = 1,
+  kDelimited = 2,
+  kStartGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5,
+};
 
 std::string VarInt(uint64_t value) {
   std::string bytes;
@@ -94,6 +102,10 @@ std::string SimpleField(const Field& field) {
     case Kind::kNested:
     case Kind::kNestedAndDone:
     case Kind::kNestedHandle:
+    case Kind::kGroup:
+    case Kind::kGroupAndDone:
+    case Kind::kTakenBack:
+    case Kind::kGroupTakenBack:
     case Kind::kLook:
       break;
   }
@@ -103,7 +115,7 @@ std::string SimpleField(const Field& field) {
 // Chunks as they fill up.
 class Chunks {
  public:
-  explicit Chunks(const ChunkSizes& sizes) : sizes_(sizes) {}
+  explicit Chunks(const ChunkSizes& sizes) : sizes_(&sizes) {}
 
   // The chunk being filled, and how far.
   size_t index() const { return chunks_.empty() ? 0 : chunks_.size() - 1; }
@@ -127,6 +139,22 @@ class Chunks {
     }
   }
 
+  // The place of the next byte.
+  std::pair<size_t, size_t> NextByte() {
+    if (room() == 0)
+      Next();
+    return {index(), current().size()};
+  }
+
+  // Takes back what was written since |place|. Returns false if that is not in
+  // the current chunk.
+  bool TakeBack(std::pair<size_t, size_t> place) {
+    if (place.first != index())
+      return false;
+    current().resize(place.second);
+    return true;
+  }
+
   // Returns the place of |size| contiguous bytes.
   std::pair<size_t, size_t> Reserve(size_t size) {
     if (room() < size)
@@ -140,6 +168,16 @@ class Chunks {
     chunks_[place.first].replace(place.second, bytes.size(), bytes);
   }
 
+  // In the four bytes at |place|, of which three go away if they can.
+  void PutSize(std::pair<size_t, size_t> place, uint64_t size) {
+    if (size <= 127 && index() == place.first) {
+      Replace(place, VarInt(size));
+      current().erase(place.second + 1, 3);
+    } else {
+      Replace(place, PaddedVarInt(size, 4));
+    }
+  }
+
   std::string TakeBytes() {
     std::string bytes;
     for (const std::string& chunk : chunks_)
@@ -150,37 +188,79 @@ class Chunks {
  private:
   size_t room() const {
     return chunks_.empty() ? 0
-                           : sizes_[std::min(index(), sizes_.size() - 1)] -
+                           : (*sizes_)[std::min(index(), sizes_->size() - 1)] -
                                  chunks_.back().size();
   }
   void Next() { chunks_.emplace_back(); }
 
-  const ChunkSizes& sizes_;
+  const ChunkSizes* sizes_;
   std::vector<std::string> chunks_;
 };
 
-void EncodeTo(const MessageTree& tree, Chunks& chunks) {
-  for (const Field& field : tree) {
-    if (field.kind == Field::Kind::kReserved) {
-      const std::string bytes = SimpleField(field);
-      chunks.Replace(chunks.Reserve(bytes.size()), bytes);
-      continue;
+void EncodeTo(const MessageTree& tree,
+              Chunks& chunks,
+              bool stays_open,
+              MessageTree* kept);
+
+// A field with fields in it. If it |stays_open|, what sealing it would write is
+// left out. Appends it to |kept| unless that is null.
+void EncodeNestedTo(const Field& field,
+                    Chunks& chunks,
+                    bool stays_open,
+                    MessageTree* kept) {
+  const std::pair<size_t, size_t> place = chunks.NextByte();
+  if (field.is_taken_back()) {
+    // Which it cannot be if another chunk begins before it is sealed.
+    Field nested = field;
+    nested.kind = field.is_group() ? Field::Kind::kGroup : Field::Kind::kNested;
+    Chunks attempt = chunks;
+    EncodeNestedTo(nested, attempt, true, nullptr);
+    if (attempt.TakeBack(place)) {
+      chunks = attempt;
+      return;
     }
-    if (!field.is_nested()) {
-      chunks.Put(SimpleField(field));
-      continue;
-    }
-    chunks.Put(Tag(field.id, kDelimited));
+  }
+  MessageTree kept_fields;
+  MessageTree* const keep_fields = kept == nullptr ? nullptr : &kept_fields;
+  chunks.Put(Tag(field.id, field.is_group() ? kStartGroup : kDelimited));
+  if (field.is_group()) {
+    EncodeTo(field.fields, chunks, stays_open && !field.is_done(), keep_fields);
+    if (!stays_open)
+      chunks.Put(Tag(field.id, kEndGroup));
+  } else {
+    stays_open = stays_open && !field.is_done();
     const std::pair<size_t, size_t> size_field = chunks.Reserve(4);
     const uint64_t begin = chunks.written();
-    EncodeTo(field.fields, chunks);
+    EncodeTo(field.fields, chunks, stays_open, keep_fields);
     const uint64_t size = chunks.written() - begin;
-    if (size <= 127 && chunks.index() == size_field.first) {
-      chunks.Replace(size_field, VarInt(size));
-      chunks.current().erase(size_field.second + 1, 3);
-    } else {
-      chunks.Replace(size_field, PaddedVarInt(size, 4));
+    if (!stays_open)
+      chunks.PutSize(size_field, size);
+  }
+  if (kept != nullptr)
+    kept->push_back(NestedField(field.id, std::move(kept_fields), field.kind));
+}
+
+void EncodeTo(const MessageTree& tree,
+              Chunks& chunks,
+              bool stays_open,
+              MessageTree* kept) {
+  // The last one that does something: those before it are sealed by the next.
+  const auto last = std::find_if(
+      tree.rbegin(), tree.rend(),
+      [](const Field& field) { return field.kind != Field::Kind::kLook; });
+  for (const Field& field : tree) {
+    if (field.is_nested()) {
+      EncodeNestedTo(field, chunks, stays_open && &field == &*last, kept);
+      continue;
     }
+    const std::string bytes = SimpleField(field);
+    if (field.kind == Field::Kind::kReserved) {
+      chunks.Replace(chunks.Reserve(bytes.size()), bytes);
+    } else {
+      chunks.Put(bytes);
+    }
+    if (kept != nullptr)
+      kept->push_back(field);
   }
 }
 
@@ -285,6 +365,22 @@ void WriteField(const Field& field, Message* message) {
           message->BeginNestedMessage<Message>(id));
       return WriteTree(field.fields, nested.get());
     }
+    case Kind::kGroup:
+      return WriteTree(field.fields, message->BeginNestedGroup<Message>(id));
+    case Kind::kGroupAndDone: {
+      Message* group = message->BeginNestedGroup<Message>(id);
+      WriteTree(field.fields, group);
+      group->Finalize();
+      return;
+    }
+    case Kind::kTakenBack:
+      WriteTree(field.fields, message->BeginNestedMessage<Message>(id));
+      message->RollBackNestedMessage();
+      return;
+    case Kind::kGroupTakenBack:
+      WriteTree(field.fields, message->BeginNestedGroup<Message>(id));
+      message->RollBackNestedMessage();
+      return;
     case Kind::kStream: {
       const std::string bytes = SimpleField(field);
       return StreamOf(message)->WriteBytes(
@@ -327,16 +423,21 @@ void WriteTree(const MessageTree& tree, Message* message) {
     WriteField(field, message);
 }
 
-std::string EncodeTree(const MessageTree& tree, const ChunkSizes& chunk_sizes) {
+std::string EncodeTree(const MessageTree& tree,
+                       const ChunkSizes& chunk_sizes,
+                       MessageTree* kept) {
   Chunks chunks(chunk_sizes);
-  EncodeTo(tree, chunks);
+  EncodeTo(tree, chunks, false, kept);
   return chunks.TakeBytes();
 }
 
 std::string EncodeTreeCanonically(const MessageTree& tree) {
   std::string bytes;
   for (const Field& field : tree) {
-    if (field.is_nested()) {
+    if (field.is_group()) {
+      bytes += Tag(field.id, kStartGroup) +
+               EncodeTreeCanonically(field.fields) + Tag(field.id, kEndGroup);
+    } else if (field.is_nested()) {
       bytes += SimpleField(
           BytesField(field.id, EncodeTreeCanonically(field.fields)));
     } else {
@@ -381,8 +482,9 @@ MessageTree RandomTreeOfSize(std::mt19937_64& random,
                              uint32_t max_depth) {
   using Kind = Field::Kind;
   constexpr size_t kBorders[] = {127, 128, 512};
-  constexpr Kind kNestedKinds[] = {Kind::kNested, Kind::kNested,
-                                   Kind::kNestedAndDone, Kind::kNestedHandle};
+  constexpr Kind kNestedKinds[] = {Kind::kNested,        Kind::kNested,
+                                   Kind::kNestedAndDone, Kind::kNestedHandle,
+                                   Kind::kGroup,         Kind::kTakenBack};
   MessageTree tree;
   while (size > 0) {
     MessageTree more;
@@ -395,7 +497,7 @@ MessageTree RandomTreeOfSize(std::mt19937_64& random,
         nested_size = random() % size;
       more = {NestedField(static_cast<uint32_t>(1 + random() % 15),
                           RandomTreeOfSize(random, nested_size, max_depth - 1),
-                          kNestedKinds[random() % 4])};
+                          kNestedKinds[random() % std::size(kNestedKinds)])};
     } else if (random() % 8 == 0 && size > 5) {
       more = {BytesField(1, std::string(size - 5 + random() % 3, 'x'))};
     } else {

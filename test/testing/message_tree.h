@@ -27,27 +27,31 @@ struct Field {
   // One for each function of Message that appends, and what else can be done
   // to the stream in between.
   enum class Kind {
-    kUnsigned,       // AppendVarInt(uint64_t)
-    kSigned,         // AppendVarInt(int64_t)
-    kUnsigned32,     // AppendVarInt(uint32_t)
-    kSigned32,       // AppendVarInt(int32_t)
-    kZigZag32,       // AppendSignedVarInt(int32_t)
-    kZigZag64,       // AppendSignedVarInt(int64_t)
-    kTiny,           // AppendTinyVarInt()
-    kFixed32,        // AppendFixed(uint32_t)
-    kFixed64,        // AppendFixed(uint64_t)
-    kFloat,          // AppendFixed(float)
-    kDouble,         // AppendFixed(double)
-    kString,         // AppendString()
-    kBytes,          // AppendBytes()
-    kScattered,      // AppendScatteredBytes()
-    kRaw,            // AppendRawProtoBytes(), of |fields|
-    kNested,         // BeginNestedMessage(), of |fields|
-    kNestedAndDone,  // The same, finalized by hand
-    kNestedHandle,   // The same, finalized by a MessageHandle
-    kStream,         // ScatteredStreamWriter::WriteBytes(), of |fields|
-    kReserved,       // ReserveBytes(), for up to two |bytes| with an id < 16
-    kLook,           // Nothing, but somebody asks where the stream is.
+    kUnsigned,        // AppendVarInt(uint64_t)
+    kSigned,          // AppendVarInt(int64_t)
+    kUnsigned32,      // AppendVarInt(uint32_t)
+    kSigned32,        // AppendVarInt(int32_t)
+    kZigZag32,        // AppendSignedVarInt(int32_t)
+    kZigZag64,        // AppendSignedVarInt(int64_t)
+    kTiny,            // AppendTinyVarInt()
+    kFixed32,         // AppendFixed(uint32_t)
+    kFixed64,         // AppendFixed(uint64_t)
+    kFloat,           // AppendFixed(float)
+    kDouble,          // AppendFixed(double)
+    kString,          // AppendString()
+    kBytes,           // AppendBytes()
+    kScattered,       // AppendScatteredBytes()
+    kRaw,             // AppendRawProtoBytes(), of |fields|
+    kNested,          // BeginNestedMessage(), of |fields|
+    kNestedAndDone,   // The same, finalized by hand
+    kNestedHandle,    // The same, finalized by a MessageHandle
+    kGroup,           // BeginNestedGroup(), of |fields|
+    kGroupAndDone,    // The same, finalized by hand
+    kTakenBack,       // BeginNestedMessage() and RollBackNestedMessage()
+    kGroupTakenBack,  // BeginNestedGroup() and RollBackNestedMessage()
+    kStream,          // ScatteredStreamWriter::WriteBytes(), of |fields|
+    kReserved,        // ReserveBytes(), for up to two |bytes| with an id < 16
+    kLook,            // Nothing, but somebody asks where the stream is.
   };
   static constexpr int kNumKinds = static_cast<int>(Kind::kLook) + 1;
 
@@ -58,14 +62,26 @@ struct Field {
   std::string bytes;
   MessageTree fields;
 
+  bool is_taken_back() const {
+    return kind == Kind::kTakenBack || kind == Kind::kGroupTakenBack;
+  }
   bool is_bytes() const {
     return kind == Kind::kString || kind == Kind::kBytes ||
            kind == Kind::kScattered || kind == Kind::kReserved;
   }
   bool is_raw() const { return kind == Kind::kRaw || kind == Kind::kStream; }
+  bool is_group() const {
+    return kind == Kind::kGroup || kind == Kind::kGroupAndDone ||
+           kind == Kind::kGroupTakenBack;
+  }
+  bool is_done() const {
+    return kind == Kind::kNestedAndDone || kind == Kind::kNestedHandle ||
+           kind == Kind::kGroupAndDone;
+  }
+  // As a message with a size or as a group, whether or not it stays.
   bool is_nested() const {
     return kind == Kind::kNested || kind == Kind::kNestedAndDone ||
-           kind == Kind::kNestedHandle;
+           kind == Kind::kNestedHandle || is_group() || is_taken_back();
   }
 };
 
@@ -103,10 +119,14 @@ void WriteTree(const MessageTree& tree, Message* message);
 // The bytes of |tree| in chunks of |chunk_sizes|. A nested message has a
 // one-byte size if it takes up to 127 bytes and lies within one chunk together
 // with its size field, and a four-byte size otherwise; the size field is never
-// split.
-std::string EncodeTree(const MessageTree& tree, const ChunkSizes& chunk_sizes);
+// split. What is taken back is gone if it began in the current chunk; |*kept|,
+// if not null, becomes the tree without it.
+std::string EncodeTree(const MessageTree& tree,
+                       const ChunkSizes& chunk_sizes,
+                       MessageTree* kept = nullptr);
 
-// The bytes of |tree| as other encoders write them: all sizes are minimal.
+// The bytes of |tree| as other encoders write them: all sizes are minimal, and
+// nothing is taken back.
 std::string EncodeTreeCanonically(const MessageTree& tree);
 
 // Between none and |max_fields| random fields on each level, with values and

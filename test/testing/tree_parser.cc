@@ -51,6 +51,11 @@ class TreeMatcher {
     const UnknownField& parsed = parsed_.field(next_++);
     if (static_cast<uint32_t>(parsed.number()) != field.id)
       return "has id " + std::to_string(parsed.number());
+    if (field.is_group()) {
+      return parsed.type() == UnknownField::TYPE_GROUP
+                 ? TreeMatcher(parsed.group()).Match(field.fields)
+                 : "is no group";
+    }
     if (field.is_nested())
       return MatchNested(parsed, field.fields);
     return Says(parsed, field) ? std::string() : "has another value";
@@ -109,6 +114,10 @@ class TreeMatcher {
       case Kind::kNested:
       case Kind::kNestedAndDone:
       case Kind::kNestedHandle:
+      case Kind::kGroup:
+      case Kind::kGroupAndDone:
+      case Kind::kTakenBack:
+      case Kind::kGroupTakenBack:
       case Kind::kLook:
         break;
     }
