@@ -390,7 +390,7 @@ class Message {
   bool TakeCursor();
   // The same, and has |size| more bytes accounted for in the open messages'
   // size fields.
-  bool TakeCursorFor(size_t size);
+  PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
   // Seals the chain of open descendants and takes the cursor from the last.
   // REQUIRES: nested_ != nullptr.

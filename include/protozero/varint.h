@@ -80,7 +80,8 @@ namespace internal {
 // group moves up by 4, then 2, then 1 bits. Adding a multiple of the upper
 // halves moves them without masking the lower ones out.
 // REQUIRES: value < 2^56.
-constexpr uint64_t SpreadSevenBitGroups(uint64_t value) {
+PROTOZERO_ALWAYS_INLINE constexpr uint64_t SpreadSevenBitGroups(
+    uint64_t value) {
   value = (value & 0x0fffffff) | (value >> 28 << 32);
   value += (value & 0x0fffc0000fffc000u) * 3;
   value += (value & 0x3f803f803f803f80u);

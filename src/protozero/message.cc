@@ -464,19 +464,20 @@ Message* Message::InsteadOfChild() {
 }
 
 Message* Message::BeginGroup(uint32_t field_id) {
-  uint8_t bytes[sizeof(uint64_t)];
-  const EncodedTag tag =
-      EncodeTag(field_id, proto_utils::ProtoWireType::kStartGroup);
-  tag.StoreAsWord(bytes);
+  uint8_t tag[proto_utils::kMaxTagEncodedSize];
+  const uint8_t* tag_end = proto_utils::WriteVarInt(
+      proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kStartGroup),
+      tag);
+  const uint32_t tag_size = static_cast<uint32_t>(tag_end - tag);
   Message* child =
-      TakeCursorFor(tag.size()) ? writer_->arena_->NewMessage() : nullptr;
+      TakeCursorFor(tag_size) ? writer_->arena_->NewMessage() : nullptr;
   if (child == nullptr)
     return InsteadOfChild();
-  WriteEncoded(bytes, tag.size());
+  WriteEncoded(tag, tag_size);
   const bool tag_in_chunk =
-      static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >= tag.size();
+      static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >= tag_size;
   child->InitNested(*this, fast_limit_, write_ptr_,
-                    NewState(kGroup, tag_in_chunk ? tag.size() : 0));
+                    NewState(kGroup, tag_in_chunk ? tag_size : 0));
   child->end_tag_ =
       proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kEndGroup);
   write_ptr_ = ScatteredStreamWriter::Nowhere();

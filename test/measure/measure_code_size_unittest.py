@@ -213,11 +213,14 @@ class TableTest(unittest.TestCase):
 
     def test_runtime_has_a_target(self):
         for size, met in (8192, ['yes']), (9830, ['1.20', 'x']):
-            result = {'clang -O2': {'sites': {}, 'runtime': {
-                'objects': {'message.cc': size}, 'all': size, 'cold': 7}}}
-            rows = self.rows(result)
-            self.assertEqual(rows['message.cc'], [str(size)])
-            self.assertEqual(rows['met'], met)
+            for small, large in ('linked', 'all'), ('all', 'linked'):
+                runtime = {'objects': {'message.cc': size}, 'cold': 7,
+                           small: 8000, large: size}
+                rows = self.rows({'clang -O2': {'sites': {},
+                                                'runtime': runtime}})
+                self.assertEqual(rows['message.cc'], [str(size)])
+                self.assertEqual(rows[f'{large}:'], ['met'] + met)
+                self.assertEqual(rows[f'{small}:'], ['met', 'yes'])
 
     def test_compares_with_before(self):
         result = {'clang -O2': {'sites': {tool.OURS: {
@@ -259,6 +262,8 @@ class RealTest(unittest.TestCase):
                                 implementation)
         self.assertGreater(config['runtime']['objects']['message.cc'], 500)
         self.assertLess(config['runtime']['all'], 100000)
+        self.assertGreater(config['runtime']['linked'], 1000)
+        self.assertLess(config['runtime']['linked'], config['runtime']['all'])
         lines = [line for line in run.stdout.splitlines()
                  if line.startswith('| bool')]
         self.assertEqual(len(lines), 1, run.stdout)
