@@ -5,51 +5,140 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/proto_utils.h"
 
 namespace protozero {
 
-// Bytes that somebody else owns, as read from or handed to a bytes field. Any
-// contiguous container of uint8_t or std::byte converts to it; nothing is
-// copied, so the container must outlive the view.
-struct ConstBytes {
-  constexpr ConstBytes() = default;
-  constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
+// A field as it was read: its id, its wire type, and its number or where its
+// bytes are. Nothing is copied, so the bytes that were decoded must outlive it.
+//
+// The bytes may come from anybody, so a field may have another wire type than
+// the schema promises. Every accessor works on every field: those that give
+// numbers give 0 for bytes, those that give bytes give none for numbers, a
+// float is read from four bytes and a double from eight only. What the schema
+// calls a group (wire type kStartGroup) has bytes as well: its contents,
+// without tags.
+//
+// `Field()` is invalid, like what ReadField() returns at the end. Without the
+// parentheses it is not initialized, so that arrays of fields cost nothing.
+class Field {
+ public:
+  static constexpr uint32_t kMaxId = proto_utils::kMaxFieldId;
 
-  template <
-      typename Range,
-      typename Element = std::remove_const_t<
-          std::remove_pointer_t<decltype(std::declval<const Range&>().data())>>,
-      typename = std::enable_if_t<std::is_same<Element, uint8_t>::value ||
-                                  std::is_same<Element, std::byte>::value>>
-  ConstBytes(const Range& range)  // NOLINT: a view, implicit like string_view.
-      : data(reinterpret_cast<const uint8_t*>(range.data())),
-        size(range.size()) {}
+  // False for "there is no such field". All accessors give 0 or nothing then.
+  bool valid() const { return tag_ != 0; }
+  explicit operator bool() const { return valid(); }
 
-  std::string_view ToStdStringView() const {
-    return std::string_view(reinterpret_cast<const char*>(data), size);
+  uint32_t id() const { return proto_utils::GetTagFieldId(tag_); }
+  proto_utils::ProtoWireType type() const {
+    return proto_utils::GetTagFieldType(tag_);
   }
-  std::string ToStdString() const { return std::string(ToStdStringView()); }
 
-  const uint8_t* data = nullptr;
-  size_t size = 0;
+  bool as_bool() const { return as_uint64() != 0; }
+  // Larger numbers lose their upper bits, as in all of protobuf.
+  uint32_t as_uint32() const { return static_cast<uint32_t>(as_uint64()); }
+  int32_t as_int32() const { return static_cast<int32_t>(as_uint64()); }
+  // Un-zigzag.
+  int32_t as_sint32() const { return proto_utils::ZigZagDecode(as_uint32()); }
+  int64_t as_sint64() const { return proto_utils::ZigZagDecode(as_uint64()); }
+  uint64_t as_uint64() const { return has_bytes() ? 0 : value_; }
+  int64_t as_int64() const { return static_cast<int64_t>(as_uint64()); }
+  float as_float() const {
+    const uint32_t bits =
+        type() == proto_utils::ProtoWireType::kFixed32 ? as_uint32() : 0;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  double as_double() const {
+    const uint64_t bits =
+        type() == proto_utils::ProtoWireType::kFixed64 ? as_uint64() : 0;
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  ConstChars as_string() const {
+    return {reinterpret_cast<const char*>(data()), size()};
+  }
+  std::string as_std_string() const { return as_string().ToStdString(); }
+  ConstBytes as_bytes() const { return {data(), size()}; }
+
+  // Of the bytes. Null and 0 for numbers.
+  const uint8_t* data() const {
+    return has_bytes() ? reinterpret_cast<const uint8_t*>(
+                             static_cast<uintptr_t>(value_))
+                       : nullptr;
+  }
+  size_t size() const { return size_; }
+
+  // The number, or the address of the bytes.
+  uint64_t raw_int_value() const { return value_; }
+  uint32_t raw_size() const { return size_; }
+
+  // For generic code: as_...() by the type of the argument.
+  void get(bool* value) const { *value = as_bool(); }
+  void get(uint32_t* value) const { *value = as_uint32(); }
+  void get(int32_t* value) const { *value = as_int32(); }
+  void get(uint64_t* value) const { *value = as_uint64(); }
+  void get(int64_t* value) const { *value = as_int64(); }
+  void get(float* value) const { *value = as_float(); }
+  void get(double* value) const { *value = as_double(); }
+  void get(std::string* value) const { *value = as_std_string(); }
+  void get(std::string_view* value) const {
+    *value = as_string().ToStdStringView();
+  }
+  void get(ConstChars* value) const { *value = as_string(); }
+  void get(ConstBytes* value) const { *value = as_bytes(); }
+  void get(Field* value) const { *value = *this; }
+  template <typename T, typename = std::enable_if_t<std::is_enum<T>::value>>
+  void get(T* value) const {
+    *value = static_cast<T>(as_int32());
+  }
+  // Un-zigzag.
+  void get_signed(int32_t* value) const { *value = as_sint32(); }
+  void get_signed(int64_t* value) const { *value = as_sint64(); }
+
+  // REQUIRES: 0 < id <= kMaxId; |int_value| is the address of |size| bytes for
+  // kLengthDelimited and kStartGroup, and |size| is 0 for the others.
+  void initialize(uint32_t id,
+                  proto_utils::ProtoWireType type,
+                  uint64_t int_value,
+                  uint32_t size) {
+    value_ = int_value;
+    size_ = size;
+    tag_ = proto_utils::MakeTag(id, type);
+  }
+
+  // Appends the field as it would be on the wire, its varints with as few bytes
+  // as possible. Nothing for an invalid one. Allocates what |dst| needs.
+  void SerializeAndAppendTo(std::string* dst) const;
+  void SerializeAndAppendTo(std::vector<uint8_t>* dst) const;
+
+ private:
+  // kLengthDelimited or kStartGroup: the only ones with this bit, kEndGroup is
+  // no field.
+  bool has_bytes() const { return (tag_ & 2) != 0; }
+
+  template <typename Container>
+  void AppendTo(Container* dst) const;
+
+  uint64_t value_;
+  uint32_t size_;
+  uint32_t tag_;  // As on the wire: id << 3 | wire type. 0 if invalid.
 };
 
-// Characters that somebody else owns, not null-terminated.
-struct ConstChars {
-  std::string_view ToStdStringView() const {
-    return std::string_view(data, size);
-  }
-  std::string ToStdString() const { return std::string(ToStdStringView()); }
-
-  const char* data = nullptr;
-  size_t size = 0;
-};
+static_assert(sizeof(Field) == 16, "two registers");
+static_assert(std::is_trivially_copyable<Field>::value &&
+                  std::is_trivially_default_constructible<Field>::value,
+              "arrays of fields are not initialized");
 
 }  // namespace protozero
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "protozero/field.h"
+#include "protozero/const_bytes.h"
 
 namespace protozero {
 

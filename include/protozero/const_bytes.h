@@ -1,0 +1,56 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_CONST_BYTES_H_
+#define INCLUDE_PROTOZERO_CONST_BYTES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace protozero {
+
+// Bytes that somebody else owns, as read from or handed to a bytes field. Any
+// contiguous container of uint8_t or std::byte converts to it; nothing is
+// copied, so the container must outlive the view.
+struct ConstBytes {
+  constexpr ConstBytes() = default;
+  constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
+
+  template <
+      typename Range,
+      typename Element = std::remove_const_t<
+          std::remove_pointer_t<decltype(std::declval<const Range&>().data())>>,
+      typename = std::enable_if_t<std::is_same<Element, uint8_t>::value ||
+                                  std::is_same<Element, std::byte>::value>>
+  ConstBytes(const Range& range)  // NOLINT: a view, implicit like string_view.
+      : data(reinterpret_cast<const uint8_t*>(range.data())),
+        size(range.size()) {}
+
+  std::string_view ToStdStringView() const {
+    return std::string_view(reinterpret_cast<const char*>(data), size);
+  }
+  std::string ToStdString() const { return std::string(ToStdStringView()); }
+
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+};
+
+// Characters that somebody else owns, not null-terminated.
+struct ConstChars {
+  std::string_view ToStdStringView() const {
+    return std::string_view(data, size);
+  }
+  std::string ToStdString() const { return std::string(ToStdStringView()); }
+
+  const char* data = nullptr;
+  size_t size = 0;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_CONST_BYTES_H_

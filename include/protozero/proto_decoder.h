@@ -1,0 +1,391 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_PROTO_DECODER_H_
+#define INCLUDE_PROTOZERO_PROTO_DECODER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "protozero/compiler.h"
+#include "protozero/decode_status.h"
+#include "protozero/decoder_schema.h"
+#include "protozero/field.h"
+#include "protozero/field_parser.h"
+#include "protozero/proto_utils.h"
+#include "protozero/repeated_fields.h"
+
+// Reading protobuf messages, without copying and without allocating: from a
+// loop over whatever fields there are (ProtoDecoder) to classes that know a
+// schema's fields (MessageDecoder, which generated decoders derive from).
+//
+// The bytes may come from anybody: no input makes a decoder crash, hang, or
+// read outside of it. They must stay as they are while the decoder, and the
+// fields and iterators that it has given, are in use. Objects are independent
+// of each other and of threads; one that is shared between threads needs a lock
+// unless all of them call const functions.
+
+namespace protozero {
+
+// Reads the fields of a message one after the other:
+//
+//   ProtoDecoder decoder(data, size);
+//   for (Field field = decoder.ReadField(); field; field = decoder.ReadField())
+//   {
+//     if (field.id() == 3)
+//       Use(field.as_uint64());
+//   }
+//   if (decoder.status() != DecodeStatus::kOk)
+//     Report(decoder.status(), decoder.error_offset());
+//
+// A nested message or group is a field with bytes, for a decoder of its own.
+class ProtoDecoder {
+ public:
+  // How deep groups may be nested in a group.
+  static constexpr uint32_t kMaxGroupDepth = internal::kMaxGroupDepth;
+
+  ProtoDecoder(const void* data, size_t size)
+      : begin_(static_cast<const uint8_t*>(data)),
+        end_(begin_ + size),
+        read_ptr_(begin_) {}
+  explicit ProtoDecoder(const std::string& bytes)
+      : ProtoDecoder(bytes.data(), bytes.size()) {}
+  explicit ProtoDecoder(std::string_view bytes)
+      : ProtoDecoder(bytes.data(), bytes.size()) {}
+  explicit ProtoDecoder(const ConstBytes& bytes)
+      : ProtoDecoder(bytes.data, bytes.size) {}
+
+  // The next field. At the end, and where a field is malformed, an invalid one:
+  // status() tells which. Once that has happened it happens again.
+  Field ReadField() {
+    Field field;
+    if (PROTOZERO_UNLIKELY(read_ptr_ == end_))
+      return Field();
+    const uint8_t* next = internal::ParseField(read_ptr_, end_, &field);
+    if (PROTOZERO_UNLIKELY(next == nullptr)) {
+      SetError(read_ptr_);
+      return Field();
+    }
+    read_ptr_ = next;
+    return field;
+  }
+
+  // The first field with this id in the message, or an invalid one. ReadField()
+  // goes on where it was. Looks at the fields before it only, but what is
+  // malformed there sets status().
+  Field FindField(uint32_t id);
+
+  // To the beginning, or to |pos|. REQUIRES: |pos| is where a field begins.
+  void Reset() { Reset(begin_); }
+  void Reset(const uint8_t* pos) {
+    read_ptr_ = pos;
+    status_ = DecodeStatus::kOk;
+  }
+
+  // Why ReadField() or FindField() found a malformed field, kOk as long as they
+  // did not. Reset() makes it kOk.
+  DecodeStatus status() const { return status_; }
+  // Where the tag of the malformed field is, from begin() on; in a group, the
+  // field inside of it (unless the group has no end). 0 if status() is kOk.
+  size_t error_offset() const {
+    return status_ == DecodeStatus::kOk
+               ? 0
+               : static_cast<size_t>(error_ptr_ - begin_);
+  }
+
+  // Where the next field begins, from begin() on.
+  size_t read_offset() const { return static_cast<size_t>(read_ptr_ - begin_); }
+  size_t bytes_left() const { return static_cast<size_t>(end_ - read_ptr_); }
+  const uint8_t* begin() const { return begin_; }
+  const uint8_t* end() const { return end_; }
+
+ protected:
+  PROTOZERO_COLD void SetError(const uint8_t* field);
+
+  const uint8_t* begin_;
+  const uint8_t* end_;
+  const uint8_t* read_ptr_;
+  const uint8_t* error_ptr_;  // Set along with status_.
+  DecodeStatus status_ = DecodeStatus::kOk;
+};
+
+// The fields that a typed decoder does not know, in the order of the wire:
+//   for (const Field& field : decoder.unknown_fields())
+class UnknownFieldRange {
+ public:
+  class Iterator {
+   public:
+    Iterator(const UnknownFieldRange* range, const uint8_t* pos)
+        : range_(range), pos_(pos) {
+      ++*this;
+    }
+    const Field& operator*() const { return field_; }
+    const Field* operator->() const { return &field_; }
+    Iterator& operator++();
+    friend bool operator!=(const Iterator& it, internal::EndOfRange) {
+      return it.field_.valid();
+    }
+    friend bool operator==(const Iterator& it, internal::EndOfRange) {
+      return !it.field_.valid();
+    }
+
+   private:
+    const UnknownFieldRange* range_;
+    const uint8_t* pos_;
+    Field field_{};
+  };
+
+  UnknownFieldRange(const uint8_t* begin,
+                    const uint8_t* end,
+                    const internal::DecoderSchema* schema)
+      : begin_(begin), end_(end), schema_(schema) {}
+
+  // REQUIRES: the range outlives its iterators.
+  Iterator begin() const { return Iterator(this, begin_); }
+  internal::EndOfRange end() const { return {}; }
+
+ private:
+  const uint8_t* begin_;
+  const uint8_t* end_;
+  const internal::DecoderSchema* schema_;
+};
+
+// A message whose fields have been read once, when the decoder was constructed,
+// so that each can be asked for at no cost. The constructor stops at a
+// malformed field: status() tells, and all fields before it are there.
+//
+// Of a field that is there more than once the last one counts, as protobuf says
+// of fields that are not repeated. (It also says that nested messages are to be
+// merged: GetRepeated<ConstBytes>() has all of them.)
+class TypedProtoDecoderBase : public ProtoDecoder {
+ public:
+  // The field, or an invalid one if the message or the schema does not have it.
+  const Field& Get(uint32_t id) const {
+    const uint32_t slot = schema_->SlotOf(id);
+    return slot != internal::DecoderSchema::kNoSlot && first_[slot] != 0
+               ? slots_[slot]
+               : kAbsent;
+  }
+  bool HasField(uint32_t id) const { return Get(id).valid(); }
+
+  // All of them. Nothing if the schema does not have the id. Iterators take
+  // their values from the message, from the first of them on.
+  template <typename T>
+  RepeatedFieldIterator<T> GetRepeated(uint32_t id) const {
+    return RepeatedFieldIterator<T>(ScannerOf(id));
+  }
+
+  // Of numbers, packed or not. See RepeatedScalarIterator for |parse_error|.
+  template <proto_utils::ProtoSchemaType type>
+  RepeatedScalarIterator<type> GetRepeatedScalar(
+      uint32_t id,
+      bool* parse_error = nullptr) const {
+    return RepeatedScalarIterator<type>(ScannerOf(id), parse_error);
+  }
+  template <proto_utils::ProtoWireType wire_type, typename T>
+  PackedRepeatedFieldIterator<wire_type, T> GetPackedRepeated(
+      uint32_t id,
+      bool* parse_error = nullptr) const {
+    return {ScannerOf(id), parse_error};
+  }
+  template <proto_utils::ProtoWireType wire_type, typename T>
+  UnifiedRepeatedFieldIterator<wire_type, T> GetUnifiedRepeated(
+      uint32_t id,
+      bool* parse_error = nullptr) const {
+    return {ScannerOf(id), parse_error};
+  }
+
+  // Which of these fields, the members of a oneof, is the last in the message;
+  // 0 for none. REQUIRES: the schema has the ids.
+  uint32_t WhichOneof(std::initializer_list<uint32_t> ids) const;
+
+  // Up to the end, or to where the message is malformed.
+  UnknownFieldRange unknown_fields() const {
+    return UnknownFieldRange(begin_, end_, schema_);
+  }
+
+ protected:
+  // Reads the message. |first| and |slots| have an element for each field of
+  // the schema; they need not be initialized.
+  TypedProtoDecoderBase(const void* data,
+                        size_t size,
+                        const internal::DecoderSchema* schema,
+                        uint32_t* first,
+                        Field* slots);
+  // Takes over all but where fields are stored.
+  TypedProtoDecoderBase(const TypedProtoDecoderBase& other,
+                        uint32_t* first,
+                        Field* slots)
+      : ProtoDecoder(other),
+        schema_(other.schema_),
+        first_(first),
+        slots_(slots) {}
+  TypedProtoDecoderBase(const TypedProtoDecoderBase&) = delete;
+  TypedProtoDecoderBase& operator=(const TypedProtoDecoderBase& other) {
+    ProtoDecoder::operator=(other);
+    schema_ = other.schema_;
+    return *this;
+  }
+  ~TypedProtoDecoderBase() = default;
+
+  static const Field kAbsent;
+
+ private:
+  internal::FieldScanner ScannerOf(uint32_t id) const;
+  const uint8_t* FirstIn(uint32_t slot) const {
+    return begin_ + first_[slot] - 1;
+  }
+
+  const internal::DecoderSchema* schema_;
+  // By slot: where the first field of its id begins, one more than its offset,
+  // and 0 if there is none. Where the offset does not fit, 1, the beginning of
+  // the message.
+  uint32_t* first_;
+  Field* slots_;  // The last one. Not initialized if there is none.
+};
+
+namespace internal {
+
+// A typed decoder with slots inside.
+template <size_t slot_count>
+class DecoderWithSlots : public TypedProtoDecoderBase {
+ public:
+  DecoderWithSlots(const DecoderWithSlots& other)
+      : TypedProtoDecoderBase(other,
+                              storage_.by_slot.first,
+                              storage_.by_slot.slots),
+        storage_(other.storage_) {}
+  DecoderWithSlots& operator=(const DecoderWithSlots& other) {
+    TypedProtoDecoderBase::operator=(other);
+    storage_ = other.storage_;
+    return *this;
+  }
+
+ protected:
+  DecoderWithSlots(const void* data, size_t size, const DecoderSchema* schema)
+      : TypedProtoDecoderBase(data,
+                              size,
+                              schema,
+                              storage_.by_slot.first,
+                              storage_.by_slot.slots) {}
+  ~DecoderWithSlots() = default;
+
+  // For generated getters, which know the ranks of their ids.
+  bool HasSlot(size_t slot) const { return storage_.by_slot.first[slot] != 0; }
+  const Field& Slot(size_t slot) const {
+    return HasSlot(slot) ? storage_.by_slot.slots[slot] : kAbsent;
+  }
+
+ private:
+  // A union, so that it is copied as bytes: not all of it is initialized.
+  union Storage {
+    Storage() {}
+    struct {
+      uint32_t first[slot_count + (slot_count == 0)];
+      Field slots[slot_count + (slot_count == 0)];
+    } by_slot;
+  };
+  Storage storage_;
+};
+
+template <uint32_t... ids>
+constexpr uint32_t ConstantSlotOf(uint32_t id) {
+  uint32_t slot = 0;
+  uint32_t found = DecoderSchema::kNoSlot;
+  ((id == ids ? found = slot++ : slot++), ...);
+  return found;
+}
+
+}  // namespace internal
+
+// A decoder for messages with the fields |ids|, in ascending order; what else
+// is in a message is skipped, see unknown_fields(). Generated decoders, such as
+// Event::Decoder, derive from it. Takes 20 bytes per id, inside the object;
+// never allocates. What the ids are does not matter to the time it takes.
+template <uint32_t... ids>
+class MessageDecoder : public internal::DecoderWithSlots<sizeof...(ids)> {
+ public:
+  MessageDecoder(const void* data, size_t size)
+      : MessageDecoder::DecoderWithSlots(data,
+                                         size,
+                                         &internal::SchemaOf<ids...>::kSchema) {
+  }
+  explicit MessageDecoder(const std::string& bytes)
+      : MessageDecoder(bytes.data(), bytes.size()) {}
+  explicit MessageDecoder(std::string_view bytes)
+      : MessageDecoder(bytes.data(), bytes.size()) {}
+  explicit MessageDecoder(const ConstBytes& bytes)
+      : MessageDecoder(bytes.data, bytes.size) {}
+
+  // Get() for an id that the schema has.
+  template <uint32_t id>
+  const Field& at() const {
+    constexpr uint32_t kSlot = internal::ConstantSlotOf<ids...>(id);
+    static_assert(kSlot != internal::DecoderSchema::kNoSlot,
+                  "the schema has no such field");
+    return this->Slot(kSlot);
+  }
+};
+
+// A decoder for the fields 1 to MAX_FIELD_ID, without generated code. The
+// second argument is for source compatibility: any field can be asked for as
+// repeated.
+template <int MAX_FIELD_ID, bool HAS_NONPACKED_REPEATED_FIELDS = false>
+class TypedProtoDecoder : public internal::DecoderWithSlots<MAX_FIELD_ID> {
+ public:
+  TypedProtoDecoder(const void* data, size_t size)
+      : TypedProtoDecoder::DecoderWithSlots(
+            data,
+            size,
+            &internal::DenseSchema<MAX_FIELD_ID>::kSchema) {}
+  explicit TypedProtoDecoder(const std::string& bytes)
+      : TypedProtoDecoder(bytes.data(), bytes.size()) {}
+  explicit TypedProtoDecoder(std::string_view bytes)
+      : TypedProtoDecoder(bytes.data(), bytes.size()) {}
+  explicit TypedProtoDecoder(const ConstBytes& bytes)
+      : TypedProtoDecoder(bytes.data, bytes.size) {}
+
+  // Get() for an id that the schema has.
+  template <uint32_t id>
+  const Field& at() const {
+    static_assert(0 < id && id <= MAX_FIELD_ID, "the schema has no such field");
+    return this->Slot(id - 1);
+  }
+};
+
+// The ids, in ascending order, that a SelectiveTypedProtoDecoder shall know.
+template <uint32_t... ids>
+struct SelectiveDecodeMask {};
+
+// Knows some of the fields 1 to MAX_FIELD_ID, which the constructor says; all
+// others are unknown_fields(). For code that looks into a few fields and passes
+// the rest on as it is.
+template <int MAX_FIELD_ID>
+class SelectiveTypedProtoDecoder
+    : public internal::DecoderWithSlots<MAX_FIELD_ID> {
+ public:
+  template <uint32_t... ids>
+  SelectiveTypedProtoDecoder(const void* data,
+                             size_t size,
+                             SelectiveDecodeMask<ids...>)
+      : SelectiveTypedProtoDecoder::DecoderWithSlots(
+            data,
+            size,
+            &internal::SchemaOf<ids...>::kSchema) {
+    static_assert(((ids <= MAX_FIELD_ID) && ...), "fields 1 to MAX_FIELD_ID");
+  }
+
+  // Invalid for those that are not in the mask.
+  template <uint32_t id>
+  const Field& at() const {
+    static_assert(0 < id && id <= MAX_FIELD_ID, "the schema has no such field");
+    return this->Get(id);
+  }
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_PROTO_DECODER_H_

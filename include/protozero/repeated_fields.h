@@ -1,0 +1,279 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_REPEATED_FIELDS_H_
+#define INCLUDE_PROTOZERO_REPEATED_FIELDS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "protozero/compiler.h"
+#include "protozero/field.h"
+#include "protozero/field_parser.h"
+#include "protozero/proto_utils.h"
+
+// The values of a repeated field, in the order of the wire:
+//
+//   for (auto it = decoder.name(); it; ++it)
+//     Use(*it);
+//   for (ConstChars name : decoder.name())
+//     Use(name);
+//
+// Iterators read the bytes of the message on their way: they take no memory,
+// and need the bytes but not the decoder that they come from. They can be
+// copied.
+
+namespace protozero {
+
+namespace internal {
+
+// Finds the fields of one id in a message.
+class FieldScanner {
+ public:
+  FieldScanner() = default;
+  FieldScanner(const uint8_t* begin, const uint8_t* end, uint32_t id)
+      : pos_(begin), end_(end), id_(id) {}
+
+  // The next one, or an invalid one at the end or where bytes are malformed.
+  Field Next();
+
+ private:
+  const uint8_t* pos_ = nullptr;
+  const uint8_t* end_ = nullptr;
+  uint32_t id_ = 0;
+};
+
+// What range-for needs of an iterator that is its own range.
+struct EndOfRange {};
+template <typename Iterator>
+class IteratorRange {
+ public:
+  Iterator begin() const { return static_cast<const Iterator&>(*this); }
+  EndOfRange end() const { return {}; }
+  friend bool operator!=(const Iterator& it, EndOfRange) {
+    return static_cast<bool>(it);
+  }
+  friend bool operator==(const Iterator& it, EndOfRange) { return !it; }
+};
+
+// Whether a field may be a T: the wire type of all Ts, bytes or numbers.
+template <typename T>
+bool MayHold(const Field& field) {
+  using proto_utils::ProtoWireType;
+  if constexpr (std::is_same<T, Field>::value) {
+    return true;
+  } else {
+    const bool is_bytes = field.type() == ProtoWireType::kLengthDelimited ||
+                          field.type() == ProtoWireType::kStartGroup;
+    return is_bytes == std::is_class<T>::value;
+  }
+}
+
+}  // namespace internal
+
+// The values of a field that is not packed: T is a type that Field::get()
+// takes. Fields of the id with a wire type that no T has are passed over.
+template <typename T>
+class RepeatedFieldIterator
+    : public internal::IteratorRange<RepeatedFieldIterator<T>> {
+ public:
+  RepeatedFieldIterator() = default;
+  explicit RepeatedFieldIterator(const internal::FieldScanner& scanner)
+      : scanner_(scanner) {
+    ++*this;
+  }
+
+  explicit operator bool() const { return field_.valid(); }
+  T operator*() const {
+    T value{};
+    field_.get(&value);
+    return value;
+  }
+  const Field* operator->() const { return &field_; }
+  const Field& field() const { return field_; }
+
+  RepeatedFieldIterator& operator++() {
+    do {
+      field_ = scanner_.Next();
+    } while (field_.valid() && !internal::MayHold<T>(field_));
+    return *this;
+  }
+  RepeatedFieldIterator operator++(int) {
+    RepeatedFieldIterator before = *this;
+    ++*this;
+    return before;
+  }
+
+ private:
+  internal::FieldScanner scanner_;
+  Field field_{};
+};
+
+namespace internal {
+
+// The bits of a value on the wire, as a T.
+template <typename T, bool zigzag>
+T FromWire(uint64_t bits) {
+  if constexpr (std::is_same<T, bool>::value) {
+    return bits != 0;
+  } else if constexpr (std::is_same<T, float>::value) {
+    const uint32_t low = static_cast<uint32_t>(bits);
+    T value;
+    memcpy(&value, &low, sizeof(value));
+    return value;
+  } else if constexpr (std::is_same<T, double>::value) {
+    T value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  } else if constexpr (zigzag) {
+    return proto_utils::ZigZagDecode(static_cast<T>(bits));
+  } else if constexpr (std::is_enum<T>::value) {
+    return static_cast<T>(static_cast<int32_t>(bits));
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+
+// The values of a repeated number, packed or not: protobuf wants parsers to
+// take both for either, and mixed.
+template <proto_utils::ProtoWireType wire_type, typename T, bool zigzag>
+class ScalarIterator
+    : public IteratorRange<ScalarIterator<wire_type, T, zigzag>> {
+  using ProtoWireType = proto_utils::ProtoWireType;
+  static_assert(wire_type == ProtoWireType::kVarInt ||
+                    wire_type == ProtoWireType::kFixed32 ||
+                    wire_type == ProtoWireType::kFixed64,
+                "numbers only");
+
+ public:
+  ScalarIterator() = default;
+  ScalarIterator(const FieldScanner& scanner, bool* parse_error)
+      : scanner_(scanner), parse_error_(parse_error) {
+    ++*this;
+  }
+  // Of the payload of one packed field.
+  ScalarIterator(const uint8_t* data, size_t size, bool* parse_error)
+      : pos_(data), end_(data + size), parse_error_(parse_error) {
+    ++*this;
+  }
+
+  explicit operator bool() const { return valid_; }
+  T operator*() const { return FromWire<T, zigzag>(bits_); }
+
+  ScalarIterator& operator++() {
+    if (PROTOZERO_UNLIKELY(pos_ == end_)) {
+      NextField();
+      return *this;
+    }
+    ParsedNumber number;
+    if constexpr (wire_type == ProtoWireType::kVarInt) {
+      number = ParseVarInt(pos_, end_);
+    } else {
+      using Bits = std::conditional_t<wire_type == ProtoWireType::kFixed64,
+                                      uint64_t, uint32_t>;
+      number =
+          static_cast<size_t>(end_ - pos_) < sizeof(Bits)
+              ? ParsedNumber{nullptr, 0}
+              : ParsedNumber{pos_ + sizeof(Bits), LoadLittleEndian<Bits>(pos_)};
+    }
+    valid_ = true;
+    bits_ = number.value;
+    pos_ = number.next;
+    if (PROTOZERO_UNLIKELY(pos_ == nullptr))
+      Fail();
+    return *this;
+  }
+  ScalarIterator operator++(int) {
+    ScalarIterator before = *this;
+    ++*this;
+    return before;
+  }
+
+ private:
+  PROTOZERO_NOINLINE void NextField() {
+    for (;;) {
+      const Field field = scanner_.Next();
+      valid_ = field.valid();
+      if (!valid_)
+        return;
+      if (field.type() == wire_type) {
+        bits_ = field.raw_int_value();
+        return;
+      }
+      if (field.type() == ProtoWireType::kLengthDelimited && field.size() > 0) {
+        pos_ = field.data();
+        end_ = pos_ + field.size();
+        ++*this;
+        return;
+      }
+    }
+  }
+
+  // What follows may be anything.
+  void Fail() {
+    *this = ScalarIterator(parse_error_);
+    if (parse_error_ != nullptr)
+      *parse_error_ = true;
+  }
+  explicit ScalarIterator(bool* parse_error) : parse_error_(parse_error) {}
+
+  const uint8_t* pos_ = nullptr;  // in the payload of a packed field
+  const uint8_t* end_ = nullptr;
+  uint64_t bits_ = 0;
+  bool valid_ = false;
+  FieldScanner scanner_;
+  bool* parse_error_ = nullptr;
+};
+
+template <proto_utils::ProtoSchemaType type>
+struct ScalarTypeOf;
+#define PROTOZERO_SCALAR_TYPE(schema_type, cpp_type)               \
+  template <>                                                      \
+  struct ScalarTypeOf<proto_utils::ProtoSchemaType::schema_type> { \
+    using type = cpp_type;                                         \
+  };
+PROTOZERO_SCALAR_TYPE(kDouble, double)
+PROTOZERO_SCALAR_TYPE(kFloat, float)
+PROTOZERO_SCALAR_TYPE(kInt64, int64_t)
+PROTOZERO_SCALAR_TYPE(kUint64, uint64_t)
+PROTOZERO_SCALAR_TYPE(kInt32, int32_t)
+PROTOZERO_SCALAR_TYPE(kFixed64, uint64_t)
+PROTOZERO_SCALAR_TYPE(kFixed32, uint32_t)
+PROTOZERO_SCALAR_TYPE(kBool, bool)
+PROTOZERO_SCALAR_TYPE(kUint32, uint32_t)
+PROTOZERO_SCALAR_TYPE(kEnum, int32_t)
+PROTOZERO_SCALAR_TYPE(kSfixed32, int32_t)
+PROTOZERO_SCALAR_TYPE(kSfixed64, int64_t)
+PROTOZERO_SCALAR_TYPE(kSint32, int32_t)
+PROTOZERO_SCALAR_TYPE(kSint64, int64_t)
+#undef PROTOZERO_SCALAR_TYPE
+
+}  // namespace internal
+
+// The values of a repeated number of the schema's type |type|, in either
+// encoding; those of enums are int32_t. sint32 and sint64 are un-zigzagged.
+//
+// A packed field that is malformed ends the iteration after what could be read,
+// and sets |*parse_error|, if that is given, to true: for a varint that the
+// field cuts off, or a size that is no multiple of an element's. Nothing sets
+// it to false. Fields of the id with another wire type are passed over.
+template <proto_utils::ProtoSchemaType type>
+using RepeatedScalarIterator =
+    internal::ScalarIterator<proto_utils::ProtoSchemaToWireType(type),
+                             typename internal::ScalarTypeOf<type>::type,
+                             type == proto_utils::ProtoSchemaType::kSint32 ||
+                                 type == proto_utils::ProtoSchemaType::kSint64>;
+
+// The same by wire type and C++ type. Varints are not un-zigzagged.
+template <proto_utils::ProtoWireType wire_type, typename T>
+using PackedRepeatedFieldIterator =
+    internal::ScalarIterator<wire_type, T, false>;
+template <proto_utils::ProtoWireType wire_type, typename T>
+using UnifiedRepeatedFieldIterator =
+    internal::ScalarIterator<wire_type, T, false>;
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_REPEATED_FIELDS_H_

@@ -1,0 +1,129 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/proto_decoder.h"
+
+#include <string.h>
+
+namespace protozero {
+
+using internal::DecoderSchema;
+using internal::ParseField;
+
+void ProtoDecoder::SetError(const uint8_t* field) {
+  const internal::DecodeError error = internal::FindError(field, end_);
+  status_ = error.status;
+  error_ptr_ = error.position;
+}
+
+Field ProtoDecoder::FindField(uint32_t id) {
+  const uint8_t* pos = begin_;
+  while (pos != end_) {
+    Field field;
+    const uint8_t* next = ParseField(pos, end_, &field);
+    if (PROTOZERO_UNLIKELY(next == nullptr)) {
+      SetError(pos);
+      break;
+    }
+    if (field.id() == id)
+      return field;
+    pos = next;
+  }
+  return Field();
+}
+
+Field internal::FieldScanner::Next() {
+  while (pos_ != end_) {
+    Field field;
+    const uint8_t* next = ParseField(pos_, end_, &field);
+    if (PROTOZERO_UNLIKELY(next == nullptr)) {
+      pos_ = end_;
+      break;
+    }
+    pos_ = next;
+    if (field.id() == id_)
+      return field;
+  }
+  return Field();
+}
+
+UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
+  while (pos_ != range_->end_) {
+    const uint8_t* next = ParseField(pos_, range_->end_, &field_);
+    if (PROTOZERO_UNLIKELY(next == nullptr))
+      break;
+    pos_ = next;
+    if (range_->schema_->SlotOf(field_.id()) == DecoderSchema::kNoSlot)
+      return *this;
+  }
+  field_ = Field();
+  return *this;
+}
+
+const Field TypedProtoDecoderBase::kAbsent{};
+
+TypedProtoDecoderBase::TypedProtoDecoderBase(const void* data,
+                                             size_t size,
+                                             const DecoderSchema* schema,
+                                             uint32_t* first,
+                                             Field* slots)
+    : ProtoDecoder(data, size), schema_(schema), first_(first), slots_(slots) {
+  memset(first, 0, schema->count * sizeof(*first));
+  const uint8_t* pos = begin_;
+  while (pos != end_) {
+    Field field;
+    const uint8_t* next = ParseField(pos, end_, &field);
+    if (PROTOZERO_UNLIKELY(next == nullptr)) {
+      SetError(pos);
+      break;
+    }
+    const uint32_t slot = schema->SlotOf(field.id());
+    if (PROTOZERO_LIKELY(slot != DecoderSchema::kNoSlot)) {
+      slots[slot] = field;
+      if (first[slot] == 0) {
+        const auto offset = static_cast<size_t>(pos - begin_);
+        first[slot] =
+            offset < UINT32_MAX ? static_cast<uint32_t>(offset) + 1 : 1;
+      }
+    }
+    pos = next;
+  }
+}
+
+internal::FieldScanner TypedProtoDecoderBase::ScannerOf(uint32_t id) const {
+  const uint32_t slot = schema_->SlotOf(id);
+  if (slot == DecoderSchema::kNoSlot || first_[slot] == 0)
+    return {};
+  return {FirstIn(slot), end_, id};
+}
+
+uint32_t TypedProtoDecoderBase::WhichOneof(
+    std::initializer_list<uint32_t> ids) const {
+  // Mostly there is one at most, and nothing to look for.
+  uint32_t which = 0;
+  uint32_t count = 0;
+  const uint8_t* first = end_;
+  for (const uint32_t id : ids) {
+    const uint32_t slot = schema_->SlotOf(id);
+    if (slot == DecoderSchema::kNoSlot || first_[slot] == 0)
+      continue;
+    ++count;
+    which = id;
+    if (FirstIn(slot) < first)
+      first = FirstIn(slot);
+  }
+  if (count <= 1)
+    return which;
+  for (const uint8_t* pos = first; pos != end_;) {
+    Field field;
+    pos = ParseField(pos, end_, &field);
+    if (pos == nullptr)
+      break;
+    for (const uint32_t id : ids) {
+      if (field.id() == id)
+        which = id;
+    }
+  }
+  return which;
+}
+
+}  // namespace protozero
