@@ -11,16 +11,12 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from measuring import Error, ROOT, write_text
 
 # Google Benchmark adds up to 40 % to the time that it is asked to measure, and
 # finds out how many iterations that takes before the first repetition.
 RUN_OVERHEAD = 1.25
 ROW_OVERHEAD_SECONDS = 0.1
-
-
-class Error(Exception):
-    """Something to tell the user without a stack trace."""
 
 
 class Samples:
@@ -188,7 +184,7 @@ def load(args, name_filter):
         origin = args.binary
     context, samples = read_result(text, origin)
     if args.save:
-        args.save.write_text(text)
+        write_text(args.save, text)
     return context, samples
 
 
@@ -218,17 +214,3 @@ def warnings(context):
         lines.append(f'WARNING: other programs kept the machine busy (load '
                      f'{load_average[0]:.1f}): the spread may be large.')
     return lines
-
-
-def run_tool(main):
-    """Runs main(argv), which returns an exit code, as a command line tool."""
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Error as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # as in `tools/bench_table | head`
-        sys.stdout = None
-        sys.exit(1)

@@ -1,5 +1,6 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What tools/measure_* have in common: errors and tables."""
+"""What tools that measure have in common: errors, files, tables, and work in
+parallel."""
 
 import concurrent.futures
 import os
@@ -11,6 +12,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 class Error(Exception):
     """Something to tell the user without a stack trace."""
+
+
+def write_text(path, text):
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise Error(f'{path}: {error.strerror}') from error
 
 
 class Table:
@@ -74,3 +82,17 @@ def map_parallel(function, items, jobs, what):
 
 def default_jobs():
     return len(os.sched_getaffinity(0))
+
+
+def run_tool(main):
+    """Runs main(argv), which returns an exit code, as a command line tool."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Error as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # as in `tools/bench_table | head`
+        sys.stdout = None
+        sys.exit(1)
