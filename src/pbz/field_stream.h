@@ -1,0 +1,63 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_FIELD_STREAM_H_
+#define SRC_PBZ_FIELD_STREAM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <string>
+#include <vector>
+
+namespace pbz {
+
+// Reads a message of any size, with as much of it in memory as its largest
+// field takes, or one block: cuts it where a field ends.
+//
+//   FieldStream stream(file);
+//   FieldStream::Run run;
+//   while (stream.Next(&run))
+//     Use(run.data, run.size);
+//
+// Memory follows the bytes that are there, never a size that they claim.
+class FieldStream {
+ public:
+  static constexpr size_t kBlockSize = size_t{1} << 18;
+
+  // Whole fields; the last run ends with what is malformed, if anything is.
+  struct Run {
+    const uint8_t* data = nullptr;
+    size_t size = 0;
+    uint64_t offset = 0;  // In the file.
+  };
+
+  explicit FieldStream(FILE* file, size_t block_size = kBlockSize);
+
+  // Sets |run|, which is valid until the next call. Returns false at the end of
+  // the file, and after what is malformed.
+  bool Next(Run* run);
+
+  // Reads what is left. Returns how many bytes.
+  uint64_t SkipRest();
+
+  // Why there is no more to read: an error of the system, or a field larger
+  // than 2 GiB. Empty if there is none.
+  const std::string& error() const { return error_; }
+
+ private:
+  void Fill();
+
+  FILE* const file_;
+  std::vector<uint8_t> buffer_;
+  size_t begin_ = 0;  // Of the bytes in the buffer that are not used up.
+  size_t end_ = 0;
+  uint64_t offset_ = 0;  // Of begin_, in the file.
+  bool at_end_ = false;
+  bool finished_ = false;
+  std::string error_;
+};
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_FIELD_STREAM_H_

@@ -1,0 +1,357 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// The command line of pbz: which file, which schema, what to do, and what went
+// wrong.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/pbz/field_stream.h"
+#include "src/pbz/printer.h"
+#include "src/pbz/schema.h"
+#include "src/pbz/stats.h"
+#include "src/pbz/walk.h"
+
+namespace pbz {
+
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+
+constexpr char kUsage[] =
+    R"(Usage: pbz decode [options] FILE
+       pbz stats [options] FILE
+
+Shows what is in a file of protobuf, of any size, with or without a schema.
+
+  decode  prints the fields, like protoc --decode and --decode_raw
+  stats   tells where the bytes go: by field, how many, and how many of them
+          are tags and sizes; "with inner" adds the fields of a message to it
+
+FILE is one message, which may be - for the standard input. What is malformed is
+reported, after what could be read.
+
+  --schema SET   a descriptor set: what the command
+                 protoc --include_imports --descriptor_set_out=SET X.proto
+                 writes. Without one, names are numbers, and types are guesses,
+                 which comments say (# message?)
+  --type NAME    the type of the message, "pkg.Name" or the end of that
+  --offsets      decode: begin each line with the field's offset and size
+  --color WHEN   auto (the default: on a terminal, unless NO_COLOR is set),
+                 always or never
+  -h, --help     print this
+  --version      print the version
+
+Exit code: 0 if all is well, 1 if the file is malformed or there is no reading
+it, 2 if called wrongly.
+)";
+
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
+
+constexpr std::string_view kStandardStream = "-";
+
+// A file with a lot of damage is reported by its first.
+constexpr uint64_t kMaxReported = 5;
+
+struct Options {
+  enum class Command { kNone, kHelp, kVersion, kDecode, kStats };
+
+  Command command = Command::kNone;
+  std::string file;
+  std::string schema;
+  std::string type;
+  std::string color = "auto";
+  bool offsets = false;
+};
+
+struct CloseFile {
+  void operator()(FILE* file) const {
+    if (file != stdin)
+      fclose(file);
+  }
+};
+using ScopedFile = std::unique_ptr<FILE, CloseFile>;
+
+__attribute__((format(printf, 1, 2))) void PrintError(const char* format, ...) {
+  fputs("pbz: ", stderr);
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+// Returns false, and has printed why, if the arguments make no sense.
+bool ParseOptions(int argc, char** argv, Options* options) {
+  using Command = Options::Command;
+  struct ValueOption {
+    std::string_view name;
+    std::string* value;
+  };
+  const ValueOption value_options[] = {
+      {"--schema", &options->schema},
+      {"--type", &options->type},
+      {"--color", &options->color},
+  };
+  bool only_files = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    if (only_files || arg.size() < 2 || arg.front() != '-') {
+      if (options->command == Command::kNone) {
+        if (arg == "decode") {
+          options->command = Command::kDecode;
+        } else if (arg == "stats") {
+          options->command = Command::kStats;
+        } else {
+          PrintError("unknown command '%s'", argv[i]);
+          return false;
+        }
+      } else if (!options->file.empty() || arg.empty()) {
+        PrintError("exactly one file is expected");
+        return false;
+      } else {
+        options->file = arg;
+      }
+      continue;
+    }
+    if (arg == "--") {
+      only_files = true;
+      continue;
+    }
+    if (arg == "-h" || arg == "--help" || arg == "--version") {
+      options->command =
+          arg == "--version" ? Command::kVersion : Command::kHelp;
+      return true;
+    }
+    if (arg == "--offsets") {
+      options->offsets = true;
+      continue;
+    }
+    const size_t equals = arg.find('=');
+    const std::string_view name = arg.substr(0, equals);
+    const ValueOption* found = nullptr;
+    for (const ValueOption& option : value_options) {
+      if (option.name == name)
+        found = &option;
+    }
+    if (!found) {
+      PrintError("unknown option '%s'", argv[i]);
+      return false;
+    }
+    if (equals != std::string_view::npos) {
+      *found->value = arg.substr(equals + 1);
+    } else if (i + 1 == argc) {
+      PrintError("%s needs a value", argv[i]);
+      return false;
+    } else {
+      *found->value = argv[++i];
+    }
+  }
+
+  if (options->command == Command::kNone) {
+    PrintError("decode or stats?");
+  } else if (options->file.empty()) {
+    PrintError("which file?");
+  } else if (options->schema.empty() != options->type.empty()) {
+    PrintError("--schema and --type go together");
+  } else if (options->color != "auto" && options->color != "always" &&
+             options->color != "never") {
+    PrintError("--color is auto, always or never");
+  } else if (options->offsets && options->command != Command::kDecode) {
+    PrintError("--offsets is for decode");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+bool UseColor(const Options& options) {
+  if (options.color != "auto")
+    return options.color == "always";
+  const char* no_color = getenv("NO_COLOR");
+  const char* terminal = getenv("TERM");
+  return (!no_color || !*no_color) && isatty(STDOUT_FILENO) &&
+         !(terminal && std::string_view(terminal) == "dumb");
+}
+
+ScopedFile Open(const std::string& path) {
+  if (path == kStandardStream)
+    return ScopedFile(stdin);
+  ScopedFile file(fopen(path.c_str(), "rb"));
+  if (!file)
+    PrintError("%s: %s", path.c_str(), strerror(errno));
+  return file;
+}
+
+// Returns false, and has printed why, if the file cannot be read.
+bool ReadFile(const std::string& path, std::vector<uint8_t>* content) {
+  const ScopedFile file = Open(path);
+  if (!file)
+    return false;
+  uint8_t block[1 << 16];
+  while (const size_t size = fread(block, 1, sizeof(block), file.get()))
+    content->insert(content->end(), block, block + size);
+  if (ferror(file.get())) {
+    PrintError("%s: %s", path.c_str(), strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+// Returns null, and has printed why, if there is no such schema.
+std::unique_ptr<Schema> LoadSchema(const std::string& path) {
+  std::vector<uint8_t> content;
+  if (!ReadFile(path, &content))
+    return nullptr;
+  std::string error;
+  std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
+  if (!schema) {
+    PrintError("%s: %s", path.c_str(), error.c_str());
+    return nullptr;
+  }
+  const std::vector<std::string>& missing = schema->missing_types();
+  if (!missing.empty()) {
+    PrintError(
+        "%s lacks %zu types (%s%s), whose fields are guessed; protoc "
+        "has --include_imports",
+        path.c_str(), missing.size(), missing.front().c_str(),
+        missing.size() == 1 ? "" : ", ...");
+  }
+  return schema;
+}
+
+// Returns null, and has printed why, if there is no such type.
+const MessageType* FindType(const Schema& schema, const std::string& name) {
+  const MessageType* type = schema.FindMessage(name);
+  if (type)
+    return type;
+  const std::vector<std::string> candidates = schema.NamesEndingIn(name);
+  if (candidates.empty()) {
+    PrintError("the schema has no message '%s'", name.c_str());
+  } else {
+    PrintError("which '%s'? %s, or %s?", name.c_str(), candidates[0].c_str(),
+               candidates[1].c_str());
+  }
+  return nullptr;
+}
+
+// Passes everything on, and counts and reports what is malformed.
+class Reporter : public Visitor {
+ public:
+  Reporter(const char* file, Visitor* next) : file_(file), next_(next) {}
+
+  void OnValue(const Node& node) override { next_->OnValue(node); }
+  void OnBegin(const Node& node) override { next_->OnBegin(node); }
+  void OnEnd(const Node& node) override { next_->OnEnd(node); }
+  void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
+    next_->OnMalformed(offset, size, reason);
+    if (++count_ <= kMaxReported) {
+      // After what was printed so far, if both go to the same place.
+      fflush(stdout);
+      PrintError("%s: malformed at offset %" PRIu64 ": %s", file_, offset,
+                 reason);
+    }
+  }
+
+  // How often.
+  uint64_t Finish() const {
+    if (count_ > kMaxReported)
+      PrintError("%s: %" PRIu64 " more", file_, count_ - kMaxReported);
+    return count_;
+  }
+
+ private:
+  const char* const file_;
+  Visitor* const next_;
+  uint64_t count_ = 0;
+};
+
+int Run(const Options& options) {
+  std::unique_ptr<Schema> schema;
+  const MessageType* type = nullptr;
+  if (!options.schema.empty()) {
+    schema = LoadSchema(options.schema);
+    if (!schema)
+      return kFailure;
+    type = FindType(*schema, options.type);
+    if (!type)
+      return kWrongUsage;
+  }
+  const ScopedFile file = Open(options.file);
+  if (!file)
+    return kFailure;
+  const char* name =
+      options.file == kStandardStream ? "<stdin>" : options.file.c_str();
+
+  const bool is_decode = options.command == Options::Command::kDecode;
+  const bool color = UseColor(options);
+  Printer::Options printer_options;
+  printer_options.color = color;
+  printer_options.offsets = options.offsets;
+  Printer printer(stdout, printer_options);
+  Stats stats;
+  Visitor* visitor = &printer;
+  if (!is_decode)
+    visitor = &stats;
+  Reporter reporter(name, visitor);
+
+  FieldStream stream(file.get());
+  FieldStream::Run run;
+  while (stream.Next(&run) && !ferror(stdout)) {
+    Walk(protozero::ConstBytes(run.data, run.size), run.offset, type,
+         &reporter);
+  }
+  if (!is_decode) {
+    if (const uint64_t rest = stream.SkipRest())
+      stats.AddUnread(rest);
+    stats.Print(stdout, color);
+  }
+
+  bool ok = reporter.Finish() == 0;
+  if (!stream.error().empty()) {
+    PrintError("%s: %s", name, stream.error().c_str());
+    ok = false;
+  }
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    PrintError("<stdout>: %s", strerror(errno));
+    ok = false;
+  }
+  return ok ? kSuccess : kFailure;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (!ParseOptions(argc, argv, &options)) {
+    fputs("Try pbz --help.\n", stderr);
+    return kWrongUsage;
+  }
+  switch (options.command) {
+    case Options::Command::kHelp:
+      fputs(kUsage, stdout);
+      return kSuccess;
+    case Options::Command::kVersion:
+      printf("pbz %s\n", kVersion);
+      return kSuccess;
+    default:
+      return Run(options);
+  }
+}
+
+}  // namespace
+
+}  // namespace pbz
+
+int main(int argc, char** argv) {
+  return pbz::Main(argc, argv);
+}

@@ -1,0 +1,278 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/printer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/pbz/text.h"
+
+namespace pbz {
+
+namespace {
+
+using protozero::proto_utils::ProtoWireType;
+using protozero::proto_utils::ZigZagDecode;
+
+// Lines are written when they are this long, so that a line of any length needs
+// little memory.
+constexpr size_t kFlushSize = size_t{1} << 16;
+
+// Columns of --offsets. Offsets of eleven digits are those of 100 GB.
+constexpr int kOffsetWidth = 11;
+constexpr int kSizeWidth = 10;
+
+float FloatOf(uint64_t bits) {
+  const auto low = static_cast<uint32_t>(bits);
+  float value;
+  static_assert(sizeof(value) == sizeof(low), "");
+  memcpy(&value, &low, sizeof(value));
+  return value;
+}
+
+double DoubleOf(uint64_t bits) {
+  double value;
+  static_assert(sizeof(value) == sizeof(bits), "");
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// Whether a number is one that people would write down. Integers read as
+// floating-point numbers are mostly not.
+bool IsPlausible(double value) {
+  return value == 0 || (fabs(value) >= 1e-9 && fabs(value) < 1e15);
+}
+
+void AppendHex(uint64_t value, int digits, std::string* out) {
+  char text[20];
+  snprintf(text, sizeof(text), "0x%0*" PRIx64, digits, value);
+  *out += text;
+}
+
+}  // namespace
+
+Printer::Printer(FILE* file, const Options& options)
+    : file_(file), options_(options) {}
+
+void Printer::OnValue(const Node& node) {
+  StartLine(node.offset, node.size);
+  AddName(node);
+  line_ += ": ";
+  switch (node.shape) {
+    case Shape::kNumber:
+      AddNumber(node, node.field.as_uint64());
+      break;
+    case Shape::kPacked: {
+      const char* separator = "[";
+      ForEachElement(node, [&](uint64_t bits) {
+        line_ += separator;
+        separator = ", ";
+        AddNumber(node, bits);
+        if (line_.size() >= kFlushSize) {
+          fwrite(line_.data(), 1, line_.size(), file_);
+          line_.clear();
+        }
+      });
+      line_ += *separator == '[' ? "[]" : "]";
+      if (!node.type)
+        AddComment("packed?");
+      break;
+    }
+    default:
+      Paint(Color::kString);
+      AppendQuoted(node.field.as_bytes().ToStdStringView(), &line_);
+      EndPaint();
+      if (!node.type && node.shape == Shape::kBytes)
+        AddComment("bytes?");
+      break;
+  }
+  EndLine();
+}
+
+void Printer::OnBegin(const Node& node) {
+  StartLine(node.offset, node.size);
+  AddName(node);
+  line_ += " {";
+  if (!node.type && node.shape == Shape::kMessage)
+    AddComment("message?");
+  if (!node.type && node.shape == Shape::kGroup)
+    AddComment("group");
+  EndLine();
+  ++depth_;
+}
+
+void Printer::OnEnd(const Node&) {
+  --depth_;
+  StartLine();
+  line_ += '}';
+  EndLine();
+}
+
+void Printer::OnMalformed(uint64_t offset, size_t size, const char* reason) {
+  StartLine(offset, size);
+  Paint(Color::kError);
+  line_ += "# malformed: ";
+  line_ += reason;
+  line_ += " (at offset ";
+  line_ += std::to_string(offset);
+  line_ += ", ";
+  line_ += std::to_string(size);
+  line_ += size == 1 ? " byte)" : " bytes)";
+  EndPaint();
+  EndLine();
+}
+
+void Printer::StartLine() {
+  if (options_.offsets)
+    line_.append(size_t{kOffsetWidth + 1 + kSizeWidth + 2}, ' ');
+  line_.append(2 * depth_, ' ');
+}
+
+void Printer::StartLine(uint64_t offset, size_t size) {
+  if (options_.offsets) {
+    char columns[64];
+    snprintf(columns, sizeof(columns), "%*" PRIu64 " %*zu  ", kOffsetWidth,
+             offset, kSizeWidth, size);
+    Paint(Color::kComment);
+    line_ += columns;
+    EndPaint();
+  }
+  line_.append(2 * depth_, ' ');
+}
+
+void Printer::AddName(const Node& node) {
+  Paint(Color::kName);
+  if (!node.type) {
+    line_ += std::to_string(node.field.id());
+  } else if (node.type->is_extension) {
+    line_ += '[';
+    line_ += node.type->name;
+    line_ += ']';
+  } else if (node.shape == Shape::kGroup && node.type->message) {
+    // Text format calls groups by the name of their type.
+    const std::string& name = node.type->message->full_name;
+    line_.append(name, name.rfind('.') + 1);
+  } else {
+    line_ += node.type->name;
+  }
+  EndPaint();
+}
+
+void Printer::AddNumber(const Node& node, uint64_t bits) {
+  Paint(Color::kNumber);
+  switch (node.type ? node.type->type : SchemaType::kUnknown) {
+    case SchemaType::kDouble:
+      AppendDouble(DoubleOf(bits), &line_);
+      break;
+    case SchemaType::kFloat:
+      AppendFloat(FloatOf(bits), &line_);
+      break;
+    case SchemaType::kInt32:
+    case SchemaType::kSfixed32:
+      line_ += std::to_string(static_cast<int32_t>(bits));
+      break;
+    case SchemaType::kInt64:
+    case SchemaType::kSfixed64:
+      line_ += std::to_string(static_cast<int64_t>(bits));
+      break;
+    case SchemaType::kUint32:
+    case SchemaType::kFixed32:
+      line_ += std::to_string(static_cast<uint32_t>(bits));
+      break;
+    case SchemaType::kUint64:
+    case SchemaType::kFixed64:
+      line_ += std::to_string(bits);
+      break;
+    case SchemaType::kSint32:
+      line_ += std::to_string(ZigZagDecode(static_cast<uint32_t>(bits)));
+      break;
+    case SchemaType::kSint64:
+      line_ += std::to_string(ZigZagDecode(bits));
+      break;
+    case SchemaType::kBool:
+      line_ += bits != 0 ? "true" : "false";
+      break;
+    case SchemaType::kEnum: {
+      const auto number = static_cast<int32_t>(bits);
+      const EnumType* type = node.type->enum_type;
+      const std::string* name = type ? type->FindName(number) : nullptr;
+      line_ += name ? *name : std::to_string(number);
+      break;
+    }
+    default:
+      if (node.shape == Shape::kPacked) {
+        line_ += std::to_string(bits);
+        break;
+      }
+      AddUntypedNumber(node.field.type(), bits);
+      return;
+  }
+  EndPaint();
+}
+
+void Printer::AddUntypedNumber(ProtoWireType type, uint64_t bits) {
+  if (type == ProtoWireType::kVarInt) {
+    line_ += std::to_string(bits);
+    EndPaint();
+    if (bits >> 63 != 0)
+      AddComment(std::to_string(static_cast<int64_t>(bits)).c_str());
+    return;
+  }
+  std::string number;
+  if (type == ProtoWireType::kFixed64) {
+    AppendHex(bits, 16, &line_);
+    if (IsPlausible(DoubleOf(bits)))
+      AppendDouble(DoubleOf(bits), &number);
+  } else {
+    AppendHex(bits, 8, &line_);
+    if (IsPlausible(static_cast<double>(FloatOf(bits))))
+      AppendFloat(FloatOf(bits), &number);
+  }
+  EndPaint();
+  if (!number.empty())
+    AddComment((number + '?').c_str());
+}
+
+void Printer::AddComment(const char* text) {
+  line_ += "  ";
+  Paint(Color::kComment);
+  line_ += "# ";
+  line_ += text;
+  EndPaint();
+}
+
+void Printer::Paint(Color color) {
+  if (!options_.color)
+    return;
+  switch (color) {
+    case Color::kName:
+      line_ += "\033[36m";
+      break;
+    case Color::kString:
+      line_ += "\033[32m";
+      break;
+    case Color::kNumber:
+      line_ += "\033[33m";
+      break;
+    case Color::kComment:
+      line_ += "\033[2m";
+      break;
+    case Color::kError:
+      line_ += "\033[1;31m";
+      break;
+  }
+}
+
+void Printer::EndPaint() {
+  if (options_.color)
+    line_ += "\033[0m";
+}
+
+void Printer::EndLine() {
+  line_ += '\n';
+  fwrite(line_.data(), 1, line_.size(), file_);
+  line_.clear();
+}
+
+}  // namespace pbz

@@ -1,0 +1,63 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_PRINTER_H_
+#define SRC_PBZ_PRINTER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <string>
+
+#include "src/pbz/walk.h"
+
+namespace pbz {
+
+// Shows fields as protobuf's text format, in the order in which they are read.
+// Fields of an unknown type are shown by their id; comments say what is a
+// guess.
+//
+//   name: "text"
+//   child {
+//     2: 5
+//     3: [1, 150]  # packed?
+//   }
+class Printer : public Visitor {
+ public:
+  struct Options {
+    bool color = false;
+    // In front of each field: where it is in the file, and its size.
+    bool offsets = false;
+  };
+
+  // Writes to |file|, whose errors stay with it.
+  Printer(FILE* file, const Options& options);
+
+  void OnValue(const Node& node) override;
+  void OnBegin(const Node& node) override;
+  void OnEnd(const Node& node) override;
+  void OnMalformed(uint64_t offset, size_t size, const char* reason) override;
+
+ private:
+  enum class Color { kName, kString, kNumber, kComment, kError };
+
+  void StartLine();
+  void StartLine(uint64_t offset, size_t size);
+  void AddName(const Node& node);
+  void AddNumber(const Node& node, uint64_t bits);
+  void AddUntypedNumber(protozero::proto_utils::ProtoWireType type,
+                        uint64_t bits);
+  void AddComment(const char* text);
+  void Paint(Color color);
+  void EndPaint();
+  void EndLine();
+
+  FILE* const file_;
+  const Options options_;
+  size_t depth_ = 0;
+  std::string line_;
+};
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_PRINTER_H_

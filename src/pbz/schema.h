@@ -1,0 +1,114 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_SCHEMA_H_
+#define SRC_PBZ_SCHEMA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protozero/field.h"
+#include "protozero/proto_utils.h"
+
+namespace pbz {
+
+using SchemaType = protozero::proto_utils::ProtoSchemaType;
+
+struct MessageType;
+
+struct EnumType {
+  // Returns null if no value has that number. Of aliases, the first one.
+  const std::string* FindName(int32_t number) const;
+
+  std::string full_name;
+  // Other numbers than those of the values are unknown fields.
+  bool is_closed = false;
+  std::vector<std::pair<int32_t, std::string>> values;  // By number.
+};
+
+struct FieldType {
+  uint32_t id = 0;
+  std::string name;  // Of an extension: its full name.
+  // kGroup for whatever is encoded as one, `DELIMITED` fields included.
+  SchemaType type = SchemaType::kUnknown;
+  bool is_extension = false;
+  bool is_repeated = false;
+  bool is_required = false;
+  // Values are written packed. They may be read either way.
+  bool is_packed = false;
+  // Whether a value that equals the default is written.
+  bool has_presence = false;
+  int oneof_index = -1;       // In MessageType::oneofs; -1: in none.
+  std::string default_value;  // As the schema has it; empty if it has none.
+  std::string type_name;      // Of messages, groups and enums, in full.
+  // Null if the field is none, or if the schema lacks its type.
+  const MessageType* message = nullptr;
+  const EnumType* enum_type = nullptr;
+};
+
+struct MessageType {
+  // Extensions too. Returns null if there is none.
+  const FieldType* FindField(uint32_t id) const;
+
+  std::string full_name;
+  bool is_map_entry = false;
+  std::vector<FieldType> fields;    // By id.
+  std::vector<std::string> oneofs;  // Those of proto3's `optional` included.
+};
+
+// The messages and enums of a FileDescriptorSet, which is what
+//
+//   protoc --include_imports --descriptor_set_out=FILE
+//
+// writes: proto2, proto3 and editions. Read with the library's own decoder, and
+// whatever the bytes are: of what should not be there twice, the first counts.
+//
+// Not copyable; the types point to each other, and live as long as this.
+class Schema {
+ public:
+  // Returns null, and says why in |error|, if the bytes are not a set of files
+  // with at least one message.
+  static std::unique_ptr<Schema> Parse(protozero::ConstBytes descriptor_set,
+                                       std::string* error);
+
+  Schema(const Schema&) = delete;
+  Schema& operator=(const Schema&) = delete;
+
+  // |name| is a full name, or the end of one if only one message has that end:
+  // "Trace" or "protos.Trace" for "perfetto.protos.Trace". Returns null if none
+  // has, or several.
+  const MessageType* FindMessage(std::string_view name) const;
+
+  // The full names of all messages whose name ends in |name|.
+  std::vector<std::string> NamesEndingIn(std::string_view name) const;
+
+  const std::map<std::string, MessageType, std::less<>>& messages() const {
+    return messages_;
+  }
+
+  // The names of types that fields refer to and the set lacks, as it does if it
+  // was written without --include_imports.
+  const std::vector<std::string>& missing_types() const {
+    return missing_types_;
+  }
+
+ private:
+  class Parser;
+
+  Schema() = default;
+
+  // A map never moves its values.
+  std::map<std::string, MessageType, std::less<>> messages_;
+  std::map<std::string, EnumType, std::less<>> enums_;
+  std::vector<std::string> missing_types_;
+};
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_SCHEMA_H_

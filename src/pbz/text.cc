@@ -1,0 +1,141 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/text.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+namespace pbz {
+
+namespace {
+
+// Takes the first character off |bytes|. Returns its size, or 0 if there is no
+// valid one.
+size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  const uint8_t first = byte(0);
+  if (first < 0x80) {
+    *code_point = first;
+    return 1;
+  }
+  // How many bytes, and the smallest code point that needs as many.
+  size_t size;
+  uint32_t smallest;
+  if (first >= 0xc0 && first < 0xe0) {
+    size = 2;
+    smallest = 0x80;
+  } else if (first >= 0xe0 && first < 0xf0) {
+    size = 3;
+    smallest = 0x800;
+  } else if (first >= 0xf0 && first < 0xf8) {
+    size = 4;
+    smallest = 0x10000;
+  } else {
+    return 0;
+  }
+  if (bytes.size() < size)
+    return 0;
+  uint32_t result = first & (0x7fu >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+    result = result << 6 | (byte(i) & 0x3fu);
+  }
+  const bool is_surrogate = result >= 0xd800 && result < 0xe000;
+  if (result < smallest || result > 0x10ffff || is_surrogate)
+    return 0;
+  *code_point = result;
+  return size;
+}
+
+// Control characters, those that change the direction of text included: what
+// follows them would be shown as something else than it is.
+bool IsControl(uint32_t code_point) {
+  return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
+         code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||
+         (code_point >= 0x2028 && code_point <= 0x202e) ||
+         (code_point >= 0x2066 && code_point <= 0x2069) || code_point == 0xfeff;
+}
+
+template <typename T>
+void AppendFloatingPoint(T value,
+                         int digits,
+                         int sufficient_digits,
+                         std::string* out) {
+  if (isnan(value)) {
+    *out += "nan";
+    return;
+  }
+  if (isinf(value)) {
+    *out += value < 0 ? "-inf" : "inf";
+    return;
+  }
+  char text[40];
+  snprintf(text, sizeof(text), "%.*g", digits, static_cast<double>(value));
+  if (static_cast<T>(strtod(text, nullptr)) != value) {
+    snprintf(text, sizeof(text), "%.*g", sufficient_digits,
+             static_cast<double>(value));
+  }
+  *out += text;
+}
+
+}  // namespace
+
+bool IsText(std::string_view bytes) {
+  while (!bytes.empty()) {
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(bytes, &code_point);
+    const bool is_space =
+        code_point == '\n' || code_point == '\r' || code_point == '\t';
+    if (size == 0 || (IsControl(code_point) && !is_space))
+      return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
+void AppendQuoted(std::string_view bytes, std::string* out) {
+  *out += '"';
+  while (!bytes.empty()) {
+    uint32_t code_point = 0;
+    size_t size = NextCharacter(bytes, &code_point);
+    if (size != 0 && !IsControl(code_point)) {
+      if (code_point == '"' || code_point == '\\')
+        *out += '\\';
+      *out += bytes.substr(0, size);
+    } else if (code_point == '\n' && size == 1) {
+      *out += "\\n";
+    } else if (code_point == '\r' && size == 1) {
+      *out += "\\r";
+    } else if (code_point == '\t' && size == 1) {
+      *out += "\\t";
+    } else {
+      if (size == 0)
+        size = 1;
+      for (const char c : bytes.substr(0, size)) {
+        const auto byte = static_cast<unsigned char>(c);
+        // Always three digits: a digit may follow.
+        *out += '\\';
+        *out += static_cast<char>('0' + (byte >> 6));
+        *out += static_cast<char>('0' + (byte >> 3 & 7));
+        *out += static_cast<char>('0' + (byte & 7));
+      }
+    }
+    bytes.remove_prefix(size);
+  }
+  *out += '"';
+}
+
+void AppendDouble(double value, std::string* out) {
+  AppendFloatingPoint(value, DBL_DIG, DBL_DIG + 2, out);
+}
+
+void AppendFloat(float value, std::string* out) {
+  AppendFloatingPoint(value, FLT_DIG, FLT_DIG + 3, out);
+}
+
+}  // namespace pbz

@@ -1,0 +1,93 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_WALK_H_
+#define SRC_PBZ_WALK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/field.h"
+#include "protozero/proto_utils.h"
+#include "src/pbz/schema.h"
+
+// Goes through a message field by field, with or without a schema, and says
+// what each field is. The one place that knows how to read what; printing and
+// counting build on it.
+
+namespace pbz {
+
+// What a field was taken for.
+enum class Shape : uint8_t {
+  kNumber,   // A varint or fixed-size number, bools and enums included.
+  kString,   // Text, escapes aside.
+  kBytes,    // Anything.
+  kPacked,   // Numbers of |Node::element|.
+  kMessage,  // Has fields.
+  kGroup,    // Has fields, and an end tag.
+};
+
+struct Node {
+  // Null if the schema does not have the field, or has it with another wire
+  // type, which makes it an unknown field to parsers.
+  const FieldType* type = nullptr;
+  Shape shape = Shape::kNumber;
+  // Of the elements of a packed field. kVarInt if it was guessed.
+  protozero::proto_utils::ProtoWireType element =
+      protozero::proto_utils::ProtoWireType::kVarInt;
+  protozero::Field field{};
+  uint64_t offset = 0;   // Of its tag, in the file.
+  size_t size = 0;       // All of it, from its tag to its end.
+  size_t tag_size = 0;   // Of its tags, that is: of a group both.
+  size_t size_size = 0;  // Of what says how long the payload is.
+};
+
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+
+  virtual void OnValue(const Node& node) = 0;
+  // Around what is in a message or group.
+  virtual void OnBegin(const Node& node) = 0;
+  virtual void OnEnd(const Node& node) = 0;
+  // |size| bytes at |offset| are no fields. |reason| is a constant.
+  virtual void OnMalformed(uint64_t offset,
+                           size_t size,
+                           const char* reason) = 0;
+};
+
+// How deep messages are looked into, like other parsers of protobuf. Beyond,
+// they are malformed, or bytes if it is a guess that they are messages.
+inline constexpr int kMaxDepth = 100;
+
+// Walks the fields in |bytes|, which begin at |offset| in the file and belong
+// to a message of |type|; null: of an unknown one.
+void Walk(protozero::ConstBytes bytes,
+          uint64_t offset,
+          const MessageType* type,
+          Visitor* visitor);
+
+// Calls |use| with each element of |node|, a packed field, as the bits that it
+// has on the wire.
+template <typename Use>
+void ForEachElement(const Node& node, Use use) {
+  using protozero::proto_utils::ProtoWireType;
+  const protozero::ConstBytes bytes = node.field.as_bytes();
+  const uint8_t* at = bytes.data;
+  const uint8_t* const end = at + bytes.size;
+  while (at != end) {
+    uint64_t bits = 0;
+    if (node.element == ProtoWireType::kVarInt) {
+      at = protozero::proto_utils::ParseVarInt(at, end, &bits);
+    } else {
+      const int size = node.element == ProtoWireType::kFixed64 ? 8 : 4;
+      for (int i = size - 1; i >= 0; --i)
+        bits = bits << 8 | at[i];
+      at += size;
+    }
+    use(bits);
+  }
+}
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_WALK_H_

@@ -1,0 +1,92 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/field_stream.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "test/pbz/testing.h"
+
+namespace pbz {
+
+namespace {
+
+// The runs of a file, with a bar between them.
+std::string Runs(const std::string& bytes, size_t block_size) {
+  const ScopedFile file = FileOf(bytes);
+  FieldStream stream(file.get(), block_size);
+  FieldStream::Run run;
+  std::string result;
+  uint64_t offset = 0;
+  while (stream.Next(&run)) {
+    EXPECT_EQ(run.offset, offset);
+    offset += run.size;
+    result.append(reinterpret_cast<const char*>(run.data), run.size);
+    result += '|';
+  }
+  EXPECT_EQ(stream.error(), "");
+  EXPECT_FALSE(stream.Next(&run));
+  result += std::to_string(stream.SkipRest());
+  return result;
+}
+
+TEST(FieldStreamTest, CutsWhereFieldsEnd) {
+  const std::string bytes = Bytes("0801 1202 6162 0802 1d00000000");
+  EXPECT_EQ(Runs(bytes, 100), bytes + "|0");
+  EXPECT_EQ(Runs(bytes, 4), Bytes("0801") + '|' + Bytes("12026162") + '|' +
+                                Bytes("0802") + '|' + Bytes("1d00000000") +
+                                "|0");
+  EXPECT_EQ(Runs("", 4), "0");
+}
+
+TEST(FieldStreamTest, EveryBlockSizeGivesAllBytes) {
+  std::string bytes;
+  for (char size = 0; size < 60; ++size)
+    bytes += Bytes("12") + size + std::string(static_cast<size_t>(size), 'x');
+  bytes += Bytes("0b 0801 12026162 1b 1c 0c");  // Groups.
+  for (size_t block_size = 1; block_size < bytes.size() + 2; ++block_size) {
+    std::string runs = Runs(bytes, block_size);
+    ASSERT_EQ(runs.back(), '0') << block_size;
+    runs.pop_back();
+    std::string joined;
+    for (const char c : runs) {
+      if (c != '|')
+        joined += c;
+    }
+    ASSERT_EQ(joined, bytes) << block_size;
+  }
+}
+
+TEST(FieldStreamTest, EndsWithWhatIsTruncated) {
+  EXPECT_EQ(Runs(Bytes("0801 12056162"), 4),
+            Bytes("0801") + '|' + Bytes("12056162") + "|0");
+  EXPECT_EQ(Runs(Bytes("0801 0b0801"), 100),
+            Bytes("0801") + '|' + Bytes("0b0801") + "|0");
+}
+
+TEST(FieldStreamTest, EndsWithWhatIsMalformed) {
+  // Field id 0 after one field.
+  const std::string rest(100, 'x');
+  EXPECT_EQ(Runs(Bytes("0801 00") + rest, 4),
+            Bytes("0801") + '|' + Bytes("00") + "x|99");
+}
+
+// A size of 2^62 must not be believed.
+TEST(FieldStreamTest, MemoryFollowsTheBytesThatAreThere) {
+  const std::string bytes =
+      Bytes("12 ffffffffffffffff3f") + std::string(9, 'x');
+  EXPECT_EQ(Runs(bytes, 4), bytes + "|0");
+}
+
+TEST(FieldStreamTest, ReportsErrorsOfTheSystem) {
+  const ScopedFile file(fopen("/", "rb"), fclose);
+  ASSERT_TRUE(file);
+  FieldStream stream(file.get());
+  FieldStream::Run run;
+  EXPECT_FALSE(stream.Next(&run));
+  EXPECT_EQ(stream.error(), "Is a directory");
+}
+
+}  // namespace
+
+}  // namespace pbz

@@ -1,0 +1,39 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_PBZ_TESTING_H_
+#define TEST_PBZ_TESTING_H_
+
+#include <stdio.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "protozero/field.h"
+#include "src/pbz/schema.h"
+
+namespace pbz {
+
+// The descriptor set of the one file t.proto, made by libprotobuf's parser of
+// schemas. Fails the test, and returns nothing, if it is none.
+std::string DescriptorSet(const std::string& proto);
+
+// The schema in it. Fails the test if there is none.
+std::unique_ptr<Schema> ParseSchema(const std::string& proto);
+
+// The bytes of hexadecimal digits, with or without spaces.
+std::string Bytes(std::string_view hex);
+
+protozero::ConstBytes AsBytes(const std::string& bytes);
+
+// What |print| writes to a file.
+std::string Printed(const std::function<void(FILE*)>& print);
+
+// A file to read |bytes| from.
+using ScopedFile = std::unique_ptr<FILE, int (*)(FILE*)>;
+ScopedFile FileOf(const std::string& bytes);
+
+}  // namespace pbz
+
+#endif  // TEST_PBZ_TESTING_H_

@@ -1,0 +1,90 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/text.h"
+
+#include <math.h>
+
+#include <limits>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace pbz {
+
+namespace {
+
+std::string Quoted(std::string_view bytes) {
+  std::string out;
+  AppendQuoted(bytes, &out);
+  return out;
+}
+
+std::string Double(double value) {
+  std::string out;
+  AppendDouble(value, &out);
+  return out;
+}
+
+std::string Float(float value) {
+  std::string out;
+  AppendFloat(value, &out);
+  return out;
+}
+
+TEST(TextTest, TextIsUtf8WithoutControlCharacters) {
+  for (const char* text : {"", "plain", "two\r\n\tlines", "\xc3\xa9",
+                           "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_TRUE(IsText(text)) << text;
+  }
+  for (const char* bytes : {
+           "\x01",
+           "\x1b[31m",
+           "\x7f",
+           "\xc2\x80",      // A control character of two bytes.
+           "\xe2\x80\xae",  // Shows what follows from right to left.
+           "\x80",
+           "\xc3",              // Half a character each.
+           "\xc0\xaf",          // '/', longer than need be.
+           "\xe0\x9f\xbf",      // Likewise.
+           "\xed\xa0\x80",      // Half a surrogate pair.
+           "\xf4\x90\x80\x80",  // Beyond U+10FFFF.
+           "\xf8\x88\x80\x80\x80",
+       }) {
+    EXPECT_FALSE(IsText(bytes)) << Quoted(bytes);
+  }
+  EXPECT_FALSE(IsText(std::string_view("\0", 1)));
+}
+
+TEST(TextTest, QuotesAreEscaped) {
+  EXPECT_EQ(Quoted("a \"b\" \\"), R"("a \"b\" \\")");
+  EXPECT_EQ(Quoted("\n\r\t"), R"("\n\r\t")");
+  EXPECT_EQ(Quoted("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
+}
+
+TEST(TextTest, NothingThatTerminalsObeyIsLeft) {
+  EXPECT_EQ(Quoted("\x1b[31m"), R"("\033[31m")");
+  EXPECT_EQ(Quoted("\xc2\x9b"
+                   "1"),
+            R"("\302\2331")");
+  EXPECT_EQ(Quoted("\xe2\x80\xae"), R"("\342\200\256")");
+  EXPECT_EQ(Quoted("\xff\xc3"), R"("\377\303")");
+}
+
+TEST(TextTest, NumbersReadBackAsTheSame) {
+  EXPECT_EQ(Double(0.1), "0.1");
+  EXPECT_EQ(Double(1), "1");
+  EXPECT_EQ(Double(1.0 / 3), "0.33333333333333331");
+  EXPECT_EQ(Double(1e300), "1e+300");
+  EXPECT_EQ(Double(-0.0), "-0");
+  EXPECT_EQ(Double(HUGE_VAL), "inf");
+  EXPECT_EQ(Double(-HUGE_VAL), "-inf");
+  EXPECT_EQ(Double(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(Double(-std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(Float(0.1f), "0.1");
+  EXPECT_EQ(Float(1.0f / 3), "0.333333343");
+  EXPECT_EQ(Float(-HUGE_VALF), "-inf");
+}
+
+}  // namespace
+
+}  // namespace pbz
