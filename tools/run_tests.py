@@ -47,6 +47,10 @@ CONFIGS = [
            'enable_rtti=false force_big_endian_path=true', 'tests_core'),
     Config('tsan', 'debug, clang, ThreadSanitizer',
            'is_debug=true is_tsan=true', 'tests_tsan'),
+    Config('fuzz', 'debug, clang, libFuzzer, AddressSanitizer and '
+           'UndefinedBehaviorSanitizer',
+           'is_debug=true is_fuzzer=true is_asan=true is_ubsan=true',
+           'fuzzers'),
 ]
 
 SANITIZER_OPTIONS = {

@@ -1,0 +1,148 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What pbz does with a file, for any file, with and without a schema. The first
+// byte chooses what else:
+//   bit 0  the schema is that of the descriptor set which is the first field
+//   bit 1  --offsets
+//   bit 2  --color
+//   bits 3 to 7  the size of the blocks in which the file is read
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "protozero/proto_decoder.h"
+#include "src/pbz/field_stream.h"
+#include "src/pbz/printer.h"
+#include "src/pbz/schema.h"
+#include "src/pbz/stats.h"
+#include "src/pbz/walk.h"
+
+namespace {
+
+using protozero::ConstBytes;
+
+void Check(bool condition, const char* what) {
+  if (condition)
+    return;
+  fprintf(stderr, "pbz_fuzzer: %s\n", what);
+  abort();
+}
+
+// Prints, and remembers whether anything was malformed.
+class CheckedPrinter : public pbz::Printer {
+ public:
+  using Printer::Printer;
+
+  void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
+    Printer::OnMalformed(offset, size, reason);
+    Check(reason && *reason, "no reason");
+    ++malformed;
+  }
+
+  size_t malformed = 0;
+};
+
+struct Output {
+  std::string text;
+  size_t malformed = 0;
+};
+
+template <typename Use>
+Output Print(const pbz::Printer::Options& options, Use use) {
+  char* text = nullptr;
+  size_t size = 0;
+  FILE* file = open_memstream(&text, &size);
+  CheckedPrinter printer(file, options);
+  use(&printer);
+  fclose(file);
+  Output output{std::string(text, size), printer.malformed};
+  free(text);
+  return output;
+}
+
+// Calls |use| with each run of fields of a file. Returns how many bytes of it.
+template <typename Use>
+uint64_t Stream(ConstBytes bytes, size_t block_size, Use use) {
+  static uint8_t nothing;
+  FILE* file =
+      fmemopen(const_cast<uint8_t*>(bytes.size ? bytes.data : &nothing),
+               bytes.size ? bytes.size : 1, "rb");
+  if (bytes.size == 0)
+    fgetc(file);
+  pbz::FieldStream stream(file, block_size);
+  pbz::FieldStream::Run run;
+  uint64_t offset = 0;
+  while (stream.Next(&run)) {
+    Check(run.size != 0 && run.offset == offset, "runs do not follow");
+    offset += run.size;
+    use(ConstBytes(run.data, run.size), run.offset);
+  }
+  const uint64_t rest = stream.SkipRest();
+  Check(stream.error().empty(), "an error of the system");
+  fclose(file);
+  return offset + rest;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0)
+    return -1;
+  const uint8_t choice = data[0];
+  ConstBytes bytes(data + 1, size - 1);
+  pbz::Printer::Options options;
+  options.offsets = (choice & 2) != 0;
+  options.color = (choice & 4) != 0;
+  const size_t block_size = 1 + (choice >> 3);
+
+  std::unique_ptr<pbz::Schema> schema;
+  const pbz::MessageType* type = nullptr;
+  if (choice & 1) {
+    protozero::ProtoDecoder decoder(bytes);
+    const protozero::Field field = decoder.ReadField();
+    std::string error;
+    schema = pbz::Schema::Parse(field.as_bytes(), &error);
+    Check(schema || !error.empty(), "no schema and no error");
+    if (!schema)
+      return 0;
+    // Any type will do.
+    auto it = schema->messages().begin();
+    std::advance(it, size % schema->messages().size());
+    type = &it->second;
+    bytes =
+        ConstBytes(bytes.data + decoder.read_offset(), decoder.bytes_left());
+  }
+
+  const Output whole = Print(options, [&](pbz::Visitor* visitor) {
+    pbz::Walk(bytes, 0, type, visitor);
+  });
+  const Output streamed = Print(options, [&](pbz::Visitor* visitor) {
+    const uint64_t read =
+        Stream(bytes, block_size, [&](ConstBytes run, uint64_t offset) {
+          pbz::Walk(run, offset, type, visitor);
+        });
+    Check(read == bytes.size, "bytes were lost");
+  });
+  Check(whole.malformed == streamed.malformed,
+        "malformed in a stream only, or elsewhere only");
+  Check(whole.malformed || whole.text == streamed.text,
+        "a stream is shown otherwise");
+
+  // Few paths are told apart, so that this limit is tested, too.
+  pbz::Stats stats(50);
+  pbz::Walk(bytes, 0, type, &stats);
+  uint64_t sum = 0;
+  for (const pbz::Stats::Path& path : stats.Paths()) {
+    Check(path.overhead <= path.bytes && path.bytes <= path.total,
+          "more overhead than bytes");
+    sum += path.bytes;
+  }
+  Check(sum == bytes.size, "the statistics do not sum up");
+  return 0;
+}
