@@ -45,6 +45,7 @@ enum : uint32_t {
   kExtension = 6,
   kOptions = 7,
   kOneof = 8,
+  kOptionsMessageSet = 1,
   kOptionsMapEntry = 7,
   kOptionsFeatures = 12,
 };
@@ -84,6 +85,7 @@ enum : uint32_t {
   kPresence = 1,
   kEnumType = 2,
   kRepeatedEncoding = 3,
+  kUtf8Validation = 4,
   kMessageEncoding = 5,
 };
 enum : uint64_t {
@@ -91,6 +93,7 @@ enum : uint64_t {
   kLegacyRequired = 3,
   kClosed = 2,
   kPacked = 1,
+  kVerify = 2,
   kDelimited = 2,
 };
 }  // namespace features
@@ -114,6 +117,7 @@ struct Features {
   bool is_required = false;
   bool is_closed = true;
   bool is_packed = false;
+  bool is_utf8 = false;
   bool is_delimited = false;
 
   // |options| are those of a file, message, enum or field, which have the
@@ -134,6 +138,9 @@ struct Features {
           break;
         case features::kRepeatedEncoding:
           result.is_packed = value == features::kPacked;
+          break;
+        case features::kUtf8Validation:
+          result.is_utf8 = value == features::kVerify;
           break;
         case features::kMessageEncoding:
           result.is_delimited = value == features::kDelimited;
@@ -251,11 +258,13 @@ class Schema::Parser {
     if (decoder.FindField(file::kEdition).valid()) {
       features.is_closed = false;
       features.is_packed = true;
+      features.is_utf8 = true;
     } else if (decoder.FindField(file::kSyntax).as_string().ToStdStringView() ==
                "proto3") {
       features.has_presence = false;
       features.is_closed = false;
       features.is_packed = true;
+      features.is_utf8 = true;
     }
     features = features.With(decoder.FindField(file::kOptions),
                              file::kOptionsFeatures);
@@ -284,6 +293,9 @@ class Schema::Parser {
     MessageType type;
     type.full_name = Join(scope, Name(decoder.FindField(message::kName)));
     const Field options = decoder.FindField(message::kOptions);
+    type.is_message_set = ProtoDecoder(options.as_bytes())
+                              .FindField(message::kOptionsMessageSet)
+                              .as_bool();
     const Features features =
         parent_features.With(options, message::kOptionsFeatures);
     type.is_map_entry = ProtoDecoder(options.as_bytes())
@@ -368,6 +380,7 @@ class Schema::Parser {
     if (type->type == SchemaType::kMessage && features.is_delimited)
       type->type = SchemaType::kGroup;
     type->is_required |= features.is_required;
+    type->is_utf8 = type->type == SchemaType::kString && features.is_utf8;
     type->has_presence =
         !type->is_repeated && (features.has_presence || is_message ||
                                proto3_optional || type->oneof_index >= 0);

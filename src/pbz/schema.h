@@ -44,6 +44,7 @@ struct FieldType {
   bool is_packed = false;
   // Whether a value that equals the default is written.
   bool has_presence = false;
+  bool is_utf8 = false;       // Strings with other bytes are malformed.
   int oneof_index = -1;       // In MessageType::oneofs; -1: in none.
   std::string default_value;  // As the schema has it; empty if it has none.
   std::string type_name;      // Of messages, groups and enums, in full.
@@ -58,6 +59,7 @@ struct MessageType {
 
   std::string full_name;
   bool is_map_entry = false;
+  bool is_message_set = false;      // option message_set_wire_format = true;
   std::vector<FieldType> fields;    // By id.
   std::vector<std::string> oneofs;  // Those of proto3's `optional` included.
 };

@@ -45,7 +45,9 @@ TEST(SchemaTest, TypesAreThoseOfTheFile) {
       optional E e = 5;
       repeated group G = 6 { optional double f = 1; }
       enum E { A = 5; B = -1; option allow_alias = true; C = 5; }
-    })");
+    }
+    message Set { option message_set_wire_format = true; extensions 4 to max; }
+  )");
   const MessageType* message = schema->FindMessage("p.q.M");
   ASSERT_TRUE(message);
   EXPECT_EQ(message->full_name, "p.q.M");
@@ -61,7 +63,7 @@ TEST(SchemaTest, TypesAreThoseOfTheFile) {
   EXPECT_TRUE(a.has_presence);
   const FieldType b = FieldOf(*schema, "p.q.M", 1);
   EXPECT_EQ(b.default_value, "x\"y");
-  EXPECT_FALSE(b.is_required || b.is_repeated);
+  EXPECT_FALSE(b.is_required || b.is_repeated || b.is_utf8);
   const FieldType c = FieldOf(*schema, "p.q.M", 200);
   EXPECT_TRUE(c.is_repeated);
   EXPECT_FALSE(c.is_packed || c.has_presence);
@@ -70,6 +72,9 @@ TEST(SchemaTest, TypesAreThoseOfTheFile) {
   EXPECT_EQ(g.type, SchemaType::kGroup);
   ASSERT_TRUE(g.message);
   EXPECT_EQ(g.message->full_name, "p.q.M.G");
+
+  EXPECT_FALSE(message->is_message_set);
+  EXPECT_TRUE(schema->FindMessage("Set")->is_message_set);
 
   const FieldType e = FieldOf(*schema, "p.q.M", 5);
   ASSERT_TRUE(e.enum_type);
@@ -96,6 +101,7 @@ TEST(SchemaTest, Proto3PacksAndHasOpenEnums) {
   EXPECT_TRUE(FieldOf(*schema, "M", 1).is_packed);
   EXPECT_FALSE(FieldOf(*schema, "M", 2).is_packed);
   EXPECT_FALSE(FieldOf(*schema, "M", 3).is_packed);
+  EXPECT_TRUE(FieldOf(*schema, "M", 3).is_utf8);
   EXPECT_FALSE(FieldOf(*schema, "M", 4).enum_type->is_closed);
   EXPECT_FALSE(FieldOf(*schema, "M", 4).has_presence);
   EXPECT_TRUE(FieldOf(*schema, "M", 5).has_presence);
@@ -162,6 +168,8 @@ TEST(SchemaTest, EditionsChooseFeatures) {
   auto* closed = add_field(8, "");
   closed->set_type(Field::TYPE_ENUM);
   closed->set_type_name(".Closed");
+  add_field(9, "")->set_type(Field::TYPE_STRING);
+  add_field(10, "2003")->set_type(Field::TYPE_STRING);  // NONE
   file->add_enum_type()->set_name("Open");
   auto* closed_enum = file->add_enum_type();
   closed_enum->set_name("Closed");
@@ -179,6 +187,8 @@ TEST(SchemaTest, EditionsChooseFeatures) {
   EXPECT_EQ(FieldOf(*schema, "M", 6).type, SchemaType::kGroup);
   EXPECT_FALSE(FieldOf(*schema, "M", 7).enum_type->is_closed);
   EXPECT_TRUE(FieldOf(*schema, "M", 8).enum_type->is_closed);
+  EXPECT_TRUE(FieldOf(*schema, "M", 9).is_utf8);
+  EXPECT_FALSE(FieldOf(*schema, "M", 10).is_utf8);
 
   // A file's features are those of all that is in it, which may choose again.
   file->mutable_options()->mutable_unknown_fields()->AddLengthDelimited(
