@@ -75,8 +75,10 @@ class Result:
     process = subprocess.run(command, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, check=False)
     text = process.stdout.decode(errors='replace')
-    # Without what it logs of the processes that it starts.
-    self.output = re.sub(r'^[IW]\d{4} .*\n', '', text, flags=re.MULTILINE)
+    # Without what it logs of the processes that it starts. Not all: if the
+    # testee crashes, each test says so.
+    lines = re.sub(r'^[IWE]\d{4} .*\n', '', text, flags=re.M).splitlines()
+    self.output = '\n'.join(line[:1000] for line in lines[:200])
     # Binary format and JSON; then, unless something has failed, text format.
     suites = SUMMARY.findall(text)
     self.passed, self.skipped, self.expected, self.unexpected = (
@@ -110,6 +112,8 @@ def main():
                       help='only this test of the runner (repeatable)')
   args = parser.parse_args()
   args.testee = os.path.abspath(args.testee)
+  if not os.access(args.testee, os.X_OK):
+    parser.error('no such program: ' + args.testee)
 
   if not install():
     print('There is no conformance_test_runner for this machine.')
