@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string>
 
+#include "test/benchmarks/decode_harness.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/harness.h"
 #include "test/benchmarks/trace_corpus.h"
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
   ::benchmark::AddCustomContext("corpus", corpus_context);
   protozero::bench::RegisterBenchmarks(protozero::bench::AllWorkloads(corpus),
                                        protozero::bench::AllEncoders());
+  protozero::bench::RegisterDecodeBenchmarks();
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;
