@@ -112,9 +112,12 @@ class Field {
                   proto_utils::ProtoWireType type,
                   uint64_t int_value,
                   uint32_t size) {
+    initialize_with_tag(proto_utils::MakeTag(id, type), int_value, size);
+  }
+  void initialize_with_tag(uint32_t tag, uint64_t int_value, uint32_t size) {
     value_ = int_value;
     size_ = size;
-    tag_ = proto_utils::MakeTag(id, type);
+    tag_ = tag;
   }
 
   // Appends the field as it would be on the wire, its varints with as few bytes

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <initializer_list>
 #include <string>
@@ -14,7 +15,6 @@
 #include "protozero/decode_status.h"
 #include "protozero/decoder_schema.h"
 #include "protozero/field.h"
-#include "protozero/field_parser.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
 
@@ -45,7 +45,7 @@ namespace protozero {
 class ProtoDecoder {
  public:
   // How deep groups may be nested in a group.
-  static constexpr uint32_t kMaxGroupDepth = internal::kMaxGroupDepth;
+  static constexpr uint32_t kMaxGroupDepth = 100;
 
   ProtoDecoder(const void* data, size_t size)
       : begin_(static_cast<const uint8_t*>(data)),
@@ -60,18 +60,7 @@ class ProtoDecoder {
 
   // The next field. At the end, and where a field is malformed, an invalid one:
   // status() tells which. Once that has happened it happens again.
-  Field ReadField() {
-    Field field;
-    if (PROTOZERO_UNLIKELY(read_ptr_ == end_))
-      return Field();
-    const uint8_t* next = internal::ParseField(read_ptr_, end_, &field);
-    if (PROTOZERO_UNLIKELY(next == nullptr)) {
-      SetError(read_ptr_);
-      return Field();
-    }
-    read_ptr_ = next;
-    return field;
-  }
+  Field ReadField();
 
   // The first field with this id in the message, or an invalid one. ReadField()
   // goes on where it was. Looks at the fields before it only, but what is
@@ -103,6 +92,8 @@ class ProtoDecoder {
   const uint8_t* end() const { return end_; }
 
  protected:
+  // What common code does not read.
+  PROTOZERO_NOINLINE Field ReadAnyField();
   PROTOZERO_COLD void SetError(const uint8_t* field);
 
   const uint8_t* begin_;
@@ -208,13 +199,19 @@ class TypedProtoDecoderBase : public ProtoDecoder {
   }
 
  protected:
-  // Reads the message. |first| and |slots| have an element for each field of
-  // the schema; they need not be initialized.
+  // |first| and |slots| have an element for each field of the schema. ReadAll()
+  // comes next.
   TypedProtoDecoderBase(const void* data,
                         size_t size,
                         const internal::DecoderSchema* schema,
                         uint32_t* first,
-                        Field* slots);
+                        Field* slots)
+      : ProtoDecoder(data, size),
+        schema_(schema),
+        first_(first),
+        slots_(slots) {}
+  // REQUIRES: |first| is all zero. |slots| need not be initialized.
+  void ReadAll();
   // Takes over all but where fields are stored.
   TypedProtoDecoderBase(const TypedProtoDecoderBase& other,
                         uint32_t* first,
@@ -265,12 +262,19 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   }
 
  protected:
-  DecoderWithSlots(const void* data, size_t size, const DecoderSchema* schema)
+  // |used_count| is the schema's, as a constant.
+  DecoderWithSlots(const void* data,
+                   size_t size,
+                   const DecoderSchema* schema,
+                   size_t used_count = slot_count)
       : TypedProtoDecoderBase(data,
                               size,
                               schema,
                               storage_.by_slot.first,
-                              storage_.by_slot.slots) {}
+                              storage_.by_slot.slots) {
+    memset(storage_.by_slot.first, 0, used_count * sizeof(uint32_t));
+    ReadAll();
+  }
   ~DecoderWithSlots() = default;
 
   // For generated getters, which know the ranks of their ids.
@@ -374,7 +378,8 @@ class SelectiveTypedProtoDecoder
       : SelectiveTypedProtoDecoder::DecoderWithSlots(
             data,
             size,
-            &internal::SchemaOf<ids...>::kSchema) {
+            &internal::SchemaOf<ids...>::kSchema,
+            sizeof...(ids)) {
     static_assert(((ids <= MAX_FIELD_ID) && ...), "fields 1 to MAX_FIELD_ID");
   }
 

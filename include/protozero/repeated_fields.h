@@ -9,9 +9,9 @@
 
 #include <type_traits>
 
+#include "protozero/byte_order.h"
 #include "protozero/compiler.h"
 #include "protozero/field.h"
-#include "protozero/field_parser.h"
 #include "protozero/proto_utils.h"
 
 // The values of a repeated field, in the order of the wire:
@@ -112,6 +112,23 @@ class RepeatedFieldIterator
 };
 
 namespace internal {
+
+// A number, and the byte after it; null instead of that if it is malformed.
+// Returned in two registers.
+struct ParsedNumber {
+  const uint8_t* next;
+  uint64_t value;
+};
+
+// The varint at |pos|. Bits beyond the 64th are dropped.
+ParsedNumber ParseLongVarInt(const uint8_t* pos, const uint8_t* end);
+
+PROTOZERO_ALWAYS_INLINE ParsedNumber ParseVarInt(const uint8_t* pos,
+                                                 const uint8_t* end) {
+  if (PROTOZERO_LIKELY(pos != end && *pos < 0x80))
+    return {pos + 1, *pos};
+  return ParseLongVarInt(pos, end);
+}
 
 // The bits of a value on the wire, as a T.
 template <typename T, bool zigzag>

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/field_parser.h"
+#include "field_parser.h"
 
 namespace protozero::internal {
 
@@ -9,6 +9,67 @@ using proto_utils::kMaxVarIntEncodedSize;
 using proto_utils::ProtoWireType;
 
 namespace {
+
+// At most five bytes and 32 bits.
+ParsedNumber ParseTag(const uint8_t* pos, const uint8_t* end) {
+  const ParsedNumber tag = ParseVarInt(pos, end);
+  if (tag.next == nullptr || tag.value > UINT32_MAX ||
+      tag.next - pos > static_cast<ptrdiff_t>(kMaxTagEncodedSize)) {
+    return {nullptr, 0};
+  }
+  return tag;
+}
+
+// Of a payload, all of which is there, and which has less than 4 GiB.
+ParsedNumber ParseSize(const uint8_t* pos, const uint8_t* end) {
+  const ParsedNumber size = ParseVarInt(pos, end);
+  if (size.next == nullptr || size.value > UINT32_MAX ||
+      size.value > static_cast<size_t>(end - size.next)) {
+    return {nullptr, 0};
+  }
+  return size;
+}
+
+template <typename T>
+ParsedNumber ParseFixed(const uint8_t* pos, const uint8_t* end) {
+  if (static_cast<size_t>(end - pos) < sizeof(T))
+    return {nullptr, 0};
+  return {pos + sizeof(T), LoadLittleEndian<T>(pos)};
+}
+
+// The field with this tag whose value is at |pos|. Not for groups.
+const uint8_t* ParseValue(uint32_t tag,
+                          const uint8_t* pos,
+                          const uint8_t* end,
+                          Field* field) {
+  if (proto_utils::GetTagFieldId(tag) == 0)
+    return nullptr;
+  ParsedNumber number{nullptr, 0};
+  switch (proto_utils::GetTagFieldType(tag)) {
+    case ProtoWireType::kVarInt:
+      number = ParseVarInt(pos, end);
+      break;
+    case ProtoWireType::kFixed64:
+      number = ParseFixed<uint64_t>(pos, end);
+      break;
+    case ProtoWireType::kFixed32:
+      number = ParseFixed<uint32_t>(pos, end);
+      break;
+    case ProtoWireType::kLengthDelimited: {
+      const ParsedNumber size = ParseSize(pos, end);
+      if (size.next == nullptr)
+        return nullptr;
+      field->initialize_with_tag(tag, reinterpret_cast<uintptr_t>(size.next),
+                                 static_cast<uint32_t>(size.value));
+      return size.next + size.value;
+    }
+    case ProtoWireType::kStartGroup:
+    case ProtoWireType::kEndGroup:
+      return nullptr;
+  }
+  field->initialize_with_tag(tag, number.value, 0);
+  return number.next;
+}
 
 // Why there is no varint of up to |max_size| bytes at |pos|.
 DecodeStatus VarIntError(const uint8_t* pos,
@@ -19,13 +80,13 @@ DecodeStatus VarIntError(const uint8_t* pos,
 }
 
 DecodeStatus TagError(const uint8_t* pos, const uint8_t* end) {
-  uint64_t value;
-  if (proto_utils::ParseVarInt(pos, end, &value) != pos)
-    return DecodeStatus::kBadVarInt;
-  return VarIntError(pos, end, kMaxTagEncodedSize);
+  // Longer than a tag may be, or cut off.
+  return ParseLongVarInt(pos, end).next != nullptr
+             ? DecodeStatus::kBadVarInt
+             : VarIntError(pos, end, kMaxTagEncodedSize);
 }
 
-// Why there is no value for |tag| at |pos|. Not for kStartGroup.
+// Why ParseValue() fails.
 DecodeStatus ValueError(uint32_t tag, const uint8_t* pos, const uint8_t* end) {
   if (proto_utils::GetTagFieldId(tag) == 0)
     return DecodeStatus::kBadFieldId;
@@ -42,97 +103,92 @@ DecodeStatus ValueError(uint32_t tag, const uint8_t* pos, const uint8_t* end) {
     }
     case ProtoWireType::kFixed64:
     case ProtoWireType::kFixed32:
-    case ProtoWireType::kStartGroup:
       return DecodeStatus::kTruncated;
+    case ProtoWireType::kStartGroup:  // Not a value.
     case ProtoWireType::kEndGroup:
       return DecodeStatus::kUnmatchedEndGroup;
   }
   return DecodeStatus::kBadWireType;
 }
 
-// ParseGroup(), with the reason if that fails. |start| is the group's tag.
-ParsedNumber ScanGroup(const uint8_t* start,
-                       const uint8_t* contents,
-                       const uint8_t* end,
-                       uint32_t id,
-                       DecodeError* error) {
+bool IsGroup(uint32_t tag) {
+  return proto_utils::GetTagFieldType(tag) == ProtoWireType::kStartGroup &&
+         proto_utils::GetTagFieldId(tag) != 0;
+}
+
+// The size of a group's contents, which are at |contents|, and the byte after
+// the tag that ends the group. |start| is the tag that begins it. If that
+// fails, says why in |error|.
+ParsedNumber ParseGroup(const uint8_t* start,
+                        uint32_t start_tag,
+                        const uint8_t* contents,
+                        const uint8_t* end,
+                        DecodeError* error) {
   // Of the groups that are open. Not recursive: the input decides on the depth.
-  uint32_t ids[kMaxGroupDepth];
+  uint32_t ids[ProtoDecoder::kMaxGroupDepth];
   uint32_t depth = 0;
-  ids[depth++] = id;
-  const uint8_t* pos = contents;
-  while (pos != end) {
+  ids[depth++] = proto_utils::GetTagFieldId(start_tag);
+  const auto fail = [&](DecodeStatus status, const uint8_t* position) {
+    *error = {status, position};
+    return ParsedNumber{nullptr, 0};
+  };
+
+  for (const uint8_t* pos = contents; pos != end;) {
     const ParsedNumber parsed_tag = ParseTag(pos, end);
-    if (parsed_tag.next == nullptr) {
-      *error = {TagError(pos, end), pos};
-      return {nullptr, 0};
-    }
+    const uint8_t* next = parsed_tag.next;
+    if (next == nullptr)
+      return fail(TagError(pos, end), pos);
     const uint32_t tag = static_cast<uint32_t>(parsed_tag.value);
-    const uint32_t field_id = proto_utils::GetTagFieldId(tag);
-    const ProtoWireType type = proto_utils::GetTagFieldType(tag);
-    if (type == ProtoWireType::kStartGroup && field_id != 0) {
-      if (depth == kMaxGroupDepth) {
-        *error = {DecodeStatus::kTooDeep, pos};
-        return {nullptr, 0};
-      }
-      ids[depth++] = field_id;
-      pos = parsed_tag.next;
-      continue;
-    }
-    if (type == ProtoWireType::kEndGroup && field_id == ids[depth - 1]) {
+    if (IsGroup(tag)) {
+      if (depth == ProtoDecoder::kMaxGroupDepth)
+        return fail(DecodeStatus::kTooDeep, pos);
+      ids[depth++] = proto_utils::GetTagFieldId(tag);
+    } else if (tag ==
+               proto_utils::MakeTag(ids[depth - 1], ProtoWireType::kEndGroup)) {
       if (--depth == 0) {
         const auto size = static_cast<size_t>(pos - contents);
-        if (size > UINT32_MAX) {
-          *error = {DecodeStatus::kTooLong, start};
-          return {nullptr, 0};
-        }
-        return {parsed_tag.next, size};
+        if (size > UINT32_MAX)
+          return fail(DecodeStatus::kTooLong, start);
+        return {next, size};
       }
-      pos = parsed_tag.next;
-      continue;
-    }
-    Field field;
-    const uint8_t* next = ParseValue(tag, parsed_tag.next, end, &field);
-    if (next == nullptr) {
-      *error = {ValueError(tag, parsed_tag.next, end), pos};
-      return {nullptr, 0};
+    } else {
+      Field field;
+      next = ParseValue(tag, next, end, &field);
+      if (next == nullptr)
+        return fail(ValueError(tag, parsed_tag.next, end), pos);
     }
     pos = next;
   }
-  *error = {DecodeStatus::kTruncated, start};
-  return {nullptr, 0};
+  return fail(DecodeStatus::kTruncated, start);
 }
 
 }  // namespace
 
 ParsedNumber ParseLongVarInt(const uint8_t* pos, const uint8_t* end) {
   uint64_t value;
-  const uint8_t* next = proto_utils::ParseVarIntUnrolled(pos, end, &value);
-  return {next == pos ? nullptr : next, value};
-}
-
-ParsedNumber ParseLongTag(const uint8_t* pos, const uint8_t* end) {
-  uint64_t value = 0;
-  const uint8_t* next = proto_utils::ParseVarInt(pos, end, &value);
-  if (next == pos || next - pos > static_cast<ptrdiff_t>(kMaxTagEncodedSize) ||
-      value > UINT32_MAX) {
-    return {nullptr, 0};
+  const uint8_t* next = ParseCommonVarInt(pos, end, &value);
+  if (PROTOZERO_UNLIKELY(next == nullptr)) {
+    next = proto_utils::ParseVarInt(pos, end, &value);
+    if (next == pos)
+      next = nullptr;
   }
   return {next, value};
 }
 
-ParsedNumber ParseLongSize(const uint8_t* pos, const uint8_t* end) {
-  const ParsedNumber size = ParseLongVarInt(pos, end);
-  if (size.next == nullptr || size.value > UINT32_MAX ||
-      size.value > static_cast<size_t>(end - size.next)) {
-    return {nullptr, 0};
-  }
-  return size;
-}
-
-ParsedNumber ParseGroup(const uint8_t* pos, const uint8_t* end, uint32_t id) {
+const uint8_t* ParseAnyField(const uint8_t* pos,
+                             const uint8_t* end,
+                             Field* field) {
+  const ParsedNumber parsed_tag = ParseTag(pos, end);
+  if (parsed_tag.next == nullptr)
+    return nullptr;
+  const uint32_t tag = static_cast<uint32_t>(parsed_tag.value);
+  if (PROTOZERO_LIKELY(!IsGroup(tag)))
+    return ParseValue(tag, parsed_tag.next, end, field);
   DecodeError error;
-  return ScanGroup(pos, pos, end, id, &error);
+  const ParsedNumber group = ParseGroup(pos, tag, parsed_tag.next, end, &error);
+  field->initialize_with_tag(tag, reinterpret_cast<uintptr_t>(parsed_tag.next),
+                             static_cast<uint32_t>(group.value));
+  return group.next;
 }
 
 DecodeError FindError(const uint8_t* pos, const uint8_t* end) {
@@ -140,14 +196,11 @@ DecodeError FindError(const uint8_t* pos, const uint8_t* end) {
   if (parsed_tag.next == nullptr)
     return {TagError(pos, end), pos};
   const uint32_t tag = static_cast<uint32_t>(parsed_tag.value);
-  const uint32_t id = proto_utils::GetTagFieldId(tag);
-  if (proto_utils::GetTagFieldType(tag) == ProtoWireType::kStartGroup &&
-      id != 0) {
-    DecodeError error;
-    ScanGroup(pos, parsed_tag.next, end, id, &error);
-    return error;
-  }
-  return {ValueError(tag, parsed_tag.next, end), pos};
+  if (!IsGroup(tag))
+    return {ValueError(tag, parsed_tag.next, end), pos};
+  DecodeError error{};
+  ParseGroup(pos, tag, parsed_tag.next, end, &error);
+  return error;
 }
 
 }  // namespace protozero::internal

@@ -2,7 +2,7 @@
 
 #include "protozero/proto_decoder.h"
 
-#include <string.h>
+#include "field_parser.h"
 
 namespace protozero {
 
@@ -13,6 +13,28 @@ void ProtoDecoder::SetError(const uint8_t* field) {
   const internal::DecodeError error = internal::FindError(field, end_);
   status_ = error.status;
   error_ptr_ = error.position;
+}
+
+Field ProtoDecoder::ReadField() {
+  if (PROTOZERO_UNLIKELY(read_ptr_ == end_))
+    return Field();
+  Field field;
+  const uint8_t* next = internal::ParseCommonField(read_ptr_, end_, &field);
+  if (PROTOZERO_UNLIKELY(next == nullptr))
+    return ReadAnyField();
+  read_ptr_ = next;
+  return field;
+}
+
+Field ProtoDecoder::ReadAnyField() {
+  Field field;
+  const uint8_t* next = internal::ParseAnyField(read_ptr_, end_, &field);
+  if (PROTOZERO_UNLIKELY(next == nullptr)) {
+    SetError(read_ptr_);
+    return Field();
+  }
+  read_ptr_ = next;
+  return field;
 }
 
 Field ProtoDecoder::FindField(uint32_t id) {
@@ -61,17 +83,17 @@ UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
 
 const Field TypedProtoDecoderBase::kAbsent{};
 
-TypedProtoDecoderBase::TypedProtoDecoderBase(const void* data,
-                                             size_t size,
-                                             const DecoderSchema* schema,
-                                             uint32_t* first,
-                                             Field* slots)
-    : ProtoDecoder(data, size), schema_(schema), first_(first), slots_(slots) {
-  memset(first, 0, schema->count * sizeof(*first));
-  const uint8_t* pos = begin_;
-  while (pos != end_) {
+void TypedProtoDecoderBase::ReadAll() {
+  // The compiler cannot know that fields are stored elsewhere.
+  const DecoderSchema* const schema = schema_;
+  uint32_t* const first = first_;
+  Field* const slots = slots_;
+  const uint8_t* const begin = begin_;
+  const uint8_t* const end = end_;
+  const uint8_t* pos = begin;
+  while (pos != end) {
     Field field;
-    const uint8_t* next = ParseField(pos, end_, &field);
+    const uint8_t* next = ParseField(pos, end, &field);
     if (PROTOZERO_UNLIKELY(next == nullptr)) {
       SetError(pos);
       break;
@@ -80,7 +102,7 @@ TypedProtoDecoderBase::TypedProtoDecoderBase(const void* data,
     if (PROTOZERO_LIKELY(slot != DecoderSchema::kNoSlot)) {
       slots[slot] = field;
       if (first[slot] == 0) {
-        const auto offset = static_cast<size_t>(pos - begin_);
+        const auto offset = static_cast<size_t>(pos - begin);
         first[slot] =
             offset < UINT32_MAX ? static_cast<uint32_t>(offset) + 1 : 1;
       }
