@@ -46,6 +46,8 @@ struct ConstChars {
     return std::string_view(data, size);
   }
   std::string ToStdString() const { return std::string(ToStdStringView()); }
+  // So that what was read can be handed to a setter.
+  operator std::string_view() const { return ToStdStringView(); }
 
   const char* data = nullptr;
   size_t size = 0;

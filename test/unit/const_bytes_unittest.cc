@@ -60,6 +60,8 @@ TEST(ConstCharsTest, IsAnAggregateOfPointerAndSize) {
   EXPECT_EQ(chars.ToStdString(), "ab");
   EXPECT_EQ(chars.ToStdStringView(), "ab");
   EXPECT_EQ(ConstChars().ToStdString(), "");
+  const std::string_view view = chars;
+  EXPECT_EQ(view, "ab");
   static_assert(std::is_trivially_copyable<ConstChars>::value);
 }
 
