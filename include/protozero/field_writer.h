@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <string>
 #include <string_view>
 
 #include "protozero/compiler.h"
@@ -19,11 +18,6 @@
 //   FieldWriter<FieldMetadata_Id::kProtoFieldType>::Append(
 //       message, FieldMetadata_Id::kFieldId, value);
 //
-// and the short names that generated code has for that and for the metadata:
-//
-//   using FieldMetadata_Id = Int32Field::Singular<1, Event>;
-//   Int32Field::Append(*this, 1, value);
-
 namespace protozero::internal {
 
 template <typename CppType>
@@ -72,7 +66,6 @@ template <proto_utils::ProtoSchemaType>
 struct FieldWriter;
 
 using SchemaType = proto_utils::ProtoSchemaType;
-using Repetition = proto_utils::RepetitionType;
 
 template <>
 struct FieldWriter<SchemaType::kDouble> : FixedFieldWriter<double> {};
@@ -123,75 +116,6 @@ struct FieldWriter<SchemaType::kEnum> {
     message.AppendVarInt(field_id, static_cast<int32_t>(value));
   }
 };
-
-// One class for each schema type. Singular, Packed and Repeated are no types of
-// their own but the FieldMetadata of such a field: what its arguments leave out
-// is the same in each field of the type, and would be most of a generated
-// header.
-template <SchemaType type, typename CppType>
-struct ScalarField : FieldWriter<type> {
-  template <uint32_t field_id, typename MessageType>
-  using Singular = proto_utils::FieldMetadata<field_id,
-                                              Repetition::kNotRepeated,
-                                              type,
-                                              CppType,
-                                              MessageType>;
-  template <uint32_t field_id, typename MessageType>
-  using Packed = proto_utils::FieldMetadata<field_id,
-                                            Repetition::kRepeatedPacked,
-                                            type,
-                                            CppType,
-                                            MessageType>;
-  template <uint32_t field_id, typename MessageType>
-  using Repeated = proto_utils::FieldMetadata<field_id,
-                                              Repetition::kRepeatedNotPacked,
-                                              type,
-                                              CppType,
-                                              MessageType>;
-};
-
-using DoubleField = ScalarField<SchemaType::kDouble, double>;
-using FloatField = ScalarField<SchemaType::kFloat, float>;
-using Int64Field = ScalarField<SchemaType::kInt64, int64_t>;
-using Uint64Field = ScalarField<SchemaType::kUint64, uint64_t>;
-using Int32Field = ScalarField<SchemaType::kInt32, int32_t>;
-using Fixed64Field = ScalarField<SchemaType::kFixed64, uint64_t>;
-using Fixed32Field = ScalarField<SchemaType::kFixed32, uint32_t>;
-using BoolField = ScalarField<SchemaType::kBool, bool>;
-using StringField = ScalarField<SchemaType::kString, std::string>;
-using BytesField = ScalarField<SchemaType::kBytes, std::string>;
-using Uint32Field = ScalarField<SchemaType::kUint32, uint32_t>;
-using Sfixed32Field = ScalarField<SchemaType::kSfixed32, int32_t>;
-using Sfixed64Field = ScalarField<SchemaType::kSfixed64, int64_t>;
-using Sint32Field = ScalarField<SchemaType::kSint32, int32_t>;
-using Sint64Field = ScalarField<SchemaType::kSint64, int64_t>;
-
-// The schema types that say of which enum or message they are.
-template <SchemaType type>
-struct DeclaredTypeMetadata {
-  template <uint32_t field_id, typename CppType, typename MessageType>
-  using Singular = proto_utils::FieldMetadata<field_id,
-                                              Repetition::kNotRepeated,
-                                              type,
-                                              CppType,
-                                              MessageType>;
-  template <uint32_t field_id, typename CppType, typename MessageType>
-  using Packed = proto_utils::FieldMetadata<field_id,
-                                            Repetition::kRepeatedPacked,
-                                            type,
-                                            CppType,
-                                            MessageType>;
-  template <uint32_t field_id, typename CppType, typename MessageType>
-  using Repeated = proto_utils::FieldMetadata<field_id,
-                                              Repetition::kRepeatedNotPacked,
-                                              type,
-                                              CppType,
-                                              MessageType>;
-};
-
-struct EnumField : FieldWriter<SchemaType::kEnum>,
-                   DeclaredTypeMetadata<SchemaType::kEnum> {};
-using MessageField = DeclaredTypeMetadata<SchemaType::kMessage>;
 
 }  // namespace protozero::internal
 

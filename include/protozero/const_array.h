@@ -1,0 +1,38 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_CONST_ARRAY_H_
+#define INCLUDE_PROTOZERO_CONST_ARRAY_H_
+
+#include <stddef.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace protozero {
+
+// Elements that somebody else owns, one after the other in memory, as handed to
+// the setter of a packed field. Arrays, and containers whose data() points to
+// elements of exactly type T, convert to it; nothing is copied, so the elements
+// must outlive the view. (std::vector<bool> has no such elements.)
+template <typename T>
+struct ConstArray {
+  constexpr ConstArray(const T* d, size_t n) : data(d), size(n) {}
+
+  template <size_t n>
+  constexpr ConstArray(const T (&array)[n])  // NOLINT: a view, implicit.
+      : data(array), size(n) {}
+
+  template <typename Range,
+            typename Element = std::remove_cv_t<std::remove_pointer_t<
+                decltype(std::declval<const Range&>().data())>>,
+            typename = std::enable_if_t<std::is_same<Element, T>::value>>
+  constexpr ConstArray(const Range& range)  // NOLINT: a view, implicit.
+      : data(range.data()), size(range.size()) {}
+
+  const T* data;
+  size_t size;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_CONST_ARRAY_H_

@@ -1,0 +1,39 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_MESSAGE_SET_H_
+#define INCLUDE_PROTOZERO_MESSAGE_SET_H_
+
+#include <stdint.h>
+
+#include "protozero/const_bytes.h"
+#include "protozero/field.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/repeated_fields.h"
+
+// Message sets: messages of nothing but extensions, in an encoding of their own
+// that proto2 has kept. Each extension is an item,
+//
+//   repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
+//
+// whose type id is the number of the extension. The fields of an item come in
+// any order.
+
+namespace protozero::internal {
+
+// The message of the last item with |type_id| among |items|, or an invalid
+// field.
+inline Field FindMessageSetItem(RepeatedFieldIterator<ConstBytes> items,
+                                uint32_t type_id) {
+  Field found = Field();
+  for (; items; ++items) {
+    const MessageDecoder<2, 3> item(*items);
+    if (item.at<2>().as_uint32() == type_id && item.at<3>().valid()) {
+      found = item.at<3>();
+    }
+  }
+  return found;
+}
+
+}  // namespace protozero::internal
+
+#endif  // INCLUDE_PROTOZERO_MESSAGE_SET_H_
