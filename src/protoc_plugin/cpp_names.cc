@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "src/protoc_plugin/naming.h"
 #include "src/protoc_plugin/reserved_words.h"
@@ -27,6 +26,18 @@ std::string FlatName(const AnyDescriptor& descriptor) {
        outer = outer->containing_type()) {
     name = std::string(outer->name()) + "_" + name;
   }
+  return name;
+}
+
+// The namespace of a message's enums.
+std::string EnumScope(const Descriptor& message) {
+  return "perfetto_pbzero_enum_" + FlatName(message);
+}
+
+// A name that the plugin makes up yields to those of the schema.
+std::string Unlike(const std::set<std::string>& declared, std::string name) {
+  while (declared.count(name) != 0)
+    name += '_';
   return name;
 }
 
@@ -123,15 +134,13 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
   const std::string flat_name = FlatName(descriptor);
 
   Enum result;
-  result.identifier = EscapeTypeName(flat_name, is_global);
+  result.identifier = EnumIdentifier(descriptor);
   if (is_nested) {
-    result.scope =
-        "perfetto_pbzero_enum_" + FlatName(*descriptor.containing_type());
+    result.scope = EnumScope(*descriptor.containing_type());
     result.name_in_scope = EscapeTypeName(std::string(descriptor.name()),
                                           /*is_global=*/false);
   }
 
-  std::set<int> numbers;
   std::map<std::string, int> enumerators;
   for (int i = 0; i < descriptor.value_count(); ++i) {
     const EnumValueDescriptor& value = *descriptor.value(i);
@@ -142,30 +151,81 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
     entry.number = value.number();
     enumerators[entry.identifier] = entry.number;
     result.values.push_back(entry);
-    if (numbers.insert(entry.number).second)
-      result.distinct_values.push_back(index);
+    result.by_number.push_back(index);
     if (entry.number < result.values[result.min_value].number)
       result.min_value = index;
     if (entry.number > result.values[result.max_value].number)
       result.max_value = index;
   }
+  std::stable_sort(result.by_number.begin(), result.by_number.end(),
+                   [&result](size_t a, size_t b) {
+                     return result.values[a].number < result.values[b].number;
+                   });
 
-  // Enumerators of a top-level enum share a scope with what is added here, and
-  // schemas do contain enumerators called E_MIN and E_MAX. The schema's names
-  // win. One that has the value which the constant would have replaces it.
-  const auto pick = [&](const std::string& name, const int* number) {
-    const auto taken = is_nested ? enumerators.end() : enumerators.find(name);
-    if (taken == enumerators.end())
-      return name;
-    return number != nullptr && taken->second == *number ? std::string()
-                                                         : name + "_";
+  // Schemas do contain enumerators called E_MIN and E_MAX. One that has the
+  // value which the constant would have replaces it.
+  const std::set<std::string>& declared = DeclaredNames(*descriptor.file());
+  const auto pick = [&](const std::string& suffix, const int* number) {
+    const std::string name = flat_name + suffix;
+    if (number != nullptr && !is_nested) {
+      const auto same = enumerators.find(name);
+      if (same != enumerators.end() && same->second == *number)
+        return std::string();
+    }
+    return Unlike(declared, name);
   };
-  result.min_constant =
-      pick(flat_name + "_MIN", &result.values[result.min_value].number);
-  result.max_constant =
-      pick(flat_name + "_MAX", &result.values[result.max_value].number);
-  result.name_function = pick(flat_name + "_Name", nullptr);
+  result.min_constant = pick("_MIN", &result.values[result.min_value].number);
+  result.max_constant = pick("_MAX", &result.values[result.max_value].number);
+  result.table = pick("_Values", nullptr);
+  result.functions.name = pick("_Name", nullptr);
+  result.functions.parse = pick("_Parse", nullptr);
+  result.functions.is_valid = pick("_IsValid", nullptr);
   return result;
+}
+
+std::string CppNames::DecoderIdentifier(const FileDescriptor& file,
+                                        const std::string& identifier) const {
+  return Unlike(DeclaredNames(file), identifier + "_Decoder");
+}
+
+const std::set<std::string>& CppNames::DeclaredNames(
+    const FileDescriptor& file) const {
+  const auto found = declared_names_.find(&file);
+  if (found != declared_names_.end())
+    return found->second;
+  std::set<std::string>& names = declared_names_[&file];
+  const bool is_global = Namespaces(file).empty();
+  for (int i = 0; i < file.enum_type_count(); ++i) {
+    const EnumDescriptor& type = *file.enum_type(i);
+    names.insert(EnumIdentifier(type));
+    for (int j = 0; j < type.value_count(); ++j) {
+      names.insert(
+          EscapeTypeName(std::string(type.value(j)->name()), is_global));
+    }
+  }
+  for (int i = 0; i < file.message_type_count(); ++i)
+    AddDeclaredNames(*file.message_type(i), &names);
+  for (const ExtensionScope& entry : FileExtensions(file))
+    names.insert(entry.identifier);
+  return names;
+}
+
+void CppNames::AddDeclaredNames(const Descriptor& message,
+                                std::set<std::string>* names) const {
+  names->insert(MessageIdentifier(message));
+  for (const ExtensionScope& entry : MessageExtensions(message))
+    names->insert(entry.identifier);
+  for (int i = 0; i < message.enum_type_count(); ++i) {
+    names->insert(EnumIdentifier(*message.enum_type(i)));
+    names->insert(EnumScope(message));
+  }
+  for (int i = 0; i < message.nested_type_count(); ++i)
+    AddDeclaredNames(*message.nested_type(i), names);
+}
+
+std::string CppNames::EnumIdentifier(const EnumDescriptor& descriptor) const {
+  return EscapeTypeName(FlatName(descriptor),
+                        Namespaces(*descriptor.file()).empty());
 }
 
 std::string CppNames::QualifiedMessage(const Descriptor& message) const {
@@ -174,9 +234,8 @@ std::string CppNames::QualifiedMessage(const Descriptor& message) const {
 }
 
 std::string CppNames::QualifiedEnum(const EnumDescriptor& descriptor) const {
-  return Qualify(Namespaces(*descriptor.file())) + "::" +
-         EscapeTypeName(FlatName(descriptor),
-                        Namespaces(*descriptor.file()).empty());
+  return Qualify(Namespaces(*descriptor.file())) +
+         "::" + EnumIdentifier(descriptor);
 }
 
 std::string CppNames::ExtensionIdentifier(const std::string& scope,

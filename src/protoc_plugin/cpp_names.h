@@ -3,6 +3,8 @@
 #ifndef SRC_PROTOC_PLUGIN_CPP_NAMES_H_
 #define SRC_PROTOC_PLUGIN_CPP_NAMES_H_
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,10 @@ class CppNames {
   std::string MessageIdentifier(
       const google::protobuf::Descriptor& message) const;
 
+  // Of the class that reads what the class `identifier` of `file` writes.
+  std::string DecoderIdentifier(const google::protobuf::FileDescriptor& file,
+                                const std::string& identifier) const;
+
   // The identifiers of an enum and of all that comes with it.
   Enum MakeEnum(const google::protobuf::EnumDescriptor& descriptor) const;
 
@@ -66,6 +72,14 @@ class CppNames {
   static bool IsExtensionWrapper(const google::protobuf::Descriptor& message);
 
  private:
+  // What the schema itself declares at namespace level.
+  const std::set<std::string>& DeclaredNames(
+      const google::protobuf::FileDescriptor& file) const;
+  void AddDeclaredNames(const google::protobuf::Descriptor& message,
+                        std::set<std::string>* names) const;
+  std::string EnumIdentifier(
+      const google::protobuf::EnumDescriptor& descriptor) const;
+
   std::string EscapeTypeName(const std::string& name, bool is_global) const;
   std::string ExtensionIdentifier(
       const std::string& scope,
@@ -73,6 +87,9 @@ class CppNames {
       const google::protobuf::Descriptor& base) const;
 
   const Options options_;
+  mutable std::map<const google::protobuf::FileDescriptor*,
+                   std::set<std::string>>
+      declared_names_;
 };
 
 }  // namespace protozero::plugin

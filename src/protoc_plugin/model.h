@@ -3,6 +3,7 @@
 #ifndef SRC_PROTOC_PLUGIN_MODEL_H_
 #define SRC_PROTOC_PLUGIN_MODEL_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <string>
@@ -55,6 +56,14 @@ struct EnumValue {
   int32_t number = 0;
 };
 
+// Functions that belong to an enum. A nested enum has them twice: in its
+// namespace, and in the class.
+struct EnumFunctions {
+  std::string name;      // const char* (E)
+  std::string parse;     // bool (std::string_view, E*)
+  std::string is_valid;  // bool (int32_t)
+};
+
 struct Enum {
   // Namespace-level name: `E`, or `Outer_E` for an enum nested in a message.
   std::string identifier;
@@ -67,8 +76,8 @@ struct Enum {
 
   std::vector<EnumValue> values;  // In the order of the schema.
 
-  // Indexes of `values` without aliases: the first name of each number.
-  std::vector<size_t> distinct_values;
+  // Indexes of `values` by number; aliases in the order of the schema.
+  std::vector<size_t> by_number;
 
   // Constants for the smallest and the largest number. An empty name means that
   // the enum has an enumerator of that very name and value already.
@@ -77,7 +86,8 @@ struct Enum {
   size_t min_value = 0;  // Index into `values`.
   size_t max_value = 0;
 
-  std::string name_function;
+  std::string table;  // The array of all values.
+  EnumFunctions functions;
 };
 
 struct Field {
@@ -86,8 +96,39 @@ struct Field {
   int32_t number = 0;
   FieldType type = FieldType::kInt32;
   Repetition repetition = Repetition::kNotRepeated;
-  std::string type_name;    // Qualified, of kMessage and kEnum only.
+  std::string type_name;    // Qualified, of kMessage, kGroup and kEnum only.
   bool raw_setter = false;  // [lazy = true]
+
+  // Of a map: its entry's key and value. Otherwise empty.
+  std::vector<Field> map_entry;
+
+  // An extension of a message set: encoded in a group that names its number.
+  bool message_set_item = false;
+
+  // Functions of the decoder: x(), has_x() and, of kEnum only, x_enum().
+  std::string getter;
+  std::string has_function;
+  std::string enum_getter;
+  // What the getter of an absent field returns: a C++ expression of its type.
+  // Empty: zero, false, or nothing.
+  std::string default_value;
+  static constexpr size_t kNoOneof = SIZE_MAX;
+  size_t oneof = kNoOneof;  // Index into Decoder::oneofs.
+};
+
+struct Oneof {
+  std::string case_type;      // enum class
+  std::string case_function;  // Of the decoder.
+  std::string not_set;        // The enumerator for "none of them".
+};
+
+// The class that reads what a class writes. Its fields are those of the class.
+struct Decoder {
+  std::string identifier;
+  std::string alias;  // Its name inside the class: "Decoder".
+  std::vector<Oneof> oneofs;
+  // A getter hides a function of the base class that generated code calls.
+  bool hides_base = false;
 };
 
 // `using <identifier> = <target>;` inside a class.
@@ -104,8 +145,8 @@ struct ConstantAlias {
 
 struct NestedEnum {
   TypeAlias alias;
-  std::string name_function;         // In the class.
-  std::string target_name_function;  // In the namespace, qualified.
+  EnumFunctions functions;         // In the class.
+  EnumFunctions target_functions;  // In the namespace, qualified.
   std::vector<ConstantAlias> constants;
 };
 
@@ -115,6 +156,9 @@ struct Message {
   std::vector<TypeAlias> nested_messages;
   std::vector<NestedEnum> nested_enums;
   std::vector<Field> fields;
+  Decoder decoder;
+  // The type of each of the decoder's oneofs, by its name inside the class.
+  std::vector<std::string> case_aliases;
 };
 
 // All extensions of one message that are declared in one scope: a class that
@@ -124,6 +168,7 @@ struct ExtensionSet {
   std::string base;   // Qualified.
   std::string scope;  // For comments: the message or file that extends.
   std::vector<Field> fields;
+  Decoder decoder;
 
   // Not empty: the class exists only if this header is available to the
   // compiler. See ModelBuilder on custom options.

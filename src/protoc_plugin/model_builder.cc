@@ -9,6 +9,7 @@
 
 #include <google/protobuf/descriptor.pb.h>
 
+#include "src/protoc_plugin/literals.h"
 #include "src/protoc_plugin/naming.h"
 #include "src/protoc_plugin/reserved_words.h"
 
@@ -18,6 +19,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
+using google::protobuf::OneofDescriptor;
 
 namespace {
 
@@ -26,7 +28,6 @@ class ClassScope {
  public:
   explicit ClassScope(const std::string& class_name) {
     Claim(class_name, "the class itself");
-    Claim("GetName", "a function of every message");
   }
 
   // False if the name is taken.
@@ -45,6 +46,37 @@ class ClassScope {
  private:
   std::map<std::string, std::string> owners_;
 };
+
+// A C++ expression for the value that a getter returns in place of an absent
+// field; empty for what it returns anyway.
+std::string DefaultValue(const FieldDescriptor& field) {
+  if (field.is_repeated())
+    return std::string();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return IntegerLiteral(field.default_value_int32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return IntegerLiteral(field.default_value_int64());
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return IntegerLiteral(field.default_value_uint32());
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return IntegerLiteral(field.default_value_uint64());
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return IntegerLiteral(field.default_value_enum()->number());
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field.default_value_bool() ? "true" : "";
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return FloatLiteral(field.default_value_float());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return FloatLiteral(field.default_value_double());
+    case FieldDescriptor::CPPTYPE_STRING:
+      return BytesLiteral(std::string(field.default_value_string()),
+                          field.type() == FieldDescriptor::TYPE_BYTES);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
+  }
+  return std::string();
+}
 
 // Builds the model of one file.
 class FileBuilder {
@@ -150,11 +182,6 @@ class FileBuilder {
   }
 
   void AddMessage(const Descriptor& descriptor) {
-    if (descriptor.options().message_set_wire_format()) {
-      Error(descriptor,
-            "message sets are not supported, their encoding uses groups; "
-            "remove message_set_wire_format, which changes the encoding");
-    }
     if (!CppNames::IsExtensionWrapper(descriptor)) {
       Message message;
       message.identifier = names_.MessageIdentifier(descriptor);
@@ -163,7 +190,10 @@ class FileBuilder {
       for (int i = 0; i < descriptor.field_count(); ++i)
         fields.push_back(descriptor.field(i));
       ClassScope scope(message.identifier);
+      scope.Claim("GetName", "a function of every message");
       message.fields = MakeFields(fields, &scope);
+      message.decoder =
+          MakeDecoder(message.identifier, fields, &message.fields);
       AddNestedTypes(descriptor, &scope, &message);
       file_.messages.push_back(message);
     }
@@ -192,7 +222,10 @@ class FileBuilder {
       }
       AddInheritedNames(*entry.base);
       ClassScope scope(set.identifier);
+      scope.Claim("GetName", "a function of every message");
       set.fields = MakeFields(entry.fields, &scope);
+      set.decoder = MakeDecoder(set.identifier, entry.fields, &set.fields);
+      set.decoder.alias = "Decoder";
       file_.extension_sets.push_back(set);
     }
   }
@@ -221,16 +254,6 @@ class FileBuilder {
   }
 
   Field MakeField(const FieldDescriptor& descriptor) {
-    // An extension of a message set is encoded as the message set is.
-    const Descriptor& base = *descriptor.containing_type();
-    if (descriptor.is_extension() && base.options().message_set_wire_format() &&
-        base.file() != &descriptor_) {
-      Error(descriptor,
-            "it extends " + std::string(base.full_name()) +
-                ", which is a message set, and those are not supported; "
-                "remove message_set_wire_format, which changes the encoding");
-    }
-
     Field field;
     field.name = std::string(descriptor.name());
     field.number = descriptor.number();
@@ -243,10 +266,6 @@ class FileBuilder {
     }
     switch (field.type) {
       case FieldType::kGroup:
-        Error(descriptor,
-              "groups are not supported; declare a message and a field of its "
-              "type, which is encoded differently");
-        break;
       case FieldType::kMessage: {
         const Descriptor& type = *descriptor.message_type();
         if (type.file() != &descriptor_ && CppNames::IsExtensionWrapper(type)) {
@@ -260,7 +279,14 @@ class FileBuilder {
                     std::string(type.file()->name()));
         }
         field.type_name = names_.QualifiedMessage(type);
-        field.raw_setter = descriptor.options().lazy();
+        field.message_set_item =
+            descriptor.containing_type()->options().message_set_wire_format();
+        field.raw_setter =
+            descriptor.options().lazy() && !field.message_set_item;
+        if (descriptor.is_map()) {
+          field.map_entry = {MakeField(*type.map_key()),
+                             MakeField(*type.map_value())};
+        }
         Reference(type);
         break;
       }
@@ -330,6 +356,70 @@ class FileBuilder {
       ClaimOrReport(descriptor, name, scope);
   }
 
+  static std::string CaseType(const OneofDescriptor& oneof) {
+    return ToCamelCase(std::string(oneof.name())) + "Case";
+  }
+
+  // Names everything in the decoder of |descriptors|. Nothing is refused: where
+  // two things want a name, the getters of the schema's fields have it, and the
+  // others get underscores.
+  Decoder MakeDecoder(const std::string& class_name,
+                      const std::vector<const FieldDescriptor*>& descriptors,
+                      std::vector<Field>* fields) {
+    Decoder decoder;
+    decoder.identifier = names_.DecoderIdentifier(descriptor_, class_name);
+    ClassScope scope(decoder.identifier);
+    // The base class, by which its constructors are inherited.
+    scope.Claim("MessageDecoder", "the base class");
+
+    const auto claim = [&scope](std::string name) {
+      while (!scope.Claim(name, std::string()))
+        name += '_';
+      return name;
+    };
+    std::vector<Field*> to_escape;
+    for (Field& field : *fields) {
+      if (!IsCallable(field.name) || !scope.IsFree(field.name)) {
+        to_escape.push_back(&field);
+        continue;
+      }
+      field.getter = claim(field.name);
+      decoder.hides_base |= IsUsedOfDecoder(field.name);
+    }
+    for (Field* field : to_escape)
+      field->getter = claim(field->name + "_");
+    for (Field& field : *fields) {
+      field.has_function = claim("has_" + field.name);
+      if (field.type == FieldType::kEnum)
+        field.enum_getter = claim(field.name + "_enum");
+    }
+
+    for (size_t i = 0; i < fields->size(); ++i) {
+      const OneofDescriptor* oneof = descriptors[i]->real_containing_oneof();
+      Field& field = (*fields)[i];
+      field.default_value = DefaultValue(*descriptors[i]);
+      if (oneof == nullptr)
+        continue;
+      // Real ones come before those of proto3's optional fields.
+      field.oneof = static_cast<size_t>(oneof->index());
+      if (decoder.oneofs.size() <= field.oneof)
+        decoder.oneofs.resize(field.oneof + 1);
+    }
+    for (size_t i = 0; i < decoder.oneofs.size(); ++i) {
+      const OneofDescriptor& oneof =
+          *descriptors[0]->containing_type()->oneof_decl(static_cast<int>(i));
+      Oneof& entry = decoder.oneofs[i];
+      entry.case_type = claim(CaseType(oneof));
+      entry.case_function = claim(std::string(oneof.name()) + "_case");
+      entry.not_set = "kNotSet";
+      for (const Field& field : *fields) {
+        if (field.oneof == i && field.camel == "NotSet")
+          entry.not_set += '_';
+      }
+    }
+    return decoder;
+  }
+
   // A name that a class would like to have for one of its nested declarations.
   struct AliasRequest {
     int line;
@@ -337,15 +427,21 @@ class FileBuilder {
     std::string kind;
     std::string name;
     std::string* identifier;  // To be filled in.
+    bool is_made_up = false;  // By the plugin: the schema has no such name.
   };
 
   template <typename AnyDescriptor>
   static AliasRequest RequestAlias(const AnyDescriptor& descriptor,
                                    const std::string& kind,
                                    const std::string& name,
-                                   std::string* identifier) {
-    return {LineOf(descriptor), std::string(descriptor.full_name()), kind, name,
-            identifier};
+                                   std::string* identifier,
+                                   bool is_made_up = false) {
+    return {LineOf(descriptor),
+            std::string(descriptor.full_name()),
+            kind,
+            name,
+            identifier,
+            is_made_up};
   }
 
   void AddNestedTypes(const Descriptor& descriptor,
@@ -370,8 +466,10 @@ class FileBuilder {
       const Enum names = names_.MakeEnum(nested);
       NestedEnum& entry = message->nested_enums[static_cast<size_t>(i)];
       entry.alias.target = names_.QualifiedEnum(nested);
-      entry.target_name_function =
-          Qualify(file_.namespaces) + "::" + names.name_function;
+      const std::string scope_of_names = Qualify(file_.namespaces) + "::";
+      entry.target_functions = {scope_of_names + names.functions.name,
+                                scope_of_names + names.functions.parse,
+                                scope_of_names + names.functions.is_valid};
       requests.push_back(RequestAlias(
           nested, "enum", std::string(nested.name()), &entry.alias.identifier));
       entry.constants.resize(names.values.size());
@@ -384,10 +482,29 @@ class FileBuilder {
     }
     for (int i = 0; i < descriptor.enum_type_count(); ++i) {
       const EnumDescriptor& nested = *descriptor.enum_type(i);
-      requests.push_back(RequestAlias(
-          nested, "the name function of enum",
-          std::string(nested.name()) + "_Name",
-          &message->nested_enums[static_cast<size_t>(i)].name_function));
+      EnumFunctions& functions =
+          message->nested_enums[static_cast<size_t>(i)].functions;
+      const std::string name(nested.name());
+      requests.push_back(RequestAlias(nested, "the name function of enum",
+                                      name + "_Name", &functions.name,
+                                      /*is_made_up=*/true));
+      requests.push_back(RequestAlias(nested, "the parse function of enum",
+                                      name + "_Parse", &functions.parse,
+                                      /*is_made_up=*/true));
+      requests.push_back(RequestAlias(nested, "the validity function of enum",
+                                      name + "_IsValid", &functions.is_valid,
+                                      /*is_made_up=*/true));
+    }
+    requests.push_back(RequestAlias(descriptor, "the decoder of message",
+                                    "Decoder", &message->decoder.alias,
+                                    /*is_made_up=*/true));
+    message->case_aliases.resize(message->decoder.oneofs.size());
+    for (size_t i = 0; i < message->case_aliases.size(); ++i) {
+      const OneofDescriptor& oneof =
+          *descriptor.oneof_decl(static_cast<int>(i));
+      requests.push_back(
+          RequestAlias(oneof, "the case of oneof", CaseType(oneof),
+                       &message->case_aliases[i], /*is_made_up=*/true));
     }
     ClaimAliases(requests, scope);
   }
@@ -412,6 +529,8 @@ class FileBuilder {
     }
     for (const AliasRequest* request : to_escape) {
       *request->identifier = request->name + "_";
+      while (request->is_made_up && !scope->IsFree(*request->identifier))
+        *request->identifier += '_';
       if (!scope->Claim(*request->identifier,
                         request->kind + " " + request->element)) {
         ErrorAt(request->line, request->element,
@@ -490,7 +609,9 @@ class FileBuilder {
         taken.insert(value.identifier);
     }
     const auto collides = [&](const std::string& suffix) {
-      for (const char* parameter : {"data", "raw", "size", "value"}) {
+      for (const char* parameter :
+           {"data", "entry", "item", "key", "name", "parse_error_ptr", "raw",
+            "size", "value"}) {
         const std::string name = parameter + suffix;
         if (taken.count(name) != 0 || symbols_.IsVisibleIn(descriptor_, name))
           return true;

@@ -2,6 +2,8 @@
 
 #include "src/protoc_plugin/pbzero_writer.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "src/protoc_plugin/naming.h"
@@ -10,64 +12,55 @@ namespace protozero::plugin {
 
 namespace {
 
-// Everything in generated code is qualified from the global namespace, since a
-// schema may declare a message `protozero` or a package `std`.
+// Types and namespaces are qualified from the global namespace, since a schema
+// may declare a message `protozero` or a package `std`. Functions of the base
+// class are not: what could hide them has another name, see ModelBuilder.
 constexpr char kInternal[] = "::protozero::internal::";
 
 // How a FieldType looks in C++.
 struct TypeTraits {
-  const char* field_class;  // In "protozero/field_writer.h".
+  const char* name;         // In "protozero/field_metadata.h", and k<name>.
   const char* cpp_type;     // Null: Field::type_name.
+  const char* appender;     // Of protozero::Message, for one value.
   const char* packed_type;  // Null: cannot be packed.
+  const char* accessor;     // Of protozero::Field.
+  // Of the elements of a repeated field. Null: numbers, by their schema type.
+  const char* element_type;
 };
 
-TypeTraits TraitsOf(FieldType type) {
-  static constexpr char kPackedVarInt[] = "::protozero::PackedVarInt";
-  static constexpr char kPackedSigned[] = "::protozero::PackedSignedVarInt";
-  switch (type) {
-    case FieldType::kDouble:
-      return {"DoubleField", "double",
-              "::protozero::PackedFixedSizeInt<double>"};
-    case FieldType::kFloat:
-      return {"FloatField", "float", "::protozero::PackedFixedSizeInt<float>"};
-    case FieldType::kInt64:
-      return {"Int64Field", "int64_t", kPackedVarInt};
-    case FieldType::kUint64:
-      return {"Uint64Field", "uint64_t", kPackedVarInt};
-    case FieldType::kInt32:
-      return {"Int32Field", "int32_t", kPackedVarInt};
-    case FieldType::kFixed64:
-      return {"Fixed64Field", "uint64_t",
-              "::protozero::PackedFixedSizeInt<uint64_t>"};
-    case FieldType::kFixed32:
-      return {"Fixed32Field", "uint32_t",
-              "::protozero::PackedFixedSizeInt<uint32_t>"};
-    case FieldType::kBool:
-      return {"BoolField", "bool", kPackedVarInt};
-    case FieldType::kString:
-      return {"StringField", "::std::string", nullptr};
-    case FieldType::kGroup:
-      break;  // Not in a File.
-    case FieldType::kMessage:
-      return {"MessageField", nullptr, nullptr};
-    case FieldType::kBytes:
-      return {"BytesField", "::std::string", nullptr};
-    case FieldType::kUint32:
-      return {"Uint32Field", "uint32_t", kPackedVarInt};
-    case FieldType::kEnum:
-      return {"EnumField", nullptr, kPackedVarInt};
-    case FieldType::kSfixed32:
-      return {"Sfixed32Field", "int32_t",
-              "::protozero::PackedFixedSizeInt<int32_t>"};
-    case FieldType::kSfixed64:
-      return {"Sfixed64Field", "int64_t",
-              "::protozero::PackedFixedSizeInt<int64_t>"};
-    case FieldType::kSint32:
-      return {"Sint32Field", "int32_t", kPackedSigned};
-    case FieldType::kSint64:
-      return {"Sint64Field", "int64_t", kPackedSigned};
-  }
-  return {"", nullptr, nullptr};
+// In the order of FieldType, which begins with 1. A row to a line:
+// clang-format off
+constexpr TypeTraits kTypes[] = {
+    {"Double", "double", "AppendFixed", "PackedFixedSizeInt<double>", "as_double", nullptr},
+    {"Float", "float", "AppendFixed", "PackedFixedSizeInt<float>", "as_float", nullptr},
+    {"Int64", "int64_t", "AppendVarInt", "PackedVarInt", "as_int64", nullptr},
+    {"Uint64", "uint64_t", "AppendVarInt", "PackedVarInt", "as_uint64", nullptr},
+    {"Int32", "int32_t", "AppendVarInt", "PackedVarInt", "as_int32", nullptr},
+    {"Fixed64", "uint64_t", "AppendFixed", "PackedFixedSizeInt<uint64_t>", "as_uint64", nullptr},
+    {"Fixed32", "uint32_t", "AppendFixed", "PackedFixedSizeInt<uint32_t>", "as_uint32", nullptr},
+    {"Bool", "bool", "AppendTinyVarInt", "PackedVarInt", "as_bool", nullptr},
+    {"String", "::std::string", "AppendString", nullptr, "as_string", "ConstChars"},
+    {"Group", nullptr, "BeginNestedGroup", nullptr, "as_bytes", "ConstBytes"},
+    {"Message", nullptr, "BeginNestedMessage", nullptr, "as_bytes", "ConstBytes"},
+    {"Bytes", "::std::string", "AppendString", nullptr, "as_bytes", "ConstBytes"},
+    {"Uint32", "uint32_t", "AppendVarInt", "PackedVarInt", "as_uint32", nullptr},
+    {"Enum", nullptr, "AppendVarInt", "PackedVarInt", "as_int32", nullptr},
+    {"Sfixed32", "int32_t", "AppendFixed", "PackedFixedSizeInt<int32_t>", "as_int32", nullptr},
+    {"Sfixed64", "int64_t", "AppendFixed", "PackedFixedSizeInt<int64_t>", "as_int64", nullptr},
+    {"Sint32", "int32_t", "AppendSignedVarInt", "PackedSignedVarInt", "as_sint32", nullptr},
+    {"Sint64", "int64_t", "AppendSignedVarInt", "PackedSignedVarInt", "as_sint64", nullptr},
+};
+// clang-format on
+
+const TypeTraits& TraitsOf(FieldType type) {
+  static_assert(sizeof(kTypes) / sizeof(kTypes[0]) ==
+                    static_cast<size_t>(FieldType::kSint64),
+                "a row for each type");
+  return kTypes[static_cast<size_t>(type) - 1];
+}
+
+bool IsMessage(const Field& field) {
+  return field.type == FieldType::kMessage || field.type == FieldType::kGroup;
 }
 
 std::string CppTypeOf(const Field& field) {
@@ -75,17 +68,17 @@ std::string CppTypeOf(const Field& field) {
   return cpp_type != nullptr ? cpp_type : field.type_name;
 }
 
-// The template for the metadata in the class of the field's type.
-const char* MetadataName(Repetition repetition) {
+// How the names of metadata begin.
+const char* MetadataPrefix(Repetition repetition) {
   switch (repetition) {
     case Repetition::kNotRepeated:
-      return "Singular";
+      return "";
     case Repetition::kRepeatedPacked:
       return "Packed";
     case Repetition::kRepeatedNotPacked:
       return "Repeated";
   }
-  return "Singular";
+  return "";
 }
 
 // The most negative number has no literal of its own.
@@ -111,6 +104,11 @@ class Writer {
     data_ = "data" + file.parameter_suffix;
     size_ = "size" + file.parameter_suffix;
     raw_ = "raw" + file.parameter_suffix;
+    key_ = "key" + file.parameter_suffix;
+    entry_ = "entry" + file.parameter_suffix;
+    item_ = "item" + file.parameter_suffix;
+    name_ = "name" + file.parameter_suffix;
+    error_ = "parse_error_ptr" + file.parameter_suffix;
   }
 
   std::string Write() {
@@ -150,15 +148,32 @@ class Writer {
       Line("#include <stddef.h>");
     Line("#include <stdint.h>");
     Line();
-    std::set<std::string> headers(file_.includes.begin(), file_.includes.end());
-    if (has_classes) {
+    if (HasField(UsesLimits))
+      Line("#include <limits>");
+    if (has_classes)
       Line("#include <string>");
+    if (has_classes || !file_.enums.empty()) {
       Line("#include <string_view>");
       Line();
-      for (const char* header : {"field.h", "field_writer.h", "message.h",
-                                 "packed_repeated_fields.h", "proto_utils.h"}) {
+    }
+    std::set<std::string> headers(file_.includes.begin(), file_.includes.end());
+    if (!file_.enums.empty())
+      headers.insert("protozero/enum_values.h");
+    if (has_classes) {
+      for (const char* header :
+           {"const_bytes.h", "field_metadata.h", "message.h", "proto_decoder.h",
+            "proto_utils.h"}) {
         headers.insert(std::string("protozero/") + header);
       }
+      // Only where they are needed: reading them takes time.
+      if (HasField([](const Field& field) {
+            return field.repetition == Repetition::kRepeatedPacked;
+          })) {
+        headers.insert("protozero/const_array.h");
+        headers.insert("protozero/packed_repeated_fields.h");
+      }
+      if (HasField([](const Field& field) { return field.message_set_item; }))
+        headers.insert("protozero/message_set.h");
     }
     for (const std::string& header : headers)
       Line("#include \"", header, "\"");
@@ -176,6 +191,25 @@ class Writer {
       Line("#endif");
       Line();
     }
+  }
+
+  template <typename Predicate>
+  bool HasField(Predicate predicate) const {
+    for (const Message& message : file_.messages) {
+      if (std::any_of(message.fields.begin(), message.fields.end(), predicate))
+        return true;
+    }
+    for (const ExtensionSet& set : file_.extension_sets) {
+      if (std::any_of(set.fields.begin(), set.fields.end(), predicate))
+        return true;
+    }
+    return false;
+  }
+
+  static bool UsesLimits(const Field& field) {
+    return (field.type == FieldType::kFloat ||
+            field.type == FieldType::kDouble) &&
+           field.default_value.find("::") != std::string::npos;
   }
 
   void OpenNamespaces(const std::vector<std::string>& namespaces) {
@@ -237,17 +271,22 @@ class Writer {
     WriteLimit(entry, entry.min_constant, entry.min_value);
     WriteLimit(entry, entry.max_constant, entry.max_value);
     Line();
-    Line("constexpr const char* ", entry.name_function, "(", entry.identifier,
-         " ", value_, ") {");
-    Line("  switch (", value_, ") {");
-    for (const size_t index : entry.distinct_values) {
+    Line("inline constexpr ::protozero::EnumValue ", entry.table, "[] = {");
+    for (const size_t index : entry.by_number) {
       const EnumValue& value = entry.values[index];
-      Line("    case ", entry.identifier, "::", value.identifier, ":");
-      Line("      return \"", value.name, "\";");
+      Line("  {", NumberLiteral(value.number), ", \"", value.name, "\"},");
     }
-    Line("  }");
-    Line("  return \"PBZERO_UNKNOWN_ENUM_VALUE\";");
-    Line("}");
+    Line("};");
+    const std::string& type = entry.identifier;
+    Line("constexpr const char* ", entry.functions.name, "(", type, " ", value_,
+         ") { return ", kInternal, "EnumName(", entry.table, ", ", value_,
+         "); }");
+    Line("constexpr bool ", entry.functions.parse, "(::std::string_view ",
+         name_, ", ", type, "* ", value_, ") { return ", kInternal,
+         "ParseEnum(", entry.table, ", ", name_, ", ", value_, "); }");
+    Line("constexpr bool ", entry.functions.is_valid, "(int32_t ", value_,
+         ") { return ", kInternal, "FindEnumValue(", entry.table, ", ", value_,
+         ") != nullptr; }");
     Line();
   }
 
@@ -259,12 +298,19 @@ class Writer {
   }
 
   void WriteMessage(const Message& message) {
+    WriteDecoder(message.decoder, message.fields);
     Line("class ", message.identifier, " : public ::protozero::Message {");
     Line(" public:");
     for (const TypeAlias& alias : message.nested_messages)
       WriteAlias(alias);
     for (const NestedEnum& nested : message.nested_enums)
       WriteNestedEnum(nested);
+    WriteAlias({message.decoder.alias, message.decoder.identifier});
+    for (size_t i = 0; i < message.case_aliases.size(); ++i) {
+      WriteAlias({message.case_aliases[i],
+                  message.decoder.identifier +
+                      "::" + message.decoder.oneofs[i].case_type});
+    }
     WriteFieldNumbers(message.fields);
     Line("  static constexpr const char* GetName() { return \"",
          message.full_name, "\"; }");
@@ -278,8 +324,10 @@ class Writer {
       Line("#if __has_include(\"", set.required_header, "\")");
     Line("// The extensions of ", set.base.substr(2), " that ",
          CommentText(set.scope), " declares.");
+    WriteDecoder(set.decoder, set.fields);
     Line("class ", set.identifier, " : public ", set.base, " {");
     Line(" public:");
+    WriteAlias({set.decoder.alias, set.decoder.identifier});
     WriteFieldNumbers(set.fields);
     WriteFields(set.identifier, set.fields);
     Line("};");
@@ -295,9 +343,14 @@ class Writer {
   void WriteNestedEnum(const NestedEnum& nested) {
     const std::string& type = nested.alias.identifier;
     WriteAlias(nested.alias);
-    Line("  static constexpr const char* ", nested.name_function, "(", type,
-         " ", value_, ") { return ", nested.target_name_function, "(", value_,
-         "); }");
+    // References take what the functions take.
+    const auto write_function = [this](const std::string& name,
+                                       const std::string& target) {
+      Line("  static constexpr auto& ", name, " = ", target, ";");
+    };
+    write_function(nested.functions.name, nested.target_functions.name);
+    write_function(nested.functions.parse, nested.target_functions.parse);
+    write_function(nested.functions.is_valid, nested.target_functions.is_valid);
     for (const ConstantAlias& constant : nested.constants) {
       Line("  static constexpr ", type, " ", constant.identifier, " = ", type,
            "::", constant.enumerator, ";");
@@ -307,12 +360,12 @@ class Writer {
   void WriteFieldNumbers(const std::vector<Field>& fields) {
     if (fields.empty())
       return;
-    Line("  enum : int32_t {");
+    std::string numbers;
     for (const Field& field : fields) {
-      Line("    k", field.camel, "FieldNumber = ", std::to_string(field.number),
-           ",");
+      numbers += (numbers.empty() ? "k" : ", k") + field.camel +
+                 "FieldNumber = " + std::to_string(field.number);
     }
-    Line("  };");
+    Line("  enum : int32_t { ", numbers, " };");
   }
 
   void WriteFields(const std::string& class_name,
@@ -325,84 +378,279 @@ class Writer {
   }
 
   void WriteMetadata(const std::string& class_name, const Field& field) {
-    const TypeTraits traits = TraitsOf(field.type);
+    const TypeTraits& traits = TraitsOf(field.type);
     const std::string type =
         traits.cpp_type != nullptr ? "" : field.type_name + ", ";
-    Line("  using FieldMetadata_", field.camel, " = ", kInternal,
-         traits.field_class, "::", MetadataName(field.repetition), "<",
-         std::to_string(field.number), ", ", type, class_name, ">;");
+    Line("  using FieldMetadata_", field.camel,
+         " = ::protozero::meta::", MetadataPrefix(field.repetition),
+         traits.name, "<", std::to_string(field.number), ", ", type, class_name,
+         ">;");
     Line("  static constexpr FieldMetadata_", field.camel, " k", field.camel,
          "{};");
   }
 
+  // One line: `  <declaration> { <statement> }`
+  void WriteFunction(const std::string& declaration,
+                     const std::string& statement) {
+    Line("  ", declaration, " { ", statement, " }");
+  }
+
   void WriteSetters(const Field& field) {
-    const TypeTraits traits = TraitsOf(field.type);
+    const TypeTraits& traits = TraitsOf(field.type);
     const std::string id = std::to_string(field.number);
     const std::string setter =
         (field.repetition == Repetition::kRepeatedNotPacked ? "add_" : "set_") +
         field.name;
 
     if (field.repetition == Repetition::kRepeatedPacked) {
-      Line("  void ", setter, "(const ", traits.packed_type, "& ", value_,
-           ") {");
-      Line("    ::protozero::Message::AppendBytes(", id, ", ", value_,
-           ".data(), ", value_, ".size());");
-      Line("  }");
-      Line("  void ", setter, "(const ", CppTypeOf(field), "* ", data_,
-           ", size_t ", size_, ") {");
-      Line("    ", traits.packed_type, "::AppendField(this, ", id, ", ", data_,
-           ", ", size_, ");");
-      Line("  }");
+      WritePackedSetters(field, setter);
+    } else if (IsMessage(field)) {
+      if (!field.map_entry.empty())
+        WriteMapSetters(field, setter);
+      WriteMessageSetter(field, setter);
+      if (field.raw_setter) {
+        WriteFunction(
+            "void " + setter + "_raw(::std::string_view " + raw_ + ")",
+            "AppendString(" + id + ", " + raw_ + ");");
+      }
+    } else if (field.type == FieldType::kString) {
+      WriteBlockSetters(field, setter, "char");
+    } else if (field.type == FieldType::kBytes) {
+      WriteBlockSetters(field, setter, "uint8_t");
+    } else {
+      WriteFunction(
+          "void " + setter + "(" + CppTypeOf(field) + " " + value_ + ")",
+          AppendStatement(traits, id, value_));
+    }
+  }
+
+  static std::string AppendStatement(const TypeTraits& traits,
+                                     const std::string& id,
+                                     const std::string& value) {
+    return std::string(traits.appender) + "(" + id + ", " + value + ");";
+  }
+
+  void WritePackedSetters(const Field& field, const std::string& setter) {
+    const std::string id = std::to_string(field.number);
+    const std::string packed =
+        std::string("::protozero::") + TraitsOf(field.type).packed_type;
+    const std::string append = packed + "::AppendField(this, " + id + ", ";
+    const std::string element = CppTypeOf(field);
+    WriteFunction("void " + setter + "(const " + packed + "& " + value_ + ")",
+                  "AppendBytes(" + id + ", " + value_ + ".data(), " + value_ +
+                      ".size());");
+    WriteFunction("void " + setter + "(const " + element + "* " + data_ +
+                      ", size_t " + size_ + ")",
+                  append + data_ + ", " + size_ + ");");
+    WriteFunction("void " + setter + "(::protozero::ConstArray<" + element +
+                      "> " + value_ + ")",
+                  append + value_ + ".data, " + value_ + ".size);");
+  }
+
+  void WriteMessageSetter(const Field& field, const std::string& setter) {
+    const std::string id = std::to_string(field.number);
+    Line("  template <typename T = ", field.type_name, ">");
+    if (!field.message_set_item) {
+      WriteFunction("T* " + setter + "()", std::string("return ") +
+                                               TraitsOf(field.type).appender +
+                                               "<T>(" + id + ");");
       return;
     }
-
-    const std::string append = std::string("    ") + kInternal +
-                               traits.field_class + "::Append(*this, " + id +
-                               ", ";
-    switch (field.type) {
-      case FieldType::kMessage:
-        Line("  template <typename T = ", field.type_name, ">");
-        Line("  T* ", setter, "() {");
-        Line("    return ::protozero::Message::BeginNestedMessage<T>(", id,
-             ");");
-        Line("  }");
-        if (field.raw_setter) {
-          Line("  void ", setter, "_raw(::std::string_view ", raw_, ") {");
-          Line("    ", kInternal, "BytesField::Append(*this, ", id, ", ", raw_,
-               ");");
-          Line("  }");
-        }
-        return;
-      case FieldType::kString:
-        WriteBlockSetters(setter, "char", "ConstChars", append);
-        return;
-      case FieldType::kBytes:
-        WriteBlockSetters(setter, "uint8_t", "ConstBytes", append);
-        return;
-      default:
-        break;
-    }
-    Line("  void ", setter, "(", CppTypeOf(field), " ", value_, ") {");
-    Line(append, value_, ");");
+    // repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
+    Line("  T* ", setter, "() {");
+    Line("    auto* ", item_, " = BeginNestedGroup<::protozero::Message>(1);");
+    Line("    ", item_, "->AppendVarInt(2, ", id, ");");
+    Line("    return ", item_, "->BeginNestedMessage<T>(3);");
     Line("  }");
   }
 
-  // Overloads for strings and bytes. `append` is the beginning of a statement
-  // that ends with what is to be appended.
-  void WriteBlockSetters(const std::string& setter,
-                         const char* element,
-                         const char* range,
-                         const std::string& append) {
-    Line("  void ", setter, "(const ", element, "* ", data_, ", size_t ", size_,
-         ") {");
-    Line(append, data_, ", ", size_, ");");
+  // Overloads for strings and bytes.
+  void WriteBlockSetters(const Field& field,
+                         const std::string& setter,
+                         const std::string& element) {
+    const std::string id = std::to_string(field.number);
+    WriteFunction("void " + setter + "(const " + element + "* " + data_ +
+                      ", size_t " + size_ + ")",
+                  "AppendBytes(" + id + ", " + data_ + ", " + size_ + ");");
+    // Characters convert to a std::string_view, whatever holds them.
+    if (field.type == FieldType::kBytes) {
+      WriteFunction(
+          "void " + setter + "(::protozero::ConstBytes " + value_ + ")",
+          "AppendBytes(" + id + ", " + value_ + ".data, " + value_ + ".size);");
+    }
+    WriteFunction("void " + setter + "(::std::string_view " + value_ + ")",
+                  "AppendString(" + id + ", " + value_ + ");");
+  }
+
+  // Those that write an entry in one call. Written in terms of fields, not of
+  // the entry's class, which need not be defined yet.
+  void WriteMapSetters(const Field& field, const std::string& setter) {
+    const Field& key = field.map_entry[0];
+    const Field& value = field.map_entry[1];
+    if (IsMessage(value)) {
+      Line("  template <typename T = ", value.type_name, ">");
+      Line("  T* ", setter, "(", ArgumentType(key), " ", key_, ") {");
+      WriteMapKey(field);
+      Line("    return ", entry_, "->", TraitsOf(value.type).appender,
+           "<T>(2);");
+      Line("  }");
+      return;
+    }
+    Line("  void ", setter, "(", ArgumentType(key), " ", key_, ", ",
+         ArgumentType(value), " ", value_, ") {");
+    WriteMapKey(field);
+    Line("    ", entry_, "->",
+         AppendStatement(TraitsOf(value.type), "2", value_));
     Line("  }");
-    Line("  void ", setter, "(::protozero::", range, " ", value_, ") {");
-    Line("    ", setter, "(", value_, ".data, ", value_, ".size);");
+    if (value.type != FieldType::kBytes)
+      return;
+    Line("  void ", setter, "(", ArgumentType(key), " ", key_,
+         ", ::protozero::ConstBytes ", value_, ") {");
+    Line("    ", setter, "(", key_, ", ", value_, ".ToStdStringView());");
     Line("  }");
-    Line("  void ", setter, "(::std::string_view ", value_, ") {");
-    Line(append, value_, ");");
-    Line("  }");
+  }
+
+  void WriteMapKey(const Field& field) {
+    Line("    auto* ", entry_, " = BeginNestedMessage<::protozero::Message>(",
+         std::to_string(field.number), ");");
+    Line("    ", entry_, "->",
+         AppendStatement(TraitsOf(field.map_entry[0].type), "1", key_));
+  }
+
+  static std::string ArgumentType(const Field& field) {
+    return field.type == FieldType::kString || field.type == FieldType::kBytes
+               ? "::std::string_view"
+               : CppTypeOf(field);
+  }
+
+  void WriteDecoder(const Decoder& decoder, const std::vector<Field>& fields) {
+    // Fields by their rank among the ids, which is what a slot is.
+    std::map<int32_t, size_t> slots;
+    for (const Field& field : fields)
+      slots.emplace(field.message_set_item ? 1 : field.number, 0);
+    std::string ids;
+    size_t slot = 0;
+    for (auto& entry : slots) {
+      entry.second = slot++;
+      ids += (ids.empty() ? "" : ", ") + std::to_string(entry.first);
+    }
+    Line("class ", decoder.identifier, " : public ::protozero::MessageDecoder<",
+         ids, "> {");
+    Line(" public:");
+    Line("  using MessageDecoder::MessageDecoder;");
+    const std::string base = decoder.hides_base ? "MessageDecoder::" : "";
+    for (size_t i = 0; i < decoder.oneofs.size(); ++i)
+      WriteOneof(decoder.oneofs[i], i, fields, base);
+    for (const Field& field : fields)
+      WriteGetters(decoder, field, base, std::to_string(slots[field.number]));
+    Line("};");
+    Line();
+  }
+
+  void WriteOneof(const Oneof& oneof,
+                  size_t index,
+                  const std::vector<Field>& fields,
+                  const std::string& base) {
+    Line("  enum class ", oneof.case_type, " : int32_t {");
+    Line("    ", oneof.not_set, " = 0,");
+    std::string ids;
+    for (const Field& field : fields) {
+      if (field.oneof != index)
+        continue;
+      const std::string id = std::to_string(field.number);
+      Line("    k", field.camel, " = ", id, ",");
+      ids += (ids.empty() ? "" : ", ") + id;
+    }
+    Line("  };");
+    WriteFunction(oneof.case_type + " " + oneof.case_function + "() const",
+                  "return static_cast<" + oneof.case_type + ">(" + base +
+                      "WhichOneof({" + ids + "}));");
+  }
+
+  void WriteGetters(const Decoder& decoder,
+                    const Field& field,
+                    const std::string& base,
+                    const std::string& slot) {
+    const TypeTraits& traits = TraitsOf(field.type);
+    std::string has = base + "HasSlot(" + slot + ")";
+    // What the getter looks at before it returns the field.
+    std::string condition;
+    if (!field.default_value.empty())
+      condition = has;
+    if (field.oneof != Field::kNoOneof) {
+      const Oneof& oneof = decoder.oneofs[field.oneof];
+      // Which of several is the last takes time, and is seldom the question.
+      has += " && " + oneof.case_function + "() == " + oneof.case_type + "::k" +
+             field.camel;
+      condition = field.has_function + "()";
+    }
+    if (field.message_set_item) {
+      const std::string item = std::string(kInternal) + "FindMessageSetItem(" +
+                               base +
+                               "GetRepeated<::protozero::ConstBytes>(1), " +
+                               std::to_string(field.number) + ")";
+      WriteFunction("bool " + field.has_function + "() const",
+                    "return " + item + ".valid();");
+      WriteFunction("::protozero::ConstBytes " + field.getter + "() const",
+                    "return " + item + ".as_bytes();");
+      return;
+    }
+    WriteFunction("bool " + field.has_function + "() const",
+                  "return " + has + ";");
+    if (field.repetition != Repetition::kNotRepeated) {
+      WriteRepeatedGetters(field, base);
+      return;
+    }
+
+    std::string type = CppTypeOf(field);
+    if (traits.element_type != nullptr)
+      type = std::string("::protozero::") + traits.element_type;
+    else if (field.type == FieldType::kEnum)
+      type = "int32_t";
+    std::string value = base + "Slot(" + slot + ")." + traits.accessor + "()";
+    if (!condition.empty()) {
+      value = condition + " ? " + value + " : " +
+              (field.default_value.empty() ? ZeroOf(field, type)
+                                           : field.default_value);
+    }
+    WriteFunction(type + " " + field.getter + "() const",
+                  "return " + value + ";");
+    if (field.type == FieldType::kEnum) {
+      WriteFunction(field.type_name + " " + field.enum_getter + "() const",
+                    "return static_cast<" + field.type_name + ">(" +
+                        field.getter + "());");
+    }
+  }
+
+  static std::string ZeroOf(const Field& field, const std::string& type) {
+    return field.type == FieldType::kBool ? "false" : type + "{}";
+  }
+
+  void WriteRepeatedGetters(const Field& field, const std::string& base) {
+    const TypeTraits& traits = TraitsOf(field.type);
+    const std::string id = std::to_string(field.number);
+    if (traits.element_type != nullptr) {
+      const std::string element =
+          std::string("<::protozero::") + traits.element_type + ">";
+      WriteFunction(
+          "auto " + field.getter + "() const",
+          "return " + base + "GetRepeated" + element + "(" + id + ");");
+      return;
+    }
+    const std::string parameter = "(bool* " + error_ + " = nullptr) const";
+    const std::string arguments = "(" + id + ", " + error_ + ");";
+    WriteFunction("auto " + field.getter + parameter,
+                  "return " + base +
+                      "GetRepeatedScalar<::protozero::proto_utils::"
+                      "ProtoSchemaType::k" +
+                      traits.name + ">" + arguments);
+    if (field.type == FieldType::kEnum) {
+      WriteFunction("auto " + field.enum_getter + parameter,
+                    "return " + base +
+                        "GetUnifiedRepeated<::protozero::proto_utils::"
+                        "ProtoWireType::kVarInt, " +
+                        field.type_name + ">" + arguments);
+    }
   }
 
   const File& file_;
@@ -410,6 +658,11 @@ class Writer {
   std::string data_;
   std::string size_;
   std::string raw_;
+  std::string key_;
+  std::string entry_;
+  std::string item_;
+  std::string name_;
+  std::string error_;
   std::string text_;
 };
 

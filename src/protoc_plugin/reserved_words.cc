@@ -124,6 +124,19 @@ constexpr std::string_view kSystemMacros[] = {
     "unix",
 };
 
+// Function-like macros of ISO C and POSIX that standard C++ headers leave
+// defined, as far as a field could be called like one of them.
+constexpr std::string_view kFunctionMacros[] = {
+    "FD_CLR", "FD_ISSET", "FD_SET", "FD_ZERO", "INT16_C", "INT32_C", "INT64_C",
+    "INT8_C", "INTMAX_C", "S_ISBLK", "S_ISCHR", "S_ISDIR", "S_ISFIFO",
+    "S_ISLNK", "S_ISREG", "S_ISSOCK", "TEMP_FAILURE_RETRY", "UINT16_C",
+    "UINT32_C", "UINT64_C", "UINT8_C", "UINTMAX_C", "WCOREDUMP", "WEXITSTATUS",
+    "WIFCONTINUED", "WIFEXITED", "WIFSIGNALED", "WIFSTOPPED", "WSTOPSIG",
+    "WTERMSIG", "alloca", "assert", "assert_perror", "htonl", "htons", "ntohl",
+    "ntohs", "offsetof", "setjmp", "sigmask", "sigsetjmp", "strdupa",
+    "strndupa", "va_arg", "va_copy", "va_end", "va_start",
+};
+
 // What the C library declares in the global namespace: ISO C, without the
 // variants for float and long double, and the words of POSIX that a package
 // could well be called by. With them go the namespaces that are not for users.
@@ -170,9 +183,15 @@ constexpr std::string_view kGlobalNames[] = {
 constexpr std::string_view kMessageMembers[] = {
     "AppendBytes", "AppendFixed", "AppendRawProtoBytes", "AppendScatteredBytes",
     "AppendSignedVarInt", "AppendString", "AppendTinyVarInt", "AppendVarInt",
-    "BeginNestedMessage", "Finalize", "Reset", "RollBackNestedMessage",
+    "BeginNestedGroup", "BeginNestedMessage", "Finalize", "Reset", "RollBackNestedMessage",
     "is_finalized", "nested_message", "set_size_field", "size_field",
     "stream_writer",
+};
+
+// A test compares this table with the golden files.
+constexpr std::string_view kUsedOfDecoder[] = {
+    "GetRepeated", "GetRepeatedScalar", "GetUnifiedRepeated", "HasSlot", "Slot",
+    "WhichOneof",
 };
 
 constexpr std::string_view kBareNames[] = {
@@ -198,6 +217,8 @@ static_assert(IsSorted(kSystemMacros), "");
 static_assert(IsSorted(kGlobalNames), "");
 static_assert(IsSorted(kMessageMembers), "");
 static_assert(IsSorted(kBareNames), "");
+static_assert(IsSorted(kFunctionMacros), "");
+static_assert(IsSorted(kUsedOfDecoder), "");
 
 template <size_t N>
 bool Contains(const std::string_view (&words)[N], std::string_view word) {
@@ -225,6 +246,15 @@ bool IsBareName(std::string_view word) {
 
 bool IsMessageMember(std::string_view word) {
   return Contains(kMessageMembers, word);
+}
+
+bool IsCallable(std::string_view word) {
+  return !IsKeyword(word) && !IsCommonMacro(word) && !IsBareName(word) &&
+         !Contains(kFunctionMacros, word);
+}
+
+bool IsUsedOfDecoder(std::string_view word) {
+  return Contains(kUsedOfDecoder, word);
 }
 
 }  // namespace protozero::plugin

@@ -27,6 +27,14 @@ bool IsBareName(std::string_view word);
 // A public member function of protozero::Message.
 bool IsMessageMember(std::string_view word);
 
+// May be the name of a member function that generated code neither calls nor
+// passes around: no keyword, no macro, with or without arguments, and not a
+// bare name.
+bool IsCallable(std::string_view word);
+
+// A function of protozero::MessageDecoder that generated getters call.
+bool IsUsedOfDecoder(std::string_view word);
+
 }  // namespace protozero::plugin
 
 #endif  // SRC_PROTOC_PLUGIN_RESERVED_WORDS_H_

@@ -12,6 +12,7 @@ namespace protozero::plugin {
 
 using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
 namespace {
@@ -45,8 +46,10 @@ class Collector {
   template <typename AnyDescriptor>
   void Add(const std::string& identifier,
            const std::string& kind,
-           const AnyDescriptor& descriptor) {
+           const AnyDescriptor& descriptor,
+           bool is_derived = false) {
     Symbol symbol;
+    symbol.is_derived = is_derived;
     symbol.qualified = Qualify(namespaces_) + "::" + identifier;
     symbol.element = std::string(descriptor.full_name());
     symbol.owner = kind + " " + symbol.element;
@@ -73,19 +76,28 @@ class Collector {
       Add(scope + names.values[static_cast<size_t>(i)].identifier, "enum value",
           *descriptor.value(i));
     }
-    if (!names.min_constant.empty())
-      Add(names.min_constant, "the smallest value of enum", descriptor);
-    if (!names.max_constant.empty())
-      Add(names.max_constant, "the largest value of enum", descriptor);
-    Add(names.name_function, "the name function of enum", descriptor);
+    const auto add_derived = [&](const std::string& name, const char* kind) {
+      if (!name.empty())
+        Add(name, kind, descriptor, /*is_derived=*/true);
+    };
+    add_derived(names.min_constant, "the smallest value of enum");
+    add_derived(names.max_constant, "the largest value of enum");
+    add_derived(names.table, "the array of values of enum");
+    add_derived(names.functions.name, "the name function of enum");
+    add_derived(names.functions.parse, "the parse function of enum");
+    add_derived(names.functions.is_valid, "the validity function of enum");
   }
 
   void AddMessage(const Descriptor& message) {
     const std::vector<ExtensionScope> extensions =
         names_.MessageExtensions(message);
     // The class of a wrapper is its extension class.
-    if (!CppNames::IsExtensionWrapper(message))
-      Add(names_.MessageIdentifier(message), "message", message);
+    if (!CppNames::IsExtensionWrapper(message)) {
+      const std::string identifier = names_.MessageIdentifier(message);
+      Add(identifier, "message", message);
+      Add(names_.DecoderIdentifier(*message.file(), identifier),
+          "the decoder of message", message, /*is_derived=*/true);
+    }
     AddExtensions(extensions);
     for (int i = 0; i < message.enum_type_count(); ++i)
       AddEnum(*message.enum_type(i));
@@ -95,7 +107,10 @@ class Collector {
 
   void AddExtensions(const std::vector<ExtensionScope>& extensions) {
     for (const ExtensionScope& entry : extensions) {
-      Add(entry.identifier, "the class for extension", *entry.fields[0]);
+      const FieldDescriptor& field = *entry.fields[0];
+      Add(entry.identifier, "the class for extension", field);
+      Add(names_.DecoderIdentifier(*field.file(), entry.identifier),
+          "the decoder for extension", field, /*is_derived=*/true);
     }
   }
 
@@ -148,6 +163,9 @@ std::vector<SymbolTable::Clash> SymbolTable::FindClashes(
         continue;
       }
       if (entry.symbol->is_namespace && symbol.is_namespace)
+        continue;
+      // Their names clash because those that they are made of do.
+      if (entry.symbol->is_derived && symbol.is_derived)
         continue;
       if (entry.file == &file && entry.symbol > &symbol)
         continue;

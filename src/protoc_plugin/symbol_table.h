@@ -20,6 +20,8 @@ struct Symbol {
   std::string element;    // "package.Outer.Inner", for diagnostics.
   int line = 1;
   bool is_namespace = false;
+  // Made of the name of a message or an enum that is a symbol, too.
+  bool is_derived = false;
 };
 
 // All names at namespace level that the headers of a set of files declare, in

@@ -16,6 +16,8 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include "gtest/gtest.h"
+
 namespace protozero::plugin {
 
 using google::protobuf::FieldDescriptor;
@@ -117,6 +119,23 @@ std::string DynamicSchema::ToText(const std::string& message,
   while (!text.empty() && text.back() == ' ')
     text.pop_back();
   return HasUnknownFields(*parsed) ? "unknown field in " + text : text;
+}
+
+std::string DynamicSchema::FromText(const std::string& message,
+                                    const std::string& text) {
+  const google::protobuf::Descriptor* descriptor =
+      impl_->importer->pool()->FindMessageTypeByName(message);
+  if (descriptor == nullptr) {
+    ADD_FAILURE() << "unknown message " << message;
+    return std::string();
+  }
+  const std::unique_ptr<Message> parsed(
+      impl_->factory.GetPrototype(descriptor)->New());
+  google::protobuf::TextFormat::Parser parser;
+  parser.AllowPartialMessage(true);
+  if (!parser.ParseFromString(text, parsed.get()))
+    ADD_FAILURE() << "not a " << message << ": " << text;
+  return parsed->SerializePartialAsString();
 }
 
 }  // namespace protozero::plugin

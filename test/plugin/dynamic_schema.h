@@ -22,6 +22,10 @@ class DynamicSchema {
   // field in <text>" if that is what the bytes are.
   std::string ToText(const std::string& message, const std::string& bytes);
 
+  // The message that the text describes, as libprotobuf encodes it. Fails the
+  // test if there is none.
+  std::string FromText(const std::string& message, const std::string& text);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

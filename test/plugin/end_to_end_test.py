@@ -26,15 +26,15 @@ GOLDEN_PROTOS = [
 
 BAD_SCHEMA = '''syntax = "proto2";
 package p;
-message M {
-  optional group G = 1 {}
+message set_x {
+  optional int32 x = 1;
 }
 message A { message B {} }
 message A_B {}
 '''
 BAD_SCHEMA_ERRORS = (
-    '--plugin_out: bad.proto:4: p.M.g: groups are not supported; declare a '
-    'message and a field of its type, which is encoded differently\n'
+    '--plugin_out: bad.proto:4: p.set_x.x: its C++ name set_x is also that of '
+    'the class itself; rename one of them\n'
     'bad.proto:7: p.A_B: its C++ name p::pbzero::A_B is also that of message '
     'p.A.B; rename one of them\n')
 

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -213,6 +214,34 @@ TEST_F(GeneratedCodeTest, EveryPackedTypeFromAnArray) {
   EXPECT_EQ(Text(&m), kEveryPackedType);
 }
 
+TEST_F(GeneratedCodeTest, PackedFieldsFromContiguousRanges) {
+  const std::vector<double> doubles = {0.5, -0.5};
+  const std::array<float, 2> floats = {0.25f, -0.25f};
+  const int64_t int64[] = {INT64_MIN, INT64_MAX};
+  const std::vector<uint64_t> uint64 = {UINT64_MAX, 0};
+  const std::vector<int32_t> int32 = {INT32_MIN, INT32_MAX};
+  const std::array<bool, 3> bools = {true, false, true};
+  const std::vector<pz::TopLevel> enums = {pz::TopLevel::LOWEST, pz::ZERO};
+  const int64_t sint64[] = {INT64_MIN, -1};
+
+  HeapBuffered<pz::Everything> m;
+  m->set_packed_double(doubles);
+  m->set_packed_float(floats);
+  m->set_packed_int64(int64);
+  m->set_packed_uint64(uint64);
+  m->set_packed_int32(int32);
+  m->set_packed_fixed64({uint64.data(), 1});
+  m->set_packed_fixed32(std::vector<uint32_t>{UINT32_MAX});
+  m->set_packed_bool(bools);
+  m->set_packed_uint32(std::array<uint32_t, 1>{UINT32_MAX});
+  m->set_packed_enum(enums);
+  m->set_packed_sfixed32({int32.data(), 1});
+  m->set_packed_sfixed64({int64, 1});
+  m->set_packed_sint32(std::vector<int32_t>{INT32_MIN, -1, 1});
+  m->set_packed_sint64(sint64);
+  EXPECT_EQ(Text(&m), kEveryPackedType);
+}
+
 TEST_F(GeneratedCodeTest, EmptyPackedField) {
   HeapBuffered<pz::Everything> m;
   m->set_packed_int32(PackedVarInt());
@@ -244,6 +273,62 @@ TEST_F(GeneratedCodeTest, Maps) {
   EXPECT_EQ(Text(&m),
             "string_to_message { key: \"k\" value { deep { } } } "
             "sint_to_enum { key: -7 value: HIGHEST }");
+}
+
+TEST_F(GeneratedCodeTest, MapEntriesInOneCall) {
+  HeapBuffered<pz::Everything> m;
+  m->add_string_to_message("k")->set_deep()->set_kind(
+      pz::Everything_Nested_Deep::SOME);
+  m->add_string_to_message(std::string("other"));
+  m->add_sint_to_enum(-7, pz::HIGHEST);
+  m->add_sint_to_enum(INT32_MIN, pz::ZERO);
+  m->add_uint_to_bytes(UINT64_MAX, "a");
+  m->add_uint_to_bytes(1, std::vector<uint8_t>{'b', 0});
+  m->add_bool_to_double(true, -0.5);
+  m->add_fixed_to_string(7, std::string_view("seven"));
+  EXPECT_EQ(Text(&m),
+            "string_to_message { key: \"k\" value { deep { kind: SOME } } } "
+            "string_to_message { key: \"other\" value { } } "
+            "sint_to_enum { key: -2147483648 value: ZERO } "
+            "sint_to_enum { key: -7 value: HIGHEST } "
+            "uint_to_bytes { key: 1 value: \"b\\000\" } "
+            "uint_to_bytes { key: 18446744073709551615 value: \"a\" } "
+            "bool_to_double { key: true value: -0.5 } "
+            "fixed_to_string { key: 7 value: \"seven\" }");
+}
+
+TEST_F(GeneratedCodeTest, Groups) {
+  HeapBuffered<pz::Everything> m;
+  m->set_onegroup()->set_x(1);
+  pz::Everything::ManyGroups* group = m->add_manygroups();
+  group->set_inner()->set_x(2);
+  m->add_manygroups();
+  m->set_chosengroup()->set_x(3);
+  m->set_field_int32(4);
+  EXPECT_EQ(Text(&m),
+            "field_int32: 4 OneGroup { x: 1 } ManyGroups { inner { x: 2 } } "
+            "ManyGroups { } ChosenGroup { x: 3 }");
+
+  HeapBuffered<pz::Mixed_extends_Everything> extension;
+  extension->add_extragroup()->set_x(5);
+  EXPECT_EQ(Text(&extension), "[golden.main.Mixed.extragroup] { x: 5 }");
+}
+
+// An extension of a message set is an item with its number.
+TEST_F(GeneratedCodeTest, MessageSets) {
+  HeapBuffered<pz::SetItems_extends_MessageSet> m;
+  m->set_item()->set_x(1);
+  m->set_other();
+  // Text has the type of an item, if the extension is in the type's scope.
+  EXPECT_EQ(Text(&m),
+            "[golden.main.SetItems.other] { } [golden.main.SetItems] { x: 1 }");
+  const std::string libprotobuf = schema_.FromText(
+      "golden.main.MessageSet",
+      "[golden.main.SetItems.other] {} [golden.main.SetItems.item] { x: 1 }");
+  HeapBuffered<pz::SetItems_extends_MessageSet> other_order;
+  other_order->set_other();
+  other_order->set_item()->set_x(1);
+  EXPECT_EQ(other_order.SerializeAsString(), libprotobuf);
 }
 
 // Of several members that were written, a reader takes the last.
@@ -441,6 +526,28 @@ static_assert(std::string_view(pz::TopLevel_Name(pz::TopLevel(77))) ==
                   "PBZERO_UNKNOWN_ENUM_VALUE",
               "");
 static_assert(sizeof(pz::TopLevel) == sizeof(int32_t), "");
+
+constexpr bool ParsesAs(std::string_view name, pz::TopLevel expected) {
+  pz::TopLevel value = pz::MINUS_ONE;
+  return pz::TopLevel_Parse(name, &value) && value == expected;
+}
+static_assert(ParsesAs("ZERO", pz::ZERO), "");
+static_assert(ParsesAs("NULL_OBJECT", pz::ZERO), "");
+static_assert(ParsesAs("LOWEST", pz::LOWEST), "");
+static_assert(!ParsesAs("zero", pz::MINUS_ONE), "");
+static_assert(pz::TopLevel_IsValid(INT32_MIN), "");
+static_assert(!pz::TopLevel_IsValid(INT32_MIN + 1), "");
+static_assert(!pz::TopLevel_IsValid(1), "");
+static_assert(Everything::Nested::Deep::Kind_IsValid(1), "");
+static_assert(!Everything::Nested::Deep::Kind_IsValid(2), "");
+
+TEST_F(GeneratedCodeTest, NestedEnumsParseInTheirClass) {
+  Everything::Nested::Deep::Kind kind = Everything::Nested::Deep::NONE;
+  EXPECT_TRUE(Everything::Nested::Deep::Kind_Parse("SOME", &kind));
+  EXPECT_EQ(kind, Everything::Nested::Deep::SOME);
+  EXPECT_FALSE(Everything::Nested::Deep::Kind_Parse("OTHER", &kind));
+  EXPECT_EQ(kind, Everything::Nested::Deep::SOME);
+}
 
 // A nested enum by each of its names.
 static_assert(std::is_same<Everything::Nested::Deep::Kind,

@@ -9,71 +9,6 @@
 namespace protozero::plugin {
 namespace {
 
-TEST(GeneratorErrorsTest, Group) {
-  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
-package p;
-message M {
-  optional group G = 1 {
-    optional int32 x = 1;
-  }
-})");
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error,
-            "a.proto:4: p.M.g: groups are not supported; declare a message and "
-            "a field of its type, which is encoded differently");
-}
-
-TEST(GeneratorErrorsTest, GroupAsExtension) {
-  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
-message M { extensions 1 to 10; }
-extend M {
-  repeated group G = 1 {}
-})");
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error,
-            "a.proto:4: g: groups are not supported; declare a message and a "
-            "field of its type, which is encoded differently");
-}
-
-TEST(GeneratorErrorsTest, MessageSet) {
-  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
-package p;
-message Set {
-  option message_set_wire_format = true;
-  extensions 4 to max;
-})");
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error,
-            "a.proto:3: p.Set: message sets are not supported, their encoding "
-            "uses groups; remove message_set_wire_format, which changes the "
-            "encoding");
-}
-
-// The extensions of a message set are encoded like its fields, so they must not
-// slip through in a file of their own.
-TEST(GeneratorErrorsTest, ExtensionOfImportedMessageSet) {
-  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
-package p;
-import "b.proto";
-message M {
-  extend Set {
-    optional M m = 100;
-  }
-})"},
-                                         {"b.proto", R"(syntax = "proto2";
-package p;
-message Set {
-  option message_set_wire_format = true;
-  extensions 4 to max;
-})"}},
-                                        {"a.proto"});
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error,
-            "a.proto:6: p.M.m: it extends p.Set, which is a message set, and "
-            "those are not supported; remove message_set_wire_format, which "
-            "changes the encoding");
-}
-
 TEST(GeneratorErrorsTest, FlattenedNameIsTaken) {
   const ProtocResult result = RunProtoc(R"(syntax = "proto2";
 package p;
@@ -117,18 +52,20 @@ TEST(GeneratorErrorsTest, FlattenedNameIsTakenInOtherFileOfTheRun) {
             "message p.A.B of a.proto; rename one of them");
 }
 
-TEST(GeneratorErrorsTest, FlattenedEnumIsTaken) {
-  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+// Files are generated one by one: what a name yields to is in its own file.
+TEST(GeneratorErrorsTest, DecoderIsTakenInImportedFile) {
+  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
 package p;
-message Outer {
-  enum E { ZERO = 0; }
-  enum E_MIN { ONE = 1; }
-})");
+import "b.proto";
+message A {})"},
+                                         {"b.proto", R"(syntax = "proto2";
+package p;
+message A_Decoder {})"}},
+                                        {"a.proto"});
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
-            "a.proto:5: p.Outer.E_MIN: its C++ name p::pbzero::Outer_E_MIN is "
-            "also that of the smallest value of enum p.Outer.E; rename one of "
-            "them");
+            "a.proto:4: p.A: its C++ name p::pbzero::A_Decoder is also that of "
+            "message p.A_Decoder of b.proto; rename one of them");
 }
 
 TEST(GeneratorErrorsTest, TopLevelEnumValueIsTaken) {
@@ -145,15 +82,19 @@ enum E {
             "enum value p.A_B; rename one of them");
 }
 
-TEST(GeneratorErrorsTest, NameFunctionIsTaken) {
-  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+TEST(GeneratorErrorsTest, NameFunctionIsTakenInImportedFile) {
+  const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
 package p;
-enum E { ZERO = 0; }
-message E_Name {})");
+import "b.proto";
+enum E { ZERO = 0; })"},
+                                         {"b.proto", R"(syntax = "proto2";
+package p;
+message E_Name {})"}},
+                                        {"a.proto"});
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
-            "a.proto:4: p.E_Name: its C++ name p::pbzero::E_Name is also that "
-            "of the name function of enum p.E; rename one of them");
+            "a.proto:4: p.E: its C++ name p::pbzero::E_Name is also that of "
+            "message p.E_Name of b.proto; rename one of them");
 }
 
 TEST(GeneratorErrorsTest, EscapedMessageIsTaken) {
@@ -378,26 +319,24 @@ TEST(GeneratorErrorsTest, OptionWithBadValue) {
 }
 
 TEST(GeneratorErrorsTest, AllErrorsOfAllFilesInOrderOfLines) {
-  const ProtocResult result = RunProtoc(
-      {{"a.proto", R"(syntax = "proto2";
+  const ProtocResult result =
+      RunProtoc({{"a.proto", R"(syntax = "proto2";
 message set_x {
   optional int32 x = 1;
-  optional group G = 2 {}
 }
 message A { message B {} }
 message A_B {})"},
-       {"b.proto", "syntax = 'proto2'; message C { repeated group D = 1 {} }"},
-       {"c.proto", "syntax = 'proto2'; message Fine {}"}});
+                 {"b.proto",
+                  "syntax = 'proto2'; message set_y { optional int32 y = 1; }"},
+                 {"c.proto", "syntax = 'proto2'; message Fine {}"}});
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
             "a.proto:3: set_x.x: its C++ name set_x is also that of the class "
             "itself; rename one of them\n"
-            "a.proto:4: set_x.g: groups are not supported; declare a message "
-            "and a field of its type, which is encoded differently\n"
-            "a.proto:7: A_B: its C++ name pbzero::A_B is also that of message "
+            "a.proto:6: A_B: its C++ name pbzero::A_B is also that of message "
             "A.B; rename one of them\n"
-            "b.proto:1: C.d: groups are not supported; declare a message and a "
-            "field of its type, which is encoded differently");
+            "b.proto:1: set_y.y: its C++ name set_y is also that of the class "
+            "itself; rename one of them");
   // Nothing is written, not even for the file without errors.
   EXPECT_TRUE(result.files.empty());
 }

@@ -53,11 +53,12 @@ TEST(GeneratorTest, SameOutputForSameInput) {
   EXPECT_EQ(Header(RunProtoc(schema)), Header(RunProtoc(schema)));
 }
 
-TEST(GeneratorTest, HeaderOfSchemaWithoutMessagesNeedsNoRuntime) {
+TEST(GeneratorTest, HeaderOfSchemaWithoutMessagesNeedsLittle) {
   const std::string header =
       Header(RunProtoc("syntax = 'proto2'; enum E { A = 0; }"));
   EXPECT_THAT(header, HasSubstr("#include <stdint.h>"));
-  EXPECT_THAT(header, Not(HasSubstr("protozero/")));
+  EXPECT_THAT(header, HasSubstr("#include \"protozero/enum_values.h\"\n\n"));
+  EXPECT_THAT(header, Not(HasSubstr("message.h")));
 }
 
 TEST(GeneratorTest, SchemaWithNothingInIt) {
@@ -172,7 +173,7 @@ TEST(GeneratorTest, IncludesAreSorted) {
                 {"a.proto"}));
   EXPECT_THAT(header, HasSubstr("#include \"b.pbzero.h\"\n"
                                 "#include \"protozero/a.pbzero.h\"\n"
-                                "#include \"protozero/field.h\"\n"));
+                                "#include \"protozero/const_bytes.h\"\n"));
   EXPECT_LT(header.find("protozero/proto_utils.h"), header.find("z.pbzero.h"));
 }
 
@@ -372,8 +373,9 @@ enum E {
   C = 0;
 })"));
   EXPECT_THAT(header, HasSubstr("  A = 1,\n  B = 1,\n  C = 0,\n"));
-  EXPECT_THAT(header, HasSubstr("case E::A:"));
-  EXPECT_THAT(header, Not(HasSubstr("case E::B:")));
+  // By number; a search finds the first of several.
+  EXPECT_THAT(header,
+              HasSubstr("  {0, \"C\"},\n  {1, \"A\"},\n  {1, \"B\"},\n};"));
   EXPECT_THAT(header, HasSubstr("E_MIN = E::C;"));
   EXPECT_THAT(header, HasSubstr("E_MAX = E::A;"));
 }

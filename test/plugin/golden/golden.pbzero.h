@@ -6,13 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <limits>
 #include <string>
 #include <string_view>
 
-#include "protozero/field.h"
-#include "protozero/field_writer.h"
+#include "protozero/const_array.h"
+#include "protozero/const_bytes.h"
+#include "protozero/enum_values.h"
+#include "protozero/field_metadata.h"
 #include "protozero/message.h"
+#include "protozero/message_set.h"
 #include "protozero/packed_repeated_fields.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "test/protos/plugin/golden_base.pbzero.h"
 #include "test/protos/plugin/golden_public.pbzero.h"
@@ -40,9 +45,18 @@ class Everything_StringToMessageEntry;
 class Everything_SintToEnumEntry;
 class Everything_Nested;
 class Everything_Nested_Deep;
+class Everything_OneGroup;
+class Everything_ManyGroups;
+class Everything_UintToBytesEntry;
+class Everything_BoolToDoubleEntry;
+class Everything_FixedToStringEntry;
+class Everything_ChosenGroup;
 class Empty;
 class Foreign;
+class MessageSet;
+class SetItems;
 class Mixed;
+class Mixed_ExtraGroup;
 class Service;
 
 enum TopLevel : int32_t {
@@ -56,19 +70,16 @@ enum TopLevel : int32_t {
 inline constexpr TopLevel TopLevel_MIN = TopLevel::LOWEST;
 inline constexpr TopLevel TopLevel_MAX = TopLevel::HIGHEST;
 
-constexpr const char* TopLevel_Name(TopLevel value) {
-  switch (value) {
-    case TopLevel::ZERO:
-      return "ZERO";
-    case TopLevel::MINUS_ONE:
-      return "MINUS_ONE";
-    case TopLevel::LOWEST:
-      return "LOWEST";
-    case TopLevel::HIGHEST:
-      return "HIGHEST";
-  }
-  return "PBZERO_UNKNOWN_ENUM_VALUE";
-}
+inline constexpr ::protozero::EnumValue TopLevel_Values[] = {
+  {-2147483647 - 1, "LOWEST"},
+  {-1, "MINUS_ONE"},
+  {0, "ZERO"},
+  {0, "NULL_OBJECT"},
+  {2147483647, "HIGHEST"},
+};
+constexpr const char* TopLevel_Name(TopLevel value) { return ::protozero::internal::EnumName(TopLevel_Values, value); }
+constexpr bool TopLevel_Parse(::std::string_view name, TopLevel* value) { return ::protozero::internal::ParseEnum(TopLevel_Values, name, value); }
+constexpr bool TopLevel_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(TopLevel_Values, value) != nullptr; }
 
 namespace perfetto_pbzero_enum_Everything_Nested_Deep {
 enum Kind : int32_t {
@@ -81,708 +92,1113 @@ using Everything_Nested_Deep_Kind = perfetto_pbzero_enum_Everything_Nested_Deep:
 inline constexpr Everything_Nested_Deep_Kind Everything_Nested_Deep_Kind_MIN = Everything_Nested_Deep_Kind::NONE;
 inline constexpr Everything_Nested_Deep_Kind Everything_Nested_Deep_Kind_MAX = Everything_Nested_Deep_Kind::SOME;
 
-constexpr const char* Everything_Nested_Deep_Kind_Name(Everything_Nested_Deep_Kind value) {
-  switch (value) {
-    case Everything_Nested_Deep_Kind::NONE:
-      return "NONE";
-    case Everything_Nested_Deep_Kind::SOME:
-      return "SOME";
-  }
-  return "PBZERO_UNKNOWN_ENUM_VALUE";
-}
+inline constexpr ::protozero::EnumValue Everything_Nested_Deep_Kind_Values[] = {
+  {0, "NONE"},
+  {1, "SOME"},
+};
+constexpr const char* Everything_Nested_Deep_Kind_Name(Everything_Nested_Deep_Kind value) { return ::protozero::internal::EnumName(Everything_Nested_Deep_Kind_Values, value); }
+constexpr bool Everything_Nested_Deep_Kind_Parse(::std::string_view name, Everything_Nested_Deep_Kind* value) { return ::protozero::internal::ParseEnum(Everything_Nested_Deep_Kind_Values, name, value); }
+constexpr bool Everything_Nested_Deep_Kind_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Everything_Nested_Deep_Kind_Values, value) != nullptr; }
+
+class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 34, 35, 36, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 61, 62, 71, 72, 81, 82, 91, 201, 202, 211, 212, 213, 221, 222, 223, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 241, 242, 243, 244, 245, 536870911> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  enum class ChoiceCase : int32_t {
+    kNotSet = 0,
+    kNumber = 71,
+    kText = 72,
+  };
+  ChoiceCase choice_case() const { return static_cast<ChoiceCase>(WhichOneof({71, 72})); }
+  enum class OtherChoiceCase : int32_t {
+    kNotSet = 0,
+    kChosenMessage = 241,
+    kChosenEnum = 242,
+    kChosenDouble = 243,
+    kChosenBytes = 244,
+    kChosengroup = 245,
+  };
+  OtherChoiceCase other_choice_case() const { return static_cast<OtherChoiceCase>(WhichOneof({241, 242, 243, 244, 245})); }
+  bool has_field_double() const { return HasSlot(0); }
+  double field_double() const { return Slot(0).as_double(); }
+  bool has_field_float() const { return HasSlot(1); }
+  float field_float() const { return Slot(1).as_float(); }
+  bool has_field_int64() const { return HasSlot(2); }
+  int64_t field_int64() const { return Slot(2).as_int64(); }
+  bool has_field_uint64() const { return HasSlot(3); }
+  uint64_t field_uint64() const { return Slot(3).as_uint64(); }
+  bool has_field_int32() const { return HasSlot(4); }
+  int32_t field_int32() const { return Slot(4).as_int32(); }
+  bool has_field_fixed64() const { return HasSlot(5); }
+  uint64_t field_fixed64() const { return Slot(5).as_uint64(); }
+  bool has_field_fixed32() const { return HasSlot(6); }
+  uint32_t field_fixed32() const { return Slot(6).as_uint32(); }
+  bool has_field_bool() const { return HasSlot(7); }
+  bool field_bool() const { return Slot(7).as_bool(); }
+  bool has_field_string() const { return HasSlot(8); }
+  ::protozero::ConstChars field_string() const { return Slot(8).as_string(); }
+  bool has_field_message() const { return HasSlot(9); }
+  ::protozero::ConstBytes field_message() const { return Slot(9).as_bytes(); }
+  bool has_field_bytes() const { return HasSlot(10); }
+  ::protozero::ConstBytes field_bytes() const { return Slot(10).as_bytes(); }
+  bool has_field_uint32() const { return HasSlot(11); }
+  uint32_t field_uint32() const { return Slot(11).as_uint32(); }
+  bool has_field_enum() const { return HasSlot(12); }
+  int32_t field_enum() const { return Slot(12).as_int32(); }
+  ::golden::main::pbzero::TopLevel field_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(field_enum()); }
+  bool has_field_sfixed32() const { return HasSlot(13); }
+  int32_t field_sfixed32() const { return Slot(13).as_int32(); }
+  bool has_field_sfixed64() const { return HasSlot(14); }
+  int64_t field_sfixed64() const { return Slot(14).as_int64(); }
+  bool has_field_sint32() const { return HasSlot(15); }
+  int32_t field_sint32() const { return Slot(15).as_sint32(); }
+  bool has_field_sint64() const { return HasSlot(16); }
+  int64_t field_sint64() const { return Slot(16).as_sint64(); }
+  bool has_repeated_double() const { return HasSlot(17); }
+  auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
+  bool has_repeated_string() const { return HasSlot(18); }
+  auto repeated_string() const { return GetRepeated<::protozero::ConstChars>(32); }
+  bool has_repeated_bytes() const { return HasSlot(19); }
+  auto repeated_bytes() const { return GetRepeated<::protozero::ConstBytes>(33); }
+  bool has_repeated_message() const { return HasSlot(20); }
+  auto repeated_message() const { return GetRepeated<::protozero::ConstBytes>(34); }
+  bool has_repeated_enum() const { return HasSlot(21); }
+  auto repeated_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr); }
+  auto repeated_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::Everything_Nested_Deep_Kind>(35, parse_error_ptr); }
+  bool has_repeated_sint64() const { return HasSlot(22); }
+  auto repeated_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr); }
+  bool has_packed_double() const { return HasSlot(23); }
+  auto packed_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(41, parse_error_ptr); }
+  bool has_packed_float() const { return HasSlot(24); }
+  auto packed_float(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFloat>(42, parse_error_ptr); }
+  bool has_packed_int64() const { return HasSlot(25); }
+  auto packed_int64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt64>(43, parse_error_ptr); }
+  bool has_packed_uint64() const { return HasSlot(26); }
+  auto packed_uint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint64>(44, parse_error_ptr); }
+  bool has_packed_int32() const { return HasSlot(27); }
+  auto packed_int32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(45, parse_error_ptr); }
+  bool has_packed_fixed64() const { return HasSlot(28); }
+  auto packed_fixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed64>(46, parse_error_ptr); }
+  bool has_packed_fixed32() const { return HasSlot(29); }
+  auto packed_fixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed32>(47, parse_error_ptr); }
+  bool has_packed_bool() const { return HasSlot(30); }
+  auto packed_bool(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kBool>(48, parse_error_ptr); }
+  bool has_packed_uint32() const { return HasSlot(31); }
+  auto packed_uint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint32>(49, parse_error_ptr); }
+  bool has_packed_enum() const { return HasSlot(32); }
+  auto packed_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(50, parse_error_ptr); }
+  auto packed_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::TopLevel>(50, parse_error_ptr); }
+  bool has_packed_sfixed32() const { return HasSlot(33); }
+  auto packed_sfixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed32>(51, parse_error_ptr); }
+  bool has_packed_sfixed64() const { return HasSlot(34); }
+  auto packed_sfixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed64>(52, parse_error_ptr); }
+  bool has_packed_sint32() const { return HasSlot(35); }
+  auto packed_sint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(53, parse_error_ptr); }
+  bool has_packed_sint64() const { return HasSlot(36); }
+  auto packed_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(54, parse_error_ptr); }
+  bool has_string_to_message() const { return HasSlot(37); }
+  auto string_to_message() const { return GetRepeated<::protozero::ConstBytes>(61); }
+  bool has_sint_to_enum() const { return HasSlot(38); }
+  auto sint_to_enum() const { return GetRepeated<::protozero::ConstBytes>(62); }
+  bool has_number() const { return HasSlot(39) && choice_case() == ChoiceCase::kNumber; }
+  int32_t number() const { return has_number() ? Slot(39).as_int32() : int32_t{}; }
+  bool has_text() const { return HasSlot(40) && choice_case() == ChoiceCase::kText; }
+  ::protozero::ConstChars text() const { return has_text() ? Slot(40).as_string() : ::protozero::ConstChars{}; }
+  bool has_lazy() const { return HasSlot(41); }
+  ::protozero::ConstBytes lazy() const { return Slot(41).as_bytes(); }
+  bool has_lazies() const { return HasSlot(42); }
+  auto lazies() const { return GetRepeated<::protozero::ConstBytes>(82); }
+  bool has_with_default() const { return HasSlot(43); }
+  int32_t with_default() const { return HasSlot(43) ? Slot(43).as_int32() : 7; }
+  bool has_largest_id() const { return HasSlot(71); }
+  int32_t largest_id() const { return Slot(71).as_int32(); }
+  bool has_onegroup() const { return HasSlot(44); }
+  ::protozero::ConstBytes onegroup() const { return Slot(44).as_bytes(); }
+  bool has_manygroups() const { return HasSlot(45); }
+  auto manygroups() const { return GetRepeated<::protozero::ConstBytes>(202); }
+  bool has_uint_to_bytes() const { return HasSlot(46); }
+  auto uint_to_bytes() const { return GetRepeated<::protozero::ConstBytes>(211); }
+  bool has_bool_to_double() const { return HasSlot(47); }
+  auto bool_to_double() const { return GetRepeated<::protozero::ConstBytes>(212); }
+  bool has_fixed_to_string() const { return HasSlot(48); }
+  auto fixed_to_string() const { return GetRepeated<::protozero::ConstBytes>(213); }
+  bool has_default_int32() const { return HasSlot(49); }
+  int32_t default_int32() const { return HasSlot(49) ? Slot(49).as_int32() : -2147483647 - 1; }
+  bool has_default_int64() const { return HasSlot(50); }
+  int64_t default_int64() const { return HasSlot(50) ? Slot(50).as_int64() : -9223372036854775807 - 1; }
+  bool has_default_uint32() const { return HasSlot(51); }
+  uint32_t default_uint32() const { return HasSlot(51) ? Slot(51).as_uint32() : 4294967295u; }
+  bool has_default_uint64() const { return HasSlot(52); }
+  uint64_t default_uint64() const { return HasSlot(52) ? Slot(52).as_uint64() : 18446744073709551615u; }
+  bool has_default_sint32() const { return HasSlot(53); }
+  int32_t default_sint32() const { return HasSlot(53) ? Slot(53).as_sint32() : -1; }
+  bool has_default_fixed64() const { return HasSlot(54); }
+  uint64_t default_fixed64() const { return HasSlot(54) ? Slot(54).as_uint64() : 7u; }
+  bool has_default_bool() const { return HasSlot(55); }
+  bool default_bool() const { return HasSlot(55) ? Slot(55).as_bool() : true; }
+  bool has_default_float() const { return HasSlot(56); }
+  float default_float() const { return HasSlot(56) ? Slot(56).as_float() : 0.1f; }
+  bool has_default_double() const { return HasSlot(57); }
+  double default_double() const { return HasSlot(57) ? Slot(57).as_double() : -1e+300; }
+  bool has_infinite_float() const { return HasSlot(58); }
+  float infinite_float() const { return HasSlot(58) ? Slot(58).as_float() : ::std::numeric_limits<float>::infinity(); }
+  bool has_infinite_double() const { return HasSlot(59); }
+  double infinite_double() const { return HasSlot(59) ? Slot(59).as_double() : -::std::numeric_limits<double>::infinity(); }
+  bool has_nan_double() const { return HasSlot(60); }
+  double nan_double() const { return HasSlot(60) ? Slot(60).as_double() : ::std::numeric_limits<double>::quiet_NaN(); }
+  bool has_negative_zero() const { return HasSlot(61); }
+  double negative_zero() const { return HasSlot(61) ? Slot(61).as_double() : -0.0; }
+  bool has_default_string() const { return HasSlot(62); }
+  ::protozero::ConstChars default_string() const { return HasSlot(62) ? Slot(62).as_string() : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
+  bool has_default_bytes() const { return HasSlot(63); }
+  ::protozero::ConstBytes default_bytes() const { return HasSlot(63) ? Slot(63).as_bytes() : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
+  bool has_default_enum() const { return HasSlot(64); }
+  int32_t default_enum() const { return HasSlot(64) ? Slot(64).as_int32() : -1; }
+  ::golden::main::pbzero::TopLevel default_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(default_enum()); }
+  bool has_first_enum() const { return HasSlot(65); }
+  int32_t first_enum() const { return HasSlot(65) ? Slot(65).as_int32() : 1; }
+  ::golden::imported::pbzero::Level first_enum_enum() const { return static_cast<::golden::imported::pbzero::Level>(first_enum()); }
+  bool has_chosen_message() const { return HasSlot(66) && other_choice_case() == OtherChoiceCase::kChosenMessage; }
+  ::protozero::ConstBytes chosen_message() const { return has_chosen_message() ? Slot(66).as_bytes() : ::protozero::ConstBytes{}; }
+  bool has_chosen_enum() const { return HasSlot(67) && other_choice_case() == OtherChoiceCase::kChosenEnum; }
+  int32_t chosen_enum() const { return has_chosen_enum() ? Slot(67).as_int32() : 2147483647; }
+  ::golden::main::pbzero::TopLevel chosen_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(chosen_enum()); }
+  bool has_chosen_double() const { return HasSlot(68) && other_choice_case() == OtherChoiceCase::kChosenDouble; }
+  double chosen_double() const { return has_chosen_double() ? Slot(68).as_double() : 2.5; }
+  bool has_chosen_bytes() const { return HasSlot(69) && other_choice_case() == OtherChoiceCase::kChosenBytes; }
+  ::protozero::ConstBytes chosen_bytes() const { return has_chosen_bytes() ? Slot(69).as_bytes() : ::protozero::ConstBytes{}; }
+  bool has_chosengroup() const { return HasSlot(70) && other_choice_case() == OtherChoiceCase::kChosengroup; }
+  ::protozero::ConstBytes chosengroup() const { return has_chosengroup() ? Slot(70).as_bytes() : ::protozero::ConstBytes{}; }
+};
 
 class Everything : public ::protozero::Message {
  public:
   using StringToMessageEntry = ::golden::main::pbzero::Everything_StringToMessageEntry;
   using SintToEnumEntry = ::golden::main::pbzero::Everything_SintToEnumEntry;
   using Nested = ::golden::main::pbzero::Everything_Nested;
-  enum : int32_t {
-    kFieldDoubleFieldNumber = 1,
-    kFieldFloatFieldNumber = 2,
-    kFieldInt64FieldNumber = 3,
-    kFieldUint64FieldNumber = 4,
-    kFieldInt32FieldNumber = 5,
-    kFieldFixed64FieldNumber = 6,
-    kFieldFixed32FieldNumber = 7,
-    kFieldBoolFieldNumber = 8,
-    kFieldStringFieldNumber = 9,
-    kFieldMessageFieldNumber = 10,
-    kFieldBytesFieldNumber = 11,
-    kFieldUint32FieldNumber = 12,
-    kFieldEnumFieldNumber = 13,
-    kFieldSfixed32FieldNumber = 14,
-    kFieldSfixed64FieldNumber = 15,
-    kFieldSint32FieldNumber = 16,
-    kFieldSint64FieldNumber = 17,
-    kRepeatedDoubleFieldNumber = 31,
-    kRepeatedStringFieldNumber = 32,
-    kRepeatedBytesFieldNumber = 33,
-    kRepeatedMessageFieldNumber = 34,
-    kRepeatedEnumFieldNumber = 35,
-    kRepeatedSint64FieldNumber = 36,
-    kPackedDoubleFieldNumber = 41,
-    kPackedFloatFieldNumber = 42,
-    kPackedInt64FieldNumber = 43,
-    kPackedUint64FieldNumber = 44,
-    kPackedInt32FieldNumber = 45,
-    kPackedFixed64FieldNumber = 46,
-    kPackedFixed32FieldNumber = 47,
-    kPackedBoolFieldNumber = 48,
-    kPackedUint32FieldNumber = 49,
-    kPackedEnumFieldNumber = 50,
-    kPackedSfixed32FieldNumber = 51,
-    kPackedSfixed64FieldNumber = 52,
-    kPackedSint32FieldNumber = 53,
-    kPackedSint64FieldNumber = 54,
-    kStringToMessageFieldNumber = 61,
-    kSintToEnumFieldNumber = 62,
-    kNumberFieldNumber = 71,
-    kTextFieldNumber = 72,
-    kLazyFieldNumber = 81,
-    kLaziesFieldNumber = 82,
-    kWithDefaultFieldNumber = 91,
-    kLargestIdFieldNumber = 536870911,
-  };
+  using OneGroup = ::golden::main::pbzero::Everything_OneGroup;
+  using ManyGroups = ::golden::main::pbzero::Everything_ManyGroups;
+  using UintToBytesEntry = ::golden::main::pbzero::Everything_UintToBytesEntry;
+  using BoolToDoubleEntry = ::golden::main::pbzero::Everything_BoolToDoubleEntry;
+  using FixedToStringEntry = ::golden::main::pbzero::Everything_FixedToStringEntry;
+  using ChosenGroup = ::golden::main::pbzero::Everything_ChosenGroup;
+  using Decoder = Everything_Decoder;
+  using ChoiceCase = Everything_Decoder::ChoiceCase;
+  using OtherChoiceCase = Everything_Decoder::OtherChoiceCase;
+  enum : int32_t { kFieldDoubleFieldNumber = 1, kFieldFloatFieldNumber = 2, kFieldInt64FieldNumber = 3, kFieldUint64FieldNumber = 4, kFieldInt32FieldNumber = 5, kFieldFixed64FieldNumber = 6, kFieldFixed32FieldNumber = 7, kFieldBoolFieldNumber = 8, kFieldStringFieldNumber = 9, kFieldMessageFieldNumber = 10, kFieldBytesFieldNumber = 11, kFieldUint32FieldNumber = 12, kFieldEnumFieldNumber = 13, kFieldSfixed32FieldNumber = 14, kFieldSfixed64FieldNumber = 15, kFieldSint32FieldNumber = 16, kFieldSint64FieldNumber = 17, kRepeatedDoubleFieldNumber = 31, kRepeatedStringFieldNumber = 32, kRepeatedBytesFieldNumber = 33, kRepeatedMessageFieldNumber = 34, kRepeatedEnumFieldNumber = 35, kRepeatedSint64FieldNumber = 36, kPackedDoubleFieldNumber = 41, kPackedFloatFieldNumber = 42, kPackedInt64FieldNumber = 43, kPackedUint64FieldNumber = 44, kPackedInt32FieldNumber = 45, kPackedFixed64FieldNumber = 46, kPackedFixed32FieldNumber = 47, kPackedBoolFieldNumber = 48, kPackedUint32FieldNumber = 49, kPackedEnumFieldNumber = 50, kPackedSfixed32FieldNumber = 51, kPackedSfixed64FieldNumber = 52, kPackedSint32FieldNumber = 53, kPackedSint64FieldNumber = 54, kStringToMessageFieldNumber = 61, kSintToEnumFieldNumber = 62, kNumberFieldNumber = 71, kTextFieldNumber = 72, kLazyFieldNumber = 81, kLaziesFieldNumber = 82, kWithDefaultFieldNumber = 91, kLargestIdFieldNumber = 536870911, kOnegroupFieldNumber = 201, kManygroupsFieldNumber = 202, kUintToBytesFieldNumber = 211, kBoolToDoubleFieldNumber = 212, kFixedToStringFieldNumber = 213, kDefaultInt32FieldNumber = 221, kDefaultInt64FieldNumber = 222, kDefaultUint32FieldNumber = 223, kDefaultUint64FieldNumber = 224, kDefaultSint32FieldNumber = 225, kDefaultFixed64FieldNumber = 226, kDefaultBoolFieldNumber = 227, kDefaultFloatFieldNumber = 228, kDefaultDoubleFieldNumber = 229, kInfiniteFloatFieldNumber = 230, kInfiniteDoubleFieldNumber = 231, kNanDoubleFieldNumber = 232, kNegativeZeroFieldNumber = 233, kDefaultStringFieldNumber = 234, kDefaultBytesFieldNumber = 235, kDefaultEnumFieldNumber = 236, kFirstEnumFieldNumber = 237, kChosenMessageFieldNumber = 241, kChosenEnumFieldNumber = 242, kChosenDoubleFieldNumber = 243, kChosenBytesFieldNumber = 244, kChosengroupFieldNumber = 245 };
   static constexpr const char* GetName() { return ".golden.main.Everything"; }
 
-  using FieldMetadata_FieldDouble = ::protozero::internal::DoubleField::Singular<1, Everything>;
+  using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
-  void set_field_double(double value) {
-    ::protozero::internal::DoubleField::Append(*this, 1, value);
-  }
+  void set_field_double(double value) { AppendFixed(1, value); }
 
-  using FieldMetadata_FieldFloat = ::protozero::internal::FloatField::Singular<2, Everything>;
+  using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
-  void set_field_float(float value) {
-    ::protozero::internal::FloatField::Append(*this, 2, value);
-  }
+  void set_field_float(float value) { AppendFixed(2, value); }
 
-  using FieldMetadata_FieldInt64 = ::protozero::internal::Int64Field::Singular<3, Everything>;
+  using FieldMetadata_FieldInt64 = ::protozero::meta::Int64<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
-  void set_field_int64(int64_t value) {
-    ::protozero::internal::Int64Field::Append(*this, 3, value);
-  }
+  void set_field_int64(int64_t value) { AppendVarInt(3, value); }
 
-  using FieldMetadata_FieldUint64 = ::protozero::internal::Uint64Field::Singular<4, Everything>;
+  using FieldMetadata_FieldUint64 = ::protozero::meta::Uint64<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
-  void set_field_uint64(uint64_t value) {
-    ::protozero::internal::Uint64Field::Append(*this, 4, value);
-  }
+  void set_field_uint64(uint64_t value) { AppendVarInt(4, value); }
 
-  using FieldMetadata_FieldInt32 = ::protozero::internal::Int32Field::Singular<5, Everything>;
+  using FieldMetadata_FieldInt32 = ::protozero::meta::Int32<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
-  void set_field_int32(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 5, value);
-  }
+  void set_field_int32(int32_t value) { AppendVarInt(5, value); }
 
-  using FieldMetadata_FieldFixed64 = ::protozero::internal::Fixed64Field::Singular<6, Everything>;
+  using FieldMetadata_FieldFixed64 = ::protozero::meta::Fixed64<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
-  void set_field_fixed64(uint64_t value) {
-    ::protozero::internal::Fixed64Field::Append(*this, 6, value);
-  }
+  void set_field_fixed64(uint64_t value) { AppendFixed(6, value); }
 
-  using FieldMetadata_FieldFixed32 = ::protozero::internal::Fixed32Field::Singular<7, Everything>;
+  using FieldMetadata_FieldFixed32 = ::protozero::meta::Fixed32<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
-  void set_field_fixed32(uint32_t value) {
-    ::protozero::internal::Fixed32Field::Append(*this, 7, value);
-  }
+  void set_field_fixed32(uint32_t value) { AppendFixed(7, value); }
 
-  using FieldMetadata_FieldBool = ::protozero::internal::BoolField::Singular<8, Everything>;
+  using FieldMetadata_FieldBool = ::protozero::meta::Bool<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
-  void set_field_bool(bool value) {
-    ::protozero::internal::BoolField::Append(*this, 8, value);
-  }
+  void set_field_bool(bool value) { AppendTinyVarInt(8, value); }
 
-  using FieldMetadata_FieldString = ::protozero::internal::StringField::Singular<9, Everything>;
+  using FieldMetadata_FieldString = ::protozero::meta::String<9, Everything>;
   static constexpr FieldMetadata_FieldString kFieldString{};
-  void set_field_string(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 9, data, size);
-  }
-  void set_field_string(::protozero::ConstChars value) {
-    set_field_string(value.data, value.size);
-  }
-  void set_field_string(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 9, value);
-  }
+  void set_field_string(const char* data, size_t size) { AppendBytes(9, data, size); }
+  void set_field_string(::std::string_view value) { AppendString(9, value); }
 
-  using FieldMetadata_FieldMessage = ::protozero::internal::MessageField::Singular<10, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_FieldMessage = ::protozero::meta::Message<10, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_FieldMessage kFieldMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  T* set_field_message() {
-    return ::protozero::Message::BeginNestedMessage<T>(10);
-  }
+  T* set_field_message() { return BeginNestedMessage<T>(10); }
 
-  using FieldMetadata_FieldBytes = ::protozero::internal::BytesField::Singular<11, Everything>;
+  using FieldMetadata_FieldBytes = ::protozero::meta::Bytes<11, Everything>;
   static constexpr FieldMetadata_FieldBytes kFieldBytes{};
-  void set_field_bytes(const uint8_t* data, size_t size) {
-    ::protozero::internal::BytesField::Append(*this, 11, data, size);
-  }
-  void set_field_bytes(::protozero::ConstBytes value) {
-    set_field_bytes(value.data, value.size);
-  }
-  void set_field_bytes(::std::string_view value) {
-    ::protozero::internal::BytesField::Append(*this, 11, value);
-  }
+  void set_field_bytes(const uint8_t* data, size_t size) { AppendBytes(11, data, size); }
+  void set_field_bytes(::protozero::ConstBytes value) { AppendBytes(11, value.data, value.size); }
+  void set_field_bytes(::std::string_view value) { AppendString(11, value); }
 
-  using FieldMetadata_FieldUint32 = ::protozero::internal::Uint32Field::Singular<12, Everything>;
+  using FieldMetadata_FieldUint32 = ::protozero::meta::Uint32<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
-  void set_field_uint32(uint32_t value) {
-    ::protozero::internal::Uint32Field::Append(*this, 12, value);
-  }
+  void set_field_uint32(uint32_t value) { AppendVarInt(12, value); }
 
-  using FieldMetadata_FieldEnum = ::protozero::internal::EnumField::Singular<13, ::golden::main::pbzero::TopLevel, Everything>;
+  using FieldMetadata_FieldEnum = ::protozero::meta::Enum<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
-  void set_field_enum(::golden::main::pbzero::TopLevel value) {
-    ::protozero::internal::EnumField::Append(*this, 13, value);
-  }
+  void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(13, value); }
 
-  using FieldMetadata_FieldSfixed32 = ::protozero::internal::Sfixed32Field::Singular<14, Everything>;
+  using FieldMetadata_FieldSfixed32 = ::protozero::meta::Sfixed32<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
-  void set_field_sfixed32(int32_t value) {
-    ::protozero::internal::Sfixed32Field::Append(*this, 14, value);
-  }
+  void set_field_sfixed32(int32_t value) { AppendFixed(14, value); }
 
-  using FieldMetadata_FieldSfixed64 = ::protozero::internal::Sfixed64Field::Singular<15, Everything>;
+  using FieldMetadata_FieldSfixed64 = ::protozero::meta::Sfixed64<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
-  void set_field_sfixed64(int64_t value) {
-    ::protozero::internal::Sfixed64Field::Append(*this, 15, value);
-  }
+  void set_field_sfixed64(int64_t value) { AppendFixed(15, value); }
 
-  using FieldMetadata_FieldSint32 = ::protozero::internal::Sint32Field::Singular<16, Everything>;
+  using FieldMetadata_FieldSint32 = ::protozero::meta::Sint32<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
-  void set_field_sint32(int32_t value) {
-    ::protozero::internal::Sint32Field::Append(*this, 16, value);
-  }
+  void set_field_sint32(int32_t value) { AppendSignedVarInt(16, value); }
 
-  using FieldMetadata_FieldSint64 = ::protozero::internal::Sint64Field::Singular<17, Everything>;
+  using FieldMetadata_FieldSint64 = ::protozero::meta::Sint64<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
-  void set_field_sint64(int64_t value) {
-    ::protozero::internal::Sint64Field::Append(*this, 17, value);
-  }
+  void set_field_sint64(int64_t value) { AppendSignedVarInt(17, value); }
 
-  using FieldMetadata_RepeatedDouble = ::protozero::internal::DoubleField::Repeated<31, Everything>;
+  using FieldMetadata_RepeatedDouble = ::protozero::meta::RepeatedDouble<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
-  void add_repeated_double(double value) {
-    ::protozero::internal::DoubleField::Append(*this, 31, value);
-  }
+  void add_repeated_double(double value) { AppendFixed(31, value); }
 
-  using FieldMetadata_RepeatedString = ::protozero::internal::StringField::Repeated<32, Everything>;
+  using FieldMetadata_RepeatedString = ::protozero::meta::RepeatedString<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
-  void add_repeated_string(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 32, data, size);
-  }
-  void add_repeated_string(::protozero::ConstChars value) {
-    add_repeated_string(value.data, value.size);
-  }
-  void add_repeated_string(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 32, value);
-  }
+  void add_repeated_string(const char* data, size_t size) { AppendBytes(32, data, size); }
+  void add_repeated_string(::std::string_view value) { AppendString(32, value); }
 
-  using FieldMetadata_RepeatedBytes = ::protozero::internal::BytesField::Repeated<33, Everything>;
+  using FieldMetadata_RepeatedBytes = ::protozero::meta::RepeatedBytes<33, Everything>;
   static constexpr FieldMetadata_RepeatedBytes kRepeatedBytes{};
-  void add_repeated_bytes(const uint8_t* data, size_t size) {
-    ::protozero::internal::BytesField::Append(*this, 33, data, size);
-  }
-  void add_repeated_bytes(::protozero::ConstBytes value) {
-    add_repeated_bytes(value.data, value.size);
-  }
-  void add_repeated_bytes(::std::string_view value) {
-    ::protozero::internal::BytesField::Append(*this, 33, value);
-  }
+  void add_repeated_bytes(const uint8_t* data, size_t size) { AppendBytes(33, data, size); }
+  void add_repeated_bytes(::protozero::ConstBytes value) { AppendBytes(33, value.data, value.size); }
+  void add_repeated_bytes(::std::string_view value) { AppendString(33, value); }
 
-  using FieldMetadata_RepeatedMessage = ::protozero::internal::MessageField::Repeated<34, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_RepeatedMessage = ::protozero::meta::RepeatedMessage<34, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_RepeatedMessage kRepeatedMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  T* add_repeated_message() {
-    return ::protozero::Message::BeginNestedMessage<T>(34);
-  }
+  T* add_repeated_message() { return BeginNestedMessage<T>(34); }
 
-  using FieldMetadata_RepeatedEnum = ::protozero::internal::EnumField::Repeated<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
+  using FieldMetadata_RepeatedEnum = ::protozero::meta::RepeatedEnum<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
-  void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) {
-    ::protozero::internal::EnumField::Append(*this, 35, value);
-  }
+  void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendVarInt(35, value); }
 
-  using FieldMetadata_RepeatedSint64 = ::protozero::internal::Sint64Field::Repeated<36, Everything>;
+  using FieldMetadata_RepeatedSint64 = ::protozero::meta::RepeatedSint64<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
-  void add_repeated_sint64(int64_t value) {
-    ::protozero::internal::Sint64Field::Append(*this, 36, value);
-  }
+  void add_repeated_sint64(int64_t value) { AppendSignedVarInt(36, value); }
 
-  using FieldMetadata_PackedDouble = ::protozero::internal::DoubleField::Packed<41, Everything>;
+  using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
-  void set_packed_double(const ::protozero::PackedFixedSizeInt<double>& value) {
-    ::protozero::Message::AppendBytes(41, value.data(), value.size());
-  }
-  void set_packed_double(const double* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size);
-  }
+  void set_packed_double(const ::protozero::PackedFixedSizeInt<double>& value) { AppendBytes(41, value.data(), value.size()); }
+  void set_packed_double(const double* data, size_t size) { ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size); }
+  void set_packed_double(::protozero::ConstArray<double> value) { ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, value.data, value.size); }
 
-  using FieldMetadata_PackedFloat = ::protozero::internal::FloatField::Packed<42, Everything>;
+  using FieldMetadata_PackedFloat = ::protozero::meta::PackedFloat<42, Everything>;
   static constexpr FieldMetadata_PackedFloat kPackedFloat{};
-  void set_packed_float(const ::protozero::PackedFixedSizeInt<float>& value) {
-    ::protozero::Message::AppendBytes(42, value.data(), value.size());
-  }
-  void set_packed_float(const float* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size);
-  }
+  void set_packed_float(const ::protozero::PackedFixedSizeInt<float>& value) { AppendBytes(42, value.data(), value.size()); }
+  void set_packed_float(const float* data, size_t size) { ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size); }
+  void set_packed_float(::protozero::ConstArray<float> value) { ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, value.data, value.size); }
 
-  using FieldMetadata_PackedInt64 = ::protozero::internal::Int64Field::Packed<43, Everything>;
+  using FieldMetadata_PackedInt64 = ::protozero::meta::PackedInt64<43, Everything>;
   static constexpr FieldMetadata_PackedInt64 kPackedInt64{};
-  void set_packed_int64(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(43, value.data(), value.size());
-  }
-  void set_packed_int64(const int64_t* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 43, data, size);
-  }
+  void set_packed_int64(const ::protozero::PackedVarInt& value) { AppendBytes(43, value.data(), value.size()); }
+  void set_packed_int64(const int64_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 43, data, size); }
+  void set_packed_int64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedVarInt::AppendField(this, 43, value.data, value.size); }
 
-  using FieldMetadata_PackedUint64 = ::protozero::internal::Uint64Field::Packed<44, Everything>;
+  using FieldMetadata_PackedUint64 = ::protozero::meta::PackedUint64<44, Everything>;
   static constexpr FieldMetadata_PackedUint64 kPackedUint64{};
-  void set_packed_uint64(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(44, value.data(), value.size());
-  }
-  void set_packed_uint64(const uint64_t* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 44, data, size);
-  }
+  void set_packed_uint64(const ::protozero::PackedVarInt& value) { AppendBytes(44, value.data(), value.size()); }
+  void set_packed_uint64(const uint64_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 44, data, size); }
+  void set_packed_uint64(::protozero::ConstArray<uint64_t> value) { ::protozero::PackedVarInt::AppendField(this, 44, value.data, value.size); }
 
-  using FieldMetadata_PackedInt32 = ::protozero::internal::Int32Field::Packed<45, Everything>;
+  using FieldMetadata_PackedInt32 = ::protozero::meta::PackedInt32<45, Everything>;
   static constexpr FieldMetadata_PackedInt32 kPackedInt32{};
-  void set_packed_int32(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(45, value.data(), value.size());
-  }
-  void set_packed_int32(const int32_t* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 45, data, size);
-  }
+  void set_packed_int32(const ::protozero::PackedVarInt& value) { AppendBytes(45, value.data(), value.size()); }
+  void set_packed_int32(const int32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 45, data, size); }
+  void set_packed_int32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedVarInt::AppendField(this, 45, value.data, value.size); }
 
-  using FieldMetadata_PackedFixed64 = ::protozero::internal::Fixed64Field::Packed<46, Everything>;
+  using FieldMetadata_PackedFixed64 = ::protozero::meta::PackedFixed64<46, Everything>;
   static constexpr FieldMetadata_PackedFixed64 kPackedFixed64{};
-  void set_packed_fixed64(const ::protozero::PackedFixedSizeInt<uint64_t>& value) {
-    ::protozero::Message::AppendBytes(46, value.data(), value.size());
-  }
-  void set_packed_fixed64(const uint64_t* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size);
-  }
+  void set_packed_fixed64(const ::protozero::PackedFixedSizeInt<uint64_t>& value) { AppendBytes(46, value.data(), value.size()); }
+  void set_packed_fixed64(const uint64_t* data, size_t size) { ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size); }
+  void set_packed_fixed64(::protozero::ConstArray<uint64_t> value) { ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, value.data, value.size); }
 
-  using FieldMetadata_PackedFixed32 = ::protozero::internal::Fixed32Field::Packed<47, Everything>;
+  using FieldMetadata_PackedFixed32 = ::protozero::meta::PackedFixed32<47, Everything>;
   static constexpr FieldMetadata_PackedFixed32 kPackedFixed32{};
-  void set_packed_fixed32(const ::protozero::PackedFixedSizeInt<uint32_t>& value) {
-    ::protozero::Message::AppendBytes(47, value.data(), value.size());
-  }
-  void set_packed_fixed32(const uint32_t* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size);
-  }
+  void set_packed_fixed32(const ::protozero::PackedFixedSizeInt<uint32_t>& value) { AppendBytes(47, value.data(), value.size()); }
+  void set_packed_fixed32(const uint32_t* data, size_t size) { ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size); }
+  void set_packed_fixed32(::protozero::ConstArray<uint32_t> value) { ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, value.data, value.size); }
 
-  using FieldMetadata_PackedBool = ::protozero::internal::BoolField::Packed<48, Everything>;
+  using FieldMetadata_PackedBool = ::protozero::meta::PackedBool<48, Everything>;
   static constexpr FieldMetadata_PackedBool kPackedBool{};
-  void set_packed_bool(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(48, value.data(), value.size());
-  }
-  void set_packed_bool(const bool* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 48, data, size);
-  }
+  void set_packed_bool(const ::protozero::PackedVarInt& value) { AppendBytes(48, value.data(), value.size()); }
+  void set_packed_bool(const bool* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 48, data, size); }
+  void set_packed_bool(::protozero::ConstArray<bool> value) { ::protozero::PackedVarInt::AppendField(this, 48, value.data, value.size); }
 
-  using FieldMetadata_PackedUint32 = ::protozero::internal::Uint32Field::Packed<49, Everything>;
+  using FieldMetadata_PackedUint32 = ::protozero::meta::PackedUint32<49, Everything>;
   static constexpr FieldMetadata_PackedUint32 kPackedUint32{};
-  void set_packed_uint32(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(49, value.data(), value.size());
-  }
-  void set_packed_uint32(const uint32_t* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 49, data, size);
-  }
+  void set_packed_uint32(const ::protozero::PackedVarInt& value) { AppendBytes(49, value.data(), value.size()); }
+  void set_packed_uint32(const uint32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 49, data, size); }
+  void set_packed_uint32(::protozero::ConstArray<uint32_t> value) { ::protozero::PackedVarInt::AppendField(this, 49, value.data, value.size); }
 
-  using FieldMetadata_PackedEnum = ::protozero::internal::EnumField::Packed<50, ::golden::main::pbzero::TopLevel, Everything>;
+  using FieldMetadata_PackedEnum = ::protozero::meta::PackedEnum<50, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_PackedEnum kPackedEnum{};
-  void set_packed_enum(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(50, value.data(), value.size());
-  }
-  void set_packed_enum(const ::golden::main::pbzero::TopLevel* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 50, data, size);
-  }
+  void set_packed_enum(const ::protozero::PackedVarInt& value) { AppendBytes(50, value.data(), value.size()); }
+  void set_packed_enum(const ::golden::main::pbzero::TopLevel* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 50, data, size); }
+  void set_packed_enum(::protozero::ConstArray<::golden::main::pbzero::TopLevel> value) { ::protozero::PackedVarInt::AppendField(this, 50, value.data, value.size); }
 
-  using FieldMetadata_PackedSfixed32 = ::protozero::internal::Sfixed32Field::Packed<51, Everything>;
+  using FieldMetadata_PackedSfixed32 = ::protozero::meta::PackedSfixed32<51, Everything>;
   static constexpr FieldMetadata_PackedSfixed32 kPackedSfixed32{};
-  void set_packed_sfixed32(const ::protozero::PackedFixedSizeInt<int32_t>& value) {
-    ::protozero::Message::AppendBytes(51, value.data(), value.size());
-  }
-  void set_packed_sfixed32(const int32_t* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size);
-  }
+  void set_packed_sfixed32(const ::protozero::PackedFixedSizeInt<int32_t>& value) { AppendBytes(51, value.data(), value.size()); }
+  void set_packed_sfixed32(const int32_t* data, size_t size) { ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size); }
+  void set_packed_sfixed32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, value.data, value.size); }
 
-  using FieldMetadata_PackedSfixed64 = ::protozero::internal::Sfixed64Field::Packed<52, Everything>;
+  using FieldMetadata_PackedSfixed64 = ::protozero::meta::PackedSfixed64<52, Everything>;
   static constexpr FieldMetadata_PackedSfixed64 kPackedSfixed64{};
-  void set_packed_sfixed64(const ::protozero::PackedFixedSizeInt<int64_t>& value) {
-    ::protozero::Message::AppendBytes(52, value.data(), value.size());
-  }
-  void set_packed_sfixed64(const int64_t* data, size_t size) {
-    ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size);
-  }
+  void set_packed_sfixed64(const ::protozero::PackedFixedSizeInt<int64_t>& value) { AppendBytes(52, value.data(), value.size()); }
+  void set_packed_sfixed64(const int64_t* data, size_t size) { ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size); }
+  void set_packed_sfixed64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, value.data, value.size); }
 
-  using FieldMetadata_PackedSint32 = ::protozero::internal::Sint32Field::Packed<53, Everything>;
+  using FieldMetadata_PackedSint32 = ::protozero::meta::PackedSint32<53, Everything>;
   static constexpr FieldMetadata_PackedSint32 kPackedSint32{};
-  void set_packed_sint32(const ::protozero::PackedSignedVarInt& value) {
-    ::protozero::Message::AppendBytes(53, value.data(), value.size());
-  }
-  void set_packed_sint32(const int32_t* data, size_t size) {
-    ::protozero::PackedSignedVarInt::AppendField(this, 53, data, size);
-  }
+  void set_packed_sint32(const ::protozero::PackedSignedVarInt& value) { AppendBytes(53, value.data(), value.size()); }
+  void set_packed_sint32(const int32_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 53, data, size); }
+  void set_packed_sint32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 53, value.data, value.size); }
 
-  using FieldMetadata_PackedSint64 = ::protozero::internal::Sint64Field::Packed<54, Everything>;
+  using FieldMetadata_PackedSint64 = ::protozero::meta::PackedSint64<54, Everything>;
   static constexpr FieldMetadata_PackedSint64 kPackedSint64{};
-  void set_packed_sint64(const ::protozero::PackedSignedVarInt& value) {
-    ::protozero::Message::AppendBytes(54, value.data(), value.size());
-  }
-  void set_packed_sint64(const int64_t* data, size_t size) {
-    ::protozero::PackedSignedVarInt::AppendField(this, 54, data, size);
-  }
+  void set_packed_sint64(const ::protozero::PackedSignedVarInt& value) { AppendBytes(54, value.data(), value.size()); }
+  void set_packed_sint64(const int64_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 54, data, size); }
+  void set_packed_sint64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 54, value.data, value.size); }
 
-  using FieldMetadata_StringToMessage = ::protozero::internal::MessageField::Repeated<61, ::golden::main::pbzero::Everything_StringToMessageEntry, Everything>;
+  using FieldMetadata_StringToMessage = ::protozero::meta::RepeatedMessage<61, ::golden::main::pbzero::Everything_StringToMessageEntry, Everything>;
   static constexpr FieldMetadata_StringToMessage kStringToMessage{};
+  template <typename T = ::golden::main::pbzero::Everything_Nested>
+  T* add_string_to_message(::std::string_view key) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(61);
+    entry->AppendString(1, key);
+    return entry->BeginNestedMessage<T>(2);
+  }
   template <typename T = ::golden::main::pbzero::Everything_StringToMessageEntry>
-  T* add_string_to_message() {
-    return ::protozero::Message::BeginNestedMessage<T>(61);
-  }
+  T* add_string_to_message() { return BeginNestedMessage<T>(61); }
 
-  using FieldMetadata_SintToEnum = ::protozero::internal::MessageField::Repeated<62, ::golden::main::pbzero::Everything_SintToEnumEntry, Everything>;
+  using FieldMetadata_SintToEnum = ::protozero::meta::RepeatedMessage<62, ::golden::main::pbzero::Everything_SintToEnumEntry, Everything>;
   static constexpr FieldMetadata_SintToEnum kSintToEnum{};
+  void add_sint_to_enum(int32_t key, ::golden::main::pbzero::TopLevel value) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(62);
+    entry->AppendSignedVarInt(1, key);
+    entry->AppendVarInt(2, value);
+  }
   template <typename T = ::golden::main::pbzero::Everything_SintToEnumEntry>
-  T* add_sint_to_enum() {
-    return ::protozero::Message::BeginNestedMessage<T>(62);
-  }
+  T* add_sint_to_enum() { return BeginNestedMessage<T>(62); }
 
-  using FieldMetadata_Number = ::protozero::internal::Int32Field::Singular<71, Everything>;
+  using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
-  void set_number(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 71, value);
-  }
+  void set_number(int32_t value) { AppendVarInt(71, value); }
 
-  using FieldMetadata_Text = ::protozero::internal::StringField::Singular<72, Everything>;
+  using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
-  void set_text(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 72, data, size);
-  }
-  void set_text(::protozero::ConstChars value) {
-    set_text(value.data, value.size);
-  }
-  void set_text(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 72, value);
-  }
+  void set_text(const char* data, size_t size) { AppendBytes(72, data, size); }
+  void set_text(::std::string_view value) { AppendString(72, value); }
 
-  using FieldMetadata_Lazy = ::protozero::internal::MessageField::Singular<81, ::golden::main::pbzero::Everything, Everything>;
+  using FieldMetadata_Lazy = ::protozero::meta::Message<81, ::golden::main::pbzero::Everything, Everything>;
   static constexpr FieldMetadata_Lazy kLazy{};
   template <typename T = ::golden::main::pbzero::Everything>
-  T* set_lazy() {
-    return ::protozero::Message::BeginNestedMessage<T>(81);
-  }
-  void set_lazy_raw(::std::string_view raw) {
-    ::protozero::internal::BytesField::Append(*this, 81, raw);
-  }
+  T* set_lazy() { return BeginNestedMessage<T>(81); }
+  void set_lazy_raw(::std::string_view raw) { AppendString(81, raw); }
 
-  using FieldMetadata_Lazies = ::protozero::internal::MessageField::Repeated<82, ::golden::main::pbzero::Everything_Nested, Everything>;
+  using FieldMetadata_Lazies = ::protozero::meta::RepeatedMessage<82, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_Lazies kLazies{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  T* add_lazies() {
-    return ::protozero::Message::BeginNestedMessage<T>(82);
-  }
-  void add_lazies_raw(::std::string_view raw) {
-    ::protozero::internal::BytesField::Append(*this, 82, raw);
-  }
+  T* add_lazies() { return BeginNestedMessage<T>(82); }
+  void add_lazies_raw(::std::string_view raw) { AppendString(82, raw); }
 
-  using FieldMetadata_WithDefault = ::protozero::internal::Int32Field::Singular<91, Everything>;
+  using FieldMetadata_WithDefault = ::protozero::meta::Int32<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
-  void set_with_default(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 91, value);
-  }
+  void set_with_default(int32_t value) { AppendVarInt(91, value); }
 
-  using FieldMetadata_LargestId = ::protozero::internal::Int32Field::Singular<536870911, Everything>;
+  using FieldMetadata_LargestId = ::protozero::meta::Int32<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
-  void set_largest_id(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 536870911, value);
+  void set_largest_id(int32_t value) { AppendVarInt(536870911, value); }
+
+  using FieldMetadata_Onegroup = ::protozero::meta::Group<201, ::golden::main::pbzero::Everything_OneGroup, Everything>;
+  static constexpr FieldMetadata_Onegroup kOnegroup{};
+  template <typename T = ::golden::main::pbzero::Everything_OneGroup>
+  T* set_onegroup() { return BeginNestedGroup<T>(201); }
+
+  using FieldMetadata_Manygroups = ::protozero::meta::RepeatedGroup<202, ::golden::main::pbzero::Everything_ManyGroups, Everything>;
+  static constexpr FieldMetadata_Manygroups kManygroups{};
+  template <typename T = ::golden::main::pbzero::Everything_ManyGroups>
+  T* add_manygroups() { return BeginNestedGroup<T>(202); }
+
+  using FieldMetadata_UintToBytes = ::protozero::meta::RepeatedMessage<211, ::golden::main::pbzero::Everything_UintToBytesEntry, Everything>;
+  static constexpr FieldMetadata_UintToBytes kUintToBytes{};
+  void add_uint_to_bytes(uint64_t key, ::std::string_view value) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(211);
+    entry->AppendVarInt(1, key);
+    entry->AppendString(2, value);
   }
+  void add_uint_to_bytes(uint64_t key, ::protozero::ConstBytes value) {
+    add_uint_to_bytes(key, value.ToStdStringView());
+  }
+  template <typename T = ::golden::main::pbzero::Everything_UintToBytesEntry>
+  T* add_uint_to_bytes() { return BeginNestedMessage<T>(211); }
+
+  using FieldMetadata_BoolToDouble = ::protozero::meta::RepeatedMessage<212, ::golden::main::pbzero::Everything_BoolToDoubleEntry, Everything>;
+  static constexpr FieldMetadata_BoolToDouble kBoolToDouble{};
+  void add_bool_to_double(bool key, double value) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(212);
+    entry->AppendTinyVarInt(1, key);
+    entry->AppendFixed(2, value);
+  }
+  template <typename T = ::golden::main::pbzero::Everything_BoolToDoubleEntry>
+  T* add_bool_to_double() { return BeginNestedMessage<T>(212); }
+
+  using FieldMetadata_FixedToString = ::protozero::meta::RepeatedMessage<213, ::golden::main::pbzero::Everything_FixedToStringEntry, Everything>;
+  static constexpr FieldMetadata_FixedToString kFixedToString{};
+  void add_fixed_to_string(uint32_t key, ::std::string_view value) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(213);
+    entry->AppendFixed(1, key);
+    entry->AppendString(2, value);
+  }
+  template <typename T = ::golden::main::pbzero::Everything_FixedToStringEntry>
+  T* add_fixed_to_string() { return BeginNestedMessage<T>(213); }
+
+  using FieldMetadata_DefaultInt32 = ::protozero::meta::Int32<221, Everything>;
+  static constexpr FieldMetadata_DefaultInt32 kDefaultInt32{};
+  void set_default_int32(int32_t value) { AppendVarInt(221, value); }
+
+  using FieldMetadata_DefaultInt64 = ::protozero::meta::Int64<222, Everything>;
+  static constexpr FieldMetadata_DefaultInt64 kDefaultInt64{};
+  void set_default_int64(int64_t value) { AppendVarInt(222, value); }
+
+  using FieldMetadata_DefaultUint32 = ::protozero::meta::Uint32<223, Everything>;
+  static constexpr FieldMetadata_DefaultUint32 kDefaultUint32{};
+  void set_default_uint32(uint32_t value) { AppendVarInt(223, value); }
+
+  using FieldMetadata_DefaultUint64 = ::protozero::meta::Uint64<224, Everything>;
+  static constexpr FieldMetadata_DefaultUint64 kDefaultUint64{};
+  void set_default_uint64(uint64_t value) { AppendVarInt(224, value); }
+
+  using FieldMetadata_DefaultSint32 = ::protozero::meta::Sint32<225, Everything>;
+  static constexpr FieldMetadata_DefaultSint32 kDefaultSint32{};
+  void set_default_sint32(int32_t value) { AppendSignedVarInt(225, value); }
+
+  using FieldMetadata_DefaultFixed64 = ::protozero::meta::Fixed64<226, Everything>;
+  static constexpr FieldMetadata_DefaultFixed64 kDefaultFixed64{};
+  void set_default_fixed64(uint64_t value) { AppendFixed(226, value); }
+
+  using FieldMetadata_DefaultBool = ::protozero::meta::Bool<227, Everything>;
+  static constexpr FieldMetadata_DefaultBool kDefaultBool{};
+  void set_default_bool(bool value) { AppendTinyVarInt(227, value); }
+
+  using FieldMetadata_DefaultFloat = ::protozero::meta::Float<228, Everything>;
+  static constexpr FieldMetadata_DefaultFloat kDefaultFloat{};
+  void set_default_float(float value) { AppendFixed(228, value); }
+
+  using FieldMetadata_DefaultDouble = ::protozero::meta::Double<229, Everything>;
+  static constexpr FieldMetadata_DefaultDouble kDefaultDouble{};
+  void set_default_double(double value) { AppendFixed(229, value); }
+
+  using FieldMetadata_InfiniteFloat = ::protozero::meta::Float<230, Everything>;
+  static constexpr FieldMetadata_InfiniteFloat kInfiniteFloat{};
+  void set_infinite_float(float value) { AppendFixed(230, value); }
+
+  using FieldMetadata_InfiniteDouble = ::protozero::meta::Double<231, Everything>;
+  static constexpr FieldMetadata_InfiniteDouble kInfiniteDouble{};
+  void set_infinite_double(double value) { AppendFixed(231, value); }
+
+  using FieldMetadata_NanDouble = ::protozero::meta::Double<232, Everything>;
+  static constexpr FieldMetadata_NanDouble kNanDouble{};
+  void set_nan_double(double value) { AppendFixed(232, value); }
+
+  using FieldMetadata_NegativeZero = ::protozero::meta::Double<233, Everything>;
+  static constexpr FieldMetadata_NegativeZero kNegativeZero{};
+  void set_negative_zero(double value) { AppendFixed(233, value); }
+
+  using FieldMetadata_DefaultString = ::protozero::meta::String<234, Everything>;
+  static constexpr FieldMetadata_DefaultString kDefaultString{};
+  void set_default_string(const char* data, size_t size) { AppendBytes(234, data, size); }
+  void set_default_string(::std::string_view value) { AppendString(234, value); }
+
+  using FieldMetadata_DefaultBytes = ::protozero::meta::Bytes<235, Everything>;
+  static constexpr FieldMetadata_DefaultBytes kDefaultBytes{};
+  void set_default_bytes(const uint8_t* data, size_t size) { AppendBytes(235, data, size); }
+  void set_default_bytes(::protozero::ConstBytes value) { AppendBytes(235, value.data, value.size); }
+  void set_default_bytes(::std::string_view value) { AppendString(235, value); }
+
+  using FieldMetadata_DefaultEnum = ::protozero::meta::Enum<236, ::golden::main::pbzero::TopLevel, Everything>;
+  static constexpr FieldMetadata_DefaultEnum kDefaultEnum{};
+  void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(236, value); }
+
+  using FieldMetadata_FirstEnum = ::protozero::meta::Enum<237, ::golden::imported::pbzero::Level, Everything>;
+  static constexpr FieldMetadata_FirstEnum kFirstEnum{};
+  void set_first_enum(::golden::imported::pbzero::Level value) { AppendVarInt(237, value); }
+
+  using FieldMetadata_ChosenMessage = ::protozero::meta::Message<241, ::golden::main::pbzero::Everything_Nested, Everything>;
+  static constexpr FieldMetadata_ChosenMessage kChosenMessage{};
+  template <typename T = ::golden::main::pbzero::Everything_Nested>
+  T* set_chosen_message() { return BeginNestedMessage<T>(241); }
+
+  using FieldMetadata_ChosenEnum = ::protozero::meta::Enum<242, ::golden::main::pbzero::TopLevel, Everything>;
+  static constexpr FieldMetadata_ChosenEnum kChosenEnum{};
+  void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(242, value); }
+
+  using FieldMetadata_ChosenDouble = ::protozero::meta::Double<243, Everything>;
+  static constexpr FieldMetadata_ChosenDouble kChosenDouble{};
+  void set_chosen_double(double value) { AppendFixed(243, value); }
+
+  using FieldMetadata_ChosenBytes = ::protozero::meta::Bytes<244, Everything>;
+  static constexpr FieldMetadata_ChosenBytes kChosenBytes{};
+  void set_chosen_bytes(const uint8_t* data, size_t size) { AppendBytes(244, data, size); }
+  void set_chosen_bytes(::protozero::ConstBytes value) { AppendBytes(244, value.data, value.size); }
+  void set_chosen_bytes(::std::string_view value) { AppendString(244, value); }
+
+  using FieldMetadata_Chosengroup = ::protozero::meta::Group<245, ::golden::main::pbzero::Everything_ChosenGroup, Everything>;
+  static constexpr FieldMetadata_Chosengroup kChosengroup{};
+  template <typename T = ::golden::main::pbzero::Everything_ChosenGroup>
+  T* set_chosengroup() { return BeginNestedGroup<T>(245); }
+};
+
+class Everything_StringToMessageEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  ::protozero::ConstChars key() const { return Slot(0).as_string(); }
+  bool has_value() const { return HasSlot(1); }
+  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
 };
 
 class Everything_StringToMessageEntry : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kKeyFieldNumber = 1,
-    kValueFieldNumber = 2,
-  };
+  using Decoder = Everything_StringToMessageEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
   static constexpr const char* GetName() { return ".golden.main.Everything.StringToMessageEntry"; }
 
-  using FieldMetadata_Key = ::protozero::internal::StringField::Singular<1, Everything_StringToMessageEntry>;
+  using FieldMetadata_Key = ::protozero::meta::String<1, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 1, data, size);
-  }
-  void set_key(::protozero::ConstChars value) {
-    set_key(value.data, value.size);
-  }
-  void set_key(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 1, value);
-  }
+  void set_key(const char* data, size_t size) { AppendBytes(1, data, size); }
+  void set_key(::std::string_view value) { AppendString(1, value); }
 
-  using FieldMetadata_Value = ::protozero::internal::MessageField::Singular<2, ::golden::main::pbzero::Everything_Nested, Everything_StringToMessageEntry>;
+  using FieldMetadata_Value = ::protozero::meta::Message<2, ::golden::main::pbzero::Everything_Nested, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Value kValue{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  T* set_value() {
-    return ::protozero::Message::BeginNestedMessage<T>(2);
-  }
+  T* set_value() { return BeginNestedMessage<T>(2); }
+};
+
+class Everything_SintToEnumEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  int32_t key() const { return Slot(0).as_sint32(); }
+  bool has_value() const { return HasSlot(1); }
+  int32_t value() const { return Slot(1).as_int32(); }
+  ::golden::main::pbzero::TopLevel value_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(value()); }
 };
 
 class Everything_SintToEnumEntry : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kKeyFieldNumber = 1,
-    kValueFieldNumber = 2,
-  };
+  using Decoder = Everything_SintToEnumEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
   static constexpr const char* GetName() { return ".golden.main.Everything.SintToEnumEntry"; }
 
-  using FieldMetadata_Key = ::protozero::internal::Sint32Field::Singular<1, Everything_SintToEnumEntry>;
+  using FieldMetadata_Key = ::protozero::meta::Sint32<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int32_t value) {
-    ::protozero::internal::Sint32Field::Append(*this, 1, value);
-  }
+  void set_key(int32_t value) { AppendSignedVarInt(1, value); }
 
-  using FieldMetadata_Value = ::protozero::internal::EnumField::Singular<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
+  using FieldMetadata_Value = ::protozero::meta::Enum<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(::golden::main::pbzero::TopLevel value) {
-    ::protozero::internal::EnumField::Append(*this, 2, value);
-  }
+  void set_value(::golden::main::pbzero::TopLevel value) { AppendVarInt(2, value); }
+};
+
+class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_up() const { return HasSlot(0); }
+  ::protozero::ConstBytes up() const { return Slot(0).as_bytes(); }
+  bool has_deep() const { return HasSlot(1); }
+  ::protozero::ConstBytes deep() const { return Slot(1).as_bytes(); }
 };
 
 class Everything_Nested : public ::protozero::Message {
  public:
   using Deep = ::golden::main::pbzero::Everything_Nested_Deep;
-  enum : int32_t {
-    kUpFieldNumber = 1,
-    kDeepFieldNumber = 2,
-  };
+  using Decoder = Everything_Nested_Decoder;
+  enum : int32_t { kUpFieldNumber = 1, kDeepFieldNumber = 2 };
   static constexpr const char* GetName() { return ".golden.main.Everything.Nested"; }
 
-  using FieldMetadata_Up = ::protozero::internal::MessageField::Singular<1, ::golden::main::pbzero::Everything, Everything_Nested>;
+  using FieldMetadata_Up = ::protozero::meta::Message<1, ::golden::main::pbzero::Everything, Everything_Nested>;
   static constexpr FieldMetadata_Up kUp{};
   template <typename T = ::golden::main::pbzero::Everything>
-  T* set_up() {
-    return ::protozero::Message::BeginNestedMessage<T>(1);
-  }
+  T* set_up() { return BeginNestedMessage<T>(1); }
 
-  using FieldMetadata_Deep = ::protozero::internal::MessageField::Singular<2, ::golden::main::pbzero::Everything_Nested_Deep, Everything_Nested>;
+  using FieldMetadata_Deep = ::protozero::meta::Message<2, ::golden::main::pbzero::Everything_Nested_Deep, Everything_Nested>;
   static constexpr FieldMetadata_Deep kDeep{};
   template <typename T = ::golden::main::pbzero::Everything_Nested_Deep>
-  T* set_deep() {
-    return ::protozero::Message::BeginNestedMessage<T>(2);
-  }
+  T* set_deep() { return BeginNestedMessage<T>(2); }
+};
+
+class Everything_Nested_Deep_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_kind() const { return HasSlot(0); }
+  int32_t kind() const { return Slot(0).as_int32(); }
+  ::golden::main::pbzero::Everything_Nested_Deep_Kind kind_enum() const { return static_cast<::golden::main::pbzero::Everything_Nested_Deep_Kind>(kind()); }
 };
 
 class Everything_Nested_Deep : public ::protozero::Message {
  public:
   using Kind = ::golden::main::pbzero::Everything_Nested_Deep_Kind;
-  static constexpr const char* Kind_Name(Kind value) { return ::golden::main::pbzero::Everything_Nested_Deep_Kind_Name(value); }
+  static constexpr auto& Kind_Name = ::golden::main::pbzero::Everything_Nested_Deep_Kind_Name;
+  static constexpr auto& Kind_Parse = ::golden::main::pbzero::Everything_Nested_Deep_Kind_Parse;
+  static constexpr auto& Kind_IsValid = ::golden::main::pbzero::Everything_Nested_Deep_Kind_IsValid;
   static constexpr Kind NONE = Kind::NONE;
   static constexpr Kind SOME = Kind::SOME;
-  enum : int32_t {
-    kKindFieldNumber = 1,
-  };
+  using Decoder = Everything_Nested_Deep_Decoder;
+  enum : int32_t { kKindFieldNumber = 1 };
   static constexpr const char* GetName() { return ".golden.main.Everything.Nested.Deep"; }
 
-  using FieldMetadata_Kind = ::protozero::internal::EnumField::Singular<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
+  using FieldMetadata_Kind = ::protozero::meta::Enum<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
-  void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) {
-    ::protozero::internal::EnumField::Append(*this, 1, value);
-  }
+  void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendVarInt(1, value); }
+};
+
+class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_x() const { return HasSlot(0); }
+  int32_t x() const { return Slot(0).as_int32(); }
+};
+
+class Everything_OneGroup : public ::protozero::Message {
+ public:
+  using Decoder = Everything_OneGroup_Decoder;
+  enum : int32_t { kXFieldNumber = 1 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.OneGroup"; }
+
+  using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_OneGroup>;
+  static constexpr FieldMetadata_X kX{};
+  void set_x(int32_t value) { AppendVarInt(1, value); }
+};
+
+class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_inner() const { return HasSlot(0); }
+  ::protozero::ConstBytes inner() const { return Slot(0).as_bytes(); }
+};
+
+class Everything_ManyGroups : public ::protozero::Message {
+ public:
+  using Decoder = Everything_ManyGroups_Decoder;
+  enum : int32_t { kInnerFieldNumber = 1 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.ManyGroups"; }
+
+  using FieldMetadata_Inner = ::protozero::meta::Message<1, ::golden::main::pbzero::Everything_OneGroup, Everything_ManyGroups>;
+  static constexpr FieldMetadata_Inner kInner{};
+  template <typename T = ::golden::main::pbzero::Everything_OneGroup>
+  T* set_inner() { return BeginNestedMessage<T>(1); }
+};
+
+class Everything_UintToBytesEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  uint64_t key() const { return Slot(0).as_uint64(); }
+  bool has_value() const { return HasSlot(1); }
+  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
+};
+
+class Everything_UintToBytesEntry : public ::protozero::Message {
+ public:
+  using Decoder = Everything_UintToBytesEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.UintToBytesEntry"; }
+
+  using FieldMetadata_Key = ::protozero::meta::Uint64<1, Everything_UintToBytesEntry>;
+  static constexpr FieldMetadata_Key kKey{};
+  void set_key(uint64_t value) { AppendVarInt(1, value); }
+
+  using FieldMetadata_Value = ::protozero::meta::Bytes<2, Everything_UintToBytesEntry>;
+  static constexpr FieldMetadata_Value kValue{};
+  void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
+  void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
+  void set_value(::std::string_view value) { AppendString(2, value); }
+};
+
+class Everything_BoolToDoubleEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  bool key() const { return Slot(0).as_bool(); }
+  bool has_value() const { return HasSlot(1); }
+  double value() const { return Slot(1).as_double(); }
+};
+
+class Everything_BoolToDoubleEntry : public ::protozero::Message {
+ public:
+  using Decoder = Everything_BoolToDoubleEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.BoolToDoubleEntry"; }
+
+  using FieldMetadata_Key = ::protozero::meta::Bool<1, Everything_BoolToDoubleEntry>;
+  static constexpr FieldMetadata_Key kKey{};
+  void set_key(bool value) { AppendTinyVarInt(1, value); }
+
+  using FieldMetadata_Value = ::protozero::meta::Double<2, Everything_BoolToDoubleEntry>;
+  static constexpr FieldMetadata_Value kValue{};
+  void set_value(double value) { AppendFixed(2, value); }
+};
+
+class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  uint32_t key() const { return Slot(0).as_uint32(); }
+  bool has_value() const { return HasSlot(1); }
+  ::protozero::ConstChars value() const { return Slot(1).as_string(); }
+};
+
+class Everything_FixedToStringEntry : public ::protozero::Message {
+ public:
+  using Decoder = Everything_FixedToStringEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.FixedToStringEntry"; }
+
+  using FieldMetadata_Key = ::protozero::meta::Fixed32<1, Everything_FixedToStringEntry>;
+  static constexpr FieldMetadata_Key kKey{};
+  void set_key(uint32_t value) { AppendFixed(1, value); }
+
+  using FieldMetadata_Value = ::protozero::meta::String<2, Everything_FixedToStringEntry>;
+  static constexpr FieldMetadata_Value kValue{};
+  void set_value(const char* data, size_t size) { AppendBytes(2, data, size); }
+  void set_value(::std::string_view value) { AppendString(2, value); }
+};
+
+class Everything_ChosenGroup_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_x() const { return HasSlot(0); }
+  int32_t x() const { return Slot(0).as_int32(); }
+};
+
+class Everything_ChosenGroup : public ::protozero::Message {
+ public:
+  using Decoder = Everything_ChosenGroup_Decoder;
+  enum : int32_t { kXFieldNumber = 1 };
+  static constexpr const char* GetName() { return ".golden.main.Everything.ChosenGroup"; }
+
+  using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_ChosenGroup>;
+  static constexpr FieldMetadata_X kX{};
+  void set_x(int32_t value) { AppendVarInt(1, value); }
+};
+
+class Empty_Decoder : public ::protozero::MessageDecoder<> {
+ public:
+  using MessageDecoder::MessageDecoder;
 };
 
 class Empty : public ::protozero::Message {
  public:
+  using Decoder = Empty_Decoder;
   static constexpr const char* GetName() { return ".golden.main.Empty"; }
+};
+
+class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_imported() const { return HasSlot(0); }
+  ::protozero::ConstBytes imported() const { return Slot(0).as_bytes(); }
+  bool has_inner() const { return HasSlot(1); }
+  ::protozero::ConstBytes inner() const { return Slot(1).as_bytes(); }
+  bool has_nested_kind() const { return HasSlot(2); }
+  int32_t nested_kind() const { return HasSlot(2) ? Slot(2).as_int32() : 1; }
+  ::golden::imported::pbzero::Imported_Kind nested_kind_enum() const { return static_cast<::golden::imported::pbzero::Imported_Kind>(nested_kind()); }
+  bool has_level() const { return HasSlot(3); }
+  int32_t level() const { return HasSlot(3) ? Slot(3).as_int32() : 1; }
+  ::golden::imported::pbzero::Level level_enum() const { return static_cast<::golden::imported::pbzero::Level>(level()); }
+  bool has_shared() const { return HasSlot(4); }
+  ::protozero::ConstBytes shared() const { return Slot(4).as_bytes(); }
+  bool has_colors() const { return HasSlot(5); }
+  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
+  auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr); }
+  bool has_base() const { return HasSlot(6); }
+  ::protozero::ConstBytes base() const { return Slot(6).as_bytes(); }
 };
 
 class Foreign : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kImportedFieldNumber = 1,
-    kInnerFieldNumber = 2,
-    kNestedKindFieldNumber = 3,
-    kLevelFieldNumber = 4,
-    kSharedFieldNumber = 5,
-    kColorsFieldNumber = 6,
-    kBaseFieldNumber = 7,
-  };
+  using Decoder = Foreign_Decoder;
+  enum : int32_t { kImportedFieldNumber = 1, kInnerFieldNumber = 2, kNestedKindFieldNumber = 3, kLevelFieldNumber = 4, kSharedFieldNumber = 5, kColorsFieldNumber = 6, kBaseFieldNumber = 7 };
   static constexpr const char* GetName() { return ".golden.main.Foreign"; }
 
-  using FieldMetadata_Imported = ::protozero::internal::MessageField::Singular<1, ::golden::imported::pbzero::Imported, Foreign>;
+  using FieldMetadata_Imported = ::protozero::meta::Message<1, ::golden::imported::pbzero::Imported, Foreign>;
   static constexpr FieldMetadata_Imported kImported{};
   template <typename T = ::golden::imported::pbzero::Imported>
-  T* set_imported() {
-    return ::protozero::Message::BeginNestedMessage<T>(1);
-  }
+  T* set_imported() { return BeginNestedMessage<T>(1); }
 
-  using FieldMetadata_Inner = ::protozero::internal::MessageField::Singular<2, ::golden::imported::pbzero::Imported_Inner, Foreign>;
+  using FieldMetadata_Inner = ::protozero::meta::Message<2, ::golden::imported::pbzero::Imported_Inner, Foreign>;
   static constexpr FieldMetadata_Inner kInner{};
   template <typename T = ::golden::imported::pbzero::Imported_Inner>
-  T* set_inner() {
-    return ::protozero::Message::BeginNestedMessage<T>(2);
-  }
+  T* set_inner() { return BeginNestedMessage<T>(2); }
 
-  using FieldMetadata_NestedKind = ::protozero::internal::EnumField::Singular<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
+  using FieldMetadata_NestedKind = ::protozero::meta::Enum<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
-  void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) {
-    ::protozero::internal::EnumField::Append(*this, 3, value);
-  }
+  void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendVarInt(3, value); }
 
-  using FieldMetadata_Level = ::protozero::internal::EnumField::Singular<4, ::golden::imported::pbzero::Level, Foreign>;
+  using FieldMetadata_Level = ::protozero::meta::Enum<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
-  void set_level(::golden::imported::pbzero::Level value) {
-    ::protozero::internal::EnumField::Append(*this, 4, value);
-  }
+  void set_level(::golden::imported::pbzero::Level value) { AppendVarInt(4, value); }
 
-  using FieldMetadata_Shared = ::protozero::internal::MessageField::Singular<5, ::golden::shared::pbzero::Shared, Foreign>;
+  using FieldMetadata_Shared = ::protozero::meta::Message<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
   template <typename T = ::golden::shared::pbzero::Shared>
-  T* set_shared() {
-    return ::protozero::Message::BeginNestedMessage<T>(5);
-  }
+  T* set_shared() { return BeginNestedMessage<T>(5); }
 
-  using FieldMetadata_Colors = ::protozero::internal::EnumField::Repeated<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
+  using FieldMetadata_Colors = ::protozero::meta::RepeatedEnum<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
-  void add_colors(::golden::shared::pbzero::Shared_Color value) {
-    ::protozero::internal::EnumField::Append(*this, 6, value);
-  }
+  void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendVarInt(6, value); }
 
-  using FieldMetadata_Base = ::protozero::internal::MessageField::Singular<7, ::golden::base::pbzero::Base, Foreign>;
+  using FieldMetadata_Base = ::protozero::meta::Message<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
   template <typename T = ::golden::base::pbzero::Base>
-  T* set_base() {
-    return ::protozero::Message::BeginNestedMessage<T>(7);
-  }
+  T* set_base() { return BeginNestedMessage<T>(7); }
+};
+
+class MessageSet_Decoder : public ::protozero::MessageDecoder<> {
+ public:
+  using MessageDecoder::MessageDecoder;
+};
+
+class MessageSet : public ::protozero::Message {
+ public:
+  using Decoder = MessageSet_Decoder;
+  static constexpr const char* GetName() { return ".golden.main.MessageSet"; }
+};
+
+class SetItems_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_x() const { return HasSlot(0); }
+  int32_t x() const { return Slot(0).as_int32(); }
+};
+
+class SetItems : public ::protozero::Message {
+ public:
+  using Decoder = SetItems_Decoder;
+  enum : int32_t { kXFieldNumber = 1 };
+  static constexpr const char* GetName() { return ".golden.main.SetItems"; }
+
+  using FieldMetadata_X = ::protozero::meta::Int32<1, SetItems>;
+  static constexpr FieldMetadata_X kX{};
+  void set_x(int32_t value) { AppendVarInt(1, value); }
+};
+
+class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_name() const { return HasSlot(0); }
+  ::protozero::ConstChars name() const { return Slot(0).as_string(); }
 };
 
 class Mixed : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kNameFieldNumber = 1,
-  };
+  using ExtraGroup = ::golden::main::pbzero::Mixed_ExtraGroup;
+  using Decoder = Mixed_Decoder;
+  enum : int32_t { kNameFieldNumber = 1 };
   static constexpr const char* GetName() { return ".golden.main.Mixed"; }
 
-  using FieldMetadata_Name = ::protozero::internal::StringField::Singular<1, Mixed>;
+  using FieldMetadata_Name = ::protozero::meta::String<1, Mixed>;
   static constexpr FieldMetadata_Name kName{};
-  void set_name(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 1, data, size);
-  }
-  void set_name(::protozero::ConstChars value) {
-    set_name(value.data, value.size);
-  }
-  void set_name(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 1, value);
-  }
+  void set_name(const char* data, size_t size) { AppendBytes(1, data, size); }
+  void set_name(::std::string_view value) { AppendString(1, value); }
+};
+
+class Mixed_ExtraGroup_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_x() const { return HasSlot(0); }
+  int32_t x() const { return Slot(0).as_int32(); }
+};
+
+class Mixed_ExtraGroup : public ::protozero::Message {
+ public:
+  using Decoder = Mixed_ExtraGroup_Decoder;
+  enum : int32_t { kXFieldNumber = 1 };
+  static constexpr const char* GetName() { return ".golden.main.Mixed.ExtraGroup"; }
+
+  using FieldMetadata_X = ::protozero::meta::Int32<1, Mixed_ExtraGroup>;
+  static constexpr FieldMetadata_X kX{};
+  void set_x(int32_t value) { AppendVarInt(1, value); }
+};
+
+class Service_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_id() const { return HasSlot(0); }
+  int32_t id() const { return Slot(0).as_int32(); }
 };
 
 class Service : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kIdFieldNumber = 1,
-  };
+  using Decoder = Service_Decoder;
+  enum : int32_t { kIdFieldNumber = 1 };
   static constexpr const char* GetName() { return ".golden.main.Service"; }
 
-  using FieldMetadata_Id = ::protozero::internal::Int32Field::Singular<1, Service>;
+  using FieldMetadata_Id = ::protozero::meta::Int32<1, Service>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 1, value);
+  void set_id(int32_t value) { AppendVarInt(1, value); }
+};
+
+// The extensions of golden::main::pbzero::MessageSet that golden.main.SetItems declares.
+class SetItems_extends_MessageSet_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_item() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).valid(); }
+  ::protozero::ConstBytes item() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).as_bytes(); }
+  bool has_other() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 5).valid(); }
+  ::protozero::ConstBytes other() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 5).as_bytes(); }
+};
+
+class SetItems_extends_MessageSet : public ::golden::main::pbzero::MessageSet {
+ public:
+  using Decoder = SetItems_extends_MessageSet_Decoder;
+  enum : int32_t { kItemFieldNumber = 2000000000, kOtherFieldNumber = 5 };
+
+  using FieldMetadata_Item = ::protozero::meta::Message<2000000000, ::golden::main::pbzero::SetItems, SetItems_extends_MessageSet>;
+  static constexpr FieldMetadata_Item kItem{};
+  template <typename T = ::golden::main::pbzero::SetItems>
+  T* set_item() {
+    auto* item = BeginNestedGroup<::protozero::Message>(1);
+    item->AppendVarInt(2, 2000000000);
+    return item->BeginNestedMessage<T>(3);
+  }
+
+  using FieldMetadata_Other = ::protozero::meta::Message<5, ::golden::main::pbzero::Empty, SetItems_extends_MessageSet>;
+  static constexpr FieldMetadata_Other kOther{};
+  template <typename T = ::golden::main::pbzero::Empty>
+  T* set_other() {
+    auto* item = BeginNestedGroup<::protozero::Message>(1);
+    item->AppendVarInt(2, 5);
+    return item->BeginNestedMessage<T>(3);
   }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Wrapper declares.
+class Wrapper_Decoder : public ::protozero::MessageDecoder<1000, 1001, 1004> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_extra() const { return HasSlot(0); }
+  int32_t extra() const { return Slot(0).as_int32(); }
+  bool has_extras() const { return HasSlot(1); }
+  auto extras(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(1001, parse_error_ptr); }
+  bool has_extra_enum() const { return HasSlot(2); }
+  int32_t extra_enum() const { return HasSlot(2) ? Slot(2).as_int32() : 2147483647; }
+  ::golden::main::pbzero::TopLevel extra_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(extra_enum()); }
+};
+
 class Wrapper : public ::golden::main::pbzero::Everything {
  public:
-  enum : int32_t {
-    kExtraFieldNumber = 1000,
-    kExtrasFieldNumber = 1001,
-  };
+  using Decoder = Wrapper_Decoder;
+  enum : int32_t { kExtraFieldNumber = 1000, kExtrasFieldNumber = 1001, kExtraEnumFieldNumber = 1004 };
 
-  using FieldMetadata_Extra = ::protozero::internal::Int32Field::Singular<1000, Wrapper>;
+  using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
-  void set_extra(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 1000, value);
-  }
+  void set_extra(int32_t value) { AppendVarInt(1000, value); }
 
-  using FieldMetadata_Extras = ::protozero::internal::Sint32Field::Packed<1001, Wrapper>;
+  using FieldMetadata_Extras = ::protozero::meta::PackedSint32<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
-  void set_extras(const ::protozero::PackedSignedVarInt& value) {
-    ::protozero::Message::AppendBytes(1001, value.data(), value.size());
-  }
-  void set_extras(const int32_t* data, size_t size) {
-    ::protozero::PackedSignedVarInt::AppendField(this, 1001, data, size);
-  }
+  void set_extras(const ::protozero::PackedSignedVarInt& value) { AppendBytes(1001, value.data(), value.size()); }
+  void set_extras(const int32_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 1001, data, size); }
+  void set_extras(::protozero::ConstArray<int32_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 1001, value.data, value.size); }
+
+  using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
+  static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
+  void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(1004, value); }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Mixed declares.
+class Mixed_extends_Everything_Decoder : public ::protozero::MessageDecoder<1002, 1005> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_mixed() const { return HasSlot(0); }
+  ::protozero::ConstBytes mixed() const { return Slot(0).as_bytes(); }
+  bool has_extragroup() const { return HasSlot(1); }
+  auto extragroup() const { return GetRepeated<::protozero::ConstBytes>(1005); }
+};
+
 class Mixed_extends_Everything : public ::golden::main::pbzero::Everything {
  public:
-  enum : int32_t {
-    kMixedFieldNumber = 1002,
-  };
+  using Decoder = Mixed_extends_Everything_Decoder;
+  enum : int32_t { kMixedFieldNumber = 1002, kExtragroupFieldNumber = 1005 };
 
-  using FieldMetadata_Mixed = ::protozero::internal::MessageField::Singular<1002, ::golden::main::pbzero::Mixed, Mixed_extends_Everything>;
+  using FieldMetadata_Mixed = ::protozero::meta::Message<1002, ::golden::main::pbzero::Mixed, Mixed_extends_Everything>;
   static constexpr FieldMetadata_Mixed kMixed{};
   template <typename T = ::golden::main::pbzero::Mixed>
-  T* set_mixed() {
-    return ::protozero::Message::BeginNestedMessage<T>(1002);
-  }
+  T* set_mixed() { return BeginNestedMessage<T>(1002); }
+
+  using FieldMetadata_Extragroup = ::protozero::meta::RepeatedGroup<1005, ::golden::main::pbzero::Mixed_ExtraGroup, Mixed_extends_Everything>;
+  static constexpr FieldMetadata_Extragroup kExtragroup{};
+  template <typename T = ::golden::main::pbzero::Mixed_ExtraGroup>
+  T* add_extragroup() { return BeginNestedGroup<T>(1005); }
 };
 
 // The extensions of golden::base::pbzero::Base that golden.main.Mixed declares.
+class Mixed_extends_golden_base_Base_Decoder : public ::protozero::MessageDecoder<100> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_mixed_too() const { return HasSlot(0); }
+  ::protozero::ConstBytes mixed_too() const { return Slot(0).as_bytes(); }
+};
+
 class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
  public:
-  enum : int32_t {
-    kMixedTooFieldNumber = 100,
-  };
+  using Decoder = Mixed_extends_golden_base_Base_Decoder;
+  enum : int32_t { kMixedTooFieldNumber = 100 };
 
-  using FieldMetadata_MixedToo = ::protozero::internal::MessageField::Singular<100, ::golden::main::pbzero::Mixed, Mixed_extends_golden_base_Base>;
+  using FieldMetadata_MixedToo = ::protozero::meta::Message<100, ::golden::main::pbzero::Mixed, Mixed_extends_golden_base_Base>;
   static constexpr FieldMetadata_MixedToo kMixedToo{};
   template <typename T = ::golden::main::pbzero::Mixed>
-  T* set_mixed_too() {
-    return ::protozero::Message::BeginNestedMessage<T>(100);
-  }
+  T* set_mixed_too() { return BeginNestedMessage<T>(100); }
 };
 
 // The extensions of golden::main::pbzero::Everything that test/protos/plugin/golden.proto declares.
+class test_protos_plugin_golden_extends_Everything_Decoder : public ::protozero::MessageDecoder<1003> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_at_file_level() const { return HasSlot(0); }
+  ::protozero::ConstChars at_file_level() const { return Slot(0).as_string(); }
+};
+
 class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbzero::Everything {
  public:
-  enum : int32_t {
-    kAtFileLevelFieldNumber = 1003,
-  };
+  using Decoder = test_protos_plugin_golden_extends_Everything_Decoder;
+  enum : int32_t { kAtFileLevelFieldNumber = 1003 };
 
-  using FieldMetadata_AtFileLevel = ::protozero::internal::StringField::Singular<1003, test_protos_plugin_golden_extends_Everything>;
+  using FieldMetadata_AtFileLevel = ::protozero::meta::String<1003, test_protos_plugin_golden_extends_Everything>;
   static constexpr FieldMetadata_AtFileLevel kAtFileLevel{};
-  void set_at_file_level(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 1003, data, size);
-  }
-  void set_at_file_level(::protozero::ConstChars value) {
-    set_at_file_level(value.data, value.size);
-  }
-  void set_at_file_level(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 1003, value);
-  }
+  void set_at_file_level(const char* data, size_t size) { AppendBytes(1003, data, size); }
+  void set_at_file_level(::std::string_view value) { AppendString(1003, value); }
 };
 
 #if __has_include("google/protobuf/descriptor.pbzero.h")
 // The extensions of google::protobuf::pbzero::FieldOptions that test/protos/plugin/golden.proto declares.
+class test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder : public ::protozero::MessageDecoder<50000> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_unit() const { return HasSlot(0); }
+  ::protozero::ConstChars unit() const { return Slot(0).as_string(); }
+};
+
 class test_protos_plugin_golden_extends_google_protobuf_FieldOptions : public ::google::protobuf::pbzero::FieldOptions {
  public:
-  enum : int32_t {
-    kUnitFieldNumber = 50000,
-  };
+  using Decoder = test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder;
+  enum : int32_t { kUnitFieldNumber = 50000 };
 
-  using FieldMetadata_Unit = ::protozero::internal::StringField::Singular<50000, test_protos_plugin_golden_extends_google_protobuf_FieldOptions>;
+  using FieldMetadata_Unit = ::protozero::meta::String<50000, test_protos_plugin_golden_extends_google_protobuf_FieldOptions>;
   static constexpr FieldMetadata_Unit kUnit{};
-  void set_unit(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 50000, data, size);
-  }
-  void set_unit(::protozero::ConstChars value) {
-    set_unit(value.data, value.size);
-  }
-  void set_unit(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 50000, value);
-  }
+  void set_unit(const char* data, size_t size) { AppendBytes(50000, data, size); }
+  void set_unit(::std::string_view value) { AppendString(50000, value); }
 };
 #endif
 

@@ -9,10 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/field.h"
-#include "protozero/field_writer.h"
+#include "protozero/const_bytes.h"
+#include "protozero/enum_values.h"
+#include "protozero/field_metadata.h"
 #include "protozero/message.h"
-#include "protozero/packed_repeated_fields.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
 namespace golden::imported::pbzero {
@@ -28,15 +29,13 @@ enum Level : int32_t {
 inline constexpr Level Level_MIN = Level::LOW;
 inline constexpr Level Level_MAX = Level::HIGH;
 
-constexpr const char* Level_Name(Level value) {
-  switch (value) {
-    case Level::LOW:
-      return "LOW";
-    case Level::HIGH:
-      return "HIGH";
-  }
-  return "PBZERO_UNKNOWN_ENUM_VALUE";
-}
+inline constexpr ::protozero::EnumValue Level_Values[] = {
+  {1, "LOW"},
+  {2, "HIGH"},
+};
+constexpr const char* Level_Name(Level value) { return ::protozero::internal::EnumName(Level_Values, value); }
+constexpr bool Level_Parse(::std::string_view name, Level* value) { return ::protozero::internal::ParseEnum(Level_Values, name, value); }
+constexpr bool Level_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Level_Values, value) != nullptr; }
 
 namespace perfetto_pbzero_enum_Imported {
 enum Kind : int32_t {
@@ -49,47 +48,55 @@ using Imported_Kind = perfetto_pbzero_enum_Imported::Kind;
 inline constexpr Imported_Kind Imported_Kind_MIN = Imported_Kind::ODD;
 inline constexpr Imported_Kind Imported_Kind_MAX = Imported_Kind::EVEN;
 
-constexpr const char* Imported_Kind_Name(Imported_Kind value) {
-  switch (value) {
-    case Imported_Kind::ODD:
-      return "ODD";
-    case Imported_Kind::EVEN:
-      return "EVEN";
-  }
-  return "PBZERO_UNKNOWN_ENUM_VALUE";
-}
+inline constexpr ::protozero::EnumValue Imported_Kind_Values[] = {
+  {1, "ODD"},
+  {2, "EVEN"},
+};
+constexpr const char* Imported_Kind_Name(Imported_Kind value) { return ::protozero::internal::EnumName(Imported_Kind_Values, value); }
+constexpr bool Imported_Kind_Parse(::std::string_view name, Imported_Kind* value) { return ::protozero::internal::ParseEnum(Imported_Kind_Values, name, value); }
+constexpr bool Imported_Kind_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Imported_Kind_Values, value) != nullptr; }
+
+class Imported_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_id() const { return HasSlot(0); }
+  int32_t id() const { return Slot(0).as_int32(); }
+};
 
 class Imported : public ::protozero::Message {
  public:
   using Inner = ::golden::imported::pbzero::Imported_Inner;
   using Kind = ::golden::imported::pbzero::Imported_Kind;
-  static constexpr const char* Kind_Name(Kind value) { return ::golden::imported::pbzero::Imported_Kind_Name(value); }
+  static constexpr auto& Kind_Name = ::golden::imported::pbzero::Imported_Kind_Name;
+  static constexpr auto& Kind_Parse = ::golden::imported::pbzero::Imported_Kind_Parse;
+  static constexpr auto& Kind_IsValid = ::golden::imported::pbzero::Imported_Kind_IsValid;
   static constexpr Kind ODD = Kind::ODD;
   static constexpr Kind EVEN = Kind::EVEN;
-  enum : int32_t {
-    kIdFieldNumber = 1,
-  };
+  using Decoder = Imported_Decoder;
+  enum : int32_t { kIdFieldNumber = 1 };
   static constexpr const char* GetName() { return ".golden.imported.Imported"; }
 
-  using FieldMetadata_Id = ::protozero::internal::Int32Field::Singular<1, Imported>;
+  using FieldMetadata_Id = ::protozero::meta::Int32<1, Imported>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 1, value);
-  }
+  void set_id(int32_t value) { AppendVarInt(1, value); }
+};
+
+class Imported_Inner_Decoder : public ::protozero::MessageDecoder<1> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_flag() const { return HasSlot(0); }
+  bool flag() const { return Slot(0).as_bool(); }
 };
 
 class Imported_Inner : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kFlagFieldNumber = 1,
-  };
+  using Decoder = Imported_Inner_Decoder;
+  enum : int32_t { kFlagFieldNumber = 1 };
   static constexpr const char* GetName() { return ".golden.imported.Imported.Inner"; }
 
-  using FieldMetadata_Flag = ::protozero::internal::BoolField::Singular<1, Imported_Inner>;
+  using FieldMetadata_Flag = ::protozero::meta::Bool<1, Imported_Inner>;
   static constexpr FieldMetadata_Flag kFlag{};
-  void set_flag(bool value) {
-    ::protozero::internal::BoolField::Append(*this, 1, value);
-  }
+  void set_flag(bool value) { AppendTinyVarInt(1, value); }
 };
 
 }  // namespace golden::imported::pbzero

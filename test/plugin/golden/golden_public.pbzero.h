@@ -9,10 +9,13 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/field.h"
-#include "protozero/field_writer.h"
+#include "protozero/const_array.h"
+#include "protozero/const_bytes.h"
+#include "protozero/enum_values.h"
+#include "protozero/field_metadata.h"
 #include "protozero/message.h"
 #include "protozero/packed_repeated_fields.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
 namespace golden::shared::pbzero {
@@ -31,108 +34,108 @@ using Shared_Color = perfetto_pbzero_enum_Shared::Color;
 inline constexpr Shared_Color Shared_Color_MIN = Shared_Color::RED;
 inline constexpr Shared_Color Shared_Color_MAX = Shared_Color::GREEN;
 
-constexpr const char* Shared_Color_Name(Shared_Color value) {
-  switch (value) {
-    case Shared_Color::RED:
-      return "RED";
-    case Shared_Color::GREEN:
-      return "GREEN";
-  }
-  return "PBZERO_UNKNOWN_ENUM_VALUE";
-}
+inline constexpr ::protozero::EnumValue Shared_Color_Values[] = {
+  {0, "RED"},
+  {1, "GREEN"},
+};
+constexpr const char* Shared_Color_Name(Shared_Color value) { return ::protozero::internal::EnumName(Shared_Color_Values, value); }
+constexpr bool Shared_Color_Parse(::std::string_view name, Shared_Color* value) { return ::protozero::internal::ParseEnum(Shared_Color_Values, name, value); }
+constexpr bool Shared_Color_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Shared_Color_Values, value) != nullptr; }
+
+class Shared_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_maybe() const { return HasSlot(0); }
+  int32_t maybe() const { return Slot(0).as_int32(); }
+  bool has_packed() const { return HasSlot(1); }
+  auto packed(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr); }
+  bool has_unpacked() const { return HasSlot(2); }
+  auto unpacked(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr); }
+  bool has_colors() const { return HasSlot(3); }
+  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(4, parse_error_ptr); }
+  auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(4, parse_error_ptr); }
+  bool has_names() const { return HasSlot(4); }
+  auto names() const { return GetRepeated<::protozero::ConstChars>(5); }
+  bool has_blobs() const { return HasSlot(5); }
+  auto blobs() const { return GetRepeated<::protozero::ConstBytes>(6); }
+};
 
 class Shared : public ::protozero::Message {
  public:
   using BlobsEntry = ::golden::shared::pbzero::Shared_BlobsEntry;
   using Color = ::golden::shared::pbzero::Shared_Color;
-  static constexpr const char* Color_Name(Color value) { return ::golden::shared::pbzero::Shared_Color_Name(value); }
+  static constexpr auto& Color_Name = ::golden::shared::pbzero::Shared_Color_Name;
+  static constexpr auto& Color_Parse = ::golden::shared::pbzero::Shared_Color_Parse;
+  static constexpr auto& Color_IsValid = ::golden::shared::pbzero::Shared_Color_IsValid;
   static constexpr Color RED = Color::RED;
   static constexpr Color GREEN = Color::GREEN;
-  enum : int32_t {
-    kMaybeFieldNumber = 1,
-    kPackedFieldNumber = 2,
-    kUnpackedFieldNumber = 3,
-    kColorsFieldNumber = 4,
-    kNamesFieldNumber = 5,
-    kBlobsFieldNumber = 6,
-  };
+  using Decoder = Shared_Decoder;
+  enum : int32_t { kMaybeFieldNumber = 1, kPackedFieldNumber = 2, kUnpackedFieldNumber = 3, kColorsFieldNumber = 4, kNamesFieldNumber = 5, kBlobsFieldNumber = 6 };
   static constexpr const char* GetName() { return ".golden.shared.Shared"; }
 
-  using FieldMetadata_Maybe = ::protozero::internal::Int32Field::Singular<1, Shared>;
+  using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
-  void set_maybe(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 1, value);
-  }
+  void set_maybe(int32_t value) { AppendVarInt(1, value); }
 
-  using FieldMetadata_Packed = ::protozero::internal::Int32Field::Packed<2, Shared>;
+  using FieldMetadata_Packed = ::protozero::meta::PackedInt32<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
-  void set_packed(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(2, value.data(), value.size());
-  }
-  void set_packed(const int32_t* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 2, data, size);
-  }
+  void set_packed(const ::protozero::PackedVarInt& value) { AppendBytes(2, value.data(), value.size()); }
+  void set_packed(const int32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 2, data, size); }
+  void set_packed(::protozero::ConstArray<int32_t> value) { ::protozero::PackedVarInt::AppendField(this, 2, value.data, value.size); }
 
-  using FieldMetadata_Unpacked = ::protozero::internal::Int32Field::Repeated<3, Shared>;
+  using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
-  void add_unpacked(int32_t value) {
-    ::protozero::internal::Int32Field::Append(*this, 3, value);
-  }
+  void add_unpacked(int32_t value) { AppendVarInt(3, value); }
 
-  using FieldMetadata_Colors = ::protozero::internal::EnumField::Packed<4, ::golden::shared::pbzero::Shared_Color, Shared>;
+  using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
-  void set_colors(const ::protozero::PackedVarInt& value) {
-    ::protozero::Message::AppendBytes(4, value.data(), value.size());
-  }
-  void set_colors(const ::golden::shared::pbzero::Shared_Color* data, size_t size) {
-    ::protozero::PackedVarInt::AppendField(this, 4, data, size);
-  }
+  void set_colors(const ::protozero::PackedVarInt& value) { AppendBytes(4, value.data(), value.size()); }
+  void set_colors(const ::golden::shared::pbzero::Shared_Color* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 4, data, size); }
+  void set_colors(::protozero::ConstArray<::golden::shared::pbzero::Shared_Color> value) { ::protozero::PackedVarInt::AppendField(this, 4, value.data, value.size); }
 
-  using FieldMetadata_Names = ::protozero::internal::StringField::Repeated<5, Shared>;
+  using FieldMetadata_Names = ::protozero::meta::RepeatedString<5, Shared>;
   static constexpr FieldMetadata_Names kNames{};
-  void add_names(const char* data, size_t size) {
-    ::protozero::internal::StringField::Append(*this, 5, data, size);
-  }
-  void add_names(::protozero::ConstChars value) {
-    add_names(value.data, value.size);
-  }
-  void add_names(::std::string_view value) {
-    ::protozero::internal::StringField::Append(*this, 5, value);
-  }
+  void add_names(const char* data, size_t size) { AppendBytes(5, data, size); }
+  void add_names(::std::string_view value) { AppendString(5, value); }
 
-  using FieldMetadata_Blobs = ::protozero::internal::MessageField::Repeated<6, ::golden::shared::pbzero::Shared_BlobsEntry, Shared>;
+  using FieldMetadata_Blobs = ::protozero::meta::RepeatedMessage<6, ::golden::shared::pbzero::Shared_BlobsEntry, Shared>;
   static constexpr FieldMetadata_Blobs kBlobs{};
-  template <typename T = ::golden::shared::pbzero::Shared_BlobsEntry>
-  T* add_blobs() {
-    return ::protozero::Message::BeginNestedMessage<T>(6);
+  void add_blobs(int64_t key, ::std::string_view value) {
+    auto* entry = BeginNestedMessage<::protozero::Message>(6);
+    entry->AppendVarInt(1, key);
+    entry->AppendString(2, value);
   }
+  void add_blobs(int64_t key, ::protozero::ConstBytes value) {
+    add_blobs(key, value.ToStdStringView());
+  }
+  template <typename T = ::golden::shared::pbzero::Shared_BlobsEntry>
+  T* add_blobs() { return BeginNestedMessage<T>(6); }
+};
+
+class Shared_BlobsEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
+ public:
+  using MessageDecoder::MessageDecoder;
+  bool has_key() const { return HasSlot(0); }
+  int64_t key() const { return Slot(0).as_int64(); }
+  bool has_value() const { return HasSlot(1); }
+  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
 };
 
 class Shared_BlobsEntry : public ::protozero::Message {
  public:
-  enum : int32_t {
-    kKeyFieldNumber = 1,
-    kValueFieldNumber = 2,
-  };
+  using Decoder = Shared_BlobsEntry_Decoder;
+  enum : int32_t { kKeyFieldNumber = 1, kValueFieldNumber = 2 };
   static constexpr const char* GetName() { return ".golden.shared.Shared.BlobsEntry"; }
 
-  using FieldMetadata_Key = ::protozero::internal::Int64Field::Singular<1, Shared_BlobsEntry>;
+  using FieldMetadata_Key = ::protozero::meta::Int64<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int64_t value) {
-    ::protozero::internal::Int64Field::Append(*this, 1, value);
-  }
+  void set_key(int64_t value) { AppendVarInt(1, value); }
 
-  using FieldMetadata_Value = ::protozero::internal::BytesField::Singular<2, Shared_BlobsEntry>;
+  using FieldMetadata_Value = ::protozero::meta::Bytes<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(const uint8_t* data, size_t size) {
-    ::protozero::internal::BytesField::Append(*this, 2, data, size);
-  }
-  void set_value(::protozero::ConstBytes value) {
-    set_value(value.data, value.size);
-  }
-  void set_value(::std::string_view value) {
-    ::protozero::internal::BytesField::Append(*this, 2, value);
-  }
+  void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
+  void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
+  void set_value(::std::string_view value) { AppendString(2, value); }
 };
 
 }  // namespace golden::shared::pbzero

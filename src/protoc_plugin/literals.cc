@@ -1,0 +1,106 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/protoc_plugin/literals.h"
+
+#include <stdio.h>
+
+#include <cmath>
+#include <limits>
+#include <locale>
+#include <sstream>
+
+namespace protozero::plugin {
+
+namespace {
+
+template <typename T>
+std::string SignedLiteral(T value) {
+  if (value == 0)
+    return std::string();
+  // The most negative number has no literal of its own.
+  if (value == std::numeric_limits<T>::min())
+    return std::to_string(value + 1) + " - 1";
+  return std::to_string(value);
+}
+
+template <typename T>
+std::string FloatingLiteral(T value, const char* type, const char* suffix) {
+  const std::string limits = std::string("::std::numeric_limits<") + type + ">";
+  if (std::isnan(value))
+    return limits + "::quiet_NaN()";
+  if (std::isinf(value))
+    return (value < 0 ? "-" : "") + limits + "::infinity()";
+  if (value == 0 && !std::signbit(value))
+    return std::string();
+  // The shortest text that is read as the same value.
+  std::string text;
+  for (int digits = std::numeric_limits<T>::digits10;; ++digits) {
+    std::ostringstream output;
+    output.imbue(std::locale::classic());
+    output.precision(digits);
+    output << value;
+    text = output.str();
+    std::istringstream input(text);
+    input.imbue(std::locale::classic());
+    T read = 0;
+    if (digits >= std::numeric_limits<T>::max_digits10 ||
+        (input >> read && read == value)) {
+      break;
+    }
+  }
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return text + suffix;
+}
+
+}  // namespace
+
+std::string IntegerLiteral(int32_t value) {
+  return SignedLiteral(value);
+}
+
+std::string IntegerLiteral(int64_t value) {
+  return SignedLiteral(value);
+}
+
+std::string IntegerLiteral(uint32_t value) {
+  return value == 0 ? std::string() : std::to_string(value) + "u";
+}
+
+std::string IntegerLiteral(uint64_t value) {
+  return value == 0 ? std::string() : std::to_string(value) + "u";
+}
+
+std::string FloatLiteral(float value) {
+  return FloatingLiteral(value, "float", "f");
+}
+
+std::string FloatLiteral(double value) {
+  return FloatingLiteral(value, "double", "");
+}
+
+std::string BytesLiteral(const std::string& value, bool is_bytes) {
+  if (value.empty())
+    return std::string();
+  std::string text = "\"";
+  for (const char c : value) {
+    // Octal escapes end after three digits. A question mark may be part of a
+    // trigraph.
+    if (c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?') {
+      text += c;
+    } else {
+      char escape[8];
+      snprintf(escape, sizeof(escape), "\\%03o",
+               static_cast<unsigned>(static_cast<unsigned char>(c)));
+      text += escape;
+    }
+  }
+  text += "\"";
+  const std::string size = ", " + std::to_string(value.size()) + "}";
+  if (!is_bytes)
+    return "::protozero::ConstChars{" + text + size;
+  return "::protozero::ConstBytes{reinterpret_cast<const uint8_t*>(" + text +
+         ")" + size;
+}
+
+}  // namespace protozero::plugin

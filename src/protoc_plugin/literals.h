@@ -1,0 +1,29 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_LITERALS_H_
+#define SRC_PROTOC_PLUGIN_LITERALS_H_
+
+#include <stdint.h>
+
+#include <string>
+
+namespace protozero::plugin {
+
+// C++ expressions for constants: of the very type, and of the very value. Those
+// of zero (positive zero, for floating point), and of no bytes, are empty: a
+// caller has that anyway.
+
+std::string IntegerLiteral(int32_t value);
+std::string IntegerLiteral(int64_t value);
+std::string IntegerLiteral(uint32_t value);
+std::string IntegerLiteral(uint64_t value);
+// Infinities and NaN need <limits>.
+std::string FloatLiteral(float value);
+std::string FloatLiteral(double value);
+
+// A protozero::ConstChars, or a protozero::ConstBytes.
+std::string BytesLiteral(const std::string& value, bool is_bytes);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_LITERALS_H_
