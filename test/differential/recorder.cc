@@ -13,6 +13,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include "test/differential/reader.h"
+
 namespace protozero::test {
 
 namespace {
@@ -67,14 +69,7 @@ int Recorder::Pick(int num_fields, int i) {
 }
 
 const FieldDescriptor* Recorder::Field(int field_number) const {
-  const FieldDescriptor* field =
-      expected_->GetDescriptor()->FindFieldByNumber(field_number);
-  if (field == nullptr) {
-    fprintf(stderr, "%s has no field %d\n",
-            expected_->GetDescriptor()->full_name().c_str(), field_number);
-    abort();
-  }
-  return field;
+  return FindField(*expected_, field_number);
 }
 
 uint64_t Recorder::RandomBits() {

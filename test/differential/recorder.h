@@ -14,10 +14,6 @@
 #include "protozero/field.h"
 #include "protozero/message.h"
 #include "protozero/packed_repeated_fields.h"
-#include "protozero/root_message.h"
-#include "protozero/scattered_heap_buffer.h"
-#include "protozero/scattered_stream_writer.h"
-#include "protozero/static_buffer.h"
 
 namespace google::protobuf {
 class FieldDescriptor;
@@ -79,6 +75,13 @@ class Recorder {
   const std::string& Raw(int field_number);
 
   // The values of a packed field.
+  template <typename T>
+  std::vector<T> List(int field_number) {
+    std::vector<T> values;
+    for (size_t count = ListSize(); count > 0; --count)
+      values.push_back(Number<T>(field_number));
+    return values;
+  }
   template <typename Packed, typename T>
   const Packed& PackedNumbers(int field_number, Packed&& packed = Packed()) {
     for (size_t count = ListSize(); count > 0; --count)
@@ -110,42 +113,6 @@ class Recorder {
   const int depth_;
   const bool every_field_;
 };
-
-// One message type that a driver writes, and the ways to write it.
-struct DifferentialCase {
-  const char* full_name;
-  void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
-  std::string (*to_heap)(const Recorder& recorder,
-                         size_t initial_slice_size,
-                         size_t maximum_slice_size);
-  // Returns the size, or 0 if there are not enough bytes.
-  size_t (*to_buffer)(const Recorder& recorder, void* buffer, size_t size);
-};
-
-template <typename Root, void (*write)(Root*, Recorder)>
-DifferentialCase MakeDifferentialCase(const char* full_name) {
-  return {full_name,
-          [](const Recorder& recorder, ScatteredStreamWriter* writer) {
-            RootMessage<Root> message;
-            message.Reset(writer);
-            write(&message, recorder);
-            static_cast<Message&>(message).Finalize();
-          },
-          [](const Recorder& recorder, size_t initial_slice_size,
-             size_t maximum_slice_size) {
-            HeapBuffered<Root> message(initial_slice_size, maximum_slice_size);
-            write(message.get(), recorder);
-            return message.SerializeAsString();
-          },
-          [](const Recorder& recorder, void* buffer, size_t size) {
-            StaticBuffered<Root> message(buffer, size);
-            write(message.get(), recorder);
-            return message.Finalize();
-          }};
-}
-
-// All types of all drivers. Defined by the generated code.
-std::vector<DifferentialCase> AllDifferentialCases();
 
 }  // namespace protozero::test
 

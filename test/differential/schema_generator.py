@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Random schemas, and C++ that writes messages of them.
+"""Random schemas, and C++ that writes and reads messages of them.
 
 Everything depends on the seed alone. Names are chosen so that nothing has to be
 refused: two names of one scope never differ only by case and underscores, which
@@ -55,6 +55,7 @@ WORDS = '''
 BOUNDARY_NUMBERS = [1, 2, 15, 16, 2047, 2048, 262143, 262144, 33554431,
                     33554432, 536870911]
 RESERVED_NUMBERS = range(19000, 20000)
+EXTENSION_NUMBERS = range(100000, 200000)
 INT32_MIN, INT32_MAX = -2**31, 2**31 - 1
 
 
@@ -135,12 +136,20 @@ class Field:
     self.name = name
     self.number = number
     self.type_name = type_name  # As it is written in the schema.
-    self.kind = kind  # A scalar's name, string, bytes, enum or message.
+    # A scalar's name, string, bytes, enum, message or group.
+    self.kind = kind
     self.label = label  # '', optional, required, repeated, or oneof
     self.options = []
     self.is_packed = False
     self.is_lazy = False
-    self.message = None  # The type of a message field.
+    self.message = None  # The type of a message or group.
+    self.enum = None  # The type of an enum.
+
+  def is_map(self):
+    return self.type_name.startswith('map<')
+
+  def is_number(self):
+    return self.kind in SCALARS or self.kind == 'enum'
 
 
 class Message:
@@ -157,12 +166,25 @@ class Message:
     self.messages = []
     self.enums = []
     self.is_map_entry = False
+    self.is_group = False
+    self.extends = None  # An extension wrapper: the message that it extends.
+    self.is_extendable = False
     self.index = schema.generator.next_index()
 
   def all_messages(self):
     yield self
     for message in self.messages:
       yield from message.all_messages()
+
+  def all_fields(self):
+    return self.fields + [field for _, oneof in self.oneofs for field in oneof]
+
+  def decoder(self):
+    """How C++ calls its decoder: made-up names yield to those of the schema."""
+    names = [self.name] + [message.name for message in self.messages]
+    for enum in self.enums:
+      names += [enum.name] + [name for name, _ in enum.values]
+    return 'Decoder_' if 'Decoder' in names else 'Decoder'
 
 
 class Schema:
@@ -226,7 +248,30 @@ class Generator:
       self.add_nested_types(message, name, scope, depth=2)
     for message in list(schema.all_messages()):
       self.add_fields(message)
+    for base in list(schema.messages):
+      # (Other names have another name in C++.)
+      if (schema.syntax == 2 and base.name not in HOSTILE_WORDS and
+          rng.random() < 0.4):
+        self.add_extensions(base, scope)
     return schema
+
+  def add_extensions(self, base, scope):
+    """A message of nothing but extensions of another one."""
+    rng = self.rng
+    base.is_extendable = True
+    name = scope.new_name('type', hostile=0)
+    wrapper = Message(base.schema, base.schema.package + '.' + name, name)
+    wrapper.extends = base
+    numbers = set()
+    for _ in range(rng.randint(1, 6)):
+      field = self.make_field(wrapper, numbers)
+      while field.label == 'required' or field.is_map():
+        wrapper.messages.clear()
+        field = self.make_field(wrapper, numbers)
+      field.number = rng.choice(EXTENSION_NUMBERS)
+      if field.number not in [other.number for other in wrapper.fields]:
+        wrapper.fields.append(field)
+    base.schema.messages.append(wrapper)
 
   def make_enum(self, schema, parent, name, value_scope):
     rng = self.rng
@@ -263,13 +308,21 @@ class Generator:
         nested = Message(message.schema, message.full_name + '.' + name, name)
         message.messages.append(nested)
         self.add_nested_types(nested, flat_name + name, file_scope, depth - 1)
+    if message.schema.syntax == 2 and rng.random() < 0.3:
+      # A type and a field, whose name is that of the type in lower case.
+      name = message.scope.new_name('type', hostile=0)
+      if file_scope.claim(flat_name + name):
+        group = Message(message.schema, message.full_name + '.' + name, name)
+        group.is_group = True
+        message.messages.append(group)
+        self.add_nested_types(group, flat_name + name, file_scope, depth - 1)
 
   # Fields
 
   def usable_messages(self, schema):
     for other in [schema] + schema.imports:
       for message in other.all_messages():
-        if not message.is_map_entry:
+        if not (message.is_map_entry or message.is_group or message.extends):
           yield message
 
   def usable_enums(self, schema):
@@ -287,7 +340,8 @@ class Generator:
       number = rng.choice([
           rng.randint(1, 20), rng.randint(1, 3000),
           rng.choice(BOUNDARY_NUMBERS), rng.randint(1, 536870911)])
-      if number not in taken and number not in RESERVED_NUMBERS:
+      if not (number in taken or number in RESERVED_NUMBERS or
+              number in EXTENSION_NUMBERS):
         taken.add(number)
         return number
 
@@ -301,9 +355,20 @@ class Generator:
       fields = [self.make_field(message, numbers, in_oneof=True)
                 for _ in range(rng.randint(1, 4))]
       message.oneofs.append((name, fields))
+    for group in message.messages:
+      if group.is_group:
+        field = Field(group.name.lower(), self.new_number(numbers), group.name,
+                      'group', rng.choice(['optional', 'required', 'repeated']))
+        field.message = group
+        if message.oneofs and rng.random() < 0.3:
+          field.label = 'oneof'
+          message.oneofs[0][1].append(field)
+        else:
+          message.fields.append(field)
 
   def random_type(self, schema):
-    """Returns the name in the schema, the kind and, of messages, the type."""
+    """Returns the name in the schema, the kind and the type of messages and
+    enums."""
     rng = self.rng
     choice = rng.random()
     if choice < 0.2:
@@ -311,7 +376,8 @@ class Generator:
       return '.' + target.full_name, 'message', target
     enums = list(self.usable_enums(schema))
     if choice < 0.3 and enums:
-      return '.' + rng.choice(enums).full_name, 'enum', None
+      target = rng.choice(enums)
+      return '.' + target.full_name, 'enum', target
     if choice < 0.45:
       kind = rng.choice(['string', 'bytes'])
     else:
@@ -327,7 +393,10 @@ class Generator:
       return self.make_map_field(message, name, number)
     type_name, kind, target = self.random_type(schema)
     field = Field(name, number, type_name, kind, '')
-    field.message = target
+    if kind == 'enum':
+      field.enum = target
+    else:
+      field.message = target
     if in_oneof:
       field.label = 'oneof'
     elif rng.random() < 0.35:
@@ -341,11 +410,34 @@ class Generator:
       field.is_packed = schema.syntax == 3 if packed is None else packed
       if packed is not None:
         field.options.append('packed = %s' % str(packed).lower())
+    if (schema.syntax == 2 and field.label != 'repeated' and
+        kind != 'message' and rng.random() < 0.4):
+      field.options.append('default = %s' % self.default_value(field))
     if (kind == 'message' and rng.random() < 0.1 and
         message.scope.claim(name + 'raw')):
       field.is_lazy = True
       field.options.append('lazy = true')
     return field
+
+  def default_value(self, field):
+    rng = self.rng
+    if field.kind == 'enum':
+      return rng.choice(field.enum.values)[0]
+    if field.kind == 'string':
+      return rng.choice(['"text"', r'"\"\\?\n"',
+                         '"caf\u00e9 \U0001f600"', '""'])
+    if field.kind == 'bytes':
+      return rng.choice([r'"\000\001\377"', r'"\0009"', '"??/"'])
+    if field.kind == 'bool':
+      return rng.choice(['true', 'false'])
+    if field.kind in ('double', 'float'):
+      return rng.choice(['inf', '-inf', 'nan', '-0', '1e38', '-1.5', '3e-45',
+                         '0.1', '7'])
+    bits = 64 if field.kind.endswith('64') else 32
+    is_unsigned = field.kind.startswith(('u', 'fixed'))
+    low = 0 if is_unsigned else -2**(bits - 1)
+    high = 2**bits - 1 if is_unsigned else 2**(bits - 1) - 1
+    return str(rng.choice([low, high, 0, 1, rng.randint(low, high)]))
 
   def make_map_field(self, message, name, number):
     key = self.rng.choice(MAP_KEYS)
@@ -391,26 +483,57 @@ def enum_lines(enum):
 
 def field_line(field):
   label = field.label + ' '
-  if field.label in ('', 'oneof') or field.type_name.startswith('map<'):
+  if field.label in ('', 'oneof') or field.is_map():
     label = ''
   options = ' [%s]' % ', '.join(field.options) if field.options else ''
   return '  %s%s %s = %d%s;' % (label, field.type_name, field.name,
                                 field.number, options)
 
 
+def field_lines(field):
+  if field.kind != 'group':
+    return [field_line(field)]
+  label = '' if field.label == 'oneof' else field.label + ' '
+  return (['  %sgroup %s = %d {' % (label, field.type_name, field.number)] +
+          ['  ' + line for line in body_lines(field.message)] + ['  }'])
+
+
 def message_lines(message):
   lines = ['message %s {' % message.name]
+  if message.extends:
+    lines.append('  extend .%s {' % message.extends.full_name)
+    lines += ['  ' + line for line in body_lines(message)]
+    lines.append('  }')
+  else:
+    lines += body_lines(message)
+  return lines + ['}']
+
+
+def body_lines(message):
+  lines = []
+  if message.is_extendable:
+    lines.append('  extensions %d to %d;' % (EXTENSION_NUMBERS[0],
+                                             EXTENSION_NUMBERS[-1]))
   for enum in message.enums:
     lines += ['  ' + line for line in enum_lines(enum)]
   for nested in message.messages:
-    if not nested.is_map_entry:
+    if not (nested.is_map_entry or nested.is_group):
       lines += ['  ' + line for line in message_lines(nested)]
-  lines += [field_line(field) for field in message.fields]
+  for field in message.fields:
+    lines += field_lines(field)
   for name, fields in message.oneofs:
     lines.append('  oneof %s {' % name)
-    lines += ['  ' + field_line(field) for field in fields]
+    for field in fields:
+      lines += ['  ' + line for line in field_lines(field)]
     lines.append('  }')
-  return lines + ['}']
+  return lines
+
+
+def map_argument(field):
+  """C++ that records the key or value of a map's entry `c`, and returns it."""
+  if field.kind in ('string', 'bytes'):
+    return 'std::string(c.String(%d))' % field.number
+  return 'c.Number<%s>(%d)' % (SCALARS[field.kind][0], field.number)
 
 
 def set_statement(field, rng):
@@ -419,9 +542,21 @@ def set_statement(field, rng):
   if field.is_packed:
     if field.kind == 'enum':
       template = '{set}(r.PackedEnums({id}));'
+    elif field.kind != 'bool' and rng.random() < 0.5:
+      template = ('{{ const std::vector<{cpp_type}> v ='
+                  ' r.List<{cpp_type}>({id}); {set}(v.data(), v.size()); }}')
     else:
       template = '{set}(r.PackedNumbers<{builder}, {cpp_type}>({id}));'
-  elif field.kind == 'message':
+  elif field.is_map() and rng.random() < 0.5:
+    key, value = field.message.fields
+    if value.message:
+      template = ('{{ Recorder c = r.Child({id});'
+                  ' Write%d({set}(%s), c.Child(2)); }}' %
+                  (value.message.index, map_argument(key)))
+    else:
+      template = ('{{ Recorder c = r.Child({id}); {set}(%s, %s); }}' %
+                  (map_argument(key), map_argument(value)))
+  elif field.kind in ('message', 'group'):
     if field.is_lazy and rng.random() < 0.5:
       template = '{set}_raw(r.Raw({id}));'
     else:
@@ -451,21 +586,91 @@ def set_statement(field, rng):
       cpp_type=cpp_type)
 
 
+def read_statements(field):
+  """C++ that reads `field` of `d`, tells `r`, and writes it to `m`."""
+  cpp_type, builder = SCALARS.get(field.kind, (None, None))
+  adds = field.label == 'repeated'
+  if field.is_packed:
+    if field.kind == 'enum':
+      builder = 'PackedVarInt'
+      values, value = 'd.{name}_enum(&error)', 'static_cast<int32_t>(*it)'
+    else:
+      values, value = 'd.{get}(&error)', '*it'
+    lines = ['{{', '  bool error = false;', '  {builder} packed;',
+             '  for (auto it = %s; it; ++it) {{' % values,
+             '    r.Add({id}, %s);' % value,
+             '    packed.Append(%s);' % value, '  }}', '  r.Packed(error);',
+             '  if (packed.size() != 0)', '    {set}(packed);', '}}']
+  elif field.is_number() and adds:
+    lines = ['{{', '  bool error = false;',
+             '  for (auto it = d.{get}(&error); it; ++it) {{',
+             '    r.Add({id}, *it);']
+    if field.kind == 'enum':
+      lines.append('    {set}(AnyEnum{{*it}});')
+    else:
+      lines.append('    {set}(*it);')
+    lines += ['  }}', '  r.Packed(error);', '}}']
+  elif field.kind == 'enum':
+    lines = ['if (r.Enum({id}, d.has_{name}(), d.{get}(), d.{name}_enum()))',
+             '  {set}(d.{name}_enum());']
+  elif field.kind in ('message', 'group') and adds:
+    lines = ['for (auto it = d.{get}(); it; ++it)',
+             '  Read{index}(r.Child({id}, *it), {set}());']
+  elif field.kind in ('message', 'group'):
+    lines = ['for (ConstBytes b : r.Messages({id}, d.has_{name}(), d.{get}()))',
+             '  Read{index}(r.Child({id}, b), {set}());']
+  elif adds:
+    lines = ['for (auto it = d.{get}(); it; ++it) {{', '  r.Add({id}, *it);',
+             '  {set}(*it);', '}}']
+  else:
+    lines = ['if (r.Value({id}, d.has_{name}(), d.{get}()))',
+             '  {set}(d.{get}());']
+  adds = adds and not field.is_packed
+  return [line.format(
+      set='m->%s_%s' % ('add' if adds else 'set', field.name), name=field.name,
+      get=escape(field.name), id=field.number, builder=builder,
+      cpp_type=cpp_type,
+      index=field.message.index if field.message else None) for line in lines]
+
+
+def read_function(message, namespaces):
+  """C++ of the function that reads all fields of a message."""
+  lines = ['template <typename M>',
+           'void Read%d([[maybe_unused]] Reader r, [[maybe_unused]] M* m) {' %
+           message.index,
+           '  if (r.IsTooDeep())',
+           '    return;']
+  if message.extends:
+    # The decoder of a wrapper knows the extensions only.
+    base = '::' + '::'.join(namespaces + [escape(message.extends.name)])
+    lines.append('  Read%d<%s>(r, m);' % (message.extends.index, base))
+  lines.append('  const typename M::%s d(r.bytes());' % message.decoder())
+  for field in message.all_fields():
+    lines += ['  ' + line for line in read_statements(field)]
+  for name, _ in message.oneofs:
+    lines.append('  r.Oneof("%s", static_cast<int32_t>(d.%s_case()));' %
+                 (name, name))
+  return lines + ['  r.Status(d);', '}']
+
+
 def driver_text(schemas, wrapper, function, rng):
-  """C++ that writes messages of all `schemas`. Defines `function`, which
-  returns the list of them."""
-  lines = ['#include "test/differential/recorder.h"', '']
+  """C++ that writes and reads messages of all `schemas`. Defines `function`,
+  which returns the list of them."""
+  lines = ['#include "test/differential/differential_case.h"', '']
   lines += ['#include "%s"' % schema.path.replace('.proto', '.pbzero.h')
             for schema in schemas]
   lines += ['', 'namespace protozero::test {', 'namespace {', '']
   messages = [message for schema in schemas
               for message in schema.all_messages()]
   for message in messages:
-    lines.append('template <typename M> void Write%d(M* m, Recorder r);' %
-                 message.index)
+    lines += ['template <typename M> void Write%d(M* m, Recorder r);' %
+              message.index,
+              'template <typename M> void Read%d(Reader r, M* m);' %
+              message.index]
   for message in messages:
-    fields = message.fields + [field for _, oneof in message.oneofs
-                               for field in oneof]
+    fields = message.all_fields()
+    if message.extends:
+      fields = fields + message.extends.all_fields()
     lines += ['', '// %s' % (message.full_name or 'the entry of a map'),
               'template <typename M>',
               'void Write%d([[maybe_unused]] M* m, Recorder r) {' %
@@ -481,7 +686,10 @@ def driver_text(schemas, wrapper, function, rng):
       lines += ['    }', '  }']
     else:
       lines.append('  r.Count(0);')
-    lines.append('}')
+    lines += ['}', '']
+    namespaces = [escape(part) for part in message.schema.package.split('.')]
+    lines += read_function(message, namespaces + [wrapper] if wrapper else
+                           namespaces)
 
   lines += ['', '}  // namespace', '',
             'std::vector<DifferentialCase> %s();' % function,
@@ -494,15 +702,17 @@ def driver_text(schemas, wrapper, function, rng):
       if message.name in HOSTILE_WORDS:
         continue  # Has another name in C++. Written as part of others.
       root = '::' + '::'.join(namespaces + [escape(message.name)])
-      lines.append('      MakeDifferentialCase<%s, Write%d<%s>>("%s"),' %
-                   (root, message.index, root, message.full_name))
+      lines.append(
+          '      MakeDifferentialCase<%s, Write%d<%s>, Read%d<%s>>("%s"),' %
+          (root, message.index, root, message.index, root,
+           (message.extends or message).full_name))
   lines += ['  };', '}', '', '}  // namespace protozero::test']
   return '\n'.join(lines) + '\n'
 
 
-def all_cases_text(functions):
-  """C++ that defines AllDifferentialCases()."""
-  lines = ['#include "test/differential/recorder.h"',
+def all_cases_text(functions, descriptor_set):
+  """C++ that defines AllDifferentialCases() and DifferentialDescriptors()."""
+  lines = ['#include "test/differential/differential_case.h"',
            'namespace protozero::test {']
   lines += ['std::vector<DifferentialCase> %s();' % f for f in functions]
   lines += ['std::vector<DifferentialCase> AllDifferentialCases() {',
@@ -511,5 +721,12 @@ def all_cases_text(functions):
             '    for (const DifferentialCase& c : cases())',
             '      all.push_back(c);',
             '  }',
-            '  return all;', '}', '}  // namespace protozero::test']
+            '  return all;', '}',
+            # Not a string literal: standard C++ limits their size.
+            'static constexpr unsigned char kDescriptors[] = {',
+            ','.join(str(byte) for byte in descriptor_set), '};',
+            'std::string_view DifferentialDescriptors() {',
+            '  return {reinterpret_cast<const char*>(kDescriptors),',
+            '          sizeof(kDescriptors)};', '}',
+            '}  // namespace protozero::test']
   return '\n'.join(lines) + '\n'

@@ -1,0 +1,75 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_DIFFERENTIAL_DIFFERENTIAL_CASE_H_
+#define TEST_DIFFERENTIAL_DIFFERENTIAL_CASE_H_
+
+#include <stddef.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protozero/message.h"
+#include "protozero/packed_repeated_fields.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/static_buffer.h"
+#include "test/differential/reader.h"
+#include "test/differential/recorder.h"
+
+// What generated drivers include, and what they give.
+
+namespace protozero::test {
+
+// One message type that a driver writes and reads, and the ways to do so.
+struct DifferentialCase {
+  const char* full_name;
+  void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
+  std::string (*to_heap)(const Recorder& recorder,
+                         size_t initial_slice_size,
+                         size_t maximum_slice_size);
+  // Returns the size, or 0 if there are not enough bytes.
+  size_t (*to_buffer)(const Recorder& recorder, void* buffer, size_t size);
+  // Reads all fields and writes them anew. Returns the bytes.
+  std::string (*copy)(const Reader& reader);
+};
+
+template <typename Root,
+          void (*write)(Root*, Recorder),
+          void (*read)(Reader, Root*)>
+DifferentialCase MakeDifferentialCase(const char* full_name) {
+  return {full_name,
+          [](const Recorder& recorder, ScatteredStreamWriter* writer) {
+            RootMessage<Root> message;
+            message.Reset(writer);
+            write(&message, recorder);
+            static_cast<Message&>(message).Finalize();
+          },
+          [](const Recorder& recorder, size_t initial_slice_size,
+             size_t maximum_slice_size) {
+            HeapBuffered<Root> message(initial_slice_size, maximum_slice_size);
+            write(message.get(), recorder);
+            return message.SerializeAsString();
+          },
+          [](const Recorder& recorder, void* buffer, size_t size) {
+            StaticBuffered<Root> message(buffer, size);
+            write(message.get(), recorder);
+            return message.Finalize();
+          },
+          [](const Reader& reader) {
+            HeapBuffered<Root> message;
+            read(reader, message.get());
+            return message.SerializeAsString();
+          }};
+}
+
+// All types of all drivers, and the FileDescriptorSet of them. Defined by the
+// generated code.
+std::vector<DifferentialCase> AllDifferentialCases();
+std::string_view DifferentialDescriptors();
+
+}  // namespace protozero::test
+
+#endif  // TEST_DIFFERENTIAL_DIFFERENTIAL_CASE_H_

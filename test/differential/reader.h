@@ -1,0 +1,137 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_DIFFERENTIAL_READER_H_
+#define TEST_DIFFERENTIAL_READER_H_
+
+#include <stdint.h>
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "protozero/field.h"
+#include "protozero/proto_decoder.h"
+
+namespace google::protobuf {
+class FieldDescriptor;
+class Message;
+}  // namespace google::protobuf
+
+// What the generated drivers, which call the generated getters, are made of.
+
+namespace protozero::test {
+
+// A field or extension of a message, by its number. Aborts if there is none.
+const google::protobuf::FieldDescriptor* FindField(
+    const google::protobuf::Message& message,
+    int field_number);
+
+// Takes what a decoder says of one message, and makes a message of libprotobuf
+// of it: it should be the one that libprotobuf itself reads.
+//
+//   if (r.Value(3, d.has_size(), d.size()))
+//     m->set_size(d.size());
+//
+// Fields are given by their number.
+class Reader {
+ public:
+  // Of all readers of one tree of messages.
+  struct State {
+    // Something is malformed.
+    bool malformed = false;
+    // What getters say that contradicts each other or the schema.
+    std::string errors;
+    // Messages made of several.
+    std::list<std::string> merged;
+  };
+
+  // |result| may be null: then all getters are called, and nothing is made of
+  // it, nor checked.
+  Reader(google::protobuf::Message* result,
+         ConstBytes bytes,
+         State* state,
+         int depth = 0);
+
+  ConstBytes bytes() const { return bytes_; }
+
+  // As for libprotobuf, deep nesting is malformed.
+  bool IsTooDeep();
+
+  // A field that is not repeated. Returns |has|.
+  template <typename T>
+  bool Value(int field_number, bool has, T value) {
+    if (result_) {
+      if (has)
+        Set(field_number, value);
+      else
+        CheckDefault(field_number, value);
+    }
+    return has;
+  }
+  template <typename E>
+  bool Enum(int field_number, bool has, int32_t number, E value) {
+    if (static_cast<int32_t>(value) != number)
+      AddError(field_number, "enum getters differ");
+    return Value(field_number, has, number);
+  }
+
+  // One of a repeated field.
+  void Add(int field_number, int32_t value);
+  void Add(int field_number, int64_t value);
+  void Add(int field_number, uint32_t value);
+  void Add(int field_number, uint64_t value);
+  void Add(int field_number, float value);
+  void Add(int field_number, double value);
+  void Add(int field_number, bool value);
+  void Add(int field_number, ConstChars value);
+  void Add(int field_number, ConstBytes value);
+
+  // Whether numbers of a repeated field are malformed.
+  void Packed(bool malformed) { state_->malformed |= malformed; }
+
+  // None or one, of a field that is not repeated. If it is there more than
+  // once, all of them are to be merged, which is what their concatenation
+  // means. |last| is what the decoder gives.
+  std::vector<ConstBytes> Messages(int field_number, bool has, ConstBytes last);
+
+  // A message in this one.
+  Reader Child(int field_number, ConstBytes bytes);
+
+  // After all fields: which one of a oneof is set, or 0.
+  void Oneof(const char* name, int32_t field_number);
+
+  void Status(const ProtoDecoder& decoder);
+
+ private:
+  const google::protobuf::FieldDescriptor* Field(int field_number) const;
+  void AddError(int field_number, const char* what);
+
+  void Set(int field_number, int32_t value);
+  void Set(int field_number, int64_t value);
+  void Set(int field_number, uint32_t value);
+  void Set(int field_number, uint64_t value);
+  void Set(int field_number, float value);
+  void Set(int field_number, double value);
+  void Set(int field_number, bool value);
+  void Set(int field_number, ConstChars value);
+  void Set(int field_number, ConstBytes value);
+
+  void CheckDefault(int field_number, int32_t value);
+  void CheckDefault(int field_number, int64_t value);
+  void CheckDefault(int field_number, uint32_t value);
+  void CheckDefault(int field_number, uint64_t value);
+  void CheckDefault(int field_number, float value);
+  void CheckDefault(int field_number, double value);
+  void CheckDefault(int field_number, bool value);
+  void CheckDefault(int field_number, ConstChars value);
+  void CheckDefault(int field_number, ConstBytes value);
+
+  google::protobuf::Message* const result_;
+  const ConstBytes bytes_;
+  State* const state_;
+  const int depth_;
+};
+
+}  // namespace protozero::test
+
+#endif  // TEST_DIFFERENTIAL_READER_H_
