@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What fuzzers begin with. All of it is made of sources in this tree."""
+"""What fuzzers begin with. All of it is made by programs in this tree."""
 
 import pathlib
 import subprocess
@@ -43,6 +43,14 @@ def descriptor_sets():
       yield pathlib.Path(file.name).read_bytes()
 
 
+def typed_seeds(build_dir):
+  """Messages of the types in generated_types.cc, by their generated setters."""
+  with tempfile.TemporaryDirectory() as folder:
+    subprocess.run([build_dir / 'typed_seeds', folder], check=True)
+    for path in sorted(pathlib.Path(folder).iterdir()):
+      yield path.read_bytes()
+
+
 def plugin_seeds(_):
   for file_set in descriptor_sets():
     yield file_set
@@ -60,6 +68,8 @@ def pbz_seeds(_):
 
 
 SEEDS = {
+    'decoder_fuzzer': typed_seeds,
     'pbz_fuzzer': pbz_seeds,
     'plugin_fuzzer': plugin_seeds,
+    'roundtrip_fuzzer': typed_seeds,
 }

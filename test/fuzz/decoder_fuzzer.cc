@@ -1,0 +1,70 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// All getters and iterators of generated decoders over bytes of any content,
+// and what generated setters write of what they give: a message.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <string>
+
+#include "protozero/proto_decoder.h"
+#include "test/fuzz/generated_types.h"
+
+namespace {
+
+using namespace protozero::test;
+
+void Check(bool condition, const char* what) {
+  if (condition)
+    return;
+  fprintf(stderr, "decoder_fuzzer: %s\n", what);
+  abort();
+}
+
+bool IsWellFormed(const std::string& bytes) {
+  protozero::ProtoDecoder decoder(bytes);
+  size_t end = 0;
+  while (const protozero::Field field = decoder.ReadField()) {
+    Check(decoder.read_offset() > end, "no way forward");
+    end = decoder.read_offset();
+    std::string serialized;
+    field.SerializeAndAppendTo(&serialized);
+    Check(!serialized.empty(), "a field without bytes");
+  }
+  Check(decoder.status() != protozero::DecodeStatus::kOk ||
+            (end == bytes.size() && decoder.bytes_left() == 0),
+        "well-formed, but not read to the end");
+  Check(decoder.status() == protozero::DecodeStatus::kOk ||
+            decoder.error_offset() < bytes.size(),
+        "an error beyond the end");
+  return decoder.status() == protozero::DecodeStatus::kOk;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const TypedInput input = ParseTypedInput(data, size);
+  if (!input.test_case)
+    return -1;
+  Reader::State state;
+  const std::string copy =
+      input.test_case->copy(Reader(nullptr, input.bytes, &state));
+  Check(IsWellFormed(copy), "what is written is malformed");
+  const bool is_well_formed = IsWellFormed(input.bytes.ToStdString());
+  Check(is_well_formed || state.malformed, "what is malformed was not seen");
+  Check(state.errors.empty(), state.errors.c_str());
+
+  // What was written can be read, and is not changed any more.
+  Reader::State copy_state;
+  const std::string second = input.test_case->copy(
+      Reader(nullptr,
+             protozero::ConstBytes(
+                 reinterpret_cast<const uint8_t*>(copy.data()), copy.size()),
+             &copy_state));
+  Check(!copy_state.malformed, "a copy is malformed inside");
+  Check(second == copy, "a copy of a copy differs");
+  return 0;
+}

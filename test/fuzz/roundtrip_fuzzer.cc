@@ -1,0 +1,129 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What generated decoders read, and generated setters write of it, compared
+// with what libprotobuf reads.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <string>
+
+#include "protozero/proto_decoder.h"
+#include "test/differential/dynamic_types.h"
+#include "test/fuzz/generated_types.h"
+#include "test/fuzz/message_mutator.h"
+
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using protozero::ConstBytes;
+using protozero::Field;
+using protozero::ProtoDecoder;
+using protozero::proto_utils::ProtoSchemaToWireType;
+using protozero::proto_utils::ProtoSchemaType;
+using protozero::proto_utils::ProtoWireType;
+using namespace protozero::test;
+
+// Below the limit of all readers here, so that none of them is asked.
+constexpr int kMaxDepth = 60;
+
+DynamicTypes& Types() {
+  static DynamicTypes& types = *new DynamicTypes(
+      DifferentialDescriptors(), DynamicTypes::Strictness::kWireOnly);
+  return types;
+}
+
+ProtoWireType WireTypeOf(const FieldDescriptor& field) {
+  return field.type() == FieldDescriptor::TYPE_GROUP
+             ? ProtoWireType::kStartGroup
+             : ProtoSchemaToWireType(
+                   static_cast<ProtoSchemaType>(field.type()));
+}
+
+ConstBytes View(const std::string& bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+// Takes away from a message what readers may see in different ways: fields with
+// another wire type than that of the schema, which our decoders give as what
+// they are and libprotobuf as unknown fields, and tags and sizes that are
+// longer than need be, of which they accept different ones. Returns false if
+// the message is malformed, at any depth.
+bool Normalize(ConstBytes bytes,
+               const google::protobuf::Descriptor& type,
+               int depth,
+               std::string* out) {
+  if (depth > kMaxDepth)
+    return false;
+  ProtoDecoder decoder(bytes);
+  while (Field field = decoder.ReadField()) {
+    const auto id = static_cast<int>(field.id());
+    const FieldDescriptor* known = type.FindFieldByNumber(id);
+    if (known == nullptr)
+      known = Types().pool().FindExtensionByNumber(&type, id);
+    if (known == nullptr) {
+      if (field.type() != ProtoWireType::kStartGroup)
+        field.SerializeAndAppendTo(out);
+      continue;
+    }
+    const bool is_packed =
+        known->is_packable() && field.type() == ProtoWireType::kLengthDelimited;
+    if (field.type() != WireTypeOf(*known) && !is_packed)
+      continue;
+    std::string child;
+    if (known->message_type() != nullptr) {
+      if (!Normalize(field.as_bytes(), *known->message_type(), depth + 1,
+                     &child)) {
+        return false;
+      }
+      field.initialize(field.id(), field.type(),
+                       reinterpret_cast<uintptr_t>(child.data()),
+                       static_cast<uint32_t>(child.size()));
+    }
+    field.SerializeAndAppendTo(out);
+  }
+  return decoder.status() == protozero::DecodeStatus::kOk;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data,
+                                          size_t size,
+                                          size_t max_size,
+                                          unsigned int seed);
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data,
+                                          size_t size,
+                                          size_t max_size,
+                                          unsigned int seed) {
+  const TypedInput input = ParseTypedInput(data, size);
+  if (!input.test_case || seed % 32 == 0)
+    return LLVMFuzzerMutate(data, size, max_size);
+  const auto message = Types().NewMessage(input.test_case->full_name);
+  constexpr size_t kHeaderSize = TypedInput::kHeaderSize;
+  return kHeaderSize + MutateEncoded(message.get(), data + kHeaderSize,
+                                     size - kHeaderSize, max_size - kHeaderSize,
+                                     seed);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const TypedInput input = ParseTypedInput(data, size);
+  if (!input.test_case)
+    return -1;
+  const auto message = Types().NewMessage(input.test_case->full_name);
+  std::string bytes;
+  if (!Normalize(input.bytes, *message->GetDescriptor(), 0, &bytes))
+    return -1;
+  const std::string error =
+      CompareReading(&Types(), *input.test_case, View(bytes));
+  if (!error.empty()) {
+    fprintf(stderr, "roundtrip_fuzzer: %s: %s\n", input.test_case->full_name,
+            error.c_str());
+    abort();
+  }
+  return 0;
+}
