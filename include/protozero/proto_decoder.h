@@ -166,7 +166,7 @@ class TypedProtoDecoderBase : public ProtoDecoder {
   // their values from the message, from the first of them on.
   template <typename T>
   RepeatedFieldIterator<T> GetRepeated(uint32_t id) const {
-    return RepeatedFieldIterator<T>(ScannerOf(id));
+    return RepeatedFieldIterator<T>(FieldsOf(id));
   }
 
   // Of numbers, packed or not. See RepeatedScalarIterator for |parse_error|.
@@ -174,19 +174,19 @@ class TypedProtoDecoderBase : public ProtoDecoder {
   RepeatedScalarIterator<type> GetRepeatedScalar(
       uint32_t id,
       bool* parse_error = nullptr) const {
-    return RepeatedScalarIterator<type>(ScannerOf(id), parse_error);
+    return RepeatedScalarIterator<type>(FieldsOf(id), parse_error);
   }
   template <proto_utils::ProtoWireType wire_type, typename T>
   PackedRepeatedFieldIterator<wire_type, T> GetPackedRepeated(
       uint32_t id,
       bool* parse_error = nullptr) const {
-    return {ScannerOf(id), parse_error};
+    return {FieldsOf(id), parse_error};
   }
   template <proto_utils::ProtoWireType wire_type, typename T>
   UnifiedRepeatedFieldIterator<wire_type, T> GetUnifiedRepeated(
       uint32_t id,
       bool* parse_error = nullptr) const {
-    return {ScannerOf(id), parse_error};
+    return {FieldsOf(id), parse_error};
   }
 
   // Which of these fields, the members of a oneof, is the last in the message;
@@ -231,17 +231,21 @@ class TypedProtoDecoderBase : public ProtoDecoder {
   static const Field kAbsent;
 
  private:
-  internal::FieldScanner ScannerOf(uint32_t id) const;
+  // In an element of |first_|: there is more than one.
+  static constexpr uint32_t kSeveral = uint32_t{1} << 31;
+
+  internal::RepeatedFields FieldsOf(uint32_t id) const;
   const uint8_t* FirstIn(uint32_t slot) const {
-    return begin_ + first_[slot] - 1;
+    return begin_ + (first_[slot] & ~kSeveral) - 1;
   }
 
   const internal::DecoderSchema* schema_;
-  // By slot: where the first field of its id begins, one more than its offset,
-  // and 0 if there is none. Where the offset does not fit, 1, the beginning of
-  // the message.
+  // By slot: 0 if there is no field of its id. Otherwise where the first one
+  // begins, one more than its offset (where that does not fit, 1, the beginning
+  // of the message), and kSeveral.
   uint32_t* first_;
-  Field* slots_;  // The last one. Not initialized if there is none.
+  // The last one, not initialized if there is none.
+  Field* slots_;
 };
 
 namespace internal {

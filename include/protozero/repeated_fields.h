@@ -45,6 +45,12 @@ class FieldScanner {
   uint32_t id_ = 0;
 };
 
+// All fields of an id: the first one, and where to look for others.
+struct RepeatedFields {
+  Field first{};
+  FieldScanner others;
+};
+
 // What range-for needs of an iterator that is its own range.
 struct EndOfRange {};
 template <typename Iterator>
@@ -80,9 +86,10 @@ class RepeatedFieldIterator
     : public internal::IteratorRange<RepeatedFieldIterator<T>> {
  public:
   RepeatedFieldIterator() = default;
-  explicit RepeatedFieldIterator(const internal::FieldScanner& scanner)
-      : scanner_(scanner) {
-    ++*this;
+  explicit RepeatedFieldIterator(const internal::RepeatedFields& fields)
+      : others_(fields.others), field_(fields.first) {
+    if (field_.valid() && !internal::MayHold<T>(field_))
+      ++*this;
   }
 
   explicit operator bool() const { return field_.valid(); }
@@ -96,7 +103,7 @@ class RepeatedFieldIterator
 
   RepeatedFieldIterator& operator++() {
     do {
-      field_ = scanner_.Next();
+      field_ = others_.Next();
     } while (field_.valid() && !internal::MayHold<T>(field_));
     return *this;
   }
@@ -107,7 +114,7 @@ class RepeatedFieldIterator
   }
 
  private:
-  internal::FieldScanner scanner_;
+  internal::FieldScanner others_;
   Field field_{};
 };
 
@@ -166,9 +173,9 @@ class ScalarIterator
 
  public:
   ScalarIterator() = default;
-  ScalarIterator(const FieldScanner& scanner, bool* parse_error)
-      : scanner_(scanner), parse_error_(parse_error) {
-    ++*this;
+  ScalarIterator(const RepeatedFields& fields, bool* parse_error)
+      : others_(fields.others), parse_error_(parse_error) {
+    Enter(fields.first);
   }
   // Of the payload of one packed field.
   ScalarIterator(const uint8_t* data, size_t size, bool* parse_error)
@@ -181,7 +188,7 @@ class ScalarIterator
 
   ScalarIterator& operator++() {
     if (PROTOZERO_UNLIKELY(pos_ == end_)) {
-      NextField();
+      Enter(others_.Next());
       return *this;
     }
     ParsedNumber number;
@@ -209,15 +216,12 @@ class ScalarIterator
   }
 
  private:
-  PROTOZERO_NOINLINE void NextField() {
-    for (;;) {
-      const Field field = scanner_.Next();
-      valid_ = field.valid();
-      if (!valid_)
-        return;
+  // To the first value of |field|, or of another one after it.
+  PROTOZERO_NOINLINE void Enter(Field field) {
+    for (; field.valid(); field = others_.Next()) {
       if (field.type() == wire_type) {
         bits_ = field.raw_int_value();
-        return;
+        break;
       }
       if (field.type() == ProtoWireType::kLengthDelimited && field.size() > 0) {
         pos_ = field.data();
@@ -226,6 +230,7 @@ class ScalarIterator
         return;
       }
     }
+    valid_ = field.valid();
   }
 
   // What follows may be anything.
@@ -240,7 +245,7 @@ class ScalarIterator
   const uint8_t* end_ = nullptr;
   uint64_t bits_ = 0;
   bool valid_ = false;
-  FieldScanner scanner_;
+  FieldScanner others_;
   bool* parse_error_ = nullptr;
 };
 

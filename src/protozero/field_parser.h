@@ -19,9 +19,9 @@
 // none but [pos, end) is looked at.
 //
 // Nearly all fields have a tag of one or two bytes, a size of one or two bytes
-// or a number that does not begin within the last three bytes: reading those is
-// inline code without a call, and so without registers to save. All else,
-// malformed fields among it, starts again in ParseAnyField().
+// or a number: reading those is inline code without a call, and so without
+// registers to save. All else, malformed fields among it, starts again in
+// ParseAnyField().
 
 namespace protozero::internal {
 
@@ -98,6 +98,10 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
     // Two words that overlap, and above them ones, where no varint ends.
     const uint64_t high = LoadLittleEndian<uint32_t>(end - 4);
     bytes = LoadLittleEndian<uint32_t>(pos) | high << (8 * (bytes_left - 4)) |
+            ~uint64_t{0} << (8 * bytes_left);
+  } else if (bytes_left >= 2) {
+    const uint64_t high = LoadLittleEndian<uint16_t>(end - 2);
+    bytes = LoadLittleEndian<uint16_t>(pos) | high << (8 * (bytes_left - 2)) |
             ~uint64_t{0} << (8 * bytes_left);
   } else {
     return nullptr;

@@ -101,21 +101,33 @@ void TypedProtoDecoderBase::ReadAll() {
     const uint32_t slot = schema->SlotOf(field.id());
     if (PROTOZERO_LIKELY(slot != DecoderSchema::kNoSlot)) {
       slots[slot] = field;
-      if (first[slot] == 0) {
+      if (PROTOZERO_LIKELY(first[slot] == 0)) {
         const auto offset = static_cast<size_t>(pos - begin);
         first[slot] =
-            offset < UINT32_MAX ? static_cast<uint32_t>(offset) + 1 : 1;
+            offset < kSeveral - 1 ? static_cast<uint32_t>(offset) + 1 : 1;
+      } else {
+        first[slot] |= kSeveral;
       }
     }
     pos = next;
   }
 }
 
-internal::FieldScanner TypedProtoDecoderBase::ScannerOf(uint32_t id) const {
+internal::RepeatedFields TypedProtoDecoderBase::FieldsOf(uint32_t id) const {
   const uint32_t slot = schema_->SlotOf(id);
   if (slot == DecoderSchema::kNoSlot || first_[slot] == 0)
     return {};
-  return {FirstIn(slot), end_, id};
+  const Field& last = slots_[slot];
+  if ((first_[slot] & kSeveral) == 0)
+    return {last, {}};
+  // Not further than necessary, where the end of the last one is known.
+  const bool is_payload =
+      last.type() == proto_utils::ProtoWireType::kLengthDelimited;
+  internal::RepeatedFields fields;
+  fields.others = internal::FieldScanner(
+      FirstIn(slot), is_payload ? last.data() + last.size() : end_, id);
+  fields.first = fields.others.Next();
+  return fields;
 }
 
 uint32_t TypedProtoDecoderBase::WhichOneof(
