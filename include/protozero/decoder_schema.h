@@ -10,9 +10,9 @@
 #include "protozero/proto_utils.h"
 
 // Which fields a typed decoder knows, made by the compiler from their ids. Each
-// has a slot: its rank among the ids. The ids that a schema begins with, from 1
-// on without a gap, are their own index; the others are found in a hash table,
-// whose size depends on how many they are and not on how large.
+// has a slot: its rank among the ids. Small ids are looked up in a table that
+// they index, large ones in a hash table, whose size depends on how many they
+// are and not on how large.
 
 namespace protozero::internal {
 
@@ -21,9 +21,8 @@ struct DecoderSchema {
 
   // The slot of a field, or kNoSlot.
   PROTOZERO_ALWAYS_INLINE uint32_t SlotOf(uint32_t id) const {
-    const uint32_t index = id - 1;
-    if (PROTOZERO_LIKELY(index < dense_count))
-      return index;
+    if (PROTOZERO_LIKELY(id < direct_size))
+      return uint32_t{direct[id]} - 1;
     return SlotOfSparse(id);
   }
 
@@ -45,12 +44,15 @@ struct DecoderSchema {
     uint32_t slot = kNoSlot;
   };
 
-  uint32_t count;        // of all fields
-  uint32_t dense_count;  // ids 1 to this have the slots 0 to this - 1
+  uint32_t count;  // of all fields
+  // By id, one more than the slot; 0 if there is none.
+  uint32_t direct_size;
+  const uint16_t* direct;
+  // By hash; what is taken, one further on. The last entry is free.
   uint32_t hash_shift;
-  // Indexed by hash; what is taken, one further on. The last entry is free.
   const Entry* entries;
 };
+static_assert(uint32_t{0} - 1 == DecoderSchema::kNoSlot, "see SlotOf()");
 
 constexpr bool AreAscendingFieldIds(const uint32_t* ids, size_t count) {
   uint32_t previous = 0;
@@ -62,12 +64,23 @@ constexpr bool AreAscendingFieldIds(const uint32_t* ids, size_t count) {
   return true;
 }
 
-constexpr uint32_t CountDenseIds(const uint32_t* ids, size_t count) {
-  uint32_t dense = 0;
-  while (dense < count && ids[dense] == dense + 1)
-    ++dense;
-  return dense;
+// How many of the ids are small. The bound keeps tables in proportion to the
+// number of fields.
+constexpr uint32_t CountSmallIds(const uint32_t* ids, size_t count) {
+  uint32_t small = 0;
+  while (small < count && ids[small] <= 64 + 8 * count)
+    ++small;
+  return small;
 }
+
+template <size_t size>
+struct DirectSlots {
+  constexpr DirectSlots(const uint32_t* ids, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      slots[ids[i]] = static_cast<uint16_t>(i + 1);
+  }
+  uint16_t slots[size] = {};
+};
 
 // At least twice as many places as there are ids.
 constexpr uint32_t HashShiftFor(size_t sparse_count) {
@@ -100,19 +113,34 @@ struct SchemaOf {
   static constexpr uint32_t kIds[kCount + 1] = {field_ids..., 0};
   static_assert(AreAscendingFieldIds(kIds, kCount),
                 "field ids must be ascending, from 1 to 536870911");
-  static constexpr uint32_t kDense = CountDenseIds(kIds, kCount);
-  static constexpr uint32_t kShift = HashShiftFor(kCount - kDense);
-  static constexpr SparseIds<kShift, kCount - kDense> kSparse{kIds + kDense,
-                                                              kDense};
-  static constexpr DecoderSchema kSchema{kCount, kDense, kShift,
-                                         kSparse.entries};
+  static_assert(kCount < UINT16_MAX, "see DecoderSchema::direct");
+  static constexpr uint32_t kSmall = CountSmallIds(kIds, kCount);
+  static constexpr uint32_t kDirectSize =
+      kSmall == 0 ? 1 : kIds[kSmall - 1] + 1;
+  static constexpr uint32_t kShift = HashShiftFor(kCount - kSmall);
+  static constexpr DirectSlots<kDirectSize> kDirect{kIds, kSmall};
+  static constexpr SparseIds<kShift, kCount - kSmall> kSparse{kIds + kSmall,
+                                                              kSmall};
+  static constexpr DecoderSchema kSchema{kCount, kDirectSize, kDirect.slots,
+                                         kShift, kSparse.entries};
 };
 
 // Of the ids 1 to |max_id|.
 template <uint32_t max_id>
 struct DenseSchema {
+  static_assert(0 < max_id && max_id < UINT16_MAX,
+                "for larger ids there is MessageDecoder");
+  struct Slots {
+    constexpr Slots() {
+      for (uint32_t id = 1; id <= max_id; ++id)
+        by_id[id] = static_cast<uint16_t>(id);
+    }
+    uint16_t by_id[max_id + 1] = {};
+  };
+  static constexpr Slots kSlots{};
   static constexpr DecoderSchema::Entry kNone[2] = {};
-  static constexpr DecoderSchema kSchema{max_id, max_id, 31, kNone};
+  static constexpr DecoderSchema kSchema{max_id, max_id + 1, kSlots.by_id, 31,
+                                         kNone};
 };
 
 }  // namespace protozero::internal

@@ -61,10 +61,13 @@ TEST(DecoderSchemaTest, FindsManySparseIds) {
   ExpectToFindMultiples<144>(Hundred());  // 2^32 / golden ratio, nearly
 }
 
-TEST(DecoderSchemaTest, LeadingIdsTakeNoTable) {
-  static_assert(SchemaOf<1, 2, 3>::kDense == 3);
-  static_assert(SchemaOf<1, 2, 4>::kDense == 2);
-  static_assert(SchemaOf<2, 3>::kDense == 0);
+TEST(DecoderSchemaTest, TablesAreAsLargeAsTheNumberOfIdsAllows) {
+  static_assert(SchemaOf<1, 2, 3>::kSmall == 3);
+  static_assert(SchemaOf<1, 2, 88>::kSmall == 3);
+  static_assert(SchemaOf<1, 2, 89>::kSmall == 2);
+  static_assert(SchemaOf<500>::kSmall == 0);
+  static_assert(sizeof(SchemaOf<1, 2, 3>::kDirect) == 8);
+  static_assert(sizeof(SchemaOf<500>::kDirect) == 2);
   static_assert(sizeof(SchemaOf<1, 2, 3>::kSparse) <= 24);
   static_assert(sizeof(SchemaOf<1, 2, 3, 536870911>::kSparse) <= 32);
 }
