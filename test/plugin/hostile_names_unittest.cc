@@ -4,6 +4,7 @@
 // warning, be called what the documentation says, and write the right bytes.
 
 // The C library first, so that names in the global namespace meet it.
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
 #include "protozero/packed_repeated_fields.h"
@@ -204,6 +206,119 @@ TEST_F(HostileNamesTest, Enums) {
   EXPECT_STREQ(hz::Limits_Name_(hz::Limits_Name), "Limits_Name");
   EXPECT_STREQ(hz::Extreme_Name(hz::LOWEST_ALIAS), "LOWEST");
   EXPECT_STREQ(hz::NegativeOnly_Name(hz::NEGATIVE_TWO), "NEGATIVE_TWO");
+}
+
+// Reads what was just written.
+template <typename T>
+typename T::Decoder Read(HeapBuffered<T>* message, std::string* bytes) {
+  *bytes = message->SerializeAsString();
+  return typename T::Decoder(*bytes);
+}
+
+// A getter has the name of its field, as long as C++ permits.
+TEST_F(HostileNamesTest, Getters) {
+  HeapBuffered<hz::Readers> m;
+  m->set_status(1);
+  m->set_Get("get");
+  m->set_at(3);
+  m->add_begin(4);
+  m->set_end("end");
+  m->set_class(true);
+  m->set_Decoder(7);
+  m->set_x(8);
+  m->set_has_x(9);
+  m->set_id(hz::Readers::KIND_ONE);
+  m->set_id_enum(11);
+  m->set_class_(12);
+  m->set_MessageDecoder(13);
+  m->set_Readers_Decoder(14);
+  m->set_ReadField(15);
+  m->set_Reset(16);
+  m->set_assert(17);
+  m->set_offsetof(18);
+  m->set_int32_t(19);
+  m->set_has_class(20);
+  m->set_size(21);
+  m->set_not_set(31);
+  m->set_PickCase(33);
+  std::string bytes;
+  const hz::Readers_Decoder d = Read(&m, &bytes);
+  EXPECT_EQ(d.status(), 1);
+  EXPECT_EQ(d.Get().ToStdString(), "get");
+  EXPECT_EQ(d.at(), 3);
+  EXPECT_EQ(*d.begin(), 4);
+  EXPECT_EQ(d.end().ToStdString(), "end");
+  EXPECT_EQ(d.Decoder(), 7);
+  EXPECT_EQ(d.ReadField(), 15);
+  EXPECT_EQ(d.Reset(), 16);
+  EXPECT_EQ(d.size(), 21);
+  // Fields come before what is made up for other fields.
+  EXPECT_EQ(d.has_x(), 9);
+  EXPECT_TRUE(d.has_x_());
+  EXPECT_TRUE(d.has_has_x());
+  EXPECT_EQ(d.id(), 1);
+  EXPECT_EQ(d.id_enum(), 11);
+  EXPECT_EQ(d.id_enum_(), hz::Readers::KIND_ONE);
+  EXPECT_EQ(d.has_class(), 20);
+  EXPECT_TRUE(d.has_class_());
+  // Keywords, macros, and what the class needs.
+  EXPECT_EQ(d.class_(), 12);
+  EXPECT_TRUE(d.class__());
+  EXPECT_EQ(d.MessageDecoder_(), 13);
+  EXPECT_EQ(d.Readers_Decoder_(), 14);
+  EXPECT_EQ(d.assert_(), 17);
+  EXPECT_EQ(d.offsetof_(), 18);
+  EXPECT_EQ(d.int32_t_(), 19);
+  // Base functions that are hidden are still there.
+  EXPECT_EQ(d.ProtoDecoder::status(), protozero::DecodeStatus::kOk);
+  // The oneof and its case.
+  EXPECT_EQ(d.PickCase(), 33);
+  EXPECT_EQ(d.pick_case(), 0);
+  EXPECT_EQ(d.pick_case_(), hz::Readers_Decoder::PickCase_::kPickCase_33);
+  EXPECT_EQ(hz::Readers_Decoder(std::string_view()).pick_case_(),
+            hz::Readers_Decoder::PickCase_::kNotSet_);
+  EXPECT_EQ(hz::Readers_Decoder(std::string_view()).assert_(), 5);
+}
+
+TEST_F(HostileNamesTest, GettersThatHideWhatGettersCall) {
+  HeapBuffered<hz::Slots> m;
+  m->set_Slot(1);
+  m->set_HasSlot(2);
+  m->add_GetRepeated("r");
+  m->add_GetRepeatedScalar(-4);
+  m->add_GetUnifiedRepeated(hz::Readers::KIND_ONE);
+  m->set_b("b");
+  std::string bytes;
+  const hz::Slots_Decoder d = Read(&m, &bytes);
+  EXPECT_EQ(d.Slot(), 1);
+  EXPECT_EQ(d.HasSlot(), 2);
+  EXPECT_EQ((*d.GetRepeated()).ToStdString(), "r");
+  EXPECT_EQ(*d.GetRepeatedScalar(), -4);
+  EXPECT_EQ(*d.GetUnifiedRepeated_enum(), hz::Readers::KIND_ONE);
+  EXPECT_EQ(d.WhichOneof_case(), hz::Slots::WhichOneofCase::kB);
+  EXPECT_EQ(d.a(), 3);
+}
+
+TEST_F(HostileNamesTest, MadeUpNamesYield) {
+  // The nested message keeps its names, and the decoder of a message
+  // `Taken_Decoder_` is in the way, too.
+  HeapBuffered<hz::Taken> m;
+  hz::Taken::Decoder* nested = m->set_decoder();
+  nested->set_x(1);
+  const std::string bytes = m.SerializeAsString();
+  const hz::Taken::Decoder_ d(bytes);
+  const hz::Taken_Decoder__& same = d;
+  EXPECT_EQ(hz::Taken_Decoder_Decoder(same.decoder()).x(), 1);
+
+  hz::Taken::E e{};
+  EXPECT_TRUE(hz::Taken::E_Parse_("E_IsValid", &e));
+  EXPECT_EQ(e, hz::Taken::E_IsValid);
+  EXPECT_TRUE(hz::Taken::E_IsValid_(1));
+  EXPECT_STREQ(hz::Taken_E_Name_(e), "E_IsValid");
+  EXPECT_STREQ(hz::TakenEnum_Name_(hz::TakenEnum_Values), "TakenEnum_Values");
+  EXPECT_TRUE(hz::TakenEnum_IsValid_(2));
+  hz::TakenEnum value = hz::TakenEnum_Parse;
+  EXPECT_TRUE(hz::TakenEnum_Parse_("TakenEnum_IsValid", &value));
 }
 
 TEST_F(HostileNamesTest, Recursion) {
