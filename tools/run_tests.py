@@ -21,7 +21,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COUNT_LINE = re.compile(r'(\d+) passed, (\d+) failed')
+COUNT_LINE = re.compile(r'(\d+) passed, (\d+) failed(?:, (\d+) skipped)?')
 
 
 @dataclasses.dataclass
@@ -163,7 +163,8 @@ def run_script(test, build_dir, env, options):
   lines = output.rstrip().splitlines()
   counts = COUNT_LINE.fullmatch(lines[-1]) if lines else None
   if counts:
-    outcome = Outcome(passed=int(counts[1]), failed=int(counts[2]))
+    outcome = Outcome(passed=int(counts[1]), failed=int(counts[2]),
+                      skipped=int(counts[3] or 0))
     if (code != 0) != (outcome.failed > 0):
       output += 'Its exit code, %s, contradicts its counts.\n' % code
       outcome.failed = max(outcome.failed, 1)

@@ -72,8 +72,31 @@ bool Generator::GenerateAll(
   return true;
 }
 
+#if PROTOZERO_PLUGIN_HAS_EDITIONS
+
+uint64_t Generator::GetSupportedFeatures() const {
+  return FEATURE_PROTO3_OPTIONAL | FEATURE_SUPPORTS_EDITIONS;
+}
+
+google::protobuf::Edition Generator::GetMinimumEdition() const {
+  return google::protobuf::EDITION_PROTO2;
+}
+
+google::protobuf::Edition Generator::GetMaximumEdition() const {
+  // Earlier versions have the name, but not the edition.
+#if GOOGLE_PROTOBUF_VERSION >= 6032000
+  return google::protobuf::EDITION_2024;
+#else
+  return google::protobuf::EDITION_2023;
+#endif
+}
+
+#else
+
 uint64_t Generator::GetSupportedFeatures() const {
   return FEATURE_PROTO3_OPTIONAL;
 }
+
+#endif
 
 }  // namespace protozero::plugin

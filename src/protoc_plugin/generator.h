@@ -9,6 +9,11 @@
 #include <vector>
 
 #include <google/protobuf/compiler/code_generator.h>
+#include <google/protobuf/stubs/common.h>
+
+// Set by the version of libprotoc that we are compiled with: whether it knows
+// of editions.
+#define PROTOZERO_PLUGIN_HAS_EDITIONS (GOOGLE_PROTOBUF_VERSION >= 5026000)
 
 namespace protozero::plugin {
 
@@ -32,6 +37,14 @@ class Generator : public google::protobuf::compiler::CodeGenerator {
       std::string* error) const override;
 
   uint64_t GetSupportedFeatures() const override;
+
+#if PROTOZERO_PLUGIN_HAS_EDITIONS
+  // What a feature of an edition means has been resolved by the time that a
+  // descriptor is asked: is_packed(), type(), has_presence(). So all editions
+  // look alike here.
+  google::protobuf::Edition GetMinimumEdition() const override;
+  google::protobuf::Edition GetMaximumEdition() const override;
+#endif
 };
 
 }  // namespace protozero::plugin

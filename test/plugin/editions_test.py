@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Editions: the plugin built against a libprotoc that knows them.
+
+Debian's does not. If third_party/new_protobuf is there, which
+tools/install-build-deps --new-protobuf makes, the plugin's sources are compiled
+against it as they are, and what the plugin makes of schemas that say `edition`
+is compiled and run. Otherwise the test counts as skipped.
+
+Compiles what has changed only, into <build directory>/editions; the program
+editions/protozero_plugin serves test/corpus/run.py, too.
+
+  editions_test.py [--build DIR] [--plugin-only]
+"""
+
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import compilers
+
+NEW_PROTOBUF = os.path.join(compilers.SOURCE_ROOT, 'third_party',
+                            'new_protobuf')
+PROTOC = os.path.join(NEW_PROTOBUF, 'bin', 'protoc')
+PROTOS = [
+    'test/protos/plugin/editions.proto',
+    'test/protos/plugin/editions_delimited.proto',
+]
+# As the library was compiled: some of its containers differ in debug builds.
+# libstdc++ 12 warns of itself, inside std::stable_sort.
+FLAGS = ['-std=c++17', '-O1', '-DNDEBUG', '-pthread'] + compilers.WARNINGS + [
+    '-Wno-deprecated-declarations', '-I' + compilers.SOURCE_ROOT,
+    '-I' + os.path.join(compilers.SOURCE_ROOT, 'include'), '-isystem',
+    os.path.join(NEW_PROTOBUF, 'include')
+]
+
+
+class BuildError(Exception):
+  pass
+
+
+def run(command):
+  result = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+  if result.returncode != 0:
+    raise BuildError('%s\n%s' % (' '.join(command), result.stdout))
+  return result.stdout
+
+
+class Builder:
+
+  def __init__(self, out):
+    self.out = out
+    self.gen = os.path.join(out, 'gen')
+    os.makedirs(self.gen, exist_ok=True)
+    self.compiler = compilers.find_compilers()[0]
+
+  def is_current(self, target, depfile):
+    if not os.path.exists(target) or not os.path.exists(depfile):
+      return False
+    with open(depfile, encoding='utf-8') as file:
+      inputs = file.read().replace('\\\n', ' ').split(':', 1)[1].split()
+    built = os.path.getmtime(target)
+    return all(os.path.exists(path) and os.path.getmtime(path) <= built
+               for path in inputs)
+
+  def compile(self, source):
+    """Returns the object file."""
+    name = re.sub(r'\W', '_', os.path.relpath(source, compilers.SOURCE_ROOT))
+    target = os.path.join(self.out, name + '.o')
+    depfile = target + '.d'
+    if not self.is_current(target, depfile):
+      run([self.compiler, *FLAGS, '-I' + self.gen, '-MD', '-MF', depfile, '-c',
+           source, '-o', target])
+    return target
+
+  def link(self, name, sources, libraries):
+    jobs = [lambda source=source: self.compile(source) for source in sources]
+    objects = list(compilers.run_all(jobs))
+    target = os.path.join(self.out, name)
+    run([self.compiler, '-pthread', *objects, *libraries, '-o', target])
+    return target
+
+  def plugin(self):
+    lib = os.path.join(NEW_PROTOBUF, 'lib')
+    sources = glob.glob(os.path.join(compilers.SOURCE_ROOT, 'src',
+                                     'protoc_plugin', '*.cc'))
+    return self.link('protozero_plugin', sorted(sources), [
+        os.path.join(lib, 'libprotoc.a'),
+        os.path.join(lib, 'libnew_protobuf.a')
+    ])
+
+  def unittests(self, runtime):
+    tests = os.path.join(compilers.SOURCE_ROOT, 'test', 'plugin')
+    return self.link('editions_unittests', [
+        os.path.join(tests, 'dynamic_schema.cc'),
+        os.path.join(tests, 'editions_unittest.cc')
+    ], [
+        runtime, os.path.join(NEW_PROTOBUF, 'lib', 'libnew_protobuf.a'),
+        '-lgmock_main', '-lgmock', '-lgtest'
+    ])
+
+
+def main():
+  parser = argparse.ArgumentParser(
+      description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+  parser.add_argument('--build', default='.',
+                      help='a build directory (default: the current one)')
+  parser.add_argument('--plugin-only', action='store_true',
+                      help='build the plugin, and no more')
+  args = parser.parse_args()
+  if not os.path.exists(PROTOC):
+    print('There is no %s; tools/install-build-deps --new-protobuf builds it' %
+          os.path.relpath(PROTOC, compilers.SOURCE_ROOT))
+    print('0 passed, 0 failed, 1 skipped')
+    return
+
+  counter = compilers.Counter()
+  builder = Builder(os.path.join(os.path.abspath(args.build), 'editions'))
+  try:
+    plugin = builder.plugin()
+    counter.check(True, 'the plugin compiles against the newer libprotoc')
+    if not args.plugin_only:
+      run([PROTOC, '-I' + compilers.SOURCE_ROOT,
+           '--plugin=protoc-gen-plugin=' + plugin,
+           '--plugin_out=wrapper_namespace=pbzero:' + builder.gen, *PROTOS])
+      counter.check(True, 'the plugin takes editions')
+      unittests = builder.unittests(
+          os.path.join(args.build, 'obj', 'src', 'protozero',
+                       'libprotozero.a'))
+      result = subprocess.run(
+          [unittests], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+          text=True, check=False,
+          env=dict(os.environ, PROTOZERO_SOURCE_ROOT=compilers.SOURCE_ROOT))
+      counter.passed += len(re.findall(r'^\[       OK \]', result.stdout,
+                                       re.MULTILINE))
+      counter.check(result.returncode == 0, 'code of editions', result.stdout)
+  except BuildError as error:
+    counter.check(False, 'editions', str(error))
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()
