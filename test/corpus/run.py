@@ -12,6 +12,9 @@ A sample of the headers is compiled (without making code), by default a small
 one that depends on the seed alone. The corpus is installed if it is missing.
 
   run.py [--all] [--seed N] [--update] [...]     see --help
+
+With --new-protobuf all is done by the protoc and a plugin of the newer protobuf,
+which tools/install-build-deps --new-protobuf makes. It knows editions.
 """
 
 import argparse
@@ -27,14 +30,17 @@ import time
 
 SOURCE_ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-REFUSALS = os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), 'refusals.txt')
+NEW_PROTOBUF = os.path.join(SOURCE_ROOT, 'third_party', 'new_protobuf')
+# With Debian's protoc, and with that of third_party/new_protobuf.
+REFUSALS = 'refusals.txt'
+NEW_REFUSALS = 'refusals_new_protobuf.txt'
 REFUSALS_HEADER = '''\
 # Schemas of the corpus that are refused, with the first line of the reason.
 # "protoc:" stands before reasons of protoc's own parser, which ends before the
 # plugin is asked: most of these files say `edition`, which protoc 3.21 does not
-# know, and some import files that the npm package lacks. This list may only
-# shrink; run.py --update removes what is no longer refused, and adds nothing.
+# know at all and protoc 27 as far as 2023, and some import files that the npm
+# package lacks. This list may only shrink; run.py --update removes what is no
+# longer refused, and adds nothing.
 '''
 
 # Per invocation of protoc. Large enough that shared imports are parsed once,
@@ -158,9 +164,29 @@ def compile_batch(args, compiler, out, headers):
   return failures
 
 
-def read_refusals():
+def use_new_protobuf(args):
+  """Chooses the newer protobuf's protoc, and builds the plugin against it."""
+  if not os.path.isdir(NEW_PROTOBUF):
+    sys.exit('No newer protobuf; run tools/install-build-deps --new-protobuf')
+  build = os.path.dirname(args.plugin)
+  subprocess.run([
+      os.path.join(SOURCE_ROOT, 'test', 'plugin', 'editions_test.py'),
+      '--build', build, '--plugin-only'
+  ], check=True)
+  args.protoc = os.path.join(NEW_PROTOBUF, 'bin', 'protoc')
+  args.plugin = os.path.join(build, 'editions', 'protozero_plugin')
+  args.system_protos = os.path.join(NEW_PROTOBUF, 'include')
+
+
+def path_of_refusals(args):
+  return os.path.join(
+      os.path.dirname(os.path.abspath(__file__)),
+      NEW_REFUSALS if args.new_protobuf else REFUSALS)
+
+
+def read_refusals(path):
   refusals = {}
-  with open(REFUSALS, encoding='utf-8') as file:
+  with open(path, encoding='utf-8') as file:
     for line in file:
       line = line.rstrip('\n')
       if line and not line.startswith('#'):
@@ -169,8 +195,8 @@ def read_refusals():
   return refusals
 
 
-def write_refusals(refusals):
-  with open(REFUSALS, 'w', encoding='utf-8') as file:
+def write_refusals(path, refusals):
+  with open(path, 'w', encoding='utf-8') as file:
     file.write(REFUSALS_HEADER)
     for name, reason in sorted(refusals.items()):
       file.write('%s | %s\n' % (name, reason))
@@ -181,14 +207,14 @@ def compare_refusals(listed, actual):
   problems = []
   for name, reason in sorted(actual.items()):
     if name not in listed:
-      problems.append('refused, but not in refusals.txt: %s | %s' %
+      problems.append('refused, but not listed: %s | %s' %
                       (name, reason))
     elif listed[name] != reason:
-      problems.append('refused for another reason than in refusals.txt: '
+      problems.append('refused for another reason than listed: '
                       '%s | %s' % (name, reason))
   for name in sorted(listed):
     if name not in actual:
-      problems.append('in refusals.txt, but no longer refused; remove it '
+      problems.append('listed, but no longer refused; remove it '
                       '(or run with --update): ' + name)
   return problems
 
@@ -215,6 +241,8 @@ def main():
                       help='put the generated files here, and keep them')
   parser.add_argument('--update', action='store_true',
                       help='remove from refusals.txt what is no longer refused')
+  parser.add_argument('--new-protobuf', action='store_true',
+                      help='with the newer protobuf, built beside --plugin')
   args = parser.parse_args()
   args.plugin = os.path.abspath(args.plugin)
   if os.path.exists(args.protoc):
@@ -222,6 +250,8 @@ def main():
   compilers = args.compiler or [
       name for name in ('clang++-19', 'g++') if shutil.which(name)
   ]
+  if args.new_protobuf:
+    use_new_protobuf(args)
   if not compilers:
     sys.exit('No compiler found; run tools/install-build-deps')
 
@@ -252,12 +282,13 @@ def main():
         else:
           problems.append('neither generated nor refused: ' + proto)
 
-    listed = read_refusals()
+    refusals = path_of_refusals(args)
+    listed = read_refusals(refusals)
     if args.update:
       listed = {
           name: refused[name] for name in listed if name in refused
       }
-      write_refusals(listed)
+      write_refusals(refusals, listed)
     problems += compare_refusals(listed, refused)
 
     sample = list(headers)
