@@ -32,11 +32,6 @@ namespace {
 using pbzero::ConformanceRequest;
 using pbzero::ConformanceResponse;
 
-using RequestDecoder =
-    MessageDecoder<ConformanceRequest::kProtobufPayloadFieldNumber,
-                   ConformanceRequest::kRequestedOutputFormatFieldNumber,
-                   ConformanceRequest::kMessageTypeFieldNumber>;
-
 // What the runner asks first: a message of this type, the failures to expect.
 // An empty one will do, because run.py tells the runner.
 constexpr std::string_view kFailureSet = "conformance.FailureSet";
@@ -45,20 +40,16 @@ void Answer(const pbz::Schema& schema,
             Transcoder* transcoder,
             const std::string& bytes,
             ConformanceResponse* response) {
-  const RequestDecoder request(bytes);
+  const ConformanceRequest::Decoder request(bytes);
   if (request.status() != DecodeStatus::kOk) {
     return response->set_runtime_error(std::string("the request: ") +
                                        DecodeStatusToString(request.status()));
   }
-  const std::string type_name =
-      request.Get(ConformanceRequest::kMessageTypeFieldNumber).as_std_string();
+  const std::string type_name = request.message_type().ToStdString();
   if (type_name == kFailureSet)
     return response->set_protobuf_payload(ConstBytes());
-  const Field& payload =
-      request.Get(ConformanceRequest::kProtobufPayloadFieldNumber);
-  if (!payload ||
-      request.Get(ConformanceRequest::kRequestedOutputFormatFieldNumber)
-              .as_int32() != pbzero::WireFormat::PROTOBUF) {
+  if (!request.has_protobuf_payload() ||
+      request.requested_output_format() != pbzero::WireFormat::PROTOBUF) {
     return response->set_skipped("neither JSON nor text");
   }
   const pbz::MessageType* type = schema.FindMessage(type_name);
@@ -66,7 +57,7 @@ void Answer(const pbz::Schema& schema,
     return response->set_runtime_error("no such message: " + type_name);
   // Small chunks, so that messages are larger than some.
   HeapBuffered<Message> out(64, 1024);
-  if (!transcoder->Transcode(*type, payload.as_bytes(), out.get()))
+  if (!transcoder->Transcode(*type, request.protobuf_payload(), out.get()))
     return response->set_parse_error(transcoder->error());
   response->set_protobuf_payload(out.SerializeAsString());
 }
