@@ -188,7 +188,8 @@ constexpr std::string_view kMessageMembers[] = {
     "stream_writer",
 };
 
-// A test compares this table with the golden files.
+// Functions of protozero::MessageDecoder. A test compares this table with the
+// golden file.
 constexpr std::string_view kUsedOfDecoder[] = {
     "GetRepeated", "GetRepeatedScalar", "GetUnifiedRepeated", "HasSlot", "Slot",
     "WhichOneof",

@@ -221,6 +221,71 @@ TEST(GeneratorTest, Proto3Optional) {
             static_cast<uint64_t>(Generator::FEATURE_PROTO3_OPTIONAL));
 }
 
+TEST(GeneratorTest, DecoderKnowsFieldsInTheOrderOfTheirIds) {
+  const std::string header = Header(RunProtoc(R"(syntax = "proto2";
+message M {
+  optional int32 b = 536870911;
+  optional sint64 a = 7;
+  optional bool c = 8 [default = true];
+})"));
+  EXPECT_THAT(header,
+              HasSubstr("class M_Decoder : public "
+                        "::protozero::MessageDecoder<7, 8, 536870911> "));
+  EXPECT_THAT(header,
+              HasSubstr("int32_t b() const { return Slot(2).as_int32(); }"));
+  EXPECT_THAT(header,
+              HasSubstr("int64_t a() const { return Slot(0).as_sint64(); }"));
+  EXPECT_THAT(header, HasSubstr("bool c() const { return HasSlot(1) ? "
+                                "Slot(1).as_bool() : true; }"));
+}
+
+// The oneof that the descriptor of a proto3 `optional` field has is not real.
+TEST(GeneratorTest, OnlyRealOneofsHaveACase) {
+  const std::string header = Header(RunProtoc(
+      "syntax = 'proto3'; message M { optional int32 a = 1; oneof o { string "
+      "b = 2; M c = 3; } }"));
+  EXPECT_THAT(header, HasSubstr("enum class OCase : int32_t {\n"
+                                "    kNotSet = 0,\n    kB = 2,\n    kC = 3,\n"
+                                "  };\n"));
+  EXPECT_THAT(header, HasSubstr("using OCase = M_Decoder::OCase;"));
+  EXPECT_THAT(header, HasSubstr("bool has_a() const { return HasSlot(0); }"));
+  EXPECT_EQ(header.find("Case"), header.find("OCase") + 1);
+}
+
+TEST(GeneratorTest, OnlySchemasWithPackedFieldsIncludeWhatTheyNeed) {
+  EXPECT_THAT(Header(RunProtoc(
+                  "syntax = 'proto2'; message M { repeated int32 a = 1; }")),
+              Not(HasSubstr("packed_repeated_fields.h")));
+  EXPECT_THAT(Header(RunProtoc(
+                  "syntax = 'proto3'; message M { repeated int32 a = 1; }")),
+              HasSubstr("packed_repeated_fields.h"));
+}
+
+TEST(GeneratorTest, GroupsAreNestedMessagesBetweenTags) {
+  const std::string header = Header(RunProtoc(R"(syntax = "proto2";
+message M {
+  optional group G = 1 { optional int32 x = 1; }
+  repeated group H = 2 {}
+})"));
+  EXPECT_THAT(header,
+              HasSubstr("T* set_g() { return BeginNestedGroup<T>(1); }"));
+  EXPECT_THAT(header,
+              HasSubstr("T* add_h() { return BeginNestedGroup<T>(2); }"));
+  EXPECT_THAT(header, HasSubstr("::protozero::meta::RepeatedGroup<2, "));
+}
+
+TEST(GeneratorTest, MadeUpNamesYieldToThoseOfTheSchema) {
+  const std::string header = Header(RunProtoc(R"(syntax = "proto2";
+message Out { message Decoder {} enum E_MIN { A = 0; } enum E { B = 0; } }
+message E_Name {}
+enum E { C = 0; })"));
+  EXPECT_THAT(header, HasSubstr("class Out_Decoder_ : "));
+  EXPECT_THAT(header, HasSubstr("using Decoder_ = Out_Decoder_;"));
+  EXPECT_THAT(header, HasSubstr("using Decoder = ::pbzero::Out_Decoder;"));
+  EXPECT_THAT(header, HasSubstr(" Out_E_MIN_ = Out_E::B;"));
+  EXPECT_THAT(header, HasSubstr("const char* E_Name_(E value)"));
+}
+
 TEST(GeneratorTest, LazyMessagesHaveRawSetters) {
   const std::string header = Header(RunProtoc(R"(syntax = "proto2";
 message M {

@@ -49,5 +49,27 @@ TEST(ReservedWordsTest, MessageMembersAreThoseOfTheHeader) {
     EXPECT_TRUE(IsMessageMember(name)) << name << " is not in kMessageMembers";
 }
 
+// Functions that getters in the golden file call by their name alone: they
+// would call a getter of that name.
+TEST(ReservedWordsTest, FunctionsUsedOfDecodersAreThoseOfTheGoldenFile) {
+  const char* root = getenv("PROTOZERO_SOURCE_ROOT");
+  std::ifstream header(std::string(root != nullptr ? root : ".") +
+                       "/test/plugin/golden/golden.pbzero.h");
+  const std::regex call("(?:^|[^:A-Za-z_])([A-Z][A-Za-z]+)(?:\\(|<::)");
+  std::set<std::string> names;
+  bool is_decoder = false;
+  std::string line;
+  while (std::getline(header, line)) {
+    if (line.rfind("class ", 0) == 0)
+      is_decoder = line.find("_Decoder : ") != line.npos;
+    std::smatch match;
+    if (is_decoder && std::regex_search(line, match, call))
+      names.insert(match[1]);
+  }
+  EXPECT_GE(names.size(), 5u);
+  for (const std::string& name : names)
+    EXPECT_TRUE(IsUsedOfDecoder(name)) << name << " is not in kUsedOfDecoder";
+}
+
 }  // namespace
 }  // namespace protozero::plugin
