@@ -25,6 +25,9 @@ import make_seeds
 # Enough for a schema with a few messages and for several levels of messages,
 # and small enough for thousands of runs in a second.
 MAX_INPUT_SIZE = 4096
+# An input takes milliseconds. Only what hangs takes this long, however busy the
+# machine is.
+HANG_SECONDS = 120
 
 
 def stat(output, name):
@@ -61,8 +64,9 @@ def main():
 
   run = subprocess.run(
       [fuzzer, corpus, seeds, '-max_total_time=%d' % args.seconds,
-       '-max_len=%d' % MAX_INPUT_SIZE, '-timeout=20', '-rss_limit_mb=2048',
-       '-print_final_stats=1', '-artifact_prefix=%s/' % folder],
+       '-max_len=%d' % MAX_INPUT_SIZE, '-timeout=%d' % HANG_SECONDS,
+       '-rss_limit_mb=2048', '-print_final_stats=1',
+       '-artifact_prefix=%s/' % folder],
       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
   output = run.stdout.decode(errors='replace')
   runs = stat(output, 'number_of_executed_units')
