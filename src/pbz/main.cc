@@ -27,7 +27,7 @@ namespace pbz {
 
 namespace {
 
-constexpr char kVersion[] = "0.1.0";
+constexpr char kVersionNumber[] = "0.1.0";
 
 constexpr char kUsage[] =
     R"(Usage: pbz decode [options] FILE
@@ -341,7 +341,7 @@ int Main(int argc, char** argv) {
       fputs(kUsage, stdout);
       return kSuccess;
     case Options::Command::kVersion:
-      printf("pbz %s\n", kVersion);
+      printf("pbz %s\n", kVersionNumber);
       return kSuccess;
     default:
       return Run(options);
