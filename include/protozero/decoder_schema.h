@@ -125,22 +125,24 @@ struct SchemaOf {
                                          kShift, kSparse.entries};
 };
 
+template <size_t size>
+struct IdentitySlots {
+  constexpr IdentitySlots() {
+    for (size_t id = 0; id < size; ++id)
+      by_id[id] = static_cast<uint16_t>(id);
+  }
+  uint16_t by_id[size] = {};
+};
+
 // Of the ids 1 to |max_id|.
 template <uint32_t max_id>
 struct DenseSchema {
   static_assert(0 < max_id && max_id < UINT16_MAX,
                 "for larger ids there is MessageDecoder");
-  struct Slots {
-    constexpr Slots() {
-      for (uint32_t id = 1; id <= max_id; ++id)
-        by_id[id] = static_cast<uint16_t>(id);
-    }
-    uint16_t by_id[max_id + 1] = {};
-  };
-  static constexpr Slots kSlots{};
-  static constexpr DecoderSchema::Entry kNone[2] = {};
+  static constexpr IdentitySlots<max_id + 1> kSlots{};
+  static constexpr SparseIds<31, 0> kNone{nullptr, 0};
   static constexpr DecoderSchema kSchema{max_id, max_id + 1, kSlots.by_id, 31,
-                                         kNone};
+                                         kNone.entries};
 };
 
 }  // namespace protozero::internal
