@@ -1,0 +1,137 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_
+#define INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "protozero/compiler.h"
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// Stands in for the size field of a nested message whose chunk was left before
+// the message was complete.
+struct Patch {
+  // All zero until the size is known, which is four bytes whose first one is
+  // never zero.
+  uint8_t size_field[SharedMemoryABI::kPatchSize];
+  ChunkID chunk_id;
+  // From the first byte of the chunk's payload.
+  uint16_t offset;
+  WriterID writer_id;
+  BufferID target_buffer;
+  // The chunk was given up: nobody will apply this.
+  bool is_void;
+  // In a PatchList or on the way to the service. Cleared by whoever is done.
+  std::atomic<bool> is_in_use{false};
+  Patch* next;
+
+  bool is_ready() const { return size_field[0] != 0; }
+  void Free() { is_in_use.store(false, std::memory_order_release); }
+};
+
+// The patches of one writer: a fixed number, which bounds how deep a packet can
+// be nested where it crosses into another chunk. The writer's thread takes
+// them; any thread returns one, by Patch::Free().
+class PatchPool {
+ public:
+  // More levels than protobuf's own parsers accept.
+  static constexpr size_t kNumPatches = 128;
+  static_assert(kNumPatches <= SharedMemoryABI::kMaxPatchesPerChunk,
+                "all patches of a chunk go out together");
+
+  // Null if all are in use.
+  Patch* TryAllocate() {
+    for (size_t i = 0; i < kNumPatches; ++i) {
+      Patch* const patch = &patches_[next_];
+      next_ = (next_ + 1) % kNumPatches;
+      if (patch->is_in_use.load(std::memory_order_acquire))
+        continue;
+      patch->is_in_use.store(true, std::memory_order_relaxed);
+      memset(patch->size_field, 0, sizeof(patch->size_field));
+      patch->is_void = false;
+      patch->next = nullptr;
+      return patch;
+    }
+    return nullptr;
+  }
+
+ private:
+  size_t next_ = 0;
+  Patch patches_[kNumPatches];
+};
+
+// The patches of a packet that is being written, oldest first, so that those of
+// one chunk are neighbours. One thread.
+class PatchList {
+ public:
+  // One or more patches of one chunk, linked by |next| from |first| to |last|.
+  struct Group {
+    Patch* first;
+    Patch* last;
+    bool is_ready;
+    bool is_void;
+    ChunkID chunk_id() const { return first->chunk_id; }
+  };
+
+  bool empty() const { return first_ == nullptr; }
+
+  void PushBack(Patch* patch) {
+    patch->next = nullptr;
+    (last_ != nullptr ? last_->next : first_) = patch;
+    last_ = patch;
+  }
+
+  // Whether there is anything left to patch in that chunk.
+  bool NeedsPatching(ChunkID chunk_id) const {
+    for (const Patch* patch = first_; patch != nullptr; patch = patch->next) {
+      if (patch->chunk_id == chunk_id && !patch->is_void)
+        return true;
+    }
+    return false;
+  }
+
+  // There will be nothing to patch in that chunk. Its patches stay in the list,
+  // because messages may still write their sizes to them.
+  void MakeVoid(ChunkID chunk_id) {
+    for (Patch* patch = first_; patch != nullptr; patch = patch->next)
+      patch->is_void = patch->is_void || patch->chunk_id == chunk_id;
+  }
+
+  // Calls |take|(group), for each chunk's patches, oldest first. Those for
+  // which it returns true leave the list and belong to |take|.
+  template <typename Take>
+  void TakeGroups(const Take& take) {
+    Patch* before = nullptr;
+    for (Patch* first = first_; first != nullptr;) {
+      Group group{first, first, first->is_ready(), first->is_void};
+      while (group.last->next != nullptr &&
+             group.last->next->chunk_id == first->chunk_id) {
+        group.last = group.last->next;
+        group.is_ready = group.is_ready && group.last->is_ready();
+      }
+      Patch* const after = group.last->next;
+      if (take(group)) {
+        (before != nullptr ? before->next : first_) = after;
+        if (after == nullptr)
+          last_ = before;
+      } else {
+        before = group.last;
+      }
+      first = after;
+    }
+  }
+
+ private:
+  Patch* first_ = nullptr;
+  Patch* last_ = nullptr;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_

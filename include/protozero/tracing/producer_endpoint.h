@@ -1,0 +1,63 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_PRODUCER_ENDPOINT_H_
+#define INCLUDE_PROTOZERO_TRACING_PRODUCER_ENDPOINT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// What a producer asks the service to do: first to move chunks, all of them
+// complete, out of the shared memory, then to patch chunks that were moved by
+// this request or an earlier one. Valid during the call it is passed to.
+struct CommitDataRequest {
+  struct ChunkToMove {
+    uint32_t page;
+    uint32_t chunk;
+    BufferID target_buffer;
+  };
+  struct Patch {
+    // From the first byte of the chunk's payload.
+    uint32_t offset;
+    uint8_t data[SharedMemoryABI::kPatchSize];
+  };
+  // All the patches of one chunk, which becomes readable with them.
+  struct ChunkToPatch {
+    BufferID target_buffer;
+    WriterID writer_id;
+    ChunkID chunk_id;
+    const Patch* patches;
+    size_t num_patches;
+  };
+
+  const ChunkToMove* chunks_to_move;
+  size_t num_chunks_to_move;
+  const ChunkToPatch* chunks_to_patch;
+  size_t num_chunks_to_patch;
+};
+
+// The service, as a SharedMemoryArbiter sees it: a connection to another
+// process, or the service itself.
+class ProducerEndpoint {
+ public:
+  virtual ~ProducerEndpoint() = default;
+
+  // Called by whichever thread finds that it is time, in the middle of a
+  // packet for example, but by one at a time. Requests take effect in the
+  // order of the calls. Must not use the arbiter or its writers.
+  virtual void CommitData(const CommitDataRequest& request) = 0;
+
+  // A service that looks at chunks before they are committed wants to know to
+  // whom they belong. Called by any thread, at any time.
+  virtual void RegisterTraceWriter(WriterID /*writer_id*/,
+                                   BufferID /*target_buffer*/) {}
+  // Everything of this writer has been committed before.
+  virtual void UnregisterTraceWriter(WriterID /*writer_id*/) {}
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_ENDPOINT_H_

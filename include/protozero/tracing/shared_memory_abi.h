@@ -1,0 +1,283 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ABI_H_
+#define INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ABI_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+namespace protozero {
+
+// Identifies a writer within one producer: 1 to kMaxWriterID. 0 is nobody.
+using WriterID = uint16_t;
+// Counts the chunks of one writer from 0 and wraps around.
+using ChunkID = uint32_t;
+// Identifies the service's buffer that a writer's packets are meant for.
+using BufferID = uint16_t;
+
+inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
+
+// The layout of a buffer that one producer and the service share, and the
+// transitions that each side may make. Binary-compatible with version 1 of
+// Perfetto's.
+//
+// The buffer is a row of equal pages. A page is partitioned into equal chunks
+// when it is first used, and loses its partition when its last chunk is freed.
+// A chunk is written by one writer (which is: one thread) at a time, and read
+// by the service:
+//
+//   page (4, 8, 16, 32 or 64 KiB)
+//   +--------+-------------+-------------+-------------+--------+
+//   | header | chunk 0     | chunk 1     | chunk 2 ... | unused |
+//   +--------+-------------+-------------+-------------+--------+
+//   0        8             8 + size      8 + 2 * size
+//
+//   page header (8 bytes)
+//   31 30  28 27 26                  3  2  1  0
+//   +-+------+-----+----- ... -----+-----+-----+ +----------------------+
+//   |0|layout|  13 | chunk states  |  1  |  0  | | 32 bits, reserved: 0 |
+//   +-+------+-----+----- ... -----+-----+-----+ +----------------------+
+//
+//   chunk
+//   +----------+-----------+---------+-------------------------------------+
+//   | chunk id | writer id | packets | payload: as many records as packets |
+//   +----------+-----------+---------+-------------------------------------+
+//   0          4           6         8
+//
+//   the "packets" word                       a record
+//   15    13     12        11       10  9    0  +-------------+-------------+
+//   +-------+---------+----------+----+-------+ | length,     | a packet or |
+//   |0  0  0| needs   | contin-  |cont|       | | varint of   | a fragment  |
+//   |       | patching| ues on   |inu-| count | | 1 to 4 bytes| of one      |
+//   |       |         | next     |es  |       | +-------------+-------------+
+//   +-------+---------+----------+----+-------+
+//
+// A packet that does not fit continues as the first record of the writer's next
+// chunk. The length kPacketSizeDropPacket says that the packet ends here and is
+// lost. What a chunk holds behind its records is of no interest.
+//
+// The life of a chunk; each arrow is a compare-and-swap of the whole word:
+//
+//                  TryAcquireChunkForWriting()
+//         Free --------------------------------> BeingWritten
+//           ^             (producer)                  |
+//           | ReleaseChunkAsFree()                    |
+//           ReleaseChunkAsComplete() | (service) | (producer) |
+//           TryAcquireChunkForReading()     v
+//      BeingRead <----------------------------- Complete
+//                         (service)
+//
+// Whoever reads the memory trusts nothing in it: it is loaded once, checked,
+// and acted upon. A word that makes no sense makes the call fail.
+//
+// Objects of this class are views: they own nothing and can be copied. All
+// functions may be called by any thread, for any chunks, at the same time.
+class SharedMemoryABI {
+ public:
+  static constexpr size_t kMinPageSize = 4 * 1024;
+  static constexpr size_t kMaxPageSize = 64 * 1024;
+
+  enum ChunkState : uint32_t {
+    kChunkFree = 0,
+    kChunkBeingWritten = 1,
+    kChunkBeingRead = 2,
+    kChunkComplete = 3,
+  };
+  static constexpr uint32_t kChunkStateMask = 3;
+  static constexpr uint32_t kChunkStateBits = 2;
+
+  enum PageLayout : uint32_t {
+    kPageNotPartitioned = 0,
+    kPageDiv1 = 1,
+    kPageDiv2 = 2,
+    kPageDiv4 = 3,
+    kPageDiv7 = 4,
+    kPageDiv14 = 5,
+    kPageDivReserved1 = 6,
+    kPageDivReserved2 = 7,
+  };
+  static constexpr size_t kNumPageLayouts = 8;
+  static constexpr uint32_t kLayoutShift = 28;
+  static constexpr uint32_t kLayoutMask = 7u << kLayoutShift;
+  static constexpr uint32_t kAllChunksMask = (1u << kLayoutShift) - 1;
+  static constexpr size_t kMaxChunksPerPage = 14;
+  static constexpr uint32_t kNumChunksForLayout[kNumPageLayouts] = {
+      0, 1, 2, 4, 7, 14, 0, 0};
+
+  struct PageHeader {
+    std::atomic<uint32_t> header_bitmap;
+    uint32_t reserved;
+  };
+
+  // Flags in ChunkHeader::packets, above the count.
+  enum Flags : uint16_t {
+    kFirstPacketContinuesFromPrevChunk = 1 << 10,
+    kLastPacketContinuesOnNextChunk = 1 << 11,
+    // The service keeps the chunk to itself until it was patched.
+    kChunkNeedsPatching = 1 << 12,
+  };
+  static constexpr uint16_t kPacketCountMask = (1 << 10) - 1;
+
+  // The writer makes all of them atomically visible, for a service that looks
+  // at chunks which are still being written ("scrapes" them).
+  struct ChunkHeader {
+    std::atomic<uint32_t> chunk_id;
+    std::atomic<uint16_t> writer_id;
+    // Packets started, fragments included, and flags. Incremented before a
+    // packet is written: all but the last are complete.
+    std::atomic<uint16_t> packets;
+  };
+
+  // The most packets that a chunk can have.
+  static constexpr size_t kMaxPacketsPerChunk = kPacketCountMask;
+
+  // Lengths of records are varints of up to four bytes, in any encoding.
+  static constexpr size_t kPacketHeaderSize = 4;
+  static constexpr uint32_t kMaxPacketFragmentSize = (1 << 28) - 2;
+  // A length that is none: the packet is lost.
+  static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
+
+  // A patch overwrites four bytes of a chunk's payload.
+  static constexpr size_t kPatchSize = 4;
+  static constexpr size_t kMaxPatchesPerChunk = 1024;
+
+  // Header included; 0 for a layout without chunks.
+  static constexpr size_t ChunkSize(size_t page_size, PageLayout layout) {
+    const size_t num_chunks = kNumChunksForLayout[layout];
+    return num_chunks == 0
+               ? 0
+               : (page_size - sizeof(PageHeader)) / num_chunks / 4 * 4;
+  }
+  static constexpr bool IsValidPageSize(size_t page_size) {
+    return page_size >= kMinPageSize && page_size <= kMaxPageSize &&
+           page_size % kMinPageSize == 0;
+  }
+
+  // The layout in a page's word, which may be a reserved one.
+  static constexpr PageLayout LayoutOf(uint32_t page_word) {
+    return static_cast<PageLayout>((page_word & kLayoutMask) >> kLayoutShift);
+  }
+  static constexpr ChunkState StateOf(uint32_t page_word, size_t chunk_idx) {
+    return static_cast<ChunkState>(
+        (page_word >> (kChunkStateBits * chunk_idx)) & kChunkStateMask);
+  }
+
+  // A chunk that the caller has acquired. A plain value: whoever passes it to a
+  // Release function must not use it any more.
+  class Chunk {
+   public:
+    Chunk() = default;
+    Chunk(uint8_t* begin, size_t size, size_t page_idx, size_t chunk_idx)
+        : begin_(begin),
+          size_(static_cast<uint32_t>(size)),
+          page_idx_(static_cast<uint32_t>(page_idx)),
+          chunk_idx_(static_cast<uint8_t>(chunk_idx)) {}
+
+    bool is_valid() const { return begin_ != nullptr; }
+    uint8_t* begin() const { return begin_; }
+    uint8_t* end() const { return begin_ + size_; }
+    // Header included.
+    size_t size() const { return size_; }
+    uint8_t* payload_begin() const { return begin_ + sizeof(ChunkHeader); }
+    size_t payload_size() const { return size_ - sizeof(ChunkHeader); }
+    ChunkHeader* header() const {
+      return reinterpret_cast<ChunkHeader*>(begin_);
+    }
+    size_t page_idx() const { return page_idx_; }
+    size_t chunk_idx() const { return chunk_idx_; }
+
+   private:
+    uint8_t* begin_ = nullptr;
+    uint32_t size_ = 0;
+    uint32_t page_idx_ = 0;
+    uint8_t chunk_idx_ = 0;
+  };
+
+  // A view without pages.
+  SharedMemoryABI() = default;
+  // REQUIRES: |start| is aligned to 8 bytes; IsValidPageSize(page_size). A
+  // size that is no multiple of the page size is rounded down. A fresh buffer
+  // is all zero.
+  SharedMemoryABI(uint8_t* start, size_t size, size_t page_size);
+
+  uint8_t* start() const { return start_; }
+  size_t page_size() const { return page_size_; }
+  size_t num_pages() const { return num_pages_; }
+
+  // A snapshot of a page's word. REQUIRES: page_idx < num_pages().
+  uint32_t GetPageWord(
+      size_t page_idx,
+      std::memory_order order = std::memory_order_acquire) const {
+    return page_header(page_idx)->header_bitmap.load(order);
+  }
+
+  // Producer. All of these return an invalid chunk, or false, if the state of
+  // the page is another one. REQUIRES, for all: page_idx < num_pages().
+
+  // Partitions a page that is not partitioned.
+  bool TryPartitionPage(size_t page_idx, PageLayout layout) const;
+  // Acquires the first free chunk of a page partitioned as |layout|. The header
+  // is for the caller to fill in: see InitChunkForWriting().
+  Chunk TryAcquireChunkForWriting(size_t page_idx, PageLayout layout) const;
+  // Says whose chunk it is; |packets| are its first count and flags.
+  static void InitChunkForWriting(const Chunk& chunk,
+                                  WriterID writer_id,
+                                  ChunkID chunk_id,
+                                  uint16_t packets);
+  // Publishes what was written to it.
+  bool ReleaseChunkAsComplete(const Chunk& chunk) const;
+
+  // Service. Chunk indices may be out of range, which fails.
+
+  // Acquires a complete chunk.
+  Chunk TryAcquireChunkForReading(size_t page_idx, size_t chunk_idx) const;
+  // Empties its header and frees it, and the page's partition with the last
+  // one. Fails if the producer has tampered with the page; then the page is
+  // lost to the producer.
+  bool ReleaseChunkAsFree(const Chunk& chunk) const;
+  // A chunk to look at without acquiring it, in whatever state it is: invalid
+  // if |page_word|, a snapshot, has no such chunk.
+  Chunk GetChunkUnchecked(size_t page_idx,
+                          uint32_t page_word,
+                          size_t chunk_idx) const;
+
+ private:
+  PageHeader* page_header(size_t page_idx) const {
+    return reinterpret_cast<PageHeader*>(start_ + page_idx * page_size_);
+  }
+  // Changes the state of |chunk| from |from| to |to|, if it is that.
+  bool ChangeState(const Chunk& chunk, ChunkState from, ChunkState to) const;
+
+  uint8_t* start_ = nullptr;
+  size_t page_size_ = kMinPageSize;
+  size_t num_pages_ = 0;
+};
+
+// What other processes rely on.
+static_assert(sizeof(SharedMemoryABI::PageHeader) == 8);
+static_assert(offsetof(SharedMemoryABI::PageHeader, header_bitmap) == 0);
+static_assert(sizeof(SharedMemoryABI::ChunkHeader) == 8);
+static_assert(offsetof(SharedMemoryABI::ChunkHeader, chunk_id) == 0);
+static_assert(offsetof(SharedMemoryABI::ChunkHeader, writer_id) == 4);
+static_assert(offsetof(SharedMemoryABI::ChunkHeader, packets) == 6);
+static_assert(std::atomic<uint32_t>::is_always_lock_free &&
+                  std::atomic<uint16_t>::is_always_lock_free,
+              "a lock would not be shared with another process");
+static_assert(SharedMemoryABI::kMaxChunksPerPage *
+                      SharedMemoryABI::kChunkStateBits ==
+                  SharedMemoryABI::kLayoutShift,
+              "the states of all chunks, then the layout");
+static_assert(SharedMemoryABI::kPacketCountMask == 1023 &&
+                  (SharedMemoryABI::kPacketCountMask &
+                   SharedMemoryABI::kFirstPacketContinuesFromPrevChunk) == 0,
+              "the flags stand above the count");
+static_assert(
+    SharedMemoryABI::ChunkSize(4096, SharedMemoryABI::kPageDiv1) == 4088 &&
+    SharedMemoryABI::ChunkSize(4096, SharedMemoryABI::kPageDiv7) == 584 &&
+    SharedMemoryABI::ChunkSize(32768, SharedMemoryABI::kPageDiv14) == 2340);
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ABI_H_

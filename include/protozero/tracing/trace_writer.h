@@ -1,0 +1,255 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TRACE_WRITER_H_
+#define INCLUDE_PROTOZERO_TRACING_TRACE_WRITER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <type_traits>
+
+#include "protozero/compiler.h"
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/message.h"
+#include "protozero/message_handle.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/tracing/patch_list.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+
+namespace protozero {
+
+// Writes trace packets into chunks of shared memory, each field straight to
+// where the service will read it:
+//
+//   std::unique_ptr<TraceWriter> writer = arbiter.CreateTraceWriter(buffer_id);
+//   {
+//     auto packet = writer->NewTracePacket<pbzero::TracePacket>();
+//     packet->set_timestamp(now);
+//   }  // Complete here.
+//
+// The packets of a writer arrive in the order in which they were begun. A
+// packet may be larger than a chunk, or than all of them. One that fits takes
+// no lock, no system call, no atomic operation other than a store.
+//
+// A chunk is given to the service when it is full, by Flush(), and by
+// ReturnChunkIfQuiet(). Until then, a service that scrapes sees all packets
+// but the one that is being written.
+//
+// When there is no chunk to be had, BufferExhaustedPolicy says what happens.
+// Lost packets are counted; the next packet that is not lost says
+// previous_packet_dropped. Lost too, and counted, are packets that exceed the
+// limits of Message, and those that cross into another chunk with more than
+// PatchPool::kNumPatches messages open.
+//
+// Takes about 8 KB. Allocates nothing after construction, unless messages are
+// nested deeper than MessageArena::kInlineMessages. One thread at a time.
+class TraceWriter final : private ScatteredStreamWriter::Delegate,
+                          private MessageFinalizationListener {
+ public:
+  // The field of every packet that belongs to the protocol: a bool.
+  static constexpr uint32_t kPreviousPacketDroppedFieldId = 42;
+
+  // Commits what has been written; see
+  // SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait().
+  // REQUIRES: no handle to a packet is left.
+  ~TraceWriter() override;
+
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Begins a packet, which is complete when the handle goes out of scope. T is
+  // any generated class. The handle is never empty. REQUIRES: the handle to the
+  // packet before is gone; if not, that packet ends here.
+  template <typename T = Message>
+  MessageHandle<T> NewTracePacket() {
+    static_assert(
+        std::is_base_of<Message, T>::value && sizeof(T) == sizeof(Message),
+        "T must be a generated message class");
+    MessageHandle<T> handle(static_cast<T*>(BeginPacket()));
+    handle.set_finalization_listener(this);
+    return handle;
+  }
+
+  // Gives what has been written to the service; returns when the endpoint has
+  // it. REQUIRES: no packet is open.
+  void Flush();
+
+  // Lets go of the chunk that is being filled, so that others can have it; it
+  // is committed with the next ones. REQUIRES: no packet is open.
+  void ReturnChunk();
+
+  // The same, if no packet was begun since the call before: for a thread that
+  // comes by here once in a while, whether or not it has something to write.
+  // Returns whether the writer is without a chunk now.
+  bool ReturnChunkIfQuiet();
+
+  // 0 if there were no more ids.
+  WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
+
+  // What was begun and will not arrive: packets, and the bytes in them as far
+  // as they were written. Exact. Any thread.
+  uint64_t packets_lost() const {
+    return packets_lost_.load(std::memory_order_relaxed);
+  }
+  uint64_t bytes_lost() const {
+    return bytes_lost_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  friend class SharedMemoryArbiter;
+  using ABI = SharedMemoryABI;
+
+  // What has become of the packet that was begun last.
+  enum class PacketState : uint8_t {
+    // It is complete, or was never begun.
+    kNone,
+    // It is whole in this chunk, behind a length of one byte, which is widened
+    // if need be, as the size of a nested message is.
+    kNarrow,
+    // It began in an earlier chunk. Its fragment here has a length of
+    // kPacketHeaderSize bytes.
+    kContinued,
+    // It goes to scratch_.
+    kDropped,
+  };
+
+  // A chunk that was left in the middle of a packet and is kept back, in the
+  // hope that it can be patched in place. The chunks that follow it wait.
+  struct HeldChunk {
+    ABI::Chunk chunk;
+    ChunkID chunk_id;
+    uint16_t packets;
+  };
+  static constexpr size_t kMaxHeldChunks = 4;
+
+  static constexpr size_t kNarrowHeaderSize = 1;
+  // Kept free at the end of a chunk: for a length that is widened, and for the
+  // empty packet that stands in for one that was announced and never written.
+  static constexpr size_t kSpareBytes =
+      ABI::kPacketHeaderSize - kNarrowHeaderSize + 1;
+  // No packet begins with less left in the chunk than this.
+  static constexpr size_t kMinRoom = 16;
+  static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
+                "there is room for the length that says the packet is lost");
+
+  // |arbiter| is kept even without a |slot|.
+  TraceWriter(SharedMemoryArbiter* arbiter,
+              SharedMemoryArbiter::WriterSlot* slot,
+              BufferID target_buffer,
+              BufferExhaustedPolicy policy);
+
+  Message* BeginPacket() {
+    if (PROTOZERO_UNLIKELY(next_packet_ == nullptr))
+      return BeginPacketSlowPath();
+    return BeginPacketHere();
+  }
+  Message* BeginPacketHere() {
+    uint8_t* const fragment = next_packet_;
+    fragment_ = fragment;
+    next_packet_ = nullptr;
+    state_ = PacketState::kNarrow;
+    was_quiet_ = false;
+    stream_.set_write_ptr(fragment + kNarrowHeaderSize);
+    packet_.Reset(&stream_);
+    return &packet_;
+  }
+  PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
+  Message* BeginDroppedPacket();
+
+  // MessageFinalizationListener:
+  void OnMessageFinalized(Message* message) override;
+  // ScatteredStreamWriter::Delegate:
+  ContiguousMemoryRange GetNewBuffer() override;
+  uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
+
+  // Ends the packet at the stream's position.
+  PROTOZERO_NOINLINE void FinishPacketSlowPath();
+  // Ends a packet that can not be completed.
+  void AbortPacket();
+  // It ends at |end|, with its length in place.
+  void MarkPacketFinished(uint8_t* end);
+  void CountLoss(uint64_t bytes);
+  // Goes on in scratch_.
+  ContiguousMemoryRange DropPacket();
+  // Writes the fragment's length, in kPacketHeaderSize bytes.
+  // Returns its end, which may be further down now.
+  uint8_t* WriteFragmentHeader();
+  // The bytes of the open packet in the current chunk, or in scratch_ since it
+  // was entered last.
+  size_t FragmentSize() const;
+
+  // Looks for a chunk, without waiting. Hands over the held chunks if there is
+  // none, and asks for a commit.
+  ABI::Chunk TryAcquireChunk();
+  // The same, and takes the time that the policy allows.
+  ABI::Chunk AcquireChunk();
+  // Begins |chunk|. Returns the bytes behind |header_size| bytes for a length.
+  ContiguousMemoryRange StartChunk(ABI::Chunk chunk,
+                                   uint16_t flags,
+                                   size_t header_size);
+  void SetPackets(uint16_t packets);
+  // Lets go of the current chunk, whose last record is complete.
+  void FinishChunk();
+  // Of the chunk that says that a packet can not be continued.
+  void WriteDropMarkerChunk(ABI::Chunk chunk);
+  void WriteDropMarker();
+
+  // Brings sizes that are known to where they belong; all of them, known or
+  // not, when the packet is |over|.
+  void ResolvePatches(bool over);
+  HeldChunk* FindHeldChunk(ChunkID chunk_id);
+  void QueueOldestHeldChunk();
+  void QueueHeldChunks();
+
+  SharedMemoryArbiter* const arbiter_;
+  SharedMemoryArbiter::WriterSlot* const slot_;
+  const BufferID target_buffer_;
+  const BufferExhaustedPolicy policy_;
+
+  PacketState state_ = PacketState::kNone;
+  // No packet was begun since ReturnChunkIfQuiet().
+  bool was_quiet_ = false;
+  // There was no chunk for the packet before.
+  bool is_exhausted_ = false;
+  // The next packet has to say that one was lost.
+  bool loss_is_unreported_ = false;
+  // The open packet can not be completed.
+  bool is_out_of_patches_ = false;
+  // What the current chunk's header says. If no packet is open, the one that
+  // will be written next is in it already.
+  uint16_t packets_ = 0;
+  ChunkID chunk_id_ = 0;
+  // Where the next packet's length goes; null if one is open, or if it can not
+  // begin in this chunk.
+  uint8_t* next_packet_ = nullptr;
+  // The length of the open packet's last fragment, unless it is dropped.
+  uint8_t* fragment_ = nullptr;
+  // The end of what was written to the current chunk, if no packet is open.
+  uint8_t* chunk_pos_ = nullptr;
+  // From here on no packet begins.
+  uint8_t* last_begin_ = nullptr;
+  ABI::Chunk chunk_;
+  // Of the open packet, in chunks before the current one.
+  uint64_t packet_bytes_ = 0;
+
+  std::atomic<uint64_t> packets_lost_{0};
+  std::atomic<uint64_t> bytes_lost_{0};
+
+  PatchList patches_;
+  // Oldest first.
+  HeldChunk held_chunks_[kMaxHeldChunks];
+  size_t num_held_chunks_ = 0;
+  // Fewer where the buffer has few chunks.
+  const size_t max_held_chunks_;
+
+  ScatteredStreamWriter stream_;
+  RootMessage<Message> packet_;
+  uint8_t scratch_[1024];
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TRACE_WRITER_H_

@@ -1,0 +1,36 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_BACK_OFF_H_
+#define SRC_TRACING_BACK_OFF_H_
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace protozero {
+
+// Waits a little longer each time, for something that another thread or
+// process has to do.
+class BackOff {
+ public:
+  void Wait() {
+    if (num_yields_ < kMaxYields) {
+      ++num_yields_;
+      std::this_thread::yield();
+      return;
+    }
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, kMaxPause);
+  }
+
+ private:
+  static constexpr int kMaxYields = 8;
+  static constexpr std::chrono::microseconds kMaxPause{5000};
+
+  int num_yields_ = 0;
+  std::chrono::microseconds pause_{8};
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_BACK_OFF_H_

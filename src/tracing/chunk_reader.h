@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_CHUNK_READER_H_
+#define SRC_TRACING_CHUNK_READER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// What a chunk held when it was copied. Nothing in it has been checked but that
+// it is in bounds: another process wrote it.
+struct ChunkCopy {
+  ChunkID chunk_id = 0;
+  WriterID writer_id = 0;
+  // The records to expect, at most SharedMemoryABI::kMaxPacketsPerChunk.
+  uint16_t num_packets = 0;
+  bool continues_from_previous = false;
+  bool continues_on_next = false;
+  bool needs_patching = false;
+  std::vector<uint8_t> payload;
+
+  // Overwrites kPatchSize bytes. Returns false if they are not in the payload.
+  bool ApplyPatch(uint32_t offset, const uint8_t* data);
+};
+
+// Copies out of memory that its owner may go on writing to while it is read:
+// each byte is loaded once, no length is believed. |copy|'s memory is reused.
+
+// REQUIRES: |chunk| was acquired by TryAcquireChunkForReading().
+void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
+
+// Copies what can be trusted of a chunk that its writer may be writing to: the
+// packets before the last one, which may be incomplete. Changes nothing.
+// Returns false if there is no such chunk, no complete packet in it, or if it
+// is not being written.
+bool ScrapeChunk(const SharedMemoryABI& abi,
+                 size_t page_idx,
+                 size_t chunk_idx,
+                 ChunkCopy* copy);
+
+// The length in front of a record at |begin|. Returns how many bytes it takes;
+// 0 if there is none of up to kPacketHeaderSize bytes before |end|.
+size_t ReadRecordLength(const uint8_t* begin,
+                        const uint8_t* end,
+                        uint32_t* length);
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_CHUNK_READER_H_

@@ -1,0 +1,139 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/compiler.h"
+
+namespace protozero {
+
+namespace {
+
+// A compare-and-swap fails when another chunk of the page has changed in the
+// meantime, which can happen a few times in a row. More than that is somebody
+// who writes to the page all the time to keep us here.
+constexpr int kMaxAttempts = 1024;
+
+constexpr uint32_t WithState(uint32_t page_word,
+                             size_t chunk_idx,
+                             SharedMemoryABI::ChunkState state) {
+  const size_t shift = SharedMemoryABI::kChunkStateBits * chunk_idx;
+  return (page_word & ~(SharedMemoryABI::kChunkStateMask << shift)) |
+         static_cast<uint32_t>(state) << shift;
+}
+
+}  // namespace
+
+SharedMemoryABI::SharedMemoryABI(uint8_t* start, size_t size, size_t page_size)
+    : start_(start),
+      page_size_(page_size),
+      num_pages_(IsValidPageSize(page_size) ? size / page_size : 0) {
+  PROTOZERO_DCHECK(IsValidPageSize(page_size),
+                   "pages are of 4 to 64 KiB, in multiples of 4 KiB");
+  PROTOZERO_DCHECK(reinterpret_cast<uintptr_t>(start) % sizeof(uint64_t) == 0,
+                   "the words of a page have to be aligned");
+}
+
+bool SharedMemoryABI::TryPartitionPage(size_t page_idx,
+                                       PageLayout layout) const {
+  uint32_t expected = 0;
+  return page_header(page_idx)->header_bitmap.compare_exchange_strong(
+      expected, static_cast<uint32_t>(layout) << kLayoutShift,
+      std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
+    size_t page_idx,
+    PageLayout layout) const {
+  std::atomic<uint32_t>& bitmap = page_header(page_idx)->header_bitmap;
+  uint32_t word = bitmap.load(std::memory_order_relaxed);
+  const size_t num_chunks = kNumChunksForLayout[layout];
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    if (LayoutOf(word) != layout)
+      return Chunk();
+    size_t chunk_idx = 0;
+    while (chunk_idx < num_chunks && StateOf(word, chunk_idx) != kChunkFree)
+      ++chunk_idx;
+    if (chunk_idx == num_chunks)
+      return Chunk();
+    // Acquires what the service did when it freed the chunk.
+    if (bitmap.compare_exchange_weak(
+            word, WithState(word, chunk_idx, kChunkBeingWritten),
+            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return GetChunkUnchecked(page_idx, word, chunk_idx);
+    }
+  }
+  return Chunk();
+}
+
+void SharedMemoryABI::InitChunkForWriting(const Chunk& chunk,
+                                          WriterID writer_id,
+                                          ChunkID chunk_id,
+                                          uint16_t packets) {
+  ChunkHeader* const header = chunk.header();
+  header->writer_id.store(writer_id, std::memory_order_relaxed);
+  header->chunk_id.store(chunk_id, std::memory_order_relaxed);
+  // Whoever sees packets knows whose they are.
+  header->packets.store(packets, std::memory_order_release);
+}
+
+bool SharedMemoryABI::ReleaseChunkAsComplete(const Chunk& chunk) const {
+  return ChangeState(chunk, kChunkBeingWritten, kChunkComplete);
+}
+
+SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForReading(
+    size_t page_idx,
+    size_t chunk_idx) const {
+  if (page_idx >= num_pages_)
+    return Chunk();
+  // Which layout it is cannot matter to the transition, which fails if the
+  // layout has changed since.
+  const Chunk chunk =
+      GetChunkUnchecked(page_idx, GetPageWord(page_idx), chunk_idx);
+  return chunk.is_valid() && ChangeState(chunk, kChunkComplete, kChunkBeingRead)
+             ? chunk
+             : Chunk();
+}
+
+bool SharedMemoryABI::ReleaseChunkAsFree(const Chunk& chunk) const {
+  // A scraper believes the header of a chunk that is being written as soon as
+  // there are packets in it: none may be left over from an earlier writer.
+  InitChunkForWriting(chunk, 0, 0, 0);
+  return ChangeState(chunk, kChunkBeingRead, kChunkFree);
+}
+
+SharedMemoryABI::Chunk SharedMemoryABI::GetChunkUnchecked(
+    size_t page_idx,
+    uint32_t page_word,
+    size_t chunk_idx) const {
+  const PageLayout layout = LayoutOf(page_word);
+  if (page_idx >= num_pages_ || chunk_idx >= kNumChunksForLayout[layout])
+    return Chunk();
+  const size_t size = ChunkSize(page_size_, layout);
+  uint8_t* const page = start_ + page_idx * page_size_;
+  return Chunk(page + sizeof(PageHeader) + chunk_idx * size, size, page_idx,
+               chunk_idx);
+}
+
+bool SharedMemoryABI::ChangeState(const Chunk& chunk,
+                                  ChunkState from,
+                                  ChunkState to) const {
+  std::atomic<uint32_t>& bitmap = page_header(chunk.page_idx())->header_bitmap;
+  uint32_t word = bitmap.load(std::memory_order_relaxed);
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    if (ChunkSize(page_size_, LayoutOf(word)) != chunk.size() ||
+        StateOf(word, chunk.chunk_idx()) != from) {
+      return false;
+    }
+    uint32_t new_word = WithState(word, chunk.chunk_idx(), to);
+    // A page without chunks in use is not partitioned.
+    if (to == kChunkFree && (new_word & kAllChunksMask) == 0)
+      new_word = 0;
+    if (bitmap.compare_exchange_weak(word, new_word, std::memory_order_acq_rel,
+                                     std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace protozero

@@ -1,0 +1,252 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/shared_memory_arbiter.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "protozero/compiler.h"
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/back_off.h"
+
+namespace protozero {
+
+using Chunk = SharedMemoryABI::Chunk;
+
+SharedMemoryArbiter::SharedMemoryArbiter(void* start,
+                                         size_t size,
+                                         size_t page_size,
+                                         ProducerEndpoint* endpoint,
+                                         const Options& options)
+    : abi_(static_cast<uint8_t*>(start), size, page_size),
+      endpoint_(endpoint),
+      options_(options),
+      chunks_per_page_(
+          SharedMemoryABI::kNumChunksForLayout[options.page_layout]),
+      num_chunks_(abi_.num_pages() * chunks_per_page_),
+      commit_batch_bytes_(std::min(
+          options.commit_batch_bytes != 0 ? options.commit_batch_bytes : size,
+          size / 2)),
+      chunk_entries_(new FinishedChunk[num_chunks_]) {
+  PROTOZERO_DCHECK(chunks_per_page_ != 0, "the layout has to have chunks");
+}
+
+SharedMemoryArbiter::~SharedMemoryArbiter() {
+  FlushPendingCommitDataRequestsAndWait();
+}
+
+std::unique_ptr<TraceWriter> SharedMemoryArbiter::CreateTraceWriter(
+    BufferID target_buffer,
+    BufferExhaustedPolicy policy) {
+  WriterSlot* slot = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(writers_lock_);
+    // All ids are used once before any is used again.
+    if (writers_.size() < std::min(options_.max_writers, kMaxWriterID)) {
+      writers_.emplace_back(new WriterSlot{});
+      slot = writers_.back().get();
+      slot->writer_id = static_cast<WriterID>(writers_.size());
+    } else {
+      for (size_t i = 0; i < writers_.size() && slot == nullptr; ++i) {
+        WriterSlot* const candidate = writers_[next_writer_].get();
+        next_writer_ = (next_writer_ + 1) % writers_.size();
+        if (!candidate->is_in_use)
+          slot = candidate;
+      }
+    }
+    if (slot != nullptr)
+      slot->is_in_use = true;
+  }
+  if (slot != nullptr)
+    endpoint_->RegisterTraceWriter(slot->writer_id, target_buffer);
+  return std::unique_ptr<TraceWriter>(
+      new TraceWriter(this, slot, target_buffer, policy));
+}
+
+void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
+  FlushPendingCommitDataRequestsAndWait();
+  endpoint_->UnregisterTraceWriter(slot->writer_id);
+  std::lock_guard<std::mutex> lock(writers_lock_);
+  slot->is_in_use = false;
+}
+
+Chunk SharedMemoryArbiter::TryAcquireChunk(size_t max_pages) {
+  const size_t num_pages = abi_.num_pages();
+  if (num_pages == 0)
+    return Chunk();
+  max_pages = std::min(max_pages, num_pages);
+  const size_t first_page = next_page_.load(std::memory_order_relaxed);
+  size_t page = first_page;
+  for (size_t i = 0; i < max_pages; ++i) {
+    const SharedMemoryABI::PageLayout layout = options_.page_layout;
+    if (abi_.GetPageWord(page, std::memory_order_relaxed) == 0)
+      abi_.TryPartitionPage(page, layout);
+    const Chunk chunk = abi_.TryAcquireChunkForWriting(page, layout);
+    const size_t next_page = page + 1 == num_pages ? 0 : page + 1;
+    if (chunk.is_valid()) {
+      // Only a hint: whatever is stored in the end is a page.
+      if (chunk.chunk_idx() + 1 == chunks_per_page_)
+        next_page_.store(next_page, std::memory_order_relaxed);
+      else if (page != first_page)
+        next_page_.store(page, std::memory_order_relaxed);
+      return chunk;
+    }
+    page = next_page;
+  }
+  // A short search does not begin in the same place again.
+  if (page != first_page)
+    next_page_.store(page, std::memory_order_relaxed);
+  return Chunk();
+}
+
+Chunk SharedMemoryArbiter::WaitForChunk() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::milliseconds(options_.stall_timeout_ms);
+  BackOff back_off;
+  for (;;) {
+    // What nobody has committed can not become free.
+    FlushPendingCommitDataRequests();
+    const Chunk chunk = TryAcquireChunk(abi_.num_pages());
+    if (chunk.is_valid() || Clock::now() >= deadline)
+      return chunk;
+    back_off.Wait();
+  }
+}
+
+void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
+                                             BufferID target_buffer) {
+  // Fails if the memory does not look as the service has to leave it. Then the
+  // chunk is lost, which the service will see by its id.
+  if (!abi_.ReleaseChunkAsComplete(chunk))
+    return;
+  const uint32_t index = static_cast<uint32_t>(
+      chunk.page_idx() * chunks_per_page_ + chunk.chunk_idx());
+  // Before anybody can take it off again.
+  const size_t bytes =
+      finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed) +
+      chunk.size();
+  FinishedChunk& entry = chunk_entries_[index];
+  entry.target_buffer = target_buffer;
+  entry.next = finished_chunks_.load(std::memory_order_relaxed);
+  // Publishes the entry. What it overwrites has been read: its chunk would not
+  // have become free otherwise.
+  while (!finished_chunks_.compare_exchange_weak(entry.next, index,
+                                                 std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed)) {
+  }
+  if (bytes >= commit_batch_bytes_)
+    FlushPendingCommitDataRequests();
+}
+
+void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
+  group.last->next = finished_patches_.load(std::memory_order_relaxed);
+  while (!finished_patches_.compare_exchange_weak(group.last->next, group.first,
+                                                  std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) {
+  }
+  FlushPendingCommitDataRequests();
+}
+
+void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
+  if (flush_requests_.fetch_add(1, std::memory_order_acq_rel) != 0)
+    return;
+  // Those who asked in the meantime may have come too late for this round.
+  uint32_t requests = 1;
+  for (;;) {
+    SendQueued();
+    flush_rounds_.fetch_add(1, std::memory_order_release);
+    if (flush_requests_.compare_exchange_strong(requests, 0,
+                                                std::memory_order_acq_rel)) {
+      return;
+    }
+  }
+}
+
+void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
+  const uint32_t rounds = flush_rounds_.load(std::memory_order_relaxed);
+  FlushPendingCommitDataRequests();
+  BackOff back_off;
+  // The round under way may have begun too early, the one after it has not.
+  while (flush_requests_.load(std::memory_order_acquire) != 0 &&
+         flush_rounds_.load(std::memory_order_acquire) - rounds < 2) {
+    back_off.Wait();
+  }
+}
+
+void SharedMemoryArbiter::SendQueued() {
+  // In this order: a chunk was queued before its patches, so it is among the
+  // chunks that are taken here, or was taken before.
+  Patch* const patches =
+      finished_patches_.exchange(nullptr, std::memory_order_acq_rel);
+  const uint32_t newest =
+      finished_chunks_.exchange(kNoChunk, std::memory_order_acq_rel);
+  SendChunks(newest);
+  SendPatches(patches);
+}
+
+void SharedMemoryArbiter::SendChunks(uint32_t newest) {
+  // Oldest first.
+  uint32_t oldest = kNoChunk;
+  while (newest != kNoChunk) {
+    const uint32_t next = chunk_entries_[newest].next;
+    chunk_entries_[newest].next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  size_t num_chunks = 0;
+  size_t num_bytes = 0;
+  const size_t chunk_size =
+      SharedMemoryABI::ChunkSize(abi_.page_size(), options_.page_layout);
+  while (oldest != kNoChunk) {
+    const FinishedChunk& entry = chunk_entries_[oldest];
+    chunks_to_move_[num_chunks++] = {oldest / chunks_per_page_,
+                                     oldest % chunks_per_page_,
+                                     entry.target_buffer};
+    num_bytes += chunk_size;
+    // Not to be touched once the chunk is committed.
+    oldest = entry.next;
+    if (num_chunks == kMaxChunksToMove || oldest == kNoChunk) {
+      finished_bytes_.fetch_sub(num_bytes, std::memory_order_relaxed);
+      endpoint_->CommitData({chunks_to_move_, num_chunks, nullptr, 0});
+      num_chunks = 0;
+      num_bytes = 0;
+    }
+  }
+}
+
+void SharedMemoryArbiter::SendPatches(Patch* patch) {
+  size_t num_chunks = 0;
+  size_t num_patches = 0;
+  const auto send = [&] {
+    if (num_chunks != 0)
+      endpoint_->CommitData({nullptr, 0, chunks_to_patch_, num_chunks});
+    num_chunks = 0;
+    num_patches = 0;
+  };
+  while (patch != nullptr) {
+    if (num_chunks == kMaxChunksToPatch ||
+        num_patches + PatchPool::kNumPatches > kMaxPatches) {
+      send();
+    }
+    // The patches of a chunk were queued together, and are all there are.
+    CommitDataRequest::ChunkToPatch& chunk = chunks_to_patch_[num_chunks++];
+    chunk = {patch->target_buffer, patch->writer_id, patch->chunk_id,
+             &patches_[num_patches], 0};
+    do {
+      CommitDataRequest::Patch& copy = patches_[num_patches++];
+      copy.offset = patch->offset;
+      memcpy(copy.data, patch->size_field, sizeof(copy.data));
+      ++chunk.num_patches;
+      Patch* const next = patch->next;
+      patch->Free();
+      patch = next;
+    } while (patch != nullptr && patch->writer_id == chunk.writer_id &&
+             patch->chunk_id == chunk.chunk_id);
+  }
+  send();
+}
+
+}  // namespace protozero

@@ -1,0 +1,399 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/trace_writer.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "protozero/proto_utils.h"
+
+namespace protozero {
+
+namespace {
+
+constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
+    SharedMemoryABI::kPacketHeaderSize>;
+
+// A search for a chunk on all pages costs more than a packet. A writer that has
+// just found none looks at so many, and goes on from there with the next
+// packet.
+constexpr size_t kPagesToSearchWhenExhausted = 16;
+
+// One packet in so many of the buffer's chunks may be kept back by a writer.
+constexpr size_t kMinChunksPerHeldChunk = 8;
+
+}  // namespace
+
+TraceWriter::TraceWriter(SharedMemoryArbiter* arbiter,
+                         SharedMemoryArbiter::WriterSlot* slot,
+                         BufferID target_buffer,
+                         BufferExhaustedPolicy policy)
+    : arbiter_(arbiter),
+      slot_(slot),
+      target_buffer_(target_buffer),
+      policy_(policy),
+      max_held_chunks_(
+          std::min(kMaxHeldChunks,
+                   arbiter->num_chunks() / kMinChunksPerHeldChunk)),
+      stream_(this) {}
+
+TraceWriter::~TraceWriter() {
+  if (state_ != PacketState::kNone) {
+    packet_.Finalize();
+    FinishPacketSlowPath();
+  }
+  ReturnChunk();
+  if (slot_ != nullptr)
+    arbiter_->ReleaseWriter(slot_);
+}
+
+void TraceWriter::Flush() {
+  ReturnChunk();
+  arbiter_->FlushPendingCommitDataRequestsAndWait();
+}
+
+void TraceWriter::ReturnChunk() {
+  PROTOZERO_DCHECK(state_ == PacketState::kNone,
+                   "let go of the packet's handle first");
+  if (state_ == PacketState::kNone && chunk_.is_valid())
+    FinishChunk();
+}
+
+bool TraceWriter::ReturnChunkIfQuiet() {
+  if (state_ != PacketState::kNone)
+    return false;
+  if (was_quiet_)
+    ReturnChunk();
+  was_quiet_ = true;
+  return !chunk_.is_valid();
+}
+
+Message* TraceWriter::BeginPacketSlowPath() {
+  if (state_ != PacketState::kNone) {
+    packet_.Finalize();
+    FinishPacketSlowPath();
+    if (next_packet_ != nullptr)
+      return BeginPacketHere();
+  }
+  if (chunk_.is_valid())
+    FinishChunk();
+  ABI::Chunk chunk = AcquireChunk();
+  if (chunk.is_valid() && slot_->owes_drop_marker) {
+    WriteDropMarkerChunk(chunk);
+    chunk = TryAcquireChunk();
+  }
+  is_exhausted_ = !chunk.is_valid();
+  if (is_exhausted_)
+    return BeginDroppedPacket();
+  stream_.Reset(StartChunk(chunk, 0, 0));
+  next_packet_ = chunk.payload_begin();
+  Message* const packet = BeginPacketHere();
+  if (loss_is_unreported_) {
+    loss_is_unreported_ = false;
+    packet->AppendVarInt(kPreviousPacketDroppedFieldId, 1);
+  }
+  return packet;
+}
+
+Message* TraceWriter::BeginDroppedPacket() {
+  was_quiet_ = false;
+  packet_bytes_ = 0;
+  stream_.Reset(DropPacket());
+  packet_.Reset(&stream_);
+  return &packet_;
+}
+
+ContiguousMemoryRange TraceWriter::DropPacket() {
+  state_ = PacketState::kDropped;
+  fragment_ = scratch_;
+  return {scratch_, scratch_ + sizeof(scratch_)};
+}
+
+void TraceWriter::OnMessageFinalized(Message*) {
+  if (PROTOZERO_UNLIKELY(state_ != PacketState::kNarrow || !stream_.ok()))
+    return FinishPacketSlowPath();
+  uint8_t* const end = stream_.write_ptr();
+  const size_t size = static_cast<size_t>(end - fragment_) - kNarrowHeaderSize;
+  if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxOneByteMessageLength))
+    return FinishPacketSlowPath();
+  *fragment_ = static_cast<uint8_t>(size);
+  MarkPacketFinished(end);
+}
+
+inline void TraceWriter::MarkPacketFinished(uint8_t* end) {
+  state_ = PacketState::kNone;
+  chunk_pos_ = end;
+  // Counts the next packet, and thereby says that this one is complete.
+  SetPackets(static_cast<uint16_t>(packets_ + 1));
+  const bool is_full =
+      end >= last_begin_ ||
+      (packets_ & ABI::kPacketCountMask) == ABI::kMaxPacketsPerChunk;
+  next_packet_ = PROTOZERO_UNLIKELY(is_full) ? nullptr : end;
+}
+
+inline void TraceWriter::SetPackets(uint16_t packets) {
+  packets_ = packets;
+  chunk_.header()->packets.store(packets, std::memory_order_release);
+}
+
+size_t TraceWriter::FragmentSize() const {
+  const size_t header_size = state_ == PacketState::kNarrow ? kNarrowHeaderSize
+                             : state_ == PacketState::kContinued
+                                 ? ABI::kPacketHeaderSize
+                                 : 0;
+  return static_cast<size_t>(stream_.write_ptr() - fragment_) - header_size;
+}
+
+void TraceWriter::FinishPacketSlowPath() {
+  switch (state_) {
+    case PacketState::kNone:
+      // A handle that outlived its packet.
+      return;
+    case PacketState::kDropped:
+      CountLoss(packet_bytes_ + FragmentSize());
+      break;
+    case PacketState::kNarrow:
+    case PacketState::kContinued:
+      if (stream_.ok()) {
+        MarkPacketFinished(WriteFragmentHeader());
+      } else {
+        AbortPacket();
+      }
+      break;
+  }
+  state_ = PacketState::kNone;
+  ResolvePatches(true);
+}
+
+void TraceWriter::AbortPacket() {
+  CountLoss((state_ == PacketState::kNarrow ? 0 : packet_bytes_) +
+            FragmentSize());
+  // The next packet begins in another chunk, where it says what has happened.
+  next_packet_ = nullptr;
+  if (state_ == PacketState::kNarrow) {
+    // As if it had not begun. It remains announced in the header.
+    chunk_pos_ = fragment_;
+    return;
+  }
+  WriteDropMarker();
+  FinishChunk();
+}
+
+void TraceWriter::CountLoss(uint64_t bytes) {
+  loss_is_unreported_ = true;
+  // No other thread writes to them.
+  packets_lost_.store(packets_lost_.load(std::memory_order_relaxed) + 1,
+                      std::memory_order_relaxed);
+  bytes_lost_.store(bytes_lost_.load(std::memory_order_relaxed) + bytes,
+                    std::memory_order_relaxed);
+}
+
+uint8_t* TraceWriter::WriteFragmentHeader() {
+  const size_t size = FragmentSize();
+  uint8_t* end = stream_.write_ptr();
+  if (state_ == PacketState::kNarrow) {
+    constexpr size_t kWidening = ABI::kPacketHeaderSize - kNarrowHeaderSize;
+    uint8_t* const begin = fragment_ + kNarrowHeaderSize;
+    if (size != 0)
+      memmove(begin + kWidening, begin, size);
+    end += kWidening;
+  }
+  WriteRecordLength(static_cast<uint32_t>(size), fragment_);
+  return end;
+}
+
+void TraceWriter::WriteDropMarker() {
+  WriteRecordLength(ABI::kPacketSizeDropPacket, fragment_);
+  chunk_pos_ = fragment_ + ABI::kPacketHeaderSize;
+}
+
+ContiguousMemoryRange TraceWriter::GetNewBuffer() {
+  if (state_ == PacketState::kNone || state_ == PacketState::kDropped) {
+    // Without a packet: somebody kept the stream, and writes to it.
+    packet_bytes_ += state_ == PacketState::kNone ? 0 : FragmentSize();
+    return {scratch_, scratch_ + sizeof(scratch_)};
+  }
+  if (state_ == PacketState::kNarrow)
+    packet_bytes_ = 0;
+  packet_bytes_ += FragmentSize();
+
+  ABI::Chunk next;
+  if (!is_out_of_patches_)
+    next = TryAcquireChunk();
+  if (!next.is_valid() &&
+      (is_out_of_patches_ || policy_ == BufferExhaustedPolicy::kDrop)) {
+    // The fragment that was written to this chunk makes way for the news.
+    is_exhausted_ = !is_out_of_patches_;
+    is_out_of_patches_ = false;
+    patches_.MakeVoid(chunk_id_);
+    WriteDropMarker();
+    FinishChunk();
+    return DropPacket();
+  }
+  chunk_pos_ = WriteFragmentHeader();
+  SetPackets(
+      static_cast<uint16_t>(packets_ | ABI::kLastPacketContinuesOnNextChunk));
+  FinishChunk();
+  if (!next.is_valid()) {
+    // Not while holding a chunk: others may be waiting for that one.
+    QueueHeldChunks();
+    next = AcquireChunk();
+  }
+  is_exhausted_ = !next.is_valid();
+  if (is_exhausted_) {
+    slot_->owes_drop_marker = true;
+    return DropPacket();
+  }
+  state_ = PacketState::kContinued;
+  return StartChunk(next, ABI::kFirstPacketContinuesFromPrevChunk,
+                    ABI::kPacketHeaderSize);
+}
+
+uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
+  if (state_ == PacketState::kNone || state_ == PacketState::kDropped ||
+      is_out_of_patches_) {
+    return nullptr;
+  }
+  Patch* patch = slot_->patches.TryAllocate();
+  if (patch == nullptr) {
+    // Those of this packet that are done may be on their way.
+    ResolvePatches(false);
+    arbiter_->FlushPendingCommitDataRequestsAndWait();
+    patch = slot_->patches.TryAllocate();
+  }
+  if (patch == nullptr) {
+    is_out_of_patches_ = true;
+    return nullptr;
+  }
+  // The length in front of it will be widened.
+  const size_t widening = state_ == PacketState::kNarrow
+                              ? ABI::kPacketHeaderSize - kNarrowHeaderSize
+                              : 0;
+  patch->chunk_id = chunk_id_;
+  patch->offset = static_cast<uint16_t>(
+      static_cast<size_t>(patch_addr - chunk_.payload_begin()) + widening);
+  patch->writer_id = slot_->writer_id;
+  patch->target_buffer = target_buffer_;
+  patches_.PushBack(patch);
+  return patch->size_field;
+}
+
+SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
+  if (slot_ == nullptr)
+    return ABI::Chunk();
+  if (is_exhausted_)
+    return arbiter_->TryAcquireChunk(kPagesToSearchWhenExhausted);
+  ABI::Chunk chunk = arbiter_->TryAcquireChunk(SIZE_MAX);
+  if (!chunk.is_valid()) {
+    // The service may be here, and free chunks at once.
+    QueueHeldChunks();
+    arbiter_->FlushPendingCommitDataRequests();
+    chunk = arbiter_->TryAcquireChunk(SIZE_MAX);
+  }
+  return chunk;
+}
+
+SharedMemoryABI::Chunk TraceWriter::AcquireChunk() {
+  const ABI::Chunk chunk = TryAcquireChunk();
+  // Having waited in vain once, it does not wait again.
+  if (chunk.is_valid() || slot_ == nullptr || is_exhausted_ ||
+      policy_ == BufferExhaustedPolicy::kDrop) {
+    return chunk;
+  }
+  return arbiter_->WaitForChunk();
+}
+
+ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
+                                              uint16_t flags,
+                                              size_t header_size) {
+  chunk_ = chunk;
+  chunk_id_ = slot_->next_chunk_id++;
+  packets_ = static_cast<uint16_t>(flags | 1);
+  ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets_);
+  fragment_ = chunk.payload_begin();
+  last_begin_ = chunk.end() - kMinRoom;
+  return {chunk.payload_begin() + header_size, chunk.end() - kSpareBytes};
+}
+
+void TraceWriter::WriteDropMarkerChunk(ABI::Chunk chunk) {
+  slot_->owes_drop_marker = false;
+  StartChunk(chunk, ABI::kFirstPacketContinuesFromPrevChunk, 0);
+  WriteDropMarker();
+  FinishChunk();
+}
+
+void TraceWriter::FinishChunk() {
+  // If a packet was announced that never came, this is it, empty.
+  *chunk_pos_ = 0;
+  next_packet_ = nullptr;
+  const ABI::Chunk chunk = chunk_;
+  chunk_ = ABI::Chunk();
+  if (patches_.empty() && num_held_chunks_ == 0)
+    return arbiter_->QueueFinishedChunk(chunk, target_buffer_);
+  ResolvePatches(false);
+  if (num_held_chunks_ != 0 && num_held_chunks_ == max_held_chunks_)
+    QueueOldestHeldChunk();
+  held_chunks_[num_held_chunks_++] = {chunk, chunk_id_, packets_};
+  if (max_held_chunks_ == 0)
+    return QueueOldestHeldChunk();
+  // It may be that none of them waits for anything any more.
+  ResolvePatches(false);
+}
+
+void TraceWriter::ResolvePatches(bool over) {
+  if (patches_.empty() && num_held_chunks_ == 0)
+    return;
+  patches_.TakeGroups([this, over](const PatchList::Group& group) {
+    if (!over && !group.is_ready)
+      return false;
+    HeldChunk* const held = FindHeldChunk(group.chunk_id());
+    if (held == nullptr && !group.is_void) {
+      arbiter_->QueuePatches(group);
+      return true;
+    }
+    group.last->next = nullptr;
+    for (Patch* patch = group.first; patch != nullptr;) {
+      if (!group.is_void) {
+        memcpy(held->chunk.payload_begin() + patch->offset, patch->size_field,
+               sizeof(patch->size_field));
+      }
+      Patch* const next = patch->next;
+      patch->Free();
+      patch = next;
+    }
+    return true;
+  });
+  while (num_held_chunks_ != 0 &&
+         !patches_.NeedsPatching(held_chunks_[0].chunk_id)) {
+    QueueOldestHeldChunk();
+  }
+}
+
+TraceWriter::HeldChunk* TraceWriter::FindHeldChunk(ChunkID chunk_id) {
+  for (size_t i = 0; i < num_held_chunks_; ++i) {
+    if (held_chunks_[i].chunk_id == chunk_id)
+      return &held_chunks_[i];
+  }
+  return nullptr;
+}
+
+void TraceWriter::QueueHeldChunks() {
+  while (num_held_chunks_ != 0)
+    QueueOldestHeldChunk();
+}
+
+void TraceWriter::QueueOldestHeldChunk() {
+  const HeldChunk held = held_chunks_[0];
+  --num_held_chunks_;
+  std::copy(held_chunks_ + 1, held_chunks_ + 1 + num_held_chunks_,
+            held_chunks_);
+  if (patches_.NeedsPatching(held.chunk_id)) {
+    held.chunk.header()->packets.store(
+        static_cast<uint16_t>(held.packets | ABI::kChunkNeedsPatching),
+        std::memory_order_release);
+  }
+  arbiter_->QueueFinishedChunk(held.chunk, target_buffer_);
+}
+
+}  // namespace protozero

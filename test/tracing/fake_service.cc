@@ -1,0 +1,138 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/tracing/fake_service.h"
+
+#include <utility>
+
+namespace protozero::test {
+
+namespace {
+
+constexpr size_t kAlignment = SharedMemoryABI::kMinPageSize;
+
+}  // namespace
+
+SharedMemory::SharedMemory(size_t size)
+    : size_(size), memory_(new uint8_t[size + kAlignment]()) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(memory_.get());
+  start_ = memory_.get() + (kAlignment - address % kAlignment);
+}
+
+bool FakeService::DrainOne() {
+  // Held throughout: requests take effect one after the other.
+  std::lock_guard<std::mutex> drain_lock(drain_lock_);
+  Request request;
+  {
+    std::lock_guard<std::mutex> lock(queue_lock_);
+    if (queue_.empty())
+      return false;
+    request = std::move(queue_.front());
+    queue_.pop_front();
+  }
+  DrainRequest(request);
+  return true;
+}
+
+void FakeService::DrainAll() {
+  while (DrainOne()) {
+  }
+}
+
+void FakeService::CommitData(const CommitDataRequest& request) {
+  Request copy;
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i)
+    copy.moves.push_back(request.chunks_to_move[i]);
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
+    copy.patches.push_back(
+        {chunk.writer_id,
+         chunk.chunk_id,
+         {chunk.patches, chunk.patches + chunk.num_patches}});
+  }
+  {
+    std::lock_guard<std::mutex> lock(queue_lock_);
+    ++num_requests_;
+    queue_.push_back(std::move(copy));
+  }
+  if (drains_on_commit_)
+    DrainAll();
+}
+
+void FakeService::RegisterTraceWriter(WriterID writer_id, BufferID buffer) {
+  std::lock_guard<std::mutex> lock(queue_lock_);
+  registered_writers_[writer_id] = buffer;
+}
+
+void FakeService::UnregisterTraceWriter(WriterID writer_id) {
+  std::lock_guard<std::mutex> lock(queue_lock_);
+  registered_writers_.erase(writer_id);
+}
+
+std::vector<std::string> FakeService::PacketsOf(WriterID writer_id) const {
+  std::vector<std::string> packets;
+  const auto sequence = sequences_.find(writer_id);
+  if (sequence != sequences_.end()) {
+    for (const Packet& packet : sequence->second->packets)
+      packets.push_back(packet.bytes);
+  }
+  return packets;
+}
+
+std::map<WriterID, BufferID> FakeService::registered_writers() const {
+  std::lock_guard<std::mutex> lock(queue_lock_);
+  return registered_writers_;
+}
+
+size_t FakeService::num_requests() const {
+  std::lock_guard<std::mutex> lock(queue_lock_);
+  return num_requests_;
+}
+
+size_t FakeService::num_chunks_of(WriterID writer_id) const {
+  std::lock_guard<std::mutex> lock(drain_lock_);
+  size_t count = 0;
+  for (const ChunkCopy& chunk : chunks_)
+    count += chunk.writer_id == writer_id;
+  return count;
+}
+
+void FakeService::DrainRequest(const Request& request) {
+  for (const CommitDataRequest::ChunkToMove& move : request.moves) {
+    const SharedMemoryABI::Chunk chunk =
+        abi_.TryAcquireChunkForReading(move.page, move.chunk);
+    if (!chunk.is_valid()) {
+      Complain("a chunk was committed that is not complete");
+      continue;
+    }
+    ChunkCopy copy;
+    CopyChunk(chunk, &copy);
+    if (!abi_.ReleaseChunkAsFree(chunk))
+      Complain("a chunk changed its state while it was read");
+    std::unique_ptr<Sequence>& sequence = sequences_[copy.writer_id];
+    if (sequence == nullptr)
+      sequence = std::make_unique<Sequence>(move.target_buffer);
+    chunks_.push_back(copy);
+    sequence->reader.AddChunk(std::move(copy));
+  }
+  for (const ChunkPatches& chunk : request.patches) {
+    const auto sequence = sequences_.find(chunk.writer_id);
+    if (sequence == sequences_.end()) {
+      Complain("a patch came before its chunk");
+      continue;
+    }
+    PacketSequenceReader& reader = sequence->second->reader;
+    for (const CommitDataRequest::Patch& patch : chunk.patches) {
+      ++num_patches_;
+      if (!reader.AddPatch(chunk.chunk_id, patch.offset, patch.data))
+        Complain("a patch is for no chunk that waits for it");
+    }
+    if (!reader.FinishPatching(chunk.chunk_id))
+      Complain("a chunk is patched that does not wait for it");
+  }
+}
+
+void FakeService::Complain(const std::string& complaint) {
+  complaints_ += complaint + "\n";
+}
+
+}  // namespace protozero::test

@@ -1,0 +1,115 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_TRACING_FAKE_SERVICE_H_
+#define TEST_TRACING_FAKE_SERVICE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "src/tracing/packet_sequence_reader.h"
+
+namespace protozero::test {
+
+// Memory as a producer and a service share it: aligned, all zero.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t size);
+  uint8_t* start() const { return start_; }
+  size_t size() const { return size_; }
+
+ private:
+  const size_t size_;
+  std::unique_ptr<uint8_t[]> memory_;
+  uint8_t* start_;
+};
+
+// Keeps what was committed, each request whole, until it is told to drain.
+class FakeService : public ProducerEndpoint {
+ public:
+  struct Packet {
+    std::string bytes;
+    bool previous_packet_dropped;
+  };
+  struct Sequence {
+    explicit Sequence(BufferID buffer)
+        : target_buffer(buffer),
+          reader([this](std::string_view bytes, bool dropped) {
+            packets.push_back({std::string(bytes), dropped});
+          }) {}
+    BufferID target_buffer;
+    std::vector<Packet> packets;
+    PacketSequenceReader reader;
+  };
+
+  FakeService(const SharedMemory& memory, size_t page_size)
+      : abi_(memory.start(), memory.size(), page_size) {}
+
+  // From now on a commit is drained at once, by the thread that makes it.
+  void DrainOnCommit() { drains_on_commit_ = true; }
+
+  // Any thread; CommitData() may go on at the same time.
+  // Does the oldest request; returns false if there is none.
+  bool DrainOne();
+  void DrainAll();
+
+  // ProducerEndpoint:
+  void CommitData(const CommitDataRequest& request) override;
+  void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
+  void UnregisterTraceWriter(WriterID writer_id) override;
+
+  // What has been drained, by writer. REQUIRES, for these: nobody drains.
+  const std::map<WriterID, std::unique_ptr<Sequence>>& sequences() const {
+    return sequences_;
+  }
+  std::vector<std::string> PacketsOf(WriterID writer_id) const;
+  const std::vector<ChunkCopy>& chunks() const { return chunks_; }
+  size_t num_patches() const { return num_patches_; }
+  // What the producer did wrong, or nothing.
+  const std::string& complaints() const { return complaints_; }
+
+  std::map<WriterID, BufferID> registered_writers() const;
+  size_t num_requests() const;
+  // How many of that writer's chunks have been drained. Any thread.
+  size_t num_chunks_of(WriterID writer_id) const;
+
+ private:
+  struct ChunkPatches {
+    WriterID writer_id;
+    ChunkID chunk_id;
+    std::vector<CommitDataRequest::Patch> patches;
+  };
+  struct Request {
+    std::vector<CommitDataRequest::ChunkToMove> moves;
+    std::vector<ChunkPatches> patches;
+  };
+
+  void DrainRequest(const Request& request);
+  void Complain(const std::string& complaint);
+
+  const SharedMemoryABI abi_;
+  bool drains_on_commit_ = false;
+
+  mutable std::mutex queue_lock_;
+  std::deque<Request> queue_;
+  size_t num_requests_ = 0;
+  std::map<WriterID, BufferID> registered_writers_;
+
+  mutable std::mutex drain_lock_;
+  std::map<WriterID, std::unique_ptr<Sequence>> sequences_;
+  std::vector<ChunkCopy> chunks_;
+  size_t num_patches_ = 0;
+  std::string complaints_;
+};
+
+}  // namespace protozero::test
+
+#endif  // TEST_TRACING_FAKE_SERVICE_H_

@@ -1,0 +1,179 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/shared_memory_arbiter.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/tracing/trace_writer.h"
+#include "test/testing/hex.h"
+#include "test/tracing/fake_service.h"
+
+namespace protozero::test {
+namespace {
+
+using ABI = SharedMemoryABI;
+
+constexpr size_t kPageSize = 4096;
+
+void WriteNumber(TraceWriter* writer, uint32_t number) {
+  writer->NewTracePacket()->AppendVarInt(1, number);
+}
+
+class SharedMemoryArbiterTest : public testing::Test {
+ protected:
+  SharedMemoryArbiterTest()
+      : memory_(4 * kPageSize), service_(memory_, kPageSize) {}
+
+  void Start(const SharedMemoryArbiter::Options& options) {
+    arbiter_ = std::make_unique<SharedMemoryArbiter>(
+        memory_.start(), memory_.size(), kPageSize, &service_, options);
+  }
+  // Fills |count| chunks of 292 bytes.
+  void FillChunks(TraceWriter* writer, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      writer->NewTracePacket()->AppendString(1, std::string(200, 'x'));
+      writer->ReturnChunk();
+    }
+  }
+
+  SharedMemory memory_;
+  FakeService service_;
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+};
+
+TEST_F(SharedMemoryArbiterTest, CommitsWhenThereIsABatch) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv14;
+  options.commit_batch_bytes = 3 * 292;
+  Start(options);
+  auto writer = arbiter_->CreateTraceWriter(1);
+  FillChunks(writer.get(), 2);
+  EXPECT_EQ(service_.num_requests(), 0u);
+  FillChunks(writer.get(), 1);
+  EXPECT_EQ(service_.num_requests(), 1u);
+  FillChunks(writer.get(), 2);
+  EXPECT_EQ(service_.num_requests(), 1u);
+  FillChunks(writer.get(), 1);
+  EXPECT_EQ(service_.num_requests(), 2u);
+}
+
+TEST_F(SharedMemoryArbiterTest, BatchIsAtMostHalfOfTheBuffer) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv1;
+  options.commit_batch_bytes = SIZE_MAX;
+  Start(options);
+  auto writer = arbiter_->CreateTraceWriter(1);
+  FillChunks(writer.get(), 2);
+  EXPECT_EQ(service_.num_requests(), 0u);
+  FillChunks(writer.get(), 1);
+  EXPECT_EQ(service_.num_requests(), 1u);
+}
+
+TEST_F(SharedMemoryArbiterTest, OwnerCommitsWhatIsQueued) {
+  Start({});
+  auto writer = arbiter_->CreateTraceWriter(1);
+  FillChunks(writer.get(), 1);
+  arbiter_->FlushPendingCommitDataRequests();
+  EXPECT_EQ(service_.num_requests(), 1u);
+  // With nothing to say, it says nothing.
+  arbiter_->FlushPendingCommitDataRequests();
+  arbiter_->FlushPendingCommitDataRequestsAndWait();
+  EXPECT_EQ(service_.num_requests(), 1u);
+}
+
+TEST_F(SharedMemoryArbiterTest, ChunksAreCommittedAsTheyWereFinished) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv14;
+  Start(options);
+  auto first = arbiter_->CreateTraceWriter(5);
+  auto second = arbiter_->CreateTraceWriter(6);
+  FillChunks(first.get(), 2);
+  FillChunks(second.get(), 3);
+  FillChunks(first.get(), 1);
+  arbiter_->FlushPendingCommitDataRequests();
+  service_.DrainAll();
+  std::vector<std::pair<WriterID, ChunkID>> order;
+  for (const ChunkCopy& chunk : service_.chunks())
+    order.emplace_back(chunk.writer_id, chunk.chunk_id);
+  EXPECT_EQ(order, (std::vector<std::pair<WriterID, ChunkID>>{
+                       {1, 0}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {1, 2}}));
+  EXPECT_EQ(service_.sequences().at(1)->target_buffer, 5);
+  EXPECT_EQ(service_.sequences().at(2)->target_buffer, 6);
+  EXPECT_EQ(service_.complaints(), "");
+}
+
+TEST_F(SharedMemoryArbiterTest, WritersShareAPageAndFillIt) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv4;
+  Start(options);
+  std::vector<std::unique_ptr<TraceWriter>> writers;
+  for (uint32_t i = 0; i < 4; ++i) {
+    writers.push_back(arbiter_->CreateTraceWriter(1));
+    WriteNumber(writers.back().get(), i);
+  }
+  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(0), 0x30000055u);
+  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(1), 0u);
+  writers.push_back(arbiter_->CreateTraceWriter(1));
+  WriteNumber(writers.back().get(), 5);
+  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(1), 0x30000001u);
+}
+
+TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
+  SharedMemoryArbiter::Options options;
+  options.max_writers = 2;
+  Start(options);
+  auto first = arbiter_->CreateTraceWriter(1);
+  auto second = arbiter_->CreateTraceWriter(1);
+  auto third = arbiter_->CreateTraceWriter(1, BufferExhaustedPolicy::kStall);
+  ASSERT_NE(third, nullptr);
+  EXPECT_EQ(third->writer_id(), 0);
+  EXPECT_EQ(service_.registered_writers(),
+            (std::map<WriterID, BufferID>{{1, 1}, {2, 1}}));
+  WriteNumber(third.get(), 1);
+  third->NewTracePacket()->BeginNestedMessage<Message>(1)->AppendString(
+      1, std::string(5000, 'x'));
+  third->Flush();
+  EXPECT_TRUE(third->ReturnChunkIfQuiet() || third->ReturnChunkIfQuiet());
+  EXPECT_EQ(third->packets_lost(), 2u);
+  EXPECT_EQ(service_.num_requests(), 0u);
+  // An id that is free again is used, and its chunks go on being counted.
+  WriteNumber(second.get(), 1);
+  second.reset();
+  auto fourth = arbiter_->CreateTraceWriter(1);
+  EXPECT_EQ(fourth->writer_id(), 2);
+  WriteNumber(fourth.get(), 2);
+  fourth.reset();
+  service_.DrainAll();
+  EXPECT_EQ(service_.PacketsOf(2),
+            (std::vector<std::string>{FromHex("08 01"), FromHex("08 02")}));
+  EXPECT_EQ(service_.sequences().at(2)->reader.stats().gaps, 0u);
+}
+
+TEST_F(SharedMemoryArbiterTest, ForeignLayoutsAreLeftAlone) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv2;
+  Start(options);
+  const ABI& abi = arbiter_->shmem_abi();
+  for (size_t page : {0u, 1u, 3u})
+    ASSERT_TRUE(abi.TryPartitionPage(page, ABI::kPageDiv4));
+  auto writer = arbiter_->CreateTraceWriter(1);
+  WriteNumber(writer.get(), 1);
+  EXPECT_EQ(abi.GetPageWord(0), 0x30000000u);
+  EXPECT_EQ(abi.GetPageWord(2), 0x20000001u);
+}
+
+TEST_F(SharedMemoryArbiterTest, BufferOfNoPagesLosesEverything) {
+  SharedMemoryArbiter arbiter(memory_.start(), kPageSize - 1, kPageSize,
+                              &service_);
+  auto writer = arbiter.CreateTraceWriter(1);
+  WriteNumber(writer.get(), 1);
+  EXPECT_EQ(writer->packets_lost(), 1u);
+}
+
+}  // namespace
+}  // namespace protozero::test

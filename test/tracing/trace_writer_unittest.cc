@@ -1,0 +1,474 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/trace_writer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "test/testing/allocation_monitor.h"
+#include "test/testing/expect_mistake.h"
+#include "test/testing/hex.h"
+#include "test/tracing/fake_service.h"
+
+namespace protozero::test {
+namespace {
+
+using ABI = SharedMemoryABI;
+using testing::Test;
+
+// As the plugin makes them.
+class Event : public Message {
+ public:
+  void set_id(uint32_t id) { AppendVarInt(1, id); }
+  void set_name(std::string_view name) { AppendString(2, name); }
+  Event* set_nested() { return BeginNestedMessage<Event>(3); }
+};
+
+constexpr size_t kPageSize = 4096;
+constexpr BufferID kBuffer = 9;
+
+// A producer with a few chunks of 292 bytes, and its service.
+class TraceWriterTest : public Test {
+ protected:
+  explicit TraceWriterTest(size_t num_pages = 4,
+                           ABI::PageLayout layout = ABI::kPageDiv14)
+      : memory_(num_pages * kPageSize), service_(memory_, kPageSize) {
+    Start(layout);
+  }
+
+  void Start(ABI::PageLayout layout,
+             size_t commit_batch_bytes = 0,
+             uint32_t stall_timeout_ms = 0) {
+    SharedMemoryArbiter::Options options;
+    options.page_layout = layout;
+    options.commit_batch_bytes = commit_batch_bytes;
+    options.stall_timeout_ms = stall_timeout_ms;
+    arbiter_ = std::make_unique<SharedMemoryArbiter>(
+        memory_.start(), memory_.size(), kPageSize, &service_, options);
+  }
+
+  ~TraceWriterTest() override { EXPECT_EQ(service_.complaints(), ""); }
+
+  uint8_t* Chunk(size_t index) {
+    return memory_.start() + 8 + index * ABI::ChunkSize(kPageSize, layout());
+  }
+  ABI::PageLayout layout() {
+    return ABI::LayoutOf(service_abi().GetPageWord(0));
+  }
+  ABI service_abi() { return ABI(memory_.start(), memory_.size(), kPageSize); }
+
+  // Takes all free chunks, as other writers would, and gives them back.
+  void TakeAllChunks() {
+    for (size_t page = 0; page < service_abi().num_pages(); ++page) {
+      const ABI::PageLayout taken_layout = arbiter_layout();
+      service_abi().TryPartitionPage(page, taken_layout);
+      for (;;) {
+        const ABI::Chunk chunk =
+            service_abi().TryAcquireChunkForWriting(page, taken_layout);
+        if (!chunk.is_valid())
+          break;
+        taken_.push_back(chunk);
+      }
+    }
+  }
+  void FreeTakenChunks(size_t count = SIZE_MAX) {
+    for (; count > 0 && !taken_.empty(); --count) {
+      const ABI::Chunk chunk = taken_.back();
+      taken_.pop_back();
+      service_abi().ReleaseChunkAsComplete(chunk);
+      service_abi().ReleaseChunkAsFree(service_abi().TryAcquireChunkForReading(
+          chunk.page_idx(), chunk.chunk_idx()));
+    }
+  }
+  ABI::PageLayout arbiter_layout() {
+    for (uint32_t i = 0; i < ABI::kNumPageLayouts; ++i) {
+      if (ABI::kNumChunksForLayout[i] * service_abi().num_pages() ==
+          arbiter_->num_chunks())
+        return static_cast<ABI::PageLayout>(i);
+    }
+    return ABI::kPageNotPartitioned;
+  }
+
+  std::vector<std::string> Drain(WriterID writer_id = 1) {
+    service_.DrainAll();
+    return service_.PacketsOf(writer_id);
+  }
+  const PacketSequenceReader::Stats& StatsOf(WriterID writer_id) {
+    return service_.sequences().at(writer_id)->reader.stats();
+  }
+
+  SharedMemory memory_;
+  FakeService service_;
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+  std::vector<ABI::Chunk> taken_;
+};
+
+std::string NamedEvent(size_t name_size) {
+  std::string bytes = FromHex("12");
+  size_t size = name_size;
+  for (; size >= 0x80; size >>= 7)
+    bytes += static_cast<char>(size | 0x80);
+  bytes += static_cast<char>(size);
+  return bytes + std::string(name_size, 'n');
+}
+
+TEST_F(TraceWriterTest, ExactBytesOfSmallPackets) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(150);
+  writer->NewTracePacket<Event>()->set_nested()->set_name("abc");
+  const std::string before_return = Hex(Chunk(0), 20);
+  EXPECT_EQ(before_return,
+            "00 00 00 00 01 00 03 00 "
+            "03 08 96 01 "
+            "07 1a 05 12 03 61 62 63");
+  EXPECT_EQ(Hex(memory_.start(), 8), "01 00 00 50 00 00 00 00");
+  writer->Flush();
+  // An empty packet stands in for the one that was announced.
+  EXPECT_EQ(Hex(Chunk(0), 21), before_return + " 00");
+  EXPECT_EQ(Hex(memory_.start(), 8), "03 00 00 50 00 00 00 00");
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 96 01"),
+                                               FromHex("1a 05 12 03 616263")}));
+  EXPECT_EQ(service_.sequences().at(1)->target_buffer, kBuffer);
+  EXPECT_EQ(Hex(memory_.start(), 8), "00 00 00 00 00 00 00 00");
+}
+
+TEST_F(TraceWriterTest, PacketIsAnnouncedBeforeItIsWritten) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 01 00");
+    packet->set_id(1);
+    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 01 00");
+  }
+  EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 02 00");
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 02 00");
+  }
+  EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 03 00");
+}
+
+TEST_F(TraceWriterTest, LengthTakesFourBytesWhereOneIsTooShort) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  for (size_t name_size : {125u, 126u})
+    writer->NewTracePacket<Event>()->set_name(std::string(name_size, 'n'));
+  EXPECT_EQ(Hex(Chunk(0) + 8, 3), "7f 12 7d");
+  EXPECT_EQ(Hex(Chunk(0) + 8 + 128, 6), "80 81 80 00 12 7e");
+  writer->Flush();
+  EXPECT_EQ(Drain(),
+            (std::vector<std::string>{NamedEvent(125), NamedEvent(126)}));
+}
+
+TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(5);
+  writer->NewTracePacket<Event>()->set_name(std::string(600, 'n'));
+  writer->NewTracePacket<Event>()->set_id(6);
+  writer->Flush();
+  // 284 bytes of payload: two of the first packet and its length, four of this
+  // fragment's, one spare. 277 + 276 + 50.
+  EXPECT_EQ(Hex(Chunk(0), 18),
+            "00 00 00 00 01 00 02 08 "
+            "02 08 05 "
+            "94 82 80 00 12 d8 04");
+  EXPECT_EQ(Hex(Chunk(1), 14), "01 00 00 00 01 00 01 0c 94 82 80 00 6e 6e");
+  EXPECT_EQ(Hex(Chunk(2), 13), "02 00 00 00 01 00 03 04 b3 80 80 00 6e");
+  EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x33, 4), "02 08 06 00");
+  EXPECT_EQ(Drain(), (std::vector<std::string>{
+                         FromHex("08 05"), NamedEvent(600), FromHex("08 06")}));
+  EXPECT_EQ(service_.num_patches(), 0u);
+  EXPECT_EQ(writer->packets_lost(), 0u);
+}
+
+TEST_F(TraceWriterTest, SizesAreWrittenInPlaceWhileTheirChunkIsHeldBack) {
+  Start(ABI::kPageDiv14, 1);  // Commits every chunk at once.
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    Event* nested = packet->set_nested();
+    nested->set_name(std::string(300, 'n'));
+    EXPECT_EQ(service_.num_requests(), 0u);
+    EXPECT_EQ(Hex(Chunk(0) + 8, 9), "97 82 80 00 1a 00 00 00 00");
+    nested->set_nested()->set_name(std::string(300, 'm'));
+  }
+  writer->Flush();
+  ASSERT_EQ(Drain().size(), 1u);
+  EXPECT_EQ(service_.num_patches(), 0u);
+  EXPECT_FALSE(service_.chunks()[0].needs_patching);
+  EXPECT_EQ(Hex(service_.chunks()[0].payload.data(), 9),
+            "97 82 80 00 1a e3 84 80 00");
+  const std::string bytes = Drain()[0];
+  ProtoDecoder packet(bytes);
+  ProtoDecoder nested(packet.FindField(3).as_bytes());
+  EXPECT_EQ(nested.FindField(2).as_std_string(), std::string(300, 'n'));
+  ProtoDecoder innermost(nested.FindField(3).as_bytes());
+  EXPECT_EQ(innermost.FindField(2).as_std_string(), std::string(300, 'm'));
+}
+
+TEST_F(TraceWriterTest, SizesOfAPacketLongerThanWhatIsHeldBackBecomePatches) {
+  Start(ABI::kPageDiv14, 1);
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    Event* nested = packet->set_nested();
+    nested->set_name(std::string(10000, 'n'));
+  }
+  writer->Flush();
+  service_.DrainAll();
+  EXPECT_TRUE(service_.chunks()[0].needs_patching);
+  EXPECT_EQ(Hex(service_.chunks()[0].payload.data(), 9),
+            "97 82 80 00 1a 00 00 00 00");
+  EXPECT_FALSE(service_.chunks()[1].needs_patching);
+  EXPECT_EQ(service_.num_patches(), 1u);
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("1a 93 ce 80 00") +
+                                               NamedEvent(10000)}));
+}
+
+TEST_F(TraceWriterTest, FullPacketWordEndsTheChunk) {
+  Start(ABI::kPageDiv1);
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  for (int i = 0; i < 1500; ++i)
+    writer->NewTracePacket<Event>()->set_id(1);
+  writer->Flush();
+  EXPECT_EQ(Drain().size(), 1500u);
+  ASSERT_EQ(service_.chunks().size(), 2u);
+  EXPECT_EQ(service_.chunks()[0].num_packets, 1023);
+}
+
+TEST_F(TraceWriterTest, DroppedPacketsAreCountedAndReported) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  TakeAllChunks();
+  for (int i = 0; i < 3; ++i)
+    writer->NewTracePacket<Event>()->set_name(std::string(5000, 'n'));
+  EXPECT_EQ(writer->packets_lost(), 3u);
+  EXPECT_EQ(writer->bytes_lost(), 3 * 5003u);
+  FreeTakenChunks();
+  writer->NewTracePacket<Event>()->set_id(1);
+  writer->NewTracePacket<Event>()->set_id(2);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01"),
+                                               FromHex("08 02")}));
+  EXPECT_EQ(writer->packets_lost(), 3u);
+  // Chunk ids are not used up by what is lost.
+  EXPECT_EQ(service_.chunks()[0].chunk_id, 0u);
+}
+
+TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(1);
+  TakeAllChunks();
+  FreeTakenChunks(1);
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    Event* nested = packet->set_nested()->set_nested();
+    for (int i = 0; i < 5; ++i)
+      nested->set_name(std::string(200, 'n'));
+    nested->set_nested()->set_name("x");
+  }
+  EXPECT_EQ(writer->packets_lost(), 1u);
+  EXPECT_EQ(writer->bytes_lost(), 2 * 5u + 5 * 203u + 2 + 3);
+  FreeTakenChunks();
+  writer->NewTracePacket<Event>()->set_id(2);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 01"),
+                                               FromHex("d0 02 01 08 02")}));
+  ASSERT_EQ(service_.chunks().size(), 3u);
+  // The second one continued the first, and gave up.
+  const ChunkCopy& chunk = service_.chunks()[1];
+  EXPECT_TRUE(chunk.continues_from_previous);
+  EXPECT_FALSE(chunk.continues_on_next);
+  EXPECT_FALSE(chunk.needs_patching);
+  EXPECT_EQ(Hex(chunk.payload.data(), 4), "ff ff ff 7f");
+  EXPECT_EQ(StatsOf(1).drop_markers, 1u);
+  EXPECT_TRUE(service_.sequences().at(1)->packets[1].previous_packet_dropped);
+  EXPECT_EQ(service_.sequences().at(1)->reader.num_waiting_chunks(), 0u);
+}
+
+TEST_F(TraceWriterTest, DropMarkerLeavesNothingToPatch) {
+  // So few chunks that none is held back.
+  Start(ABI::kPageDiv1);
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(1);
+  TakeAllChunks();
+  writer->NewTracePacket<Event>()->set_nested()->set_name(
+      std::string(5000, 'n'));
+  EXPECT_EQ(writer->packets_lost(), 1u);
+  writer->Flush();
+  EXPECT_EQ(Drain(), std::vector<std::string>{FromHex("08 01")});
+  ASSERT_EQ(service_.chunks().size(), 1u);
+  EXPECT_FALSE(service_.chunks()[0].needs_patching);
+  EXPECT_FALSE(service_.chunks()[0].continues_on_next);
+  EXPECT_EQ(Hex(service_.chunks()[0].payload.data(), 7),
+            "02 08 01 ff ff ff 7f");
+  EXPECT_EQ(service_.num_patches(), 0u);
+}
+
+TEST_F(TraceWriterTest, StallThatTimesOutLeavesAWholeSequence) {
+  auto writer =
+      arbiter_->CreateTraceWriter(kBuffer, BufferExhaustedPolicy::kStall);
+  TakeAllChunks();
+  FreeTakenChunks(2);
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    packet->set_nested()->set_name(std::string(1000, 'n'));
+  }
+  EXPECT_EQ(writer->packets_lost(), 1u);
+  writer->NewTracePacket<Event>()->set_id(1);
+  EXPECT_EQ(writer->packets_lost(), 2u);
+  service_.DrainAll();
+  EXPECT_EQ(service_.chunks().size(), 2u);
+  FreeTakenChunks();
+  writer->NewTracePacket<Event>()->set_id(2);
+  writer->NewTracePacket<Event>()->set_id(3);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 02"),
+                                               FromHex("08 03")}));
+  // Nothing is missing: the third chunk says that the packet is lost.
+  EXPECT_EQ(StatsOf(1).gaps, 0u);
+  EXPECT_EQ(StatsOf(1).drop_markers, 1u);
+  EXPECT_EQ(service_.chunks().size(), 4u);
+}
+
+TEST_F(TraceWriterTest, StallGoesOnWhenTheServiceFreesAChunk) {
+  service_.DrainOnCommit();
+  auto writer =
+      arbiter_->CreateTraceWriter(kBuffer, BufferExhaustedPolicy::kStall);
+  for (int i = 0; i < 100; ++i)
+    writer->NewTracePacket<Event>()->set_name(std::string(20000, 'n'));
+  writer->Flush();
+  EXPECT_EQ(Drain(), std::vector<std::string>(100, NamedEvent(20000)));
+  EXPECT_EQ(writer->packets_lost(), 0u);
+}
+
+TEST_F(TraceWriterTest, DeeperThanThereArePatchesIsLostAndCounted) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  constexpr size_t kDepth = PatchPool::kNumPatches + 10;
+  const auto write = [&] {
+    auto packet = writer->NewTracePacket<Event>();
+    Event* nested = packet.get();
+    for (size_t i = 0; i < kDepth; ++i)
+      nested = nested->set_nested();
+    nested->set_name(std::string(1000, 'n'));
+  };
+  write();
+  write();
+  EXPECT_EQ(writer->packets_lost(), 2u);
+  writer->NewTracePacket<Event>()->set_id(1);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01")}));
+  EXPECT_EQ(StatsOf(1).drop_markers, 2u);
+  EXPECT_EQ(service_.sequences().at(1)->reader.num_waiting_chunks(), 0u);
+}
+
+TEST_F(TraceWriterTest, PatchesAreReusedForever) {
+  Start(ABI::kPageDiv14, 1);
+  service_.DrainOnCommit();
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  for (int i = 0; i < 100; ++i) {
+    auto packet = writer->NewTracePacket<Event>();
+    Event* nested = packet.get();
+    for (size_t depth = 0; depth < 20; ++depth) {
+      nested = nested->set_nested();
+      nested->set_name(std::string(200, 'n'));
+    }
+  }
+  EXPECT_EQ(writer->packets_lost(), 0u);
+  writer->Flush();
+  EXPECT_EQ(Drain().size(), 100u);
+  EXPECT_GT(service_.num_patches(), 1000u);
+}
+
+TEST_F(TraceWriterTest, QuietWriterReturnsItsChunk) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  EXPECT_TRUE(writer->ReturnChunkIfQuiet());
+  writer->NewTracePacket<Event>()->set_id(1);
+  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  writer->NewTracePacket<Event>()->set_id(2);
+  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+    EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  }
+  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  EXPECT_TRUE(writer->ReturnChunkIfQuiet());
+  arbiter_->FlushPendingCommitDataRequests();
+  EXPECT_EQ(Drain().size(), 2u);
+  writer->NewTracePacket<Event>()->set_id(3);
+  writer->Flush();
+  EXPECT_EQ(Drain().size(), 3u);
+}
+
+TEST_F(TraceWriterTest, EndOfTheWriterCommitsWhatItWrote) {
+  arbiter_->CreateTraceWriter(kBuffer)->NewTracePacket<Event>()->set_id(1);
+  EXPECT_EQ(Drain(), std::vector<std::string>{FromHex("08 01")});
+  EXPECT_TRUE(service_.registered_writers().empty());
+}
+
+TEST_F(TraceWriterTest, StreamCanBeTakenFromTheHandle) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  const std::string bytes = NamedEvent(500);
+  ScatteredStreamWriter* stream =
+      writer->NewTracePacket<Event>().TakeStreamWriter();
+  stream->WriteBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
+                     bytes.size());
+  writer->NewTracePacket<Event>()->set_id(1);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{bytes, FromHex("08 01")}));
+}
+
+TEST_F(TraceWriterTest, HandleThatOutlivesItsPacketDoesNoHarm) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  EXPECT_MISTAKE(
+      {
+        auto first = writer->NewTracePacket<Event>();
+        first->set_id(1);
+        auto second = writer->NewTracePacket<Event>();
+        second->set_id(2);
+        first = MessageHandle<Event>();
+      },
+      "this handle's message was reset");
+  writer->NewTracePacket<Event>()->set_id(3);
+  writer->Flush();
+  EXPECT_EQ(Drain().back(), FromHex("08 03"));
+}
+
+TEST_F(TraceWriterTest, AllocatesNothingOnceItExists) {
+  Start(ABI::kPageDiv14, SIZE_MAX);
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  size_t count = 0;
+  for (int round = 0; round < 3; ++round) {
+    {
+      // In the memory there is, so that the fake service, which allocates,
+      // is not called.
+      AllocationCounter counter;
+      for (uint32_t i = 0; i < 100; ++i)
+        writer->NewTracePacket<Event>()->set_id(i);
+      {
+        auto packet = writer->NewTracePacket<Event>();
+        Event* nested = packet->set_nested();
+        for (int i = 0; i < 4; ++i) {
+          nested->set_name("0123456789012345678901234567890123456789012345");
+          nested = nested->set_nested();
+        }
+        for (int i = 0; i < 12; ++i)
+          nested->set_name("0123456789012345678901234567890123456789012345");
+      }
+      writer->ReturnChunk();
+      count += counter.count();
+    }
+    arbiter_->FlushPendingCommitDataRequests();
+    service_.DrainAll();
+  }
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(Drain().size(), 303u);
+  EXPECT_EQ(writer->packets_lost(), 0u);
+}
+
+}  // namespace
+}  // namespace protozero::test
