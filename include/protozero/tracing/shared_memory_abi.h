@@ -60,14 +60,16 @@ inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
 //
 // The life of a chunk; each arrow is a compare-and-swap of the whole word:
 //
-//                  TryAcquireChunkForWriting()
-//         Free --------------------------------> BeingWritten
-//           ^             (producer)                  |
-//           | ReleaseChunkAsFree()                    |
-//           ReleaseChunkAsComplete() | (service) | (producer) |
-//           TryAcquireChunkForReading()     v
-//      BeingRead <----------------------------- Complete
-//                         (service)
+//            1                   2
+//   Free ---------> BeingWritten ---------> Complete
+//    ^                                         |
+//    |       4                   3             |
+//    +------------- BeingRead <----------------+
+//
+//   1  producer  TryAcquireChunkForWriting()
+//   2  producer  ReleaseChunkAsComplete()
+//   3  service   TryAcquireChunkForReading()
+//   4  service   ReleaseChunkAsFree()
 //
 // Whoever reads the memory trusts nothing in it: it is loaded once, checked,
 // and acted upon. A word that makes no sense makes the call fail.
