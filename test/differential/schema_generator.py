@@ -262,6 +262,8 @@ class Generator:
     name = scope.new_name('type', hostile=0)
     wrapper = Message(base.schema, base.schema.package + '.' + name, name)
     wrapper.extends = base
+    # A setter of the same name would hide the base's.
+    wrapper.scope = base.scope
     numbers = set()
     for _ in range(rng.randint(1, 6)):
       field = self.make_field(wrapper, numbers)
