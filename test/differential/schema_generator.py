@@ -181,7 +181,9 @@ class Message:
 
   def decoder(self):
     """How C++ calls its decoder: made-up names yield to those of the schema."""
-    names = [self.name] + [message.name for message in self.messages]
+    names = [message.name for message in self.messages]
+    if self.full_name == self.schema.package + '.' + self.name:
+      names.append(self.name)  # Nested ones are Outer_Decoder.
     for enum in self.enums:
       names += [enum.name] + [name for name, _ in enum.values]
     return 'Decoder_' if 'Decoder' in names else 'Decoder'
