@@ -85,6 +85,17 @@ void AppendFloatingPoint(T value,
 
 }  // namespace
 
+bool IsUtf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(bytes, &code_point);
+    if (size == 0)
+      return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
 bool IsText(std::string_view bytes) {
   while (!bytes.empty()) {
     uint32_t code_point = 0;

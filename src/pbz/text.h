@@ -8,6 +8,10 @@
 
 namespace pbz {
 
+// Whether |bytes| are UTF-8: neither surrogates, nor more than U+10FFFF, nor
+// more bytes than a character needs.
+bool IsUtf8(std::string_view bytes);
+
 // Whether |bytes| are UTF-8 that can be shown as it is: without control
 // characters, other than line ends and tabs.
 bool IsText(std::string_view bytes);
