@@ -26,6 +26,9 @@ namespace protozero::test {
 // One message type that a driver writes and reads, and the ways to do so.
 struct DifferentialCase {
   const char* full_name;
+  // The message whose `extend` block it is that the driver knows the fields of;
+  // empty if it knows no extensions.
+  const char* extension_scope;
   void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
   std::string (*to_heap)(const Recorder& recorder,
                          size_t initial_slice_size,
@@ -39,8 +42,10 @@ struct DifferentialCase {
 template <typename Root,
           void (*write)(Root*, Recorder),
           void (*read)(Reader, Root*)>
-DifferentialCase MakeDifferentialCase(const char* full_name) {
+DifferentialCase MakeDifferentialCase(const char* full_name,
+                                     const char* extension_scope) {
   return {full_name,
+          extension_scope,
           [](const Recorder& recorder, ScatteredStreamWriter* writer) {
             RootMessage<Root> message;
             message.Reset(writer);

@@ -707,9 +707,10 @@ def driver_text(schemas, wrapper, function, rng):
         continue  # Has another name in C++. Written as part of others.
       root = '::' + '::'.join(namespaces + [escape(message.name)])
       lines.append(
-          '      MakeDifferentialCase<%s, Write%d<%s>, Read%d<%s>>("%s"),' %
+          '      MakeDifferentialCase<%s, Write%d<%s>, Read%d<%s>>("%s", "%s"),' %
           (root, message.index, root, message.index, root,
-           (message.extends or message).full_name))
+           (message.extends or message).full_name,
+           message.full_name if message.extends else ''))
   lines += ['  };', '}', '', '}  // namespace protozero::test']
   return '\n'.join(lines) + '\n'
 

@@ -49,11 +49,14 @@ ConstBytes View(const std::string& bytes) {
 
 // Takes away from a message what readers may see in different ways: fields with
 // another wire type than that of the schema, which our decoders give as what
-// they are and libprotobuf as unknown fields, and tags and sizes that are
-// longer than need be, of which they accept different ones. Returns false if
-// the message is malformed, at any depth.
+// they are and libprotobuf as unknown fields; extensions other than those of
+// |extension_scope|, of which our reader of this type does not know, and
+// libprotobuf does; and tags and sizes that are longer than need be, of which
+// they accept different ones. Returns false if the message is malformed, at any
+// depth.
 bool Normalize(ConstBytes bytes,
                const google::protobuf::Descriptor& type,
+               const std::string& extension_scope,
                int depth,
                std::string* out) {
   if (depth > kMaxDepth)
@@ -62,8 +65,14 @@ bool Normalize(ConstBytes bytes,
   while (Field field = decoder.ReadField()) {
     const auto id = static_cast<int>(field.id());
     const FieldDescriptor* known = type.FindFieldByNumber(id);
-    if (known == nullptr)
+    if (known == nullptr) {
       known = Types().pool().FindExtensionByNumber(&type, id);
+      if (known != nullptr &&
+          (known->extension_scope() == nullptr ||
+           known->extension_scope()->full_name() != extension_scope)) {
+        continue;
+      }
+    }
     if (known == nullptr) {
       if (field.type() != ProtoWireType::kStartGroup)
         field.SerializeAndAppendTo(out);
@@ -75,8 +84,8 @@ bool Normalize(ConstBytes bytes,
       continue;
     std::string child;
     if (known->message_type() != nullptr) {
-      if (!Normalize(field.as_bytes(), *known->message_type(), depth + 1,
-                     &child)) {
+      if (!Normalize(field.as_bytes(), *known->message_type(), std::string(),
+                     depth + 1, &child)) {
         return false;
       }
       field.initialize(field.id(), field.type(),
@@ -116,8 +125,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return -1;
   const auto message = Types().NewMessage(input.test_case->full_name);
   std::string bytes;
-  if (!Normalize(input.bytes, *message->GetDescriptor(), 0, &bytes))
+  if (!Normalize(input.bytes, *message->GetDescriptor(),
+                 input.test_case->extension_scope, 0, &bytes)) {
     return -1;
+  }
   const std::string error =
       CompareReading(&Types(), *input.test_case, View(bytes));
   if (!error.empty()) {

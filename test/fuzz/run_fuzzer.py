@@ -72,8 +72,13 @@ def main():
   runs = stat(output, 'number_of_executed_units')
   ok = run.returncode == 0 and runs is not None
   if not ok:
+    # Its own words come before libFuzzer's: look from both ends.
     print(output[-10000:])
-    print('The input is in %s.' % folder)
+    for line in re.findall(r'^%s: .*|^.*ERROR: .*' % fuzzer.name, output,
+                           re.M):
+      print(line)
+    for found in sorted(folder.glob('*-*')):
+      print('%s, in hex: %s' % (found, found.read_bytes().hex()))
   else:
     coverage = re.findall(r'cov: (\d+) ft: (\d+)', output)[-1]
     print('%s: %d runs in %d s, %d new inputs, %s edges, %s features' %
