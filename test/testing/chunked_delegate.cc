@@ -12,15 +12,15 @@ namespace protozero::test {
 namespace {
 
 constexpr size_t kGuardSize = 32;
-constexpr uint8_t kGuard = 0xa5;
+constexpr char kGuard = '\xa5';
 
 std::string ToString(const uint8_t* data, size_t size) {
   return std::string(reinterpret_cast<const char*>(data), size);
 }
 
-bool IsFilledWith(const uint8_t* data, size_t size, uint8_t value) {
-  return std::all_of(data, data + size,
-                     [value](uint8_t byte) { return byte == value; });
+bool IsGuard(const uint8_t* data) {
+  static const std::string& guard = *new std::string(kGuardSize, kGuard);
+  return memcmp(data, guard.data(), kGuardSize) == 0;
 }
 
 }  // namespace
@@ -82,7 +82,8 @@ uint8_t* ChunkedDelegate::AnnotatePatch(uint8_t* patch_addr) {
     complaints_ += "A patch is not in the chunk that is being left. ";
     return patch_addr;
   }
-  if (!IsFilledWith(patch_addr, kPatchSize, 0))
+  const uint8_t zeros[kPatchSize] = {};
+  if (memcmp(patch_addr, zeros, kPatchSize) != 0)
     complaints_ += "The size field of an open message is not zero. ";
   switch (patches_policy_) {
     case Patches::kInPlace:
@@ -131,12 +132,12 @@ std::string ChunkedDelegate::Bytes() const {
 std::string ChunkedDelegate::Complaints() const {
   std::string complaints = complaints_;
   for (const Chunk& chunk : chunks_) {
-    if (!IsFilledWith(chunk.memory.get(), kGuardSize, kGuard))
+    if (!IsGuard(chunk.memory.get()))
       complaints += "Bytes before a chunk were written. ";
-    if (!IsFilledWith(chunk.end(), kGuardSize, kGuard))
+    if (!IsGuard(chunk.end()))
       complaints += "Bytes after a chunk were written. ";
     if (chunk.was_left && patches_policy_ != Patches::kInPlace &&
-        ToString(chunk.begin(), chunk.size) != chunk.left) {
+        memcmp(chunk.begin(), chunk.left.data(), chunk.size) != 0) {
       complaints += "A chunk was written after it was left. ";
     }
   }

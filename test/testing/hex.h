@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,21 @@ namespace protozero::test {
 std::string Hex(std::string_view bytes);
 std::string Hex(const void* data, size_t size);
 std::string Hex(const std::vector<uint8_t>& bytes);
+
+// Bytes to compare with others: written as hex only if a test fails.
+struct AsHex {
+  explicit AsHex(std::string_view b) : bytes(b) {}
+  AsHex(const void* data, size_t size)
+      : bytes(static_cast<const char*>(data), size) {}
+  explicit AsHex(const std::vector<uint8_t>& b) : AsHex(b.data(), b.size()) {}
+
+  friend bool operator==(AsHex a, AsHex b) { return a.bytes == b.bytes; }
+  friend std::ostream& operator<<(std::ostream& out, AsHex hex) {
+    return out << Hex(hex.bytes);
+  }
+
+  std::string_view bytes;
+};
 
 // The reverse. Spaces may stand anywhere between bytes.
 std::string FromHex(std::string_view hex);

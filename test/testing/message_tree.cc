@@ -122,12 +122,7 @@ class Chunks {
   std::string& current() { return chunks_.back(); }
 
   // Bytes that were written so far.
-  uint64_t written() const {
-    uint64_t written = 0;
-    for (const std::string& chunk : chunks_)
-      written += chunk.size();
-    return written;
-  }
+  uint64_t written() const { return written_; }
 
   void Put(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -135,6 +130,7 @@ class Chunks {
         Next();
       const size_t size = std::min(bytes.size(), room());
       current().append(bytes.substr(0, size));
+      written_ += size;
       bytes.remove_prefix(size);
     }
   }
@@ -151,6 +147,7 @@ class Chunks {
   bool TakeBack(std::pair<size_t, size_t> place) {
     if (place.first != index())
       return false;
+    written_ -= current().size() - place.second;
     current().resize(place.second);
     return true;
   }
@@ -161,6 +158,7 @@ class Chunks {
       Next();
     const size_t offset = current().size();
     current().append(size, '\0');
+    written_ += size;
     return {index(), offset};
   }
 
@@ -173,6 +171,7 @@ class Chunks {
     if (size <= 127 && index() == place.first) {
       Replace(place, VarInt(size));
       current().erase(place.second + 1, 3);
+      written_ -= 3;
     } else {
       Replace(place, PaddedVarInt(size, 4));
     }
@@ -195,6 +194,7 @@ class Chunks {
 
   const ChunkSizes* sizes_;
   std::vector<std::string> chunks_;
+  uint64_t written_ = 0;
 };
 
 void EncodeTo(const MessageTree& tree,

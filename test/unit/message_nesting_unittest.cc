@@ -162,8 +162,9 @@ MessageTree Chain(uint32_t depth) {
   return tree;
 }
 
-TEST(MessageNestingModelTest, EveryDepthTo300) {
-  for (uint32_t depth = 1; depth <= 300; ++depth) {
+TEST(MessageNestingModelTest, DepthsTo300) {
+  // All up to where messages have left the arena's first memory.
+  for (uint32_t depth = 1; depth <= 300; depth += depth < 130 ? 1 : 17) {
     const MessageTree tree = Chain(depth);
     for (size_t chunk_size : {4u, 16u, 100u, 1000u, 100000u})
       test::ExpectWritesToChunks(tree, {chunk_size});

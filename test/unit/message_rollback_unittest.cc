@@ -18,6 +18,7 @@ namespace protozero {
 namespace {
 
 using test::ChunkedDelegate;
+using test::AsHex;
 using test::Hex;
 
 // A root message over chunks of one size.
@@ -110,9 +111,9 @@ TEST(MessageRollbackTest, LeavesNoTraceOrDoesNothing) {
               const std::string bytes =
                   Write(shape, What::kTakenBack, &in_reach);
               ++(in_reach ? taken_back : out_of_reach);
-              ASSERT_EQ(
-                  Hex(bytes),
-                  Hex(Write(shape, in_reach ? What::kNeverThere : What::kStays,
+              ASSERT_EQ(AsHex(bytes),
+                        AsHex(Write(
+                            shape, in_reach ? What::kNeverThere : What::kStays,
                             nullptr)))
                   << "chunk " << chunk_size << " levels " << levels
                   << " before " << before << " inside " << inside << " deeper "
