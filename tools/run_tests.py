@@ -215,6 +215,8 @@ def run_config(config, options):
   with open(os.path.join(build_dir, config.group + '.json')) as f:
     tests = {test['label']: test for test in json.load(f)}.values()
   tests = [test for test in tests if config.once or not test['once']]
+  # The longest ones are scripts: at the end, they would run alone.
+  tests.sort(key=lambda test: test['kind'] != 'script')
   if options.filter:
     tests = [test for test in tests if test['kind'] == 'gtest' or
              any(fnmatch.fnmatch(test['name'], pattern)
