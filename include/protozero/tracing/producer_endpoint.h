@@ -12,31 +12,44 @@ namespace protozero {
 
 // What a producer asks the service to do: first to move chunks, all of them
 // complete, out of the shared memory, then to patch chunks that were moved by
-// this request or an earlier one. Valid during the call it is passed to.
+// this request or an earlier one, then to take note that it has flushed. Valid
+// during the call it is passed to.
 struct CommitDataRequest {
   struct ChunkToMove {
     uint32_t page;
     uint32_t chunk;
     BufferID target_buffer;
+    // If not null, the chunk itself, header included: it is not in the shared
+    // memory, and the two numbers say nothing.
+    const uint8_t* data = nullptr;
+    size_t data_size = 0;
+    // It is not complete: more of it will be moved later.
+    bool is_incomplete = false;
   };
   struct Patch {
     // From the first byte of the chunk's payload.
     uint32_t offset;
     uint8_t data[SharedMemoryABI::kPatchSize];
   };
-  // All the patches of one chunk, which becomes readable with them.
+  // Patches of one chunk, which becomes readable with them, unless there are
+  // more to come.
   struct ChunkToPatch {
     BufferID target_buffer;
     WriterID writer_id;
     ChunkID chunk_id;
     const Patch* patches;
     size_t num_patches;
+    bool has_more_patches = false;
   };
 
   const ChunkToMove* chunks_to_move;
   size_t num_chunks_to_move;
   const ChunkToPatch* chunks_to_patch;
   size_t num_chunks_to_patch;
+
+  // If not 0: everything that this flush, and those before it, were to commit
+  // has been committed, with this request at the latest.
+  uint64_t flush_request_id = 0;
 };
 
 // The service, as a SharedMemoryArbiter sees it: a connection to another

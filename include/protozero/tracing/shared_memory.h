@@ -1,0 +1,26 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_H_
+#define INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace protozero {
+
+// Memory that a producer and the service share, as one of them has mapped it;
+// unmapped when the object goes. How it is made and passed on is a matter of
+// the transport.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+
+  // Aligned to SharedMemoryABI::kMinPageSize. Neither may change: whoever else
+  // has the memory must not be able to truncate it.
+  virtual uint8_t* start() const = 0;
+  virtual size_t size() const = 0;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_H_

@@ -1,0 +1,376 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
+#define INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/shared_memory.h"
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// Counted from 1, not reused.
+using ProducerID = uint32_t;
+
+// What is to be traced, where to, and for how long.
+struct TraceConfig {
+  struct Buffer {
+    enum FillPolicy {
+      // The oldest chunk makes room for the new one.
+      kRingBuffer,
+      // What does not fit is lost.
+      kDiscard,
+    };
+    // An upper limit of what is kept until it is read; memory is allocated as
+    // it is needed. Not 0.
+    size_t size_bytes = 0;
+    FillPolicy fill_policy = kRingBuffer;
+  };
+  struct DataSource {
+    DataSourceConfig config;
+    // Producers of these names only; any, if it is empty.
+    std::vector<std::string> producer_name_filter;
+  };
+  // Overrides what producers of that name ask for. 0 for what they say.
+  struct Producer {
+    std::string producer_name;
+    size_t shm_size_bytes = 0;
+    size_t page_size_bytes = 0;
+  };
+
+  std::vector<Buffer> buffers;
+  std::vector<DataSource> data_sources;
+  std::vector<Producer> producers;
+
+  // All in milliseconds. 0 for never, where it says period or duration.
+  uint32_t duration_ms = 0;
+  uint32_t flush_period_ms = 0;
+  uint32_t flush_timeout_ms = 5000;
+  uint32_t data_source_stop_timeout_ms = 5000;
+  uint32_t incremental_state_clear_period_ms = 0;
+
+  // If not 0, what has been recorded goes to Consumer::OnTraceData() so often,
+  // and when the session has stopped, and need not be read.
+  uint32_t write_period_ms = 0;
+
+  // If not empty, the trace begins with it: a TraceConfig as Perfetto defines
+  // it, in its encoding.
+  std::string raw_config;
+};
+
+// What has become of what was committed to a buffer of a session. The names are
+// those of Perfetto's TraceStats.BufferStats.
+struct TraceBufferStats {
+  uint64_t buffer_size = 0;
+  // Of chunks: their headers, and their payload as far as it is used.
+  uint64_t bytes_written = 0;
+  uint64_t bytes_overwritten = 0;
+  uint64_t bytes_read = 0;
+  uint64_t chunks_written = 0;
+  // A copy taken before the chunk was complete was replaced.
+  uint64_t chunks_rewritten = 0;
+  uint64_t chunks_overwritten = 0;
+  uint64_t chunks_discarded = 0;
+  uint64_t chunks_read = 0;
+  uint64_t chunks_committed_out_of_order = 0;
+  uint64_t write_wrap_count = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
+  // Packets of several chunks, put together, or torn.
+  uint64_t readaheads_succeeded = 0;
+  uint64_t readaheads_failed = 0;
+  // What no writer does that keeps to the protocol.
+  uint64_t abi_violations = 0;
+  // How often a writer said that it had lost a packet on the way.
+  uint64_t trace_writer_packet_loss = 0;
+};
+
+// The same, for one writer, as far as it can be told.
+struct TraceWriterStats {
+  ProducerID producer_id = 0;
+  WriterID writer_id = 0;
+  BufferID buffer_id = 0;
+  // As in the packets; 0 if none has been read yet.
+  uint32_t sequence_id = 0;
+  uint64_t chunks_written = 0;
+  uint64_t bytes_written = 0;
+  // Begun in the chunks that were committed; and those that were given out.
+  uint64_t packets_written = 0;
+  uint64_t packets_read = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
+  // Places where something is missing: a chunk that was overwritten, discarded,
+  // or never came; a packet that was given up, torn, or invalid.
+  uint64_t losses = 0;
+};
+
+struct TraceProducerStats {
+  ProducerID producer_id = 0;
+  std::string name;
+  int32_t pid = 0;
+  size_t shm_size = 0;
+  size_t shm_page_size = 0;
+  uint32_t data_sources = 0;
+};
+
+struct TraceStats {
+  // Those that are connected now.
+  std::vector<TraceProducerStats> producers;
+  // One for each buffer of the TraceConfig.
+  std::vector<TraceBufferStats> buffers;
+  // By producer and writer. Of producers that are gone, the last ones only.
+  std::vector<TraceWriterStats> writers;
+
+  uint32_t producers_seen = 0;
+  uint32_t data_sources_registered = 0;
+  uint32_t tracing_sessions = 0;
+  // Chunks and patches for buffers that do not exist, or are not the
+  // producer's to write to.
+  uint64_t chunks_discarded = 0;
+  uint64_t patches_discarded = 0;
+  // Packets that are not well-formed, or have a field that only the service may
+  // write.
+  uint64_t invalid_packets = 0;
+  uint64_t flushes_requested = 0;
+  uint64_t flushes_succeeded = 0;
+  uint64_t flushes_failed = 0;
+  // Whether the flush before the end succeeded; of no meaning before.
+  bool final_flush_succeeded = false;
+};
+
+// Collects what producers write to shared memory, and gives it out as a trace.
+//
+// Knows nothing about sockets, files, or how memory comes to be shared: a
+// transport, or a program that is producer and service in one, calls
+// ConnectProducer() and implements Producer. Whoever wants a trace calls
+// StartTracing():
+//
+//   TraceService service;
+//   auto producer = service.ConnectProducer(&my_producer, std::move(info));
+//   producer->RegisterDataSource(descriptor);
+//   TracingSessionID session = service.StartTracing(config, nullptr, &error);
+//   ...
+//   service.StopTracing(session);
+//   ... until GetState(session) == TraceService::kStopped:
+//   service.RunDue();
+//   service.ReadPackets(session, [](const uint8_t* data, size_t size) {
+//     return fwrite(data, 1, size, file) == size;
+//   });
+//   service.CloseSession(session);
+//
+// Producers are not trusted: whatever they call, commit, or write to their
+// memory, and whenever they do, costs their own data only. What a buffer holds
+// is limited by its size; everything else, by the constants below. Consumers
+// are trusted.
+//
+// Any thread, unless stated otherwise: there is one lock, which is held while
+// chunks are copied and packets put together, but not while they are given
+// out. There is no thread and no timer: NextDeadlineMs() says when RunDue() has
+// something to do.
+class TraceService {
+ public:
+  // What a producer may have, and the sizes of its memory.
+  static constexpr size_t kMaxDataSourcesPerProducer = 256;
+  static constexpr size_t kMaxDataSourceNameSize = 1024;
+  static constexpr size_t kMaxProducers = 1024;
+  static constexpr size_t kDefaultShmPageSize = 4 * 1024;
+  static constexpr size_t kDefaultShmSize = 256 * 1024;
+  static constexpr size_t kMaxShmPageSize = 32 * 1024;
+  static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
+  // What a session may have, and how many there may be.
+  static constexpr size_t kMaxBuffersPerSession = 128;
+  static constexpr size_t kMaxDataSourcesPerSession = 1024;
+  static constexpr size_t kMaxSessions = 64;
+  // Larger packets are lost. In a smaller buffer the limit is its size.
+  static constexpr size_t kMaxPacketSize = 64 * 1024 * 1024;
+
+  // What the service asks of a producer. Calls come from whatever thread has
+  // called the service, one at a time, while the service holds its lock: they
+  // must not call the service, but note down, or send, what they are told.
+  class Producer {
+   public:
+    virtual ~Producer() = default;
+
+    // Makes the memory to share, all zero, and gives the producer its part.
+    // Called once, before the first SetupDataSource(), unless
+    // ProducerInfo::memory was accepted. Null if it can not be had: the
+    // producer gets no data source set up then.
+    virtual std::unique_ptr<SharedMemory> SetupTracing(size_t size,
+                                                       size_t page_size) = 0;
+    virtual void SetupDataSource(DataSourceInstanceID instance_id,
+                                 const DataSourceConfig& config) = 0;
+    virtual void StartDataSource(DataSourceInstanceID instance_id,
+                                 const DataSourceConfig& config) = 0;
+    // Everything is to be committed before NotifyDataSourceStopped().
+    virtual void StopDataSource(DataSourceInstanceID instance_id) = 0;
+    // Everything of these instances is to be committed, and then the flush
+    // acknowledged: CommitDataRequest::flush_request_id.
+    virtual void Flush(FlushRequestID request_id,
+                       const std::vector<DataSourceInstanceID>& instances,
+                       FlushFlags flags) = 0;
+    virtual void ClearIncrementalState(
+        const std::vector<DataSourceInstanceID>& instances) = 0;
+  };
+
+  enum class ScrapingMode { kDefault, kEnabled, kDisabled };
+
+  struct ProducerInfo {
+    // Sessions select by it; nothing else depends on it.
+    std::string name;
+    // Stamped on each of its packets.
+    int32_t uid = 0;
+    int32_t pid = 0;
+    // In bytes; 0 for the defaults. See ClampShmSizes().
+    size_t shm_page_size_hint = 0;
+    size_t shm_size_hint = 0;
+    // Whether the service may look for packets in chunks that have not been
+    // committed. By default it does not.
+    ScrapingMode scraping_mode = ScrapingMode::kDefault;
+    // The producer's own, with pages of |shm_page_size_hint|: it has been
+    // tracing since before it was connected.
+    std::unique_ptr<SharedMemory> memory;
+  };
+
+  // A producer's connection, which ends with the object. As a ProducerEndpoint
+  // it can be what a SharedMemoryArbiter in the same process commits to. Calls
+  // that make no sense do nothing. REQUIRES: the service outlives it.
+  class ProducerConnection : public ProducerEndpoint {
+   public:
+    virtual ProducerID id() const = 0;
+    // Whether ProducerInfo::memory is used. If not, it is unmapped already, and
+    // SetupTracing() will be called.
+    virtual bool uses_provided_memory() const = 0;
+
+    // It is not registered if the name is empty or too long, if there are too
+    // many, or if one with the same id (not 0) is.
+    virtual void RegisterDataSource(const DataSourceDescriptor& descriptor) = 0;
+    // Replaces what was registered with that name and id.
+    virtual void UpdateDataSource(const DataSourceDescriptor& descriptor) = 0;
+    // All of that name. Instances are stopped.
+    virtual void UnregisterDataSource(const std::string& name) = 0;
+
+    virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
+    virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
+
+    // Does nothing before there is memory, and returns false if that is so.
+    virtual bool CommitDataIfSetUp(const CommitDataRequest& request) = 0;
+    void CommitData(const CommitDataRequest& request) override {
+      CommitDataIfSetUp(request);
+    }
+  };
+
+  enum State {
+    // There is no such session, or it was closed.
+    kNone,
+    // Data sources that notify about it have not started yet.
+    kStarting,
+    kStarted,
+    // There is a last flush, or data sources have not stopped yet.
+    kStopping,
+    // Everything that there will be can be read.
+    kStopped,
+  };
+
+  // Takes |size| bytes of the trace, which continue those of the last call.
+  // Returns false if they can not be taken; then they are lost.
+  using TraceSink = std::function<bool(const uint8_t* data, size_t size)>;
+
+  // Who has started a session. All calls but OnTraceData() come as those of
+  // Producer do: they must not call the service.
+  class Consumer {
+   public:
+    virtual ~Consumer() = default;
+    virtual void OnAllDataSourcesStarted(TracingSessionID) {}
+    // The session is kStopped. If TraceConfig::write_period_ms is not 0, the
+    // last call of OnTraceData() is still to come, from RunDue().
+    virtual void OnTracingStopped(TracingSessionID) {}
+    // The end of what RunDue() writes to OnTraceData(). |complete| is false if
+    // some of it was not taken.
+    virtual void OnTraceWritten(TracingSessionID, bool /*complete*/) {}
+    // A TraceSink. Called by RunDue(), without the lock. The session stops if
+    // it returns false.
+    virtual bool OnTraceData(TracingSessionID,
+                             const uint8_t* /*data*/,
+                             size_t /*size*/) {
+      return true;
+    }
+  };
+
+  // Milliseconds since whatever moment; never goes back. Any thread.
+  using Clock = std::function<uint64_t()>;
+
+  // Uses std::chrono::steady_clock if there is no |clock|.
+  explicit TraceService(Clock clock = nullptr);
+  // REQUIRES: all connections are gone, nobody is in a call.
+  ~TraceService();
+
+  TraceService(const TraceService&) = delete;
+  TraceService& operator=(const TraceService&) = delete;
+
+  // The sizes that a producer gets for what it asks for. What makes no sense is
+  // replaced by the defaults.
+  struct ShmSizes {
+    size_t page_size;
+    size_t size;
+  };
+  static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
+
+  // Null if there are too many. REQUIRES: |producer| outlives the connection.
+  std::unique_ptr<ProducerConnection> ConnectProducer(Producer* producer,
+                                                      ProducerInfo info);
+
+  // Sets up and starts the data sources that there are; those that are
+  // registered later follow. Returns 0, and says why, if the config is not
+  // valid. |consumer| may be null. REQUIRES: it outlives the session.
+  TracingSessionID StartTracing(const TraceConfig& config,
+                                Consumer* consumer,
+                                std::string* error);
+  // Flushes, then stops the data sources. Does not wait: see GetState().
+  void StopTracing(TracingSessionID session_id);
+  // Asks all data sources to commit what they have. |on_done| is called once,
+  // as the functions of Consumer are, perhaps before this returns; false if
+  // some did not answer in time, or if the session was closed before. A
+  // |timeout_ms| of 0 is the TraceConfig's. Returns 0 if there is nothing to
+  // flush; then it is not called.
+  FlushRequestID Flush(TracingSessionID session_id,
+                       uint32_t timeout_ms,
+                       FlushFlags flags,
+                       std::function<void(bool success)> on_done);
+  State GetState(TracingSessionID session_id) const;
+  // Of all of the session. Everything is 0 if there is none.
+  TraceStats GetStats(TracingSessionID session_id) const;
+  // Gives out whatever is complete, and forgets it: records of Perfetto's
+  // Trace, so that the concatenation of all that is read is a trace file. The
+  // sink is called without the lock; no other thread's sink is called at the
+  // same time. Returns false if there is no such session, or if the sink has
+  // returned false. The sink must not read.
+  bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
+  // Stops the session, without waiting for anybody, and frees its buffers.
+  void CloseSession(TracingSessionID session_id);
+
+  // When RunDue() will have something to do, unless something happens before;
+  // UINT64_MAX for never. By the clock that the service was given: see NowMs().
+  uint64_t NextDeadlineMs() const;
+  uint64_t NowMs() const;
+  // Does what is due, time-outs and periodic things. Any time will do.
+  void RunDue();
+
+ private:
+  class Impl;
+  class Connection;
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
