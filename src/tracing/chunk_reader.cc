@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace protozero {
 
@@ -12,34 +13,110 @@ using ABI = SharedMemoryABI;
 
 namespace {
 
-void CopyHeader(const ABI::ChunkHeader& header,
-                uint16_t packets,
-                ChunkCopy* copy) {
-  copy->writer_id = header.writer_id.load(std::memory_order_relaxed);
-  copy->chunk_id = header.chunk_id.load(std::memory_order_relaxed);
+// Others may be writing here, which is no error of theirs or ours: the bytes
+// are whatever they are at that moment. Only atomic loads have a meaning then,
+// and keep the compiler from loading twice.
+template <typename T>
+T LoadRelaxed(const uint8_t* address) {
+  static_assert(std::atomic<T>::is_always_lock_free);
+  return reinterpret_cast<const std::atomic<T>*>(address)->load(
+      std::memory_order_relaxed);
+}
+
+// REQUIRES: |begin| and |size| are multiples of four.
+void CopyWords(const uint8_t* begin, size_t size, uint8_t* copy) {
+  const auto copy_one = [&](auto word) {
+    word = LoadRelaxed<decltype(word)>(begin);
+    memcpy(copy, &word, sizeof(word));
+    begin += sizeof(word);
+    copy += sizeof(word);
+    size -= sizeof(word);
+  };
+  if (reinterpret_cast<uintptr_t>(begin) % sizeof(uint64_t) != 0 && size != 0)
+    copy_one(uint32_t{});
+  while (size >= sizeof(uint64_t))
+    copy_one(uint64_t{});
+  if (size != 0)
+    copy_one(uint32_t{});
+}
+
+void SetPackets(uint16_t packets, bool is_complete, ChunkCopy* copy) {
+  copy->is_complete = is_complete;
   copy->num_packets = packets & ABI::kPacketCountMask;
   copy->continues_from_previous =
       (packets & ABI::kFirstPacketContinuesFromPrevChunk) != 0;
   copy->continues_on_next =
       (packets & ABI::kLastPacketContinuesOnNextChunk) != 0;
   copy->needs_patching = (packets & ABI::kChunkNeedsPatching) != 0;
+  if (!is_complete) {
+    // The last packet may be anything; those are about it.
+    if (copy->num_packets != 0)
+      --copy->num_packets;
+    copy->continues_on_next = false;
+    copy->needs_patching = false;
+  }
+}
+
+void CopyHeader(const ABI::ChunkHeader& header,
+                bool is_complete,
+                ChunkCopy* copy) {
+  SetPackets(header.packets.load(std::memory_order_acquire), is_complete, copy);
+  copy->writer_id = header.writer_id.load(std::memory_order_relaxed);
+  copy->chunk_id = header.chunk_id.load(std::memory_order_relaxed);
+}
+
+void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
+  copy->payload.resize(chunk.payload_size());
+  CopyWords(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
+}
+
+// Copies record by record: what lies behind them is being written to.
+bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy) {
+  std::vector<uint8_t>& payload = copy->payload;
+  payload.clear();
+  const uint8_t* pos = chunk.payload_begin();
+  for (size_t i = 0; i < copy->num_packets; ++i) {
+    const size_t begin = payload.size();
+    do {
+      if (pos == chunk.end())
+        return false;
+      payload.push_back(LoadRelaxed<uint8_t>(pos++));
+    } while ((payload.back() & 0x80) != 0 &&
+             payload.size() - begin < ABI::kPacketHeaderSize);
+    uint32_t length;
+    if (ReadRecordLength(payload.data() + begin,
+                         payload.data() + payload.size(), &length) == 0 ||
+        length > static_cast<size_t>(chunk.end() - pos)) {
+      return false;
+    }
+    const size_t end = payload.size() + length;
+    while (payload.size() < end)
+      payload.push_back(LoadRelaxed<uint8_t>(pos++));
+  }
+  return true;
 }
 
 }  // namespace
 
-bool ChunkCopy::ApplyPatch(uint32_t offset, const uint8_t* data) {
-  if (payload.size() < ABI::kPatchSize ||
-      offset > payload.size() - ABI::kPatchSize) {
-    return false;
-  }
-  memcpy(payload.data() + offset, data, ABI::kPatchSize);
-  return true;
+void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
+  CopyHeader(*chunk.header(), true, copy);
+  CopyPayload(chunk, copy);
 }
 
-void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
-  const ABI::ChunkHeader& header = *chunk.header();
-  CopyHeader(header, header.packets.load(std::memory_order_acquire), copy);
-  copy->payload.assign(chunk.payload_begin(), chunk.end());
+bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
+  if (bytes.size < sizeof(ABI::ChunkHeader) || bytes.size > ABI::kMaxPageSize)
+    return false;
+  uint16_t packets;
+  memcpy(&copy->chunk_id, bytes.data + offsetof(ABI::ChunkHeader, chunk_id),
+         sizeof(copy->chunk_id));
+  memcpy(&copy->writer_id, bytes.data + offsetof(ABI::ChunkHeader, writer_id),
+         sizeof(copy->writer_id));
+  memcpy(&packets, bytes.data + offsetof(ABI::ChunkHeader, packets),
+         sizeof(packets));
+  SetPackets(packets, is_complete, copy);
+  copy->payload.assign(bytes.data + sizeof(ABI::ChunkHeader),
+                       bytes.data + bytes.size);
+  return true;
 }
 
 bool ScrapeChunk(const ABI& abi,
@@ -50,43 +127,22 @@ bool ScrapeChunk(const ABI& abi,
     return false;
   const uint32_t word = abi.GetPageWord(page_idx);
   const ABI::Chunk chunk = abi.GetChunkUnchecked(page_idx, word, chunk_idx);
-  if (!chunk.is_valid() ||
-      ABI::StateOf(word, chunk_idx) != ABI::kChunkBeingWritten) {
+  if (!chunk.is_valid())
     return false;
-  }
   const ABI::ChunkHeader& header = *chunk.header();
-  const uint16_t packets = header.packets.load(std::memory_order_acquire);
-  CopyHeader(header, packets, copy);
-  if (copy->num_packets < 2)
-    return false;
-  --copy->num_packets;
-  // Those are about the packet that is left out.
-  copy->continues_on_next = false;
-  copy->needs_patching = false;
-
-  // Records are copied one by one, for what lies behind them is being written
-  // to.
-  copy->payload.clear();
-  const uint8_t* pos = chunk.payload_begin();
-  for (size_t i = 0; i < copy->num_packets; ++i) {
-    uint8_t length_bytes[ABI::kPacketHeaderSize];
-    size_t num_length_bytes = 0;
-    do {
-      if (pos == chunk.end())
-        return false;
-      length_bytes[num_length_bytes] = *pos++;
-    } while ((length_bytes[num_length_bytes++] & 0x80) != 0 &&
-             num_length_bytes < ABI::kPacketHeaderSize);
-    uint32_t length;
-    if (ReadRecordLength(length_bytes, length_bytes + num_length_bytes,
-                         &length) == 0 ||
-        length > static_cast<size_t>(chunk.end() - pos)) {
+  switch (ABI::StateOf(word, chunk_idx)) {
+    case ABI::kChunkFree:
+    case ABI::kChunkBeingRead:
       return false;
-    }
-    copy->payload.insert(copy->payload.end(), length_bytes,
-                         length_bytes + num_length_bytes);
-    copy->payload.insert(copy->payload.end(), pos, pos + length);
-    pos += length;
+    case ABI::kChunkComplete:
+      CopyHeader(header, true, copy);
+      CopyPayload(chunk, copy);
+      break;
+    case ABI::kChunkBeingWritten:
+      CopyHeader(header, false, copy);
+      if (copy->num_packets == 0 || !CopyRecords(chunk, copy))
+        return false;
+      break;
   }
   // The chunk may have become somebody else's in the meantime.
   return header.writer_id.load(std::memory_order_relaxed) == copy->writer_id &&
@@ -108,6 +164,24 @@ size_t ReadRecordLength(const uint8_t* begin,
     }
   }
   return 0;
+}
+
+RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record) {
+  const uint8_t* const begin = payload.data + *offset;
+  const uint8_t* const end = payload.data + payload.size;
+  uint32_t length;
+  const size_t length_size = ReadRecordLength(begin, end, &length);
+  if (length_size == 0)
+    return RecordKind::kCorrupt;
+  if (length == ABI::kPacketSizeDropPacket) {
+    *offset += length_size;
+    return RecordKind::kDropMarker;
+  }
+  if (length > static_cast<size_t>(end - begin) - length_size)
+    return RecordKind::kCorrupt;
+  *record = ConstBytes(begin + length_size, length);
+  *offset += length_size + length;
+  return RecordKind::kPacket;
 }
 
 }  // namespace protozero

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "protozero/const_bytes.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
@@ -22,10 +23,10 @@ struct ChunkCopy {
   bool continues_from_previous = false;
   bool continues_on_next = false;
   bool needs_patching = false;
+  // If not, the writer was still at it: there will be more packets, and what
+  // comes after them is not known yet.
+  bool is_complete = false;
   std::vector<uint8_t> payload;
-
-  // Overwrites kPatchSize bytes. Returns false if they are not in the payload.
-  bool ApplyPatch(uint32_t offset, const uint8_t* data);
 };
 
 // Copies out of memory that its owner may go on writing to while it is read:
@@ -34,10 +35,13 @@ struct ChunkCopy {
 // REQUIRES: |chunk| was acquired by TryAcquireChunkForReading().
 void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 
-// Copies what can be trusted of a chunk that its writer may be writing to: the
-// packets before the last one, which may be incomplete. Changes nothing.
-// Returns false if there is no such chunk, no complete packet in it, or if it
-// is not being written.
+// The same, of a chunk that is in |bytes|. Returns false if they are no chunk.
+bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
+
+// Copies a chunk that has not been committed. If its writer may be writing to
+// it, what can be trusted: the packets before the last one, which may be
+// incomplete. Changes nothing. Returns false if there is no such chunk, if it
+// is in no state to be read, or if there is no complete packet in it.
 bool ScrapeChunk(const SharedMemoryABI& abi,
                  size_t page_idx,
                  size_t chunk_idx,
@@ -48,6 +52,17 @@ bool ScrapeChunk(const SharedMemoryABI& abi,
 size_t ReadRecordLength(const uint8_t* begin,
                         const uint8_t* end,
                         uint32_t* length);
+
+enum class RecordKind {
+  kPacket,
+  // The writer gave up the packet. Nothing of interest follows in the chunk.
+  kDropMarker,
+  // No record begins here.
+  kCorrupt,
+};
+
+// Reads the record at |offset|, which becomes that of the next one.
+RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record);
 
 }  // namespace protozero
 

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include <atomic>
-#include <memory>
-#include <random>
 #include <string>
 #include <thread>
 
@@ -15,7 +13,6 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_writer.h"
-#include "src/tracing/packet_sequence_reader.h"
 #include "test/testing/hex.h"
 #include "test/tracing/fake_service.h"
 
@@ -46,15 +43,60 @@ TEST(ReadRecordLengthTest, TakesUpToFourBytes) {
   EXPECT_EQ(read("80 80 80").first, 0u);
 }
 
-TEST(ChunkCopyTest, PatchesStayWithinThePayload) {
+TEST(CopyChunkTest, TakesBytesThatAreAChunk) {
   ChunkCopy copy;
-  const uint8_t data[] = {1, 2, 3, 4};
-  EXPECT_FALSE(copy.ApplyPatch(0, data));
-  copy.payload.resize(6);
-  EXPECT_TRUE(copy.ApplyPatch(2, data));
-  EXPECT_EQ(Hex(copy.payload), "00 00 01 02 03 04");
-  EXPECT_FALSE(copy.ApplyPatch(3, data));
-  EXPECT_FALSE(copy.ApplyPatch(UINT32_MAX, data));
+  std::string bytes = FromHex("03 02 01 00 05 04 02 1c 01 aa");
+  const auto take = [&](bool is_complete) {
+    return CopyChunk(ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                bytes.size()),
+                     is_complete, &copy);
+  };
+  ASSERT_TRUE(take(true));
+  EXPECT_EQ(copy.chunk_id, 0x010203u);
+  EXPECT_EQ(copy.writer_id, 0x0405);
+  EXPECT_EQ(copy.num_packets, 2);
+  EXPECT_TRUE(copy.continues_from_previous && copy.continues_on_next &&
+              copy.needs_patching && copy.is_complete);
+  EXPECT_EQ(Hex(copy.payload), "01 aa");
+  // Less is known of one that is being written.
+  ASSERT_TRUE(take(false));
+  EXPECT_EQ(copy.num_packets, 1);
+  EXPECT_TRUE(copy.continues_from_previous);
+  EXPECT_FALSE(copy.continues_on_next || copy.needs_patching ||
+               copy.is_complete);
+  bytes.resize(8);
+  EXPECT_TRUE(take(true));
+  EXPECT_TRUE(copy.payload.empty());
+  bytes.resize(7);
+  EXPECT_FALSE(take(true));
+  bytes.resize(ABI::kMaxPageSize + 1);
+  EXPECT_FALSE(take(true));
+}
+
+// All sizes and alignments that chunks have.
+TEST(CopyChunkTest, TakesAllBytesOfAChunk) {
+  for (size_t page_size = ABI::kMinPageSize; page_size <= ABI::kMaxPageSize;
+       page_size *= 2) {
+    for (uint32_t layout = ABI::kPageDiv1; layout <= ABI::kPageDiv14;
+         ++layout) {
+      SharedMemory memory(page_size);
+      const ABI abi(memory.start(), memory.size(), page_size);
+      abi.TryPartitionPage(0, static_cast<ABI::PageLayout>(layout));
+      for (size_t i = 0; i < ABI::kNumChunksForLayout[layout]; ++i) {
+        const ABI::Chunk chunk =
+            abi.TryAcquireChunkForWriting(0, ABI::PageLayout(layout));
+        ABI::InitChunkForWriting(chunk, 1, static_cast<ChunkID>(i), 1);
+        for (size_t k = 0; k < chunk.payload_size(); ++k)
+          chunk.payload_begin()[k] = static_cast<uint8_t>(k * 7 + i);
+        abi.ReleaseChunkAsComplete(chunk);
+        ChunkCopy copy;
+        CopyChunk(abi.TryAcquireChunkForReading(0, i), &copy);
+        EXPECT_EQ(copy.chunk_id, i);
+        EXPECT_EQ(Hex(copy.payload),
+                  Hex(chunk.payload_begin(), chunk.payload_size()));
+      }
+    }
+  }
 }
 
 class ScrapeChunkTest : public testing::Test {
@@ -92,9 +134,15 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   EXPECT_EQ(copy.num_packets, 3);
   EXPECT_FALSE(ScrapeChunk(abi, 0, 1, &copy));
   EXPECT_FALSE(ScrapeChunk(abi, 1, 0, &copy));
-  // Complete: to be read as a whole.
+  EXPECT_FALSE(copy.is_complete);
+  // Complete: read as a whole, and left where it is.
   writer->ReturnChunk();
-  EXPECT_FALSE(ScrapeChunk(abi, 0, 0, &copy));
+  const uint32_t word = abi.GetPageWord(0);
+  ASSERT_TRUE(ScrapeChunk(abi, 0, 0, &copy));
+  EXPECT_EQ(copy.num_packets, 4);
+  EXPECT_EQ(copy.payload.size(), ABI::ChunkSize(kPageSize, ABI::kPageDiv1) - 8);
+  EXPECT_TRUE(copy.is_complete);
+  EXPECT_EQ(abi.GetPageWord(0), word);
   arbiter_.FlushPendingCommitDataRequests();
   service_.DrainAll();
 }
@@ -128,55 +176,16 @@ TEST(ScrapeChunkThreadsTest, PacketsAreReadWhileTheNextOneIsWritten) {
     EXPECT_GE(copy.num_packets, num_packets);
     num_packets = copy.num_packets;
     uint32_t next = 0;
-    PacketSequenceReader reader([&](std::string_view bytes, bool) {
-      ProtoDecoder packet(bytes.data(), bytes.size());
-      EXPECT_EQ(packet.FindField(1).as_uint32(), next++);
-    });
-    reader.AddChunk(copy);
-    EXPECT_EQ(next, num_packets);
+    size_t offset = 0;
+    ConstBytes record;
+    while (next < num_packets) {
+      ASSERT_EQ(ReadRecord(copy.payload, &offset, &record),
+                RecordKind::kPacket);
+      EXPECT_EQ(ProtoDecoder(record).FindField(1).as_uint32(), next++);
+    }
   }
   was_scraped = true;
   thread.join();
-}
-
-// Whatever a producer leaves in its memory, and whenever it changes it.
-TEST(HostileProducerTest, RandomMemoryIsReadWithinItsBounds) {
-  std::mt19937_64 random(1);
-  for (int round = 0; round < 3000; ++round) {
-    // Of the exact size, so that the address sanitizer knows the bounds.
-    const std::unique_ptr<uint64_t[]> words(new uint64_t[kPageSize / 8]);
-    for (size_t i = 0; i < kPageSize / 8; ++i) {
-      words[i] = random();
-      // Small lengths make sense more often.
-      if (round % 2 == 0)
-        words[i] &= 0x8303018303830303;
-    }
-    uint8_t* const page = reinterpret_cast<uint8_t*>(words.get());
-    const ABI abi(page, kPageSize, kPageSize);
-    uint64_t packets = 0;
-    PacketSequenceReader reader([&](std::string_view packet, bool) {
-      ASSERT_LE(packet.size(), PacketSequenceReader::kMaxPacketSize);
-      ++packets;
-    });
-    for (size_t i = 0; i < 16; ++i) {
-      ChunkCopy copy;
-      if (ScrapeChunk(abi, 0, i, &copy)) {
-        ASSERT_LE(copy.payload.size(), kPageSize);
-      }
-      const ABI::Chunk chunk = abi.TryAcquireChunkForReading(0, i);
-      if (!chunk.is_valid())
-        continue;
-      CopyChunk(chunk, &copy);
-      abi.ReleaseChunkAsFree(chunk);
-      const ChunkID chunk_id = copy.chunk_id;
-      reader.AddChunk(std::move(copy));
-      const uint8_t data[4] = {};
-      reader.AddPatch(chunk_id, static_cast<uint32_t>(random()), data);
-      if (random() % 2 == 0)
-        reader.FinishPatching(chunk_id);
-    }
-    EXPECT_EQ(reader.stats().packets, packets);
-  }
 }
 
 }  // namespace

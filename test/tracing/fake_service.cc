@@ -45,9 +45,7 @@ void FakeService::CommitData(const CommitDataRequest& request) {
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
     const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
     copy.patches.push_back(
-        {chunk.writer_id,
-         chunk.chunk_id,
-         {chunk.patches, chunk.patches + chunk.num_patches}});
+        {chunk, {chunk.patches, chunk.patches + chunk.num_patches}});
   }
   {
     std::lock_guard<std::mutex> lock(queue_lock_);
@@ -111,23 +109,33 @@ void FakeService::DrainRequest(const Request& request) {
     std::unique_ptr<Sequence>& sequence = sequences_[copy.writer_id];
     if (sequence == nullptr)
       sequence = std::make_unique<Sequence>(move.target_buffer);
-    chunks_.push_back(copy);
-    sequence->reader.AddChunk(std::move(copy));
+    sequence->buffer.CopyChunk({}, copy);
+    chunks_.push_back(std::move(copy));
   }
-  for (const ChunkPatches& chunk : request.patches) {
+  for (const ChunkPatches& patches : request.patches) {
+    CommitDataRequest::ChunkToPatch chunk = patches.chunk;
+    chunk.patches = patches.patches.data();
+    num_patches_ += chunk.num_patches;
     const auto sequence = sequences_.find(chunk.writer_id);
     if (sequence == sequences_.end()) {
       Complain("a patch came before its chunk");
       continue;
     }
-    PacketSequenceReader& reader = sequence->second->reader;
-    for (const CommitDataRequest::Patch& patch : chunk.patches) {
-      ++num_patches_;
-      if (!reader.AddPatch(chunk.chunk_id, patch.offset, patch.data))
-        Complain("a patch is for no chunk that waits for it");
-    }
-    if (!reader.FinishPatching(chunk.chunk_id))
-      Complain("a chunk is patched that does not wait for it");
+    TraceBuffer& buffer = sequence->second->buffer;
+    buffer.PatchChunk(0, chunk);
+    if (buffer.stats().patches_failed != 0)
+      Complain("a patch is for no chunk that waits for it");
+  }
+  for (const auto& sequence : sequences_) {
+    std::vector<Packet>& packets = sequence.second->packets;
+    sequence.second->buffer.ReadPackets(
+        SIZE_MAX, false, [&packets](const TraceBuffer::Packet& packet) {
+          packets.push_back(
+              {packet.bytes.ToStdString(), packet.previous_packet_dropped});
+          return true;
+        });
+    if (sequence.second->buffer.stats().abi_violations != 0)
+      Complain("a chunk does not hold what it says");
   }
 }
 

@@ -14,17 +14,19 @@
 #include <vector>
 
 #include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/shared_memory_abi.h"
-#include "src/tracing/packet_sequence_reader.h"
+#include "src/tracing/chunk_reader.h"
+#include "src/tracing/trace_buffer.h"
 
 namespace protozero::test {
 
 // Memory as a producer and a service share it: aligned, all zero.
-class SharedMemory {
+class SharedMemory : public protozero::SharedMemory {
  public:
   explicit SharedMemory(size_t size);
-  uint8_t* start() const { return start_; }
-  size_t size() const { return size_; }
+  uint8_t* start() const override { return start_; }
+  size_t size() const override { return size_; }
 
  private:
   const size_t size_;
@@ -39,15 +41,14 @@ class FakeService : public ProducerEndpoint {
     std::string bytes;
     bool previous_packet_dropped;
   };
+  // What came from a writer: in a buffer of its own, until it is complete.
   struct Sequence {
-    explicit Sequence(BufferID buffer)
-        : target_buffer(buffer),
-          reader([this](std::string_view bytes, bool dropped) {
-            packets.push_back({std::string(bytes), dropped});
-          }) {}
+    explicit Sequence(BufferID target)
+        : target_buffer(target),
+          buffer(SIZE_MAX, TraceConfig::Buffer::kDiscard) {}
     BufferID target_buffer;
     std::vector<Packet> packets;
-    PacketSequenceReader reader;
+    TraceBuffer buffer;
   };
 
   FakeService(const SharedMemory& memory, size_t page_size)
@@ -83,8 +84,7 @@ class FakeService : public ProducerEndpoint {
 
  private:
   struct ChunkPatches {
-    WriterID writer_id;
-    ChunkID chunk_id;
+    CommitDataRequest::ChunkToPatch chunk;
     std::vector<CommitDataRequest::Patch> patches;
   };
   struct Request {

@@ -98,8 +98,11 @@ class TraceWriterTest : public Test {
     service_.DrainAll();
     return service_.PacketsOf(writer_id);
   }
-  const PacketSequenceReader::Stats& StatsOf(WriterID writer_id) {
-    return service_.sequences().at(writer_id)->reader.stats();
+  const FakeService::Sequence& SequenceOf(WriterID writer_id) {
+    return *service_.sequences().at(writer_id);
+  }
+  uint64_t DropMarkersOf(WriterID writer_id) {
+    return SequenceOf(writer_id).buffer.stats().trace_writer_packet_loss;
   }
 
   SharedMemory memory_;
@@ -133,7 +136,7 @@ TEST_F(TraceWriterTest, ExactBytesOfSmallPackets) {
   EXPECT_EQ(Hex(memory_.start(), 8), "03 00 00 50 00 00 00 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 96 01"),
                                                FromHex("1a 05 12 03 616263")}));
-  EXPECT_EQ(service_.sequences().at(1)->target_buffer, kBuffer);
+  EXPECT_EQ(SequenceOf(1).target_buffer, kBuffer);
   EXPECT_EQ(Hex(memory_.start(), 8), "00 00 00 00 00 00 00 00");
 }
 
@@ -284,9 +287,9 @@ TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
   EXPECT_FALSE(chunk.continues_on_next);
   EXPECT_FALSE(chunk.needs_patching);
   EXPECT_EQ(Hex(chunk.payload.data(), 4), "ff ff ff 7f");
-  EXPECT_EQ(StatsOf(1).drop_markers, 1u);
+  EXPECT_EQ(DropMarkersOf(1), 1u);
   EXPECT_TRUE(service_.sequences().at(1)->packets[1].previous_packet_dropped);
-  EXPECT_EQ(service_.sequences().at(1)->reader.num_waiting_chunks(), 0u);
+  EXPECT_EQ(SequenceOf(1).buffer.used_bytes(), 0u);
 }
 
 TEST_F(TraceWriterTest, DropMarkerLeavesNothingToPatch) {
@@ -329,9 +332,10 @@ TEST_F(TraceWriterTest, StallThatTimesOutLeavesAWholeSequence) {
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 02"),
                                                FromHex("08 03")}));
   // Nothing is missing: the third chunk says that the packet is lost.
-  EXPECT_EQ(StatsOf(1).gaps, 0u);
-  EXPECT_EQ(StatsOf(1).drop_markers, 1u);
-  EXPECT_EQ(service_.chunks().size(), 4u);
+  EXPECT_EQ(DropMarkersOf(1), 1u);
+  ASSERT_EQ(service_.chunks().size(), 4u);
+  for (ChunkID i = 0; i < 4; ++i)
+    EXPECT_EQ(service_.chunks()[i].chunk_id, i);
 }
 
 TEST_F(TraceWriterTest, StallGoesOnWhenTheServiceFreesAChunk) {
@@ -361,8 +365,8 @@ TEST_F(TraceWriterTest, DeeperThanThereArePatchesIsLostAndCounted) {
   writer->NewTracePacket<Event>()->set_id(1);
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01")}));
-  EXPECT_EQ(StatsOf(1).drop_markers, 2u);
-  EXPECT_EQ(service_.sequences().at(1)->reader.num_waiting_chunks(), 0u);
+  EXPECT_EQ(DropMarkersOf(1), 2u);
+  EXPECT_EQ(SequenceOf(1).buffer.used_bytes(), 0u);
 }
 
 TEST_F(TraceWriterTest, PatchesAreReusedForever) {

@@ -1,0 +1,103 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TRACE_STATS_H_
+#define INCLUDE_PROTOZERO_TRACING_TRACE_STATS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// Counted from 1, not reused.
+using ProducerID = uint32_t;
+
+// What has become of what was committed to a buffer of a session. The names are
+// those of Perfetto's TraceStats.BufferStats.
+struct TraceBufferStats {
+  uint64_t buffer_size = 0;
+  // Of chunks: their headers, and their payload as far as it is used.
+  uint64_t bytes_written = 0;
+  uint64_t bytes_overwritten = 0;
+  uint64_t bytes_read = 0;
+  uint64_t chunks_written = 0;
+  // A copy taken before the chunk was complete was replaced.
+  uint64_t chunks_rewritten = 0;
+  uint64_t chunks_overwritten = 0;
+  uint64_t chunks_discarded = 0;
+  uint64_t chunks_read = 0;
+  uint64_t chunks_committed_out_of_order = 0;
+  uint64_t write_wrap_count = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
+  // Packets of several chunks, put together, or torn.
+  uint64_t readaheads_succeeded = 0;
+  uint64_t readaheads_failed = 0;
+  // What no writer does that keeps to the protocol.
+  uint64_t abi_violations = 0;
+  // How often a writer said that it had lost a packet on the way.
+  uint64_t trace_writer_packet_loss = 0;
+};
+
+// The same, for one writer, as far as it can be told.
+struct TraceWriterStats {
+  ProducerID producer_id = 0;
+  WriterID writer_id = 0;
+  BufferID buffer_id = 0;
+  // As in the packets; 0 if none has been read yet.
+  uint32_t sequence_id = 0;
+  uint64_t chunks_written = 0;
+  uint64_t chunks_overwritten = 0;
+  uint64_t chunks_discarded = 0;
+  uint64_t bytes_written = 0;
+  // Begun in the chunks that were committed; and those that were given out.
+  uint64_t packets_written = 0;
+  uint64_t packets_read = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
+  // Places where something is missing between packets that were given out,
+  // for whatever reason; the packet behind each of them says so.
+  uint64_t losses = 0;
+};
+
+struct TraceProducerStats {
+  ProducerID producer_id = 0;
+  std::string name;
+  int32_t pid = 0;
+  size_t shm_size = 0;
+  size_t shm_page_size = 0;
+  uint32_t data_sources = 0;
+};
+
+struct TraceStats {
+  // Those that are connected now.
+  std::vector<TraceProducerStats> producers;
+  // One for each buffer of the TraceConfig.
+  std::vector<TraceBufferStats> buffers;
+  // By producer and writer. Of producers that are gone, the last ones only.
+  std::vector<TraceWriterStats> writers;
+
+  uint32_t producers_seen = 0;
+  uint32_t data_sources_registered = 0;
+  uint32_t tracing_sessions = 0;
+  // Chunks and patches for buffers that do not exist, or are not the
+  // producer's to write to.
+  uint64_t chunks_discarded = 0;
+  uint64_t patches_discarded = 0;
+  // Packets that are not well-formed, or have a field that only the service may
+  // write.
+  uint64_t invalid_packets = 0;
+  uint64_t flushes_requested = 0;
+  uint64_t flushes_succeeded = 0;
+  uint64_t flushes_failed = 0;
+  // Whether the flush before the end succeeded; of no meaning before.
+  bool final_flush_succeeded = false;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TRACE_STATS_H_

@@ -1,0 +1,150 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_BUFFER_H_
+#define SRC_TRACING_TRACE_BUFFER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/trace_stats.h"
+#include "src/tracing/chunk_reader.h"
+
+namespace protozero {
+
+// Keeps the chunks of any number of writers until their packets are read, up to
+// a number of bytes: then the oldest chunks, or the new ones, are lost.
+//
+// Whatever the chunks hold, and in whatever order they come, the packets that
+// are given out are whole records, as somebody committed them, in the order of
+// their writer's chunks:
+//
+//   chunks of a sequence, by id     5    6    7         9
+//                                 +----+----+----+    +----+
+//                                 |####|## ·|    |    |    |
+//                                 +----+----+----+    +----+
+//                                        ^ next_record       a hole: 8
+//
+// Reading stops at a hole, at the end of a chunk that was copied before it was
+// complete, and at the last record of one that needs patching: what is missing
+// may still come. (Only the last one can be waiting for a patch: messages are
+// patched if they go on in the next chunk.) It goes on behind what can not come
+// any more, because it was overwritten, or because the writer is gone, and the
+// next packet says that something was lost. The fragments of a packet stay here
+// until all of them do, so that there is no other place that could fill up.
+//
+// One thread at a time.
+class TraceBuffer {
+ public:
+  static constexpr size_t kMaxPacketSize = TraceService::kMaxPacketSize;
+  // What a chunk takes besides its payload, about.
+  static constexpr size_t kChunkOverhead = 160;
+  // Writers that are gone are remembered for the statistics.
+  static constexpr size_t kMaxEndedWriters = 256;
+
+  using Policy = TraceConfig::Buffer::FillPolicy;
+
+  struct Producer {
+    ProducerID id;
+    int32_t uid;
+    int32_t pid;
+  };
+
+  struct Packet {
+    ConstBytes bytes;
+    Producer producer;
+    // For the reader to set, if it is 0; the same for all packets of a writer.
+    uint32_t* sequence_id;
+    WriterID writer_id;
+    // Something was lost between this packet and the one before it.
+    bool previous_packet_dropped;
+  };
+  // Returns false if the packet is of no use, and lost.
+  using OnPacket = std::function<bool(const Packet& packet)>;
+
+  TraceBuffer(size_t size, Policy policy);
+  ~TraceBuffer();
+
+  TraceBuffer(const TraceBuffer&) = delete;
+  TraceBuffer& operator=(const TraceBuffer&) = delete;
+
+  // Takes a chunk, or more of one that was not complete when it came first.
+  void CopyChunk(const Producer& producer, const ChunkCopy& chunk);
+  void PatchChunk(ProducerID producer_id,
+                  const CommitDataRequest::ChunkToPatch& patches);
+
+  // Nothing comes from this writer any more, or from any of the producer's. If
+  // something does, it is from another writer of the same id.
+  void EndWriter(ProducerID producer_id, WriterID writer_id);
+  void EndProducer(ProducerID producer_id);
+
+  // Gives out packets, and forgets them. Stops when it has given out
+  // |max_bytes| or more, and returns true then: there may be more. With
+  // |is_final|, does not wait for anything that may come.
+  bool ReadPackets(size_t max_bytes, bool is_final, const OnPacket& on_packet);
+
+  TraceBufferStats stats() const;
+  // Appends one for each writer.
+  void AppendWriterStats(std::vector<TraceWriterStats>* stats) const;
+  // What counts towards the size.
+  size_t used_bytes() const { return used_bytes_; }
+
+ private:
+  struct Chunk;
+  struct Sequence;
+  using ChunkList = std::list<Chunk>;
+  using SequenceList = std::list<Sequence>;
+  // By id, as if ids did not wrap around.
+  using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
+  using SequenceKey = std::pair<ProducerID, WriterID>;
+
+  Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
+  SequenceList::iterator FindOrAddSequence(const Producer& producer,
+                                           const ChunkCopy& chunk);
+  // Returns false if there is no room.
+  bool MakeRoom(size_t bytes);
+  void RemoveChunk(ChunkMap::iterator it);
+  void RemoveReadChunk(ChunkMap::iterator it);
+  void OverwriteOldest();
+  void EraseIfDone(SequenceList::iterator it);
+
+  // Returns false if there is none, for now.
+  bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
+  enum class ReadAheadResult { kWhole, kTorn, kWaits };
+  // Of a packet that continues behind |it|: puts it together in packet_, and
+  // goes on to where it ends.
+  ReadAheadResult ReadAhead(Sequence* sequence,
+                            ChunkMap::iterator it,
+                            ConstBytes head,
+                            bool gives_up);
+
+  const size_t size_;
+  const Policy policy_;
+  size_t used_bytes_ = 0;
+
+  // In the order in which they came.
+  ChunkList chunks_;
+  SequenceList sequences_;
+  // Those that have not ended.
+  std::map<SequenceKey, SequenceList::iterator> live_sequences_;
+
+  std::vector<ConstBytes> fragments_;
+  std::vector<uint8_t> packet_;
+
+  TraceBufferStats stats_;
+  std::deque<TraceWriterStats> ended_writers_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_BUFFER_H_
