@@ -317,8 +317,11 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
         sequence.lost_something = lost_something;
         sequence.NoteLoss();
       }
-      if (bytes >= max_bytes)
+      if (bytes >= max_bytes) {
+        // The others come first next time, however fast this one writes.
+        sequences_.splice(sequences_.end(), sequences_, it);
         return true;
+      }
     }
     EraseIfDone(it++);
   }

@@ -57,7 +57,8 @@ struct TraceConfig {
   uint32_t incremental_state_clear_period_ms = 0;
 
   // If not 0, what has been recorded goes to Consumer::OnTraceData() so often,
-  // and when the session has stopped, and need not be read.
+  // and when the session has stopped, and need not be read. There has to be a
+  // consumer then.
   uint32_t write_period_ms = 0;
 
   // If not empty, the trace begins with it: a TraceConfig as Perfetto defines
@@ -99,6 +100,7 @@ class TraceService {
   // What a producer may have, and the sizes of its memory.
   static constexpr size_t kMaxDataSourcesPerProducer = 256;
   static constexpr size_t kMaxDataSourceNameSize = 1024;
+  static constexpr size_t kMaxInstancesPerProducer = 4096;
   static constexpr size_t kMaxProducers = 1024;
   static constexpr size_t kDefaultShmPageSize = 4 * 1024;
   static constexpr size_t kDefaultShmSize = 256 * 1024;
@@ -270,7 +272,7 @@ class TraceService {
   // Trace, so that the concatenation of all that is read is a trace file. The
   // sink is called without the lock; no other thread's sink is called at the
   // same time. Returns false if there is no such session, or if the sink has
-  // returned false. The sink must not read.
+  // returned false. The sink must not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
   // Stops the session, without waiting for anybody, and frees its buffers.
   void CloseSession(TracingSessionID session_id);

@@ -1,0 +1,201 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service_packets.h"
+
+#include <time.h>
+
+#include <chrono>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/proto_utils.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/static_buffer.h"
+#include "src/tracing/protos/trace_service.pbzero.h"
+
+namespace protozero {
+
+using proto_utils::ProtoWireType;
+using tracing::pbzero::Trace;
+using tracing::pbzero::TracePacket;
+
+namespace {
+
+// Any bytes would do that do not come up by accident; readers know these.
+constexpr uint8_t kSynchronizationMarker[] = {
+    0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+    0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
+
+// As Perfetto numbers them.
+enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
+
+struct ClockReading {
+  uint32_t clock_id;
+  uint64_t nanoseconds;
+};
+
+// The last one is what timestamps of the service are in.
+std::vector<ClockReading> ReadClocks() {
+  std::vector<ClockReading> readings;
+  const auto add = [&readings](ClockID id, auto since_epoch) {
+    const auto ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch);
+    readings.push_back({id, static_cast<uint64_t>(ns.count())});
+  };
+  add(kRealtime, std::chrono::system_clock::now().time_since_epoch());
+  add(kMonotonic, std::chrono::steady_clock::now().time_since_epoch());
+#ifdef CLOCK_BOOTTIME
+  // What trace viewers take for the time if nothing else is said.
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  add(kBoottime, std::chrono::seconds(time.tv_sec) +
+                     std::chrono::nanoseconds(time.tv_nsec));
+#endif
+  return readings;
+}
+
+void Append(const void* data, size_t size, std::vector<uint8_t>* trace) {
+  const uint8_t* const bytes = static_cast<const uint8_t*>(data);
+  trace->insert(trace->end(), bytes, bytes + size);
+}
+
+void Append(HeapBuffered<Trace>* message, std::vector<uint8_t>* trace) {
+  const std::vector<uint8_t> bytes = message->SerializeAsArray();
+  Append(bytes.data(), bytes.size(), trace);
+}
+
+TracePacket* AddServicePacket(Trace* trace) {
+  TracePacket* const packet = trace->add_packet();
+  packet->set_trusted_packet_sequence_id(kServiceSequenceID);
+  return packet;
+}
+
+void AddClockSnapshot(Trace* trace) {
+  const std::vector<ClockReading> readings = ReadClocks();
+  TracePacket* const packet = AddServicePacket(trace);
+  packet->set_timestamp(readings.back().nanoseconds);
+  auto* const snapshot = packet->set_clock_snapshot();
+  for (const ClockReading& reading : readings) {
+    auto* const clock = snapshot->add_clocks();
+    clock->set_clock_id(reading.clock_id);
+    clock->set_timestamp(reading.nanoseconds);
+  }
+  snapshot->set_primary_trace_clock(readings.back().clock_id);
+}
+
+void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
+  for (const TraceBufferStats& buffer : stats.buffers) {
+    auto* const nested = message->add_buffer_stats();
+    nested->set_buffer_size(buffer.buffer_size);
+    nested->set_bytes_written(buffer.bytes_written);
+    nested->set_bytes_overwritten(buffer.bytes_overwritten);
+    nested->set_bytes_read(buffer.bytes_read);
+    nested->set_chunks_written(buffer.chunks_written);
+    nested->set_chunks_rewritten(buffer.chunks_rewritten);
+    nested->set_chunks_overwritten(buffer.chunks_overwritten);
+    nested->set_chunks_discarded(buffer.chunks_discarded);
+    nested->set_chunks_read(buffer.chunks_read);
+    nested->set_chunks_committed_out_of_order(
+        buffer.chunks_committed_out_of_order);
+    nested->set_write_wrap_count(buffer.write_wrap_count);
+    nested->set_patches_succeeded(buffer.patches_succeeded);
+    nested->set_patches_failed(buffer.patches_failed);
+    nested->set_readaheads_succeeded(buffer.readaheads_succeeded);
+    nested->set_readaheads_failed(buffer.readaheads_failed);
+    nested->set_abi_violations(buffer.abi_violations);
+    nested->set_trace_writer_packet_loss(buffer.trace_writer_packet_loss);
+  }
+  message->set_producers_connected(
+      static_cast<uint32_t>(stats.producers.size()));
+  message->set_producers_seen(stats.producers_seen);
+  message->set_data_sources_registered(stats.data_sources_registered);
+  message->set_tracing_sessions(stats.tracing_sessions);
+  message->set_total_buffers(static_cast<uint32_t>(stats.buffers.size()));
+  message->set_chunks_discarded(stats.chunks_discarded);
+  message->set_patches_discarded(stats.patches_discarded);
+  message->set_invalid_packets(stats.invalid_packets);
+  message->set_flushes_requested(stats.flushes_requested);
+  message->set_flushes_succeeded(stats.flushes_succeeded);
+  message->set_flushes_failed(stats.flushes_failed);
+  using Stats = tracing::pbzero::TraceStats;
+  message->set_final_flush_outcome(stats.final_flush_succeeded
+                                       ? Stats::FINAL_FLUSH_SUCCEEDED
+                                       : Stats::FINAL_FLUSH_FAILED);
+}
+
+}  // namespace
+
+bool IsValidPacket(ConstBytes packet) {
+  ProtoDecoder decoder(packet);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.type()) {
+      case ProtoWireType::kVarInt:
+      case ProtoWireType::kFixed64:
+      case ProtoWireType::kLengthDelimited:
+      case ProtoWireType::kFixed32:
+        break;
+      default:
+        return false;
+    }
+    // Who wrote the packet, and what only the service says of the trace:
+    // config, statistics, events, and whole packets inside of this one.
+    switch (field.id()) {
+      case TracePacket::kTrustedUidFieldNumber:
+      case TracePacket::kTrustedPacketSequenceIdFieldNumber:
+      case TracePacket::kTrustedPidFieldNumber:
+      case TracePacket::kTraceConfigFieldNumber:
+      case TracePacket::kTraceStatsFieldNumber:
+      case TracePacket::kSynchronizationMarkerFieldNumber:
+      case 50:   // compressed_packets
+      case 69:   // service_event
+      case 98:   // machine_id
+      case 124:  // Not in public schemas, and not for producers.
+      case 125:
+      case 133:
+        return false;
+    }
+  }
+  return decoder.status() == DecodeStatus::kOk;
+}
+
+void AppendPacket(const TraceBuffer::Packet& packet,
+                  std::vector<uint8_t>* trace) {
+  StackBuffered<TracePacket, 64> trusted;
+  trusted->set_trusted_uid(packet.producer.uid);
+  trusted->set_trusted_packet_sequence_id(*packet.sequence_id);
+  trusted->set_trusted_pid(packet.producer.pid);
+  if (packet.previous_packet_dropped)
+    trusted->set_previous_packet_dropped(true);
+  const size_t trusted_size = trusted.Finalize();
+
+  uint8_t header[1 + proto_utils::kMaxVarIntEncodedSize];
+  header[0] = static_cast<uint8_t>(
+      proto_utils::MakeTagLengthDelimited(Trace::kPacketFieldNumber));
+  const uint8_t* const header_end =
+      proto_utils::WriteVarInt(packet.bytes.size + trusted_size, header + 1);
+  Append(header, static_cast<size_t>(header_end - header), trace);
+  Append(packet.bytes.data, packet.bytes.size, trace);
+  Append(trusted.data(), trusted_size, trace);
+}
+
+void AppendTraceHeader(const std::string& raw_config,
+                       std::vector<uint8_t>* trace) {
+  HeapBuffered<Trace> message;
+  AddClockSnapshot(message.get());
+  AddServicePacket(message.get())
+      ->set_synchronization_marker(kSynchronizationMarker,
+                                   sizeof(kSynchronizationMarker));
+  if (!raw_config.empty())
+    AddServicePacket(message.get())->set_trace_config(raw_config);
+  Append(&message, trace);
+}
+
+void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
+  HeapBuffered<Trace> message;
+  AddClockSnapshot(message.get());
+  TracePacket* const packet = AddServicePacket(message.get());
+  packet->set_timestamp(ReadClocks().back().nanoseconds);
+  WriteStats(stats, packet->set_trace_stats());
+  Append(&message, trace);
+}
+
+}  // namespace protozero

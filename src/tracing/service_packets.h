@@ -1,0 +1,40 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_PACKETS_H_
+#define SRC_TRACING_SERVICE_PACKETS_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_stats.h"
+#include "src/tracing/trace_buffer.h"
+
+namespace protozero {
+
+// The packets of a trace, as records of a Trace: tag, length, packet.
+
+// The sequence of the service's own packets. Those of writers follow.
+inline constexpr uint32_t kServiceSequenceID = 1;
+
+// Whether a producer may write such a packet: it is well-formed as far as its
+// fields are, which are looked into by others, and none of them is the
+// service's.
+bool IsValidPacket(ConstBytes packet);
+
+// Appends the packet as it is, and what the service knows of it. REQUIRES: it
+// is valid and has a sequence id.
+void AppendPacket(const TraceBuffer::Packet& packet,
+                  std::vector<uint8_t>* trace);
+
+// At the beginning of a trace. |raw_config| is left out if it is empty.
+void AppendTraceHeader(const std::string& raw_config,
+                       std::vector<uint8_t>* trace);
+// At its end.
+void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_PACKETS_H_

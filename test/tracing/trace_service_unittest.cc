@@ -1,0 +1,830 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/trace_service.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_writer.h"
+#include "test/testing/hex.h"
+#include "test/tracing/test_producer.h"
+
+namespace protozero::test {
+namespace {
+
+using ABI = SharedMemoryABI;
+using Strings = std::vector<std::string>;
+
+class TestConsumer : public TraceService::Consumer {
+ public:
+  void OnAllDataSourcesStarted(TracingSessionID) override {
+    calls += "started ";
+  }
+  void OnTracingStopped(TracingSessionID) override { calls += "stopped "; }
+  void OnTraceWritten(TracingSessionID, bool complete) override {
+    calls += complete ? "written " : "lost ";
+  }
+  bool OnTraceData(TracingSessionID,
+                   const uint8_t* data,
+                   size_t size) override {
+    if (refuses)
+      return false;
+    trace.append(reinterpret_cast<const char*>(data), size);
+    return true;
+  }
+
+  std::string calls;
+  std::string trace;
+  bool refuses = false;
+};
+
+// One producer, "test" unless it says otherwise, with a data source "source".
+class TraceServiceTest : public testing::Test {
+ protected:
+  TraceServiceTest() : service_([this] { return now_; }) {
+    config_.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+    AddDataSource("source");
+  }
+
+  void AddDataSource(const std::string& name, BufferID target_buffer = 0) {
+    TraceConfig::DataSource source;
+    source.config.name = name;
+    source.config.target_buffer = target_buffer;
+    config_.data_sources.push_back(source);
+  }
+  static TraceService::ProducerInfo Info(bool scrapes = false) {
+    TraceService::ProducerInfo info;
+    info.name = "test";
+    info.uid = 1000;
+    info.pid = 77;
+    if (scrapes)
+      info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+    return info;
+  }
+  void Start() {
+    std::string error;
+    session_ = service_.StartTracing(config_, &consumer_, &error);
+    ASSERT_NE(session_, 0u) << error;
+  }
+  void ConnectAndStart(bool scrapes = false) {
+    producer_.Connect(&service_, "source", Info(scrapes));
+    Start();
+  }
+  void PassTime(uint64_t milliseconds) {
+    now_ += milliseconds;
+    service_.RunDue();
+  }
+  // Ends the session.
+  void Stop() {
+    service_.StopTracing(session_);
+    producer_.AcknowledgeFlush(UINT64_MAX);
+    ASSERT_EQ(service_.GetState(session_), TraceService::kStopped);
+  }
+  // An exclamation mark in front of what follows a loss.
+  Strings Packets() {
+    Strings packets;
+    for (const TracedPacket& packet :
+         PacketsOfTrace(ReadTrace(&service_, session_))) {
+      packets.push_back((packet.previous_packet_dropped ? "!" : "") +
+                        Hex(packet.bytes));
+    }
+    return packets;
+  }
+  TraceStats Stats() { return service_.GetStats(session_); }
+
+  // Completes a chunk that holds the bytes, and says where it is.
+  CommitDataRequest::ChunkToMove WriteChunk(WriterID writer_id,
+                                            ChunkID chunk_id,
+                                            uint16_t packets,
+                                            std::string_view hex) {
+    const ABI abi = producer_.abi();
+    abi.TryPartitionPage(0, ABI::kPageDiv4);
+    const ABI::Chunk chunk = abi.TryAcquireChunkForWriting(0, ABI::kPageDiv4);
+    EXPECT_TRUE(chunk.is_valid());
+    ABI::InitChunkForWriting(chunk, writer_id, chunk_id, packets);
+    const std::string bytes = FromHex(hex);
+    std::copy(bytes.begin(), bytes.end(), chunk.payload_begin());
+    abi.ReleaseChunkAsComplete(chunk);
+    return {static_cast<uint32_t>(chunk.page_idx()),
+            static_cast<uint32_t>(chunk.chunk_idx()), producer_.buffer()};
+  }
+  bool Move(const CommitDataRequest::ChunkToMove& move) {
+    return producer_.connection()->CommitDataIfSetUp({&move, 1, nullptr, 0});
+  }
+
+  uint64_t now_ = 1000;
+  TraceService service_;
+  TestConsumer consumer_;
+  TestProducer producer_;
+  TraceConfig config_;
+  TracingSessionID session_ = 0;
+};
+
+TEST_F(TraceServiceTest, SizesAreGrantedOrReplaced) {
+  const auto clamp = [](size_t page_size, size_t size) {
+    const TraceService::ShmSizes sizes =
+        TraceService::ClampShmSizes(page_size, size);
+    return std::make_pair(sizes.page_size, sizes.size);
+  };
+  using Sizes = std::pair<size_t, size_t>;
+  constexpr size_t kKb = 1024;
+  const Sizes kDefault(4 * kKb, 256 * kKb);
+  EXPECT_EQ(clamp(0, 0), kDefault);
+  EXPECT_EQ(clamp(8 * kKb, 0), Sizes(8 * kKb, 256 * kKb));
+  EXPECT_EQ(clamp(0, 128 * kKb), Sizes(4 * kKb, 128 * kKb));
+  EXPECT_EQ(clamp(32 * kKb, 2048 * kKb), Sizes(32 * kKb, 2048 * kKb));
+  EXPECT_EQ(clamp(64 * kKb, 1024 * kKb), Sizes(32 * kKb, 1024 * kKb));
+  EXPECT_EQ(clamp(4 * kKb, 64 << 20), Sizes(4 * kKb, 32 << 20));
+  EXPECT_EQ(clamp(SIZE_MAX, SIZE_MAX), Sizes(32 * kKb, 32 << 20));
+  EXPECT_EQ(clamp(12 * kKb, 120 * kKb), kDefault);
+  EXPECT_EQ(clamp(5000, 5000), kDefault);
+  EXPECT_EQ(clamp(8 * kKb, 4 * kKb), kDefault);
+  EXPECT_EQ(clamp(8 * kKb, 20 * kKb), kDefault);
+  EXPECT_EQ(clamp(1, 1), kDefault);
+}
+
+TEST_F(TraceServiceTest, SessionRunsItsCourse) {
+  producer_.Connect(&service_, "other", Info());
+  DataSourceDescriptor descriptor;
+  descriptor.name = "source";
+  descriptor.will_notify_on_start = true;
+  descriptor.will_notify_on_stop = true;
+  producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(producer_.TakeCalls(), "");
+  config_.data_sources[0].config.raw_fields = "raw";
+  config_.duration_ms = 5555;
+  Start();
+  EXPECT_EQ(producer_.TakeCalls(), "memory262144/4096 setup1 start1");
+  EXPECT_EQ(producer_.last_config().raw_fields, "raw");
+  EXPECT_EQ(producer_.last_config().tracing_session_id, session_);
+  EXPECT_EQ(producer_.last_config().trace_duration_ms, 5555u);
+  EXPECT_EQ(producer_.last_config().stop_timeout_ms, 5000u);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+  producer_.connection()->NotifyDataSourceStarted(2);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+  producer_.connection()->NotifyDataSourceStarted(1);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStarted);
+  EXPECT_EQ(consumer_.calls, "started ");
+
+  service_.StopTracing(session_);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(producer_.TakeCalls(), "flush1[1]:18");
+  producer_.AcknowledgeFlush(1);
+  EXPECT_EQ(producer_.TakeCalls(), "stop1");
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  // It may still commit.
+  Move(WriteChunk(1, 0, 1, "03 92 3f 00"));
+  producer_.connection()->NotifyDataSourceStopped(1);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(consumer_.calls, "started stopped ");
+  EXPECT_EQ(Packets(), Strings{"92 3f 00"});
+  EXPECT_TRUE(Stats().final_flush_succeeded);
+  service_.CloseSession(session_);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kNone);
+  EXPECT_FALSE(service_.ReadPackets(session_, nullptr));
+  EXPECT_EQ(producer_.TakeCalls(), "");
+}
+
+TEST_F(TraceServiceTest, SessionWithoutProducersEndsAtOnce) {
+  Start();
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStarted);
+  service_.StopTracing(session_);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  service_.StopTracing(session_);
+  EXPECT_EQ(consumer_.calls, "started stopped ");
+  // The clock and a mark at the beginning, the clock and statistics at the end.
+  EXPECT_EQ(ServicePacketsOfTrace(ReadTrace(&service_, session_)).size(), 4u);
+  EXPECT_EQ(ReadTrace(&service_, session_), "");
+}
+
+TEST_F(TraceServiceTest, ConfigIsInTheTrace) {
+  config_.raw_config = "a config";
+  Start();
+  const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
+  ASSERT_EQ(packets.size(), 3u);
+  ProtoDecoder clocks(ProtoDecoder(packets[0]).FindField(6).as_bytes());
+  EXPECT_GE(
+      ProtoDecoder(clocks.FindField(1).as_bytes()).FindField(2).as_uint64(),
+      1u);
+  EXPECT_EQ(ProtoDecoder(packets[1]).FindField(36).size(), 16u);
+  EXPECT_EQ(ProtoDecoder(packets[2]).FindField(33).as_std_string(), "a config");
+}
+
+TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
+  const TraceConfig valid = config_;
+  const auto refuse = [this](const char* reason) {
+    std::string error;
+    EXPECT_EQ(service_.StartTracing(config_, nullptr, &error), 0u);
+    EXPECT_EQ(error, reason);
+  };
+  config_.buffers.clear();
+  refuse("there is no buffer");
+  config_.buffers.resize(TraceService::kMaxBuffersPerSession + 1, {1});
+  refuse("there are too many buffers");
+  config_ = valid;
+  config_.buffers[0].size_bytes = 0;
+  refuse("a buffer has no size");
+  config_ = valid;
+  AddDataSource("");
+  refuse("a data source has no name");
+  config_ = valid;
+  AddDataSource("a", 1);
+  refuse("a data source is for a buffer that is not there");
+  config_ = valid;
+  config_.data_sources.resize(TraceService::kMaxDataSourcesPerSession + 1,
+                              config_.data_sources[0]);
+  refuse("there are too many data sources");
+  config_ = valid;
+  config_.write_period_ms = 1;
+  refuse("there is nobody to write to");
+  config_ = valid;
+  std::vector<TracingSessionID> sessions;
+  for (size_t i = 0; i < TraceService::kMaxSessions; ++i) {
+    sessions.push_back(service_.StartTracing(config_, nullptr, nullptr));
+    EXPECT_NE(sessions.back(), 0u);
+  }
+  refuse("there are too many sessions");
+  service_.CloseSession(sessions[3]);
+  EXPECT_NE(service_.StartTracing(config_, nullptr, nullptr), 0u);
+}
+
+TEST_F(TraceServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
+  TestProducer other;
+  auto other_info = Info();
+  other_info.name = "other";
+  other.Connect(&service_, "source", std::move(other_info));
+  producer_.Connect(&service_, "nobody wants it", Info());
+  DataSourceDescriptor descriptor;
+  descriptor.name = "second";
+  producer_.connection()->RegisterDataSource(descriptor);
+  config_.buffers.push_back(config_.buffers[0]);
+  config_.data_sources[0].producer_name_filter = {"x", "test"};
+  AddDataSource("second", 1);
+  AddDataSource("second", 0);
+  Start();
+  EXPECT_EQ(other.TakeCalls(), "");
+  EXPECT_EQ(producer_.TakeCalls(),
+            "memory262144/4096 setup1 setup2 start1 start2");
+  // Later is not too late.
+  descriptor.name = "source";
+  producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(producer_.TakeCalls(), "setup3 start3");
+  producer_.connection()->UnregisterDataSource("second");
+  EXPECT_EQ(producer_.TakeCalls(), "stop1 stop2");
+  Stop();
+  EXPECT_EQ(producer_.TakeCalls(), "flush1[3]:18 stop3");
+  EXPECT_EQ(other.TakeCalls(), "");
+  // And after the end it is.
+  descriptor.name = "second";
+  producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(producer_.TakeCalls(), "");
+}
+
+TEST_F(TraceServiceTest, DataSourcesAreLimited) {
+  producer_.Connect(&service_, "source", Info());
+  DataSourceDescriptor descriptor;
+  const auto count = [&] { return Stats().producers[0].data_sources; };
+  Start();
+  EXPECT_EQ(count(), 1u);
+  producer_.connection()->RegisterDataSource(descriptor);
+  descriptor.name.assign(TraceService::kMaxDataSourceNameSize + 1, 'a');
+  producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(count(), 1u);
+  descriptor.name.pop_back();
+  descriptor.id = 5;
+  producer_.connection()->RegisterDataSource(descriptor);
+  producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(count(), 2u);
+  descriptor.id = 0;
+  for (size_t i = 0; i < TraceService::kMaxDataSourcesPerProducer; ++i)
+    producer_.connection()->RegisterDataSource(descriptor);
+  EXPECT_EQ(count(), TraceService::kMaxDataSourcesPerProducer);
+  // Instances that do not stop are limited, too.
+  producer_.connection()->UnregisterDataSource(descriptor.name);
+  descriptor.name = "source";
+  descriptor.will_notify_on_stop = true;
+  size_t num_setups = 0;
+  for (size_t i = 0; i < 3 * TraceService::kMaxInstancesPerProducer; ++i) {
+    producer_.TakeCalls();
+    producer_.connection()->RegisterDataSource(descriptor);
+    num_setups += producer_.TakeCalls() != "";
+    producer_.connection()->UnregisterDataSource(descriptor.name);
+  }
+  EXPECT_EQ(num_setups, TraceService::kMaxInstancesPerProducer);
+}
+
+TEST_F(TraceServiceTest, DescriptorsAreUpdated) {
+  producer_.Connect(&service_, "other", Info());
+  DataSourceDescriptor descriptor;
+  descriptor.name = "source";
+  descriptor.id = 1;
+  producer_.connection()->RegisterDataSource(descriptor);
+  descriptor.will_notify_on_start = true;
+  producer_.connection()->UpdateDataSource(descriptor);
+  Start();
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+}
+
+TEST_F(TraceServiceTest, ProducersAreLimited) {
+  TestProducer other;
+  std::vector<std::unique_ptr<TraceService::ProducerConnection>> connections;
+  for (size_t i = 0; i < TraceService::kMaxProducers; ++i)
+    connections.push_back(service_.ConnectProducer(&other, {}));
+  EXPECT_NE(connections.back(), nullptr);
+  EXPECT_EQ(service_.ConnectProducer(&other, {}), nullptr);
+  connections.pop_back();
+  EXPECT_NE(service_.ConnectProducer(&other, {}), nullptr);
+}
+
+TEST_F(TraceServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "slow";
+  descriptor.will_notify_on_stop = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("slow");
+  config_.flush_timeout_ms = 300;
+  config_.data_source_stop_timeout_ms = 200;
+  Start();
+  EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+  service_.StopTracing(session_);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 300);
+  producer_.TakeCalls();
+  PassTime(299);
+  EXPECT_EQ(producer_.TakeCalls(), "");
+  PassTime(1);
+  EXPECT_EQ(producer_.TakeCalls(), "stop1 stop2");
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 200);
+  EXPECT_FALSE(Stats().final_flush_succeeded);
+  EXPECT_EQ(Stats().flushes_failed, 1u);
+  PassTime(199);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  PassTime(1);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+}
+
+TEST_F(TraceServiceTest, FlushWaitsForAllProducers) {
+  TestProducer other;
+  other.Connect(&service_, "source", Info());
+  TestProducer without_flush;
+  without_flush.Connect(&service_, "unwanted", Info());
+  DataSourceDescriptor descriptor;
+  descriptor.name = "source";
+  descriptor.no_flush = true;
+  without_flush.connection()->RegisterDataSource(descriptor);
+  ConnectAndStart();
+  std::string results;
+  const auto on_done = [&results](bool success) {
+    results += success ? "yes " : "no ";
+  };
+  EXPECT_EQ(service_.Flush(session_, 0, 0x34, on_done), 1u);
+  EXPECT_EQ(service_.Flush(session_, 100, 0x34, on_done), 2u);
+  EXPECT_EQ(without_flush.TakeCalls(), "memory262144/4096 setup2 start2");
+  EXPECT_EQ(other.TakeCalls(),
+            "memory262144/4096 setup1 start1 flush1[1]:52 flush2[1]:52");
+  other.AcknowledgeFlush(2);
+  producer_.AcknowledgeFlush(1);
+  EXPECT_EQ(results, "yes ");
+  PassTime(100);
+  EXPECT_EQ(results, "yes no ");
+  producer_.AcknowledgeFlush(2);
+  EXPECT_EQ(service_.Flush(session_, 100, 0, on_done), 3u);
+  // Who is gone has nothing to say.
+  producer_.AcknowledgeFlush(3);
+  other.Die();
+  EXPECT_EQ(results, "yes no yes ");
+  service_.Flush(session_, 100, 0, on_done);
+  service_.CloseSession(session_);
+  EXPECT_EQ(results, "yes no yes no ");
+  EXPECT_EQ(service_.Flush(session_, 100, 0, on_done), 0u);
+}
+
+TEST_F(TraceServiceTest, PeriodsAreKept) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "clears";
+  descriptor.handles_incremental_state_clear = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("clears");
+  config_.flush_period_ms = 100;
+  config_.incremental_state_clear_period_ms = 250;
+  config_.duration_ms = 500;
+  Start();
+  producer_.TakeCalls();
+  PassTime(100);
+  EXPECT_EQ(producer_.TakeCalls(), "flush1[1,2]:17");
+  PassTime(90);
+  EXPECT_EQ(producer_.TakeCalls(), "");
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 10);
+  PassTime(60);
+  EXPECT_EQ(producer_.TakeCalls(), "clear[2] flush2[1,2]:17");
+  producer_.AcknowledgeFlush(2);
+  PassTime(250);
+  EXPECT_EQ(producer_.TakeCalls(), "clear[2] flush3[1,2]:18");
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+}
+
+TEST_F(TraceServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
+  auto info = Info();
+  info.shm_page_size_hint = 8192;
+  info.shm_size_hint = 65536;
+  producer_.Connect(&service_, "source", std::move(info));
+  TestProducer other;
+  auto other_info = Info();
+  other_info.name = "other";
+  other.Connect(&service_, "source", std::move(other_info));
+  config_.producers.push_back({"other", 1 << 20, 16384});
+  Start();
+  EXPECT_EQ(producer_.TakeCalls(), "memory65536/8192 setup1 start1");
+  EXPECT_EQ(other.TakeCalls(), "memory1048576/16384 setup2 start2");
+  // Once for all sessions.
+  const TracingSessionID second =
+      service_.StartTracing(config_, nullptr, nullptr);
+  EXPECT_EQ(producer_.TakeCalls(), "setup3 start3");
+  EXPECT_NE(second, session_);
+}
+
+TEST_F(TraceServiceTest, ProducersMayBringTheirMemory) {
+  const auto connect = [this](size_t page_size, size_t size) {
+    auto info = Info();
+    info.shm_page_size_hint = page_size;
+    info.memory = std::make_unique<SharedMemory>(size);
+    return service_.ConnectProducer(&producer_, std::move(info))
+        ->uses_provided_memory();
+  };
+  EXPECT_TRUE(connect(4096, 8192));
+  EXPECT_TRUE(connect(32768, 32768));
+  EXPECT_FALSE(connect(0, 8192));
+  EXPECT_FALSE(connect(65536, 65536));
+  EXPECT_FALSE(connect(4096, 8193));
+  EXPECT_FALSE(connect(8192, 4096));
+  EXPECT_FALSE(connect(12288, 12288));
+
+  SharedMemory* memory;
+  auto info = Info();
+  info.shm_page_size_hint = 4096;
+  auto owned = std::make_unique<SharedMemory>(8192);
+  memory = owned.get();
+  info.memory = std::move(owned);
+  auto connection = service_.ConnectProducer(&producer_, std::move(info));
+  // It has written before it knew where to.
+  SharedMemoryArbiter arbiter(memory->start(), memory->size(), 4096,
+                              connection.get());
+  DataSourceDescriptor descriptor;
+  descriptor.name = "source";
+  connection->RegisterDataSource(descriptor);
+  Start();
+  EXPECT_EQ(producer_.TakeCalls(), "setup1 start1");
+  auto writer = arbiter.CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  writer->Flush();
+  EXPECT_EQ(Packets(), Strings{"08 01"});
+}
+
+TEST_F(TraceServiceTest, NoMemoryNoDataSources) {
+  class PoorProducer : public TestProducer {
+    std::unique_ptr<protozero::SharedMemory> SetupTracing(size_t,
+                                                          size_t) override {
+      return nullptr;
+    }
+  } producer;
+  producer.Connect(&service_, "source", Info());
+  Start();
+  EXPECT_EQ(producer.TakeCalls(), "");
+  EXPECT_FALSE(producer.connection()->CommitDataIfSetUp({}));
+  service_.StopTracing(session_);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+}
+
+TEST_F(TraceServiceTest, PacketsAreStamped) {
+  TestProducer other;
+  auto other_info = Info();
+  other_info.uid = -2;
+  other_info.pid = 99;
+  ConnectAndStart();
+  other.Connect(&service_, "source", std::move(other_info));
+  auto first = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  auto second =
+      other.MakeArbiter(ABI::kPageDiv14)->CreateTraceWriter(other.buffer());
+  for (uint32_t i = 0; i < 3; ++i) {
+    first->NewTracePacket()->AppendVarInt(1, i);
+    second->NewTracePacket()->AppendString(900, std::string(5000, 'x'));
+  }
+  first->Flush();
+  second->Flush();
+  std::string trace = ReadTrace(&service_, session_);
+  first->NewTracePacket()->AppendVarInt(1, 3u);
+  first.reset();
+  second.reset();
+  service_.StopTracing(session_);
+  other.AcknowledgeFlush(UINT64_MAX);
+  Stop();
+  trace += ReadTrace(&service_, session_);
+  const std::vector<TracedPacket> packets = PacketsOfTrace(trace);
+  ASSERT_EQ(packets.size(), 7u);
+  for (size_t i = 0; i < packets.size(); ++i) {
+    const TracedPacket& packet = packets[i];
+    const bool is_first = i < 3 || i == 6;
+    EXPECT_EQ(packet.uid, is_first ? 1000 : -2);
+    EXPECT_EQ(packet.pid, is_first ? 77 : 99);
+    EXPECT_EQ(packet.sequence_id, is_first ? 2u : 3u);
+    EXPECT_FALSE(packet.previous_packet_dropped);
+    EXPECT_EQ(packet.bytes.size(), is_first ? 2u : 5004u);
+  }
+  const TraceStats stats = Stats();
+  ASSERT_EQ(stats.writers.size(), 2u);
+  EXPECT_EQ(stats.writers[0].packets_written, 4u);
+  EXPECT_EQ(stats.writers[0].packets_read, 4u);
+  EXPECT_EQ(stats.writers[0].sequence_id, 2u);
+  EXPECT_EQ(stats.writers[1].packets_read, 3u);
+  EXPECT_EQ(stats.producers.size(), 2u);
+  EXPECT_EQ(stats.producers[1].pid, 99);
+}
+
+TEST_F(TraceServiceTest, StatisticsAreInTheTrace) {
+  ConnectAndStart();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  writer->NewTracePacket()->AppendVarInt(3, 1u);
+  writer.reset();
+  Stop();
+  const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
+  ASSERT_EQ(packets.size(), 4u);
+  ProtoDecoder stats(ProtoDecoder(packets.back()).FindField(35).as_bytes());
+  ProtoDecoder buffer(stats.FindField(1).as_bytes());
+  EXPECT_EQ(buffer.FindField(12).as_uint64(), 1u << 20);
+  EXPECT_EQ(buffer.FindField(2).as_uint64(), 1u);
+  EXPECT_EQ(buffer.FindField(17).as_uint64(), 1u);
+  EXPECT_EQ(stats.FindField(2).as_uint64(), 1u);
+  EXPECT_EQ(stats.FindField(10).as_uint64(), 1u);
+  EXPECT_EQ(stats.FindField(15).as_uint64(), 1u);
+}
+
+TEST_F(TraceServiceTest, ReservedAndMalformedPacketsAreRefused) {
+  ConnectAndStart();
+  const auto& move = WriteChunk(
+      1, 0, 18,
+      "02 18 01 02 50 01 02 52 00 03 8a 02 00 03 9a 02 00 03 a2 02 00 "
+      "03 92 03 00 03 aa 04 00 03 fa 04 01 03 92 06 00 03 e2 07 00 "
+      "03 ea 07 00 02 08 01 01 08 02 0b 0c 02 0a 05 02 00 01 02 10 01");
+  EXPECT_TRUE(Move(move));
+  EXPECT_EQ(Packets(), (Strings{"!08 01", "!10 01"}));
+  EXPECT_EQ(Stats().invalid_packets, 16u);
+  // 42 is for writers, too. A packet that has it as well as the service's says
+  // it twice.
+  Move(WriteChunk(1, 1, 3,
+                  "05 d0 02 01 08 03 00 09 09 01 02 03 04 05 06 07 08"));
+  EXPECT_EQ(Packets(),
+            (Strings{"d0 02 01 08 03", "09 01 02 03 04 05 06 07 08"}));
+}
+
+TEST_F(TraceServiceTest, ChunksForOthersAreFreedAndForgotten) {
+  config_.buffers.push_back(config_.buffers[0]);
+  TestProducer other;
+  AddDataSource("other", 1);
+  other.Connect(&service_, "other", Info());
+  ConnectAndStart();
+  ASSERT_NE(other.buffer(), producer_.buffer());
+  auto move = WriteChunk(1, 0, 1, "02 08 01");
+  for (const BufferID buffer : {BufferID{0}, other.buffer(), BufferID{1000}}) {
+    move = WriteChunk(1, 0, 1, "02 08 01");
+    move.target_buffer = buffer;
+    EXPECT_TRUE(Move(move));
+  }
+  // Writers 0 and above the limit are nobody.
+  Move(WriteChunk(0, 0, 1, "02 08 01"));
+  Move(WriteChunk(kMaxWriterID + 1, 0, 1, "02 08 01"));
+  // Who has said where it writes to has to stay there.
+  producer_.connection()->RegisterTraceWriter(2, other.buffer());
+  Move(WriteChunk(2, 0, 1, "02 08 01"));
+  EXPECT_EQ(Packets(), Strings{});
+  EXPECT_EQ(Stats().chunks_discarded, 6u);
+  // All but the first, which is still there.
+  EXPECT_EQ(producer_.abi().GetPageWord(0), 0x30000003u);
+  const CommitDataRequest::Patch patch{};
+  for (const WriterID writer : {WriterID{0}, WriterID{2}, WriterID{40000}}) {
+    const CommitDataRequest::ChunkToPatch patches = {producer_.buffer(), writer,
+                                                     0, &patch, 1};
+    producer_.connection()->CommitData({nullptr, 0, &patches, 1});
+  }
+  EXPECT_EQ(Stats().patches_discarded, 3u);
+}
+
+TEST_F(TraceServiceTest, ImpossibleMovesDoNothing) {
+  ConnectAndStart();
+  auto move = WriteChunk(1, 0, 1, "02 08 01");
+  for (const uint32_t index : {4u, 7u, 14u, 1000u, UINT32_MAX}) {
+    EXPECT_TRUE(Move({0, index, producer_.buffer()}));
+    EXPECT_TRUE(Move({index + 64, 0, producer_.buffer()}));
+  }
+  // Not complete.
+  EXPECT_TRUE(Move({0, 1, producer_.buffer()}));
+  EXPECT_EQ(Packets(), Strings{});
+  EXPECT_TRUE(Move(move));
+  EXPECT_TRUE(Move(move));
+  EXPECT_EQ(Packets(), Strings{"08 01"});
+}
+
+TEST_F(TraceServiceTest, ChunksMayBePartOfTheRequest) {
+  ConnectAndStart();
+  const std::string bytes =
+      FromHex("00 00 00 00 01 00 02 00 02 08 01 02 08 02");
+  CommitDataRequest::ChunkToMove move{};
+  move.target_buffer = producer_.buffer();
+  move.data = reinterpret_cast<const uint8_t*>(bytes.data());
+  move.data_size = bytes.size();
+  move.is_incomplete = true;
+  Move(move);
+  EXPECT_EQ(Packets(), Strings{"08 01"});
+  move.is_incomplete = false;
+  Move(move);
+  EXPECT_EQ(Packets(), Strings{"08 02"});
+  move.data_size = 7;
+  Move(move);
+  EXPECT_EQ(Stats().chunks_discarded, 1u);
+}
+
+TEST_F(TraceServiceTest, FlushFindsWhatHasNotBeenCommitted) {
+  ConnectAndStart(true);
+  auto* const arbiter = producer_.MakeArbiter();
+  auto writer = arbiter->CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  {
+    auto packet = writer->NewTracePacket();
+    packet->AppendVarInt(1, 2u);
+    EXPECT_EQ(Packets(), Strings{});
+    service_.Flush(session_, 0, 0, nullptr);
+    producer_.AcknowledgeFlush(producer_.last_flush());
+    EXPECT_EQ(Packets(), Strings{"08 01"});
+    packet->AppendVarInt(1, 3u);
+  }
+  service_.Flush(session_, 10, 0, nullptr);
+  PassTime(10);
+  EXPECT_EQ(Packets(), Strings{"08 02 08 03"});
+  // A chunk that is on its way to be committed.
+  writer->NewTracePacket()->AppendVarInt(1, 4u);
+  writer->ReturnChunk();
+  service_.Flush(session_, 10, 0, nullptr);
+  PassTime(10);
+  EXPECT_EQ(Packets(), Strings{"08 04"});
+  writer->NewTracePacket()->AppendVarInt(1, 5u);
+  writer->Flush();
+  EXPECT_EQ(Packets(), Strings{"08 05"});
+  writer->NewTracePacket()->AppendVarInt(1, 6u);
+  // The end is a flush, and another look.
+  Stop();
+  EXPECT_EQ(Packets(), Strings{"08 06"});
+  writer.reset();
+}
+
+TEST_F(TraceServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
+  for (const bool scrapes : {false, true}) {
+    TestProducer producer;
+    producer.Connect(&service_, "source", Info(scrapes));
+    Start();
+    const ABI abi = producer.abi();
+    const auto write = [&](WriterID writer_id) {
+      abi.TryPartitionPage(0, ABI::kPageDiv4);
+      const ABI::Chunk chunk = abi.TryAcquireChunkForWriting(0, ABI::kPageDiv4);
+      ABI::InitChunkForWriting(chunk, writer_id, 0, 2);
+      const std::string bytes = FromHex("02 08 0" + std::to_string(writer_id));
+      std::copy(bytes.begin(), bytes.end(), chunk.payload_begin());
+    };
+    producer.connection()->RegisterTraceWriter(1, producer.buffer());
+    producer.connection()->RegisterTraceWriter(2, 1000);
+    write(1);
+    write(2);
+    write(3);
+    service_.StopTracing(session_);
+    producer.AcknowledgeFlush(UINT64_MAX);
+    EXPECT_EQ(Packets(), scrapes ? Strings{"08 01"} : Strings{});
+  }
+}
+
+TEST_F(TraceServiceTest, WholePacketsOfADeadProducerSurvive) {
+  ConnectAndStart(true);
+  // So many chunks that the writer keeps some back, and so little room in them
+  // that it has to let them go.
+  auto* const arbiter = producer_.MakeArbiter(ABI::kPageDiv14);
+  auto writer = arbiter->CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  auto second = arbiter->CreateTraceWriter(producer_.buffer());
+  {
+    auto packet = writer->NewTracePacket();
+    packet->BeginNestedMessage<Message>(2)->AppendString(
+        3, std::string(5000, 'x'));
+    arbiter->FlushPendingCommitDataRequestsAndWait();
+    second->NewTracePacket()->AppendVarInt(1, 2u);
+    EXPECT_EQ(Packets(), Strings{"08 01"});
+    EXPECT_GT(Stats().buffers[0].chunks_written, 10u);
+    producer_.Die();
+  }
+  EXPECT_EQ(Packets(), Strings{"08 02"});
+  EXPECT_EQ(Stats().buffers[0].readaheads_succeeded, 0u);
+  EXPECT_EQ(Stats().producers.size(), 0u);
+  // Whoever comes next is somebody else.
+  TestProducer other;
+  other.Connect(&service_, "source", Info());
+  auto third = other.MakeArbiter()->CreateTraceWriter(other.buffer());
+  third->NewTracePacket()->AppendVarInt(1, 3u);
+  third->Flush();
+  EXPECT_EQ(Packets(), Strings{"08 03"});
+  third.reset();
+  service_.StopTracing(session_);
+  other.AcknowledgeFlush(UINT64_MAX);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+}
+
+TEST_F(TraceServiceTest, SessionEndsWithTheDeathOfItsProducer) {
+  ConnectAndStart();
+  service_.StopTracing(session_);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  producer_.Die();
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+}
+
+TEST_F(TraceServiceTest, SessionsDoNotConcernEachOther) {
+  ConnectAndStart();
+  const BufferID first_buffer = producer_.buffer();
+  const TracingSessionID first = session_;
+  Start();
+  ASSERT_NE(producer_.buffer(), first_buffer);
+  auto* const arbiter = producer_.MakeArbiter();
+  auto writer = arbiter->CreateTraceWriter(first_buffer);
+  auto other_writer = arbiter->CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  other_writer->NewTracePacket()->AppendVarInt(1, 2u);
+  writer->Flush();
+  other_writer->Flush();
+  EXPECT_EQ(Packets(), Strings{"08 02"});
+  service_.CloseSession(first);
+  writer->NewTracePacket()->AppendVarInt(1, 3u);
+  other_writer->NewTracePacket()->AppendVarInt(1, 4u);
+  writer->Flush();
+  other_writer->Flush();
+  EXPECT_EQ(Packets(), Strings{"08 04"});
+  EXPECT_EQ(Stats().chunks_discarded, 1u);
+  writer.reset();
+  other_writer.reset();
+}
+
+TEST_F(TraceServiceTest, ConsumerIsGivenWhatComes) {
+  config_.write_period_ms = 100;
+  ConnectAndStart();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  PassTime(100);
+  const size_t header_size = consumer_.trace.size();
+  EXPECT_GT(header_size, 0u);
+  PassTime(100);
+  EXPECT_EQ(consumer_.trace.size(), header_size);
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  writer->Flush();
+  PassTime(99);
+  EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), 0u);
+  PassTime(1);
+  EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), 1u);
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  writer.reset();
+  Stop();
+  EXPECT_EQ(service_.NextDeadlineMs(), now_);
+  PassTime(0);
+  EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), 2u);
+  EXPECT_EQ(ServicePacketsOfTrace(consumer_.trace).size(), 4u);
+  EXPECT_EQ(consumer_.calls, "started stopped written ");
+  EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+}
+
+TEST_F(TraceServiceTest, WhatCanNotBeWrittenEndsTheSession) {
+  config_.write_period_ms = 100;
+  ConnectAndStart();
+  consumer_.refuses = true;
+  PassTime(100);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  producer_.AcknowledgeFlush(UINT64_MAX);
+  PassTime(0);
+  EXPECT_EQ(consumer_.calls, "started stopped lost ");
+  EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+}
+
+TEST_F(TraceServiceTest, SinkThatRefusesIsNotCalledAgain) {
+  ConnectAndStart();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  for (int i = 0; i < 1000; ++i)
+    writer->NewTracePacket()->AppendString(900, std::string(900, 'x'));
+  writer.reset();
+  size_t calls = 0;
+  EXPECT_FALSE(service_.ReadPackets(
+      session_, [&](const uint8_t*, size_t) { return ++calls < 2; }));
+  EXPECT_EQ(calls, 2u);
+  EXPECT_GT(Packets().size(), 100u);
+}
+
+}  // namespace
+}  // namespace protozero::test
