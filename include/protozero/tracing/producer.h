@@ -1,0 +1,312 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_PRODUCER_H_
+#define INCLUDE_PROTOZERO_TRACING_PRODUCER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protozero/compiler.h"
+#include "protozero/message.h"
+#include "protozero/message_handle.h"
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_writer.h"
+
+// A program that traces, connected to a tracing service in another process:
+// Perfetto's `traced`, or a ServiceHost.
+//
+//   // For the life of the program.
+//   static auto& source =
+//       *new std::shared_ptr<DataSource>(new DataSource({"my.events"}));
+//   static auto& producer = *new Producer({"my_program"});
+//   producer.RegisterDataSource(source);
+//
+//   // In each thread.
+//   thread_local DataSourceWriters writers(source);
+//   writers.Trace([&](TraceContext& context) {
+//     auto packet = context.NewTracePacket<pbzero::TracePacket>();
+//     packet->set_timestamp(now);
+//   });
+//
+// The function is called once for each session that records the data source
+// now. As long as there is none, Trace() is a relaxed load, a comparison, and a
+// branch.
+//
+// What happens when something ends, in whatever order:
+// - The service dies, or drops the connection: the sessions stop, threads lose
+//   what they write until they notice, in their next Trace(), and the producer
+//   tries to connect again. Never a signal, never a wait.
+// - A thread exits: its writers commit what they have.
+// - The producer is destroyed, or the program exits, while other threads trace:
+//   as if the service had died, but that what has been committed arrives.
+// - fork(): the parent goes on. In the child, the producer is disconnected for
+//   good and data sources are off; it shares no memory with the service any
+//   more, and what it writes with what it has left of the parent is lost. It may
+//   make a producer of its own and register new data sources.
+// - exec(): nothing is passed on.
+
+namespace protozero {
+
+class DataSource;
+class DataSourceWriters;
+class Producer;
+class TraceContext;
+
+namespace internal {
+class ServiceConnection;
+}  // namespace internal
+
+// One session's use of a data source. Any thread.
+class DataSourceInstance {
+ public:
+  DataSourceInstance(DataSourceInstanceID id,
+                     DataSourceConfig config,
+                     std::shared_ptr<internal::ServiceConnection> connection);
+  ~DataSourceInstance();
+
+  // Unique as long as the connection lasts.
+  DataSourceInstanceID id() const { return id_; }
+  const DataSourceConfig& config() const { return config_; }
+
+ private:
+  friend class DataSource;
+  friend class DataSourceWriters;
+  friend class Producer;
+
+  const DataSourceInstanceID id_;
+  const DataSourceConfig config_;
+  const std::shared_ptr<internal::ServiceConnection> connection_;
+  // How often the service has asked to clear incremental state.
+  std::atomic<uint32_t> num_clears_{0};
+};
+
+// Something that can be traced, under the name by which sessions ask for it.
+// Derive from it to hear of sessions. Outlives its registration: producers and
+// DataSourceWriters keep it alive.
+class DataSource {
+ public:
+  // |policy| is what writers do when the memory is full, whatever the sessions
+  // want. REQUIRES: |descriptor.name| is not empty.
+  explicit DataSource(
+      DataSourceDescriptor descriptor,
+      std::optional<BufferExhaustedPolicy> policy = std::nullopt);
+  virtual ~DataSource();
+
+  DataSource(const DataSource&) = delete;
+  DataSource& operator=(const DataSource&) = delete;
+
+  const DataSourceDescriptor& descriptor() const { return descriptor_; }
+
+  // Whether a session records it: to spare work that is in vain otherwise. Any
+  // thread.
+  bool is_enabled() const {
+    return (state_.load(std::memory_order_relaxed) & kEnabled) != 0;
+  }
+
+ protected:
+  // Called on the producer's thread, which reads what the service says: they
+  // must not take long, nor destroy the producer. They may trace, with
+  // DataSourceWriters that belong to that thread.
+
+  // Before OnStart(): another session may be ready long before it starts.
+  virtual void OnSetup(const DataSourceInstance&) {}
+  // From now on, threads write to it.
+  virtual void OnStart(const DataSourceInstance&) {}
+  // From now on, no thread begins to write to it. What has been written by then
+  // is part of the trace if it has been committed when this returns, or if the
+  // service can scrape it.
+  virtual void OnStop(const DataSourceInstance&) {}
+  // What has been committed when this returns is part of what is flushed. The
+  // threads' writers let go of their chunks in their next Trace().
+  virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
+  // See TraceContext::TakeIncrementalStateCleared().
+  virtual void OnClearIncrementalState(const DataSourceInstance&) {}
+
+ private:
+  friend class DataSourceWriters;
+  friend class Producer;
+
+  // What changes whenever threads have to take notice of something: a counter,
+  // and a bit.
+  static constexpr uint32_t kEnabled = 1;
+  static constexpr uint32_t kStateStep = 4;
+  // No value that the counter takes.
+  static constexpr uint32_t kNoState = 2;
+
+  // REQUIRES: the lock of producer.cc is held.
+  void ChangeState();
+
+  const DataSourceDescriptor descriptor_;
+  const std::optional<BufferExhaustedPolicy> policy_;
+  std::atomic<uint32_t> state_{0};
+  // Those that have been started. Guarded by the lock of producer.cc.
+  std::vector<std::shared_ptr<DataSourceInstance>> instances_;
+};
+
+// What one thread writes to one session. Given out by
+// DataSourceWriters::Trace().
+class TraceContext {
+ public:
+  const DataSourceInstance& instance() const { return *instance_; }
+  TraceWriter& writer() { return *writer_; }
+
+  // Begins a packet. See TraceWriter::NewTracePacket().
+  template <typename T = Message>
+  MessageHandle<T> NewTracePacket() {
+    return writer_->NewTracePacket<T>();
+  }
+
+  // Whether this is the first call, for this writer, since it was created or
+  // since the service asked to clear incremental state: the next packet has to
+  // say SEQ_INCREMENTAL_STATE_CLEARED, and what was interned is to be written
+  // again.
+  bool TakeIncrementalStateCleared();
+
+ private:
+  friend class DataSourceWriters;
+  TraceContext() = default;
+
+  // In this order: the writer goes first.
+  std::shared_ptr<DataSourceInstance> instance_;
+  std::unique_ptr<TraceWriter> writer_;
+  // DataSourceInstance::num_clears_ when it was looked at last.
+  std::optional<uint32_t> clears_seen_;
+};
+
+// One thread's writers for a data source: one for each session. Follows the
+// sessions as they come and go; creating and destroying writers takes a lock.
+// Usually thread_local. One thread at a time.
+class DataSourceWriters {
+ public:
+  explicit DataSourceWriters(std::shared_ptr<DataSource> source);
+  // Commits what has been written.
+  ~DataSourceWriters();
+
+  DataSourceWriters(const DataSourceWriters&) = delete;
+  DataSourceWriters& operator=(const DataSourceWriters&) = delete;
+
+  // Calls |write(TraceContext&)| for each session that records the data source.
+  // The context is valid during the call, and so are packets. |write| must not
+  // call Trace() of this object.
+  template <typename Write>
+  void Trace(Write&& write) {
+    const uint32_t state = source_->state_.load(std::memory_order_relaxed);
+    if (PROTOZERO_LIKELY(state == idle_state_))
+      return;
+    if (PROTOZERO_UNLIKELY(state != seen_state_))
+      FollowSessions();
+    for (TraceContext& context : contexts_)
+      write(context);
+  }
+
+  // Lets go of chunks that nothing was written to since the last call: for a
+  // thread that comes by here once in a while. See
+  // TraceWriter::ReturnChunkIfQuiet().
+  void ReturnChunksIfQuiet();
+  // Commits what has been written.
+  void Flush();
+
+  // What this thread has lost, in all sessions so far. See TraceWriter.
+  uint64_t packets_lost() const;
+  uint64_t bytes_lost() const;
+
+ private:
+  PROTOZERO_NOINLINE void FollowSessions();
+  // Destroys the writer.
+  void RemoveContext(TraceContext* context);
+
+  const std::shared_ptr<DataSource> source_;
+  // The data source's state when it is off and there is nothing to let go of.
+  uint32_t idle_state_ = DataSource::kNoState;
+  // The data source's state that |contexts_| are up to date with.
+  uint32_t seen_state_ = DataSource::kNoState;
+  std::vector<TraceContext> contexts_;
+  uint64_t packets_lost_ = 0;
+  uint64_t bytes_lost_ = 0;
+};
+
+// The connection to the service, kept up by a thread of its own, which runs as
+// long as the object exists. Any thread, but for the constructor and the
+// destructor.
+class Producer {
+ public:
+  struct Options {
+    // Sessions can select producers by it.
+    std::string name;
+    // A path, or '@' and a name in the abstract namespace. If empty,
+    // PERFETTO_PRODUCER_SOCK_NAME in the environment, or else where a system's
+    // service is: /run/perfetto/traced-producer.sock or /tmp/perfetto-producer.
+    std::string socket;
+    // In bytes. What the service is asked for; 0 leaves it to the service. Not
+    // every size is possible; see SharedMemoryABI.
+    size_t shared_memory_size = 0;
+    size_t page_size = 0;
+    // How many chunks share a page: more chunks for more threads.
+    SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
+    // How long a writer waits whose policy is kStall.
+    uint32_t stall_timeout_ms = 3000;
+    // Finished chunks are committed after this time at the latest, if not when
+    // half of the memory is full of them.
+    uint32_t commit_period_ms = 100;
+    // The pause before it connects again, which doubles until it reaches this.
+    // With 0, it tries once.
+    uint32_t max_reconnect_pause_ms = 10000;
+    // Whether the service may look at chunks that have not been committed. It is
+    // what lets it see the last packets of threads that do not write any more,
+    // and of processes that were killed.
+    bool scraping = true;
+  };
+
+  enum class State {
+    // Looking for a service, or introducing itself to one.
+    kConnecting,
+    kConnected,
+    // It will not try again, or is in a child process.
+    kDisconnected,
+  };
+
+  // Starts connecting, and does not wait for it.
+  explicit Producer(Options options);
+  // Stops all sessions of its data sources, commits, and disconnects. Waits up
+  // to a second for a service that does not read.
+  ~Producer();
+
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  State state() const;
+  // How often it has been kConnected.
+  uint32_t num_connections() const;
+
+  // Offers |source| to the service, now and whenever it is connected again.
+  // REQUIRES: it is registered with no other producer.
+  void RegisterDataSource(std::shared_ptr<DataSource> source);
+  // Its sessions stop.
+  void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
+
+  // Waits until all that was asked of the service before has taken effect: until
+  // it is connected, and the registered data sources are enabled which a running
+  // session records. Returns false if that takes longer than |timeout_ms|, or if
+  // the connection is lost. REQUIRES: not called by a function of DataSource.
+  bool Sync(uint32_t timeout_ms);
+
+  // Tells the service that something has happened that a session may have been
+  // waiting for. Lost if not connected.
+  void ActivateTrigger(const std::string& name);
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_H_

@@ -1,0 +1,84 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_SERVICE_HOST_H_
+#define INCLUDE_PROTOZERO_TRACING_SERVICE_HOST_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+
+#include "protozero/tracing/trace_service.h"
+
+namespace protozero {
+
+// Lets producers of other processes connect to a TraceService, by a Unix socket
+// and Perfetto's protocol, and does what the service has to do from time to
+// time:
+//
+//   TraceService service;
+//   ServiceHost host(&service, ServiceHost::Options());
+//   std::string error;
+//   if (!host.Listen(&error))
+//     ...
+//   TracingSessionID session = service.StartTracing(config, nullptr, &error);
+//   while (service.GetState(session) != TraceService::kStopped)
+//     host.RunOnce(UINT32_MAX);
+//
+// A producer is who the kernel says it is. Whatever a producer sends, or does
+// not send, or does not read, concerns its own connection only, which takes a
+// limited amount of memory.
+//
+// One thread runs the host; Stop() and Wakeup() may be called by any.
+class ServiceHost {
+ public:
+  struct Options {
+    // A path, or '@' and a name in the abstract namespace. If empty, as
+    // Producer::Options::socket. Nothing but the permissions of the file and of
+    // its folder keeps producers away.
+    std::string socket;
+    // Further ones are closed at once.
+    size_t max_connections = 1024;
+    // What is kept for a producer that does not read. If it is more, the
+    // producer is disconnected.
+    size_t max_queued_bytes = 512 * 1024;
+  };
+
+  // REQUIRES: |service| outlives it.
+  ServiceHost(TraceService* service, Options options);
+  // Disconnects the producers and removes the socket.
+  ~ServiceHost();
+
+  ServiceHost(const ServiceHost&) = delete;
+  ServiceHost& operator=(const ServiceHost&) = delete;
+
+  // From now on, producers can connect. Replaces a socket that nobody listens to
+  // any more. Returns false, and says why, if it can not be had.
+  bool Listen(std::string* error);
+  // Its path or name.
+  const std::string& socket() const;
+
+  // Waits until something happens, until the service has something to do, or
+  // until |timeout_ms| have passed (UINT32_MAX for no limit), and does what
+  // there is to do.
+  void RunOnce(uint32_t timeout_ms);
+  // Goes on with that until Stop(), which also makes a later Run() return.
+  void Run();
+  void Stop();
+  // Makes RunOnce() return soon. To be called after another thread has called a
+  // function of the service that may have set a time limit, as StartTracing().
+  // Safe in signal handlers, as is Stop().
+  void Wakeup();
+
+  size_t num_connections() const;
+
+ private:
+  class Connection;
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_SERVICE_HOST_H_
