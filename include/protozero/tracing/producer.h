@@ -49,8 +49,8 @@
 //   as if the service had died, but that what has been committed arrives.
 // - fork(): the parent goes on. In the child, the producer is disconnected for
 //   good and data sources are off; it shares no memory with the service any
-//   more, and what it writes with what it has left of the parent is lost. It may
-//   make a producer of its own and register new data sources.
+//   more, and what it writes with what it has left of the parent is lost. It
+//   may make a producer of its own and register new data sources.
 // - exec(): nothing is passed on.
 
 namespace protozero {
@@ -77,9 +77,9 @@ class DataSourceInstance {
   const DataSourceConfig& config() const { return config_; }
 
  private:
-  friend class DataSource;
   friend class DataSourceWriters;
   friend class Producer;
+  friend class TraceContext;
 
   const DataSourceInstanceID id_;
   const DataSourceConfig config_;
@@ -94,7 +94,8 @@ class DataSourceInstance {
 class DataSource {
  public:
   // |policy| is what writers do when the memory is full, whatever the sessions
-  // want. REQUIRES: |descriptor.name| is not empty.
+  // want. The service is told when instances have started and stopped, whatever
+  // |descriptor| says. REQUIRES: |descriptor.name| is not empty.
   explicit DataSource(
       DataSourceDescriptor descriptor,
       std::optional<BufferExhaustedPolicy> policy = std::nullopt);
@@ -259,9 +260,9 @@ class Producer {
     // The pause before it connects again, which doubles until it reaches this.
     // With 0, it tries once.
     uint32_t max_reconnect_pause_ms = 10000;
-    // Whether the service may look at chunks that have not been committed. It is
-    // what lets it see the last packets of threads that do not write any more,
-    // and of processes that were killed.
+    // Whether the service may look at chunks that have not been committed. It
+    // is what lets it see the last packets of threads that do not write any
+    // more, and of processes that were killed.
     bool scraping = true;
   };
 
@@ -287,15 +288,17 @@ class Producer {
   uint32_t num_connections() const;
 
   // Offers |source| to the service, now and whenever it is connected again.
-  // REQUIRES: it is registered with no other producer.
+  // REQUIRES: it is registered with no other producer, and no other one of that
+  // name with this.
   void RegisterDataSource(std::shared_ptr<DataSource> source);
   // Its sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
 
-  // Waits until all that was asked of the service before has taken effect: until
-  // it is connected, and the registered data sources are enabled which a running
-  // session records. Returns false if that takes longer than |timeout_ms|, or if
-  // the connection is lost. REQUIRES: not called by a function of DataSource.
+  // Waits until all that was asked of the service before has taken effect:
+  // until it is connected, and the registered data sources are enabled which a
+  // running session records. Returns false if that takes longer than
+  // |timeout_ms|, or if the connection is lost. REQUIRES: not called by a
+  // function of DataSource.
   bool Sync(uint32_t timeout_ms);
 
   // Tells the service that something has happened that a session may have been
@@ -304,7 +307,7 @@ class Producer {
 
  private:
   class Impl;
-  const std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace protozero

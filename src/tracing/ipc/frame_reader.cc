@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/frame_reader.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "protozero/compiler.h"
+
+namespace protozero {
+
+ContiguousMemoryRange FrameReader::BeginReceive() {
+  // What is left is less than a frame.
+  if (begin_ != 0 && begin_ != end_)
+    memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  // Grows by as much as has come, so that it takes a large frame, and not just
+  // the announcement of one, to make it large.
+  if (buffer_.size() - end_ < kMinReceiveSize) {
+    buffer_.resize(std::max(std::min(2 * end_, kMaxFrameSize) + kMinReceiveSize,
+                            buffer_.size()));
+  }
+  return {buffer_.data() + end_, buffer_.data() + buffer_.size()};
+}
+
+void FrameReader::EndReceive(size_t size) {
+  PROTOZERO_DCHECK(size <= buffer_.size() - end_, "there is no room for it");
+  end_ += size;
+}
+
+bool FrameReader::NextFrame(ConstBytes* payload) {
+  while (!is_broken_ && end_ - begin_ >= kFrameHeaderSize) {
+    const uint8_t* const frame = buffer_.data() + begin_;
+    size_t size = 0;
+    for (size_t i = 0; i < kFrameHeaderSize; ++i)
+      size |= size_t{frame[i]} << (8 * i);
+    if (size > kMaxFramePayloadSize) {
+      is_broken_ = true;
+      break;
+    }
+    if (end_ - begin_ - kFrameHeaderSize < size)
+      break;
+    begin_ += kFrameHeaderSize + size;
+    if (size != 0) {
+      *payload = ConstBytes(frame + kFrameHeaderSize, size);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace protozero

@@ -1,0 +1,67 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/frame_sender.h"
+
+#include <fcntl.h>
+
+#include "protozero/compiler.h"
+#include "src/tracing/ipc/frame_reader.h"
+
+namespace protozero {
+
+bool FrameSender::EndFrame(int socket, int fd_to_send) {
+  size_t payload_size = 0;
+  const std::vector<ScatteredHeapBuffer::Slice>& slices = message_.GetSlices();
+  for (const ScatteredHeapBuffer::Slice& slice : slices)
+    payload_size += slice.GetUsedRange().size();
+  if (payload_size > kMaxFramePayloadSize || payload_size == 0)
+    return true;
+
+  if (begin_ == queue_.size()) {
+    queue_.clear();
+    begin_ = 0;
+  }
+  const size_t frame = queue_.size();
+  queue_.resize(frame + kFrameHeaderSize);
+  WriteFrameHeader(payload_size, queue_.data() + frame);
+  for (const ScatteredHeapBuffer::Slice& slice : slices) {
+    const ContiguousMemoryRange range = slice.GetUsedRange();
+    queue_.insert(queue_.end(), range.begin, range.end);
+  }
+  if (fd_to_send >= 0) {
+    PROTOZERO_DCHECK(!queued_fd_.is_valid(), "one at a time");
+    queued_fd_.Reset(fcntl(fd_to_send, F_DUPFD_CLOEXEC, 0));
+    queued_fd_pos_ = frame;
+  }
+  return SendQueued(socket);
+}
+
+bool FrameSender::SendQueued(int socket) {
+  while (begin_ != queue_.size()) {
+    // Up to the byte that the descriptor goes with, or from there.
+    const bool has_fd = queued_fd_.is_valid();
+    const bool sends_fd = has_fd && queued_fd_pos_ == begin_;
+    const size_t end = has_fd && !sends_fd ? queued_fd_pos_ : queue_.size();
+    size_t sent;
+    const SocketStatus status =
+        SendToSocket(socket, queue_.data() + begin_, end - begin_,
+                     sends_fd ? queued_fd_.get() : -1, &sent);
+    begin_ += sent;
+    if (sends_fd && sent != 0)
+      queued_fd_.Reset();
+    if (status == SocketStatus::kClosed)
+      return false;
+    if (status == SocketStatus::kWouldBlock)
+      break;
+  }
+  // Once half of it has been sent, what is left moves down.
+  if (begin_ > queue_.size() / 2) {
+    queue_.erase(queue_.begin(),
+                 queue_.begin() + static_cast<ptrdiff_t>(begin_));
+    queued_fd_pos_ -= queued_fd_.is_valid() ? begin_ : 0;
+    begin_ = 0;
+  }
+  return queue_.size() - begin_ <= max_queued_bytes_;
+}
+
+}  // namespace protozero

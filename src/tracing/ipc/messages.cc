@@ -1,0 +1,183 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/messages.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <limits>
+
+#include "protozero/decode_status.h"
+
+namespace protozero {
+
+namespace {
+
+// Ids are 32 bits on the wire. What is cut off must not turn one that does not
+// exist into one that does: 0 is none.
+template <typename T>
+T NarrowID(uint32_t id) {
+  return id <= std::numeric_limits<T>::max() ? static_cast<T>(id) : T{0};
+}
+
+// No patch of any other size is valid; this offset is not, either.
+constexpr uint32_t kInvalidOffset = UINT32_MAX;
+
+}  // namespace
+
+void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
+                               tracing::pbzero::DataSourceDescriptor* message) {
+  message->set_name(descriptor.name);
+  if (descriptor.will_notify_on_stop)
+    message->set_will_notify_on_stop(true);
+  if (descriptor.will_notify_on_start)
+    message->set_will_notify_on_start(true);
+  if (descriptor.handles_incremental_state_clear)
+    message->set_handles_incremental_state_clear(true);
+  if (descriptor.id != 0)
+    message->set_id(descriptor.id);
+  if (descriptor.no_flush)
+    message->set_no_flush(true);
+}
+
+bool ReadDataSourceDescriptor(ConstBytes message,
+                              DataSourceDescriptor* descriptor) {
+  const tracing::pbzero::DataSourceDescriptor::Decoder decoder(message);
+  descriptor->name = decoder.name().ToStdString();
+  descriptor->will_notify_on_stop = decoder.will_notify_on_stop();
+  descriptor->will_notify_on_start = decoder.will_notify_on_start();
+  descriptor->handles_incremental_state_clear =
+      decoder.handles_incremental_state_clear();
+  descriptor->id = decoder.id();
+  descriptor->no_flush = decoder.no_flush();
+  return decoder.status() == DecodeStatus::kOk;
+}
+
+void WriteDataSourceConfig(const DataSourceConfig& config,
+                           tracing::pbzero::DataSourceConfig* message) {
+  // First, so that what is said by name counts.
+  message->AppendRawProtoBytes(config.raw_fields.data(),
+                               config.raw_fields.size());
+  message->set_name(config.name);
+  message->set_target_buffer(config.target_buffer);
+  message->set_trace_duration_ms(config.trace_duration_ms);
+  // There are producers that can not do without.
+  message->set_tracing_session_id(config.tracing_session_id);
+  message->set_stop_timeout_ms(config.stop_timeout_ms);
+  using Message = tracing::pbzero::DataSourceConfig;
+  message->set_buffer_exhausted_policy(
+      config.buffer_exhausted_policy == BufferExhaustedPolicy::kStall
+          ? Message::BUFFER_EXHAUSTED_STALL_THEN_DROP
+          : Message::BUFFER_EXHAUSTED_DROP);
+}
+
+bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
+  using Message = tracing::pbzero::DataSourceConfig;
+  const Message::Decoder decoder(message);
+  config->name = decoder.name().ToStdString();
+  config->target_buffer = NarrowID<BufferID>(decoder.target_buffer());
+  config->trace_duration_ms = decoder.trace_duration_ms();
+  config->tracing_session_id = decoder.tracing_session_id();
+  config->stop_timeout_ms = decoder.stop_timeout_ms();
+  const auto policy = decoder.buffer_exhausted_policy();
+  config->buffer_exhausted_policy =
+      policy == Message::BUFFER_EXHAUSTED_STALL_THEN_ABORT ||
+              policy == Message::BUFFER_EXHAUSTED_STALL_THEN_DROP
+          ? BufferExhaustedPolicy::kStall
+          : BufferExhaustedPolicy::kDrop;
+  config->raw_fields.clear();
+  for (const Field& field : decoder.unknown_fields())
+    field.SerializeAndAppendTo(&config->raw_fields);
+  return decoder.status() == DecodeStatus::kOk;
+}
+
+void WriteCommitDataRequest(const CommitDataRequest& request,
+                            tracing::pbzero::CommitDataRequest* message) {
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
+    auto* const chunk = message->add_chunks_to_move();
+    chunk->set_page(move.page);
+    chunk->set_chunk(move.chunk);
+    chunk->set_target_buffer(move.target_buffer);
+    if (move.data != nullptr)
+      chunk->set_data(move.data, move.data_size);
+    if (move.is_incomplete)
+      chunk->set_chunk_incomplete(true);
+  }
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
+    auto* const chunk = message->add_chunks_to_patch();
+    chunk->set_target_buffer(patches.target_buffer);
+    chunk->set_trace_writer_id(patches.writer_id);
+    chunk->set_chunk_id(patches.chunk_id);
+    for (size_t j = 0; j < patches.num_patches; ++j) {
+      auto* const patch = chunk->add_patches();
+      patch->set_offset(patches.patches[j].offset);
+      patch->set_data(patches.patches[j].data, sizeof(patches.patches[j].data));
+    }
+    if (patches.has_more_patches)
+      chunk->set_has_more_patches(true);
+  }
+  if (request.flush_request_id != 0)
+    message->set_flush_request_id(request.flush_request_id);
+}
+
+bool CommitDataReader::Read(ConstBytes message) {
+  using Message = tracing::pbzero::CommitDataRequest;
+  chunks_to_move_.clear();
+  chunks_to_patch_.clear();
+  patches_.clear();
+  const Message::Decoder decoder(message);
+  bool ok = decoder.status() == DecodeStatus::kOk;
+  for (const ConstBytes bytes : decoder.chunks_to_move()) {
+    const Message::ChunksToMove::Decoder chunk(bytes);
+    ok = ok && chunk.status() == DecodeStatus::kOk;
+    CommitDataRequest::ChunkToMove move{};
+    move.page = chunk.page();
+    move.chunk = chunk.chunk();
+    move.target_buffer = NarrowID<BufferID>(chunk.target_buffer());
+    if (chunk.has_data()) {
+      move.data = chunk.data().data;
+      move.data_size = chunk.data().size;
+    }
+    move.is_incomplete = chunk.chunk_incomplete();
+    chunks_to_move_.push_back(move);
+  }
+  for (const ConstBytes bytes : decoder.chunks_to_patch()) {
+    const Message::ChunkToPatch::Decoder chunk(bytes);
+    ok = ok && chunk.status() == DecodeStatus::kOk;
+    CommitDataRequest::ChunkToPatch to_patch{};
+    to_patch.target_buffer = NarrowID<BufferID>(chunk.target_buffer());
+    to_patch.writer_id = NarrowID<WriterID>(chunk.trace_writer_id());
+    to_patch.chunk_id = chunk.chunk_id();
+    to_patch.has_more_patches = chunk.has_more_patches();
+    for (const ConstBytes patch_bytes : chunk.patches()) {
+      const Message::ChunkToPatch::Patch::Decoder patch(patch_bytes);
+      ok = ok && patch.status() == DecodeStatus::kOk;
+      CommitDataRequest::Patch to_apply{kInvalidOffset, {}};
+      if (patch.data().size == sizeof(to_apply.data)) {
+        to_apply.offset = patch.offset();
+        memcpy(to_apply.data, patch.data().data, sizeof(to_apply.data));
+      }
+      patches_.push_back(to_apply);
+      ++to_patch.num_patches;
+    }
+    chunks_to_patch_.push_back(to_patch);
+  }
+  // Now that they stay where they are.
+  size_t num_patches = 0;
+  for (CommitDataRequest::ChunkToPatch& chunk : chunks_to_patch_) {
+    chunk.patches = patches_.data() + num_patches;
+    num_patches += chunk.num_patches;
+  }
+  request_ = {};
+  request_.chunks_to_move = chunks_to_move_.data();
+  request_.num_chunks_to_move = chunks_to_move_.size();
+  request_.chunks_to_patch = chunks_to_patch_.data();
+  request_.num_chunks_to_patch = chunks_to_patch_.size();
+  request_.flush_request_id = decoder.flush_request_id();
+  return ok;
+}
+
+}  // namespace protozero

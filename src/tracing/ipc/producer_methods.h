@@ -1,0 +1,53 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PRODUCER_METHODS_H_
+#define SRC_TRACING_IPC_PRODUCER_METHODS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace protozero {
+
+inline constexpr char kProducerServiceName[] = "ProducerPort";
+
+// The methods that a service has for producers. Which id a method has on the
+// wire is the service's choice; by ours it is this.
+enum class ProducerMethod : uint32_t {
+  kInitializeConnection = 1,
+  kRegisterDataSource,
+  kUnregisterDataSource,
+  kCommitData,
+  kGetAsyncCommand,
+  kRegisterTraceWriter,
+  kUnregisterTraceWriter,
+  kNotifyDataSourceStarted,
+  kNotifyDataSourceStopped,
+  kActivateTriggers,
+  kSync,
+  kUpdateDataSource,
+};
+inline constexpr size_t kNumProducerMethods = 12;
+
+// In the order of the ids.
+inline constexpr const char* kProducerMethodNames[] = {
+    "InitializeConnection",
+    "RegisterDataSource",
+    "UnregisterDataSource",
+    "CommitData",
+    "GetAsyncCommand",
+    "RegisterTraceWriter",
+    "UnregisterTraceWriter",
+    "NotifyDataSourceStarted",
+    "NotifyDataSourceStopped",
+    "ActivateTriggers",
+    "Sync",
+    "UpdateDataSource",
+};
+static_assert(sizeof(kProducerMethodNames) / sizeof(kProducerMethodNames[0]) ==
+                  kNumProducerMethods &&
+              static_cast<size_t>(ProducerMethod::kUpdateDataSource) ==
+                  kNumProducerMethods);
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PRODUCER_METHODS_H_

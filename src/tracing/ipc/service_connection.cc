@@ -1,0 +1,205 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/service_connection.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/ipc/messages.h"
+#include "src/tracing/protos/producer_port.pbzero.h"
+
+namespace protozero::internal {
+
+namespace pb = tracing::pbzero;
+
+namespace {
+
+// What waits for a service that does not read. A commit takes about twelve
+// bytes for each chunk, and a chunk is committed again only after the service
+// has read it: this is far more than there can be, but for writers that come
+// and go.
+constexpr size_t kMaxQueuedBytes = 4 * 1024 * 1024;
+
+// What exists. Guarded by ClientLock().
+std::vector<ServiceConnection*>& AllConnections() {
+  static auto& connections = *new std::vector<ServiceConnection*>();
+  return connections;
+}
+
+}  // namespace
+
+std::mutex& ClientLock() {
+  // Threads may go on when static objects are gone.
+  static auto& lock = *new std::mutex();
+  return lock;
+}
+
+ServiceConnection::ServiceConnection(ScopedFd socket, const WakeupFd* wakeup)
+    : wakeup_(wakeup), socket_(std::move(socket)), sender_(kMaxQueuedBytes) {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  AllConnections().push_back(this);
+}
+
+ServiceConnection::~ServiceConnection() {
+  // It still commits.
+  arbiter_.reset();
+  std::lock_guard<std::mutex> lock(ClientLock());
+  std::vector<ServiceConnection*>& all = AllConnections();
+  all.erase(std::find(all.begin(), all.end(), this));
+}
+
+void ServiceConnection::Bind() {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  pb::IPCFrame* const frame = sender_.BeginFrame();
+  frame->set_request_id(++request_id_);
+  frame->set_msg_bind_service()->set_service_name(kProducerServiceName);
+  EndFrame();
+}
+
+bool ServiceConnection::OnBindReply(ConstBytes reply) {
+  const pb::IPCFrame::BindServiceReply::Decoder decoder(reply);
+  std::lock_guard<std::mutex> lock(ClientLock());
+  service_id_ = decoder.service_id();
+  bool has_methods = false;
+  for (const ConstBytes bytes : decoder.methods()) {
+    const pb::IPCFrame::MethodInfo::Decoder method(bytes);
+    for (size_t i = 0; i < kNumProducerMethods; ++i) {
+      if (method.name().ToStdStringView() == kProducerMethodNames[i]) {
+        method_ids_[i] = method.id();
+        has_methods = true;
+      }
+    }
+  }
+  return decoder.success() && has_methods;
+}
+
+bool ServiceConnection::SetupTracing(
+    ScopedFd memory,
+    size_t page_size,
+    const SharedMemoryArbiter::Options& options) {
+  // The service may take as much as it likes: it is trusted.
+  memory_ = SharedMemoryFile::Attach(std::move(memory), SIZE_MAX,
+                                     /*needs_seals=*/false);
+  if (memory_ == nullptr || !SharedMemoryABI::IsValidPageSize(page_size) ||
+      memory_->size() < page_size) {
+    return false;
+  }
+  arbiter_.reset(new SharedMemoryArbiter(memory_->start(), memory_->size(),
+                                         page_size, this, options));
+  return true;
+}
+
+pb::IPCFrame::InvokeMethod* ServiceConnection::BeginInvoke(
+    ProducerMethod method,
+    bool drop_reply) {
+  const uint32_t id = method_ids_[static_cast<size_t>(method) - 1];
+  if (!is_open_ || id == 0)
+    return nullptr;
+  pb::IPCFrame* const frame = sender_.BeginFrame();
+  frame->set_request_id(++request_id_);
+  pb::IPCFrame::InvokeMethod* const invocation = frame->set_msg_invoke_method();
+  invocation->set_service_id(service_id_);
+  invocation->set_method_id(id);
+  if (drop_reply)
+    invocation->set_drop_reply(true);
+  return invocation;
+}
+
+void ServiceConnection::EndFrame() {
+  OnSent(sender_.EndFrame(socket_.get()));
+}
+
+void ServiceConnection::OnSent(bool ok) {
+  if (!ok) {
+    is_open_ = false;
+    // Whoever reads will notice.
+    shutdown(socket_.get(), SHUT_RDWR);
+  }
+  if (wakeup_ != nullptr && (!ok || sender_.has_queued()))
+    wakeup_->Notify();
+}
+
+void ServiceConnection::SendQueued() {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  if (is_open_ && !sender_.SendQueued(socket_.get()))
+    OnSent(false);
+}
+
+bool ServiceConnection::has_queued() const {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  return is_open_ && sender_.has_queued();
+}
+
+bool ServiceConnection::is_open() const {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  return is_open_;
+}
+
+void ServiceConnection::Close() {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  is_open_ = false;
+  wakeup_ = nullptr;
+  socket_.Reset();
+}
+
+void ServiceConnection::CommitData(const CommitDataRequest& request) {
+  const uint64_t id = Invoke<pb::CommitDataRequest>(
+      ProducerMethod::kCommitData, /*drop_reply=*/true,
+      [&](pb::CommitDataRequest* message) {
+        WriteCommitDataRequest(request, message);
+      });
+  if (id == 0)
+    Discard(request);
+}
+
+void ServiceConnection::Discard(const CommitDataRequest& request) {
+  // As a service would, that throws everything away.
+  const SharedMemoryABI& abi = arbiter_->shmem_abi();
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
+    const SharedMemoryABI::Chunk chunk =
+        abi.TryAcquireChunkForReading(move.page, move.chunk);
+    if (chunk.is_valid())
+      abi.ReleaseChunkAsFree(chunk);
+  }
+}
+
+void ServiceConnection::RegisterTraceWriter(WriterID writer_id,
+                                            BufferID buffer) {
+  Invoke<pb::RegisterTraceWriterRequest>(
+      ProducerMethod::kRegisterTraceWriter, /*drop_reply=*/true,
+      [&](pb::RegisterTraceWriterRequest* message) {
+        message->set_trace_writer_id(writer_id);
+        message->set_target_buffer(buffer);
+      });
+}
+
+void ServiceConnection::UnregisterTraceWriter(WriterID writer_id) {
+  Invoke<pb::UnregisterTraceWriterRequest>(
+      ProducerMethod::kUnregisterTraceWriter, /*drop_reply=*/true,
+      [&](pb::UnregisterTraceWriterRequest* message) {
+        message->set_trace_writer_id(writer_id);
+      });
+}
+
+void ServiceConnection::AbandonAllAfterFork() {
+  for (ServiceConnection* connection : AllConnections()) {
+    connection->is_abandoned_ = true;
+    connection->keep_this_ = connection->weak_from_this().lock();
+    connection->is_open_ = false;
+    connection->wakeup_ = nullptr;
+    connection->socket_.Reset();
+    if (connection->memory_ != nullptr)
+      connection->memory_->DetachAfterFork();
+  }
+}
+
+void ServiceConnection::Keep(std::unique_ptr<TraceWriter> writer) {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  kept_writers_.push_back(std::move(writer));
+}
+
+}  // namespace protozero::internal

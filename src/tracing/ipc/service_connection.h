@@ -1,0 +1,125 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_SERVICE_CONNECTION_H_
+#define SRC_TRACING_IPC_SERVICE_CONNECTION_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "src/tracing/ipc/frame_sender.h"
+#include "src/tracing/ipc/producer_methods.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/protos/ipc_frame.pbzero.h"
+
+namespace protozero::internal {
+
+// Guards all that the producers, data sources and connections of this process
+// share between threads. There is one for all so that fork() can take it: a
+// child process finds everything as it should be. Nobody waits while holding
+// it, or calls functions of users, or lets go of a connection.
+std::mutex& ClientLock();
+
+// One connection to the service, from the first byte to the last, and the
+// memory that came with it. Writers keep it alive beyond that: what they commit
+// then is thrown away, and their chunks become free again. Any thread, unless
+// stated otherwise.
+class ServiceConnection final
+    : public ProducerEndpoint,
+      public std::enable_shared_from_this<ServiceConnection> {
+ public:
+  // |wakeup| is notified when there is something queued. REQUIRES: it exists
+  // until Close().
+  ServiceConnection(ScopedFd socket, const WakeupFd* wakeup);
+  ~ServiceConnection() override;
+
+  // These are for one thread.
+  int socket() const { return socket_.get(); }
+  void Bind();
+  // Reads the ids of the methods. Returns false if there are none.
+  bool OnBindReply(ConstBytes reply);
+  // Maps the memory that the service has sent. Returns false if it is not
+  // usable.
+  bool SetupTracing(ScopedFd memory,
+                    size_t page_size,
+                    const SharedMemoryArbiter::Options& options);
+  // Null before that.
+  SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
+
+  // Calls |write(T*)|, T being what the method takes, and sends that. Returns
+  // the request's id, or 0 if the service is not there.
+  template <typename T, typename Write>
+  uint64_t Invoke(ProducerMethod method, bool drop_reply, Write write) {
+    std::lock_guard<std::mutex> lock(ClientLock());
+    return InvokeLocked<T>(method, drop_reply, write);
+  }
+  // REQUIRES: ClientLock().
+  template <typename T, typename Write>
+  uint64_t InvokeLocked(ProducerMethod method, bool drop_reply, Write write) {
+    using Invocation = tracing::pbzero::IPCFrame::InvokeMethod;
+    Invocation* const invocation = BeginInvoke(method, drop_reply);
+    if (invocation == nullptr)
+      return 0;
+    write(invocation->BeginNestedMessage<T>(Invocation::kArgsProtoFieldNumber));
+    EndFrame();
+    return request_id_;
+  }
+
+  // Sends what is queued.
+  void SendQueued();
+  bool has_queued() const;
+  // Until Close(), or until the service turns out to be gone.
+  bool is_open() const;
+  void Close();
+
+  // ProducerEndpoint:
+  void CommitData(const CommitDataRequest& request) override;
+  void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
+  void UnregisterTraceWriter(WriterID writer_id) override;
+
+  // In the child, after fork(): shares nothing with the parent or the service
+  // any more. Everything stays where it is, for ever: nothing in it may be
+  // destroyed, for other threads of the parent may have been using it.
+  // REQUIRES: ClientLock().
+  static void AbandonAllAfterFork();
+  bool is_abandoned() const { return is_abandoned_; }
+  // Takes a writer that must not be destroyed.
+  void Keep(std::unique_ptr<TraceWriter> writer);
+
+ private:
+  // REQUIRES, for these: ClientLock().
+  tracing::pbzero::IPCFrame::InvokeMethod* BeginInvoke(ProducerMethod method,
+                                                       bool drop_reply);
+  void EndFrame();
+  void OnSent(bool ok);
+  void Discard(const CommitDataRequest& request);
+
+  // Guarded by ClientLock().
+  const WakeupFd* wakeup_;
+  ScopedFd socket_;
+  bool is_open_ = true;
+  FrameSender sender_;
+  uint32_t service_id_ = 0;
+  // By ProducerMethod, less 1. 0 if the service does not have it.
+  uint32_t method_ids_[kNumProducerMethods] = {};
+  uint64_t request_id_ = 0;
+
+  std::unique_ptr<SharedMemoryFile> memory_;
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+
+  // Set while there is one thread.
+  bool is_abandoned_ = false;
+  std::shared_ptr<ServiceConnection> keep_this_;
+  std::vector<std::unique_ptr<TraceWriter>> kept_writers_;
+};
+
+}  // namespace protozero::internal
+
+#endif  // SRC_TRACING_IPC_SERVICE_CONNECTION_H_

@@ -1,0 +1,53 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_SHARED_MEMORY_FILE_H_
+#define SRC_TRACING_IPC_SHARED_MEMORY_FILE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <utility>
+
+#include "protozero/tracing/shared_memory.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+
+// Memory that two processes have in common. Its size can not be changed by
+// either: a shorter one would turn an access into a crash.
+class SharedMemoryFile final : public SharedMemory {
+ public:
+  // All zero. Null if the system has none, or if |size| is 0.
+  static std::unique_ptr<SharedMemoryFile> Create(size_t size);
+  // That of another process. Null if it is none, or of no size, or larger than
+  // |max_size|, or if |needs_seals| and its size is not sealed.
+  static std::unique_ptr<SharedMemoryFile> Attach(ScopedFd fd,
+                                                  size_t max_size,
+                                                  bool needs_seals);
+
+  ~SharedMemoryFile() override;
+  SharedMemoryFile(const SharedMemoryFile&) = delete;
+  SharedMemoryFile& operator=(const SharedMemoryFile&) = delete;
+
+  uint8_t* start() const override { return start_; }
+  size_t size() const override { return size_; }
+  int fd() const { return fd_.get(); }
+
+  // In a child process: puts zeros of its own in place of what it shares with
+  // its parent's service. Safe in a handler of fork().
+  void DetachAfterFork() const;
+
+ private:
+  SharedMemoryFile(ScopedFd fd, uint8_t* start, size_t size)
+      : fd_(std::move(fd)), start_(start), size_(size) {}
+  static std::unique_ptr<SharedMemoryFile> Map(ScopedFd fd, size_t size);
+
+  const ScopedFd fd_;
+  uint8_t* const start_;
+  const size_t size_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_SHARED_MEMORY_FILE_H_

@@ -1,0 +1,223 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/unix_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace protozero {
+
+namespace {
+
+// More than the one that the protocol knows, so that none is cut off and stays
+// open. What does not fit is closed by the kernel.
+constexpr size_t kMaxReceivedFds = 16;
+
+std::string ErrorText(const char* what, const std::string& path) {
+  return std::string(what) + " " + path + ": " + strerror(errno);
+}
+
+class UnixAddress {
+ public:
+  explicit UnixAddress(const std::string& path) {
+    // One byte more: for the terminator, or in place of the '@'.
+    if (path.empty() || path.size() >= sizeof(address_.sun_path)) {
+      errno = ENAMETOOLONG;
+      return;
+    }
+    address_.sun_family = AF_UNIX;
+    memcpy(address_.sun_path, path.data(), path.size());
+    is_abstract_ = path[0] == '@';
+    if (is_abstract_)
+      address_.sun_path[0] = '\0';
+    // Abstract names are not terminated: their size is part of them.
+    size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                   path.size() + !is_abstract_);
+  }
+
+  bool is_valid() const { return size_ != 0; }
+  bool is_abstract() const { return is_abstract_; }
+  const sockaddr* get() const {
+    return reinterpret_cast<const sockaddr*>(&address_);
+  }
+  socklen_t size() const { return size_; }
+
+ private:
+  sockaddr_un address_{};
+  socklen_t size_ = 0;
+  bool is_abstract_ = false;
+};
+
+ScopedFd NewSocket() {
+  return ScopedFd(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+bool IsAbandonedSocket(const std::string& path, const UnixAddress& address) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode))
+    return false;
+  const ScopedFd probe = NewSocket();
+  return probe.is_valid() &&
+         connect(probe.get(), address.get(), address.size()) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+SocketStatus StatusOfErrno() {
+  return errno == EAGAIN || errno == EWOULDBLOCK ? SocketStatus::kWouldBlock
+                                                 : SocketStatus::kClosed;
+}
+
+}  // namespace
+
+void ScopedFd::Reset(int fd) {
+  if (fd_ >= 0)
+    close(fd_);
+  fd_ = fd;
+}
+
+std::string DefaultProducerSocket() {
+  const char* const path = getenv("PERFETTO_PRODUCER_SOCK_NAME");
+  if (path != nullptr && *path != '\0')
+    return path;
+  return access("/run/perfetto", X_OK) == 0
+             ? "/run/perfetto/traced-producer.sock"
+             : "/tmp/perfetto-producer";
+}
+
+ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
+  const UnixAddress address(path);
+  ScopedFd fd;
+  if (address.is_valid())
+    fd = NewSocket();
+  if (!fd.is_valid()) {
+    *error = ErrorText("cannot create socket", path);
+    return fd;
+  }
+  int result = bind(fd.get(), address.get(), address.size());
+  if (result != 0 && errno == EADDRINUSE && !address.is_abstract() &&
+      IsAbandonedSocket(path, address)) {
+    unlink(path.c_str());
+    result = bind(fd.get(), address.get(), address.size());
+  }
+  if (result != 0 || listen(fd.get(), SOMAXCONN) != 0) {
+    *error = ErrorText("cannot listen on", path);
+    fd.Reset();
+  }
+  return fd;
+}
+
+ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error) {
+  const UnixAddress address(path);
+  ScopedFd fd;
+  if (address.is_valid())
+    fd = NewSocket();
+  if (!fd.is_valid() || connect(fd.get(), address.get(), address.size()) != 0) {
+    *error = ErrorText("cannot connect to", path);
+    fd.Reset();
+  }
+  return fd;
+}
+
+ScopedFd AcceptConnection(int listening_fd) {
+  return ScopedFd(
+      accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+bool GetPeerIdentity(int fd, PeerIdentity* identity) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+    return false;
+  *identity = {credentials.uid, credentials.pid};
+  return true;
+}
+
+SocketStatus SendToSocket(int fd,
+                          const uint8_t* data,
+                          size_t size,
+                          int fd_to_send,
+                          size_t* sent) {
+  *sent = 0;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  while (*sent < size) {
+    iovec io{const_cast<uint8_t*>(data) + *sent, size - *sent};
+    msghdr message{};
+    message.msg_iov = &io;
+    message.msg_iovlen = 1;
+    if (fd_to_send >= 0 && *sent == 0) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      memcpy(CMSG_DATA(header), &fd_to_send, sizeof(int));
+    }
+    const ssize_t result = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (result >= 0)
+      *sent += static_cast<size_t>(result);
+    else if (errno != EINTR)
+      return StatusOfErrno();
+  }
+  return SocketStatus::kOk;
+}
+
+SocketStatus ReceiveFromSocket(int fd,
+                               uint8_t* data,
+                               size_t size,
+                               size_t* received,
+                               ScopedFd* received_fd) {
+  *received = 0;
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxReceivedFds * sizeof(int))];
+  iovec io{data, size};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t result;
+  do {
+    result = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (result < 0 && errno == EINTR);
+  if (result < 0)
+    return StatusOfErrno();
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+      continue;
+    const size_t num_fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < num_fds; ++i) {
+      int passed;
+      memcpy(&passed, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      received_fd->Reset(passed);
+    }
+  }
+  *received = static_cast<size_t>(result);
+  return result == 0 ? SocketStatus::kClosed : SocketStatus::kOk;
+}
+
+WakeupFd::WakeupFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void WakeupFd::Notify() const {
+  const uint64_t one = 1;
+  // Fails only if it has been notified so often that it does not matter.
+  [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));
+}
+
+void WakeupFd::Clear() const {
+  uint64_t count;
+  [[maybe_unused]] const ssize_t result =
+      read(fd_.get(), &count, sizeof(count));
+}
+
+}  // namespace protozero

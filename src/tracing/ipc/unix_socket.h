@@ -1,0 +1,95 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_UNIX_SOCKET_H_
+#define SRC_TRACING_IPC_UNIX_SOCKET_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+
+namespace protozero {
+
+// A file descriptor that is closed in the end.
+class ScopedFd {
+ public:
+  ScopedFd() = default;
+  explicit ScopedFd(int fd) : fd_(fd) {}
+  ScopedFd(ScopedFd&& other) noexcept : fd_(other.Release()) {}
+  ScopedFd& operator=(ScopedFd&& other) noexcept {
+    Reset(other.Release());
+    return *this;
+  }
+  ~ScopedFd() { Reset(); }
+
+  bool is_valid() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+// Sockets in the file system, or, if the path begins with '@', in the abstract
+// namespace. All of them are non-blocking and closed by exec.
+
+// Where producers find the service: PERFETTO_PRODUCER_SOCK_NAME in the
+// environment, or else where a system's service is.
+std::string DefaultProducerSocket();
+
+// An invalid one, and the reason in |error|, on failure. A socket that nobody
+// listens to any more is replaced.
+ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
+ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
+// An invalid one if there is none to accept.
+ScopedFd AcceptConnection(int listening_fd);
+
+// Who is at the other end, or was when the connection was made.
+struct PeerIdentity {
+  uid_t uid;
+  pid_t pid;
+};
+bool GetPeerIdentity(int fd, PeerIdentity* identity);
+
+// What send() and recv() say, but that they neither block nor raise SIGPIPE.
+enum class SocketStatus {
+  kOk,
+  kWouldBlock,
+  // By the other end, or by an error.
+  kClosed,
+};
+
+// Sends |data| as far as possible, along with |fd_to_send| unless that is -1.
+// |sent| is set in any case. The descriptor goes with the first byte.
+SocketStatus SendToSocket(int fd,
+                          const uint8_t* data,
+                          size_t size,
+                          int fd_to_send,
+                          size_t* sent);
+// Receives at least one byte. A descriptor that comes with it is put in
+// |received_fd|; of several, the others are closed.
+SocketStatus ReceiveFromSocket(int fd,
+                               uint8_t* data,
+                               size_t size,
+                               size_t* received,
+                               ScopedFd* received_fd);
+
+// Makes a poll() in another thread return. Any thread.
+class WakeupFd {
+ public:
+  WakeupFd();
+  int fd() const { return fd_.get(); }
+  void Notify() const;
+  // Until somebody notifies again, fd() is not readable.
+  void Clear() const;
+
+ private:
+  ScopedFd fd_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_UNIX_SOCKET_H_
