@@ -1,0 +1,235 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// A producer whose packets are known, and what checks that they have arrived.
+// See traced_test.py.
+//
+//   traced_producer write [flags]      waits for a session, writes, says what
+//   it
+//                                      has written, and waits for a line of
+//                                      input
+//   traced_producer check TRACE WRITTEN [--max-size=N]
+//
+// Flags, with their defaults:
+//   --threads=4  --packets=2000   of each writer
+//   --writers=1                   that each thread has, one after the other
+//   --max-size=50000              of a packet, in bytes
+//   --page-size=4096 --memory=262144
+//   --layout=5                    SharedMemoryABI::PageLayout
+//   --drop=0                      packets, when the memory is full: 0 or 1
+//   --stall-timeout-ms=30000
+//   --stop-service=PID            while some packets are being written
+//   --extend=N                    every Nth packet by an empty fragment in
+//                                 another chunk
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "protozero/tracing/producer.h"
+#include "test/tracing/numbered_packets.h"
+
+namespace {
+
+using namespace protozero;
+
+struct Flags {
+  uint32_t threads = 4;
+  uint32_t packets = 2000;
+  uint32_t writers = 1;
+  uint32_t max_size = 50000;
+  uint32_t page_size = 4096;
+  uint32_t memory = 256 * 1024;
+  uint32_t layout = SharedMemoryABI::kPageDiv14;
+  uint32_t drop = 0;
+  uint32_t stall_timeout_ms = 30000;
+  uint32_t stop_service = 0;
+  uint32_t extend = 0;
+};
+
+bool ParseFlag(const char* argument, Flags* flags) {
+  const struct {
+    const char* name;
+    uint32_t* value;
+  } known[] = {
+      {"--threads", &flags->threads},
+      {"--packets", &flags->packets},
+      {"--writers", &flags->writers},
+      {"--max-size", &flags->max_size},
+      {"--page-size", &flags->page_size},
+      {"--memory", &flags->memory},
+      {"--layout", &flags->layout},
+      {"--drop", &flags->drop},
+      {"--stall-timeout-ms", &flags->stall_timeout_ms},
+      {"--stop-service", &flags->stop_service},
+      {"--extend", &flags->extend},
+  };
+  for (const auto& flag : known) {
+    const size_t size = strlen(flag.name);
+    if (strncmp(argument, flag.name, size) == 0 && argument[size] == '=') {
+      *flag.value =
+          static_cast<uint32_t>(strtoul(argument + size + 1, nullptr, 10));
+      return true;
+    }
+  }
+  return false;
+}
+
+class Source : public DataSource {
+ public:
+  using DataSource::DataSource;
+  std::future<void> started() { return started_.get_future(); }
+
+ private:
+  void OnStart(const DataSourceInstance&) override { started_.set_value(); }
+
+  std::promise<void> started_;
+};
+
+struct Written {
+  uint32_t stream;
+  uint32_t packets;
+  uint64_t lost;
+};
+
+// What one thread does. Returns a line for each of its streams.
+std::vector<Written> WriteStreams(const std::shared_ptr<DataSource>& source,
+                                  uint32_t thread,
+                                  const Flags& flags) {
+  std::vector<Written> written;
+  for (uint32_t i = 0; i < flags.writers; ++i) {
+    const uint32_t stream = thread * flags.writers + i;
+    DataSourceWriters writers(source);
+    bool is_behind = false;
+    uint64_t lost = 0;
+    for (uint32_t index = 0; index < flags.packets; ++index) {
+      // A service that is stopped for a while frees no chunks.
+      if (flags.stop_service != 0 && index == flags.packets / 3)
+        kill(static_cast<pid_t>(flags.stop_service), SIGSTOP);
+      if (flags.stop_service != 0 && index == 2 * flags.packets / 3) {
+        kill(static_cast<pid_t>(flags.stop_service), SIGCONT);
+        is_behind = true;
+      }
+      // Until there is a chunk to be had.
+      if (is_behind) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        is_behind = writers.packets_lost() != lost;
+        lost = writers.packets_lost();
+      }
+      writers.Trace([&](TraceContext& context) {
+        auto packet = context.NewTracePacket();
+        test::WriteNumberedPacket(stream, index, flags.max_size, packet.get());
+        // The packet ends at the beginning of another chunk.
+        if (flags.extend != 0 && index % flags.extend == 0)
+          packet.TakeStreamWriter()->Extend();
+      });
+    }
+    written.push_back({stream, flags.packets, writers.packets_lost()});
+  }
+  return written;
+}
+
+int Write(const Flags& flags) {
+  const auto source =
+      std::make_shared<Source>(DataSourceDescriptor{"protozero.test"},
+                               flags.drop ? BufferExhaustedPolicy::kDrop
+                                          : BufferExhaustedPolicy::kStall);
+  std::future<void> started = source->started();
+  Producer::Options options;
+  options.name = "traced_producer";
+  options.page_size = flags.page_size;
+  options.shared_memory_size = flags.memory;
+  options.page_layout = static_cast<SharedMemoryABI::PageLayout>(flags.layout);
+  options.stall_timeout_ms = flags.stall_timeout_ms;
+  Producer producer(options);
+  producer.RegisterDataSource(source);
+  if (!producer.Sync(30000)) {
+    fprintf(stderr, "traced_producer: there is no service\n");
+    return 1;
+  }
+  printf("registered\n");
+  fflush(stdout);
+  started.wait();
+
+  std::vector<std::future<std::vector<Written>>> threads;
+  for (uint32_t thread = 0; thread < flags.threads; ++thread) {
+    threads.push_back(std::async(std::launch::async, [&, thread] {
+      return WriteStreams(source, thread, flags);
+    }));
+  }
+  for (auto& thread : threads) {
+    for (const Written& written : thread.get()) {
+      printf("%u %u %llu\n", written.stream, written.packets,
+             static_cast<unsigned long long>(written.lost));
+    }
+  }
+  producer.Sync(30000);
+  printf("written\n");
+  fflush(stdout);
+  getchar();
+  return 0;
+}
+
+int Check(const char* trace_path,
+          const char* written_path,
+          const Flags& flags) {
+  std::ifstream file(trace_path, std::ios::binary);
+  std::stringstream trace;
+  trace << file.rdbuf();
+  test::PacketChecker checker(flags.max_size);
+  checker.AddTrace(trace.str());
+
+  uint64_t total = 0;
+  uint64_t total_lost = 0;
+  uint64_t errors = checker.num_errors();
+  fputs(checker.errors().c_str(), stdout);
+  std::ifstream lines(written_path);
+  uint32_t stream;
+  uint64_t packets;
+  uint64_t lost;
+  while (lines >> stream >> packets >> lost) {
+    total += packets;
+    total_lost += lost;
+    const auto it = checker.streams().find(stream);
+    const uint64_t received =
+        it == checker.streams().end() ? 0 : it->second.received;
+    if (received + lost != packets && ++errors <= 20) {
+      printf("stream %u: %llu written, %llu lost, %llu received\n", stream,
+             static_cast<unsigned long long>(packets),
+             static_cast<unsigned long long>(lost),
+             static_cast<unsigned long long>(received));
+    }
+  }
+  printf("%llu written, %llu lost, %llu received, %llu errors\n",
+         static_cast<unsigned long long>(total),
+         static_cast<unsigned long long>(total_lost),
+         static_cast<unsigned long long>(checker.received()),
+         static_cast<unsigned long long>(errors));
+  return errors == 0 && total != 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  std::vector<const char*> arguments;
+  for (int i = 1; i < argc; ++i) {
+    if (!ParseFlag(argv[i], &flags))
+      arguments.push_back(argv[i]);
+  }
+  if (arguments.size() == 1 && strcmp(arguments[0], "write") == 0)
+    return Write(flags);
+  if (arguments.size() == 3 && strcmp(arguments[0], "check") == 0)
+    return Check(arguments[1], arguments[2], flags);
+  fprintf(stderr, "traced_producer: see the top of its source\n");
+  return 2;
+}
