@@ -1,0 +1,599 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What both ends of a connection are made of: frames, sockets, memory,
+// messages.
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/ipc/frame_sender.h"
+#include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using tracing::pbzero::IPCFrame;
+
+std::string Frame(std::string_view payload) {
+  uint8_t header[kFrameHeaderSize];
+  WriteFrameHeader(payload.size(), header);
+  return std::string(reinterpret_cast<char*>(header), sizeof(header)) +
+         std::string(payload);
+}
+
+std::string FrameOfSize(size_t payload_size) {
+  return Frame(std::string(payload_size, 'x'));
+}
+
+// What a reader finds in |stream| when it comes in pieces of |piece_size|.
+std::vector<std::string> ReadFrames(std::string_view stream,
+                                    size_t piece_size,
+                                    bool* is_broken) {
+  FrameReader reader;
+  std::vector<std::string> frames;
+  while (!stream.empty()) {
+    const ContiguousMemoryRange range = reader.BeginReceive();
+    const size_t size =
+        std::min(std::min(piece_size, range.size()), stream.size());
+    EXPECT_NE(size, 0u);
+    memcpy(range.begin, stream.data(), size);
+    stream.remove_prefix(size);
+    reader.EndReceive(size);
+    ConstBytes payload;
+    while (reader.NextFrame(&payload))
+      frames.push_back(payload.ToStdString());
+  }
+  *is_broken = reader.is_broken();
+  return frames;
+}
+
+TEST(FrameReaderTest, HeaderIsLittleEndian) {
+  uint8_t header[kFrameHeaderSize];
+  WriteFrameHeader(0x0102, header);
+  EXPECT_THAT(header, ElementsAre(0x02, 0x01, 0x00, 0x00));
+}
+
+TEST(FrameReaderTest, FramesComeInPiecesOfAnySize) {
+  const std::string stream =
+      Frame("first") + Frame("") + Frame(std::string(5000, 'a')) + Frame("b") +
+      Frame(std::string(300, 'c')) + Frame("") + Frame("last");
+  for (size_t piece_size = 1; piece_size <= stream.size(); ++piece_size) {
+    bool is_broken;
+    EXPECT_THAT(ReadFrames(stream, piece_size, &is_broken),
+                ElementsAre("first", std::string(5000, 'a'), "b",
+                            std::string(300, 'c'), "last"));
+    EXPECT_FALSE(is_broken);
+  }
+}
+
+TEST(FrameReaderTest, IncompleteFrameIsNotGivenOut) {
+  const std::string stream = Frame("payload");
+  for (size_t size = 0; size < stream.size(); ++size) {
+    bool is_broken;
+    EXPECT_THAT(ReadFrames(stream.substr(0, size), 1, &is_broken), IsEmpty());
+    EXPECT_FALSE(is_broken);
+  }
+}
+
+TEST(FrameReaderTest, LargestFrame) {
+  const std::string stream = FrameOfSize(131068) + Frame("next");
+  for (const size_t piece_size : {size_t{1000}, size_t{4096}, stream.size()}) {
+    bool is_broken;
+    const std::vector<std::string> frames =
+        ReadFrames(stream, piece_size, &is_broken);
+    ASSERT_EQ(frames.size(), 2u);
+    EXPECT_EQ(frames[0].size(), 131068u);
+    EXPECT_EQ(frames[1], "next");
+    EXPECT_FALSE(is_broken);
+  }
+}
+
+TEST(FrameReaderTest, LargerFrameBreaksTheStream) {
+  // Just the header: nobody waits for the rest of it.
+  for (const std::string& header :
+       {FrameOfSize(131069).substr(0, 4), std::string("\xff\xff\xff\xff"),
+        std::string("\x00\x00\x00\x80", 4)}) {
+    bool is_broken;
+    EXPECT_THAT(ReadFrames(Frame("good") + header + "xxxx", 3, &is_broken),
+                ElementsAre("good"));
+    EXPECT_TRUE(is_broken);
+  }
+}
+
+TEST(FrameReaderTest, MemoryIsInProportionToWhatHasCome) {
+  FrameReader reader;
+  // Announces the largest frame, and sends little of it.
+  const std::string stream = FrameOfSize(131068).substr(0, 100);
+  size_t largest = 0;
+  for (const char byte : stream) {
+    const ContiguousMemoryRange range = reader.BeginReceive();
+    largest = std::max(largest, range.size());
+    *range.begin = static_cast<uint8_t>(byte);
+    reader.EndReceive(1);
+    ConstBytes payload;
+    EXPECT_FALSE(reader.NextFrame(&payload));
+  }
+  EXPECT_LE(largest, 8192u);
+}
+
+// ---- Sockets
+
+class UnixSocketTest : public testing::Test {
+ public:
+  UnixSocketTest() {
+    char path[] = "/tmp/protozero_ipc_XXXXXX";
+    folder_ = mkdtemp(path);
+  }
+  ~UnixSocketTest() override {
+    unlink(path().c_str());
+    rmdir(folder_.c_str());
+  }
+  std::string path() const { return folder_ + "/socket"; }
+
+ private:
+  std::string folder_;
+};
+
+std::pair<ScopedFd, ScopedFd> SocketPair() {
+  int fds[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+  return {ScopedFd(fds[0]), ScopedFd(fds[1])};
+}
+
+std::string ReceiveAll(int fd, ScopedFd* received_fd) {
+  std::string result;
+  uint8_t bytes[1000];
+  size_t size;
+  while (ReceiveFromSocket(fd, bytes, sizeof(bytes), &size, received_fd) ==
+         SocketStatus::kOk) {
+    result.append(reinterpret_cast<char*>(bytes), size);
+  }
+  return result;
+}
+
+TEST_F(UnixSocketTest, ConnectsByPathAndByAbstractName) {
+  for (const std::string& name : {"@" + path(), path()}) {
+    std::string error;
+    EXPECT_FALSE(ConnectToUnixSocket(name, &error).is_valid());
+    EXPECT_THAT(error, HasSubstr(name));
+    const ScopedFd listening = ListenOnUnixSocket(name, &error);
+    ASSERT_TRUE(listening.is_valid()) << error;
+    EXPECT_FALSE(AcceptConnection(listening.get()).is_valid());
+    const ScopedFd client = ConnectToUnixSocket(name, &error);
+    ASSERT_TRUE(client.is_valid()) << error;
+    const ScopedFd server = AcceptConnection(listening.get());
+    ASSERT_TRUE(server.is_valid());
+
+    PeerIdentity peer;
+    ASSERT_TRUE(GetPeerIdentity(server.get(), &peer));
+    EXPECT_EQ(peer.uid, getuid());
+    EXPECT_EQ(peer.pid, getpid());
+    for (const int fd : {listening.get(), client.get(), server.get()}) {
+      EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+      EXPECT_TRUE(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    }
+    struct stat status;
+    EXPECT_EQ(stat(path().c_str(), &status), name[0] == '@' ? -1 : 0);
+  }
+}
+
+TEST_F(UnixSocketTest, AbandonedSocketIsReplacedAndUsedOneIsNot) {
+  std::string error;
+  ScopedFd first = ListenOnUnixSocket(path(), &error);
+  ASSERT_TRUE(first.is_valid()) << error;
+  EXPECT_FALSE(ListenOnUnixSocket(path(), &error).is_valid());
+  EXPECT_THAT(error, HasSubstr("cannot listen on " + path()));
+  first.Reset();
+  EXPECT_TRUE(ListenOnUnixSocket(path(), &error).is_valid()) << error;
+}
+
+TEST_F(UnixSocketTest, OtherFilesAreNotReplaced) {
+  ScopedFd file(open(path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  ASSERT_TRUE(file.is_valid());
+  std::string error;
+  EXPECT_FALSE(ListenOnUnixSocket(path(), &error).is_valid());
+  EXPECT_EQ(access(path().c_str(), F_OK), 0);
+}
+
+TEST_F(UnixSocketTest, NamesThatDoNotFitAreRefused) {
+  std::string error;
+  for (const std::string& name :
+       {std::string(), std::string(108, 'x'), "@" + std::string(200, 'x')}) {
+    EXPECT_FALSE(ListenOnUnixSocket(name, &error).is_valid());
+    EXPECT_FALSE(ConnectToUnixSocket(name, &error).is_valid());
+  }
+}
+
+TEST_F(UnixSocketTest, DefaultIsTheEnvironments) {
+  setenv("PERFETTO_PRODUCER_SOCK_NAME", "@name", 1);
+  EXPECT_EQ(DefaultProducerSocket(), "@name");
+  unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
+  EXPECT_THAT(DefaultProducerSocket(),
+              testing::AnyOf("/run/perfetto/traced-producer.sock",
+                             "/tmp/perfetto-producer"));
+}
+
+TEST_F(UnixSocketTest, SendingNeitherBlocksNorKills) {
+  auto [here, there] = SocketPair();
+  const std::vector<uint8_t> data(1 << 20);
+  size_t sent;
+  EXPECT_EQ(SendToSocket(here.get(), data.data(), data.size(), -1, &sent),
+            SocketStatus::kWouldBlock);
+  EXPECT_GT(sent, 0u);
+  EXPECT_LT(sent, data.size());
+  there.Reset();
+  EXPECT_EQ(SendToSocket(here.get(), data.data(), data.size(), -1, &sent),
+            SocketStatus::kClosed);
+}
+
+size_t NumOpenFds() {
+  size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd)
+    count += fcntl(fd, F_GETFD) != -1;
+  return count;
+}
+
+TEST_F(UnixSocketTest, DescriptorsPassAndNoneIsLeftOpen) {
+  const size_t before = NumOpenFds();
+  {
+    auto [here, there] = SocketPair();
+    const uint8_t byte = 1;
+    size_t sent;
+    ScopedFd received;
+    EXPECT_EQ(SendToSocket(here.get(), &byte, 1, here.get(), &sent),
+              SocketStatus::kOk);
+    EXPECT_EQ(ReceiveAll(there.get(), &received).size(), 1u);
+    ASSERT_TRUE(received.is_valid());
+    EXPECT_TRUE(fcntl(received.get(), F_GETFD) & FD_CLOEXEC);
+
+    // Many at once, more often than anybody asks for them.
+    for (int i = 0; i < 10; ++i) {
+      int fds[20];
+      std::fill(std::begin(fds), std::end(fds), here.get());
+      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {};
+      iovec io{const_cast<uint8_t*>(&byte), 1};
+      msghdr message{};
+      message.msg_iov = &io;
+      message.msg_iovlen = 1;
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(fds));
+      memcpy(CMSG_DATA(header), fds, sizeof(fds));
+      ASSERT_EQ(sendmsg(here.get(), &message, 0), 1);
+      ReceiveAll(there.get(), &received);
+      EXPECT_EQ(NumOpenFds(), before + 3);
+    }
+  }
+  EXPECT_EQ(NumOpenFds(), before);
+}
+
+// ---- FrameSender
+
+std::string FrameWithId(uint64_t id) {
+  HeapBuffered<IPCFrame> frame;
+  frame->set_request_id(id);
+  return Frame(frame.SerializeAsString());
+}
+
+TEST(FrameSenderTest, SendsAtOnceOrWhenItCan) {
+  auto [here, there] = SocketPair();
+  FrameSender sender(1 << 20);
+  std::string expected;
+  std::string received;
+  ScopedFd fd;
+  // Until the socket takes no more, and then some.
+  uint64_t id = 0;
+  for (int more = 1000; more > 0; ++id) {
+    more -= sender.has_queued();
+    sender.BeginFrame()->set_request_id(id);
+    EXPECT_TRUE(sender.EndFrame(here.get()));
+    expected += FrameWithId(id);
+  }
+  while (sender.has_queued()) {
+    received += ReceiveAll(there.get(), &fd);
+    EXPECT_TRUE(sender.SendQueued(here.get()));
+  }
+  received += ReceiveAll(there.get(), &fd);
+  EXPECT_EQ(received, expected);
+}
+
+TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
+  auto [here, there] = SocketPair();
+  FrameSender sender(1 << 20);
+  ScopedFd fd;
+  // At once.
+  sender.BeginFrame()->set_request_id(1);
+  EXPECT_TRUE(sender.EndFrame(here.get(), here.get()));
+  EXPECT_EQ(ReceiveAll(there.get(), &fd), FrameWithId(1));
+  EXPECT_TRUE(fd.is_valid());
+  fd.Reset();
+
+  // Behind frames that wait.
+  uint64_t id = 0;
+  std::string before;
+  while (!sender.has_queued()) {
+    sender.BeginFrame()->set_request_id(id);
+    EXPECT_TRUE(sender.EndFrame(here.get()));
+    before += FrameWithId(id++);
+  }
+  {
+    const std::unique_ptr<SharedMemoryFile> memory =
+        SharedMemoryFile::Create(4096);
+    sender.BeginFrame()->set_request_id(id);
+    EXPECT_TRUE(sender.EndFrame(here.get(), memory->fd()));
+  }
+  sender.BeginFrame()->set_request_id(id + 1);
+  EXPECT_TRUE(sender.EndFrame(here.get()));
+  std::string received;
+  while (received.size() < before.size()) {
+    uint8_t byte;
+    size_t size;
+    EXPECT_FALSE(fd.is_valid());
+    sender.SendQueued(here.get());
+    ASSERT_EQ(ReceiveFromSocket(there.get(), &byte, 1, &size, &fd),
+              SocketStatus::kOk);
+    received += static_cast<char>(byte);
+  }
+  sender.SendQueued(here.get());
+  received += ReceiveAll(there.get(), &fd);
+  EXPECT_EQ(received, before + FrameWithId(id) + FrameWithId(id + 1));
+  struct stat status;
+  ASSERT_EQ(fstat(fd.get(), &status), 0);
+  EXPECT_EQ(status.st_size, 4096);
+}
+
+TEST(FrameSenderTest, GivesUpOnWhoDoesNotRead) {
+  auto [here, there] = SocketPair();
+  FrameSender sender(1000);
+  bool ok = true;
+  int frames = 0;
+  for (; ok && frames < 100000; ++frames) {
+    sender.BeginFrame()->set_msg_request_error()->set_error(
+        std::string(100, 'x'));
+    ok = sender.EndFrame(here.get());
+  }
+  EXPECT_FALSE(ok);
+}
+
+TEST(FrameSenderTest, NoticesWhoIsGone) {
+  auto [here, there] = SocketPair();
+  there.Reset();
+  FrameSender sender(1000);
+  sender.BeginFrame()->set_request_id(1);
+  EXPECT_FALSE(sender.EndFrame(here.get()));
+}
+
+TEST(FrameSenderTest, FramesThatAreTooLargeAreNotSent) {
+  auto [here, there] = SocketPair();
+  FrameSender sender(1 << 20);
+  ScopedFd fd;
+  sender.BeginFrame()->AppendRawProtoBytes(std::string(131069, 'x').data(),
+                                           131069);
+  EXPECT_TRUE(sender.EndFrame(here.get()));
+  EXPECT_EQ(ReceiveAll(there.get(), &fd), "");
+  sender.BeginFrame()->AppendRawProtoBytes(std::string(131068, 'x').data(),
+                                           131068);
+  EXPECT_TRUE(sender.EndFrame(here.get()));
+  EXPECT_EQ(ReceiveAll(there.get(), &fd), FrameOfSize(131068));
+}
+
+// ---- SharedMemoryFile
+
+TEST(SharedMemoryFileTest, IsZeroAndSharedAndOfOneSize) {
+  const auto created = SharedMemoryFile::Create(8192);
+  ASSERT_NE(created, nullptr);
+  EXPECT_EQ(created->size(), 8192u);
+  EXPECT_TRUE(std::all_of(created->start(), created->start() + 8192,
+                          [](uint8_t byte) { return byte == 0; }));
+  EXPECT_EQ(ftruncate(created->fd(), 4096), -1);
+  EXPECT_EQ(ftruncate(created->fd(), 10000), -1);
+  const auto attached =
+      SharedMemoryFile::Attach(ScopedFd(dup(created->fd())), 8192, true);
+  ASSERT_NE(attached, nullptr);
+  EXPECT_EQ(attached->size(), 8192u);
+  created->start()[5000] = 7;
+  EXPECT_EQ(attached->start()[5000], 7);
+  EXPECT_EQ(SharedMemoryFile::Create(0), nullptr);
+}
+
+TEST(SharedMemoryFileTest, OthersMemoryIsChecked) {
+  const auto attach = [](int fd, bool needs_seals = true) {
+    return SharedMemoryFile::Attach(ScopedFd(fd), 8192, needs_seals);
+  };
+  EXPECT_EQ(attach(-1), nullptr);
+  EXPECT_EQ(attach(open("/dev/null", O_RDWR | O_CLOEXEC)), nullptr);
+  EXPECT_EQ(attach(open("/tmp", O_RDONLY | O_CLOEXEC)), nullptr);
+  // Too large.
+  EXPECT_EQ(attach(dup(SharedMemoryFile::Create(8193)->fd())), nullptr);
+  const auto unsealed = [](int seals) {
+    const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(fd, 4096), 0);
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+    return fd;
+  };
+  EXPECT_EQ(attach(unsealed(0)), nullptr);
+  EXPECT_EQ(attach(unsealed(F_SEAL_SHRINK | F_SEAL_GROW)), nullptr);
+  EXPECT_EQ(attach(unsealed(F_SEAL_SEAL | F_SEAL_GROW)), nullptr);
+  EXPECT_NE(attach(unsealed(F_SEAL_SEAL | F_SEAL_GROW | F_SEAL_SHRINK)),
+            nullptr);
+  EXPECT_NE(attach(unsealed(0), /*needs_seals=*/false), nullptr);
+  // Sealed against writing: it can not be mapped.
+  EXPECT_EQ(attach(unsealed(F_SEAL_SEAL | F_SEAL_GROW | F_SEAL_SHRINK |
+                            F_SEAL_WRITE)),
+            nullptr);
+  // A file is none that can be sealed.
+  char path[] = "/tmp/protozero_ipc_XXXXXX";
+  const int file = mkostemp(path, O_CLOEXEC);
+  unlink(path);
+  EXPECT_EQ(ftruncate(file, 4096), 0);
+  EXPECT_EQ(attach(file), nullptr);
+}
+
+// ---- Messages
+
+template <typename T, typename Write>
+std::vector<uint8_t> Serialize(Write write) {
+  HeapBuffered<T> message;
+  write(message.get());
+  return message.SerializeAsArray();
+}
+
+TEST(MessagesTest, DataSourceDescriptor) {
+  DataSourceDescriptor written;
+  written.name = "name";
+  written.id = 5;
+  written.will_notify_on_start = true;
+  written.will_notify_on_stop = true;
+  written.handles_incremental_state_clear = true;
+  written.no_flush = true;
+  const auto bytes = Serialize<tracing::pbzero::DataSourceDescriptor>(
+      [&](auto* message) { WriteDataSourceDescriptor(written, message); });
+  DataSourceDescriptor read;
+  ASSERT_TRUE(ReadDataSourceDescriptor(bytes, &read));
+  EXPECT_EQ(read.name, "name");
+  EXPECT_EQ(read.id, 5u);
+  EXPECT_TRUE(read.will_notify_on_start);
+  EXPECT_TRUE(read.will_notify_on_stop);
+  EXPECT_TRUE(read.handles_incremental_state_clear);
+  EXPECT_TRUE(read.no_flush);
+  EXPECT_FALSE(ReadDataSourceDescriptor(
+      ConstBytes(bytes.data(), bytes.size() - 1), &read));
+}
+
+TEST(MessagesTest, DataSourceConfigKeepsWhatItDoesNotKnow) {
+  HeapBuffered<Message> unknown_fields;
+  unknown_fields->AppendString(113, "track events");
+  unknown_fields->AppendVarInt(5, 1);
+  const std::string unknown = unknown_fields.SerializeAsString();
+  DataSourceConfig written;
+  written.name = "name";
+  written.target_buffer = 65535;
+  written.trace_duration_ms = 1;
+  written.tracing_session_id = 2;
+  written.stop_timeout_ms = 3;
+  written.buffer_exhausted_policy = BufferExhaustedPolicy::kStall;
+  written.raw_fields = unknown;
+  const auto bytes = Serialize<tracing::pbzero::DataSourceConfig>(
+      [&](auto* message) { WriteDataSourceConfig(written, message); });
+  DataSourceConfig read;
+  ASSERT_TRUE(ReadDataSourceConfig(bytes, &read));
+  EXPECT_EQ(read.name, "name");
+  EXPECT_EQ(read.target_buffer, 65535);
+  EXPECT_EQ(read.trace_duration_ms, 1u);
+  EXPECT_EQ(read.tracing_session_id, 2u);
+  EXPECT_EQ(read.stop_timeout_ms, 3u);
+  EXPECT_EQ(read.buffer_exhausted_policy, BufferExhaustedPolicy::kStall);
+  EXPECT_EQ(read.raw_fields, unknown);
+}
+
+TEST(MessagesTest, CommitDataRequest) {
+  const uint8_t chunk[] = {1, 2, 3};
+  const CommitDataRequest::ChunkToMove moves[] = {
+      {0, 0, 1}, {300, 13, 65535}, {5, 1, 2, chunk, sizeof(chunk), true}};
+  const CommitDataRequest::Patch patches[] = {
+      {0, {1, 2, 3, 4}}, {4000, {0, 0, 0, 0}}, {7, {0x80, 0x80, 0x80, 0}}};
+  const CommitDataRequest::ChunkToPatch patched[] = {
+      {1, 32767, 0xffffffff, patches, 2},
+      {2, 1, 0, patches + 2, 1, true},
+      {3, 2, 1, nullptr, 0}};
+  CommitDataRequest written{moves, 3, patched, 3};
+  written.flush_request_id = uint64_t{1} << 40;
+  const auto bytes = Serialize<tracing::pbzero::CommitDataRequest>(
+      [&](auto* message) { WriteCommitDataRequest(written, message); });
+
+  CommitDataReader reader;
+  // Twice: what it keeps of the first must not show.
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(reader.Read(bytes));
+    const CommitDataRequest& read = reader.request();
+    ASSERT_EQ(read.num_chunks_to_move, 3u);
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_EQ(read.chunks_to_move[j].page, moves[j].page);
+      EXPECT_EQ(read.chunks_to_move[j].chunk, moves[j].chunk);
+      EXPECT_EQ(read.chunks_to_move[j].target_buffer, moves[j].target_buffer);
+      EXPECT_EQ(read.chunks_to_move[j].is_incomplete, moves[j].is_incomplete);
+      EXPECT_EQ(read.chunks_to_move[j].data == nullptr, j != 2);
+    }
+    ASSERT_EQ(read.chunks_to_move[2].data_size, sizeof(chunk));
+    EXPECT_EQ(memcmp(read.chunks_to_move[2].data, chunk, sizeof(chunk)), 0);
+    ASSERT_EQ(read.num_chunks_to_patch, 3u);
+    for (int j = 0; j < 3; ++j) {
+      const CommitDataRequest::ChunkToPatch& got = read.chunks_to_patch[j];
+      EXPECT_EQ(got.target_buffer, patched[j].target_buffer);
+      EXPECT_EQ(got.writer_id, patched[j].writer_id);
+      EXPECT_EQ(got.chunk_id, patched[j].chunk_id);
+      EXPECT_EQ(got.has_more_patches, patched[j].has_more_patches);
+      ASSERT_EQ(got.num_patches, patched[j].num_patches);
+      for (size_t k = 0; k < got.num_patches; ++k) {
+        EXPECT_EQ(got.patches[k].offset, patched[j].patches[k].offset);
+        EXPECT_EQ(memcmp(got.patches[k].data, patched[j].patches[k].data, 4),
+                  0);
+      }
+    }
+    EXPECT_EQ(read.flush_request_id, uint64_t{1} << 40);
+  }
+  ASSERT_TRUE(reader.Read(ConstBytes()));
+  EXPECT_EQ(reader.request().num_chunks_to_move, 0u);
+  EXPECT_EQ(reader.request().num_chunks_to_patch, 0u);
+  EXPECT_EQ(reader.request().flush_request_id, 0u);
+}
+
+TEST(MessagesTest, NumbersOutOfRangeAreNotCutOff) {
+  const auto bytes = Serialize<tracing::pbzero::CommitDataRequest>(
+      [](tracing::pbzero::CommitDataRequest* message) {
+        message->add_chunks_to_move()->set_target_buffer(0x10001);
+        auto* const chunk = message->add_chunks_to_patch();
+        chunk->set_target_buffer(0x10001);
+        chunk->set_trace_writer_id(0x10001);
+        auto* const patch = chunk->add_patches();
+        patch->set_offset(1);
+        patch->set_data(std::string_view("12345"));
+      });
+  CommitDataReader reader;
+  ASSERT_TRUE(reader.Read(bytes));
+  const CommitDataRequest& read = reader.request();
+  ASSERT_EQ(read.num_chunks_to_move, 1u);
+  EXPECT_EQ(read.chunks_to_move[0].target_buffer, 0);
+  ASSERT_EQ(read.num_chunks_to_patch, 1u);
+  EXPECT_EQ(read.chunks_to_patch[0].target_buffer, 0);
+  EXPECT_EQ(read.chunks_to_patch[0].writer_id, 0);
+  // A patch of five bytes is none that can be applied.
+  ASSERT_EQ(read.chunks_to_patch[0].num_patches, 1u);
+  EXPECT_EQ(read.chunks_to_patch[0].patches[0].offset, UINT32_MAX);
+}
+
+TEST(MessagesTest, MalformedRequestsAreRefusedAsAWhole) {
+  CommitDataReader reader;
+  // A move that ends too early, behind a good one.
+  EXPECT_FALSE(reader.Read(
+      std::vector<uint8_t>{0x0a, 0x02, 0x08, 0x01, 0x0a, 0x05, 0x08}));
+  EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x0a, 0x01, 0x08}));
+  // So does a patch.
+  EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x12, 0x03, 0x22, 0x01, 0x08}));
+}
+
+}  // namespace
+}  // namespace protozero
