@@ -176,6 +176,13 @@ void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
   }
 }
 
+void SharedMemoryArbiter::ResetAfterFork() {
+  finished_chunks_.store(kNoChunk, std::memory_order_relaxed);
+  finished_patches_.store(nullptr, std::memory_order_relaxed);
+  finished_bytes_.store(0, std::memory_order_relaxed);
+  flush_requests_.store(0, std::memory_order_relaxed);
+}
+
 void SharedMemoryArbiter::SendQueued() {
   // In this order: a chunk was queued before its patches, so it is among the
   // chunks that are taken here, or was taken before.

@@ -84,6 +84,10 @@ class SharedMemoryArbiter {
   // are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
 
+  // Forgets what has been queued and whoever is sending: in a child process,
+  // where the memory is another one, all zero, and other threads are gone.
+  void ResetAfterFork();
+
   const SharedMemoryABI& shmem_abi() const { return abi_; }
   size_t num_chunks() const { return num_chunks_; }
 
