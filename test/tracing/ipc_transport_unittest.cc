@@ -309,12 +309,12 @@ TEST(FrameSenderTest, SendsAtOnceOrWhenItCan) {
   for (int more = 1000; more > 0; ++id) {
     more -= sender.has_queued();
     sender.BeginFrame()->set_request_id(id);
-    EXPECT_TRUE(sender.EndFrame(here.get()));
+    EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
     expected += FrameWithId(id);
   }
   while (sender.has_queued()) {
     received += ReceiveAll(there.get(), &fd);
-    EXPECT_TRUE(sender.SendQueued(here.get()));
+    EXPECT_EQ(sender.SendQueued(here.get()), SendStatus::kOk);
   }
   received += ReceiveAll(there.get(), &fd);
   EXPECT_EQ(received, expected);
@@ -326,7 +326,7 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   ScopedFd fd;
   // At once.
   sender.BeginFrame()->set_request_id(1);
-  EXPECT_TRUE(sender.EndFrame(here.get(), here.get()));
+  EXPECT_EQ(sender.EndFrame(here.get(), here.get()), SendStatus::kOk);
   EXPECT_EQ(ReceiveAll(there.get(), &fd), FrameWithId(1));
   EXPECT_TRUE(fd.is_valid());
   fd.Reset();
@@ -336,17 +336,17 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   std::string before;
   while (!sender.has_queued()) {
     sender.BeginFrame()->set_request_id(id);
-    EXPECT_TRUE(sender.EndFrame(here.get()));
+    EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
     before += FrameWithId(id++);
   }
   {
     const std::unique_ptr<SharedMemoryFile> memory =
         SharedMemoryFile::Create(4096);
     sender.BeginFrame()->set_request_id(id);
-    EXPECT_TRUE(sender.EndFrame(here.get(), memory->fd()));
+    EXPECT_EQ(sender.EndFrame(here.get(), memory->fd()), SendStatus::kOk);
   }
   sender.BeginFrame()->set_request_id(id + 1);
-  EXPECT_TRUE(sender.EndFrame(here.get()));
+  EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
   std::string received;
   while (received.size() < before.size()) {
     uint8_t byte;
@@ -368,14 +368,13 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
 TEST(FrameSenderTest, GivesUpOnWhoDoesNotRead) {
   auto [here, there] = SocketPair();
   FrameSender sender(1000);
-  bool ok = true;
-  int frames = 0;
-  for (; ok && frames < 100000; ++frames) {
+  SendStatus status = SendStatus::kOk;
+  for (int i = 0; status == SendStatus::kOk && i < 100000; ++i) {
     sender.BeginFrame()->set_msg_request_error()->set_error(
         std::string(100, 'x'));
-    ok = sender.EndFrame(here.get());
+    status = sender.EndFrame(here.get());
   }
-  EXPECT_FALSE(ok);
+  EXPECT_EQ(status, SendStatus::kPeerDoesNotRead);
 }
 
 TEST(FrameSenderTest, NoticesWhoIsGone) {
@@ -383,7 +382,7 @@ TEST(FrameSenderTest, NoticesWhoIsGone) {
   there.Reset();
   FrameSender sender(1000);
   sender.BeginFrame()->set_request_id(1);
-  EXPECT_FALSE(sender.EndFrame(here.get()));
+  EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kPeerIsGone);
 }
 
 TEST(FrameSenderTest, FramesThatAreTooLargeAreNotSent) {
@@ -392,11 +391,11 @@ TEST(FrameSenderTest, FramesThatAreTooLargeAreNotSent) {
   ScopedFd fd;
   sender.BeginFrame()->AppendRawProtoBytes(std::string(131069, 'x').data(),
                                            131069);
-  EXPECT_TRUE(sender.EndFrame(here.get()));
+  EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
   EXPECT_EQ(ReceiveAll(there.get(), &fd), "");
   sender.BeginFrame()->AppendRawProtoBytes(std::string(131068, 'x').data(),
                                            131068);
-  EXPECT_TRUE(sender.EndFrame(here.get()));
+  EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
   EXPECT_EQ(ReceiveAll(there.get(), &fd), FrameOfSize(131068));
 }
 

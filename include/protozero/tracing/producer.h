@@ -43,10 +43,12 @@
 // What happens when something ends, in whatever order:
 // - The service dies, or drops the connection: the sessions stop, threads lose
 //   what they write until they notice, in their next Trace(), and the producer
-//   tries to connect again. Never a signal, never a wait.
+//   tries to connect again. There is no signal; a writer that waits for memory
+//   waits until its time is over.
 // - A thread exits: its writers commit what they have.
 // - The producer is destroyed, or the program exits, while other threads trace:
-//   as if the service had died, but that what has been committed arrives.
+//   what they have committed arrives, and so do, if the service scrapes, their
+//   other packets that are complete. They notice in their next Trace().
 // - fork(): the parent goes on. In the child, the producer is disconnected for
 //   good and data sources are off; it shares no memory with the service any
 //   more, and what it writes with what it has left of the parent is lost. It

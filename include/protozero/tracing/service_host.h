@@ -53,8 +53,8 @@ class ServiceHost {
   ServiceHost(const ServiceHost&) = delete;
   ServiceHost& operator=(const ServiceHost&) = delete;
 
-  // From now on, producers can connect. Replaces a socket that nobody listens to
-  // any more. Returns false, and says why, if it can not be had.
+  // From now on, producers can connect. Replaces a socket that nobody listens
+  // to any more. Returns false, and says why, if it can not be had.
   bool Listen(std::string* error);
   // Its path or name.
   const std::string& socket() const;

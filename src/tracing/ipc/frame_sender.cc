@@ -9,13 +9,13 @@
 
 namespace protozero {
 
-bool FrameSender::EndFrame(int socket, int fd_to_send) {
+SendStatus FrameSender::EndFrame(int socket, int fd_to_send) {
   size_t payload_size = 0;
   const std::vector<ScatteredHeapBuffer::Slice>& slices = message_.GetSlices();
   for (const ScatteredHeapBuffer::Slice& slice : slices)
     payload_size += slice.GetUsedRange().size();
   if (payload_size > kMaxFramePayloadSize || payload_size == 0)
-    return true;
+    return SendStatus::kOk;
 
   if (begin_ == queue_.size()) {
     queue_.clear();
@@ -36,7 +36,7 @@ bool FrameSender::EndFrame(int socket, int fd_to_send) {
   return SendQueued(socket);
 }
 
-bool FrameSender::SendQueued(int socket) {
+SendStatus FrameSender::SendQueued(int socket) {
   while (begin_ != queue_.size()) {
     // Up to the byte that the descriptor goes with, or from there.
     const bool has_fd = queued_fd_.is_valid();
@@ -50,7 +50,7 @@ bool FrameSender::SendQueued(int socket) {
     if (sends_fd && sent != 0)
       queued_fd_.Reset();
     if (status == SocketStatus::kClosed)
-      return false;
+      return SendStatus::kPeerIsGone;
     if (status == SocketStatus::kWouldBlock)
       break;
   }
@@ -61,7 +61,9 @@ bool FrameSender::SendQueued(int socket) {
     queued_fd_pos_ -= queued_fd_.is_valid() ? begin_ : 0;
     begin_ = 0;
   }
-  return queue_.size() - begin_ <= max_queued_bytes_;
+  return queue_.size() - begin_ <= max_queued_bytes_
+             ? SendStatus::kOk
+             : SendStatus::kPeerDoesNotRead;
 }
 
 }  // namespace protozero

@@ -14,12 +14,22 @@
 
 namespace protozero {
 
+enum class SendStatus {
+  // Sent, or queued.
+  kOk,
+  // There is nobody to send to any more. There may be something left to
+  // receive.
+  kPeerIsGone,
+  // There is more queued than is allowed.
+  kPeerDoesNotRead,
+};
+
 // Sends frames to a socket, without ever waiting for the other end: what it
 // does not take is queued, up to a limit. One thread at a time.
 //
 //   sender.BeginFrame()->set_request_id(1);
-//   if (!sender.EndFrame(socket))
-//     ... the connection is to be closed.
+//   if (sender.EndFrame(socket) != SendStatus::kOk)
+//     ... nothing is to be sent any more.
 class FrameSender {
  public:
   explicit FrameSender(size_t max_queued_bytes)
@@ -33,13 +43,12 @@ class FrameSender {
     return message_.get();
   }
   // Sends the frame, or queues it, and |fd_to_send| with it, a duplicate of it
-  // that is. Returns false if the other end is gone, or does not read. A frame
-  // that is too large for the protocol is not sent, which is no reason to close
-  // the connection.
-  bool EndFrame(int socket, int fd_to_send = -1);
+  // that is. A frame that is too large for the protocol is not sent, which is
+  // no reason to end the connection.
+  SendStatus EndFrame(int socket, int fd_to_send = -1);
 
-  // Sends what is queued. Returns as EndFrame().
-  bool SendQueued(int socket);
+  // Sends what is queued.
+  SendStatus SendQueued(int socket);
   bool has_queued() const { return begin_ != queue_.size(); }
 
  private:

@@ -112,7 +112,8 @@ void ServiceConnection::EndFrame() {
   OnSent(sender_.EndFrame(socket_.get()));
 }
 
-void ServiceConnection::OnSent(bool ok) {
+void ServiceConnection::OnSent(SendStatus status) {
+  const bool ok = status == SendStatus::kOk;
   if (!ok) {
     is_open_ = false;
     // Whoever reads will notice.
@@ -124,8 +125,8 @@ void ServiceConnection::OnSent(bool ok) {
 
 void ServiceConnection::SendQueued() {
   std::lock_guard<std::mutex> lock(ClientLock());
-  if (is_open_ && !sender_.SendQueued(socket_.get()))
-    OnSent(false);
+  if (is_open_)
+    OnSent(sender_.SendQueued(socket_.get()));
 }
 
 bool ServiceConnection::has_queued() const {
@@ -146,25 +147,11 @@ void ServiceConnection::Close() {
 }
 
 void ServiceConnection::CommitData(const CommitDataRequest& request) {
-  const uint64_t id = Invoke<pb::CommitDataRequest>(
-      ProducerMethod::kCommitData, /*drop_reply=*/true,
-      [&](pb::CommitDataRequest* message) {
-        WriteCommitDataRequest(request, message);
-      });
-  if (id == 0)
-    Discard(request);
-}
-
-void ServiceConnection::Discard(const CommitDataRequest& request) {
-  // As a service would, that throws everything away.
-  const SharedMemoryABI& abi = arbiter_->shmem_abi();
-  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
-    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
-    const SharedMemoryABI::Chunk chunk =
-        abi.TryAcquireChunkForReading(move.page, move.chunk);
-    if (chunk.is_valid())
-      abi.ReleaseChunkAsFree(chunk);
-  }
+  Invoke<pb::CommitDataRequest>(ProducerMethod::kCommitData,
+                                /*drop_reply=*/true,
+                                [&](pb::CommitDataRequest* message) {
+                                  WriteCommitDataRequest(request, message);
+                                });
 }
 
 void ServiceConnection::RegisterTraceWriter(WriterID writer_id,
@@ -192,8 +179,10 @@ void ServiceConnection::AbandonAllAfterFork() {
     connection->is_open_ = false;
     connection->wakeup_ = nullptr;
     connection->socket_.Reset();
-    if (connection->memory_ != nullptr)
+    if (connection->arbiter_ != nullptr) {
       connection->memory_->DetachAfterFork();
+      connection->arbiter_->ResetAfterFork();
+    }
   }
 }
 

@@ -28,9 +28,9 @@ namespace protozero::internal {
 std::mutex& ClientLock();
 
 // One connection to the service, from the first byte to the last, and the
-// memory that came with it. Writers keep it alive beyond that: what they commit
-// then is thrown away, and their chunks become free again. Any thread, unless
-// stated otherwise.
+// memory that came with it. Writers keep it alive beyond that. What they commit
+// then stays in the memory, where a service that is still there may find it.
+// Any thread, unless stated otherwise.
 class ServiceConnection final
     : public ProducerEndpoint,
       public std::enable_shared_from_this<ServiceConnection> {
@@ -98,8 +98,7 @@ class ServiceConnection final
   tracing::pbzero::IPCFrame::InvokeMethod* BeginInvoke(ProducerMethod method,
                                                        bool drop_reply);
   void EndFrame();
-  void OnSent(bool ok);
-  void Discard(const CommitDataRequest& request);
+  void OnSent(SendStatus status);
 
   // Guarded by ClientLock().
   const WakeupFd* wakeup_;

@@ -1,0 +1,384 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/host_connection.h"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "protozero/decode_status.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+
+namespace protozero {
+
+namespace pb = tracing::pbzero;
+
+namespace {
+
+constexpr uint32_t kServiceID = 1;
+
+using Lock = std::lock_guard<std::mutex>;
+
+}  // namespace
+
+HostConnection::HostConnection(TraceService* service,
+                               ScopedFd socket,
+                               PeerIdentity peer,
+                               size_t max_queued_bytes,
+                               const WakeupFd* wakeup,
+                               CommitDataReader* commit_reader)
+    : service_(service),
+      socket_(std::move(socket)),
+      peer_(peer),
+      wakeup_(wakeup),
+      commit_reader_(commit_reader),
+      sender_(max_queued_bytes) {}
+
+HostConnection::~HostConnection() = default;
+
+void HostConnection::Receive() {
+  const ContiguousMemoryRange range = reader_.BeginReceive();
+  size_t size;
+  const SocketStatus status = ReceiveFromSocket(
+      socket_.get(), range.begin, range.size(), &size, &received_fd_);
+  reader_.EndReceive(size);
+  ConstBytes payload;
+  while (!is_broken() && reader_.NextFrame(&payload))
+    OnFrame(payload);
+  if (status == SocketStatus::kClosed || reader_.is_broken()) {
+    Lock lock(lock_);
+    is_broken_ = true;
+  }
+}
+
+void HostConnection::SendQueued() {
+  Lock lock(lock_);
+  if (can_send_)
+    OnSent(sender_.SendQueued(socket_.get()));
+}
+
+bool HostConnection::has_queued() const {
+  Lock lock(lock_);
+  return can_send_ && sender_.has_queued();
+}
+
+bool HostConnection::is_broken() const {
+  Lock lock(lock_);
+  return is_broken_;
+}
+
+void HostConnection::OnFrame(ConstBytes payload) {
+  const IPCFrame::Decoder frame(payload);
+  if (frame.status() != DecodeStatus::kOk)
+    return;
+  const uint64_t request_id = frame.request_id();
+  switch (frame.msg_case()) {
+    case IPCFrame::MsgCase::kMsgBindService:
+      return OnBind(request_id, frame.msg_bind_service());
+    case IPCFrame::MsgCase::kMsgInvokeMethod:
+      return OnInvoke(request_id, frame.msg_invoke_method());
+    case IPCFrame::MsgCase::kMsgBindServiceReply:
+    case IPCFrame::MsgCase::kMsgInvokeMethodReply:
+    case IPCFrame::MsgCase::kMsgRequestError:
+    case IPCFrame::MsgCase::kNotSet:
+      break;
+  }
+  Lock lock(lock_);
+  IPCFrame* const reply = sender_.BeginFrame();
+  reply->set_request_id(request_id);
+  reply->set_msg_request_error()->set_error("unknown request");
+  EndFrame();
+}
+
+void HostConnection::OnBind(uint64_t request_id, ConstBytes request) {
+  const IPCFrame::BindService::Decoder decoder(request);
+  const bool success =
+      decoder.service_name().ToStdStringView() == kProducerServiceName;
+  is_bound_ = is_bound_ || success;
+  Lock lock(lock_);
+  IPCFrame* const frame = sender_.BeginFrame();
+  frame->set_request_id(request_id);
+  auto* const reply = frame->set_msg_bind_service_reply();
+  if (success) {
+    reply->set_success(true);
+    reply->set_service_id(kServiceID);
+    for (uint32_t i = 0; i < kNumProducerMethods; ++i) {
+      auto* const method = reply->add_methods();
+      method->set_id(i + 1);
+      method->set_name(kProducerMethodNames[i]);
+    }
+  }
+  EndFrame();
+}
+
+void HostConnection::OnInvoke(uint64_t request_id, ConstBytes invocation) {
+  const IPCFrame::InvokeMethod::Decoder decoder(invocation);
+  const uint32_t method_id = decoder.method_id();
+  // Nothing goes before InitializeConnection, and that goes once.
+  const bool is_possible =
+      decoder.status() == DecodeStatus::kOk && is_bound_ &&
+      decoder.service_id() == kServiceID && method_id != 0 &&
+      method_id <= kNumProducerMethods &&
+      (producer_ == nullptr) ==
+          (method_id ==
+           static_cast<uint32_t>(ProducerMethod::kInitializeConnection));
+  const auto method = static_cast<ProducerMethod>(method_id);
+  const bool success =
+      is_possible && OnMethod(method, request_id, decoder.args_proto());
+  if (decoder.drop_reply())
+    return;
+  // Those who succeed there have answered.
+  if (success && (method == ProducerMethod::kInitializeConnection ||
+                  method == ProducerMethod::kGetAsyncCommand)) {
+    return;
+  }
+  Reply(request_id, success);
+}
+
+bool HostConnection::OnMethod(ProducerMethod method,
+                              uint64_t request_id,
+                              ConstBytes args) {
+  switch (method) {
+    case ProducerMethod::kInitializeConnection:
+      return OnInitializeConnection(request_id, args);
+    case ProducerMethod::kGetAsyncCommand:
+      return OnGetAsyncCommand(request_id);
+    case ProducerMethod::kCommitData:
+      return commit_reader_->Read(args) &&
+             producer_->CommitDataIfSetUp(commit_reader_->request());
+    case ProducerMethod::kRegisterDataSource:
+      return OnDataSource(method, pb::RegisterDataSourceRequest::Decoder(args)
+                                      .data_source_descriptor());
+    case ProducerMethod::kUpdateDataSource:
+      return OnDataSource(
+          method,
+          pb::UpdateDataSourceRequest::Decoder(args).data_source_descriptor());
+    case ProducerMethod::kUnregisterDataSource:
+      producer_->UnregisterDataSource(
+          pb::UnregisterDataSourceRequest::Decoder(args)
+              .data_source_name()
+              .ToStdString());
+      return true;
+    case ProducerMethod::kRegisterTraceWriter: {
+      const pb::RegisterTraceWriterRequest::Decoder writer(args);
+      if (writer.trace_writer_id() == 0 ||
+          writer.trace_writer_id() > kMaxWriterID ||
+          writer.target_buffer() > UINT16_MAX) {
+        return false;
+      }
+      producer_->RegisterTraceWriter(
+          static_cast<WriterID>(writer.trace_writer_id()),
+          static_cast<BufferID>(writer.target_buffer()));
+      return true;
+    }
+    case ProducerMethod::kUnregisterTraceWriter: {
+      const pb::UnregisterTraceWriterRequest::Decoder writer(args);
+      if (writer.trace_writer_id() == 0 ||
+          writer.trace_writer_id() > kMaxWriterID) {
+        return false;
+      }
+      producer_->UnregisterTraceWriter(
+          static_cast<WriterID>(writer.trace_writer_id()));
+      return true;
+    }
+    case ProducerMethod::kNotifyDataSourceStarted:
+      producer_->NotifyDataSourceStarted(
+          pb::NotifyDataSourceStartedRequest::Decoder(args).data_source_id());
+      return true;
+    case ProducerMethod::kNotifyDataSourceStopped:
+      producer_->NotifyDataSourceStopped(
+          pb::NotifyDataSourceStoppedRequest::Decoder(args).data_source_id());
+      return true;
+    case ProducerMethod::kActivateTriggers:
+      // Nothing waits for triggers.
+    case ProducerMethod::kSync:
+      return true;
+  }
+  return false;
+}
+
+bool HostConnection::OnDataSource(ProducerMethod method, ConstBytes bytes) {
+  DataSourceDescriptor descriptor;
+  if (!ReadDataSourceDescriptor(bytes, &descriptor))
+    return false;
+  if (method == ProducerMethod::kRegisterDataSource)
+    producer_->RegisterDataSource(descriptor);
+  else
+    producer_->UpdateDataSource(descriptor);
+  return true;
+}
+
+bool HostConnection::OnInitializeConnection(uint64_t request_id,
+                                            ConstBytes args) {
+  using Request = pb::InitializeConnectionRequest;
+  const Request::Decoder request(args);
+  if (request.status() != DecodeStatus::kOk)
+    return false;
+  TraceService::ProducerInfo info;
+  info.name = request.producer_name().ToStdString();
+  info.uid = static_cast<int32_t>(peer_.uid);
+  info.pid = static_cast<int32_t>(peer_.pid);
+  info.shm_page_size_hint = request.shared_memory_page_size_hint_bytes();
+  info.shm_size_hint = request.shared_memory_size_hint_bytes();
+  info.scraping_mode =
+      request.smb_scraping_mode() == Request::SMB_SCRAPING_ENABLED
+          ? TraceService::ScrapingMode::kEnabled
+      : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
+          ? TraceService::ScrapingMode::kDisabled
+          : TraceService::ScrapingMode::kDefault;
+  if (request.producer_provided_shmem()) {
+    info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
+                                           TraceService::kMaxShmSize,
+                                           /*needs_seals=*/true);
+  }
+  producer_ = service_->ConnectProducer(this, std::move(info));
+  Lock lock(lock_);
+  is_broken_ = is_broken_ || producer_ == nullptr;
+  if (producer_ == nullptr)
+    return false;
+  owes_setup_tracing_ =
+      owes_setup_tracing_ || producer_->uses_provided_memory();
+  pb::InitializeConnectionResponse* const response =
+      BeginReply(request_id, true)
+          ->BeginNestedMessage<pb::InitializeConnectionResponse>(
+              IPCFrame::InvokeMethodReply::kReplyProtoFieldNumber);
+  response->set_using_shmem_provided_by_producer(
+      producer_->uses_provided_memory());
+  response->set_direct_smb_patching_supported(true);
+  EndFrame();
+  return true;
+}
+
+bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
+  Lock lock(lock_);
+  has_command_request_ = true;
+  command_request_ = request_id;
+  if (owes_setup_tracing_)
+    SendSetupTracingLocked();
+  return true;
+}
+
+void HostConnection::Reply(uint64_t request_id, bool success) {
+  Lock lock(lock_);
+  IPCFrame::InvokeMethodReply* const reply = BeginReply(request_id, success);
+  if (success) {
+    reply->BeginNestedMessage<Message>(
+        IPCFrame::InvokeMethodReply::kReplyProtoFieldNumber);
+  }
+  EndFrame();
+}
+
+template <typename Write>
+void HostConnection::SendCommand(Write write) {
+  Lock lock(lock_);
+  SendCommandLocked(write);
+}
+
+template <typename Write>
+void HostConnection::SendCommandLocked(Write write, int fd) {
+  if (!has_command_request_)
+    return;
+  IPCFrame::InvokeMethodReply* const reply = BeginReply(command_request_, true);
+  reply->set_has_more(true);
+  write(reply->BeginNestedMessage<Command>(
+      IPCFrame::InvokeMethodReply::kReplyProtoFieldNumber));
+  EndFrame(fd);
+}
+
+void HostConnection::SendSetupTracingLocked() {
+  owes_setup_tracing_ = false;
+  const ScopedFd memory_fd = std::move(memory_fd_);
+  SendCommandLocked(
+      [this](Command* command) {
+        auto* const setup = command->set_setup_tracing();
+        if (page_size_kb_ != 0)
+          setup->set_shared_buffer_page_size_kb(page_size_kb_);
+      },
+      memory_fd.get());
+}
+
+HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
+    uint64_t request_id,
+    bool success) {
+  IPCFrame* const frame = sender_.BeginFrame();
+  frame->set_request_id(request_id);
+  IPCFrame::InvokeMethodReply* const reply =
+      frame->set_msg_invoke_method_reply();
+  reply->set_success(success);
+  return reply;
+}
+
+void HostConnection::EndFrame(int fd) {
+  if (can_send_)
+    OnSent(sender_.EndFrame(socket_.get(), fd));
+}
+
+void HostConnection::OnSent(SendStatus status) {
+  can_send_ = status == SendStatus::kOk;
+  is_broken_ = is_broken_ || status == SendStatus::kPeerDoesNotRead;
+  if (is_broken_ || (can_send_ && sender_.has_queued()))
+    wakeup_->Notify();
+}
+
+std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
+                                                           size_t page_size) {
+  std::unique_ptr<SharedMemoryFile> memory = SharedMemoryFile::Create(size);
+  if (memory == nullptr)
+    return nullptr;
+  Lock lock(lock_);
+  memory_fd_.Reset(fcntl(memory->fd(), F_DUPFD_CLOEXEC, 0));
+  if (!memory_fd_.is_valid())
+    return nullptr;
+  page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
+  owes_setup_tracing_ = true;
+  if (has_command_request_)
+    SendSetupTracingLocked();
+  return memory;
+}
+
+void HostConnection::SetupDataSource(DataSourceInstanceID instance_id,
+                                     const DataSourceConfig& config) {
+  SendCommand([&](Command* command) {
+    auto* const setup = command->set_setup_data_source();
+    setup->set_new_instance_id(instance_id);
+    WriteDataSourceConfig(config, setup->set_config());
+  });
+}
+
+void HostConnection::StartDataSource(DataSourceInstanceID instance_id,
+                                     const DataSourceConfig& config) {
+  SendCommand([&](Command* command) {
+    auto* const start = command->set_start_data_source();
+    start->set_new_instance_id(instance_id);
+    WriteDataSourceConfig(config, start->set_config());
+  });
+}
+
+void HostConnection::StopDataSource(DataSourceInstanceID instance_id) {
+  SendCommand([&](Command* command) {
+    command->set_stop_data_source()->set_instance_id(instance_id);
+  });
+}
+
+void HostConnection::Flush(FlushRequestID request_id,
+                           const std::vector<DataSourceInstanceID>& instances,
+                           FlushFlags flags) {
+  SendCommand([&](Command* command) {
+    auto* const flush = command->set_flush();
+    for (const DataSourceInstanceID id : instances)
+      flush->add_data_source_ids(id);
+    flush->set_request_id(request_id);
+    flush->set_flags(flags);
+  });
+}
+
+void HostConnection::ClearIncrementalState(
+    const std::vector<DataSourceInstanceID>& instances) {
+  SendCommand([&](Command* command) {
+    auto* const clear = command->set_clear_incremental_state();
+    for (const DataSourceInstanceID id : instances)
+      clear->add_data_source_ids(id);
+  });
+}
+
+}  // namespace protozero

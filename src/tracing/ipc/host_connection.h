@@ -1,0 +1,126 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_HOST_CONNECTION_H_
+#define SRC_TRACING_IPC_HOST_CONNECTION_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_service.h"
+#include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/ipc/frame_sender.h"
+#include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/producer_methods.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/producer_port.pbzero.h"
+
+namespace protozero {
+
+// The host's end of the connection to one producer, which is not trusted. What
+// comes from it are calls of a TraceService, what the service wants of it are
+// answers to its GetAsyncCommand.
+//
+// One thread, but for the functions of TraceService::Producer: the service
+// calls those from any.
+class HostConnection final : private TraceService::Producer {
+ public:
+  // What a frame may hold, and what it takes to read it, is shared by all
+  // connections. |wakeup| is notified when there is something queued.
+  HostConnection(TraceService* service,
+                 ScopedFd socket,
+                 PeerIdentity peer,
+                 size_t max_queued_bytes,
+                 const WakeupFd* wakeup,
+                 CommitDataReader* commit_reader);
+  ~HostConnection() override;
+
+  int socket() const { return socket_.get(); }
+
+  // Receives something and does what it says.
+  void Receive();
+  // Sends what is queued.
+  void SendQueued();
+  bool has_queued() const;
+  // Nothing is to be done with it but to destroy it.
+  bool is_broken() const;
+
+ private:
+  using IPCFrame = tracing::pbzero::IPCFrame;
+  using Command = tracing::pbzero::GetAsyncCommandResponse;
+
+  void OnFrame(ConstBytes payload);
+  void OnBind(uint64_t request_id, ConstBytes request);
+  void OnInvoke(uint64_t request_id, ConstBytes invocation);
+  // These return whether the method has succeeded.
+  bool OnMethod(ProducerMethod method, uint64_t request_id, ConstBytes args);
+  bool OnInitializeConnection(uint64_t request_id, ConstBytes args);
+  bool OnGetAsyncCommand(uint64_t request_id);
+  bool OnDataSource(ProducerMethod method, ConstBytes descriptor);
+
+  void Reply(uint64_t request_id, bool success);
+  // Calls |write(Command*)| and sends that to the producer, if it has asked.
+  template <typename Write>
+  void SendCommand(Write write);
+
+  // REQUIRES, for these: lock_.
+  template <typename Write>
+  void SendCommandLocked(Write write, int fd = -1);
+  void SendSetupTracingLocked();
+  IPCFrame::InvokeMethodReply* BeginReply(uint64_t request_id, bool success);
+  void EndFrame(int fd = -1);
+  void OnSent(SendStatus status);
+
+  // TraceService::Producer:
+  std::unique_ptr<SharedMemory> SetupTracing(size_t size,
+                                             size_t page_size) override;
+  void SetupDataSource(DataSourceInstanceID instance_id,
+                       const DataSourceConfig& config) override;
+  void StartDataSource(DataSourceInstanceID instance_id,
+                       const DataSourceConfig& config) override;
+  void StopDataSource(DataSourceInstanceID instance_id) override;
+  void Flush(FlushRequestID request_id,
+             const std::vector<DataSourceInstanceID>& instances,
+             FlushFlags flags) override;
+  void ClearIncrementalState(
+      const std::vector<DataSourceInstanceID>& instances) override;
+
+  TraceService* const service_;
+  const ScopedFd socket_;
+  const PeerIdentity peer_;
+  const WakeupFd* const wakeup_;
+  CommitDataReader* const commit_reader_;
+
+  FrameReader reader_;
+  // What came last, and was not asked for yet.
+  ScopedFd received_fd_;
+  bool is_bound_ = false;
+
+  // The lock is taken while the service holds its own, never the other way
+  // round.
+  mutable std::mutex lock_;
+  FrameSender sender_;
+  bool is_broken_ = false;
+  // The producer is gone, but what it has sent is still to be read.
+  bool can_send_ = true;
+  // Where commands go; none before GetAsyncCommand.
+  bool has_command_request_ = false;
+  uint64_t command_request_ = 0;
+  // SetupTracing is to be sent, as soon as it can be: with this memory, or, if
+  // it is the producer's own, without any.
+  bool owes_setup_tracing_ = false;
+  ScopedFd memory_fd_;
+  uint32_t page_size_kb_ = 0;
+
+  // Goes first: nobody calls afterwards. Null before InitializeConnection.
+  std::unique_ptr<TraceService::ProducerConnection> producer_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_HOST_CONNECTION_H_
