@@ -1,0 +1,119 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Our service, for one session with Perfetto's probes. See probes_test.py.
+//
+//   traced_host SOCKET TRACE PACKETS
+//
+// Says "listening", records until so many packets of producers have been seen,
+// writes the trace, and prints the statistics.
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <string>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/trace_service.h"
+
+namespace {
+
+using namespace protozero;
+
+// Fields of Perfetto's DataSourceConfig, and of what is in them.
+constexpr uint32_t kProcessStatsConfigFieldId = 103;
+constexpr uint32_t kScanAllProcessesOnStartFieldId = 2;
+constexpr uint32_t kProcStatsPollMsFieldId = 4;
+constexpr uint32_t kSysStatsConfigFieldId = 104;
+constexpr uint32_t kMeminfoPeriodMsFieldId = 1;
+constexpr uint32_t kStatPeriodMsFieldId = 5;
+
+TraceConfig Config() {
+  TraceConfig config;
+  config.buffers.push_back({16 * 1024 * 1024, TraceConfig::Buffer::kDiscard});
+  config.data_sources.resize(2);
+  // Its chunks are large, and what it writes is little.
+  config.flush_period_ms = 200;
+
+  HeapBuffered<Message> process_stats;
+  {
+    Message* const message =
+        process_stats->BeginNestedMessage<Message>(kProcessStatsConfigFieldId);
+    message->AppendVarInt(kScanAllProcessesOnStartFieldId, 1);
+    message->AppendVarInt(kProcStatsPollMsFieldId, 100);
+  }
+  config.data_sources[0].config.name = "linux.process_stats";
+  config.data_sources[0].config.raw_fields = process_stats.SerializeAsString();
+
+  HeapBuffered<Message> sys_stats;
+  {
+    Message* const message =
+        sys_stats->BeginNestedMessage<Message>(kSysStatsConfigFieldId);
+    message->AppendVarInt(kMeminfoPeriodMsFieldId, 50);
+    message->AppendVarInt(kStatPeriodMsFieldId, 50);
+  }
+  config.data_sources[1].config.name = "linux.sys_stats";
+  config.data_sources[1].config.raw_fields = sys_stats.SerializeAsString();
+  return config;
+}
+
+uint64_t NumPacketsRead(const TraceService& service, TracingSessionID session) {
+  uint64_t packets = 0;
+  for (const TraceWriterStats& writer : service.GetStats(session).writers)
+    packets += writer.packets_read;
+  return packets;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fprintf(stderr, "traced_host: see the top of its source\n");
+    return 2;
+  }
+  const uint64_t num_packets = strtoull(argv[3], nullptr, 10);
+  TraceService service;
+  ServiceHost::Options options;
+  options.socket = argv[1];
+  ServiceHost host(&service, options);
+  std::string error;
+  if (!host.Listen(&error)) {
+    fprintf(stderr, "traced_host: %s\n", error.c_str());
+    return 1;
+  }
+  printf("listening\n");
+  fflush(stdout);
+
+  FILE* const file = fopen(argv[2], "wb");
+  const TracingSessionID session =
+      service.StartTracing(Config(), nullptr, &error);
+  if (session == 0 || file == nullptr) {
+    fprintf(stderr, "traced_host: %s\n", error.c_str());
+    return 1;
+  }
+  const auto read = [&] {
+    service.ReadPackets(session, [&](const uint8_t* data, size_t size) {
+      return fwrite(data, 1, size, file) == size;
+    });
+  };
+  while (NumPacketsRead(service, session) < num_packets) {
+    host.RunOnce(UINT32_MAX);
+    read();
+  }
+  service.StopTracing(session);
+  while (service.GetState(session) != TraceService::kStopped)
+    host.RunOnce(UINT32_MAX);
+  read();
+  const TraceStats stats = service.GetStats(session);
+  printf(
+      "%llu packets, %llu invalid, %llu violations, %llu patches, "
+      "%llu patches failed, final flush %s\n",
+      static_cast<unsigned long long>(NumPacketsRead(service, session)),
+      static_cast<unsigned long long>(stats.invalid_packets),
+      static_cast<unsigned long long>(stats.buffers.at(0).abi_violations),
+      static_cast<unsigned long long>(stats.buffers.at(0).patches_succeeded),
+      static_cast<unsigned long long>(stats.buffers.at(0).patches_failed),
+      stats.final_flush_succeeded ? "succeeded" : "failed");
+  return fclose(file) == 0 ? 0 : 1;
+}
