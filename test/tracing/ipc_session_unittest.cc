@@ -41,6 +41,21 @@
 #include "test/testing/flags.h"
 #include "test/tracing/numbered_packets.h"
 
+// ThreadSanitizer knows the one mapping of a producer's memory and the other,
+// of the service, as different memory. So it does not know that a chunk which
+// has become free, and whose entry in the arbiter's list is written again,
+// became so after that entry was read and the chunk committed. (That list is
+// looked at in tracing_unittests, where there is one mapping.)
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+  return "race_top:protozero::SharedMemoryArbiter::QueueFinishedChunk\n";
+}
+// Child processes make threads.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "die_after_fork=0";
+}
+
 namespace protozero {
 namespace {
 
