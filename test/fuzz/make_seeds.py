@@ -67,8 +67,70 @@ def pbz_seeds(_):
       yield bytes([i * 8 & 0xfe | 1]) + length_delimited(1, file_set) + data
 
 
+def ipc_seeds(_):
+  """See ipc_fuzzer.cc. Memory as shared_memory_abi.h draws it."""
+  def integer(field_id, value):
+    return varint(field_id << 3) + varint(value)
+
+  def call(method, *args):
+    joined = b''.join(args)
+    return bytes([method, len(joined)]) + joined
+
+  def write(offset, data):
+    return bytes([15, offset >> 10, offset >> 2 & 0xff, len(data)]) + data
+
+  def chunk(packets, *records, chunk_id=0):
+    """Of page 0, which has no other: complete."""
+    payload = b''.join(varint(len(record)) + record for record in records)
+    return (write(8, chunk_id.to_bytes(4, 'little') + b'\1\0' +
+                  packets.to_bytes(2, 'little') + payload) +
+            write(0, (1 << 28 | 3).to_bytes(4, 'little')))
+
+  def move(target_buffer=1):
+    return length_delimited(
+        1, integer(1, 0) + integer(2, 0) + integer(3, target_buffer))
+
+  def patch(chunk_id, offset, more):
+    return length_delimited(
+        2, integer(1, 1) + integer(2, 1) + integer(3, chunk_id) +
+        length_delimited(4, integer(1, offset) + length_delimited(2, b'abcd')) +
+        integer(5, more))
+
+  event = integer(8, 5) + length_delimited(900, b'event')
+  writer = call(6, integer(1, 1), integer(2, 1))
+  continues, continued, unpatched = 1 << 10, 1 << 11, 1 << 12
+  # From the first byte on.
+  yield bytes([0, 14, 16, 0x1a, 14]) + length_delimited(1, b'ProducerPort')
+  yield (bytes([0]) + bytes([14, 16]) +
+         length_delimited(3, length_delimited(1, b'ProducerPort')) +
+         call(1, integer(1, 4096), integer(2, 65536),
+              length_delimited(3, b'name'), integer(4, 1)) +
+         call(5) + call(2, length_delimited(1, length_delimited(1, b'a'))) +
+         call(8, integer(1, 1)) + call(11) + call(9, integer(1, 1)) +
+         call(12, length_delimited(1, length_delimited(1, b'a'))) +
+         call(3, length_delimited(1, b'a')))
+  # Memory of its own.
+  yield (bytes([0]) + bytes([14, 16]) +
+         length_delimited(3, length_delimited(1, b'ProducerPort')) +
+         bytes([0x61]) + call(1, integer(1, 4096), integer(6, 1))[1:] + call(5))
+  # Commits.
+  yield (bytes([1]) + writer + chunk(2, event, event) + call(4, move()) +
+         chunk(1, event, chunk_id=1) + call(4, move(), integer(3, 1)))
+  yield (bytes([1]) + chunk(1 | continued, event) + call(4, move()) +
+         chunk(2 | continues, event, event, chunk_id=1) + call(4, move(2)) +
+         call(4, move()))
+  yield (bytes([1]) + chunk(1 | unpatched, event) +
+         call(4, move(), patch(0, 3, 1)) + call(4, patch(0, 1, 0)))
+  yield (bytes([3]) + writer + chunk(2, event, event) + call(11) * 20)
+  # In the request.
+  inline = b'\0\0\0\0\1\0\1\0' + varint(len(event)) + event
+  yield (bytes([1]) + call(4, length_delimited(
+      1, integer(3, 1) + length_delimited(4, inline) + integer(5, 1))))
+
+
 SEEDS = {
     'decoder_fuzzer': typed_seeds,
+    'ipc_fuzzer': ipc_seeds,
     'pbz_fuzzer': pbz_seeds,
     'plugin_fuzzer': plugin_seeds,
     'roundtrip_fuzzer': typed_seeds,
