@@ -26,7 +26,7 @@
 //   // For the life of the program.
 //   static auto& source =
 //       *new std::shared_ptr<DataSource>(new DataSource({"my.events"}));
-//   static auto& producer = *new Producer({"my_program"});
+//   static auto& producer = *new Producer(Producer::Options());
 //   producer.RegisterDataSource(source);
 //
 //   // In each thread.
