@@ -39,7 +39,7 @@ TraceWriter::TraceWriter(SharedMemoryArbiter* arbiter,
       stream_(this) {}
 
 TraceWriter::~TraceWriter() {
-  if (state_ != PacketState::kNone) {
+  if (IsPacketOpen()) {
     packet_.Finalize();
     FinishPacketSlowPath();
   }
@@ -54,14 +54,15 @@ void TraceWriter::Flush() {
 }
 
 void TraceWriter::ReturnChunk() {
-  PROTOZERO_DCHECK(state_ == PacketState::kNone,
-                   "let go of the packet's handle first");
-  if (state_ == PacketState::kNone && chunk_.is_valid())
+  PROTOZERO_DCHECK(!IsPacketOpen(), "let go of the packet's handle first");
+  if (!IsPacketOpen() && chunk_.is_valid()) {
+    state_ = PacketState::kNone;
     FinishChunk();
+  }
 }
 
 bool TraceWriter::ReturnChunkIfQuiet() {
-  if (state_ != PacketState::kNone)
+  if (IsPacketOpen())
     return false;
   if (was_quiet_)
     ReturnChunk();
@@ -70,10 +71,10 @@ bool TraceWriter::ReturnChunkIfQuiet() {
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
-  if (state_ != PacketState::kNone) {
+  if (IsPacketOpen()) {
     packet_.Finalize();
     FinishPacketSlowPath();
-    if (next_packet_ != nullptr)
+    if (state_ == PacketState::kReady)
       return BeginPacketHere();
   }
   if (chunk_.is_valid())
@@ -86,8 +87,7 @@ Message* TraceWriter::BeginPacketSlowPath() {
   is_exhausted_ = !chunk.is_valid();
   if (is_exhausted_)
     return BeginDroppedPacket();
-  stream_.Reset(StartChunk(chunk, 0, 0));
-  next_packet_ = chunk.payload_begin();
+  stream_.Reset(StartChunk(chunk, 0, kNarrowHeaderSize));
   Message* const packet = BeginPacketHere();
   if (loss_is_unreported_) {
     loss_is_unreported_ = false;
@@ -122,14 +122,17 @@ void TraceWriter::OnMessageFinalized(Message*) {
 }
 
 inline void TraceWriter::MarkPacketFinished(uint8_t* end) {
-  state_ = PacketState::kNone;
-  chunk_pos_ = end;
+  fragment_ = end;
   // Counts the next packet, and thereby says that this one is complete.
   SetPackets(static_cast<uint16_t>(packets_ + 1));
-  const bool is_full =
-      end >= last_begin_ ||
-      (packets_ & ABI::kPacketCountMask) == ABI::kMaxPacketsPerChunk;
-  next_packet_ = PROTOZERO_UNLIKELY(is_full) ? nullptr : end;
+  if (PROTOZERO_UNLIKELY(end >= last_begin_ ||
+                         (packets_ & ABI::kPacketCountMask) ==
+                             ABI::kMaxPacketsPerChunk)) {
+    state_ = PacketState::kNone;
+    return;
+  }
+  state_ = PacketState::kReady;
+  stream_.set_write_ptr(end + kNarrowHeaderSize);
 }
 
 inline void TraceWriter::SetPackets(uint16_t packets) {
@@ -148,10 +151,12 @@ size_t TraceWriter::FragmentSize() const {
 void TraceWriter::FinishPacketSlowPath() {
   switch (state_) {
     case PacketState::kNone:
+    case PacketState::kReady:
       // A handle that outlived its packet.
       return;
     case PacketState::kDropped:
       CountLoss(packet_bytes_ + FragmentSize());
+      state_ = PacketState::kNone;
       break;
     case PacketState::kNarrow:
     case PacketState::kContinued:
@@ -162,7 +167,6 @@ void TraceWriter::FinishPacketSlowPath() {
       }
       break;
   }
-  state_ = PacketState::kNone;
   ResolvePatches(true);
 }
 
@@ -170,12 +174,12 @@ void TraceWriter::AbortPacket() {
   CountLoss((state_ == PacketState::kNarrow ? 0 : packet_bytes_) +
             FragmentSize());
   // The next packet begins in another chunk, where it says what has happened.
-  next_packet_ = nullptr;
-  if (state_ == PacketState::kNarrow) {
-    // As if it had not begun. It remains announced in the header.
-    chunk_pos_ = fragment_;
+  // One that is whole in this chunk is as if it had not begun; it remains
+  // announced in the header.
+  const bool began_here = state_ == PacketState::kNarrow;
+  state_ = PacketState::kNone;
+  if (began_here)
     return;
-  }
   WriteDropMarker();
   FinishChunk();
 }
@@ -205,13 +209,17 @@ uint8_t* TraceWriter::WriteFragmentHeader() {
 
 void TraceWriter::WriteDropMarker() {
   WriteRecordLength(ABI::kPacketSizeDropPacket, fragment_);
-  chunk_pos_ = fragment_ + ABI::kPacketHeaderSize;
+  fragment_ += ABI::kPacketHeaderSize;
 }
 
 ContiguousMemoryRange TraceWriter::GetNewBuffer() {
-  if (state_ == PacketState::kNone || state_ == PacketState::kDropped) {
-    // Without a packet: somebody kept the stream, and writes to it.
-    packet_bytes_ += state_ == PacketState::kNone ? 0 : FragmentSize();
+  if (!IsPacketOpen()) {
+    // Somebody kept the stream, and writes to it.
+    state_ = PacketState::kNone;
+    return {scratch_, scratch_ + sizeof(scratch_)};
+  }
+  if (state_ == PacketState::kDropped) {
+    packet_bytes_ += FragmentSize();
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
   if (state_ == PacketState::kNarrow)
@@ -231,7 +239,7 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     FinishChunk();
     return DropPacket();
   }
-  chunk_pos_ = WriteFragmentHeader();
+  fragment_ = WriteFragmentHeader();
   SetPackets(
       static_cast<uint16_t>(packets_ | ABI::kLastPacketContinuesOnNextChunk));
   FinishChunk();
@@ -251,7 +259,7 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
 }
 
 uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
-  if (state_ == PacketState::kNone || state_ == PacketState::kDropped ||
+  if (!IsPacketOpen() || state_ == PacketState::kDropped ||
       is_out_of_patches_) {
     return nullptr;
   }
@@ -325,8 +333,7 @@ void TraceWriter::WriteDropMarkerChunk(ABI::Chunk chunk) {
 
 void TraceWriter::FinishChunk() {
   // If a packet was announced that never came, this is it, empty.
-  *chunk_pos_ = 0;
-  next_packet_ = nullptr;
+  *fragment_ = 0;
   const ABI::Chunk chunk = chunk_;
   chunk_ = ABI::Chunk();
   if (patches_.empty() && num_held_chunks_ == 0)

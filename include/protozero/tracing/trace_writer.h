@@ -106,6 +106,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   enum class PacketState : uint8_t {
     // It is complete, or was never begun.
     kNone,
+    // The same, and there is room for the next one in this chunk: the stream is
+    // where its first field goes.
+    kReady,
     // It is whole in this chunk, behind a length of one byte, which is widened
     // if need be, as the size of a nested message is.
     kNarrow,
@@ -141,18 +144,16 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
               BufferID target_buffer,
               BufferExhaustedPolicy policy);
 
+  bool IsPacketOpen() const { return state_ > PacketState::kReady; }
+
   Message* BeginPacket() {
-    if (PROTOZERO_UNLIKELY(next_packet_ == nullptr))
+    if (PROTOZERO_UNLIKELY(state_ != PacketState::kReady))
       return BeginPacketSlowPath();
     return BeginPacketHere();
   }
   Message* BeginPacketHere() {
-    uint8_t* const fragment = next_packet_;
-    fragment_ = fragment;
-    next_packet_ = nullptr;
     state_ = PacketState::kNarrow;
     was_quiet_ = false;
-    stream_.set_write_ptr(fragment + kNarrowHeaderSize);
     packet_.Reset(&stream_);
     return &packet_;
   }
@@ -222,13 +223,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // will be written next is in it already.
   uint16_t packets_ = 0;
   ChunkID chunk_id_ = 0;
-  // Where the next packet's length goes; null if one is open, or if it can not
-  // begin in this chunk.
-  uint8_t* next_packet_ = nullptr;
-  // The length of the open packet's last fragment, unless it is dropped.
+  // Where the length of the open packet's last fragment goes, or that of the
+  // next packet: behind what was written to the chunk. If the packet is
+  // dropped, where it is written to.
   uint8_t* fragment_ = nullptr;
-  // The end of what was written to the current chunk, if no packet is open.
-  uint8_t* chunk_pos_ = nullptr;
   // From here on no packet begins.
   uint8_t* last_begin_ = nullptr;
   ABI::Chunk chunk_;
