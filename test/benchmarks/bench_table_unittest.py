@@ -189,6 +189,23 @@ class BenchTableTest(ToolTest):
             [line.split()[0] for line in output.splitlines()
              if 'ring' in line], ['Simple', 'Nested'])
 
+    def test_packets_in_shared_memory_are_compared_with_a_flat_buffer(self):
+        output = self.table(result({
+            'BM_ProtoShm_Packet_Flat': [20, 20, 20],
+            'BM_ProtoShm_Packet_Page4K': [30, 29, 90],
+            'BM_ProtoShm_Threads_2xPage4K/threads:2': [31, 31, 31],
+            'BM_ProtoShm_Empty_Flat': [5, 5, 5],
+            'BM_ProtoShm_Empty_Page4K': [10, 10, 10],
+        }))
+        rows = [line.split() for line in output.splitlines()
+                if ' Page4K' in line or 'Flat' in line or '2x' in line]
+        self.assertEqual([row[:5] for row in rows],
+                         [['Packet', 'Flat', '58', '20.0', '1.00'],
+                          ['Packet', 'Page4K', '58', '30.0', '1.50'],
+                          ['Threads', '2xPage4K', '58', '31.0', '1.55'],
+                          ['Empty', 'Flat', '58', '5.0', '1.00'],
+                          ['Empty', 'Page4K', '58', '10.0', '2.00']])
+
     def test_other_benchmarks_are_listed(self):
         output = self.table(result({**TIMES, 'BM_Other': [7, 8, 9]}))
         self.assertIn('BM_Other: 8.0 ns', output)

@@ -21,6 +21,7 @@
 #include "test/benchmarks/decode_harness.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/harness.h"
+#include "test/benchmarks/shm_harness.h"
 #include "test/benchmarks/trace_corpus.h"
 #include "test/benchmarks/workload.h"
 
@@ -129,6 +130,7 @@ int main(int argc, char** argv) {
   protozero::bench::RegisterBenchmarks(protozero::bench::AllWorkloads(corpus),
                                        protozero::bench::AllEncoders());
   protozero::bench::RegisterDecodeBenchmarks();
+  protozero::bench::RegisterShmBenchmarks();
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;

@@ -1,0 +1,441 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/benchmarks/shm_rows.h"
+
+#include <atomic>
+#include <utility>
+
+#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/tracing/shared_memory.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/trace_writer.h"
+
+namespace protozero {
+namespace bench {
+
+namespace {
+
+using ABI = SharedMemoryABI;
+using perfetto::protos::pbzero::TracePacket;
+using perfetto::protos::pbzero::TrackEvent;
+
+// The packet of the published figures: a timestamp, sequence flags, and a
+// nested event of a type, a track id of 64 bits, the id of a category and of a
+// name. The clock is not read. 29 bytes.
+struct SliceBegin {
+  using Packet = TracePacket;
+  static constexpr size_t kSize = 29;
+
+  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+    packet->set_timestamp(timestamp_);
+    packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    TrackEvent* const event = packet->set_track_event();
+    event->set_type(TrackEvent::TYPE_SLICE_BEGIN);
+    event->set_track_uuid(track_uuid_);
+    event->add_category_iids(1 + (timestamp_ & 7));
+    event->set_name_iid(1 + (timestamp_ & 63));
+    timestamp_ += 1001;
+  }
+
+  // Two weeks after boot, in nanoseconds: eight bytes as a varint.
+  uint64_t timestamp_ = uint64_t{1209600} * 1000 * 1000 * 1000;
+  uint64_t track_uuid_ = 0x4e6f776865726521;
+};
+
+// Parts of it, to see what they cost.
+struct EmptyPacket {
+  using Packet = TracePacket;
+  static constexpr size_t kSize = 0;
+  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket*) {}
+};
+
+struct TimestampOnly {
+  using Packet = TracePacket;
+  static constexpr size_t kSize = 9;
+  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+    packet->set_timestamp(timestamp_);
+    timestamp_ += 1001;
+  }
+  uint64_t timestamp_ = SliceBegin().timestamp_;
+};
+
+// Longer than a chunk, each field of it in as many nested messages as |kDepth|:
+// so many sizes have to be patched for each time that it goes on in another
+// chunk.
+template <int kDepth>
+struct Crossing {
+  using Packet = Message;
+  static constexpr size_t kFields = 80;
+  static constexpr size_t kSize = kFields * 9 + kDepth * 5;
+  PROTOZERO_ALWAYS_INLINE void WriteTo(Message* packet) {
+    Message* message = packet;
+    for (int depth = 0; depth < kDepth; ++depth)
+      message = message->BeginNestedMessage<Message>(1);
+    for (size_t i = 0; i < kFields; ++i)
+      message->AppendFixed(2, uint64_t{i});
+  }
+};
+
+// Payload only, packet after packet into a buffer of 4 KiB that is begun again
+// when it is full: what the others are compared with.
+template <typename Payload>
+class FlatThread final : public ShmThread,
+                         private ScatteredStreamWriter::Delegate {
+ public:
+  FlatThread() : stream_(this) { stream_.Reset(GetNewBuffer()); }
+
+  void WritePackets(size_t count) override {
+    for (size_t i = 0; i < count; ++i) {
+      if (stream_.bytes_available() < kRoom)
+        stream_.Reset(GetNewBuffer());
+      packet_.Reset(&stream_);
+      payload_.WriteTo(&packet_);
+      packet_.Finalize();
+    }
+  }
+  size_t packet_size() const override { return Payload::kSize; }
+
+ private:
+  // No packet is larger, so none is split.
+  static constexpr size_t kRoom = 64;
+  static_assert(Payload::kSize <= kRoom);
+
+  ContiguousMemoryRange GetNewBuffer() override {
+    return {buffer_, buffer_ + sizeof(buffer_)};
+  }
+
+  Payload payload_;
+  ScatteredStreamWriter stream_;
+  RootMessage<typename Payload::Packet> packet_;
+  alignas(64) uint8_t buffer_[4096];
+};
+
+template <typename Payload>
+class FlatSession final : public ShmSession {
+ public:
+  std::unique_ptr<ShmThread> NewThread() override {
+    return std::make_unique<FlatThread<Payload>>();
+  }
+  std::string Check(uint64_t) override { return ""; }
+};
+
+struct ShmOptions {
+  size_t size = 256 * 1024;
+  size_t page_size = 4096;
+  ABI::PageLayout layout = ABI::kPageDiv1;
+  // Of one packet each.
+  bool chunk_per_packet = false;
+};
+
+// The service, as far as the producer's time depends on it: it acquires and
+// frees what is committed, at once, on the thread that commits.
+class InlineService final : public ProducerEndpoint {
+ public:
+  explicit InlineService(const ABI& abi) : abi_(abi) {}
+
+  void CommitData(const CommitDataRequest& request) override {
+    for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+      const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
+      const ABI::Chunk chunk =
+          abi_.TryAcquireChunkForReading(move.page, move.chunk);
+      if (!chunk.is_valid() || !abi_.ReleaseChunkAsFree(chunk))
+        ++num_errors_;
+    }
+  }
+
+  size_t num_errors() const { return num_errors_; }
+
+ private:
+  const ABI abi_;
+  size_t num_errors_ = 0;
+};
+
+template <typename Payload>
+class WriterThread final : public ShmThread {
+ public:
+  WriterThread(std::unique_ptr<TraceWriter> writer,
+               bool chunk_per_packet,
+               std::atomic<uint64_t>* packets_lost)
+      : writer_(std::move(writer)),
+        chunk_per_packet_(chunk_per_packet),
+        packets_lost_(packets_lost) {}
+  ~WriterThread() override {
+    packets_lost_->fetch_add(writer_->packets_lost());
+  }
+
+  void WritePackets(size_t count) override {
+    for (size_t i = 0; i < count; ++i) {
+      {
+        auto packet = writer_->NewTracePacket<typename Payload::Packet>();
+        payload_.WriteTo(packet.get());
+      }
+      if (chunk_per_packet_)
+        writer_->ReturnChunk();
+    }
+  }
+  size_t packet_size() const override { return Payload::kSize; }
+
+ private:
+  Payload payload_;
+  const std::unique_ptr<TraceWriter> writer_;
+  const bool chunk_per_packet_;
+  std::atomic<uint64_t>* const packets_lost_;
+};
+
+// Memory of pages, for one who does not share it.
+class PageMemory final : public SharedMemory {
+ public:
+  explicit PageMemory(size_t size)
+      : size_(size), pages_(new Page[size / sizeof(Page)]()) {}
+  uint8_t* start() const override { return pages_[0].bytes; }
+  size_t size() const override { return size_; }
+
+ private:
+  struct alignas(ABI::kMinPageSize) Page {
+    uint8_t bytes[ABI::kMinPageSize];
+  };
+  const size_t size_;
+  const std::unique_ptr<Page[]> pages_;
+};
+
+// What the sessions have in common whose threads have writers.
+template <typename Payload>
+class WriterSession : public ShmSession {
+ public:
+  std::unique_ptr<ShmThread> NewThread() override {
+    return std::make_unique<WriterThread<Payload>>(
+        arbiter_->CreateTraceWriter(target_buffer_), options_.chunk_per_packet,
+        &packets_lost_);
+  }
+
+  std::string Check(uint64_t) override {
+    return packets_lost_ == 0 ? "" : "packets were lost";
+  }
+
+ protected:
+  explicit WriterSession(const ShmOptions& options) : options_(options) {}
+
+  void StartArbiter(const SharedMemory& memory,
+                    ProducerEndpoint* endpoint,
+                    BufferID target_buffer) {
+    SharedMemoryArbiter::Options arbiter_options;
+    arbiter_options.page_layout = options_.layout;
+    target_buffer_ = target_buffer;
+    arbiter_ = std::make_unique<SharedMemoryArbiter>(
+        memory.start(), memory.size(), options_.page_size, endpoint,
+        arbiter_options);
+  }
+  // Commits what is left.
+  void StopArbiter() { arbiter_.reset(); }
+
+  const ShmOptions options_;
+
+ private:
+  std::atomic<uint64_t> packets_lost_{0};
+  BufferID target_buffer_ = 0;
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+};
+
+// Ends where the service begins.
+template <typename Payload>
+class ProducerSession final : public WriterSession<Payload> {
+ public:
+  explicit ProducerSession(const ShmOptions& options)
+      : WriterSession<Payload>(options),
+        memory_(options.size),
+        service_(ABI(memory_.start(), memory_.size(), options.page_size)) {
+    this->StartArbiter(memory_, &service_, 1);
+  }
+  ~ProducerSession() override { this->StopArbiter(); }
+
+  std::string Check(uint64_t packets) override {
+    this->StopArbiter();
+    if (service_.num_errors() != 0)
+      return "chunks were not as the service expects them";
+    return WriterSession<Payload>::Check(packets);
+  }
+
+ private:
+  const PageMemory memory_;
+  InlineService service_;
+};
+
+// All the way: to the service, which puts packets together, checks them, and
+// stamps them, and to whoever reads the trace. The thread that commits does all
+// of it, so that none of it can fall behind, and nothing is left out.
+class EndToEndSession final : public WriterSession<SliceBegin>,
+                              private TraceService::Producer,
+                              private ProducerEndpoint {
+ public:
+  explicit EndToEndSession(const ShmOptions& options)
+      : WriterSession<SliceBegin>(options) {
+    TraceService::ProducerInfo info;
+    info.name = "producer";
+    info.shm_page_size_hint = options.page_size;
+    info.shm_size_hint = options.size;
+    connection_ = service_.ConnectProducer(this, std::move(info));
+    DataSourceDescriptor source;
+    source.name = "source";
+    connection_->RegisterDataSource(source);
+    TraceConfig config;
+    config.buffers.resize(1);
+    config.buffers[0].size_bytes = 16 * 1024 * 1024;
+    config.data_sources.resize(1);
+    config.data_sources[0].config.name = source.name;
+    session_ = service_.StartTracing(config, nullptr, &error_);
+    if (session_ != 0)
+      StartArbiter(*memory_, this, target_buffer_);
+  }
+  ~EndToEndSession() override { StopArbiter(); }
+
+  std::string Check(uint64_t packets) override {
+    StopArbiter();
+    Read();
+    uint64_t packets_read = 0;
+    for (const TraceWriterStats& writer : service_.GetStats(session_).writers) {
+      packets_read += writer.packets_read;
+      if (writer.losses != 0)
+        return "the service has lost packets";
+    }
+    if (packets_read != packets)
+      return "the trace has another number of packets";
+    if (bytes_read_ < packets * SliceBegin::kSize)
+      return "the trace is too short";
+    return WriterSession<SliceBegin>::Check(packets);
+  }
+
+ private:
+  // ProducerEndpoint:
+  void CommitData(const CommitDataRequest& request) override {
+    connection_->CommitData(request);
+    Read();
+  }
+  void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override {
+    connection_->RegisterTraceWriter(writer_id, buffer);
+  }
+  void UnregisterTraceWriter(WriterID writer_id) override {
+    connection_->UnregisterTraceWriter(writer_id);
+  }
+
+  void Read() {
+    service_.ReadPackets(session_, [this](const uint8_t*, size_t size) {
+      bytes_read_ += size;
+      return true;
+    });
+  }
+
+  // TraceService::Producer. The service has one end of the memory, which is
+  // there as long as the connection.
+  std::unique_ptr<SharedMemory> SetupTracing(size_t size, size_t) override {
+    auto memory = std::make_unique<PageMemory>(size);
+    memory_ = memory.get();
+    return memory;
+  }
+  void SetupDataSource(DataSourceInstanceID,
+                       const DataSourceConfig& config) override {
+    target_buffer_ = config.target_buffer;
+  }
+  void StartDataSource(DataSourceInstanceID, const DataSourceConfig&) override {
+  }
+  void StopDataSource(DataSourceInstanceID) override {}
+  void Flush(FlushRequestID,
+             const std::vector<DataSourceInstanceID>&,
+             FlushFlags) override {}
+  void ClearIncrementalState(
+      const std::vector<DataSourceInstanceID>&) override {}
+
+  TraceService service_;
+  std::unique_ptr<TraceService::ProducerConnection> connection_;
+  TracingSessionID session_ = 0;
+  std::string error_;
+  const SharedMemory* memory_ = nullptr;
+  BufferID target_buffer_ = 0;
+  uint64_t bytes_read_ = 0;
+};
+
+template <typename Payload>
+ShmRow WriterRow(const std::string& name,
+                 const ShmOptions& options,
+                 int threads = 1) {
+  return {name, threads, [options] {
+            return std::make_unique<ProducerSession<Payload>>(options);
+          }};
+}
+
+ShmRow EndToEndRow(const std::string& name,
+                   const ShmOptions& options,
+                   int threads) {
+  return {name, threads,
+          [options] { return std::make_unique<EndToEndSession>(options); }};
+}
+
+template <typename Payload>
+ShmRow FlatRow(const std::string& name) {
+  return {name, 1, [] { return std::make_unique<FlatSession<Payload>>(); }};
+}
+
+}  // namespace
+
+std::vector<ShmRow> AllShmRows() {
+  ShmOptions options;
+  std::vector<ShmRow> rows = {
+      FlatRow<SliceBegin>("Packet_Flat"),
+      WriterRow<SliceBegin>("Packet_Page4K", options),
+  };
+  for (const size_t kilobytes : {8u, 16u, 32u}) {
+    options.page_size = kilobytes * 1024;
+    rows.push_back(WriterRow<SliceBegin>(
+        "Packet_Page" + std::to_string(kilobytes) + "K", options));
+  }
+
+  // With memory for both, so that neither has to wait for the other's chunks.
+  options.size = 4 * 1024 * 1024;
+  for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
+    options.page_size = kilobytes * 1024;
+    const std::string suffix = "Page" + std::to_string(kilobytes) + "K";
+    rows.push_back(WriterRow<SliceBegin>("Threads_1x" + suffix, options));
+    rows.push_back(WriterRow<SliceBegin>("Threads_2x" + suffix, options, 2));
+  }
+
+  options = ShmOptions();
+  options.size = 1024 * 1024;
+  for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
+    options.page_size = kilobytes * 1024;
+    const std::string suffix = "Page" + std::to_string(kilobytes) + "K";
+    rows.push_back(EndToEndRow("EndToEnd_1x" + suffix, options, 1));
+    rows.push_back(EndToEndRow("EndToEnd_2x" + suffix, options, 2));
+  }
+
+  options = ShmOptions();
+  rows.push_back(FlatRow<EmptyPacket>("Empty_Flat"));
+  rows.push_back(WriterRow<EmptyPacket>("Empty_Page4K", options));
+  rows.push_back(FlatRow<TimestampOnly>("Timestamp_Flat"));
+  rows.push_back(WriterRow<TimestampOnly>("Timestamp_Page4K", options));
+
+  options.chunk_per_packet = true;
+  for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
+    options.page_size = kilobytes * 1024;
+    rows.push_back(WriterRow<SliceBegin>(
+        "ChunkPerPacket_Page" + std::to_string(kilobytes) + "K", options));
+  }
+
+  // Chunks of 584 bytes; the packets are longer.
+  options = ShmOptions();
+  options.layout = ABI::kPageDiv7;
+  rows.push_back(WriterRow<Crossing<0>>("Crossing_Patches0", options));
+  rows.push_back(WriterRow<Crossing<1>>("Crossing_Patches1", options));
+  rows.push_back(WriterRow<Crossing<9>>("Crossing_Patches9", options));
+  // Few enough chunks that none is held back: patches are sent.
+  options.size = 4096;
+  rows.push_back(WriterRow<Crossing<0>>("CrossingFewChunks_Patches0", options));
+  rows.push_back(WriterRow<Crossing<1>>("CrossingFewChunks_Patches1", options));
+  rows.push_back(WriterRow<Crossing<9>>("CrossingFewChunks_Patches9", options));
+  return rows;
+}
+
+}  // namespace bench
+}  // namespace protozero
