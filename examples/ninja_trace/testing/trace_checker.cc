@@ -58,6 +58,9 @@ TraceChecker::TraceChecker(const std::string& bytes) {
         ReadEvent(packet);
         break;
       case Packet::kClockSnapshot:
+      case Packet::kTraceConfig:
+      case Packet::kTraceStats:
+      case Packet::kSynchronizationMarker:
       case Packet::DATA_NOT_SET:
         Problem("packet without a use");
     }
