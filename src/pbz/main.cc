@@ -4,13 +4,11 @@
 // wrong.
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -19,9 +17,9 @@
 
 #include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
+#include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/stats.h"
-#include "src/pbz/walk.h"
 
 namespace pbz {
 
@@ -60,9 +58,6 @@ it, 2 if called wrongly.
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
 constexpr std::string_view kStandardStream = "-";
-
-// A file with a lot of damage is reported by its first.
-constexpr uint64_t kMaxReported = 5;
 
 struct Options {
   enum class Command { kNone, kHelp, kVersion, kDecode, kStats };
@@ -176,15 +171,6 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   return false;
 }
 
-bool UseColor(const Options& options) {
-  if (options.color != "auto")
-    return options.color == "always";
-  const char* no_color = getenv("NO_COLOR");
-  const char* terminal = getenv("TERM");
-  return (!no_color || !*no_color) && isatty(STDOUT_FILENO) &&
-         !(terminal && std::string_view(terminal) == "dumb");
-}
-
 ScopedFile Open(const std::string& path) {
   if (path == kStandardStream)
     return ScopedFile(stdin);
@@ -246,37 +232,6 @@ const MessageType* FindType(const Schema& schema, const std::string& name) {
   return nullptr;
 }
 
-// Passes everything on, and counts and reports what is malformed.
-class Reporter : public Visitor {
- public:
-  Reporter(const char* file, Visitor* next) : file_(file), next_(next) {}
-
-  void OnValue(const Node& node) override { next_->OnValue(node); }
-  void OnBegin(const Node& node) override { next_->OnBegin(node); }
-  void OnEnd(const Node& node) override { next_->OnEnd(node); }
-  void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
-    next_->OnMalformed(offset, size, reason);
-    if (++count_ <= kMaxReported) {
-      // After what was printed so far, if both go to the same place.
-      fflush(stdout);
-      PrintError("%s: malformed at offset %" PRIu64 ": %s", file_, offset,
-                 reason);
-    }
-  }
-
-  // How often.
-  uint64_t Finish() const {
-    if (count_ > kMaxReported)
-      PrintError("%s: %" PRIu64 " more", file_, count_ - kMaxReported);
-    return count_;
-  }
-
- private:
-  const char* const file_;
-  Visitor* const next_;
-  uint64_t count_ = 0;
-};
-
 int Run(const Options& options) {
   std::unique_ptr<Schema> schema;
   const MessageType* type = nullptr;
@@ -295,7 +250,7 @@ int Run(const Options& options) {
       options.file == kStandardStream ? "<stdin>" : options.file.c_str();
 
   const bool is_decode = options.command == Options::Command::kDecode;
-  const bool color = UseColor(options);
+  const bool color = UseColor(options.color);
   Printer::Options printer_options;
   printer_options.color = color;
   printer_options.offsets = options.offsets;
@@ -304,24 +259,13 @@ int Run(const Options& options) {
   Visitor* visitor = &printer;
   if (!is_decode)
     visitor = &stats;
-  Reporter reporter(name, visitor);
 
   FieldStream stream(file.get());
-  FieldStream::Run run;
-  while (stream.Next(&run) && !ferror(stdout)) {
-    Walk(protozero::ConstBytes(run.data, run.size), run.offset, type,
-         &reporter);
-  }
+  bool ok = WalkAndReport("pbz", name, type, &stream, visitor);
   if (!is_decode) {
     if (const uint64_t rest = stream.SkipRest())
       stats.AddUnread(rest);
     stats.Print(stdout, color);
-  }
-
-  bool ok = reporter.Finish() == 0;
-  if (!stream.error().empty()) {
-    PrintError("%s: %s", name, stream.error().c_str());
-    ok = false;
   }
   if (fflush(stdout) != 0 || ferror(stdout)) {
     PrintError("<stdout>: %s", strerror(errno));

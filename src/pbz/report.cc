@@ -1,0 +1,82 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/report.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace pbz {
+
+namespace {
+
+constexpr uint64_t kMaxReported = 5;
+
+// Passes everything on, and counts and reports what is malformed.
+class Reporter : public Visitor {
+ public:
+  Reporter(const char* program, const char* file, Visitor* next)
+      : program_(program), file_(file), next_(next) {}
+
+  void OnValue(const Node& node) override { next_->OnValue(node); }
+  void OnBegin(const Node& node) override { next_->OnBegin(node); }
+  void OnEnd(const Node& node) override { next_->OnEnd(node); }
+  void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
+    next_->OnMalformed(offset, size, reason);
+    if (++count_ <= kMaxReported) {
+      // After what was printed so far, if both go to the same place.
+      fflush(stdout);
+      fprintf(stderr, "%s: %s: malformed at offset %" PRIu64 ": %s\n", program_,
+              file_, offset, reason);
+    }
+  }
+
+  // How often.
+  uint64_t Finish() const {
+    if (count_ > kMaxReported) {
+      fprintf(stderr, "%s: %s: %" PRIu64 " more\n", program_, file_,
+              count_ - kMaxReported);
+    }
+    return count_;
+  }
+
+ private:
+  const char* const program_;
+  const char* const file_;
+  Visitor* const next_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace
+
+bool WalkAndReport(const char* program,
+                   const char* file,
+                   const MessageType* type,
+                   FieldStream* stream,
+                   Visitor* visitor) {
+  Reporter reporter(program, file, visitor);
+  FieldStream::Run run;
+  while (stream->Next(&run) && !ferror(stdout)) {
+    Walk(protozero::ConstBytes(run.data, run.size), run.offset, type,
+         &reporter);
+  }
+  const bool ok = reporter.Finish() == 0;
+  if (stream->error().empty())
+    return ok;
+  fprintf(stderr, "%s: %s: %s\n", program, file, stream->error().c_str());
+  return false;
+}
+
+bool UseColor(std::string_view when) {
+  if (when != "auto")
+    return when == "always";
+  const char* no_color = getenv("NO_COLOR");
+  const char* terminal = getenv("TERM");
+  return (!no_color || !*no_color) && isatty(STDOUT_FILENO) &&
+         !(terminal && std::string_view(terminal) == "dumb");
+}
+
+}  // namespace pbz

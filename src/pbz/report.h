@@ -1,0 +1,31 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_REPORT_H_
+#define SRC_PBZ_REPORT_H_
+
+#include <string_view>
+
+#include "src/pbz/field_stream.h"
+#include "src/pbz/schema.h"
+#include "src/pbz/walk.h"
+
+namespace pbz {
+
+// Walks through all fields of |stream|, as those of a message of |type|, which
+// may be null. What is malformed is reported on the standard error, where lines
+// begin with |program| and |file|, and a file with a lot of damage is reported
+// by its first. Stops early if the standard output can not be written to.
+// Returns whether all is well.
+bool WalkAndReport(const char* program,
+                   const char* file,
+                   const MessageType* type,
+                   FieldStream* stream,
+                   Visitor* visitor);
+
+// Whether to print in color: |when| is "always", "never", or "auto", which is
+// on a terminal, unless NO_COLOR is set.
+bool UseColor(std::string_view when);
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_REPORT_H_
