@@ -1,0 +1,247 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// A program that has something to trace: two processes, with several threads
+// each, that make texts, compress them, and check that they come out again.
+// kUsage says how it is called.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "examples/traced_workers/thread_tracer.h"
+#include "examples/traced_workers/work.h"
+#include "protozero/tracing/producer.h"
+
+extern char** environ;
+
+namespace traced_workers {
+
+namespace {
+
+constexpr char kUsage[] =
+    R"(Usage: traced_workers [options]
+
+Makes texts, compresses them, and counts primes, with several threads in each of
+two processes. To see what they did:
+
+  pztrace record -o session.pftrace -- traced_workers
+
+  --threads N   in each process (default: 3)
+  --items N     texts for each process (default: 60)
+  --size N      bytes of a text (default: 20000)
+  -h, --help    print this
+
+Exit code: 0 if all texts came out as they went in, 1 if not, 2 if called
+wrongly.
+)";
+
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
+
+// The data source that sessions ask for.
+constexpr char kDataSource[] = "track_event";
+// How long to wait for a service, if the environment names one.
+constexpr uint32_t kConnectTimeoutMs = 5000;
+
+struct Options {
+  bool help = false;
+  // Of the second process, which is this program, too.
+  bool is_child = false;
+  uint64_t threads = 3;
+  uint64_t items = 60;
+  uint64_t size = 20000;
+};
+
+__attribute__((format(printf, 1, 2))) void PrintError(const char* format, ...) {
+  fputs("traced_workers: ", stderr);
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+// Returns false, and has printed why, if the arguments make no sense.
+bool ParseOptions(int argc, char** argv, Options* options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    uint64_t* value = arg == "--threads" ? &options->threads
+                      : arg == "--items" ? &options->items
+                      : arg == "--size"  ? &options->size
+                                         : nullptr;
+    if (arg == "-h" || arg == "--help") {
+      options->help = true;
+    } else if (arg == "--child") {
+      options->is_child = true;
+    } else if (value == nullptr) {
+      PrintError("unknown argument '%s'", argv[i]);
+      return false;
+    } else {
+      char* end = nullptr;
+      errno = 0;
+      const char* text = ++i < argc ? argv[i] : "";
+      *value = strtoull(text, &end, 10);
+      if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 ||
+          *value == 0 || *value > 1000000000) {
+        PrintError("%s needs a number", argv[i - 1]);
+        return false;
+      }
+    }
+  }
+  if (options->threads > 1000) {
+    PrintError("that is too many threads");
+    return false;
+  }
+  return true;
+}
+
+// What one thread has done.
+struct Work {
+  uint64_t items = 0;
+  uint64_t slices = 0;
+  uint64_t packets_lost = 0;
+  bool is_right = true;
+};
+
+Work DoWork(const Options& options,
+            std::shared_ptr<protozero::DataSource> source,
+            const std::string& thread_name,
+            std::atomic<uint64_t>* next_item) {
+  ThreadTracer tracer(std::move(source), thread_name);
+  Work work;
+  for (;;) {
+    const uint64_t item = next_item->fetch_add(1);
+    if (item >= options.items)
+      break;
+    ScopedSlice item_slice(&tracer, "item", "number", item);
+    std::string text;
+    std::string compressed;
+    {
+      ScopedSlice slice(&tracer, "make");
+      text = MakeText(item, options.size);
+    }
+    {
+      ScopedSlice slice(&tracer, "compress", "bytes", text.size());
+      compressed = Compress(text);
+    }
+    {
+      ScopedSlice slice(&tracer, "check", "bytes", compressed.size());
+      work.is_right = work.is_right && Decompress(compressed) == text;
+    }
+    {
+      ScopedSlice slice(&tracer, "primes", "limit", compressed.size());
+      CountPrimes(compressed.size());
+    }
+    ++work.items;
+    work.slices += 5;
+  }
+  work.packets_lost = tracer.packets_lost();
+  return work;
+}
+
+// Starts this program once more.
+bool StartChild(const Options& options, pid_t* child) {
+  std::vector<std::string> args = {
+      "traced_workers", "--child",
+      "--threads",      std::to_string(options.threads),
+      "--items",        std::to_string(options.items),
+      "--size",         std::to_string(options.size)};
+  std::vector<char*> argv;
+  for (std::string& arg : args)
+    argv.push_back(&arg[0]);
+  argv.push_back(nullptr);
+  const int error = posix_spawn(child, "/proc/self/exe", nullptr, nullptr,
+                                argv.data(), environ);
+  if (error != 0)
+    PrintError("no second process: %s", strerror(error));
+  return error == 0;
+}
+
+bool WorkInThreads(const Options& options) {
+  const auto source = std::make_shared<protozero::DataSource>(
+      protozero::DataSourceDescriptor{kDataSource},
+      // Rather late than never.
+      protozero::BufferExhaustedPolicy::kStall);
+  protozero::Producer::Options producer_options;
+  producer_options.name = "traced_workers";
+  // More threads than pages would have to wait for each other.
+  producer_options.page_layout = protozero::SharedMemoryABI::kPageDiv4;
+  protozero::Producer producer(producer_options);
+  producer.RegisterDataSource(source);
+  // It would trace without this, too, but not from the beginning.
+  if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
+      !producer.Sync(kConnectTimeoutMs))
+    PrintError("no tracing service answers");
+
+  std::atomic<uint64_t> next_item{0};
+  std::vector<Work> work(options.threads);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < options.threads; ++i) {
+    threads.emplace_back([&, i] {
+      work[i] =
+          DoWork(options, source, "worker " + std::to_string(i), &next_item);
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+
+  Work sum;
+  for (const Work& part : work) {
+    sum.items += part.items;
+    sum.slices += part.slices;
+    sum.packets_lost += part.packets_lost;
+    sum.is_right = sum.is_right && part.is_right;
+  }
+  printf("process %d: %" PRIu64 " items, %" PRIu64 " slices, %" PRIu64
+         " packets lost\n",
+         static_cast<int>(getpid()), sum.items, sum.slices, sum.packets_lost);
+  fflush(stdout);
+  if (!sum.is_right)
+    PrintError("a text came out different");
+  return sum.is_right;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (!ParseOptions(argc, argv, &options)) {
+    fputs("Try traced_workers --help.\n", stderr);
+    return kWrongUsage;
+  }
+  if (options.help) {
+    fputs(kUsage, stdout);
+    return kSuccess;
+  }
+  pid_t child = -1;
+  // Before there are threads, so that there is nothing to inherit from them.
+  if (!options.is_child && !StartChild(options, &child))
+    return kFailure;
+  bool ok = WorkInThreads(options);
+  if (!options.is_child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    ok = ok && WIFEXITED(status) && WEXITSTATUS(status) == kSuccess;
+  }
+  return ok ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+}  // namespace traced_workers
+
+int main(int argc, char** argv) {
+  return traced_workers::Main(argc, argv);
+}
