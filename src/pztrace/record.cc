@@ -1,0 +1,287 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+
+#include "protozero/tracing/service_host.h"
+#include "src/pztrace/print_error.h"
+#include "src/pztrace/runtime_folder.h"
+#include "src/pztrace/stats.h"
+
+extern char** environ;
+
+namespace pztrace {
+
+namespace {
+
+using protozero::ServiceHost;
+using protozero::TraceService;
+using protozero::TracingSessionID;
+
+constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
+
+// What the handlers of signals tell the loop.
+std::atomic<ServiceHost*> g_host{nullptr};
+volatile sig_atomic_t g_interruptions = 0;
+volatile sig_atomic_t g_last_interruption = 0;
+
+void OnSignal(int signal) {
+  const int saved_errno = errno;
+  if (signal != SIGCHLD) {
+    g_last_interruption = signal;
+    g_interruptions = g_interruptions + 1;
+  }
+  if (ServiceHost* const host = g_host.load())
+    host->Wakeup();
+  errno = saved_errno;
+}
+
+// Signals wake the host up, as long as this exists.
+class ScopedSignals {
+ public:
+  explicit ScopedSignals(ServiceHost* host) {
+    g_host = host;
+    struct sigaction action = {};
+    action.sa_handler = OnSignal;
+    action.sa_flags = SA_RESTART;
+    for (size_t i = 0; i < kCount; ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      // nohup has a say in that.
+      if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD)
+        sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  ~ScopedSignals() {
+    for (size_t i = 0; i < kCount; ++i)
+      sigaction(kSignals[i], &before_[i], nullptr);
+    g_host = nullptr;
+  }
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+  static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
+
+  struct sigaction before_[kCount] = {};
+};
+
+// The file, and what the service writes to it.
+class TraceFile : public TraceService::Consumer {
+ public:
+  ~TraceFile() override {
+    if (file_ != nullptr && file_ != stdout)
+      fclose(file_);
+  }
+
+  bool Open(const std::string& path) {
+    name_ = path == "-" ? "<stdout>" : path;
+    file_ = path == "-" ? stdout : fopen(path.c_str(), "wb");
+    if (file_ == nullptr)
+      PrintError("%s: %s", name_.c_str(), strerror(errno));
+    return file_ != nullptr;
+  }
+
+  bool Write(const uint8_t* data, size_t size) {
+    if (is_broken_)
+      return false;
+    bytes_ += size;
+    if (fwrite(data, 1, size, file_) != size)
+      Fail();
+    return !is_broken_;
+  }
+
+  bool OnTraceData(TracingSessionID,
+                   const uint8_t* data,
+                   size_t size) override {
+    return Write(data, size);
+  }
+
+  // Returns whether all of it has been written.
+  bool Close() {
+    FILE* const file = file_;
+    file_ = nullptr;
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0 && !is_broken_)
+      Fail();
+    return !is_broken_;
+  }
+
+  const std::string& name() const { return name_; }
+  // Any thread.
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  void Fail() {
+    PrintError("%s: %s", name_.c_str(), strerror(errno));
+    is_broken_ = true;
+  }
+
+  std::string name_;
+  FILE* file_ = nullptr;
+  std::atomic<uint64_t> bytes_{0};
+  bool is_broken_ = false;
+};
+
+// The program that is recorded.
+class Command {
+ public:
+  // Returns false, and has printed why, if it can not be run.
+  bool Start(const std::vector<std::string>& command,
+             const std::string& socket) {
+    name_ = command[0];
+    std::vector<std::string> words = command;
+    std::vector<char*> argv;
+    for (std::string& word : words)
+      argv.push_back(&word[0]);
+    argv.push_back(nullptr);
+    setenv(kSocketVariable, socket.c_str(), 1);
+    const int error =
+        posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
+    if (error != 0) {
+      pid_ = -1;
+      PrintError("%s: %s", name_.c_str(), strerror(error));
+    }
+    return error == 0;
+  }
+
+  bool is_running() { return pid_ > 0 && !Reap(WNOHANG); }
+
+  void Signal(int signal) {
+    if (is_running())
+      kill(pid_, signal);
+  }
+
+  // Waits for it. Returns false, and has printed why, if it failed.
+  bool Finish() {
+    while (pid_ > 0 && !Reap(0)) {
+    }
+    if (WIFSIGNALED(status_)) {
+      PrintError("%s: %s", name_.c_str(), strsignal(WTERMSIG(status_)));
+    } else if (WEXITSTATUS(status_) != 0) {
+      PrintError("%s: exit code %d", name_.c_str(), WEXITSTATUS(status_));
+    }
+    return status_ == 0;
+  }
+
+ private:
+  bool Reap(int flags) {
+    if (waitpid(pid_, &status_, flags) != pid_)
+      return false;
+    pid_ = -1;
+    return true;
+  }
+
+  std::string name_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+};
+
+void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {
+  uint64_t packets = 0;
+  for (const protozero::TraceWriterStats& writer : stats.writers)
+    packets += writer.packets_written;
+  const uint64_t losses = CountLosses(stats);
+  fprintf(stderr,
+          "%s: %" PRIu64 " bytes, %" PRIu64
+          " packets of %zu writers in %" PRIu32 " producers, %s",
+          file.name().c_str(), file.bytes(), packets, stats.writers.size(),
+          stats.producers_seen, losses == 0 ? "nothing lost\n" : "");
+  if (losses != 0)
+    fprintf(stderr, "losses in %" PRIu64 " places\n", losses);
+}
+
+}  // namespace
+
+bool Record(const RecordOptions& options) {
+  std::string error;
+  const std::string folder = RuntimeFolder(&error);
+  if (folder.empty()) {
+    PrintError("%s", error.c_str());
+    return false;
+  }
+  TraceFile file;
+  TraceService service;
+  ServiceHost::Options host_options;
+  host_options.socket = options.socket.empty()
+                            ? ProducerSocket(folder, getpid())
+                            : options.socket;
+  ServiceHost host(&service, host_options);
+  if (!host.Listen(&error)) {
+    PrintError("%s", error.c_str());
+    return false;
+  }
+  const TracingSessionID session =
+      service.StartTracing(options.config, &file, &error);
+  if (session == 0) {
+    PrintError("the configuration is not valid: %s", error.c_str());
+    return false;
+  }
+  // Not before it is clear that there is something to write to it.
+  if (!file.Open(options.output))
+    return false;
+
+  const uint64_t start_ms = service.NowMs();
+  StatsServer stats_server([&] {
+    RecordingStats stats;
+    stats.file = file.name();
+    stats.file_bytes = file.bytes();
+    stats.elapsed_ms = service.NowMs() - start_ms;
+    stats.trace = service.GetStats(session);
+    return SerializeStats(stats);
+  });
+  if (!stats_server.Start(StatsSocket(folder, getpid()), &error)) {
+    PrintError("%s", error.c_str());
+    return false;
+  }
+
+  const ScopedSignals signals(&host);
+  Command command;
+  if (options.command.empty()) {
+    fprintf(stderr, "%s=%s\n", kSocketVariable, host.socket().c_str());
+  } else if (!command.Start(options.command, host.socket())) {
+    return false;
+  }
+  while (service.GetState(session) < TraceService::kStopping &&
+         g_interruptions == 0 &&
+         (options.command.empty() || command.is_running()))
+    host.RunOnce(UINT32_MAX);
+
+  // A terminal interrupts both, other signals are for us to pass on.
+  if (g_interruptions != 0 && g_last_interruption != SIGINT)
+    command.Signal(g_last_interruption);
+  service.StopTracing(session);
+  while (service.GetState(session) != TraceService::kStopped)
+    host.RunOnce(UINT32_MAX);
+  // What has not been written yet.
+  service.RunDue();
+  service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
+    return file.Write(data, size);
+  });
+  const protozero::TraceStats stats = service.GetStats(session);
+  service.CloseSession(session);
+  bool ok = file.Close();
+  PrintSummary(file, stats);
+
+  // A command that goes on when there is nothing more to record keeps its
+  // producers connected, until somebody loses patience.
+  const int interruptions = g_interruptions;
+  while (command.is_running() && g_interruptions == interruptions)
+    host.RunOnce(UINT32_MAX);
+  command.Signal(SIGKILL);
+  if (!options.command.empty() && !command.Finish())
+    ok = false;
+  return ok;
+}
+
+}  // namespace pztrace

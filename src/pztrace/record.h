@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_RECORD_H_
+#define SRC_PZTRACE_RECORD_H_
+
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/trace_service.h"
+
+namespace pztrace {
+
+struct RecordOptions {
+  // Where the trace goes; "-" is the standard output.
+  std::string output;
+  protozero::TraceConfig config;
+  // Where producers connect. Empty for a socket in RuntimeFolder().
+  std::string socket;
+  // What to run, and with which arguments; may be empty.
+  std::vector<std::string> command;
+};
+
+// Serves producers, and the command, until the command ends, the time is up, or
+// the user interrupts. Returns false, and has printed why, if there is no
+// trace, if it is not whole, or if the command failed.
+bool Record(const RecordOptions& options);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_RECORD_H_

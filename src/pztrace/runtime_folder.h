@@ -1,0 +1,29 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_RUNTIME_FOLDER_H_
+#define SRC_PZTRACE_RUNTIME_FOLDER_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace pztrace {
+
+// Where `pztrace record` has its sockets, for `pztrace stat` to find them: a
+// folder of the user's that nobody else can enter, in XDG_RUNTIME_DIR or /tmp.
+
+// Makes it if need be. Returns its path, or an empty one, and says why, if
+// there is none to be trusted.
+std::string RuntimeFolder(std::string* error);
+
+// The sockets of the process that records.
+std::string ProducerSocket(const std::string& folder, pid_t pid);
+std::string StatsSocket(const std::string& folder, pid_t pid);
+
+// The processes that have a socket for statistics. They need not live.
+std::vector<pid_t> FindRecorders(const std::string& folder);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_RUNTIME_FOLDER_H_

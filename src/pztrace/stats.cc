@@ -1,0 +1,204 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/stats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "protozero/decode_status.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "src/pztrace/stats.pbzero.h"
+
+namespace pztrace {
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::SocketStatus;
+
+// For an answer, or for one to be taken.
+constexpr int kTimeoutMs = 5000;
+// Of all writers that there can be.
+constexpr size_t kMaxStatsSize = 64 * 1024 * 1024;
+
+uint64_t ChunksLost(const protozero::TraceWriterStats& writer) {
+  return writer.chunks_overwritten + writer.chunks_discarded;
+}
+
+// Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
+bool WaitFor(int fd, short events, int other_fd) {
+  pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
+  int ready;
+  do {
+    ready = poll(fds, 2, kTimeoutMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0 && fds[1].revents == 0;
+}
+
+}  // namespace
+
+std::string SerializeStats(const RecordingStats& stats) {
+  protozero::HeapBuffered<pbzero::Stats> message;
+  message->set_file(stats.file);
+  message->set_file_bytes(stats.file_bytes);
+  message->set_elapsed_ms(stats.elapsed_ms);
+  for (const protozero::TraceProducerStats& producer : stats.trace.producers) {
+    auto* entry = message->add_producers();
+    entry->set_id(producer.producer_id);
+    entry->set_name(producer.name);
+    entry->set_pid(producer.pid);
+    entry->set_shm_bytes(producer.shm_size);
+  }
+  for (const protozero::TraceWriterStats& writer : stats.trace.writers) {
+    auto* entry = message->add_writers();
+    entry->set_producer_id(writer.producer_id);
+    entry->set_writer_id(writer.writer_id);
+    entry->set_packets(writer.packets_written);
+    entry->set_bytes(writer.bytes_written);
+    entry->set_chunks(writer.chunks_written);
+    entry->set_patches(writer.patches_succeeded);
+    entry->set_losses(writer.losses);
+    entry->set_chunks_lost(ChunksLost(writer));
+  }
+  message->set_invalid_packets(stats.trace.invalid_packets);
+  return message.SerializeAsString();
+}
+
+bool PrintStats(ConstBytes bytes, FILE* out) {
+  const pbzero::Stats::Decoder stats(bytes);
+  if (stats.status() != protozero::DecodeStatus::kOk)
+    return false;
+  fprintf(out, "%s: %" PRIu64 " bytes after %.1f s\n\n",
+          stats.file().ToStdString().c_str(), stats.file_bytes(),
+          static_cast<double>(stats.elapsed_ms()) / 1000);
+
+  std::map<uint32_t, std::string> names;
+  for (const ConstBytes producer_bytes : stats.producers()) {
+    const pbzero::Stats_Producer::Decoder producer(producer_bytes);
+    names[producer.id()] = producer.name().ToStdString() + " (" +
+                           std::to_string(producer.pid()) + ")";
+  }
+  // A producer that has gone is known by its number only.
+  const auto name_of = [&names](uint32_t id) {
+    const auto found = names.find(id);
+    return found != names.end() ? found->second
+                                : "producer " + std::to_string(id) + ", gone";
+  };
+  size_t width = strlen("producer");
+  for (const ConstBytes writer_bytes : stats.writers()) {
+    const pbzero::Stats_Writer::Decoder writer(writer_bytes);
+    width = std::max(width, name_of(writer.producer_id()).size());
+  }
+  for (const auto& [id, name] : names)
+    width = std::max(width, name.size());
+
+  const int columns = static_cast<int>(width);
+  fprintf(out, "%-*s %6s %10s %12s %8s %8s %7s %11s\n", columns, "producer",
+          "writer", "packets", "bytes", "chunks", "patches", "losses",
+          "chunks lost");
+  std::map<uint32_t, std::string> silent = names;
+  for (const ConstBytes writer_bytes : stats.writers()) {
+    const pbzero::Stats_Writer::Decoder writer(writer_bytes);
+    silent.erase(writer.producer_id());
+    fprintf(out,
+            "%-*s %6" PRIu32 " %10" PRIu64 " %12" PRIu64 " %8" PRIu64
+            " %8" PRIu64 " %7" PRIu64 " %11" PRIu64 "\n",
+            columns, name_of(writer.producer_id()).c_str(), writer.writer_id(),
+            writer.packets(), writer.bytes(), writer.chunks(), writer.patches(),
+            writer.losses(), writer.chunks_lost());
+  }
+  for (const auto& [id, name] : silent)
+    fprintf(out, "%-*s %6s\n", columns, name.c_str(), "-");
+  if (stats.invalid_packets() != 0) {
+    fprintf(out, "%" PRIu64 " packets were not valid\n",
+            stats.invalid_packets());
+  }
+  return true;
+}
+
+uint64_t CountLosses(const protozero::TraceStats& stats) {
+  uint64_t losses = stats.invalid_packets + stats.chunks_discarded;
+  for (const protozero::TraceWriterStats& writer : stats.writers)
+    losses += writer.losses + ChunksLost(writer);
+  return losses;
+}
+
+StatsServer::StatsServer(std::function<std::string()> serialize)
+    : serialize_(std::move(serialize)) {}
+
+StatsServer::~StatsServer() {
+  if (!thread_.joinable())
+    return;
+  stops_ = true;
+  wakeup_.Notify();
+  thread_.join();
+  unlink(socket_.c_str());
+}
+
+bool StatsServer::Start(const std::string& socket, std::string* error) {
+  socket_ = socket;
+  listening_ = protozero::ListenOnUnixSocket(socket, error);
+  if (!listening_.is_valid())
+    return false;
+  thread_ = std::thread([this] { Run(); });
+  return true;
+}
+
+void StatsServer::Run() {
+  while (!stops_) {
+    WaitFor(listening_.get(), POLLIN, wakeup_.fd());
+    const protozero::ScopedFd connection =
+        protozero::AcceptConnection(listening_.get());
+    if (!connection.is_valid())
+      continue;
+    const std::string bytes = serialize_();
+    const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());
+    size_t rest = bytes.size();
+    SocketStatus status = SocketStatus::kOk;
+    while (rest != 0 && status != SocketStatus::kClosed) {
+      size_t sent = 0;
+      status = protozero::SendToSocket(connection.get(), data, rest, -1, &sent);
+      data += sent;
+      rest -= sent;
+      if (status == SocketStatus::kWouldBlock &&
+          !WaitFor(connection.get(), POLLOUT, wakeup_.fd()))
+        break;
+    }
+  }
+}
+
+bool FetchStats(const std::string& socket,
+                std::string* bytes,
+                std::string* error) {
+  const protozero::ScopedFd connection =
+      protozero::ConnectToUnixSocket(socket, error);
+  if (!connection.is_valid())
+    return false;
+  bytes->clear();
+  uint8_t block[1 << 16];
+  for (;;) {
+    size_t received = 0;
+    protozero::ScopedFd unwanted;
+    const SocketStatus status = protozero::ReceiveFromSocket(
+        connection.get(), block, sizeof(block), &received, &unwanted);
+    bytes->append(reinterpret_cast<const char*>(block), received);
+    if (status == SocketStatus::kClosed)
+      return true;
+    if (bytes->size() > kMaxStatsSize ||
+        (status == SocketStatus::kWouldBlock &&
+         !WaitFor(connection.get(), POLLIN, -1))) {
+      *error = "no answer";
+      return false;
+    }
+  }
+}
+
+}  // namespace pztrace

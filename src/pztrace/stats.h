@@ -1,0 +1,69 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_STATS_H_
+#define SRC_PZTRACE_STATS_H_
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_stats.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace pztrace {
+
+// How a recording is going.
+struct RecordingStats {
+  std::string file;
+  uint64_t file_bytes = 0;
+  uint64_t elapsed_ms = 0;
+  protozero::TraceStats trace;
+};
+
+// As in stats.proto.
+std::string SerializeStats(const RecordingStats& stats);
+
+// Prints what SerializeStats() returned as a table. Returns false if it is
+// something else.
+bool PrintStats(protozero::ConstBytes bytes, FILE* out);
+
+// Where something is missing, by any of the figures.
+uint64_t CountLosses(const protozero::TraceStats& stats);
+
+// Gives everybody who connects to a socket the statistics of the moment.
+class StatsServer {
+ public:
+  // |serialize| is called on a thread of the server's.
+  explicit StatsServer(std::function<std::string()> serialize);
+  ~StatsServer();
+
+  StatsServer(const StatsServer&) = delete;
+  StatsServer& operator=(const StatsServer&) = delete;
+
+  // Returns false, and says why, if the socket can not be had.
+  bool Start(const std::string& socket, std::string* error);
+
+ private:
+  void Run();
+
+  const std::function<std::string()> serialize_;
+  std::string socket_;
+  protozero::ScopedFd listening_;
+  protozero::WakeupFd wakeup_;
+  std::atomic<bool> stops_{false};
+  std::thread thread_;
+};
+
+// The other end. Returns false, and says why, if nobody answers in time.
+bool FetchStats(const std::string& socket,
+                std::string* bytes,
+                std::string* error);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_STATS_H_

@@ -1,0 +1,565 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests pztrace and traced_workers as users call them.
+
+Runs in the build directory. Each test has a folder of its own for sockets and
+files. Nothing waits for a certain time: where something has to be going on, it
+goes on until the test says so.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD_DIR = pathlib.Path.cwd()
+PZTRACE = BUILD_DIR / 'pztrace'
+WORKERS = BUILD_DIR / 'traced_workers'
+PROTOC = BUILD_DIR / 'protoc'
+TRACE_SUMMARY = ROOT / 'tools' / 'trace_summary'
+TRACE_SCHEMA = 'examples/ninja_trace/perfetto_trace.proto'
+
+REPORT = re.compile(r'process (\d+): (\d+) items, (\d+) slices, '
+                    r'(\d+) packets lost')
+PARTS = ['make', 'compress', 'check', 'primes']
+
+
+class Message:
+  """A message of the text format: for each field, its values in order."""
+
+  def __init__(self):
+    self.fields = collections.defaultdict(list)
+
+  def all(self, name):
+    return self.fields.get(name, [])
+
+  def get(self, name):
+    values = self.all(name)
+    return values[0] if values else None
+
+  def int(self, name):
+    value = self.get(name)
+    return None if value is None else int(value)
+
+
+def read_text(text):
+  """The top-level messages of protobuf's text format."""
+  top = Message()
+  stack = [top]
+  for line in text.splitlines():
+    line = line.strip()
+    if line == '}':
+      stack.pop()
+    elif line.endswith(' {'):
+      message = Message()
+      stack[-1].fields[line[:-2]].append(message)
+      stack.append(message)
+    else:
+      name, value = line.split(': ', 1)
+      stack[-1].fields[name].append(value.strip('"'))
+  return top
+
+
+class PztraceTest(unittest.TestCase):
+
+  def setUp(self):
+    temporary = tempfile.TemporaryDirectory()
+    self.addCleanup(temporary.cleanup)
+    self.folder = pathlib.Path(temporary.name)
+    self.env = dict(os.environ, XDG_RUNTIME_DIR=temporary.name)
+    self.env.pop('PERFETTO_PRODUCER_SOCK_NAME', None)
+    self.trace = self.folder / 'trace'
+
+  def run_pztrace(self, *arguments, stdin=b''):
+    """Returns (exit code, standard output, standard error)."""
+    process = subprocess.run([str(part) for part in (PZTRACE, *arguments)],
+                             input=stdin, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, env=self.env, check=False)
+    return (process.returncode, process.stdout.decode(errors='replace'),
+            process.stderr.decode())
+
+  def start(self, *arguments):
+    """A pztrace that goes on, with pipes to it."""
+    process = subprocess.Popen(
+        [str(part) for part in (PZTRACE, *arguments)], env=self.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        universal_newlines=True)
+    def end():
+      process.kill()
+      process.wait()
+      for pipe in process.stdin, process.stdout, process.stderr:
+        pipe.close()
+    self.addCleanup(end)
+    return process
+
+  def start_with_workers(self, *options):
+    """One that has recorded all that its command writes, and goes on until its
+    standard input ends."""
+    process = self.start('record', '-o', self.trace, *options, '--', 'sh', '-c',
+                         '%s --items 7 --threads 2; echo written; read line' %
+                         WORKERS)
+    lines = list(iter(process.stdout.readline, 'written\n'))
+    return process, [REPORT.match(line) for line in lines]
+
+  def decode(self, trace=None):
+    """The packets, as protoc reads them."""
+    with open(trace or self.trace, 'rb') as file:
+      text = subprocess.run(
+          [str(PROTOC), '-I', str(ROOT), '--decode=perfetto.protos.Trace',
+           TRACE_SCHEMA], stdin=file, cwd=ROOT, stdout=subprocess.PIPE,
+          check=True).stdout.decode()
+    # A field that the schema lacks has a number for a name.
+    self.assertIsNone(re.search(r'^ *\d+[: ]', text, re.M))
+    return read_text(text).all('packet')
+
+  def encode_config(self, text):
+    config = self.folder / 'config'
+    with open(config, 'wb') as file:
+      subprocess.run([str(PROTOC), '-I', str(ROOT),
+                      '--encode=pztrace.TraceConfig',
+                      'src/pztrace/trace_config.proto'], cwd=ROOT,
+                     input=text.encode(), stdout=file, check=True)
+    return config
+
+  def events(self):
+    """By process and thread: (type, name, annotation) of each event."""
+    threads = {}
+    names = collections.defaultdict(dict)
+    events = collections.defaultdict(list)
+    times = collections.defaultdict(int)
+    for packet in self.decode():
+      sequence = packet.get('trusted_packet_sequence_id')
+      self.assertIsNotNone(sequence)
+      self.assertNotEqual(packet.get('previous_packet_dropped'), 'true')
+      for strings in packet.all('interned_data'):
+        for string in strings.all('event_names'):
+          self.assertNotIn(string.get('iid'), names[sequence])
+          names[sequence][string.get('iid')] = string.get('name')
+      for track in packet.all('track_descriptor'):
+        for thread in track.all('thread'):
+          threads[track.get('uuid')] = (thread.int('pid'),
+                                        thread.get('thread_name'))
+      for event in packet.all('track_event'):
+        # Known before: a viewer reads from the beginning, too.
+        thread = threads[event.get('track_uuid')]
+        self.assertEqual(packet.int('trusted_pid'), thread[0])
+        self.assertGreaterEqual(packet.int('timestamp'), times[thread])
+        times[thread] = packet.int('timestamp')
+        name = event.get('name_iid')
+        annotations = [annotation.int('uint_value')
+                       for annotation in event.all('debug_annotations')]
+        events[thread].append((event.get('type'),
+                               name and names[sequence][name],
+                               annotations[0] if annotations else None))
+    return events
+
+  def check_events(self, reports, threads, items):
+    """That everything is there that was reported, and in order."""
+    events = self.events()
+    numbers = collections.defaultdict(list)
+    slices = collections.Counter()
+    for (pid, _), thread_events in events.items():
+      rest = iter(thread_events)
+      for kind, name, number in rest:
+        self.assertEqual((kind, name), ('TYPE_SLICE_BEGIN', 'item'))
+        numbers[pid].append(number)
+        for part in PARTS:
+          self.assertEqual(next(rest)[:2], ('TYPE_SLICE_BEGIN', part))
+          self.assertEqual(next(rest)[0], 'TYPE_SLICE_END')
+        self.assertEqual(next(rest)[0], 'TYPE_SLICE_END')
+        slices[pid] += 5
+    self.assertEqual(len(reports), 2)
+    self.assertEqual(len(numbers), 2)
+    self.assertLessEqual(len(events), 2 * threads)
+    for report in reports:
+      pid, reported_items, reported_slices, lost = map(int, report.groups())
+      self.assertEqual(reported_items, items)
+      self.assertEqual(lost, 0)
+      self.assertEqual(sorted(numbers[pid]), list(range(items)))
+      self.assertEqual(slices[pid], reported_slices)
+
+
+class RecordTest(PztraceTest):
+
+  def test_every_event_arrives_in_order(self):
+    code, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--', WORKERS, '--threads', 4, '--items',
+        2000, '--size', 500)
+    self.assertEqual(code, 0, error)
+    self.assertIn('in 2 producers, nothing lost\n', error)
+    reports = [REPORT.match(line) for line in output.splitlines()]
+    self.check_events(reports, threads=4, items=2000)
+    # And the tool that tools/run uses agrees.
+    with open(self.trace, 'rb') as file:
+      text = subprocess.run([str(PROTOC), '-I', str(ROOT),
+                             '--decode=perfetto.protos.Trace', TRACE_SCHEMA],
+                            stdin=file, cwd=ROOT, stdout=subprocess.PIPE,
+                            check=True).stdout
+    summary = subprocess.run([str(TRACE_SUMMARY)], input=text, check=True,
+                             stdout=subprocess.PIPE).stdout.decode()
+    self.assertIn('traced_workers: 20000 slices of ', summary)
+    self.assertIn('in 2 processes\n', summary)
+
+  def test_to_standard_output(self):
+    code, _, error = self.run_pztrace('record', '-o', '-', '--', 'true')
+    self.assertEqual(code, 0, error)
+    self.assertIn('<stdout>: ', error)
+
+  def test_trace_of_command_that_fails(self):
+    code, _, error = self.run_pztrace(
+        'record', '-o', self.trace, '--', 'sh', '-c',
+        '%s --items 3; exit 7' % WORKERS)
+    self.assertEqual(code, 1)
+    self.assertIn('pztrace: sh: exit code 7\n', error)
+    self.assertEqual(len(self.events()), len(set(self.events())))
+    self.assertTrue(self.events())
+
+  def test_command_that_is_killed(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--', 'sh',
+                                      '-c', 'kill -9 $$')
+    self.assertEqual(code, 1)
+    self.assertIn('pztrace: sh: Killed\n', error)
+
+  def test_command_that_does_not_exist(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--',
+                                      '/no/such')
+    self.assertEqual(code, 1)
+    self.assertIn('pztrace: /no/such: No such file or directory\n', error)
+
+  def test_stops_after_a_while(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--duration',
+                                      '50ms')
+    self.assertEqual(code, 0, error)
+    self.assertIn('PERFETTO_PRODUCER_SOCK_NAME=%s' % self.folder, error)
+    self.decode()
+
+  def test_stops_when_interrupted(self):
+    for number in signal.SIGINT, signal.SIGTERM:
+      process = self.start('record', '-o', self.trace)
+      socket = process.stderr.readline().rstrip('\n').partition('=')[2]
+      # Whoever knows the socket is recorded.
+      env = dict(self.env, PERFETTO_PRODUCER_SOCK_NAME=socket)
+      output = subprocess.run([str(WORKERS), '--items', '5', '--threads', '1'],
+                              env=env, stdout=subprocess.PIPE, check=True)
+      process.send_signal(number)
+      process.wait()
+      self.assertEqual(process.returncode, 0)
+      self.check_events(
+          [REPORT.match(line) for line in output.stdout.decode().splitlines()],
+          threads=1, items=5)
+
+  def test_passes_termination_on(self):
+    process = self.start('record', '-o', self.trace, '--', 'sh', '-c',
+                         'echo ready; exec sleep 10000')
+    self.assertEqual(process.stdout.readline(), 'ready\n')
+    process.send_signal(signal.SIGTERM)
+    error = process.stderr.read()
+    self.assertEqual(process.wait(), 1)
+    self.assertIn('pztrace: sh: Terminated\n', error)
+    self.decode()
+
+  def test_leaves_no_sockets(self):
+    self.run_pztrace('record', '-o', self.trace, '--', 'true')
+    self.assertEqual([path for path in self.folder.rglob('*')
+                      if path.is_socket()], [])
+
+  def test_own_socket(self):
+    socket = self.folder / 'here'
+    code, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--socket=%s' % socket, '--', 'sh', '-c',
+        'echo $PERFETTO_PRODUCER_SOCK_NAME')
+    self.assertEqual(code, 0, error)
+    self.assertEqual(output, '%s\n' % socket)
+
+  def test_other_data_sources_are_not_recorded(self):
+    code, _, error = self.run_pztrace(
+        'record', '-o', self.trace, '--data-source', 'other', '--data-source',
+        'another', '--', WORKERS, '--items', 1)
+    self.assertEqual(code, 0, error)
+    self.assertFalse(self.events())
+
+  def test_small_buffer_loses_and_says_so(self):
+    # A chunk for each thread at least.
+    config = self.encode_config('''
+        buffers { size_kb: 16 fill_policy: DISCARD }
+        data_sources { config: "\\n\\013track_event" }''')
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--config',
+                                      config, '--', WORKERS, '--items', 1000,
+                                      '--size', 100)
+    self.assertEqual(code, 0, error)
+    self.assertRegex(error, r', losses in \d+ places\n')
+    self.assertLess(os.path.getsize(self.trace), 64 * 1024)
+    # A larger one does not.
+    code, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--config', config, '--size=8M', '--',
+        WORKERS, '--items', 1000, '--size', 100)
+    self.assertEqual(code, 0, error)
+    self.check_events([REPORT.match(line) for line in output.splitlines()],
+                      threads=3, items=1000)
+
+  def test_config_selects_producers(self):
+    source = '''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event"
+                       producer_name_filter: "%s" }'''
+    for name, is_recorded in ('other', False), ('traced_workers', True):
+      config = self.encode_config(source % name)
+      code, _, error = self.run_pztrace('record', '-o', self.trace, '--config',
+                                        config, '--', WORKERS, '--items', 1)
+      self.assertEqual(code, 0, error)
+      self.assertEqual(bool(self.events()), is_recorded)
+
+  def test_config_that_is_none(self):
+    config = self.folder / 'config'
+    for content, reason in ((b'\xff', 'not a serialized TraceConfig'),
+                            (b'', 'the configuration is not valid')):
+      config.write_bytes(content)
+      code, _, error = self.run_pztrace('record', '-o', self.trace, '--config',
+                                        config)
+      self.assertEqual(code, 1)
+      self.assertIn(reason, error)
+      self.assertFalse(self.trace.exists())
+
+  def test_output_that_can_not_be_written(self):
+    code, _, error = self.run_pztrace('record', '-o', '/no/such/trace', '--',
+                                      'true')
+    self.assertEqual(code, 1)
+    self.assertEqual(error,
+                     'pztrace: /no/such/trace: No such file or directory\n')
+    code, _, error = self.run_pztrace('record', '-o', '/dev/full', '--',
+                                      WORKERS)
+    self.assertEqual(code, 1)
+    self.assertIn('pztrace: /dev/full: No space left on device\n', error)
+
+  def test_folder_of_somebody_else(self):
+    os.mkdir(self.folder / ('pztrace-%d' % os.geteuid()))
+    os.chmod(self.folder / ('pztrace-%d' % os.geteuid()), 0o777)
+    code, _, error = self.run_pztrace('record', '-o', self.trace)
+    self.assertEqual(code, 1)
+    self.assertIn('not a folder that is this user\'s alone', error)
+
+
+class StatTest(PztraceTest):
+
+  def check_table(self, *arguments):
+    """Two processes of two threads each, seven items in each process."""
+    # The processes have ended, but what they wrote may be on its way.
+    while True:
+      code, output, error = self.run_pztrace('stat', *arguments)
+      self.assertEqual(code, 0, error)
+      head, blank, titles, *rows = output.splitlines()
+      self.assertRegex(head, r'^%s: \d+ bytes after \d+\.\d s$' % self.trace)
+      self.assertEqual(blank, '')
+      self.assertEqual(titles.split(),
+                       ['producer', 'writer', 'packets', 'bytes', 'chunks',
+                        'patches', 'losses', 'chunks', 'lost'])
+      # The name of a producer is several words.
+      rows = [row.split()[-7:] for row in rows if not row.endswith(' -')]
+      self.assertLessEqual(len(rows), 4)
+      sums = [sum(map(int, column)) for column in zip(*rows)]
+      # An item is ten events; each thread that has any begins with two packets.
+      if rows and sums[1] == 2 * 7 * 10 + 2 * len(rows):
+        break
+    self.assertGreater(sums[2], sums[1])
+    self.assertGreaterEqual(sums[3], len(rows))
+    self.assertEqual(sums[5:], [0, 0])
+
+  def test_while_running(self):
+    process, reports = self.start_with_workers()
+    self.assertEqual(len(reports), 2)
+    self.check_table()
+    self.check_table('--pid', process.pid)
+    process.stdin.close()
+    self.assertEqual(process.wait(), 1)  # `read` had nothing to read.
+    self.check_events(reports, threads=2, items=7)
+
+  def test_again_until_it_ends(self):
+    process, _ = self.start_with_workers()
+    stat = self.start('stat', '--interval=1ms')
+    for _ in range(3):
+      self.assertIn(str(self.trace), stat.stdout.readline())
+      while stat.stdout.readline().strip():
+        pass  # The blank line after the head.
+      while stat.stdout.readline().strip():
+        pass
+    process.stdin.write('\n')
+    process.stdin.close()
+    self.assertEqual(process.wait(), 0)
+    stat.stdout.read()
+    self.assertEqual(stat.wait(), 0)
+
+  def test_producer_that_is_silent(self):
+    process = self.start('record', '-o', self.trace)
+    process.stderr.readline()
+    code, output, error = self.run_pztrace('stat')
+    self.assertEqual(code, 0, error)
+    self.assertEqual(len(output.splitlines()), 3)
+
+  def test_nothing_is_running(self):
+    code, _, error = self.run_pztrace('stat')
+    self.assertEqual((code, error),
+                     (1, 'pztrace: no pztrace record is running\n'))
+    code, _, error = self.run_pztrace('stat', '--pid', 1)
+    self.assertEqual(code, 1)
+    self.assertIn('1.stats: No such file', error)
+
+  def test_one_that_was_killed_does_not_count(self):
+    process = self.start('record', '-o', self.trace)
+    process.stderr.readline()
+    process.kill()
+    process.wait()
+    code, _, error = self.run_pztrace('stat')
+    self.assertEqual((code, error),
+                     (1, 'pztrace: no pztrace record is running\n'))
+    self.assertEqual([path for path in self.folder.rglob('*')
+                      if path.is_socket()], [])
+
+  def test_which_one(self):
+    for _ in range(2):
+      process = self.start('record', '-o', self.trace)
+      process.stderr.readline()
+    code, _, error = self.run_pztrace('stat')
+    self.assertEqual(code, 1)
+    self.assertRegex(error, r'^pztrace: which one\? --pid \d+, or --pid \d+\?$')
+    self.assertEqual(self.run_pztrace('stat', '--pid', process.pid)[0], 0)
+
+
+class CatTest(PztraceTest):
+
+  def setUp(self):
+    super().setUp()
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--', WORKERS,
+                                      '--items', 5)
+    self.assertEqual(code, 0, error)
+
+  def test_shows_what_protoc_shows(self):
+    code, output, error = self.run_pztrace('cat', self.trace)
+    self.assertEqual(code, 0, error)
+    packets = read_text(output).all('packet')
+    # protoc sorts fields, cat has them as they are.
+    def flatten(message):
+      return sorted((name, flatten(value) if isinstance(value, Message)
+                     else value)
+                    for name, values in message.fields.items()
+                    for value in values)
+    self.assertEqual([flatten(packet) for packet in packets],
+                     [flatten(packet) for packet in self.decode()])
+
+  def test_standard_input(self):
+    expected = self.run_pztrace('cat', self.trace)
+    self.assertEqual(self.run_pztrace('cat', '-',
+                                      stdin=self.trace.read_bytes()), expected)
+    self.assertEqual(self.run_pztrace('cat', '--', self.trace), expected)
+
+  def test_options(self):
+    _, output, _ = self.run_pztrace('cat', '--offsets', self.trace)
+    self.assertRegex(output.splitlines()[0], r'^ *0 +\d+ +packet \{$')
+    _, output, _ = self.run_pztrace('cat', '--color=always', self.trace)
+    self.assertIn('\033[', output)
+
+  def test_damaged_file(self):
+    damaged = self.folder / 'damaged'
+    damaged.write_bytes(self.trace.read_bytes()[:-1])
+    code, output, error = self.run_pztrace('cat', damaged)
+    self.assertEqual(code, 1)
+    self.assertIn('packet {', output)
+    self.assertRegex(error, r'^pztrace: %s: malformed at offset \d+: ' % damaged)
+
+  def test_missing_file(self):
+    code, _, error = self.run_pztrace('cat', '/no/such')
+    self.assertEqual((code, error),
+                     (1, 'pztrace: /no/such: No such file or directory\n'))
+
+
+class ArgumentsTest(PztraceTest):
+
+  def test_help_and_version(self):
+    for arguments in ['--help'], ['-h'], ['record', '--help'], ['cat', '-h']:
+      code, output, error = self.run_pztrace(*arguments)
+      self.assertEqual((code, error), (0, ''))
+      self.assertTrue(output.startswith('Usage: pztrace record '))
+      self.assertLessEqual(max(map(len, output.splitlines())), 80)
+    self.assertRegex(self.run_pztrace('--version')[1], r'^pztrace \d')
+
+  def test_wrong_usage(self):
+    for arguments, reason in (
+        ([], 'record, stat or cat?'),
+        (['play'], "unknown command 'play'"),
+        (['record'], 'where does the trace go? (-o FILE)'),
+        (['record', '-o'], '-o needs a value'),
+        (['record', '-o', ''], '-o needs a value'),
+        (['record', '-o', 'x', 'ls'],
+         "'ls' is one argument too many; a command stands after --"),
+        (['record', '-o', 'x', '--size', 'big'],
+         '--size takes a number of bytes, as in 500k or 64M'),
+        (['record', '-o', 'x', '--size=0'],
+         '--size takes a number of bytes, as in 500k or 64M'),
+        (['record', '-o', 'x', '--size=-1'],
+         '--size takes a number of bytes, as in 500k or 64M'),
+        (['record', '-o', 'x', '--duration', '5 years'],
+         '--duration takes a time, as in 10, 1.5s or 200ms'),
+        (['record', '-o', 'x', '--duration=0'],
+         '--duration takes a time, as in 10, 1.5s or 200ms'),
+        (['record', '-o', 'x', '--config=c', '--data-source=d'],
+         '--config says what to record, --data-source is without it'),
+        (['record', '-o', 'x', '--pid=1'], "unknown option '--pid=1'"),
+        (['stat', '--pid', 'me'], '--pid takes the number of a process'),
+        (['stat', '--pid', '1.5'], '--pid takes the number of a process'),
+        (['stat', '--interval', 'x'],
+         '--interval takes a time, as in 10, 1.5s or 200ms'),
+        (['stat', 'x'], "'x' is one argument too many"),
+        (['stat', '--', 'x'], "'x' is one argument too many"),
+        (['cat'], 'which file?'),
+        (['cat', 'a', 'b'], "'b' is one argument too many"),
+        (['cat', '--color=red', 'a'], '--color is auto, always or never'),
+        (['cat', '--quick', 'a'], "unknown option '--quick'"),
+    ):
+      code, output, error = self.run_pztrace(*arguments)
+      self.assertEqual((code, output, error),
+                       (2, '', 'pztrace: %s\nTry pztrace --help.\n' % reason),
+                       arguments)
+
+
+class WorkersTest(PztraceTest):
+
+  def run_workers(self, *arguments):
+    process = subprocess.run([str(WORKERS), *arguments], env=self.env,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             check=False)
+    return (process.returncode, process.stdout.decode(),
+            process.stderr.decode())
+
+  def test_work_without_a_service(self):
+    code, output, error = self.run_workers('--items', '3')
+    self.assertEqual((code, error), (0, ''))
+    self.assertEqual(len(REPORT.findall(output)), 2)
+
+  def test_help(self):
+    self.assertIn('--threads', self.run_workers('--help')[1])
+
+  def test_wrong_usage(self):
+    for arguments in ['--fast'], ['--items'], ['--items', '0'], [
+        '--threads', '-1'], ['--threads', '5000'], ['--size', '1x']:
+      code, _, error = self.run_workers(*arguments)
+      self.assertEqual(code, 2, arguments)
+      self.assertTrue(error.endswith('Try traced_workers --help.\n'))
+
+
+def main():
+  program = unittest.main(
+      exit=False, testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
+  result = program.result
+  failed = len(result.failures) + len(result.errors)
+  passed = result.testsRun - failed - len(result.skipped)
+  print('%d passed, %d failed' % (passed, failed))
+  return 1 if failed else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())
