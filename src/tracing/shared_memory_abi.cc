@@ -31,6 +31,10 @@ SharedMemoryABI::SharedMemoryABI(uint8_t* start, size_t size, size_t page_size)
                    "pages are of 4 to 64 KiB, in multiples of 4 KiB");
   PROTOZERO_DCHECK(reinterpret_cast<uintptr_t>(start) % sizeof(uint64_t) == 0,
                    "the words of a page have to be aligned");
+  for (uint32_t layout = 0; layout < kNumPageLayouts; ++layout) {
+    chunk_sizes_[layout] = static_cast<uint32_t>(
+        ChunkSize(page_size, static_cast<PageLayout>(layout)));
+  }
 }
 
 bool SharedMemoryABI::TryPartitionPage(size_t page_idx,
@@ -108,7 +112,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::GetChunkUnchecked(
   const PageLayout layout = LayoutOf(page_word);
   if (page_idx >= num_pages_ || chunk_idx >= kNumChunksForLayout[layout])
     return Chunk();
-  const size_t size = ChunkSize(page_size_, layout);
+  const size_t size = chunk_sizes_[layout];
   uint8_t* const page = start_ + page_idx * page_size_;
   return Chunk(page + sizeof(PageHeader) + chunk_idx * size, size, page_idx,
                chunk_idx);
@@ -120,7 +124,7 @@ bool SharedMemoryABI::ChangeState(const Chunk& chunk,
   std::atomic<uint32_t>& bitmap = page_header(chunk.page_idx())->header_bitmap;
   uint32_t word = bitmap.load(std::memory_order_relaxed);
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (ChunkSize(page_size_, LayoutOf(word)) != chunk.size() ||
+    if (chunk_sizes_[LayoutOf(word)] != chunk.size() ||
         StateOf(word, chunk.chunk_idx()) != from) {
       return false;
     }

@@ -255,6 +255,8 @@ class SharedMemoryABI {
   uint8_t* start_ = nullptr;
   size_t page_size_ = kMinPageSize;
   size_t num_pages_ = 0;
+  // ChunkSize() of each layout: a division costs as much as a transition.
+  uint32_t chunk_sizes_[kNumPageLayouts] = {};
 };
 
 // What other processes rely on.
