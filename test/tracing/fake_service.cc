@@ -18,10 +18,31 @@ SharedMemory::SharedMemory(size_t size)
   start_ = memory_.get() + (kAlignment - address % kAlignment);
 }
 
+CopiedRequest::CopiedRequest(const CommitDataRequest& request)
+    : moves_(request.chunks_to_move,
+             request.chunks_to_move + request.num_chunks_to_move),
+      flush_request_id_(request.flush_request_id) {
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
+    patches_.push_back(
+        {chunk, {chunk.patches, chunk.patches + chunk.num_patches}});
+  }
+}
+
+CommitDataRequest CopiedRequest::Get() {
+  chunks_to_patch_.clear();
+  for (const ChunkPatches& patches : patches_) {
+    chunks_to_patch_.push_back(patches.chunk);
+    chunks_to_patch_.back().patches = patches.patches.data();
+  }
+  return {moves_.data(), moves_.size(), chunks_to_patch_.data(),
+          chunks_to_patch_.size(), flush_request_id_};
+}
+
 bool FakeService::DrainOne() {
   // Held throughout: requests take effect one after the other.
   std::lock_guard<std::mutex> drain_lock(drain_lock_);
-  Request request;
+  CopiedRequest request;
   {
     std::lock_guard<std::mutex> lock(queue_lock_);
     if (queue_.empty())
@@ -29,7 +50,7 @@ bool FakeService::DrainOne() {
     request = std::move(queue_.front());
     queue_.pop_front();
   }
-  DrainRequest(request);
+  DrainRequest(request.Get());
   return true;
 }
 
@@ -39,18 +60,10 @@ void FakeService::DrainAll() {
 }
 
 void FakeService::CommitData(const CommitDataRequest& request) {
-  Request copy;
-  for (size_t i = 0; i < request.num_chunks_to_move; ++i)
-    copy.moves.push_back(request.chunks_to_move[i]);
-  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
-    const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
-    copy.patches.push_back(
-        {chunk, {chunk.patches, chunk.patches + chunk.num_patches}});
-  }
   {
     std::lock_guard<std::mutex> lock(queue_lock_);
     ++num_requests_;
-    queue_.push_back(std::move(copy));
+    queue_.emplace_back(request);
   }
   if (drains_on_commit_)
     DrainAll();
@@ -94,8 +107,9 @@ size_t FakeService::num_chunks_of(WriterID writer_id) const {
   return count;
 }
 
-void FakeService::DrainRequest(const Request& request) {
-  for (const CommitDataRequest::ChunkToMove& move : request.moves) {
+void FakeService::DrainRequest(const CommitDataRequest& request) {
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
     const SharedMemoryABI::Chunk chunk =
         abi_.TryAcquireChunkForReading(move.page, move.chunk);
     if (!chunk.is_valid()) {
@@ -112,9 +126,8 @@ void FakeService::DrainRequest(const Request& request) {
     sequence->buffer.CopyChunk({}, copy);
     chunks_.push_back(std::move(copy));
   }
-  for (const ChunkPatches& patches : request.patches) {
-    CommitDataRequest::ChunkToPatch chunk = patches.chunk;
-    chunk.patches = patches.patches.data();
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
     num_patches_ += chunk.num_patches;
     const auto sequence = sequences_.find(chunk.writer_id);
     if (sequence == sequences_.end()) {

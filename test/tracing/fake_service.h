@@ -34,6 +34,27 @@ class SharedMemory : public protozero::SharedMemory {
   uint8_t* start_;
 };
 
+// A request that outlives the call.
+class CopiedRequest {
+ public:
+  CopiedRequest() = default;
+  explicit CopiedRequest(const CommitDataRequest& request);
+
+  // Valid as long as this is.
+  CommitDataRequest Get();
+
+ private:
+  struct ChunkPatches {
+    CommitDataRequest::ChunkToPatch chunk;
+    std::vector<CommitDataRequest::Patch> patches;
+  };
+
+  std::vector<CommitDataRequest::ChunkToMove> moves_;
+  std::vector<ChunkPatches> patches_;
+  std::vector<CommitDataRequest::ChunkToPatch> chunks_to_patch_;
+  uint64_t flush_request_id_ = 0;
+};
+
 // Keeps what was committed, each request whole, until it is told to drain.
 class FakeService : public ProducerEndpoint {
  public:
@@ -83,23 +104,14 @@ class FakeService : public ProducerEndpoint {
   size_t num_chunks_of(WriterID writer_id) const;
 
  private:
-  struct ChunkPatches {
-    CommitDataRequest::ChunkToPatch chunk;
-    std::vector<CommitDataRequest::Patch> patches;
-  };
-  struct Request {
-    std::vector<CommitDataRequest::ChunkToMove> moves;
-    std::vector<ChunkPatches> patches;
-  };
-
-  void DrainRequest(const Request& request);
+  void DrainRequest(const CommitDataRequest& request);
   void Complain(const std::string& complaint);
 
   const SharedMemoryABI abi_;
   bool drains_on_commit_ = false;
 
   mutable std::mutex queue_lock_;
-  std::deque<Request> queue_;
+  std::deque<CopiedRequest> queue_;
   size_t num_requests_ = 0;
   std::map<WriterID, BufferID> registered_writers_;
 
