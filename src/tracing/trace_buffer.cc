@@ -168,7 +168,12 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
     SkipRecords(old.payload, old.num_packets, old.continues_from_previous,
                 &old_num_packets);
     num_packets -= std::min(num_packets, old_num_packets);
+    // The new one takes its place.
     ++stats_.chunks_rewritten;
+    --stats_.chunks_written;
+    --writer_stats.chunks_written;
+    stats_.bytes_written -= old.written_bytes();
+    writer_stats.bytes_written -= old.written_bytes();
     RemoveChunk(existing);
   } else if (position < sequence->last_position) {
     ++stats_.chunks_committed_out_of_order;

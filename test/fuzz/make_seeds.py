@@ -2,6 +2,7 @@
 """What fuzzers begin with. All of it is made by programs in this tree."""
 
 import pathlib
+import struct
 import subprocess
 import tempfile
 
@@ -128,10 +129,53 @@ def ipc_seeds(_):
       1, integer(3, 1) + length_delimited(4, inline) + integer(5, 1))))
 
 
+def shared_buffer_seeds(_):
+  """See shared_buffer_fuzzer.cc for what the bytes mean."""
+  def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
+    payload = b''.join(varint(len(record)) + record for record in records)
+    return (bytes([op, where, index, writer, chunk_id]) +
+            struct.pack('<HH', len(records) | flags << 10, len(payload)) +
+            payload)
+
+  def patch(chunk_id, offsets, has_more=0):
+    return bytes([6, len(offsets), 0, 1, chunk_id, has_more]) + b''.join(
+        bytes([offset]) + b'\x81\x80\x80\x00' for offset in offsets)
+
+  read, scrape = b'\x0c', b'\x0a\x0d\x0f'
+  register, unregister = b'\x08\x01\x00', b'\x09\x01'
+  other, die = b'\x0f\x01', b'\x0e\x03'
+  packet = b'\x08\x01\x5a\x02\x08\x01'
+  open_packet = b'\x08\x02\x5a\x00\x00\x00\x00'
+  runs = [
+      chunk(0, [packet]) + read + chunk(1, [packet, packet], where=4),
+      chunk(0, [packet, packet[:3]], 2) + chunk(1, [packet[3:], packet], 1),
+      chunk(0, [packet[:2]], 2) + chunk(1, [packet[2:3]], 3) + read +
+      chunk(2, [packet[3:]], 1) + other,
+      chunk(0, [packet, open_packet], 6) + read +
+      chunk(1, [packet, packet], 1) + patch(0, [10], 1) + patch(0, [], 0),
+      chunk(0, [packet, open_packet], 6) + chunk(1, [packet], 1) + die + other,
+      chunk(0, [packet]) + chunk(2, [packet]) + read + chunk(1, [packet]),
+      register + chunk(0, [packet] * 3, where=16, op=4) + scrape + read +
+      chunk(0, [packet] * 4, where=16) + unregister + other,
+      register + chunk(0, [packet] * 3, index=2, where=12, op=4) + die,
+      chunk(0, [packet, b'\x50\x01', b'\x0b', packet]) +
+      bytes([7, 0, 11, 1, 0, 0, 0, 1, 0, 1, 0, 2, 8, 1]) + chunk(2, [packet]),
+      b''.join(chunk(i, [packet * 80]) for i in range(30)) + other,
+      bytes([1, 1]) + struct.pack('<I', 0x50ffffff) +
+      b'\x05\x04\x10\x00\x11\x00\x12\x00\x13\x00' + other,
+      bytes([2, 0, 0, 1, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
+      b'\xff\xff\xff\x7f\x00' + chunk(1, [packet]),
+  ]
+  for policy in b'\x00', b'\x01':
+    for run in runs:
+      yield policy + run
+
+
 SEEDS = {
     'decoder_fuzzer': typed_seeds,
     'ipc_fuzzer': ipc_seeds,
     'pbz_fuzzer': pbz_seeds,
     'plugin_fuzzer': plugin_seeds,
     'roundtrip_fuzzer': typed_seeds,
+    'shared_buffer_fuzzer': shared_buffer_seeds,
 }

@@ -1,0 +1,395 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What the service makes of memory that a producer may write anything to, and
+// of what it asks for. The input is what the producer does, one thing after the
+// other: see Do(). Whatever it is, what the service gives out is a trace of
+// valid packets, it keeps within its limits, and another producer loses
+// nothing.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/service_packets.h"
+#include "test/tracing/fake_service.h"
+
+namespace {
+
+using protozero::BufferID;
+using protozero::CommitDataRequest;
+using protozero::ConstBytes;
+using protozero::DataSourceConfig;
+using protozero::DataSourceInstanceID;
+using protozero::Field;
+using protozero::FlushFlags;
+using protozero::FlushRequestID;
+using protozero::ProtoDecoder;
+using protozero::TraceConfig;
+using protozero::TraceService;
+using protozero::WriterID;
+using ABI = protozero::SharedMemoryABI;
+
+constexpr size_t kPageSize = 4096;
+constexpr size_t kNumPages = 4;
+constexpr size_t kBufferSize = 8192;
+constexpr int32_t kFuzzerUid = 1;
+constexpr int32_t kOtherUid = 2;
+
+void Check(bool condition, const char* what) {
+  if (condition)
+    return;
+  fprintf(stderr, "shared_buffer_fuzzer: %s\n", what);
+  abort();
+}
+
+// The input, zeros behind its end.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  bool is_at_end() const { return size_ == 0; }
+  uint32_t Byte() { return Number<uint8_t>(); }
+  uint32_t Word() { return Number<uint32_t>(); }
+  uint16_t HalfWord() { return Number<uint16_t>(); }
+  std::vector<uint8_t> Bytes(size_t size) {
+    size = std::min(size, size_);
+    std::vector<uint8_t> bytes(data_, data_ + size);
+    data_ += size;
+    size_ -= size;
+    return bytes;
+  }
+
+ private:
+  template <typename T>
+  T Number() {
+    T number = 0;
+    const size_t size = std::min(sizeof(T), size_);
+    if (size != 0)
+      memcpy(&number, data_, size);
+    data_ += size;
+    size_ -= size;
+    return number;
+  }
+
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// Acknowledges nothing by itself.
+class Producer : public TraceService::Producer {
+ public:
+  void Connect(TraceService* service, int32_t uid, const char* data_source) {
+    TraceService::ProducerInfo info;
+    info.uid = uid;
+    info.shm_page_size_hint = kPageSize;
+    info.shm_size_hint = kNumPages * kPageSize;
+    info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+    memory = nullptr;
+    connection = service->ConnectProducer(this, std::move(info));
+    connection->RegisterDataSource({data_source});
+  }
+
+  std::unique_ptr<protozero::SharedMemory> SetupTracing(size_t size,
+                                                        size_t) override {
+    auto owned = std::make_unique<protozero::test::SharedMemory>(size);
+    memory = owned->start();
+    return owned;
+  }
+  void SetupDataSource(DataSourceInstanceID,
+                       const DataSourceConfig& config) override {
+    buffer = config.target_buffer;
+  }
+  void StartDataSource(DataSourceInstanceID, const DataSourceConfig&) override {
+  }
+  void StopDataSource(DataSourceInstanceID) override {}
+  void Flush(FlushRequestID,
+             const std::vector<DataSourceInstanceID>&,
+             FlushFlags) override {}
+  void ClearIncrementalState(
+      const std::vector<DataSourceInstanceID>&) override {}
+
+  // The service's. Null if it is not tracing.
+  uint8_t* memory = nullptr;
+  BufferID buffer = 0;
+  std::unique_ptr<TraceService::ProducerConnection> connection;
+};
+
+class Run {
+ public:
+  Run(TraceConfig::Buffer::FillPolicy policy)
+      : service_([this] { return now_; }) {
+    TraceConfig config;
+    config.buffers = {{kBufferSize, policy},
+                      {1 << 20, TraceConfig::Buffer::kDiscard}};
+    config.data_sources.resize(2);
+    config.data_sources[0].config.name = "fuzzer";
+    config.data_sources[1].config.name = "other";
+    config.data_sources[1].config.target_buffer = 1;
+    config.flush_period_ms = 20;
+    config.flush_timeout_ms = 10;
+    session_ = service_.StartTracing(config, nullptr, nullptr);
+    fuzzer_.Connect(&service_, kFuzzerUid, "fuzzer");
+    other_.Connect(&service_, kOtherUid, "other");
+    arbiter_ = std::make_unique<protozero::SharedMemoryArbiter>(
+        other_.memory, kNumPages * kPageSize, kPageSize,
+        other_.connection.get());
+    writer_ = arbiter_->CreateTraceWriter(other_.buffer);
+  }
+
+  void Do(Input* input) {
+    TraceService::ProducerConnection* const connection =
+        fuzzer_.connection.get();
+    switch (input->Byte() % 16) {
+      case 0: {  // Overwrites any part of its memory.
+        const size_t offset = input->HalfWord() % (kNumPages * kPageSize);
+        const std::vector<uint8_t> bytes = input->Bytes(input->Byte());
+        if (fuzzer_.memory == nullptr)
+          break;
+        std::copy_n(bytes.data(),
+                    std::min(bytes.size(), kNumPages * kPageSize - offset),
+                    fuzzer_.memory + offset);
+        break;
+      }
+      case 1: {  // Overwrites a page's word.
+        const size_t page = input->Byte() % kNumPages;
+        SetPageWord(page, input->Word());
+        break;
+      }
+      case 2:
+      case 3:  // Writes a chunk, and commits it, as writers do.
+        WriteChunk(input, ABI::kChunkComplete);
+        break;
+      case 4:  // The same, but does not finish it.
+        WriteChunk(input, ABI::kChunkBeingWritten);
+        break;
+      case 5: {  // Commits anything.
+        std::vector<CommitDataRequest::ChunkToMove> moves(input->Byte() % 8);
+        for (CommitDataRequest::ChunkToMove& move : moves) {
+          const uint32_t where = input->Byte();
+          move.page = where >> 4;
+          move.chunk = where & 15;
+          move.target_buffer = AnyBuffer(input);
+        }
+        connection->CommitData({moves.data(), moves.size(), nullptr, 0});
+        break;
+      }
+      case 6: {  // Patches.
+        std::vector<CommitDataRequest::Patch> patches(input->Byte() % 8);
+        CommitDataRequest::ChunkToPatch chunk{
+            AnyBuffer(input), AnyWriter(input), input->Byte(), nullptr, 0};
+        chunk.has_more_patches = input->Byte() % 2 != 0;
+        for (CommitDataRequest::Patch& patch : patches) {
+          const uint32_t offset = input->Byte();
+          patch.offset = offset == 255 ? input->Word() : offset;
+          const uint32_t data = input->Word();
+          memcpy(patch.data, &data, sizeof(data));
+        }
+        chunk.patches = patches.data();
+        chunk.num_patches = patches.size();
+        connection->CommitData({nullptr, 0, &chunk, 1});
+        break;
+      }
+      case 7: {  // Commits a chunk that is not in its memory.
+        CommitDataRequest::ChunkToMove move{};
+        move.target_buffer = fuzzer_.buffer;
+        move.is_incomplete = input->Byte() % 2 != 0;
+        const std::vector<uint8_t> bytes = input->Bytes(input->Byte());
+        move.data = bytes.data();
+        move.data_size = bytes.size();
+        connection->CommitData({&move, 1, nullptr, 0});
+        break;
+      }
+      case 8: {
+        const WriterID writer_id = AnyWriter(input);
+        connection->RegisterTraceWriter(writer_id, AnyBuffer(input));
+        break;
+      }
+      case 9:
+        connection->UnregisterTraceWriter(AnyWriter(input));
+        break;
+      case 10:
+        service_.Flush(session_, 0, 0, nullptr);
+        break;
+      case 11: {
+        CommitDataRequest request{};
+        request.flush_request_id = input->Byte();
+        connection->CommitData(request);
+        break;
+      }
+      case 12:
+        Read();
+        break;
+      case 13:
+        now_ += input->Byte();
+        service_.RunDue();
+        break;
+      case 14:
+        switch (input->Byte() % 4) {
+          case 0:
+            connection->UnregisterDataSource("fuzzer");
+            break;
+          case 1:
+            connection->RegisterDataSource({"fuzzer"});
+            break;
+          case 2:
+            connection->NotifyDataSourceStopped(input->Byte());
+            break;
+          case 3:  // Dies, and is born again.
+            fuzzer_.connection.reset();
+            fuzzer_.Connect(&service_, kFuzzerUid, "fuzzer");
+            break;
+        }
+        break;
+      case 15:
+        writer_->NewTracePacket()->AppendVarInt(1, ++num_written_);
+        if (input->Byte() % 2 != 0)
+          writer_->Flush();
+        break;
+    }
+  }
+
+  void Finish() {
+    writer_.reset();
+    arbiter_.reset();
+    service_.StopTracing(session_);
+    now_ += 10;
+    service_.RunDue();
+    Check(service_.GetState(session_) == TraceService::kStopped,
+          "the session does not stop");
+    Read();
+    Check(num_read_ == num_written_, "the other producer has lost packets");
+    const protozero::TraceStats stats = service_.GetStats(session_);
+    for (const protozero::TraceBufferStats& buffer : stats.buffers) {
+      Check(
+          buffer.bytes_written >= buffer.bytes_read + buffer.bytes_overwritten,
+          "more was read than written");
+    }
+  }
+
+ private:
+  BufferID AnyBuffer(Input* input) {
+    const uint32_t choice = input->Byte();
+    return choice < 250    ? fuzzer_.buffer
+           : choice == 250 ? other_.buffer
+                           : input->HalfWord();
+  }
+  WriterID AnyWriter(Input* input) {
+    const uint32_t choice = input->Byte();
+    return choice == 255 ? input->HalfWord()
+                         : static_cast<WriterID>(choice % 8);
+  }
+
+  void SetPageWord(size_t page, uint32_t word) {
+    if (fuzzer_.memory != nullptr)
+      memcpy(fuzzer_.memory + page * kPageSize, &word, sizeof(word));
+  }
+
+  void WriteChunk(Input* input, ABI::ChunkState state) {
+    const uint32_t where = input->Byte();
+    const size_t page = where % kNumPages;
+    const auto layout =
+        static_cast<ABI::PageLayout>(ABI::kPageDiv1 + where / kNumPages % 5);
+    const size_t index = input->Byte() % ABI::kNumChunksForLayout[layout];
+    const WriterID writer_id = AnyWriter(input);
+    const uint32_t chunk_id = input->Byte();
+    const uint16_t packets = input->HalfWord();
+    const std::vector<uint8_t> payload = input->Bytes(input->HalfWord());
+    if (fuzzer_.memory == nullptr)
+      return;
+    const uint32_t word = static_cast<uint32_t>(layout) << ABI::kLayoutShift |
+                          state << (ABI::kChunkStateBits * index);
+    SetPageWord(page, word);
+    const ABI abi(fuzzer_.memory, kNumPages * kPageSize, kPageSize);
+    const ABI::Chunk chunk = abi.GetChunkUnchecked(page, word, index);
+    ABI::InitChunkForWriting(chunk, writer_id, chunk_id, packets);
+    std::copy_n(payload.data(), std::min(payload.size(), chunk.payload_size()),
+                chunk.payload_begin());
+    if (state != ABI::kChunkComplete)
+      return;
+    const CommitDataRequest::ChunkToMove move{static_cast<uint32_t>(page),
+                                              static_cast<uint32_t>(index),
+                                              fuzzer_.buffer};
+    fuzzer_.connection->CommitData({&move, 1, nullptr, 0});
+  }
+
+  void Read() {
+    std::string trace;
+    service_.ReadPackets(session_, [&trace](const uint8_t* data, size_t size) {
+      trace.append(reinterpret_cast<const char*>(data), size);
+      return true;
+    });
+    ProtoDecoder decoder(trace);
+    for (Field field = decoder.ReadField(); field;
+         field = decoder.ReadField()) {
+      Check(field.id() == 1, "not a trace");
+      CheckPacket(field.as_bytes());
+    }
+    Check(decoder.status() == protozero::DecodeStatus::kOk, "no trace");
+    const protozero::TraceStats stats = service_.GetStats(session_);
+    const protozero::TraceBufferStats& buffer = stats.buffers[0];
+    Check(buffer.bytes_written - buffer.bytes_read - buffer.bytes_overwritten <=
+              kBufferSize,
+          "the buffer has grown");
+  }
+
+  void CheckPacket(ConstBytes bytes) {
+    ProtoDecoder packet(bytes);
+    size_t size = 0;
+    for (Field field = packet.ReadField(); field.valid() && field.id() != 3;
+         field = packet.ReadField()) {
+      size = packet.read_offset();
+    }
+    ProtoDecoder trusted(bytes.data + size, bytes.size - size);
+    const uint32_t sequence_id = trusted.FindField(10).as_uint32();
+    if (sequence_id == 0) {
+      // One of the service's, which has no uid.
+      Check(packet.FindField(10).as_uint32() == protozero::kServiceSequenceID,
+            "a packet is not stamped");
+      return;
+    }
+    Check(sequence_id > protozero::kServiceSequenceID, "a forged packet");
+    Check(size != 0 && protozero::IsValidPacket(ConstBytes(bytes.data, size)),
+          "an invalid packet");
+    const int32_t uid = trusted.FindField(3).as_int32();
+    if (uid == kFuzzerUid)
+      return;
+    Check(uid == kOtherUid, "a packet of nobody");
+    Check(packet.FindField(1).as_uint32() == ++num_read_ &&
+              !packet.FindField(42).valid(),
+          "the other producer has lost a packet");
+  }
+
+  uint64_t now_ = 0;
+  TraceService service_;
+  protozero::TracingSessionID session_;
+  Producer fuzzer_;
+  Producer other_;
+  std::unique_ptr<protozero::SharedMemoryArbiter> arbiter_;
+  std::unique_ptr<protozero::TraceWriter> writer_;
+  uint32_t num_written_ = 0;
+  uint32_t num_read_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  Run run(input.Byte() % 2 == 0 ? TraceConfig::Buffer::kRingBuffer
+                                : TraceConfig::Buffer::kDiscard);
+  while (!input.is_at_end())
+    run.Do(&input);
+  run.Finish();
+  return 0;
+}
