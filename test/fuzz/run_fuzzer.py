@@ -2,7 +2,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Runs a fuzzer for a while, from the seeds that make_seeds.py makes for it.
 
-tools/test runs each for a minute. For longer:
+tools/test runs each for up to a minute. For longer:
 
   tools/gn gen out/fuzz --args='is_fuzzer=true is_asan=true is_ubsan=true'
   tools/ninja -C out/fuzz fuzzers
