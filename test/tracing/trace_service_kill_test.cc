@@ -1,0 +1,498 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// One service, and processes that die under full load or write anything to
+// their memory. Short by default; at length:
+//
+//   ipc_unittests --gtest_filter=ServiceKillTest.* --kills=1000 --seconds=60
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/producer.h"
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/trace_service.h"
+#include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/ipc/producer_methods.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/protos/data_source.pbzero.h"
+#include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/producer_port.pbzero.h"
+#include "test/testing/flags.h"
+#include "test/tracing/ipc_testing.h"
+#include "test/tracing/numbered_packets.h"
+
+namespace protozero::test {
+namespace {
+
+namespace pb = tracing::pbzero;
+using ABI = SharedMemoryABI;
+
+constexpr char kHostileSourceName[] = "hostile";
+constexpr size_t kHostilePages = 16;
+constexpr size_t kPageSize = 4096;
+
+size_t ResidentBytes() {
+  size_t total = 0;
+  size_t resident = 0;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  EXPECT_EQ(fscanf(file, "%zu %zu", &total, &resident), 2);
+  fclose(file);
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+double CpuSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) +
+           static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The service, in this process and thread, so that it can fork at any time.
+class ServiceKillTest : public IpcTest {
+ protected:
+  ServiceKillTest() : host_(&service_, HostOptions(socket())) {
+    std::string error;
+    EXPECT_TRUE(host_.Listen(&error)) << error;
+    TraceConfig config;
+    // Hostile producers have their own: nobody is safe from what others write
+    // to the same one.
+    config.buffers = {{16 << 20, TraceConfig::Buffer::kDiscard},
+                      {1 << 20, TraceConfig::Buffer::kRingBuffer}};
+    config.data_sources.resize(2);
+    config.data_sources[0].config.name = kSourceName;
+    config.data_sources[1].config.name = kHostileSourceName;
+    config.data_sources[1].config.target_buffer = 1;
+    config.flush_period_ms = 50;
+    config.flush_timeout_ms = 20;
+    session_ = service_.StartTracing(config, nullptr, &error);
+    EXPECT_NE(session_, 0u) << error;
+    // Anonymous, and shared with the children.
+    progress_memory_ = SharedMemoryFile::Create(kPageSize);
+  }
+
+  // Runs |child| in a child process.
+  static pid_t Fork(const std::function<void()>& child) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      child();
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    return pid;
+  }
+
+  // Serves until |condition| is true, and checks what is traced.
+  void RunUntil(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::milliseconds(kTimeoutMs);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      host_.RunOnce(1);
+      Read();
+    }
+  }
+
+  void Read() {
+    std::string trace;
+    ASSERT_TRUE(
+        service_.ReadPackets(session_, [&](const uint8_t* data, size_t size) {
+          trace.append(reinterpret_cast<const char*>(data), size);
+          return true;
+        }));
+    ProtoDecoder decoder(trace);
+    for (Field field = decoder.ReadField(); field;
+         field = decoder.ReadField()) {
+      ProtoDecoder event(
+          ProtoDecoder(field.as_bytes()).FindField(900).as_bytes());
+      const uint32_t index = event.FindField(2).as_uint32();
+      const Field stream = event.FindField(1);
+      if (!stream.valid() || IsHostile(field.as_bytes()))
+        continue;
+      checker_.AddPacket(field.as_bytes());
+      uint32_t& whole = whole_[stream.as_uint32()];
+      whole += index == whole;
+    }
+    ASSERT_EQ(decoder.status(), DecodeStatus::kOk);
+    ASSERT_EQ(checker_.num_errors(), 0u) << checker_.errors();
+  }
+
+  bool IsHostile(ConstBytes packet) const {
+    // What it has written comes before what the service knows.
+    int32_t pid = 0;
+    ProtoDecoder decoder(packet);
+    for (Field field = decoder.ReadField(); field;
+         field = decoder.ReadField()) {
+      if (field.id() == 79)
+        pid = field.as_int32();
+    }
+    return pid == hostile_pid_;
+  }
+
+  std::atomic<uint32_t>* progress() const {
+    return reinterpret_cast<std::atomic<uint32_t>*>(progress_memory_->start());
+  }
+  size_t num_producers() const {
+    return service_.GetStats(session_).producers.size();
+  }
+
+  static ServiceHost::Options HostOptions(const std::string& socket) {
+    ServiceHost::Options options;
+    options.socket = socket;
+    return options;
+  }
+
+  TraceService service_;
+  ServiceHost host_;
+  TracingSessionID session_;
+  std::unique_ptr<SharedMemoryFile> progress_memory_;
+  pid_t hostile_pid_ = -1;
+  PacketChecker checker_{kMaxNumberedPacketSize};
+  // How many packets of each stream have come before the first one that has
+  // not.
+  std::map<uint32_t, uint32_t> whole_;
+};
+
+TEST_F(ServiceKillTest, CommittedPacketsSurviveTheirProducer) {
+  constexpr uint32_t kThreads = 4;
+  const auto kKills = static_cast<uint32_t>(Flag("kills", 8));
+  std::mt19937_64 random(Flag("seed", 1));
+  constexpr ABI::PageLayout kLayouts[] = {ABI::kPageDiv1, ABI::kPageDiv4,
+                                          ABI::kPageDiv14};
+  size_t resident_bytes = 0;
+  uint64_t committed_packets = 0;
+  for (uint32_t i = 0; i < kKills; ++i) {
+    for (uint32_t k = 0; k < kThreads; ++k)
+      progress()[k] = 0;
+    auto options = Options();
+    options.page_layout = kLayouts[i % 3];
+    options.shared_memory_size = size_t{64 * 1024} << i % 4;
+    const pid_t process = Fork([&] {
+      Producer producer(options);
+      const auto source = std::make_shared<DataSource>(
+          DataSourceDescriptor{kSourceName}, BufferExhaustedPolicy::kStall);
+      producer.RegisterDataSource(source);
+      producer.Sync(kTimeoutMs);
+      std::vector<std::thread> threads;
+      for (uint32_t k = 0; k < kThreads; ++k) {
+        threads.emplace_back([&, k] {
+          DataSourceWriters writers(source);
+          for (uint32_t index = 0;; index += 20 + k) {
+            const uint32_t end = index + 20 + k;
+            WritePackets(&writers, i * kThreads + k, index, end);
+            writers.Flush();
+            progress()[k] = end;
+          }
+        });
+      }
+      threads[0].join();
+    });
+    const auto lifetime = static_cast<uint32_t>(random() % 1500);
+    RunUntil([&] {
+      uint32_t sum = 0;
+      for (uint32_t k = 0; k < kThreads; ++k)
+        sum += progress()[k];
+      return sum >= lifetime;
+    });
+    kill(process, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(process, &status, 0), process);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    // A connection from it may not have been accepted yet.
+    RunUntil([&] { return num_producers() == 0; });
+    for (uint32_t k = 0; k < kThreads; ++k) {
+      committed_packets += progress()[k];
+      ASSERT_GE(whole_[i * kThreads + k], progress()[k])
+          << "kill " << i << ", thread " << k;
+    }
+    whole_.clear();
+    if (i == kKills / 4)
+      resident_bytes = ResidentBytes();
+  }
+  const TraceStats stats = service_.GetStats(session_);
+  EXPECT_EQ(stats.buffers[0].abi_violations, 0u);
+  EXPECT_EQ(stats.buffers[0].chunks_discarded, 0u);
+  EXPECT_EQ(stats.invalid_packets, 0u);
+  const size_t resident_bytes_at_end = ResidentBytes();
+  printf(
+      "%u kills, %llu packets committed, %llu received, %zu KB resident "
+      "after a quarter, %zu KB at the end\n",
+      kKills, static_cast<unsigned long long>(committed_packets),
+      static_cast<unsigned long long>(checker_.received()),
+      resident_bytes / 1024, resident_bytes_at_end / 1024);
+  // Sanitizers keep what was freed, and few kills say little.
+  if (kKills >= 500) {
+    EXPECT_LT(resident_bytes_at_end, resident_bytes + (8 << 20));
+  }
+}
+
+// A producer that follows the protocol until it has memory, and no further.
+class HostileClient {
+ public:
+  HostileClient(const std::string& socket, uint64_t seed) : random_(seed) {
+    std::string error;
+    socket_ = ConnectToUnixSocket(socket, &error);
+  }
+
+  // Until it is killed.
+  void Run() {
+    uint64_t request_id = 0;
+    Send([&](pb::IPCFrame* frame) {
+      frame->set_request_id(++request_id);
+      frame->set_msg_bind_service()->set_service_name("ProducerPort");
+    });
+    Invoke<pb::InitializeConnectionRequest>(
+        ProducerMethod::kInitializeConnection, false, [](auto* request) {
+          request->set_shared_memory_page_size_hint_bytes(kPageSize);
+          request->set_shared_memory_size_hint_bytes(kHostilePages * kPageSize);
+          request->set_smb_scraping_mode(
+              pb::InitializeConnectionRequest::SMB_SCRAPING_ENABLED);
+        });
+    Invoke<Message>(ProducerMethod::kGetAsyncCommand, false, [](Message*) {});
+    Invoke<pb::RegisterDataSourceRequest>(
+        ProducerMethod::kRegisterDataSource, true, [](auto* request) {
+          request->template BeginNestedMessage<pb::DataSourceDescriptor>(1)
+              ->set_name(kHostileSourceName);
+        });
+    while (!received_fd_.is_valid()) {
+      pollfd fd{socket_.get(), POLLIN, 0};
+      poll(&fd, 1, -1);
+      if (!Receive())
+        return;
+    }
+    memory_ = SharedMemoryFile::Attach(std::move(received_fd_), 1 << 20, true);
+    while (Receive()) {
+      Scribble();
+      Commit();
+    }
+  }
+
+ private:
+  // Forgets what there is to be read. Returns false if the connection is gone.
+  bool Receive() {
+    uint8_t bytes[4096];
+    for (;;) {
+      size_t size = 0;
+      switch (ReceiveFromSocket(socket_.get(), bytes, sizeof(bytes), &size,
+                                &received_fd_)) {
+        case SocketStatus::kOk:
+          break;
+        case SocketStatus::kWouldBlock:
+          return true;
+        case SocketStatus::kClosed:
+          return false;
+      }
+    }
+  }
+
+  template <typename Write>
+  void Send(Write write) {
+    HeapBuffered<pb::IPCFrame> frame;
+    write(frame.get());
+    const std::string payload = frame.SerializeAsString();
+    std::string bytes(kFrameHeaderSize, '\0');
+    WriteFrameHeader(payload.size(), reinterpret_cast<uint8_t*>(&bytes[0]));
+    bytes += payload;
+    for (size_t begin = 0; begin < bytes.size();) {
+      size_t sent = 0;
+      if (SendToSocket(socket_.get(),
+                       reinterpret_cast<const uint8_t*>(bytes.data()) + begin,
+                       bytes.size() - begin, -1,
+                       &sent) == SocketStatus::kClosed) {
+        return;
+      }
+      begin += sent;
+      if (begin < bytes.size()) {
+        pollfd fd{socket_.get(), POLLOUT, 0};
+        poll(&fd, 1, -1);
+      }
+    }
+  }
+  template <typename T, typename Write>
+  void Invoke(ProducerMethod method, bool drop_reply, Write write) {
+    Send([&](pb::IPCFrame* frame) {
+      frame->set_request_id(1);
+      auto* const invoke = frame->set_msg_invoke_method();
+      invoke->set_service_id(1);
+      invoke->set_method_id(static_cast<uint32_t>(method));
+      invoke->set_drop_reply(drop_reply);
+      write(invoke->template BeginNestedMessage<T>(3));
+    });
+  }
+
+  uint32_t Below(uint32_t limit) {
+    return static_cast<uint32_t>(random_() % 32 != 0 ? random_() % limit
+                                                     : random_());
+  }
+  std::atomic<uint32_t>& Word(size_t offset) {
+    return reinterpret_cast<std::atomic<uint32_t>*>(
+        memory_->start())[offset / 4];
+  }
+
+  void Scribble() {
+    for (int i = 0; i < 200; ++i) {
+      Word(random_() % (kHostilePages * kPageSize)) = static_cast<uint32_t>(
+          random_() & (random_() % 2 == 0 ? 0x8303018303 : UINT32_MAX));
+    }
+    for (size_t page = 0; page < kHostilePages; ++page) {
+      const auto layout = static_cast<ABI::PageLayout>(random_() % 8);
+      // All of its chunks complete, or in any state.
+      Word(page * kPageSize) = static_cast<uint32_t>(
+          layout << ABI::kLayoutShift |
+          (random_() % 2 == 0 ? ABI::kAllChunksMask
+                              : random_() & ABI::kAllChunksMask));
+      const size_t chunk_size = ABI::ChunkSize(kPageSize, layout);
+      for (size_t i = 0; i < ABI::kNumChunksForLayout[layout]; ++i) {
+        const size_t header = page * kPageSize + 8 + i * chunk_size;
+        Word(header) = Below(100);
+        Word(header + 4) = Below(8) | Below(64) << 16;
+      }
+    }
+  }
+
+  void Commit() {
+    Invoke<pb::CommitDataRequest>(
+        ProducerMethod::kCommitData, true, [this](auto* request) {
+          for (uint32_t i = Below(100) % 1000; i > 0; --i) {
+            auto* const move = request->add_chunks_to_move();
+            move->set_page(Below(kHostilePages));
+            move->set_chunk(Below(14));
+            move->set_target_buffer(Below(4));
+          }
+          for (uint32_t i = Below(10) % 100; i > 0; --i) {
+            auto* const chunk = request->add_chunks_to_patch();
+            chunk->set_target_buffer(Below(4));
+            chunk->set_trace_writer_id(Below(8));
+            chunk->set_chunk_id(Below(100));
+            auto* const patch = chunk->add_patches();
+            patch->set_offset(Below(200));
+            patch->set_data(std::string_view("abcd").substr(Below(16) == 0));
+          }
+          request->set_flush_request_id(Below(100));
+        });
+    const uint32_t writer_id = Below(8);
+    switch (random_() % 16) {
+      case 0:
+        Invoke<pb::RegisterTraceWriterRequest>(
+            ProducerMethod::kRegisterTraceWriter, true, [&](auto* request) {
+              request->set_trace_writer_id(writer_id);
+              request->set_target_buffer(Below(4));
+            });
+        break;
+      case 1:
+        Invoke<pb::UnregisterTraceWriterRequest>(
+            ProducerMethod::kUnregisterTraceWriter, true,
+            [&](auto* request) { request->set_trace_writer_id(writer_id); });
+        break;
+    }
+  }
+
+  std::mt19937_64 random_;
+  ScopedFd socket_;
+  ScopedFd received_fd_;
+  std::unique_ptr<SharedMemoryFile> memory_;
+};
+
+TEST_F(ServiceKillTest, HostileProcessHarmsNobodyElse) {
+  constexpr uint32_t kThreads = 2;
+  const auto kDuration = std::chrono::seconds(Flag("seconds", 1));
+  std::atomic<uint32_t>& stop = progress()[kThreads];
+  stop = 0;
+  const pid_t victim = Fork([&] {
+    Producer producer(Options());
+    const auto source = std::make_shared<DataSource>(
+        DataSourceDescriptor{kSourceName}, BufferExhaustedPolicy::kStall);
+    producer.RegisterDataSource(source);
+    producer.Sync(kTimeoutMs);
+    std::vector<std::thread> threads;
+    for (uint32_t k = 0; k < kThreads; ++k) {
+      threads.emplace_back([&, k] {
+        DataSourceWriters writers(source);
+        for (uint32_t index = 0; stop == 0; index += 10) {
+          WritePackets(&writers, k, index, index + 10);
+          progress()[k] = index + 10;
+        }
+        writers.Flush();
+        EXPECT_EQ(writers.packets_lost(), 0u);
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+  });
+  RunUntil([&] { return progress()[0] > 100 && progress()[1] > 100; });
+  hostile_pid_ = Fork([&] {
+    HostileClient(socket(), Flag("seed", 1)).Run();
+    // Only if it was disconnected, which nothing of this is a reason for.
+    ADD_FAILURE();
+  });
+  RunUntil([&] {
+    return service_.GetStats(session_).buffers[1].chunks_written > 1000;
+  });
+  const size_t resident_bytes = ResidentBytes();
+  const double cpu_seconds = CpuSeconds();
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < begin + kDuration) {
+    host_.RunOnce(1);
+    ASSERT_NO_FATAL_FAILURE(Read());
+  }
+  const size_t resident_bytes_at_end = ResidentBytes();
+  EXPECT_EQ(kill(hostile_pid_, 0), 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(hostile_pid_, &status, WNOHANG), 0);
+  stop = 1;
+  RunUntil([&] { return waitpid(victim, &status, WNOHANG) == victim; });
+  EXPECT_EQ(status, 0);
+  RunUntil([&] { return num_producers() == 1; });
+  kill(hostile_pid_, SIGKILL);
+  EXPECT_EQ(waitpid(hostile_pid_, &status, 0), hostile_pid_);
+  RunUntil([&] { return num_producers() == 0; });
+
+  for (uint32_t k = 0; k < kThreads; ++k) {
+    const PacketChecker::Stream& stream = checker_.streams().at(k);
+    EXPECT_EQ(stream.received, progress()[k]);
+    EXPECT_EQ(stream.gaps, 0u);
+  }
+  const TraceStats stats = service_.GetStats(session_);
+  EXPECT_EQ(stats.buffers[0].abi_violations, 0u);
+  EXPECT_EQ(stats.buffers[0].chunks_discarded, 0u);
+  EXPECT_GT(stats.buffers[1].abi_violations, 0u);
+  printf(
+      "%lld s: the victim wrote %llu packets, the hostile producer %llu "
+      "chunks with %llu violations and %llu invalid packets; %.1f s of CPU "
+      "time in the service, %zu KB resident before, %zu KB after\n",
+      static_cast<long long>(kDuration.count()),
+      static_cast<unsigned long long>(checker_.received()),
+      static_cast<unsigned long long>(stats.buffers[1].chunks_written),
+      static_cast<unsigned long long>(stats.buffers[1].abi_violations),
+      static_cast<unsigned long long>(stats.invalid_packets),
+      CpuSeconds() - cpu_seconds, resident_bytes / 1024,
+      resident_bytes_at_end / 1024);
+  if (kDuration.count() >= 30) {
+    EXPECT_LT(resident_bytes_at_end, resident_bytes + (16 << 20));
+  }
+}
+
+}  // namespace
+}  // namespace protozero::test
