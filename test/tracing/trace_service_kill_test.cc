@@ -349,6 +349,8 @@ class HostileClient {
     return static_cast<uint32_t>(random_() % 32 != 0 ? random_() % limit
                                                      : random_());
   }
+  // Mostly that of its data source, which is the second one of all.
+  uint32_t AnyBuffer() { return Below(8) != 0 ? 2 : Below(4); }
   std::atomic<uint32_t>& Word(size_t offset) {
     return reinterpret_cast<std::atomic<uint32_t>*>(
         memory_->start())[offset / 4];
@@ -382,11 +384,11 @@ class HostileClient {
             auto* const move = request->add_chunks_to_move();
             move->set_page(Below(kHostilePages));
             move->set_chunk(Below(14));
-            move->set_target_buffer(Below(4));
+            move->set_target_buffer(AnyBuffer());
           }
           for (uint32_t i = Below(10) % 100; i > 0; --i) {
             auto* const chunk = request->add_chunks_to_patch();
-            chunk->set_target_buffer(Below(4));
+            chunk->set_target_buffer(AnyBuffer());
             chunk->set_trace_writer_id(Below(8));
             chunk->set_chunk_id(Below(100));
             auto* const patch = chunk->add_patches();
@@ -401,7 +403,7 @@ class HostileClient {
         Invoke<pb::RegisterTraceWriterRequest>(
             ProducerMethod::kRegisterTraceWriter, true, [&](auto* request) {
               request->set_trace_writer_id(writer_id);
-              request->set_target_buffer(Below(4));
+              request->set_target_buffer(AnyBuffer());
             });
         break;
       case 1:
