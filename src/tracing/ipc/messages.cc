@@ -12,6 +12,8 @@
 
 namespace protozero {
 
+namespace pb = tracing::pbzero;
+
 namespace {
 
 // Ids are 32 bits on the wire. What is cut off must not turn one that does not
@@ -27,7 +29,7 @@ constexpr uint32_t kInvalidOffset = UINT32_MAX;
 }  // namespace
 
 void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
-                               tracing::pbzero::DataSourceDescriptor* message) {
+                               pb::DataSourceDescriptor* message) {
   message->set_name(descriptor.name);
   if (descriptor.will_notify_on_stop)
     message->set_will_notify_on_stop(true);
@@ -43,7 +45,7 @@ void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
 
 bool ReadDataSourceDescriptor(ConstBytes message,
                               DataSourceDescriptor* descriptor) {
-  const tracing::pbzero::DataSourceDescriptor::Decoder decoder(message);
+  const pb::DataSourceDescriptor::Decoder decoder(message);
   descriptor->name = decoder.name().ToStdString();
   descriptor->will_notify_on_stop = decoder.will_notify_on_stop();
   descriptor->will_notify_on_start = decoder.will_notify_on_start();
@@ -55,7 +57,7 @@ bool ReadDataSourceDescriptor(ConstBytes message,
 }
 
 void WriteDataSourceConfig(const DataSourceConfig& config,
-                           tracing::pbzero::DataSourceConfig* message) {
+                           pb::DataSourceConfig* message) {
   // First, so that what is said by name counts.
   message->AppendRawProtoBytes(config.raw_fields.data(),
                                config.raw_fields.size());
@@ -65,16 +67,14 @@ void WriteDataSourceConfig(const DataSourceConfig& config,
   // There are producers that can not do without.
   message->set_tracing_session_id(config.tracing_session_id);
   message->set_stop_timeout_ms(config.stop_timeout_ms);
-  using Message = tracing::pbzero::DataSourceConfig;
   message->set_buffer_exhausted_policy(
       config.buffer_exhausted_policy == BufferExhaustedPolicy::kStall
-          ? Message::BUFFER_EXHAUSTED_STALL_THEN_DROP
-          : Message::BUFFER_EXHAUSTED_DROP);
+          ? pb::DataSourceConfig::BUFFER_EXHAUSTED_STALL_THEN_DROP
+          : pb::DataSourceConfig::BUFFER_EXHAUSTED_DROP);
 }
 
 bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
-  using Message = tracing::pbzero::DataSourceConfig;
-  const Message::Decoder decoder(message);
+  const pb::DataSourceConfig::Decoder decoder(message);
   config->name = decoder.name().ToStdString();
   config->target_buffer = NarrowID<BufferID>(decoder.target_buffer());
   config->trace_duration_ms = decoder.trace_duration_ms();
@@ -82,8 +82,8 @@ bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
   config->stop_timeout_ms = decoder.stop_timeout_ms();
   const auto policy = decoder.buffer_exhausted_policy();
   config->buffer_exhausted_policy =
-      policy == Message::BUFFER_EXHAUSTED_STALL_THEN_ABORT ||
-              policy == Message::BUFFER_EXHAUSTED_STALL_THEN_DROP
+      policy == pb::DataSourceConfig::BUFFER_EXHAUSTED_STALL_THEN_ABORT ||
+              policy == pb::DataSourceConfig::BUFFER_EXHAUSTED_STALL_THEN_DROP
           ? BufferExhaustedPolicy::kStall
           : BufferExhaustedPolicy::kDrop;
   config->raw_fields.clear();
@@ -93,7 +93,7 @@ bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
 }
 
 void WriteCommitDataRequest(const CommitDataRequest& request,
-                            tracing::pbzero::CommitDataRequest* message) {
+                            pb::CommitDataRequest* message) {
   for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
     const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
     auto* const chunk = message->add_chunks_to_move();
@@ -124,14 +124,13 @@ void WriteCommitDataRequest(const CommitDataRequest& request,
 }
 
 bool CommitDataReader::Read(ConstBytes message) {
-  using Message = tracing::pbzero::CommitDataRequest;
   chunks_to_move_.clear();
   chunks_to_patch_.clear();
   patches_.clear();
-  const Message::Decoder decoder(message);
+  const pb::CommitDataRequest::Decoder decoder(message);
   bool ok = decoder.status() == DecodeStatus::kOk;
   for (const ConstBytes bytes : decoder.chunks_to_move()) {
-    const Message::ChunksToMove::Decoder chunk(bytes);
+    const pb::CommitDataRequest::ChunksToMove::Decoder chunk(bytes);
     ok = ok && chunk.status() == DecodeStatus::kOk;
     CommitDataRequest::ChunkToMove move{};
     move.page = chunk.page();
@@ -145,7 +144,7 @@ bool CommitDataReader::Read(ConstBytes message) {
     chunks_to_move_.push_back(move);
   }
   for (const ConstBytes bytes : decoder.chunks_to_patch()) {
-    const Message::ChunkToPatch::Decoder chunk(bytes);
+    const pb::CommitDataRequest::ChunkToPatch::Decoder chunk(bytes);
     ok = ok && chunk.status() == DecodeStatus::kOk;
     CommitDataRequest::ChunkToPatch to_patch{};
     to_patch.target_buffer = NarrowID<BufferID>(chunk.target_buffer());
@@ -153,7 +152,8 @@ bool CommitDataReader::Read(ConstBytes message) {
     to_patch.chunk_id = chunk.chunk_id();
     to_patch.has_more_patches = chunk.has_more_patches();
     for (const ConstBytes patch_bytes : chunk.patches()) {
-      const Message::ChunkToPatch::Patch::Decoder patch(patch_bytes);
+      const pb::CommitDataRequest::ChunkToPatch::Patch::Decoder patch(
+          patch_bytes);
       ok = ok && patch.status() == DecodeStatus::kOk;
       CommitDataRequest::Patch to_apply{kInvalidOffset, {}};
       if (patch.data().size == sizeof(to_apply.data)) {
