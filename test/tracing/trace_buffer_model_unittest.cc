@@ -354,9 +354,9 @@ class ModelRun {
 
 TEST(TraceBufferModelTest, WhatIsDeliveredArrives) {
   const uint64_t seed = Flag("seed", 1);
-  const uint64_t runs = Flag("runs", 1000);
+  const uint64_t runs = Flag("buffer-runs", 1000);
   for (uint64_t i = 0; i < runs; ++i) {
-    SCOPED_TRACE("--runs=1 --seed=" + std::to_string(seed + i));
+    SCOPED_TRACE("--buffer-runs=1 --seed=" + std::to_string(seed + i));
     ModelRun run(seed + i, 1 << 20, TraceConfig::Buffer::kRingBuffer);
     ASSERT_NO_FATAL_FAILURE(run.Deliver());
     ASSERT_FALSE(run.has_overflown());
@@ -366,10 +366,10 @@ TEST(TraceBufferModelTest, WhatIsDeliveredArrives) {
 
 TEST(TraceBufferModelTest, WhatDoesNotFitIsMissed) {
   const uint64_t seed = Flag("seed", 1);
-  const uint64_t runs = Flag("runs", 1000);
+  const uint64_t runs = Flag("buffer-runs", 1000);
   uint64_t overflows = 0;
   for (uint64_t i = 0; i < runs; ++i) {
-    SCOPED_TRACE("--runs=1 --seed=" + std::to_string(seed + i));
+    SCOPED_TRACE("--buffer-runs=1 --seed=" + std::to_string(seed + i));
     ModelRun run(seed + i, 500 + 17 * ((seed + i) % 500),
                  i % 2 == 0 ? TraceConfig::Buffer::kRingBuffer
                             : TraceConfig::Buffer::kDiscard);

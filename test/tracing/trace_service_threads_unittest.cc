@@ -501,7 +501,11 @@ TEST_F(HostileProducerTest, HarmsNobodyElse) {
         std::this_thread::yield();
     });
   }
-  while (running > 0) {
+  const auto has_done_harm = [&] {
+    const TraceBufferStats harmed = service_.GetStats(session_).buffers[1];
+    return harmed.chunks_written > 100 && harmed.abi_violations > 0;
+  };
+  while (running > 0 || !has_done_harm()) {
     Read();
     service_.Flush(session_, 1, 0, nullptr);
     service_.RunDue();
@@ -527,10 +531,7 @@ TEST_F(HostileProducerTest, HarmsNobodyElse) {
   }
   EXPECT_EQ(stats.buffers[0].abi_violations, 0u);
   EXPECT_EQ(stats.buffers[0].chunks_overwritten, 0u);
-  // It did what it could.
   const TraceBufferStats& harmed = stats.buffers[1];
-  EXPECT_GT(harmed.chunks_written, 100u);
-  EXPECT_GT(harmed.abi_violations, 0u);
   EXPECT_LE(harmed.bytes_written - harmed.bytes_read - harmed.bytes_overwritten,
             harmed.buffer_size);
   EXPECT_LE(stats.writers.size(), 2u * (kMaxWriterID + 256u));

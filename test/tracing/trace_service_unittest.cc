@@ -310,7 +310,7 @@ TEST_F(TraceServiceTest, DataSourcesAreLimited) {
   descriptor.name = "source";
   descriptor.will_notify_on_stop = true;
   size_t num_setups = 0;
-  for (size_t i = 0; i < 3 * TraceService::kMaxInstancesPerProducer; ++i) {
+  for (size_t i = 0; i < TraceService::kMaxInstancesPerProducer + 10; ++i) {
     producer_.TakeCalls();
     producer_.connection()->RegisterDataSource(descriptor);
     num_setups += producer_.TakeCalls() != "";
