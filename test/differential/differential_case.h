@@ -43,7 +43,7 @@ template <typename Root,
           void (*write)(Root*, Recorder),
           void (*read)(Reader, Root*)>
 DifferentialCase MakeDifferentialCase(const char* full_name,
-                                     const char* extension_scope) {
+                                      const char* extension_scope) {
   return {full_name,
           extension_scope,
           [](const Recorder& recorder, ScatteredStreamWriter* writer) {

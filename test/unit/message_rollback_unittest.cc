@@ -17,8 +17,8 @@
 namespace protozero {
 namespace {
 
-using test::ChunkedDelegate;
 using test::AsHex;
+using test::ChunkedDelegate;
 using test::Hex;
 
 // A root message over chunks of one size.
@@ -112,9 +112,9 @@ TEST(MessageRollbackTest, LeavesNoTraceOrDoesNothing) {
                   Write(shape, What::kTakenBack, &in_reach);
               ++(in_reach ? taken_back : out_of_reach);
               ASSERT_EQ(AsHex(bytes),
-                        AsHex(Write(
-                            shape, in_reach ? What::kNeverThere : What::kStays,
-                            nullptr)))
+                        AsHex(Write(shape,
+                                    in_reach ? What::kNeverThere : What::kStays,
+                                    nullptr)))
                   << "chunk " << chunk_size << " levels " << levels
                   << " before " << before << " inside " << inside << " deeper "
                   << deeper << " field " << field_id;
