@@ -32,6 +32,7 @@ class Config:
   gn_args: str
   group: str  # Root group of the tests to build and run.
   once: bool = False  # Also runs the tests that one configuration suffices for.
+  jobs: int = os.cpu_count() or 1  # How many tests run at the same time.
 
 
 # The first two run everything; the others what can plausibly differ there.
@@ -50,7 +51,8 @@ CONFIGS = [
     Config('fuzz', 'debug, clang, libFuzzer, AddressSanitizer and '
            'UndefinedBehaviorSanitizer',
            'is_debug=true is_fuzzer=true is_asan=true is_ubsan=true',
-           'fuzzers'),
+           # They run for a set time, whatever else does.
+           'fuzzers', jobs=4),
 ]
 
 SANITIZER_OPTIONS = {
@@ -223,7 +225,7 @@ def run_config(config, options):
                  for pattern in options.filter.split('-')[0].split(':'))]
 
   total = Outcome()
-  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+  with concurrent.futures.ThreadPoolExecutor(config.jobs) as pool:
     jobs = {pool.submit(run_test, test, build_dir, options): test
             for test in tests}
     for job in concurrent.futures.as_completed(jobs):
