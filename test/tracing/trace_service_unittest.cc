@@ -208,7 +208,8 @@ TEST_F(TraceServiceTest, ConfigIsInTheTrace) {
   Start();
   const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
   ASSERT_EQ(packets.size(), 3u);
-  ProtoDecoder clocks(ProtoDecoder(packets[0]).FindField(6).as_bytes());
+  const Field snapshot = ProtoDecoder(packets[0]).FindField(6);
+  ProtoDecoder clocks(snapshot.as_bytes());
   EXPECT_GE(
       ProtoDecoder(clocks.FindField(1).as_bytes()).FindField(2).as_uint64(),
       1u);
@@ -557,7 +558,8 @@ TEST_F(TraceServiceTest, StatisticsAreInTheTrace) {
   Stop();
   const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
   ASSERT_EQ(packets.size(), 4u);
-  ProtoDecoder stats(ProtoDecoder(packets.back()).FindField(35).as_bytes());
+  const Field statistics = ProtoDecoder(packets.back()).FindField(35);
+  ProtoDecoder stats(statistics.as_bytes());
   ProtoDecoder buffer(stats.FindField(1).as_bytes());
   EXPECT_EQ(buffer.FindField(12).as_uint64(), 1u << 20);
   EXPECT_EQ(buffer.FindField(2).as_uint64(), 1u);
