@@ -686,6 +686,23 @@ TEST_F(TraceServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   writer.reset();
 }
 
+TEST_F(TraceServiceTest, EndOfASessionIsTheLastLook) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "source";
+  descriptor.will_notify_on_stop = true;
+  producer_.Connect(&service_, "unwanted", Info(true));
+  producer_.connection()->RegisterDataSource(descriptor);
+  Start();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  service_.StopTracing(session_);
+  producer_.AcknowledgeFlush(UINT64_MAX);
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  EXPECT_EQ(Packets(), Strings{});
+  producer_.connection()->NotifyDataSourceStopped(1);
+  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(Packets(), Strings{"08 01"});
+}
+
 TEST_F(TraceServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
   for (const bool scrapes : {false, true}) {
     TestProducer producer;
