@@ -24,6 +24,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/shared_memory_file.h"
+#include "test/testing/allocation_monitor.h"
 #include "test/testing/flags.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
@@ -198,6 +199,26 @@ TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
   }));
   EXPECT_TRUE(source->WaitForCall("clear"));
   host.StopAndRead(session);
+}
+
+TEST_F(IpcSessionTest, TracingAndCommittingAllocateNothing) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = std::make_shared<Source>();
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  // Of all sizes, so that what is kept for the next time is there.
+  WritePackets(&writers, 1, 0, 1000);
+  writers.Flush();
+  {
+    const AllocationCounter allocations;
+    WritePackets(&writers, 1, 1000, 2000);
+    writers.Flush();
+    EXPECT_EQ(allocations.count(), 0u);
+  }
+  EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{1, 2000}}));
 }
 
 TEST_F(IpcSessionTest, UnregisteredDataSourceStops) {

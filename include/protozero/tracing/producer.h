@@ -202,12 +202,8 @@ class DataSourceWriters {
   template <typename Write>
   void Trace(Write&& write) {
     const uint32_t state = source_->state_.load(std::memory_order_relaxed);
-    if (PROTOZERO_LIKELY(state == idle_state_))
-      return;
-    if (PROTOZERO_UNLIKELY(state != seen_state_))
-      FollowSessions();
-    for (TraceContext& context : contexts_)
-      write(context);
+    if (PROTOZERO_UNLIKELY(state != idle_state_))
+      TraceToSessions(state, write);
   }
 
   // Lets go of chunks that nothing was written to since the last call: for a
@@ -222,6 +218,14 @@ class DataSourceWriters {
   uint64_t bytes_lost() const;
 
  private:
+  // Not inline, so that it costs the caller neither registers nor code.
+  template <typename Write>
+  PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write& write) {
+    if (PROTOZERO_UNLIKELY(state != seen_state_))
+      FollowSessions();
+    for (TraceContext& context : contexts_)
+      write(context);
+  }
   PROTOZERO_NOINLINE void FollowSessions();
   // Destroys the writer.
   void RemoveContext(TraceContext* context);

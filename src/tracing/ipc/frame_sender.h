@@ -25,15 +25,21 @@ enum class SendStatus {
 };
 
 // Sends frames to a socket, without ever waiting for the other end: what it
-// does not take is queued, up to a limit. One thread at a time.
+// does not take is queued, up to a limit. Allocates only for frames larger than
+// kUsualFrameSize, and for what is queued. One thread at a time.
 //
 //   sender.BeginFrame()->set_request_id(1);
 //   if (sender.EndFrame(socket) != SendStatus::kOk)
 //     ... nothing is to be sent any more.
 class FrameSender {
  public:
+  // Enough for all that an arbiter commits at a time.
+  static constexpr size_t kUsualFrameSize = 8192;
+
   explicit FrameSender(size_t max_queued_bytes)
-      : max_queued_bytes_(max_queued_bytes) {}
+      : max_queued_bytes_(max_queued_bytes) {
+    queue_.reserve(kUsualFrameSize);
+  }
 
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
@@ -53,7 +59,8 @@ class FrameSender {
 
  private:
   const size_t max_queued_bytes_;
-  HeapBuffered<tracing::pbzero::IPCFrame> message_;
+  HeapBuffered<tracing::pbzero::IPCFrame> message_{kUsualFrameSize,
+                                                   kUsualFrameSize};
   // From begin_ on.
   std::vector<uint8_t> queue_;
   size_t begin_ = 0;
