@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Checks the model of the chunk protocol, and that it notices mistakes.
+"""Checks the models of how chunks are shared, and that they notice mistakes.
 
-Spin turns chunks.pml into a C program that visits every state that the model
-can be in. Those without a mistake have to be free of errors; each of those with
-a mistake has to break the invariant that it is named with here. README.md says
+Spin turns a model into a C program that visits every state that the model can
+be in. Those without a mistake have to be free of errors; each of those with a
+mistake has to break the invariant that it is named with here. README.md says
 what the invariants are.
 
   model_test.py           a few millions of states; some seconds
@@ -23,23 +23,47 @@ import subprocess
 import sys
 import tempfile
 
-MODEL = pathlib.Path(__file__).resolve().parent / 'chunks.pml'
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 # Longer than any run of it has steps: the search would not be complete.
 MAX_DEPTH = 10000
 
+# (model, variant, whether to look for runs without an end, too)
+CORRECT = [
+    ('chunks.pml', 'FEW', False),
+    ('chunks.pml', 'LIVES', True),
+    ('commits.pml', 'FEW', False),
+]
+CORRECT_ALL = [
+    ('chunks.pml', 'ALL', False),
+    ('chunks.pml', 'LIVES', True),
+    ('commits.pml', 'ALL', False),
+    ('commits.pml', 'FEW', True),
+]
+
 TORN = 'assertion violated .*records.*first=='
-# What is wrong, the runs that are looked at, and what is found.
+NOT_SENT = r'assertion violated .*sent\[me\]=='
+# What is wrong: the model, the runs that are looked at, and what is found.
 MUTANTS = {
-    'NON_ATOMIC_ACQUIRE': ('DIES', r'assertion violated .*(owner|STATE|word>>)'),
-    'FREE_BEFORE_COPY': ('DIES', r'assertion violated .*writer<='),
-    'KEEP_HEADER': ('DIES', TORN),
-    'KEEP_LAYOUT': ('DIES', r'assertion violated \(page_word==0\)'),
-    'COUNT_BEFORE_WRITING': ('DIES', TORN),
-    'SCRAPE_ALL_PACKETS': ('DIES', TORN),
-    'SCRAPE_NOTHING': ('DIES', r'assertion violated .*arrived.*must_arrive'),
-    'IGNORE_NEEDS_PATCHING': ('DIES', TORN),
-    'KEEP_CHUNK_WHILE_WAITING': ('LIVES', 'invalid end state'),
+    'NON_ATOMIC_ACQUIRE':
+        ('chunks.pml', 'DIES', r'assertion violated .*(owner|STATE|word>>)'),
+    'FREE_BEFORE_COPY':
+        ('chunks.pml', 'DIES', r'assertion violated .*writer<='),
+    'KEEP_HEADER': ('chunks.pml', 'DIES', TORN),
+    'KEEP_LAYOUT':
+        ('chunks.pml', 'DIES', r'assertion violated \(page_word==0\)'),
+    'COUNT_BEFORE_WRITING': ('chunks.pml', 'DIES', TORN),
+    'SCRAPE_ALL_PACKETS': ('chunks.pml', 'DIES', TORN),
+    'SCRAPE_NOTHING':
+        ('chunks.pml', 'DIES', r'assertion violated .*arrived.*must_arrive'),
+    'IGNORE_NEEDS_PATCHING': ('chunks.pml', 'DIES', TORN),
+    'KEEP_CHUNK_WHILE_WAITING': ('chunks.pml', 'LIVES', 'invalid end state'),
+    'NON_ATOMIC_PUSH':
+        ('commits.pml', 'FEW', r'assertion violated .*is_free\[oldest\]'),
+    'TAKE_CHUNKS_FIRST':
+        ('commits.pml', 'FEW', r'assertion violated .*patch_of\[patch\]'),
+    'SEND_ONCE': ('commits.pml', 'FEW', NOT_SENT),
+    'WAIT_FOR_ONE_ROUND': ('commits.pml', 'FEW', NOT_SENT),
 }
 
 
@@ -56,10 +80,10 @@ def call(folder, *command):
   return process.stdout
 
 
-def verify(folder, *variant, cycles=False, optimize=False):
+def verify(folder, model, *variant, cycles=False, optimize=False):
   """What the program prints that Spin makes of a variant of the model."""
-  shutil.copy(MODEL, folder)
-  call(folder, 'spin', '-a', *['-D' + name for name in variant], MODEL.name)
+  shutil.copy(FOLDER / model, folder)
+  call(folder, 'spin', '-a', *['-D' + name for name in variant], model)
   # Compressed without loss: no two states are taken for the same.
   call(folder, 'gcc', '-O1' if optimize else '-O0', '-w', '-DCOLLAPSE',
        '-DNP' if cycles else '-DSAFETY', '-o', 'pan', 'pan.c')
@@ -75,43 +99,39 @@ def first_error(output):
   return found[1] if found else ''
 
 
-def check_correct(variant, cycles=False):
+def check_correct(model, variant, cycles):
   """Returns whether it passed, and a line to print."""
   with tempfile.TemporaryDirectory() as folder:
-    output = verify(folder, variant, cycles=cycles, optimize=True)
+    output = verify(folder, model, variant, cycles=cycles, optimize=True)
   states = re.search(r'(\d+) states, stored', output)[1]
   passed = 'errors: 0' in output
-  return passed, '%s%s: %s states, %s' % (
-      variant, ', cycles' if cycles else '', states,
+  return passed, '%s, %s%s: %s states, %s' % (
+      model, variant, ', cycles' if cycles else '', states,
       'no error' if passed else first_error(output))
 
 
-def check_no_cycles(variant):
-  return check_correct(variant, cycles=True)
-
-
 def check_mutant(name):
-  variant, expected = MUTANTS[name]
+  model, variant, expected = MUTANTS[name]
   with tempfile.TemporaryDirectory() as folder:
-    error = first_error(verify(folder, variant, name))
-  return bool(re.match(expected, error)), '%s: %s' % (
-      name, error or 'no error, although there is a mistake')
+    error = first_error(verify(folder, model, variant, name))
+  return bool(re.match(expected, error)), '%s, %s: %s' % (
+      model, name, error or 'no error, although there is a mistake')
 
 
 def print_trail(name):
+  model, variant, _ = MUTANTS[name]
   with tempfile.TemporaryDirectory() as folder:
-    variant = MUTANTS[name][0]
-    verify(folder, variant, name)
+    verify(folder, model, variant, name)
     print(call(folder, 'spin', '-t', '-p', '-g', '-l', '-D' + variant,
-               '-D' + name, MODEL.name))
+               '-D' + name, model))
 
 
-def check_all(variant):
+def check_all(correct):
   # Those that take long first.
-  tasks = [(check_correct, variant), (check_no_cycles, 'LIVES')]
-  tasks += [(check_mutant, name) for name in MUTANTS]
+  tasks = [(check_correct, arguments) for arguments in correct]
+  tasks += [(check_mutant, (name,)) for name in MUTANTS]
   with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
-    results = list(executor.map(lambda task: task[0](task[1]), tasks))
+    results = list(executor.map(lambda task: task[0](*task[1]), tasks))
   for passed, line in results:
     print('%s  %s' % ('ok    ' if passed else 'FAILED', line))
   failed = sum(not passed for passed, _ in results)
@@ -135,7 +155,7 @@ def main():
     if args.trail:
       print_trail(args.trail)
       return 0
-    return check_all('ALL' if args.all else 'FEW')
+    return check_all(CORRECT_ALL if args.all else CORRECT)
   except Error as error:
     print('model_test.py: %s' % error, file=sys.stderr)
     return 1
