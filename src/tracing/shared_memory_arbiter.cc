@@ -129,14 +129,14 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
       finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed) +
       chunk.size();
   FinishedChunk& entry = chunk_entries_[index];
-  entry.target_buffer = target_buffer;
-  entry.next = finished_chunks_.load(std::memory_order_relaxed);
+  entry.target_buffer.store(target_buffer, std::memory_order_relaxed);
+  uint32_t newest = finished_chunks_.load(std::memory_order_relaxed);
   // Publishes the entry. What it overwrites has been read: its chunk would not
   // have become free otherwise.
-  while (!finished_chunks_.compare_exchange_weak(entry.next, index,
-                                                 std::memory_order_acq_rel,
-                                                 std::memory_order_relaxed)) {
-  }
+  do {
+    entry.next.store(newest, std::memory_order_relaxed);
+  } while (!finished_chunks_.compare_exchange_weak(
+      newest, index, std::memory_order_acq_rel, std::memory_order_relaxed));
   if (bytes >= commit_batch_bytes_)
     FlushPendingCommitDataRequests();
 }
@@ -198,8 +198,9 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
   // Oldest first.
   uint32_t oldest = kNoChunk;
   while (newest != kNoChunk) {
-    const uint32_t next = chunk_entries_[newest].next;
-    chunk_entries_[newest].next = oldest;
+    std::atomic<uint32_t>& entry = chunk_entries_[newest].next;
+    const uint32_t next = entry.load(std::memory_order_relaxed);
+    entry.store(oldest, std::memory_order_relaxed);
     oldest = newest;
     newest = next;
   }
@@ -209,12 +210,12 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
       SharedMemoryABI::ChunkSize(abi_.page_size(), options_.page_layout);
   while (oldest != kNoChunk) {
     const FinishedChunk& entry = chunk_entries_[oldest];
-    chunks_to_move_[num_chunks++] = {oldest / chunks_per_page_,
-                                     oldest % chunks_per_page_,
-                                     entry.target_buffer};
+    chunks_to_move_[num_chunks++] = {
+        oldest / chunks_per_page_, oldest % chunks_per_page_,
+        entry.target_buffer.load(std::memory_order_relaxed)};
     num_bytes += chunk_size;
     // Not to be touched once the chunk is committed.
-    oldest = entry.next;
+    oldest = entry.next.load(std::memory_order_relaxed);
     if (num_chunks == kMaxChunksToMove || oldest == kNoChunk) {
       finished_bytes_.fetch_sub(num_bytes, std::memory_order_relaxed);
       endpoint_->CommitData({chunks_to_move_, num_chunks, nullptr, 0});

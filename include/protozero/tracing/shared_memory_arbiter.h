@@ -108,9 +108,12 @@ class SharedMemoryArbiter {
   };
 
   // A chunk on the list; where it stands in the array says which chunk it is.
+  // Who commits it reads this, and then another thread may have the chunk, and
+  // write it: what orders the two is the service in between, of which compilers
+  // and sanitizers know nothing. Hence atomic.
   struct FinishedChunk {
-    uint32_t next;
-    BufferID target_buffer;
+    std::atomic<uint32_t> next;
+    std::atomic<BufferID> target_buffer;
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
