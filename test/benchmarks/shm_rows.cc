@@ -129,6 +129,7 @@ struct ShmOptions {
   ABI::PageLayout layout = ABI::kPageDiv1;
   // Of one packet each.
   bool chunk_per_packet = false;
+  BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop;
 };
 
 // The service, as far as the producer's time depends on it: it acquires and
@@ -208,8 +209,8 @@ class WriterSession : public ShmSession {
  public:
   std::unique_ptr<ShmThread> NewThread() override {
     return std::make_unique<WriterThread<Payload>>(
-        arbiter_->CreateTraceWriter(target_buffer_), options_.chunk_per_packet,
-        &packets_lost_);
+        arbiter_->CreateTraceWriter(target_buffer_, options_.policy),
+        options_.chunk_per_packet, &packets_lost_);
   }
 
   std::string Check(uint64_t) override {
@@ -392,8 +393,10 @@ std::vector<ShmRow> AllShmRows() {
         "Packet_Page" + std::to_string(kilobytes) + "K", options));
   }
 
-  // With memory for both, so that neither has to wait for the other's chunks.
+  // With memory for both. One has to wait all the same if the other loses the
+  // processor in the middle of a commit.
   options.size = 4 * 1024 * 1024;
+  options.policy = BufferExhaustedPolicy::kStall;
   for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
     options.page_size = kilobytes * 1024;
     const std::string suffix = "Page" + std::to_string(kilobytes) + "K";
@@ -401,7 +404,6 @@ std::vector<ShmRow> AllShmRows() {
     rows.push_back(WriterRow<SliceBegin>("Threads_2x" + suffix, options, 2));
   }
 
-  options = ShmOptions();
   options.size = 1024 * 1024;
   for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
     options.page_size = kilobytes * 1024;
