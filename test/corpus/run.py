@@ -13,8 +13,8 @@ one that depends on the seed alone. The corpus is installed if it is missing.
 
   run.py [--all] [--seed N] [--update] [...]     see --help
 
-With --new-protobuf all is done by the protoc and a plugin of the newer protobuf,
-which tools/install-build-deps --new-protobuf makes. It knows editions.
+With --modern-protobuf all is done by a protobuf that knows editions, which
+tools/install-build-deps --modern-protobuf fetches, and a plugin that uses it.
 """
 
 import argparse
@@ -30,17 +30,17 @@ import time
 
 SOURCE_ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NEW_PROTOBUF = os.path.join(SOURCE_ROOT, 'third_party', 'new_protobuf')
-# With Debian's protoc, and with that of third_party/new_protobuf.
+MODERN_PROTOBUF = os.path.join(SOURCE_ROOT, 'third_party', 'modern_protobuf')
+# With Debian's protoc, and with that of third_party/modern_protobuf.
 REFUSALS = 'refusals.txt'
-NEW_REFUSALS = 'refusals_new_protobuf.txt'
+MODERN_REFUSALS = 'refusals_modern_protobuf.txt'
 REFUSALS_HEADER = '''\
 # Schemas of the corpus that are refused, with the first line of the reason.
 # "protoc:" stands before reasons of protoc's own parser, which ends before the
 # plugin is asked: most of these files say `edition`, which protoc 3.21 does not
-# know at all and protoc 27 as far as 2023, and some import files that the npm
-# package lacks. This list may only shrink; run.py --update removes what is no
-# longer refused, and adds nothing.
+# know at all, and some import files that the npm package lacks. This list may
+# only shrink; run.py --update removes what is no longer refused, and adds
+# nothing.
 '''
 
 # Per invocation of protoc. Large enough that shared imports are parsed once,
@@ -164,24 +164,24 @@ def compile_batch(args, compiler, out, headers):
   return failures
 
 
-def use_new_protobuf(args):
-  """Chooses the newer protobuf's protoc, and builds the plugin against it."""
-  if not os.path.isdir(NEW_PROTOBUF):
-    sys.exit('No newer protobuf; run tools/install-build-deps --new-protobuf')
+def use_modern_protobuf(args):
+  """Chooses the modern protobuf's protoc, and builds the plugin against it."""
+  if not os.path.isdir(MODERN_PROTOBUF):
+    sys.exit('No protobuf with editions; run tools/install-build-deps --modern-protobuf')
   build = os.path.dirname(args.plugin)
   subprocess.run([
       os.path.join(SOURCE_ROOT, 'test', 'plugin', 'editions_test.py'),
       '--build', build, '--plugin-only'
   ], check=True)
-  args.protoc = os.path.join(NEW_PROTOBUF, 'bin', 'protoc')
+  args.protoc = os.path.join(MODERN_PROTOBUF, 'bin', 'protoc')
   args.plugin = os.path.join(build, 'editions', 'protozero_plugin')
-  args.system_protos = os.path.join(NEW_PROTOBUF, 'include')
+  args.system_protos = os.path.join(MODERN_PROTOBUF, 'usr', 'include')
 
 
 def path_of_refusals(args):
   return os.path.join(
       os.path.dirname(os.path.abspath(__file__)),
-      NEW_REFUSALS if args.new_protobuf else REFUSALS)
+      MODERN_REFUSALS if args.modern_protobuf else REFUSALS)
 
 
 def read_refusals(path):
@@ -241,8 +241,8 @@ def main():
                       help='put the generated files here, and keep them')
   parser.add_argument('--update', action='store_true',
                       help='remove from refusals.txt what is no longer refused')
-  parser.add_argument('--new-protobuf', action='store_true',
-                      help='with the newer protobuf, built beside --plugin')
+  parser.add_argument('--modern-protobuf', action='store_true',
+                      help='with a modern protobuf, built beside --plugin')
   args = parser.parse_args()
   args.plugin = os.path.abspath(args.plugin)
   if os.path.exists(args.protoc):
@@ -250,8 +250,8 @@ def main():
   compilers = args.compiler or [
       name for name in ('clang++-19', 'g++') if shutil.which(name)
   ]
-  if args.new_protobuf:
-    use_new_protobuf(args)
+  if args.modern_protobuf:
+    use_modern_protobuf(args)
   if not compilers:
     sys.exit('No compiler found; run tools/install-build-deps')
 
