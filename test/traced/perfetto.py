@@ -18,7 +18,6 @@ BUFFER_STATS = {
     'patches_succeeded': 5,
     'patches_failed': 6,
     'readaheads_succeeded': 7,
-    'readaheads_failed': 8,
     'abi_violations': 9,
     'chunks_rewritten': 10,
     'chunks_committed_out_of_order': 11,

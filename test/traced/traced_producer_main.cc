@@ -109,12 +109,20 @@ std::vector<Written> WriteStreams(const std::shared_ptr<DataSource>& source,
   for (uint32_t i = 0; i < flags.writers; ++i) {
     const uint32_t stream = thread * flags.writers + i;
     DataSourceWriters writers(source);
+    uint32_t packets = flags.packets;
     bool is_behind = false;
     uint64_t lost = 0;
     for (uint32_t index = 0; index < flags.packets; ++index) {
       // A service that is stopped for a while frees no chunks.
-      if (flags.stop_service != 0 && index == flags.packets / 3)
+      if (flags.stop_service != 0 && index == flags.packets / 3) {
         kill(static_cast<pid_t>(flags.stop_service), SIGSTOP);
+        // For sure in the middle of this packet.
+        writers.Trace([](TraceContext& context) {
+          context.NewTracePacket()->AppendString(1000,
+                                                 std::string(1 << 20, 'x'));
+        });
+        ++packets;
+      }
       if (flags.stop_service != 0 && index == 2 * flags.packets / 3) {
         kill(static_cast<pid_t>(flags.stop_service), SIGCONT);
         is_behind = true;
@@ -133,7 +141,7 @@ std::vector<Written> WriteStreams(const std::shared_ptr<DataSource>& source,
           packet.TakeStreamWriter()->Extend();
       });
     }
-    written.push_back({stream, flags.packets, writers.packets_lost()});
+    written.push_back({stream, packets, writers.packets_lost()});
   }
   return written;
 }
