@@ -102,7 +102,8 @@ struct Written {
 };
 
 // What one thread does. Returns a line for each of its streams.
-std::vector<Written> WriteStreams(const std::shared_ptr<DataSource>& source,
+std::vector<Written> WriteStreams(Producer* producer,
+                                  const std::shared_ptr<DataSource>& source,
                                   uint32_t thread,
                                   const Flags& flags) {
   std::vector<Written> written;
@@ -115,8 +116,11 @@ std::vector<Written> WriteStreams(const std::shared_ptr<DataSource>& source,
     for (uint32_t index = 0; index < flags.packets; ++index) {
       // A service that is stopped for a while frees no chunks.
       if (flags.stop_service != 0 && index == flags.packets / 3) {
+        // So that all of the memory is free, and is used up, for sure, in the
+        // middle of this packet.
+        writers.Flush();
+        producer->Sync(30000);
         kill(static_cast<pid_t>(flags.stop_service), SIGSTOP);
-        // For sure in the middle of this packet.
         writers.Trace([](TraceContext& context) {
           context.NewTracePacket()->AppendString(1000,
                                                  std::string(1 << 20, 'x'));
@@ -171,7 +175,7 @@ int Write(const Flags& flags) {
   std::vector<std::future<std::vector<Written>>> threads;
   for (uint32_t thread = 0; thread < flags.threads; ++thread) {
     threads.push_back(std::async(std::launch::async, [&, thread] {
-      return WriteStreams(source, thread, flags);
+      return WriteStreams(&producer, source, thread, flags);
     }));
   }
   for (auto& thread : threads) {
