@@ -555,6 +555,9 @@ class WorkersTest(PztraceTest):
 
 
 def main():
+  # Shells start what is in the background so that it ignores interruptions,
+  # which pztrace would inherit, and respect.
+  signal.signal(signal.SIGINT, signal.default_int_handler)
   program = unittest.main(
       exit=False, testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
   result = program.result
