@@ -41,11 +41,9 @@ CONFIGS = [
            'UndefinedBehaviorSanitizer',
            'is_debug=true is_asan=true is_ubsan=true', 'tests'),
     Config('release', 'release, clang', '', 'tests', once=True),
-    Config('gcc', 'release, gcc', 'is_clang=false', 'tests_core'),
-    Config('minimal', 'C++20 for size, without exceptions and RTTI, with the '
-           'code for big-endian machines',
-           'cpp_standard=20 optimize_for_size=true enable_exceptions=false '
-           'enable_rtti=false force_big_endian_path=true', 'tests_core'),
+    Config('gcc', 'release, gcc, C++20, without exceptions and RTTI',
+           'is_clang=false cpp_standard=20 enable_exceptions=false '
+           'enable_rtti=false', 'tests_core'),
     Config('tsan', 'debug, clang, ThreadSanitizer',
            'is_debug=true is_tsan=true', 'tests_tsan'),
     Config('fuzz', 'debug, clang, libFuzzer, AddressSanitizer and '
