@@ -50,7 +50,7 @@ CONFIGS = [
            'UndefinedBehaviorSanitizer',
            'is_debug=true is_fuzzer=true is_asan=true is_ubsan=true',
            # They run for a set time, whatever else does.
-           'fuzzers', jobs=4),
+           'fuzzers', jobs=6),
 ]
 
 SANITIZER_OPTIONS = {
