@@ -167,7 +167,8 @@ def compile_batch(args, compiler, out, headers):
 def use_modern_protobuf(args):
   """Chooses the modern protobuf's protoc, and builds the plugin against it."""
   if not os.path.isdir(MODERN_PROTOBUF):
-    sys.exit('No protobuf with editions; run tools/install-build-deps --modern-protobuf')
+    sys.exit('No protobuf with editions; run tools/install-build-deps '
+             '--modern-protobuf')
   build = os.path.dirname(args.plugin)
   subprocess.run([
       os.path.join(SOURCE_ROOT, 'test', 'plugin', 'editions_test.py'),

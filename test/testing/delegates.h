@@ -18,10 +18,10 @@ namespace protozero::test {
 const ChunkSizes& InterestingChunkSizes();
 
 // Runs |write| over static buffers, heap buffers and a foreign delegate (with
-// each way to answer AnnotatePatch()), at all InterestingChunkSizes() that do
-// not make hundreds of chunks, and expects what EncodeTree() makes of |tree|:
-// exact bytes, the size that Finalize() returns, what the writer counts, and no
-// byte written elsewhere.
+// each way to answer AnnotatePatch()), at all InterestingChunkSizes() (in debug
+// builds, those that make hundreds of chunks are left out), and expects what
+// EncodeTree() makes of |tree|: exact bytes, the size that Finalize() returns,
+// what the writer counts, and no byte written elsewhere.
 void ExpectWrites(const MessageTree& tree,
                   const std::function<void(Message*)>& write);
 
