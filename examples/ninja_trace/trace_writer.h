@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "examples/ninja_trace/build_history.h"
-#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/scattered_heap_buffer.h"
 
 namespace ninja_trace {

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace traced_workers {
 

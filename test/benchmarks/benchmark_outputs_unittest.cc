@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/ninja_trace/perfetto_trace.pb.h"
+#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/event.h"
 #include "test/benchmarks/inputs.h"

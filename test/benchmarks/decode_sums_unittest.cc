@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "examples/ninja_trace/perfetto_trace.pb.h"
+#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/decoder.h"
 #include "test/protos/benchmark_messages.pb.h"
 

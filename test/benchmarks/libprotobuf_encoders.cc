@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "examples/ninja_trace/perfetto_trace.pb.h"
+#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
 #include "test/protos/benchmark_messages.pb.h"

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "examples/ninja_trace/perfetto_trace.nanopb.h"
+#include "src/tracing/protos/perfetto_trace.nanopb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/inputs.h"
 #include "test/benchmarks/trace_corpus.h"

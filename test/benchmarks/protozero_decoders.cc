@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "test/benchmarks/decoder.h"
@@ -537,7 +537,7 @@ std::string MakeTrace(size_t bytes) {
   std::mt19937_64 random(kRandomSeed);
   const std::string letters =
       "obj/src/protozero/libprotozero.scattered_stream_writer_unittest.o "
-      "gen/examples/ninja_trace/perfetto_trace.pbzero.h";
+      "gen/src/tracing/protos/perfetto_trace.pbzero.h";
   HeapBuffered<trace::Trace> root(65536, 1 << 20);
   const auto add_string = [&](auto set) {
     const size_t size = RandomBetween(random, 3, 60);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/append_fields.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/packed_repeated_fields.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "examples/ninja_trace/perfetto_trace.pbzero.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/tracing/shared_memory.h"

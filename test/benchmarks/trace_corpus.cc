@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "examples/ninja_trace/perfetto_trace.pb.h"
+#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/fill.h"
 
 namespace protozero {

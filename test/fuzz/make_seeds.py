@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 SCHEMAS = [
     'test_msg.proto',
-    'examples/ninja_trace/perfetto_trace.proto',
+    'src/tracing/protos/perfetto_trace.proto',
     'test/claims/claims.proto',
     'test/install/consumer/sensors/reading.proto',
 ] + sorted(str(path.relative_to(ROOT))

@@ -23,7 +23,7 @@ PZTRACE = BUILD_DIR / 'pztrace'
 WORKERS = BUILD_DIR / 'traced_workers'
 PROTOC = BUILD_DIR / 'protoc'
 TRACE_SUMMARY = ROOT / 'tools' / 'trace_summary'
-TRACE_SCHEMA = 'examples/ninja_trace/perfetto_trace.proto'
+TRACE_SCHEMA = 'src/tracing/protos/perfetto_trace.proto'
 
 REPORT = re.compile(r'process (\d+): (\d+) items, (\d+) slices, '
                     r'(\d+) packets lost')

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "examples/ninja_trace/perfetto_trace.pb.h"
+#include "src/tracing/protos/perfetto_trace.pb.h"
 
 namespace ninja_trace {
 
