@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "examples/ninja_trace/build_history.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace ninja_trace {
 

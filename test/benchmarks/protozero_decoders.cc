@@ -3,9 +3,9 @@
 #include <random>
 #include <string>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/benchmarks/decoder.h"
 #include "test/benchmarks/random.h"
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/append_fields.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
 #include "test/protos/benchmark_messages.pbzero.h"

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <utility>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/tracing/shared_memory.h"
@@ -13,6 +12,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace protozero {
 namespace bench {
