@@ -61,11 +61,20 @@ std::unique_ptr<TraceWriter> SharedMemoryArbiter::CreateTraceWriter(
   }
   if (slot != nullptr)
     endpoint_->RegisterTraceWriter(slot->writer_id, target_buffer);
-  return std::unique_ptr<TraceWriter>(
+  std::unique_ptr<TraceWriter> writer(
       new TraceWriter(this, slot, target_buffer, policy));
+  if (slot != nullptr) {
+    std::lock_guard<std::mutex> lock(writers_lock_);
+    slot->writer = writer.get();
+  }
+  return writer;
 }
 
 void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
+  {
+    std::lock_guard<std::mutex> lock(writers_lock_);
+    slot->writer = nullptr;
+  }
   FlushPendingCommitDataRequestsAndWait();
   endpoint_->UnregisterTraceWriter(slot->writer_id);
   std::lock_guard<std::mutex> lock(writers_lock_);
@@ -116,8 +125,37 @@ Chunk SharedMemoryArbiter::WaitForChunk() {
   }
 }
 
+void SharedMemoryArbiter::ReturnIdleChunks(bool even_if_recent,
+                                           ProcessBarrier barrier) {
+  {
+    std::lock_guard<std::mutex> lock(writers_lock_);
+    is_reclaiming_.store(true, std::memory_order_relaxed);
+    bool has_stopped = false;
+    for (const std::unique_ptr<WriterSlot>& slot : writers_) {
+      if (slot->writer != nullptr && slot->writer->BeginReclaim(even_if_recent))
+        has_stopped = true;
+    }
+    if (has_stopped) {
+      barrier();
+      for (const std::unique_ptr<WriterSlot>& slot : writers_) {
+        if (slot->writer != nullptr)
+          slot->writer->FinishReclaim();
+      }
+    }
+    is_reclaiming_.store(false, std::memory_order_release);
+  }
+  FlushPendingCommitDataRequests();
+}
+
 void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
                                              BufferID target_buffer) {
+  PushFinishedChunk(chunk, target_buffer);
+  if (finished_bytes_.load(std::memory_order_relaxed) >= commit_batch_bytes_)
+    FlushPendingCommitDataRequests();
+}
+
+void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
+                                            BufferID target_buffer) {
   // Fails if the memory does not look as the service has to leave it. Then the
   // chunk is lost, which the service will see by its id.
   if (!abi_.ReleaseChunkAsComplete(chunk))
@@ -125,9 +163,7 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
   const uint32_t index = static_cast<uint32_t>(
       chunk.page_idx() * chunks_per_page_ + chunk.chunk_idx());
   // Before anybody can take it off again.
-  const size_t bytes =
-      finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed) +
-      chunk.size();
+  finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed);
   FinishedChunk& entry = chunk_entries_[index];
   entry.target_buffer.store(target_buffer, std::memory_order_relaxed);
   uint32_t newest = finished_chunks_.load(std::memory_order_relaxed);
@@ -137,8 +173,6 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
     entry.next.store(newest, std::memory_order_relaxed);
   } while (!finished_chunks_.compare_exchange_weak(
       newest, index, std::memory_order_acq_rel, std::memory_order_relaxed));
-  if (bytes >= commit_batch_bytes_)
-    FlushPendingCommitDataRequests();
 }
 
 void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
@@ -181,6 +215,7 @@ void SharedMemoryArbiter::ResetAfterFork() {
   finished_patches_.store(nullptr, std::memory_order_relaxed);
   finished_bytes_.store(0, std::memory_order_relaxed);
   flush_requests_.store(0, std::memory_order_relaxed);
+  is_reclaiming_.store(false, std::memory_order_relaxed);
 }
 
 void SharedMemoryArbiter::SendQueued() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "protozero/proto_utils.h"
+#include "src/tracing/back_off.h"
 
 namespace protozero {
 
@@ -55,27 +56,62 @@ void TraceWriter::Flush() {
 
 void TraceWriter::ReturnChunk() {
   PROTOZERO_DCHECK(!IsPacketOpen(), "let go of the packet's handle first");
-  if (!IsPacketOpen() && chunk_.is_valid()) {
-    state_ = PacketState::kNone;
+  if (IsPacketOpen())
+    return;
+  Enter();
+  if (chunk_.is_valid())
     FinishChunk();
+  LeaveAs(PacketState::kNone);
+}
+
+void TraceWriter::Enter() {
+  EnterAs(PacketState::kBusy);
+  BackOff back_off;
+  while ((reclaims_seen_ = reclaims_.load(std::memory_order_acquire)) % 2 !=
+         0) {
+    // Not in a child process, where the thread that reclaimed is gone.
+    if (!arbiter_->is_reclaiming_.load(std::memory_order_relaxed)) {
+      reclaims_.store(++reclaims_seen_, std::memory_order_relaxed);
+      return;
+    }
+    back_off.Wait();
   }
 }
 
-bool TraceWriter::ReturnChunkIfQuiet() {
-  if (IsPacketOpen())
+bool TraceWriter::BeginReclaim(bool even_if_recent) {
+  const uint16_t packets = packets_.load(std::memory_order_relaxed);
+  const bool is_recent = packets != packets_before_;
+  packets_before_ = packets;
+  if (packets == 0 || (is_recent && !even_if_recent) ||
+      state() >= PacketState::kBusy) {
     return false;
-  if (was_quiet_)
-    ReturnChunk();
-  was_quiet_ = true;
-  return !chunk_.is_valid();
+  }
+  reclaims_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+void TraceWriter::FinishReclaim() {
+  const uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
+  if (reclaims % 2 == 0)
+    return;
+  if (state_.load(std::memory_order_acquire) < PacketState::kBusy &&
+      chunk_.is_valid()) {
+    // Between packets, no chunk is held back, and none has patches.
+    arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);
+  }
+  reclaims_.store(reclaims + 1, std::memory_order_release);
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
   if (IsPacketOpen()) {
     packet_.Finalize();
     FinishPacketSlowPath();
-    if (state_ == PacketState::kReady)
-      return BeginPacketHere();
+  }
+  const bool has_room = state() == PacketState::kReady;
+  Enter();
+  if (has_room && chunk_.is_valid()) {
+    EnterAs(PacketState::kNarrow);
+    return BeginPacketHere();
   }
   if (chunk_.is_valid())
     FinishChunk();
@@ -88,6 +124,7 @@ Message* TraceWriter::BeginPacketSlowPath() {
   if (is_exhausted_)
     return BeginDroppedPacket();
   stream_.Reset(StartChunk(chunk, 0, kNarrowHeaderSize));
+  EnterAs(PacketState::kNarrow);
   Message* const packet = BeginPacketHere();
   if (loss_is_unreported_) {
     loss_is_unreported_ = false;
@@ -96,90 +133,96 @@ Message* TraceWriter::BeginPacketSlowPath() {
   return packet;
 }
 
+Message* TraceWriter::BeginPacketAfterReclaim() {
+  // As it was before.
+  LeaveAs(PacketState::kReady);
+  return BeginPacketSlowPath();
+}
+
 Message* TraceWriter::BeginDroppedPacket() {
-  was_quiet_ = false;
   packet_bytes_ = 0;
   stream_.Reset(DropPacket());
-  packet_.Reset(&stream_);
-  return &packet_;
+  return BeginPacketHere();
 }
 
 ContiguousMemoryRange TraceWriter::DropPacket() {
-  state_ = PacketState::kDropped;
+  EnterAs(PacketState::kDropped);
   fragment_ = scratch_;
   return {scratch_, scratch_ + sizeof(scratch_)};
 }
 
 void TraceWriter::OnMessageFinalized(Message*) {
-  if (PROTOZERO_UNLIKELY(state_ != PacketState::kNarrow || !stream_.ok()))
+  if (PROTOZERO_UNLIKELY(state() != PacketState::kNarrow || !stream_.ok()))
     return FinishPacketSlowPath();
   uint8_t* const end = stream_.write_ptr();
   const size_t size = static_cast<size_t>(end - fragment_) - kNarrowHeaderSize;
   if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxOneByteMessageLength))
     return FinishPacketSlowPath();
   *fragment_ = static_cast<uint8_t>(size);
-  MarkPacketFinished(end);
+  LeaveAs(MarkPacketFinished(end));
 }
 
-inline void TraceWriter::MarkPacketFinished(uint8_t* end) {
+inline TraceWriter::PacketState TraceWriter::MarkPacketFinished(uint8_t* end) {
   fragment_ = end;
   // Counts the next packet, and thereby says that this one is complete.
-  SetPackets(static_cast<uint16_t>(packets_ + 1));
+  const uint16_t packets =
+      static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
+  SetPackets(packets);
   if (PROTOZERO_UNLIKELY(end >= last_begin_ ||
-                         (packets_ & ABI::kPacketCountMask) ==
+                         (packets & ABI::kPacketCountMask) ==
                              ABI::kMaxPacketsPerChunk)) {
-    state_ = PacketState::kNone;
-    return;
+    return PacketState::kNone;
   }
-  state_ = PacketState::kReady;
   stream_.set_write_ptr(end + kNarrowHeaderSize);
+  return PacketState::kReady;
 }
 
 inline void TraceWriter::SetPackets(uint16_t packets) {
-  packets_ = packets;
+  packets_.store(packets, std::memory_order_relaxed);
   chunk_.header()->packets.store(packets, std::memory_order_release);
 }
 
 size_t TraceWriter::FragmentSize() const {
-  const size_t header_size = state_ == PacketState::kNarrow ? kNarrowHeaderSize
-                             : state_ == PacketState::kContinued
+  const size_t header_size = state() == PacketState::kNarrow ? kNarrowHeaderSize
+                             : state() == PacketState::kContinued
                                  ? ABI::kPacketHeaderSize
                                  : 0;
   return static_cast<size_t>(stream_.write_ptr() - fragment_) - header_size;
 }
 
 void TraceWriter::FinishPacketSlowPath() {
-  switch (state_) {
+  PacketState next = PacketState::kNone;
+  switch (state()) {
     case PacketState::kNone:
     case PacketState::kReady:
+    case PacketState::kBusy:
       // A handle that outlived its packet.
       return;
     case PacketState::kDropped:
       CountLoss(packet_bytes_ + FragmentSize());
-      state_ = PacketState::kNone;
       break;
     case PacketState::kNarrow:
     case PacketState::kContinued:
       if (stream_.ok()) {
-        MarkPacketFinished(WriteFragmentHeader());
+        next = MarkPacketFinished(WriteFragmentHeader());
       } else {
         AbortPacket();
       }
       break;
   }
   ResolvePatches(true);
+  LeaveAs(next);
 }
 
 void TraceWriter::AbortPacket() {
-  CountLoss((state_ == PacketState::kNarrow ? 0 : packet_bytes_) +
-            FragmentSize());
   // The next packet begins in another chunk, where it says what has happened.
   // One that is whole in this chunk is as if it had not begun; it remains
   // announced in the header.
-  const bool began_here = state_ == PacketState::kNarrow;
-  state_ = PacketState::kNone;
-  if (began_here)
+  if (state() == PacketState::kNarrow) {
+    CountLoss(FragmentSize());
     return;
+  }
+  CountLoss(packet_bytes_ + FragmentSize());
   WriteDropMarker();
   FinishChunk();
 }
@@ -196,7 +239,7 @@ void TraceWriter::CountLoss(uint64_t bytes) {
 uint8_t* TraceWriter::WriteFragmentHeader() {
   const size_t size = FragmentSize();
   uint8_t* end = stream_.write_ptr();
-  if (state_ == PacketState::kNarrow) {
+  if (state() == PacketState::kNarrow) {
     constexpr size_t kWidening = ABI::kPacketHeaderSize - kNarrowHeaderSize;
     uint8_t* const begin = fragment_ + kNarrowHeaderSize;
     if (size != 0)
@@ -215,14 +258,14 @@ void TraceWriter::WriteDropMarker() {
 ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   if (!IsPacketOpen()) {
     // Somebody kept the stream, and writes to it.
-    state_ = PacketState::kNone;
+    LeaveAs(PacketState::kNone);
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
-  if (state_ == PacketState::kDropped) {
+  if (state() == PacketState::kDropped) {
     packet_bytes_ += FragmentSize();
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
-  if (state_ == PacketState::kNarrow)
+  if (state() == PacketState::kNarrow)
     packet_bytes_ = 0;
   packet_bytes_ += FragmentSize();
 
@@ -240,8 +283,8 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     return DropPacket();
   }
   fragment_ = WriteFragmentHeader();
-  SetPackets(
-      static_cast<uint16_t>(packets_ | ABI::kLastPacketContinuesOnNextChunk));
+  SetPackets(static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) |
+                                   ABI::kLastPacketContinuesOnNextChunk));
   FinishChunk();
   if (!next.is_valid()) {
     // Not while holding a chunk: others may be waiting for that one.
@@ -253,13 +296,13 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     slot_->owes_drop_marker = true;
     return DropPacket();
   }
-  state_ = PacketState::kContinued;
+  EnterAs(PacketState::kContinued);
   return StartChunk(next, ABI::kFirstPacketContinuesFromPrevChunk,
                     ABI::kPacketHeaderSize);
 }
 
 uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
-  if (!IsPacketOpen() || state_ == PacketState::kDropped ||
+  if (!IsPacketOpen() || state() == PacketState::kDropped ||
       is_out_of_patches_) {
     return nullptr;
   }
@@ -275,7 +318,7 @@ uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
     return nullptr;
   }
   // The length in front of it will be widened.
-  const size_t widening = state_ == PacketState::kNarrow
+  const size_t widening = state() == PacketState::kNarrow
                               ? ABI::kPacketHeaderSize - kNarrowHeaderSize
                               : 0;
   patch->chunk_id = chunk_id_;
@@ -317,8 +360,9 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
                                               size_t header_size) {
   chunk_ = chunk;
   chunk_id_ = slot_->next_chunk_id++;
-  packets_ = static_cast<uint16_t>(flags | 1);
-  ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets_);
+  const uint16_t packets = static_cast<uint16_t>(flags | 1);
+  packets_.store(packets, std::memory_order_relaxed);
+  ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
   fragment_ = chunk.payload_begin();
   last_begin_ = chunk.end() - kMinRoom;
   return {chunk.payload_begin() + header_size, chunk.end() - kSpareBytes};
@@ -331,17 +375,24 @@ void TraceWriter::WriteDropMarkerChunk(ABI::Chunk chunk) {
   FinishChunk();
 }
 
-void TraceWriter::FinishChunk() {
+SharedMemoryABI::Chunk TraceWriter::TakeChunk() {
   // If a packet was announced that never came, this is it, empty.
   *fragment_ = 0;
   const ABI::Chunk chunk = chunk_;
   chunk_ = ABI::Chunk();
+  packets_.store(0, std::memory_order_relaxed);
+  return chunk;
+}
+
+void TraceWriter::FinishChunk() {
+  const uint16_t packets = packets_.load(std::memory_order_relaxed);
+  const ABI::Chunk chunk = TakeChunk();
   if (patches_.empty() && num_held_chunks_ == 0)
     return arbiter_->QueueFinishedChunk(chunk, target_buffer_);
   ResolvePatches(false);
   if (num_held_chunks_ != 0 && num_held_chunks_ == max_held_chunks_)
     QueueOldestHeldChunk();
-  held_chunks_[num_held_chunks_++] = {chunk, chunk_id_, packets_};
+  held_chunks_[num_held_chunks_++] = {chunk, chunk_id_, packets};
   if (max_held_chunks_ == 0)
     return QueueOldestHeldChunk();
   // It may be that none of them waits for anything any more.

@@ -33,15 +33,18 @@ CORRECT = [
     ('chunks.pml', 'FEW', False),
     ('chunks.pml', 'LIVES', True),
     ('commits.pml', 'FEW', False),
+    ('idle.pml', 'FEW', False),
 ]
 CORRECT_ALL = [
     ('chunks.pml', 'ALL', False),
     ('chunks.pml', 'LIVES', True),
     ('commits.pml', 'ALL', False),
     ('commits.pml', 'FEW', True),
+    ('idle.pml', 'ALL', False),
 ]
 
 TORN = 'assertion violated .*records.*first=='
+TAKEN = r'assertion violated .*(is_taken|packets_sent|last_sent)'
 NOT_SENT = r'assertion violated .*sent\[me\]=='
 # What is wrong: the model, the runs that are looked at, and what is found.
 MUTANTS = {
@@ -64,6 +67,10 @@ MUTANTS = {
         ('commits.pml', 'FEW', r'assertion violated .*patch_of\[patch\]'),
     'SEND_ONCE': ('commits.pml', 'FEW', NOT_SENT),
     'WAIT_FOR_ONE_ROUND': ('commits.pml', 'FEW', NOT_SENT),
+    'NO_BARRIER': ('idle.pml', 'FEW', TAKEN),
+    'COMPARE_PARITY': ('idle.pml', 'FEW', TAKEN),
+    'DO_NOT_WAIT': ('idle.pml', 'FEW', TAKEN),
+    'IDLE_BEFORE_COUNT': ('idle.pml', 'FEW', TAKEN),
 }
 
 

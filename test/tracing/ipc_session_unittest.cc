@@ -23,6 +23,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/process_barrier.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/testing/flags.h"
@@ -173,6 +174,47 @@ TEST_F(IpcSessionTest, FlushAndStopReachChunksOfThreadsThatDoNothing) {
   // The next packets go to another chunk, for the flush was also for this.
   WritePackets(&writers, 2, 0, 5);
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{2, 5}}));
+}
+
+TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
+  if (GetProcessBarrier() == nullptr)
+    GTEST_SKIP() << "the kernel has no membarrier()";
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = std::make_shared<Source>();
+  Producer::Options options = Options();
+  options.shared_memory_size = 16384;
+  options.page_size = 4096;
+  options.page_layout = SharedMemoryABI::kPageDiv1;
+  options.idle_period_ms = 10;
+  // Nobody sees what is not committed.
+  options.scraping = false;
+  Producer producer(options);
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  // More of them than chunks, each with a packet, and then asleep.
+  Streams expected;
+  std::vector<std::unique_ptr<DataSourceWriters>> sleepers;
+  for (uint32_t i = 0; i < 12; ++i) {
+    expected[i] = 1;
+    sleepers.push_back(std::make_unique<DataSourceWriters>(source));
+    WritePackets(sleepers.back().get(), i, 0, 1);
+    EXPECT_EQ(sleepers.back()->packets_lost(), 0u);
+  }
+  Streams received;
+  EXPECT_TRUE(WaitFor([&] {
+    for (const auto& stream : Received(host.Read(session)))
+      received[stream.first] += stream.second;
+    return received == expected;
+  }));
+  // A flush takes them at once.
+  for (uint32_t i = 0; i < 4; ++i)
+    WritePackets(sleepers[i].get(), 20 + i, 0, 1);
+  EXPECT_TRUE(host.Flush(session));
+  EXPECT_EQ(Received(host.Read(session)),
+            (Streams{{20, 1}, {21, 1}, {22, 1}, {23, 1}}));
+  sleepers.clear();
+  EXPECT_EQ(Received(host.StopAndRead(session)), Streams());
 }
 
 TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {

@@ -20,6 +20,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/ipc/process_barrier.h"
 #include "test/testing/flags.h"
 #include "test/tracing/fake_service.h"
 #include "test/tracing/test_producer.h"
@@ -188,8 +189,12 @@ class TraceWriterThreadsTest
         --running;
       });
     }
+    const auto barrier = GetProcessBarrier();
     for (size_t i = 0; running > 0; ++i) {
       transport_.PassOn();
+      // As often as no program would.
+      if (barrier != nullptr)
+        arbiter_->ReturnIdleChunks(/*even_if_recent=*/i % 2 == 0, barrier);
       std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (i % 256 == 0)
         Read();
@@ -286,6 +291,47 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<ABI::PageLayout>& i) {
       return "Div" + std::to_string(ABI::kNumChunksForLayout[i.param]);
     });
+
+// Threads that write little, and one that takes their chunks whenever they do
+// nothing: no packet is lost, written to a chunk that is not the writer's any
+// more, or out of order.
+TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
+  const auto barrier = GetProcessBarrier();
+  if (barrier == nullptr)
+    GTEST_SKIP() << "the kernel has no membarrier()";
+  const uint32_t num_packets = static_cast<uint32_t>(Flag("packets", 20000));
+  SharedMemory memory(64 * kPageSize);
+  FakeService service(memory, kPageSize);
+  service.DrainOnCommit();
+  SharedMemoryArbiter arbiter(memory.start(), memory.size(), kPageSize,
+                              &service);
+  std::atomic<size_t> running{2};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      auto writer = arbiter.CreateTraceWriter(BufferID{1});
+      for (uint32_t number = 1; number <= num_packets; ++number) {
+        WritePacket(writer.get(), number, true);
+        if (number % 64 == 0)
+          std::this_thread::yield();
+      }
+      --running;
+    });
+  }
+  while (running > 0)
+    arbiter.ReturnIdleChunks(/*even_if_recent=*/true, barrier);
+  for (std::thread& thread : threads)
+    thread.join();
+  service.DrainAll();
+  EXPECT_EQ(service.complaints(), "");
+  EXPECT_EQ(service.sequences().size(), 2u);
+  for (const auto& sequence : service.sequences()) {
+    uint32_t next = 1;
+    for (const FakeService::Packet& packet : sequence.second->packets)
+      ASSERT_EQ(CheckPacket(packet.bytes), next++);
+    EXPECT_EQ(next, num_packets + 1);
+  }
+}
 
 // Commits are made by all threads and the owner at once, and none is lost.
 TEST(SharedMemoryArbiterThreadsTest, FlushReturnsWhenTheServiceHasIt) {

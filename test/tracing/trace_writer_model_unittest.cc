@@ -105,6 +105,8 @@ class Session {
       WritePacket(writer);
       if (!has_room || random_() % 16 == 0)
         writers_[writer]->Flush();
+      if (random_() % 32 == 0)
+        arbiter_->ReturnIdleChunks(random_() % 2 == 0, [] {});
     }
     Finish();
     for (size_t i = 0; i < writers_.size(); ++i) {
@@ -128,7 +130,7 @@ class Session {
       if (random_() % 16 == 0)
         writers_[writer]->Flush();
       if (random_() % 32 == 0)
-        writers_[writer]->ReturnChunkIfQuiet();
+        arbiter_->ReturnIdleChunks(random_() % 2 == 0, [] {});
       if (random_() % 24 == 0)
         service_->DrainAll();
       else if (random_() % 4 == 0)

@@ -2,6 +2,9 @@
 
 #include "protozero/tracing/trace_writer.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -387,25 +390,109 @@ TEST_F(TraceWriterTest, PatchesAreReusedForever) {
   EXPECT_GT(service_.num_patches(), 1000u);
 }
 
-TEST_F(TraceWriterTest, QuietWriterReturnsItsChunk) {
+// What needs no barrier: there is one thread.
+void NoBarrier() {}
+
+TEST_F(TraceWriterTest, ChunkOfQuietWriterIsReturned) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
-  EXPECT_TRUE(writer->ReturnChunkIfQuiet());
+  const auto return_chunk = [&] {
+    arbiter_->ReturnIdleChunks(/*even_if_recent=*/false, &NoBarrier);
+    return Drain().size();
+  };
+  EXPECT_EQ(return_chunk(), 0u);
   writer->NewTracePacket<Event>()->set_id(1);
-  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  EXPECT_EQ(return_chunk(), 0u);
   writer->NewTracePacket<Event>()->set_id(2);
-  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+  EXPECT_EQ(return_chunk(), 0u);
   {
     auto packet = writer->NewTracePacket<Event>();
-    EXPECT_FALSE(writer->ReturnChunkIfQuiet());
-    EXPECT_FALSE(writer->ReturnChunkIfQuiet());
+    EXPECT_EQ(return_chunk(), 0u);
+    EXPECT_EQ(return_chunk(), 0u);
+    packet->set_id(3);
   }
-  EXPECT_FALSE(writer->ReturnChunkIfQuiet());
-  EXPECT_TRUE(writer->ReturnChunkIfQuiet());
+  EXPECT_EQ(return_chunk(), 0u);
+  EXPECT_EQ(return_chunk(), 3u);
+  EXPECT_EQ(return_chunk(), 3u);
+  writer->NewTracePacket<Event>()->set_id(4);
+  EXPECT_EQ(return_chunk(), 3u);
+  EXPECT_EQ(return_chunk(), 4u);
+  EXPECT_EQ(service_.num_chunks_of(writer->writer_id()), 2u);
+  EXPECT_EQ(Drain(),
+            (std::vector<std::string>{FromHex("08 01"), FromHex("08 02"),
+                                      FromHex("08 03"), FromHex("08 04")}));
+}
+
+TEST_F(TraceWriterTest, ChunksOfAllIdleWritersAreReturned) {
+  auto first = arbiter_->CreateTraceWriter(kBuffer);
+  auto second = arbiter_->CreateTraceWriter(kBuffer);
+  auto third = arbiter_->CreateTraceWriter(kBuffer);
+  first->NewTracePacket<Event>()->set_id(1);
+  second->NewTracePacket<Event>()->set_id(2);
+  // So many bytes that none is left for another one.
+  third->NewTracePacket<Event>()->set_name(std::string(260, 'x'));
+  auto open = first->NewTracePacket<Event>();
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  EXPECT_EQ(Drain(first->writer_id()).size(), 0u);
+  EXPECT_EQ(Drain(second->writer_id()).size(), 1u);
+  EXPECT_EQ(Drain(third->writer_id()).size(), 1u);
+  open->set_id(3);
+  open = MessageHandle<Event>();
+  for (auto* writer : {&first, &second, &third})
+    (*writer)->NewTracePacket<Event>()->set_id(4);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  EXPECT_EQ(Drain(first->writer_id()).size(), 3u);
+  EXPECT_EQ(Drain(second->writer_id()).size(), 2u);
+  EXPECT_EQ(Drain(third->writer_id()).size(), 2u);
+  for (auto* writer : {&first, &second, &third})
+    EXPECT_EQ((*writer)->packets_lost(), 0u);
+}
+
+TEST_F(TraceWriterTest, IdleWritersLeaveTheMemoryToOthers) {
+  service_.DrainOnCommit();
+  std::vector<std::unique_ptr<TraceWriter>> writers;
+  for (size_t i = 0; i <= arbiter_->num_chunks(); ++i) {
+    writers.push_back(arbiter_->CreateTraceWriter(kBuffer));
+    writers.back()->NewTracePacket<Event>()->set_id(1);
+  }
+  EXPECT_EQ(writers.back()->packets_lost(), 1u);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  for (auto& writer : writers) {
+    writer->NewTracePacket<Event>()->set_id(2);
+    writer->ReturnChunk();
+  }
   arbiter_->FlushPendingCommitDataRequests();
-  EXPECT_EQ(Drain().size(), 2u);
-  writer->NewTracePacket<Event>()->set_id(3);
+  EXPECT_EQ(writers.back()->packets_lost(), 1u);
+  for (size_t i = 0; i < writers.size(); ++i) {
+    EXPECT_EQ(Drain(writers[i]->writer_id()).size(),
+              i + 1 == writers.size() ? 1u : 2u);
+  }
+}
+
+// A thread that begins a packet while its chunk is being taken would wait for
+// ever in a child process, where nobody goes on with it.
+TEST_F(TraceWriterTest, NobodyWaitsAfterAForkForAChunkThatIsBeingTaken) {
+  static SharedMemoryArbiter* arbiter;
+  static TraceWriter* writer;
+  static int status;
+  auto owned_writer = arbiter_->CreateTraceWriter(kBuffer);
+  arbiter = arbiter_.get();
+  writer = owned_writer.get();
+  status = -1;
+  writer->NewTracePacket<Event>()->set_id(1);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, [] {
+    const pid_t child = fork();
+    if (child == 0) {
+      arbiter->ResetAfterFork();
+      for (int i = 0; i < 1000; ++i)
+        writer->NewTracePacket<Event>()->set_name(std::string(100, 'x'));
+      _exit(0);
+    }
+    waitpid(child, &status, 0);
+  });
+  EXPECT_EQ(status, 0);
+  writer->NewTracePacket<Event>()->set_id(2);
   writer->Flush();
-  EXPECT_EQ(Drain().size(), 3u);
+  EXPECT_EQ(Drain().size(), 2u);
 }
 
 TEST_F(TraceWriterTest, EndOfTheWriterCommitsWhatItWrote) {

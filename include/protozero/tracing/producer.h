@@ -127,8 +127,9 @@ class DataSource {
   // is part of the trace if it has been committed when this returns, or if the
   // service can scrape it.
   virtual void OnStop(const DataSourceInstance&) {}
-  // What has been committed when this returns is part of what is flushed. The
-  // threads' writers let go of their chunks in their next Trace().
+  // What has been committed when this returns is part of what is flushed, and
+  // so are the complete packets of threads that are not in the middle of one;
+  // these others let go of their chunks in their next Trace().
   virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
   // See TraceContext::TakeIncrementalStateCleared().
   virtual void OnClearIncrementalState(const DataSourceInstance&) {}
@@ -206,10 +207,6 @@ class DataSourceWriters {
       TraceToSessions(state, write);
   }
 
-  // Lets go of chunks that nothing was written to since the last call: for a
-  // thread that comes by here once in a while. See
-  // TraceWriter::ReturnChunkIfQuiet().
-  void ReturnChunksIfQuiet();
   // Commits what has been written.
   void Flush();
 
@@ -263,6 +260,10 @@ class Producer {
     // Finished chunks are committed after this time at the latest, if not when
     // half of the memory is full of them.
     uint32_t commit_period_ms = 100;
+    // A thread that writes nothing for so long gives up the chunk that it has
+    // begun; at the latest after twice that time. 0 for never. Needs
+    // membarrier(2).
+    uint32_t idle_period_ms = 1000;
     // The pause before it connects again, which doubles until it reaches this.
     // With 0, it tries once.
     uint32_t max_reconnect_pause_ms = 10000;

@@ -84,8 +84,21 @@ class SharedMemoryArbiter {
   // are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
 
-  // Forgets what has been queued and whoever is sending: in a child process,
-  // where the memory is another one, all zero, and other threads are gone.
+  // Returns when every thread of this process has executed a full memory
+  // barrier since the call: on Linux, membarrier(2), registered and expedited.
+  using ProcessBarrier = void (*)();
+
+  // Takes and commits the chunks of writers that are between two packets, of
+  // which other writers may be in need, and the service of what is in them: of
+  // all those, or of those that have not written a packet since the last call.
+  // Their threads notice when they write the next packet, which begins in
+  // another chunk; they wait if that is right now. Costs a thread that writes
+  // nothing but a comparison in each packet.
+  void ReturnIdleChunks(bool even_if_recent, ProcessBarrier barrier);
+
+  // Forgets what has been queued, whoever is sending, and whoever is taking
+  // chunks: in a child process, where the memory is another one, all zero, and
+  // other threads are gone. Writers are neither created nor destroyed there.
   void ResetAfterFork();
 
   const SharedMemoryABI& shmem_abi() const { return abi_; }
@@ -98,6 +111,8 @@ class SharedMemoryArbiter {
   struct WriterSlot {
     WriterID writer_id;
     bool is_in_use;
+    // Null while it is created.
+    TraceWriter* writer;
     // Goes on with the next writer of that id: the service takes a second chunk
     // of the same id for a copy of the first.
     ChunkID next_chunk_id;
@@ -122,6 +137,9 @@ class SharedMemoryArbiter {
   // The same, on all of them, until there is one or the time is up.
   SharedMemoryABI::Chunk WaitForChunk();
   // Completes the chunk and queues it for the next commit.
+  void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
+                         BufferID target_buffer);
+  // The same, and commits if there is a batch.
   void QueueFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                           BufferID target_buffer);
   // Queues the patches of a chunk that has been queued before, and flushes:
@@ -164,8 +182,12 @@ class SharedMemoryArbiter {
   CommitDataRequest::ChunkToPatch chunks_to_patch_[kMaxChunksToPatch];
   CommitDataRequest::Patch patches_[kMaxPatches];
 
+  // Whether ReturnIdleChunks() is under way.
+  std::atomic<bool> is_reclaiming_{false};
+
   std::mutex writers_lock_;
-  // By id, less 1. Guarded by the lock; what they point to is the writer's.
+  // By id, less 1. Guarded by the lock; what belongs to an id that is in use is
+  // its writer's, but for WriterSlot::writer.
   std::vector<std::unique_ptr<WriterSlot>> writers_;
   // Where the search for a free id begins, so that ids are reused late.
   size_t next_writer_ = 0;

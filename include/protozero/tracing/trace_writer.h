@@ -35,8 +35,8 @@ namespace protozero {
 // no lock, no system call, no atomic operation other than a store.
 //
 // A chunk is given to the service when it is full, by Flush(), and by
-// ReturnChunkIfQuiet(). Until then, a service that scrapes sees all packets
-// but the one that is being written.
+// SharedMemoryArbiter::ReturnIdleChunks(). Until then, a service that scrapes
+// sees all packets but the one that is being written.
 //
 // When there is no chunk to be had, BufferExhaustedPolicy says what happens.
 // Lost packets are counted; the next packet that is not lost says
@@ -64,7 +64,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // any generated class. The handle is never empty. REQUIRES: the handle to the
   // packet before is gone; if not, that packet ends here.
   template <typename T = Message>
-  MessageHandle<T> NewTracePacket() {
+  PROTOZERO_ALWAYS_INLINE MessageHandle<T> NewTracePacket() {
     static_assert(
         std::is_base_of<Message, T>::value && sizeof(T) == sizeof(Message),
         "T must be a generated message class");
@@ -80,11 +80,6 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Lets go of the chunk that is being filled, so that others can have it; it
   // is committed with the next ones. REQUIRES: no packet is open.
   void ReturnChunk();
-
-  // The same, if no packet was begun since the call before: for a thread that
-  // comes by here once in a while, whether or not it has something to write.
-  // Returns whether the writer is without a chunk now.
-  bool ReturnChunkIfQuiet();
 
   // 0 if there were no more ids.
   WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
@@ -102,13 +97,16 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   friend class SharedMemoryArbiter;
   using ABI = SharedMemoryABI;
 
-  // What has become of the packet that was begun last.
+  // What has become of the packet that was begun last. Between packets another
+  // thread may take the chunk; see Enter().
   enum class PacketState : uint8_t {
     // It is complete, or was never begun.
     kNone,
     // The same, and there is room for the next one in this chunk: the stream is
     // where its first field goes.
     kReady,
+    // The writer's thread is at work between packets.
+    kBusy,
     // It is whole in this chunk, behind a length of one byte, which is widened
     // if need be, as the size of a nested message is.
     kNarrow,
@@ -144,20 +142,32 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
               BufferID target_buffer,
               BufferExhaustedPolicy policy);
 
-  bool IsPacketOpen() const { return state_ > PacketState::kReady; }
+  PacketState state() const { return state_.load(std::memory_order_relaxed); }
+  // Whatever was done is done when another thread sees |state|.
+  void LeaveAs(PacketState state) {
+    state_.store(state, std::memory_order_release);
+  }
+  bool IsPacketOpen() const { return state() > PacketState::kBusy; }
 
-  Message* BeginPacket() {
-    if (PROTOZERO_UNLIKELY(state_ != PacketState::kReady))
+  PROTOZERO_ALWAYS_INLINE Message* BeginPacket() {
+    if (!PROTOZERO_INLINE_SETTERS ||
+        PROTOZERO_UNLIKELY(state() != PacketState::kReady)) {
       return BeginPacketSlowPath();
+    }
+    EnterAs(PacketState::kNarrow);
+    if (PROTOZERO_UNLIKELY(reclaims_.load(std::memory_order_acquire) !=
+                           reclaims_seen_)) {
+      return BeginPacketAfterReclaim();
+    }
     return BeginPacketHere();
   }
+  // REQUIRES: kNarrow.
   Message* BeginPacketHere() {
-    state_ = PacketState::kNarrow;
-    was_quiet_ = false;
     packet_.Reset(&stream_);
     return &packet_;
   }
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
+  PROTOZERO_COLD Message* BeginPacketAfterReclaim();
   Message* BeginDroppedPacket();
 
   // MessageFinalizationListener:
@@ -170,8 +180,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   PROTOZERO_NOINLINE void FinishPacketSlowPath();
   // Ends a packet that can not be completed.
   void AbortPacket();
-  // It ends at |end|, with its length in place.
-  void MarkPacketFinished(uint8_t* end);
+  // It ends at |end|, with its length in place. Returns the state to leave as.
+  PacketState MarkPacketFinished(uint8_t* end);
   void CountLoss(uint64_t bytes);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket();
@@ -192,6 +202,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
                                    uint16_t flags,
                                    size_t header_size);
   void SetPackets(uint16_t packets);
+  // Writes what the current chunk ends with, and is without one.
+  ABI::Chunk TakeChunk();
   // Lets go of the current chunk, whose last record is complete.
   void FinishChunk();
   // Of the chunk that says that a packet can not be continued.
@@ -205,24 +217,60 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
+  // The arbiter takes a chunk that is not being written to while its writer's
+  // thread may do anything:
+  //
+  //   writer's thread              the one that reclaims
+  //   ---------------              ---------------------
+  //   state_ = not idle            reclaims_ = odd
+  //   load reclaims_               ProcessBarrier()
+  //                                load state_
+  //
+  // One of them sees what the other one has stored: if the barrier takes effect
+  // on the writer's processor after the store on the left, the load on the
+  // right sees it; if before, the load on the left comes after the store on the
+  // right. So that side alone pays for a fence. The writer compares with the
+  // number that it has seen last, lest its chunk be taken from the first look
+  // at the state to the store, and waits while it is odd.
+  //
+  // Not idle from here on.
+  void EnterAs(PacketState state) {
+    state_.store(state, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  // The same, at work between packets, and nobody else is. REQUIRES: no packet
+  // is open.
+  void Enter();
+  // Called by whoever holds SharedMemoryArbiter::writers_lock_. If the writer
+  // looks idle, and |even_if_recent| or no packet was written since the last
+  // call, stops it and returns true. FinishReclaim() has to follow.
+  bool BeginReclaim(bool even_if_recent);
+  // Queues the chunk if the writer is idle, and lets it go on. REQUIRES: all
+  // threads have executed a memory barrier since BeginReclaim().
+  void FinishReclaim();
+
   SharedMemoryArbiter* const arbiter_;
   SharedMemoryArbiter::WriterSlot* const slot_;
   const BufferID target_buffer_;
   const BufferExhaustedPolicy policy_;
 
-  PacketState state_ = PacketState::kNone;
-  // No packet was begun since ReturnChunkIfQuiet().
-  bool was_quiet_ = false;
+  // Written by the writer's thread.
+  std::atomic<PacketState> state_{PacketState::kNone};
   // There was no chunk for the packet before.
   bool is_exhausted_ = false;
   // The next packet has to say that one was lost.
   bool loss_is_unreported_ = false;
   // The open packet can not be completed.
   bool is_out_of_patches_ = false;
-  // What the current chunk's header says. If no packet is open, the one that
-  // will be written next is in it already.
-  uint16_t packets_ = 0;
+  // What the current chunk's header says; 0 if there is none. If no packet is
+  // open, the one that will be written next is in it already.
+  std::atomic<uint16_t> packets_{0};
   ChunkID chunk_id_ = 0;
+  // How often a reclaim has begun or ended, so odd while one is under way.
+  // Written by who reclaims.
+  std::atomic<uint32_t> reclaims_{0};
+  // What the writer's thread has seen of it last. Even.
+  uint32_t reclaims_seen_ = 0;
   // Where the length of the open packet's last fragment goes, or that of the
   // next packet: behind what was written to the chunk. If the packet is
   // dropped, where it is written to.
@@ -232,6 +280,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   ABI::Chunk chunk_;
   // Of the open packet, in chunks before the current one.
   uint64_t packet_bytes_ = 0;
+  // What BeginReclaim() has found in |packets_|.
+  uint16_t packets_before_ = 0;
 
   std::atomic<uint64_t> packets_lost_{0};
   std::atomic<uint64_t> bytes_lost_{0};

@@ -14,6 +14,7 @@
 
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/process_barrier.h"
 #include "src/tracing/ipc/service_connection.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
@@ -120,11 +121,6 @@ void DataSourceWriters::RemoveContext(TraceContext* context) {
   context->writer_.reset();
 }
 
-void DataSourceWriters::ReturnChunksIfQuiet() {
-  for (TraceContext& context : contexts_)
-    context.writer_->ReturnChunkIfQuiet();
-}
-
 void DataSourceWriters::Flush() {
   for (TraceContext& context : contexts_) {
     if (!context.instance_->connection_->is_abandoned())
@@ -189,6 +185,7 @@ class Producer::Impl {
   void OnStop(const ConnectionPtr& connection, DataSourceInstanceID id);
   void OnFlush(const ConnectionPtr& connection, ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
+  void ReturnIdleChunks(const ConnectionPtr& connection, bool even_if_recent);
   // All of them.
   void StopInstances(const ConnectionPtr& connection);
   void Pause(uint32_t* pause_ms);
@@ -395,6 +392,7 @@ void Producer::Impl::Serve(const ConnectionPtr& connection) {
   initialize_request_ = 0;
   command_request_ = 0;
   connection->Bind();
+  SteadyClock::time_point return_idle_chunks_at;
   while (connection->is_open()) {
     {
       Lock lock(ClientLock());
@@ -414,8 +412,16 @@ void Producer::Impl::Serve(const ConnectionPtr& connection) {
       connection->SendQueued();
     if ((fds[0].revents & ~POLLOUT) && !Receive(connection, &reader))
       break;
-    if (connection->arbiter() != nullptr)
+    if (connection->arbiter() != nullptr) {
+      if (options_.idle_period_ms != 0 &&
+          SteadyClock::now() >= return_idle_chunks_at) {
+        return_idle_chunks_at =
+            SteadyClock::now() +
+            std::chrono::milliseconds(options_.idle_period_ms);
+        ReturnIdleChunks(connection, /*even_if_recent=*/false);
+      }
       connection->arbiter()->FlushPendingCommitDataRequests();
+    }
   }
 
   StopInstances(connection);
@@ -621,11 +627,19 @@ void Producer::Impl::OnFlush(const ConnectionPtr& connection,
     }
     running.source->OnFlush(*running.instance, command.flags());
   }
-  if (connection->arbiter() != nullptr)
+  if (connection->arbiter() != nullptr) {
+    ReturnIdleChunks(connection, /*even_if_recent=*/true);
     connection->arbiter()->FlushPendingCommitDataRequestsAndWait();
+  }
   CommitDataRequest request{};
   request.flush_request_id = command.request_id();
   connection->CommitData(request);
+}
+
+void Producer::Impl::ReturnIdleChunks(const ConnectionPtr& connection,
+                                      bool even_if_recent) {
+  if (const auto barrier = GetProcessBarrier())
+    connection->arbiter()->ReturnIdleChunks(even_if_recent, barrier);
 }
 
 void Producer::Impl::OnClearIncrementalState(ConstBytes bytes) {

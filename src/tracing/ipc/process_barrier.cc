@@ -1,0 +1,21 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/process_barrier.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace protozero {
+
+SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
+  static const bool is_available =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+              0) == 0;
+  if (!is_available)
+    return nullptr;
+  return
+      [] { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); };
+}
+
+}  // namespace protozero

@@ -1,0 +1,16 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PROCESS_BARRIER_H_
+#define SRC_TRACING_IPC_PROCESS_BARRIER_H_
+
+#include "protozero/tracing/shared_memory_arbiter.h"
+
+namespace protozero {
+
+// What SharedMemoryArbiter::ReturnIdleChunks() takes; null if the kernel has
+// none: before Linux 4.14, or where it is not allowed. Any thread.
+SharedMemoryArbiter::ProcessBarrier GetProcessBarrier();
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PROCESS_BARRIER_H_
