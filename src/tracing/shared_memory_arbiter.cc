@@ -48,6 +48,7 @@ std::unique_ptr<TraceWriter> SharedMemoryArbiter::CreateTraceWriter(
       writers_.emplace_back(new WriterSlot{});
       slot = writers_.back().get();
       slot->writer_id = static_cast<WriterID>(writers_.size());
+      slot->home_page = slot->next_page = HomePage(writers_.size() - 1);
     } else {
       for (size_t i = 0; i < writers_.size() && slot == nullptr; ++i) {
         WriterSlot* const candidate = writers_[next_writer_].get();
@@ -81,36 +82,42 @@ void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
   slot->is_in_use = false;
 }
 
-Chunk SharedMemoryArbiter::TryAcquireChunk(size_t max_pages) {
+size_t SharedMemoryArbiter::HomePage(size_t writer) const {
+  // Multiples of the golden ratio: far from each other, however many.
+  const uint64_t fraction =
+      static_cast<uint32_t>(writer) * uint32_t{0x9e3779b9} & UINT32_MAX;
+  return static_cast<size_t>(fraction * abi_.num_pages() >> 32);
+}
+
+Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
+  const uint32_t flush_rounds = flush_rounds_.load(std::memory_order_relaxed);
+  if (slot->flush_rounds != flush_rounds) {
+    slot->flush_rounds = flush_rounds;
+    slot->next_page = slot->home_page;
+  }
+  return SearchForChunk(slot, abi_.num_pages());
+}
+
+Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
+  const SharedMemoryABI::PageLayout layout = options_.page_layout;
   const size_t num_pages = abi_.num_pages();
-  if (num_pages == 0)
-    return Chunk();
-  max_pages = std::min(max_pages, num_pages);
-  const size_t first_page = next_page_.load(std::memory_order_relaxed);
-  size_t page = first_page;
-  for (size_t i = 0; i < max_pages; ++i) {
-    const SharedMemoryABI::PageLayout layout = options_.page_layout;
+  size_t page = slot->next_page;
+  for (size_t i = std::min(max_pages, num_pages); i > 0; --i) {
     if (abi_.GetPageWord(page, std::memory_order_relaxed) == 0)
       abi_.TryPartitionPage(page, layout);
     const Chunk chunk = abi_.TryAcquireChunkForWriting(page, layout);
-    const size_t next_page = page + 1 == num_pages ? 0 : page + 1;
+    if (!chunk.is_valid() || chunk.chunk_idx() + 1 == chunks_per_page_)
+      page = page + 1 == num_pages ? 0 : page + 1;
     if (chunk.is_valid()) {
-      // Only a hint: whatever is stored in the end is a page.
-      if (chunk.chunk_idx() + 1 == chunks_per_page_)
-        next_page_.store(next_page, std::memory_order_relaxed);
-      else if (page != first_page)
-        next_page_.store(page, std::memory_order_relaxed);
+      slot->next_page = page;
       return chunk;
     }
-    page = next_page;
   }
-  // A short search does not begin in the same place again.
-  if (page != first_page)
-    next_page_.store(page, std::memory_order_relaxed);
+  slot->next_page = page;
   return Chunk();
 }
 
-Chunk SharedMemoryArbiter::WaitForChunk() {
+Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline =
       Clock::now() + std::chrono::milliseconds(options_.stall_timeout_ms);
@@ -118,7 +125,7 @@ Chunk SharedMemoryArbiter::WaitForChunk() {
   for (;;) {
     // What nobody has committed can not become free.
     FlushPendingCommitDataRequests();
-    const Chunk chunk = TryAcquireChunk(abi_.num_pages());
+    const Chunk chunk = TryAcquireChunk(slot);
     if (chunk.is_valid() || Clock::now() >= deadline)
       return chunk;
     back_off.Wait();

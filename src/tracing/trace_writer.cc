@@ -334,13 +334,13 @@ SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
   if (slot_ == nullptr)
     return ABI::Chunk();
   if (is_exhausted_)
-    return arbiter_->TryAcquireChunk(kPagesToSearchWhenExhausted);
-  ABI::Chunk chunk = arbiter_->TryAcquireChunk(SIZE_MAX);
+    return arbiter_->SearchForChunk(slot_, kPagesToSearchWhenExhausted);
+  ABI::Chunk chunk = arbiter_->TryAcquireChunk(slot_);
   if (!chunk.is_valid()) {
     // The service may be here, and free chunks at once.
     QueueHeldChunks();
     arbiter_->FlushPendingCommitDataRequests();
-    chunk = arbiter_->TryAcquireChunk(SIZE_MAX);
+    chunk = arbiter_->TryAcquireChunk(slot_);
   }
   return chunk;
 }
@@ -352,7 +352,7 @@ SharedMemoryABI::Chunk TraceWriter::AcquireChunk() {
       policy_ == BufferExhaustedPolicy::kDrop) {
     return chunk;
   }
-  return arbiter_->WaitForChunk();
+  return arbiter_->WaitForChunk(slot_);
 }
 
 ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,

@@ -107,20 +107,52 @@ TEST_F(SharedMemoryArbiterTest, ChunksAreCommittedAsTheyWereFinished) {
   EXPECT_EQ(service_.complaints(), "");
 }
 
-TEST_F(SharedMemoryArbiterTest, WritersShareAPageAndFillIt) {
+TEST_F(SharedMemoryArbiterTest, WritersBeginOnDifferentPagesAndFillThem) {
   SharedMemoryArbiter::Options options;
   options.page_layout = ABI::kPageDiv4;
   Start(options);
+  const auto words = [this] {
+    std::vector<uint32_t> result;
+    for (size_t page = 0; page < 4; ++page)
+      result.push_back(arbiter_->shmem_abi().GetPageWord(page));
+    return result;
+  };
   std::vector<std::unique_ptr<TraceWriter>> writers;
-  for (uint32_t i = 0; i < 4; ++i) {
-    writers.push_back(arbiter_->CreateTraceWriter(1));
-    WriteNumber(writers.back().get(), i);
+  const auto write = [&](size_t num_writers) {
+    for (size_t i = 0; i < num_writers; ++i) {
+      writers.push_back(arbiter_->CreateTraceWriter(1));
+      WriteNumber(writers.back().get(), 1);
+    }
+  };
+  write(2);
+  EXPECT_EQ(words(), (std::vector<uint32_t>{0x30000001, 0, 0x30000001, 0}));
+  write(14);
+  EXPECT_EQ(words(), std::vector<uint32_t>(4, 0x30000055));
+  for (const auto& writer : writers)
+    EXPECT_EQ(writer->packets_lost(), 0u);
+  write(1);
+  EXPECT_EQ(writers.back()->packets_lost(), 1u);
+}
+
+TEST_F(SharedMemoryArbiterTest, WritersComeBackToMemoryTheyHaveUsed) {
+  service_.DrainOnCommit();
+  Start({});
+  auto first = arbiter_->CreateTraceWriter(1);
+  auto second = arbiter_->CreateTraceWriter(1);
+  std::vector<uint32_t> words;
+  for (int round = 0; round < 3; ++round) {
+    WriteNumber(second.get(), 1);
+    WriteNumber(first.get(), 1);
+    first->ReturnChunk();
+    WriteNumber(first.get(), 2);
+    for (size_t page = 0; page < 4; ++page)
+      words.push_back(arbiter_->shmem_abi().GetPageWord(page));
+    EXPECT_EQ(words,
+              (std::vector<uint32_t>{0x10000003, 0x10000001, 0x10000001, 0}));
+    words.clear();
+    first->ReturnChunk();
+    second->Flush();
   }
-  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(0), 0x30000055u);
-  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(1), 0u);
-  writers.push_back(arbiter_->CreateTraceWriter(1));
-  WriteNumber(writers.back().get(), 5);
-  EXPECT_EQ(arbiter_->shmem_abi().GetPageWord(1), 0x30000001u);
 }
 
 TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {

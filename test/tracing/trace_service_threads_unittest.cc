@@ -309,12 +309,14 @@ TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < 2; ++i) {
     threads.emplace_back([&] {
-      auto writer = arbiter.CreateTraceWriter(BufferID{1});
+      auto writer =
+          arbiter.CreateTraceWriter(BufferID{1}, BufferExhaustedPolicy::kStall);
       for (uint32_t number = 1; number <= num_packets; ++number) {
         WritePacket(writer.get(), number, true);
         if (number % 64 == 0)
           std::this_thread::yield();
       }
+      EXPECT_EQ(writer->packets_lost(), 0u);
       --running;
     });
   }

@@ -120,6 +120,15 @@ class SharedMemoryArbiter {
     // not: there was no chunk when its time came.
     bool owes_drop_marker;
     PatchPool patches;
+
+    // Where the writer begins to look for chunks when some have become free.
+    // Each has another place: it gets memory that it has used before, rather
+    // than what is in another processor's cache.
+    size_t home_page;
+    // Where its last search has ended.
+    size_t next_page;
+    // SharedMemoryArbiter::flush_rounds_ when it was at home last.
+    uint32_t flush_rounds;
   };
 
   // A chunk on the list; where it stands in the array says which chunk it is.
@@ -132,10 +141,14 @@ class SharedMemoryArbiter {
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
-  // Looks for a free chunk on up to |max_pages| pages.
-  SharedMemoryABI::Chunk TryAcquireChunk(size_t max_pages);
-  // The same, on all of them, until there is one or the time is up.
-  SharedMemoryABI::Chunk WaitForChunk();
+  // Of the |writer|-th writer, from 0.
+  size_t HomePage(size_t writer) const;
+  // Looks for a free chunk on all pages.
+  SharedMemoryABI::Chunk TryAcquireChunk(WriterSlot* slot);
+  // The same, until there is one or the time is up.
+  SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
+  // Looks at up to |max_pages|, from where the last search has ended.
+  SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
   // Completes the chunk and queues it for the next commit.
   void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                          BufferID target_buffer);
@@ -158,9 +171,6 @@ class SharedMemoryArbiter {
   const uint32_t chunks_per_page_;
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;
-
-  // Where the search for a free chunk begins.
-  alignas(64) std::atomic<size_t> next_page_{0};
 
   // Newest first. Nothing is taken off but everything at once, so the head can
   // not come back in between with another list behind it.
