@@ -3,12 +3,8 @@
 // The command line of pbz: which file, which schema, what to do, and what went
 // wrong.
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <memory>
 #include <string>
@@ -17,6 +13,7 @@
 
 #include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
+#include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/stats.h"
@@ -25,6 +22,7 @@ namespace pbz {
 
 namespace {
 
+constexpr char kProgram[] = "pbz";
 constexpr char kVersionNumber[] = "0.1.0";
 
 constexpr char kUsage[] =
@@ -57,8 +55,6 @@ it, 2 if called wrongly.
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
-constexpr std::string_view kStandardStream = "-";
-
 struct Options {
   enum class Command { kNone, kHelp, kVersion, kDecode, kStats };
 
@@ -69,23 +65,6 @@ struct Options {
   std::string color = "auto";
   bool offsets = false;
 };
-
-struct CloseFile {
-  void operator()(FILE* file) const {
-    if (file != stdin)
-      fclose(file);
-  }
-};
-using ScopedFile = std::unique_ptr<FILE, CloseFile>;
-
-__attribute__((format(printf, 1, 2))) void PrintError(const char* format, ...) {
-  fputs("pbz: ", stderr);
-  va_list args;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-}
 
 // Returns false, and has printed why, if the arguments make no sense.
 bool ParseOptions(int argc, char** argv, Options* options) {
@@ -109,11 +88,11 @@ bool ParseOptions(int argc, char** argv, Options* options) {
         } else if (arg == "stats") {
           options->command = Command::kStats;
         } else {
-          PrintError("unknown command '%s'", argv[i]);
+          PrintError(kProgram, "unknown command '%s'", argv[i]);
           return false;
         }
       } else if (!options->file.empty() || arg.empty()) {
-        PrintError("exactly one file is expected");
+        PrintError(kProgram, "exactly one file is expected");
         return false;
       } else {
         options->file = arg;
@@ -141,13 +120,13 @@ bool ParseOptions(int argc, char** argv, Options* options) {
         found = &option;
     }
     if (!found) {
-      PrintError("unknown option '%s'", argv[i]);
+      PrintError(kProgram, "unknown option '%s'", argv[i]);
       return false;
     }
     if (equals != std::string_view::npos) {
       *found->value = arg.substr(equals + 1);
     } else if (i + 1 == argc) {
-      PrintError("%s needs a value", argv[i]);
+      PrintError(kProgram, "%s needs a value", argv[i]);
       return false;
     } else {
       *found->value = argv[++i];
@@ -155,64 +134,39 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
 
   if (options->command == Command::kNone) {
-    PrintError("decode or stats?");
+    PrintError(kProgram, "decode or stats?");
   } else if (options->file.empty()) {
-    PrintError("which file?");
+    PrintError(kProgram, "which file?");
   } else if (options->schema.empty() != options->type.empty()) {
-    PrintError("--schema and --type go together");
-  } else if (options->color != "auto" && options->color != "always" &&
-             options->color != "never") {
-    PrintError("--color is auto, always or never");
+    PrintError(kProgram, "--schema and --type go together");
+  } else if (!UseColor(options->color)) {
+    PrintError(kProgram, "--color is auto, always or never");
   } else if (options->offsets && options->command != Command::kDecode) {
-    PrintError("--offsets is for decode");
+    PrintError(kProgram, "--offsets is for decode");
   } else {
     return true;
   }
   return false;
 }
 
-ScopedFile Open(const std::string& path) {
-  if (path == kStandardStream)
-    return ScopedFile(stdin);
-  ScopedFile file(fopen(path.c_str(), "rb"));
-  if (!file)
-    PrintError("%s: %s", path.c_str(), strerror(errno));
-  return file;
-}
-
-// Returns false, and has printed why, if the file cannot be read.
-bool ReadFile(const std::string& path, std::vector<uint8_t>* content) {
-  const ScopedFile file = Open(path);
-  if (!file)
-    return false;
-  uint8_t block[1 << 16];
-  while (const size_t size = fread(block, 1, sizeof(block), file.get()))
-    content->insert(content->end(), block, block + size);
-  if (ferror(file.get())) {
-    PrintError("%s: %s", path.c_str(), strerror(errno));
-    return false;
-  }
-  return true;
-}
-
 // Returns null, and has printed why, if there is no such schema.
 std::unique_ptr<Schema> LoadSchema(const std::string& path) {
   std::vector<uint8_t> content;
-  if (!ReadFile(path, &content))
+  if (!ReadFile(kProgram, path, &content))
     return nullptr;
   std::string error;
   std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
   if (!schema) {
-    PrintError("%s: %s", path.c_str(), error.c_str());
+    PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
     return nullptr;
   }
   const std::vector<std::string>& missing = schema->missing_types();
   if (!missing.empty()) {
-    PrintError(
-        "%s lacks %zu types (%s%s), whose fields are guessed; protoc "
-        "has --include_imports",
-        path.c_str(), missing.size(), missing.front().c_str(),
-        missing.size() == 1 ? "" : ", ...");
+    PrintError(kProgram,
+               "%s lacks %zu types (%s%s), whose fields are guessed; protoc "
+               "has --include_imports",
+               path.c_str(), missing.size(), missing.front().c_str(),
+               missing.size() == 1 ? "" : ", ...");
   }
   return schema;
 }
@@ -224,10 +178,10 @@ const MessageType* FindType(const Schema& schema, const std::string& name) {
     return type;
   const std::vector<std::string> candidates = schema.NamesEndingIn(name);
   if (candidates.empty()) {
-    PrintError("the schema has no message '%s'", name.c_str());
+    PrintError(kProgram, "the schema has no message '%s'", name.c_str());
   } else {
-    PrintError("which '%s'? %s, or %s?", name.c_str(), candidates[0].c_str(),
-               candidates[1].c_str());
+    PrintError(kProgram, "which '%s'? %s, or %s?", name.c_str(),
+               candidates[0].c_str(), candidates[1].c_str());
   }
   return nullptr;
 }
@@ -243,14 +197,11 @@ int Run(const Options& options) {
     if (!type)
       return kWrongUsage;
   }
-  const ScopedFile file = Open(options.file);
+  const ScopedFile file = OpenFile(kProgram, options.file);
   if (!file)
     return kFailure;
-  const char* name =
-      options.file == kStandardStream ? "<stdin>" : options.file.c_str();
-
   const bool is_decode = options.command == Options::Command::kDecode;
-  const bool color = UseColor(options.color);
+  const bool color = *UseColor(options.color);
   Printer::Options printer_options;
   printer_options.color = color;
   printer_options.offsets = options.offsets;
@@ -261,16 +212,15 @@ int Run(const Options& options) {
     visitor = &stats;
 
   FieldStream stream(file.get());
-  bool ok = WalkAndReport("pbz", name, type, &stream, visitor);
+  bool ok = WalkAndReport(kProgram, DisplayName(options.file), type, &stream,
+                          visitor);
   if (!is_decode) {
     if (const uint64_t rest = stream.SkipRest())
       stats.AddUnread(rest);
     stats.Print(stdout, color);
   }
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    PrintError("<stdout>: %s", strerror(errno));
+  if (!FlushStandardOutput(kProgram))
     ok = false;
-  }
   return ok ? kSuccess : kFailure;
 }
 

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 namespace pbz {
 
@@ -68,15 +66,6 @@ bool WalkAndReport(const char* program,
     return ok;
   fprintf(stderr, "%s: %s: %s\n", program, file, stream->error().c_str());
   return false;
-}
-
-bool UseColor(std::string_view when) {
-  if (when != "auto")
-    return when == "always";
-  const char* no_color = getenv("NO_COLOR");
-  const char* terminal = getenv("TERM");
-  return (!no_color || !*no_color) && isatty(STDOUT_FILENO) &&
-         !(terminal && std::string_view(terminal) == "dumb");
 }
 
 }  // namespace pbz

@@ -3,8 +3,6 @@
 #ifndef SRC_PBZ_REPORT_H_
 #define SRC_PBZ_REPORT_H_
 
-#include <string_view>
-
 #include "src/pbz/field_stream.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/walk.h"
@@ -21,10 +19,6 @@ bool WalkAndReport(const char* program,
                    const MessageType* type,
                    FieldStream* stream,
                    Visitor* visitor);
-
-// Whether to print in color: |when| is "always", "never", or "auto", which is
-// on a terminal, unless NO_COLOR is set.
-bool UseColor(std::string_view when);
 
 }  // namespace pbz
 

@@ -19,10 +19,11 @@
 #include "protozero/const_bytes.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
+#include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pztrace/embedded_schema.h"
-#include "src/pztrace/print_error.h"
+#include "src/pztrace/program_name.h"
 #include "src/pztrace/record.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/stats.h"
@@ -31,6 +32,8 @@
 namespace pztrace {
 
 namespace {
+
+using pbz::PrintError;
 
 constexpr char kVersionNumber[] = "0.1.0";
 
@@ -79,7 +82,6 @@ wrongly.
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
-constexpr std::string_view kStandardStream = "-";
 constexpr char kDefaultDataSource[] = "track_event";
 constexpr size_t kDefaultBufferSize = size_t{64} * 1024 * 1024;
 constexpr uint32_t kWritePeriodMs = 250;
@@ -98,19 +100,11 @@ struct Options {
   std::string socket;
   std::string pid;
   std::string interval;
-  std::string color;
+  std::string color = "auto";
   bool offsets = false;
   std::vector<std::string> data_sources;
   std::vector<std::string> program;
 };
-
-struct CloseFile {
-  void operator()(FILE* file) const {
-    if (file != stdin)
-      fclose(file);
-  }
-};
-using ScopedFile = std::unique_ptr<FILE, CloseFile>;
 
 // A number and one of |units|, which may be left out if the first is meant.
 struct Unit {
@@ -143,7 +137,7 @@ bool ParseMilliseconds(const char* option,
   static constexpr Unit kUnits[] = {{"s", 1000}, {"ms", 1}, {"m", 60000}};
   double milliseconds = 0;
   if (!ParseNumber(text, kUnits, UINT32_MAX, &milliseconds)) {
-    PrintError("%s takes a time, as in 10, 1.5s or 200ms", option);
+    PrintError(kProgram, "%s takes a time, as in 10, 1.5s or 200ms", option);
     return false;
   }
   *value = static_cast<uint32_t>(milliseconds);
@@ -156,7 +150,8 @@ bool ParseSize(const char* option, const std::string& text, size_t* value) {
       {"M", 1 << 20}, {"g", 1 << 30}, {"G", 1 << 30}};
   double bytes = 0;
   if (!ParseNumber(text, kUnits, static_cast<double>(PTRDIFF_MAX), &bytes)) {
-    PrintError("%s takes a number of bytes, as in 500k or 64M", option);
+    PrintError(kProgram, "%s takes a number of bytes, as in 500k or 64M",
+               option);
     return false;
   }
   *value = static_cast<size_t>(bytes);
@@ -168,7 +163,7 @@ bool ParsePid(const std::string& text, pid_t* pid) {
   double number = 0;
   if (!ParseNumber(text, kUnits, INT32_MAX, &number) ||
       number != floor(number)) {
-    PrintError("--pid takes the number of a process");
+    PrintError(kProgram, "--pid takes the number of a process");
     return false;
   }
   *pid = static_cast<pid_t>(number);
@@ -211,9 +206,9 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     return true;
   } else {
     if (argc > 1)
-      PrintError("unknown command '%s'", argv[1]);
+      PrintError(kProgram, "unknown command '%s'", argv[1]);
     else
-      PrintError("record, stat or cat?");
+      PrintError(kProgram, "record, stat or cat?");
     return false;
   }
 
@@ -235,7 +230,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (arg.size() < 2 || arg.front() != '-') {
       if (options->command != Command::kCat || !options->file.empty() ||
           arg.empty()) {
-        PrintError("'%s' is one argument too many%s", argv[i],
+        PrintError(kProgram, "'%s' is one argument too many%s", argv[i],
                    options->command == Command::kRecord
                        ? "; a command stands after --"
                        : "");
@@ -253,7 +248,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
         found = &option;
     }
     if (found == nullptr) {
-      PrintError("unknown option '%s'", argv[i]);
+      PrintError(kProgram, "unknown option '%s'", argv[i]);
       return false;
     }
     if (equals != std::string_view::npos) {
@@ -262,7 +257,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
       *found->value = argv[i];
     }
     if (found->value->empty()) {
-      PrintError("%.*s needs a value", static_cast<int>(name.size()),
+      PrintError(kProgram, "%.*s needs a value", static_cast<int>(name.size()),
                  name.data());
       return false;
     }
@@ -276,56 +271,38 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     // What follows -- is a file, too.
     if (options->command != Command::kCat || !options->file.empty() ||
         options->program.size() != 1) {
-      PrintError("'%s' is one argument too many",
+      PrintError(kProgram, "'%s' is one argument too many",
                  options->program.back().c_str());
       return false;
     }
     options->file = options->program[0];
   }
   if (options->command == Command::kRecord && options->output.empty()) {
-    PrintError("where does the trace go? (-o FILE)");
+    PrintError(kProgram, "where does the trace go? (-o FILE)");
   } else if (options->command == Command::kCat && options->file.empty()) {
-    PrintError("which file?");
-  } else if (!options->color.empty() && options->color != "auto" &&
-             options->color != "always" && options->color != "never") {
-    PrintError("--color is auto, always or never");
+    PrintError(kProgram, "which file?");
+  } else if (!pbz::UseColor(options->color)) {
+    PrintError(kProgram, "--color is auto, always or never");
   } else if (!options->config.empty() && !options->data_sources.empty()) {
-    PrintError("--config says what to record, --data-source is without it");
+    PrintError(kProgram,
+               "--config says what to record, --data-source is without it");
   } else {
     return true;
   }
   return false;
 }
 
-ScopedFile Open(const std::string& path) {
-  if (path == kStandardStream)
-    return ScopedFile(stdin);
-  ScopedFile file(fopen(path.c_str(), "rb"));
-  if (!file)
-    PrintError("%s: %s", path.c_str(), strerror(errno));
-  return file;
-}
-
 // Returns false, and has printed why, if the file cannot be read.
 bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
-  const ScopedFile file = Open(path);
-  if (!file)
+  std::vector<uint8_t> content;
+  if (!pbz::ReadFile(kProgram, path, &content))
     return false;
-  std::string content;
-  char block[1 << 12];
-  while (const size_t size = fread(block, 1, sizeof(block), file.get()))
-    content.append(block, size);
   std::string error;
-  if (ferror(file.get())) {
-    error = strerror(errno);
-  } else if (ParseTraceConfig(
-                 protozero::ConstBytes(
-                     reinterpret_cast<const uint8_t*>(content.data()),
-                     content.size()),
-                 config, &error)) {
+  if (ParseTraceConfig(protozero::ConstBytes(content.data(), content.size()),
+                       config, &error)) {
     return true;
   }
-  PrintError("%s: %s", path.c_str(), error.c_str());
+  PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
   return false;
 }
 
@@ -380,10 +357,10 @@ pid_t FindRecorder(const std::string& folder) {
   if (pids.size() == 1)
     return pids[0];
   if (pids.empty()) {
-    PrintError("no pztrace record is running");
+    PrintError(kProgram, "no pztrace record is running");
   } else {
-    PrintError("which one? --pid %d, or --pid %d?", static_cast<int>(pids[0]),
-               static_cast<int>(pids[1]));
+    PrintError(kProgram, "which one? --pid %d, or --pid %d?",
+               static_cast<int>(pids[0]), static_cast<int>(pids[1]));
   }
   return 0;
 }
@@ -399,7 +376,7 @@ int RunStat(const Options& options) {
   std::string error;
   const std::string folder = RuntimeFolder(&error);
   if (folder.empty()) {
-    PrintError("%s", error.c_str());
+    PrintError(kProgram, "%s", error.c_str());
     return kFailure;
   }
   if (pid == 0)
@@ -412,7 +389,7 @@ int RunStat(const Options& options) {
       // That it ends is what an interval waits for.
       if (!is_first)
         return kSuccess;
-      PrintError("%s", error.c_str());
+      PrintError(kProgram, "%s", error.c_str());
       return kFailure;
     }
     if (!is_first)
@@ -424,13 +401,12 @@ int RunStat(const Options& options) {
             protozero::ConstBytes(
                 reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
             stdout)) {
-      PrintError("process %d sends something else", static_cast<int>(pid));
+      PrintError(kProgram, "process %d sends something else",
+                 static_cast<int>(pid));
       return kFailure;
     }
-    if (fflush(stdout) != 0) {
-      PrintError("<stdout>: %s", strerror(errno));
+    if (!pbz::FlushStandardOutput(kProgram))
       return kFailure;
-    }
     if (interval_ms == 0)
       return kSuccess;
     const timespec pause = {static_cast<time_t>(interval_ms / 1000),
@@ -444,26 +420,21 @@ int RunCat(const Options& options) {
   const std::unique_ptr<pbz::Schema> schema =
       pbz::Schema::Parse(kTraceSchema, &error);
   if (!schema) {
-    PrintError("%s", error.c_str());
+    PrintError(kProgram, "%s", error.c_str());
     return kFailure;
   }
-  const ScopedFile file = Open(options.file);
+  const pbz::ScopedFile file = pbz::OpenFile(kProgram, options.file);
   if (!file)
     return kFailure;
-  const char* name =
-      options.file == kStandardStream ? "<stdin>" : options.file.c_str();
   pbz::Printer::Options printer_options;
-  printer_options.color =
-      pbz::UseColor(options.color.empty() ? "auto" : options.color);
+  printer_options.color = *pbz::UseColor(options.color);
   printer_options.offsets = options.offsets;
   pbz::Printer printer(stdout, printer_options);
   pbz::FieldStream stream(file.get());
-  bool ok = pbz::WalkAndReport("pztrace", name, schema->FindMessage("Trace"),
-                               &stream, &printer);
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    PrintError("<stdout>: %s", strerror(errno));
+  bool ok = pbz::WalkAndReport(kProgram, pbz::DisplayName(options.file),
+                               schema->FindMessage("Trace"), &stream, &printer);
+  if (!pbz::FlushStandardOutput(kProgram))
     ok = false;
-  }
   return ok ? kSuccess : kFailure;
 }
 

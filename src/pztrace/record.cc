@@ -17,7 +17,8 @@
 #include <memory>
 
 #include "protozero/tracing/service_host.h"
-#include "src/pztrace/print_error.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/stats.h"
 
@@ -26,6 +27,8 @@ extern char** environ;
 namespace pztrace {
 
 namespace {
+
+using pbz::PrintError;
 
 using protozero::ServiceHost;
 using protozero::TraceService;
@@ -89,7 +92,7 @@ class TraceFile : public TraceService::Consumer {
     name_ = path == "-" ? "<stdout>" : path;
     file_ = path == "-" ? stdout : fopen(path.c_str(), "wb");
     if (file_ == nullptr)
-      PrintError("%s: %s", name_.c_str(), strerror(errno));
+      PrintError(kProgram, "%s: %s", name_.c_str(), strerror(errno));
     return file_ != nullptr;
   }
 
@@ -123,7 +126,7 @@ class TraceFile : public TraceService::Consumer {
 
  private:
   void Fail() {
-    PrintError("%s: %s", name_.c_str(), strerror(errno));
+    PrintError(kProgram, "%s: %s", name_.c_str(), strerror(errno));
     is_broken_ = true;
   }
 
@@ -150,7 +153,7 @@ class Command {
         posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
     if (error != 0) {
       pid_ = -1;
-      PrintError("%s: %s", name_.c_str(), strerror(error));
+      PrintError(kProgram, "%s: %s", name_.c_str(), strerror(error));
     }
     return error == 0;
   }
@@ -167,9 +170,11 @@ class Command {
     while (pid_ > 0 && !Reap(0)) {
     }
     if (WIFSIGNALED(status_)) {
-      PrintError("%s: %s", name_.c_str(), strsignal(WTERMSIG(status_)));
+      PrintError(kProgram, "%s: %s", name_.c_str(),
+                 strsignal(WTERMSIG(status_)));
     } else if (WEXITSTATUS(status_) != 0) {
-      PrintError("%s: exit code %d", name_.c_str(), WEXITSTATUS(status_));
+      PrintError(kProgram, "%s: exit code %d", name_.c_str(),
+                 WEXITSTATUS(status_));
     }
     return status_ == 0;
   }
@@ -207,7 +212,7 @@ bool Record(const RecordOptions& options) {
   std::string error;
   const std::string folder = RuntimeFolder(&error);
   if (folder.empty()) {
-    PrintError("%s", error.c_str());
+    PrintError(kProgram, "%s", error.c_str());
     return false;
   }
   TraceFile file;
@@ -218,13 +223,13 @@ bool Record(const RecordOptions& options) {
                             : options.socket;
   ServiceHost host(&service, host_options);
   if (!host.Listen(&error)) {
-    PrintError("%s", error.c_str());
+    PrintError(kProgram, "%s", error.c_str());
     return false;
   }
   const TracingSessionID session =
       service.StartTracing(options.config, &file, &error);
   if (session == 0) {
-    PrintError("the configuration is not valid: %s", error.c_str());
+    PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
     return false;
   }
   // Not before it is clear that there is something to write to it.
@@ -241,7 +246,7 @@ bool Record(const RecordOptions& options) {
     return SerializeStats(stats);
   });
   if (!stats_server.Start(StatsSocket(folder, getpid()), &error)) {
-    PrintError("%s", error.c_str());
+    PrintError(kProgram, "%s", error.c_str());
     return false;
   }
 

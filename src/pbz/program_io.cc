@@ -1,0 +1,75 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/program_io.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace pbz {
+
+namespace {
+
+constexpr std::string_view kStandardStream = "-";
+
+}  // namespace
+
+void PrintError(const char* program, const char* format, ...) {
+  fprintf(stderr, "%s: ", program);
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+ScopedFile OpenFile(const char* program, const std::string& path) {
+  if (path == kStandardStream)
+    return ScopedFile(stdin);
+  ScopedFile file(fopen(path.c_str(), "rb"));
+  if (!file)
+    PrintError(program, "%s: %s", path.c_str(), strerror(errno));
+  return file;
+}
+
+bool ReadFile(const char* program,
+              const std::string& path,
+              std::vector<uint8_t>* content) {
+  const ScopedFile file = OpenFile(program, path);
+  if (!file)
+    return false;
+  uint8_t block[1 << 16];
+  while (const size_t size = fread(block, 1, sizeof(block), file.get()))
+    content->insert(content->end(), block, block + size);
+  if (ferror(file.get())) {
+    PrintError(program, "%s: %s", path.c_str(), strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+const char* DisplayName(const std::string& path) {
+  return path == kStandardStream ? "<stdin>" : path.c_str();
+}
+
+bool FlushStandardOutput(const char* program) {
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return true;
+  PrintError(program, "<stdout>: %s", strerror(errno));
+  return false;
+}
+
+std::optional<bool> UseColor(std::string_view when) {
+  if (when == "always" || when == "never")
+    return when == "always";
+  if (when != "auto")
+    return std::nullopt;
+  const char* no_color = getenv("NO_COLOR");
+  const char* terminal = getenv("TERM");
+  return (!no_color || !*no_color) && isatty(STDOUT_FILENO) &&
+         !(terminal && std::string_view(terminal) == "dumb");
+}
+
+}  // namespace pbz
