@@ -1,0 +1,119 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/workloads/recording.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+
+namespace protozero::workloads {
+namespace {
+
+using perfetto::protos::pbzero::TracePacket;
+using perfetto::protos::pbzero::TrackEvent;
+
+uint64_t Timestamp(ConstBytes packet) {
+  return TracePacket::Decoder(packet).timestamp();
+}
+
+// Events with the timestamps 1 to |count|, behind a packet that is none.
+// Returns how many were lost.
+uint64_t WriteEvents(const Recording& recording, uint64_t count) {
+  DataSourceWriters writers(recording.source());
+  writers.Trace([](TraceContext& context) {
+    context.NewTracePacket<TracePacket>()->set_track_descriptor()->set_uuid(1);
+  });
+  for (uint64_t i = 1; i <= count; ++i) {
+    writers.Trace([i](TraceContext& context) {
+      auto packet = context.NewTracePacket<TracePacket>();
+      packet->set_timestamp(i);
+      packet->set_track_event()->set_type(TrackEvent::TYPE_INSTANT);
+    });
+  }
+  writers.Flush();
+  return writers.packets_lost();
+}
+
+constexpr uint64_t SumUpTo(uint64_t count) {
+  return count * (count + 1) / 2;
+}
+
+TEST(RecordingTest, CountsWhatWasWritten) {
+  Recording::Options options;
+  options.digest = &Timestamp;
+  for (uint32_t read_period_ms : {0u, 5u}) {
+    options.read_period_ms = read_period_ms;
+    std::string problem;
+    const auto recording = Recording::Start(options, &problem);
+    ASSERT_NE(recording, nullptr) << problem;
+    constexpr uint64_t kEvents = 50000;
+    EXPECT_EQ(WriteEvents(*recording, kEvents), 0u);
+    const Recording::Outcome outcome = recording->Stop();
+    EXPECT_EQ(outcome.problem, "");
+    EXPECT_EQ(outcome.events, kEvents);
+    EXPECT_EQ(outcome.other_packets, 1u);
+    EXPECT_EQ(outcome.digest, SumUpTo(kEvents));
+    EXPECT_EQ(outcome.losses, 0u);
+    EXPECT_GT(outcome.bytes, kEvents * 5);
+  }
+}
+
+TEST(RecordingTest, AccountsForWhatWasLost) {
+  Recording::Options options;
+  options.policy = BufferExhaustedPolicy::kDrop;
+  options.shared_memory_size = 4096;
+  std::string problem;
+  const auto recording = Recording::Start(options, &problem);
+  ASSERT_NE(recording, nullptr) << problem;
+  constexpr uint64_t kEvents = 50000;
+  const uint64_t lost = WriteEvents(*recording, kEvents);
+  EXPECT_GT(lost, 0u);
+  const Recording::Outcome outcome = recording->Stop();
+  EXPECT_EQ(outcome.problem, "");
+  EXPECT_EQ(outcome.other_packets, 1u);
+  EXPECT_EQ(outcome.events + lost, kEvents);
+}
+
+TEST(RecordingTest, WithoutASessionNothingIsTraced) {
+  Recording::Options options;
+  options.has_session = false;
+  std::string problem;
+  const auto recording = Recording::Start(options, &problem);
+  ASSERT_NE(recording, nullptr) << problem;
+  EXPECT_FALSE(recording->source()->is_enabled());
+  WriteEvents(*recording, 1000);
+  const Recording::Outcome outcome = recording->Stop();
+  EXPECT_EQ(outcome.problem, "");
+  EXPECT_EQ(outcome.events, 0u);
+  EXPECT_EQ(outcome.other_packets, 0u);
+}
+
+TEST(RecordingTest, SaysThatTheBufferIsTooSmall) {
+  Recording::Options options;
+  options.buffer_size = 8192;
+  std::string problem;
+  const auto recording = Recording::Start(options, &problem);
+  ASSERT_NE(recording, nullptr) << problem;
+  EXPECT_EQ(WriteEvents(*recording, 10000), 0u);
+  EXPECT_NE(recording->Stop().problem, "");
+}
+
+TEST(RecordingTest, SaysWhatTheServiceRefuses) {
+  Recording::Options options;
+  options.buffer_size = 0;
+  std::string problem;
+  EXPECT_EQ(Recording::Start(options, &problem), nullptr);
+  EXPECT_EQ(problem, "a buffer has no size");
+}
+
+TEST(RecordingTest, MayEndEarly) {
+  std::string problem;
+  const auto recording = Recording::Start(Recording::Options(), &problem);
+  ASSERT_NE(recording, nullptr) << problem;
+  WriteEvents(*recording, 1);
+}
+
+}  // namespace
+}  // namespace protozero::workloads

@@ -1,0 +1,74 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_WORKLOAD_PROGRAM_H_
+#define TEST_WORKLOADS_WORKLOAD_PROGRAM_H_
+
+#include <stdint.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What the programs have in common that measure what tracing adds to a
+// workload. Each has rows, named <Workload>_<Variant>_<Mode>, and measures one
+// of them when it is run:
+//
+//   program --list                  prints the names of its rows
+//   program --run=ROW [--quick]     prints a JSON object, see WorkloadResult
+//
+// so that tools/workloads and perfetto_benchmarks can interleave the rows of
+// all programs, and each measurement begins in a fresh process. The modes are
+//
+//   Untraced  compiled without instrumentation
+//   Off       compiled with it; a data source is registered, and no session
+//   On        a session records
+//
+// A measurement that is wrong, for whatever reason, is no measurement: the
+// program says why and exits with 1.
+
+namespace protozero::workloads {
+
+struct WorkloadOptions {
+  // As little as shows that it works.
+  bool quick = false;
+};
+
+struct WorkloadResult {
+  double ns_per_operation = 0;
+  uint64_t operations = 0;
+  // Begun by the workload. 0 unless the mode is On.
+  uint64_t events_written = 0;
+  // Counted by reading the recorded trace.
+  uint64_t events_received = 0;
+  // What writers have counted as lost.
+  uint64_t events_lost = 0;
+  // While it was measured, on all of its threads.
+  uint64_t allocations = 0;
+  // Further ones, by name: p50_ns, clock_ns, ...
+  std::vector<std::pair<std::string, double>> figures;
+  // What is wrong with it, if anything.
+  std::string problem;
+};
+
+struct WorkloadRow {
+  std::string name;
+  std::function<WorkloadResult(const WorkloadOptions&)> run;
+};
+
+// The JSON object that is printed, without a line feed.
+std::string ToJson(const std::string& row, const WorkloadResult& result);
+
+// Of any workload: that it did something, and that events are accounted for.
+// Empty if they are. |row| is the name.
+std::string CheckResult(const std::string& row, const WorkloadResult& result);
+
+// A whole main(). Returns the exit code: 0, 1 if a measurement is wrong, 2 if
+// the arguments are.
+int RunWorkloadProgram(int argc,
+                       char** argv,
+                       const std::vector<WorkloadRow>& rows);
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_WORKLOAD_PROGRAM_H_
