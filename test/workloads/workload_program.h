@@ -43,7 +43,7 @@ struct WorkloadResult {
   uint64_t events_received = 0;
   // What writers have counted as lost.
   uint64_t events_lost = 0;
-  // While it was measured, on all of its threads.
+  // While it was measured, by the threads that it is about.
   uint64_t allocations = 0;
   // Further ones, by name: p50_ns, clock_ns, ...
   std::vector<std::pair<std::string, double>> figures;

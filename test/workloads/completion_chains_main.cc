@@ -1,0 +1,290 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// workload_chains_shared, workload_chains_static: chains of asynchronous
+// operations, after P0162R0, "A response to P0055R0". Ten independent flows;
+// each completion starts the flow's next operation. What it takes is the
+// operating system's interface, a handler, and memory for the operation's
+// state; so it is a worst case for tracing, which records every completion.
+//
+// Both are this program. In one, the emulated operating system is a shared
+// library; in the other, a static one, and what is compiled is optimized at
+// link time.
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/testing/allocation_monitor.h"
+#include "test/workloads/completion_chains_operation.h"
+#include "test/workloads/completion_chains_os.h"
+#include "test/workloads/completion_chains_tracer.h"
+#include "test/workloads/recording.h"
+#include "test/workloads/trace_clock.h"
+#include "test/workloads/workload_program.h"
+
+namespace protozero::workloads {
+
+namespace {
+
+constexpr size_t kFlows = 10;
+
+// ---- The three ways to run a flow. Start() begins its first operation.
+
+// What they have in common.
+template <typename Tracer>
+struct Flow {
+  template <typename... Args>
+  explicit Flow(Args&&... args) : tracer(std::forward<Args>(args)...) {}
+
+  // Passed on from each operation to the next.
+  uint64_t value = 0;
+  // How many operations have yet to be started.
+  uint64_t remaining = 0;
+  Tracer tracer;
+};
+
+template <typename Tracer>
+struct CustomAllocatorFlow : Flow<Tracer> {
+  using Flow<Tracer>::Flow;
+
+  struct Handler {
+    CustomAllocator get_allocator() const {
+      return CustomAllocator(&flow->memory);
+    }
+    void operator()(uint64_t result) {
+      flow->tracer.OnCompletion();
+      flow->value = result;
+      if (flow->remaining != 0)
+        flow->Start();
+    }
+    CustomAllocatorFlow* flow;
+  };
+  void Start() {
+    --this->remaining;
+    StartOperation(this->value, Handler{this});
+  }
+
+  OperationMemory memory;
+};
+
+template <typename Tracer>
+struct RecyclingAllocatorFlow : Flow<Tracer> {
+  using Flow<Tracer>::Flow;
+
+  struct Handler {
+    RecyclingAllocator get_allocator() const { return {}; }
+    void operator()(uint64_t result) {
+      flow->tracer.OnCompletion();
+      flow->value = result;
+      if (flow->remaining != 0)
+        flow->Start();
+    }
+    RecyclingAllocatorFlow* flow;
+  };
+  void Start() {
+    --this->remaining;
+    StartOperation(this->value, Handler{this});
+  }
+};
+
+template <typename Tracer>
+struct CoroutineFlow : Flow<Tracer> {
+  using Flow<Tracer>::Flow;
+
+  Detached Start() {
+    while (this->remaining != 0) {
+      --this->remaining;
+      this->value = co_await AwaitableOperation(this->value);
+      this->tracer.OnCompletion();
+    }
+  }
+};
+
+// ---- Measuring
+
+// Where the flows begin. Not known to the compiler.
+volatile uint64_t first_value = 1000;
+
+double Nanoseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::nano>(duration).count();
+}
+
+double Median(std::vector<double> values) {
+  const auto middle =
+      values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Nanoseconds per call.
+template <typename Function>
+double MeasureCall(const Function& function) {
+  constexpr int kBatches = 25;
+  constexpr int kCalls = 10000;
+  std::vector<double> times;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    uint64_t sum = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kCalls; ++i)
+      sum += function();
+    const auto end = std::chrono::steady_clock::now();
+    [[maybe_unused]] const volatile uint64_t is_used = sum;
+    times.push_back(Nanoseconds(end - begin) / kCalls);
+  }
+  return Median(std::move(times));
+}
+
+// Enough for the service to be late by a few milliseconds.
+constexpr size_t kSharedMemorySize = size_t{4} << 20;
+
+// How much is measured: batches, of which the median counts, so that what
+// happens to the processor in one of them does not.
+struct Amount {
+  // Operations per flow. Events fill the shared memory once while it warms up.
+  uint64_t warm_up;
+  uint64_t batch;
+  size_t batches;
+};
+
+Amount AmountFor(const WorkloadOptions& options) {
+  return options.quick ? Amount{1000, 1000, 5} : Amount{40000, 5000, 41};
+}
+
+// Triggers |count| completions. Returns whether there were as many.
+bool Trigger(uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!os_trigger_next_completion())
+      return false;
+  }
+  return true;
+}
+
+// Runs |flows| to their end. Times what lies between warming up and the last
+// operation of each flow.
+template <typename FlowType>
+void RunFlows(const Amount& amount,
+              const std::vector<std::unique_ptr<FlowType>>& flows,
+              WorkloadResult* result) {
+  const uint64_t per_flow = amount.warm_up + amount.batch * amount.batches + 1;
+  const uint64_t first = first_value;
+  std::vector<double> times(amount.batches);
+  os_register_completion_callback(&CompleteOperation);
+  for (size_t i = 0; i < flows.size(); ++i) {
+    flows[i]->value = first + i;
+    flows[i]->remaining = per_flow;
+    flows[i]->Start();
+  }
+  bool is_right = Trigger(amount.warm_up * flows.size());
+  {
+    const test::AllocationCounter counter;
+    const uint64_t operations = amount.batch * flows.size();
+    for (double& time : times) {
+      const auto begin = std::chrono::steady_clock::now();
+      is_right = Trigger(operations) && is_right;
+      const auto end = std::chrono::steady_clock::now();
+      time = Nanoseconds(end - begin) / static_cast<double>(operations);
+    }
+    result->allocations = counter.count();
+    result->operations = operations * amount.batches;
+  }
+  is_right = Trigger(flows.size()) && is_right;
+  is_right = !os_trigger_next_completion() && is_right;
+  RecyclingAllocator::FreeKeptBlock();
+  for (size_t i = 0; i < flows.size(); ++i)
+    is_right = flows[i]->value == first + i + per_flow && is_right;
+  if (!is_right) {
+    result->problem = "the flows went wrong";
+  } else if (result->allocations != 0) {
+    result->problem =
+        std::to_string(result->allocations) + " allocations, where none is due";
+  }
+  result->ns_per_operation = Median(std::move(times));
+}
+
+template <template <typename> class FlowOf>
+WorkloadResult RunUntraced(const WorkloadOptions& options) {
+  WorkloadResult result;
+  std::vector<std::unique_ptr<FlowOf<NoTracer>>> flows;
+  for (size_t i = 0; i < kFlows; ++i)
+    flows.push_back(std::make_unique<FlowOf<NoTracer>>());
+  RunFlows(AmountFor(options), flows, &result);
+  return result;
+}
+
+template <template <typename> class FlowOf>
+WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
+  WorkloadResult result;
+  Recording::Options recording_options;
+  recording_options.has_session = has_session;
+  recording_options.shared_memory_size = kSharedMemorySize;
+  recording_options.digest = [](ConstBytes packet) -> uint64_t {
+    return FlowTracer::IsEvent(packet) ? 1 : 0;
+  };
+  const auto recording = Recording::Start(recording_options, &result.problem);
+  if (recording == nullptr)
+    return result;
+
+  TraceClock clock;
+  {
+    std::vector<std::unique_ptr<FlowOf<FlowTracer>>> flows;
+    for (uint32_t i = 0; i < kFlows; ++i) {
+      flows.push_back(
+          std::make_unique<FlowOf<FlowTracer>>(recording->source(), &clock, i));
+    }
+    RunFlows(AmountFor(options), flows, &result);
+    for (const auto& flow : flows) {
+      result.events_written += flow->tracer.events_written();
+      result.events_lost += flow->tracer.events_lost();
+    }
+  }
+  const Recording::Outcome outcome = recording->Stop();
+  result.events_received = outcome.events;
+  if (!result.problem.empty())
+    return result;
+  result.problem = outcome.problem;
+  if (outcome.digest != outcome.events)
+    result.problem = "the trace has events that nobody wrote";
+  if (has_session) {
+    if (result.events_lost != 0)
+      result.problem = "events were lost";
+    result.figures = {
+        {"clock_ns", MeasureCall([&clock] { return clock.Now(); })},
+        {"system_clock_ns",
+         MeasureCall([] { return TraceClock::SystemNow(); })},
+        {"bytes_per_event", static_cast<double>(outcome.bytes) /
+                                static_cast<double>(outcome.events)},
+    };
+  }
+  return result;
+}
+
+template <template <typename> class FlowOf>
+void AddRows(const std::string& variant, std::vector<WorkloadRow>* rows) {
+  const std::string name = "Chains_" + variant;
+  rows->push_back({name + "_Untraced", &RunUntraced<FlowOf>});
+  rows->push_back({name + "_Off", [](const WorkloadOptions& options) {
+                     return RunTraced<FlowOf>(options, false);
+                   }});
+  rows->push_back({name + "_On", [](const WorkloadOptions& options) {
+                     return RunTraced<FlowOf>(options, true);
+                   }});
+}
+
+}  // namespace
+
+}  // namespace protozero::workloads
+
+int main(int argc, char** argv) {
+  using namespace protozero::workloads;
+  const std::string os = COMPLETION_CHAINS_OS;
+  std::vector<WorkloadRow> rows;
+  AddRows<CustomAllocatorFlow>(os + "CustomAllocator", &rows);
+  AddRows<RecyclingAllocatorFlow>(os + "RecyclingAllocator", &rows);
+  AddRows<CoroutineFlow>(os + "Coroutine", &rows);
+  return RunWorkloadProgram(argc, argv, rows);
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_COMPLETION_CHAINS_TRACER_H_
+#define TEST_WORKLOADS_COMPLETION_CHAINS_TRACER_H_
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "protozero/append_fields.h"
+#include "protozero/compiler.h"
+#include "protozero/const_bytes.h"
+#include "protozero/constant_message.h"
+#include "protozero/tracing/producer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/workloads/trace_clock.h"
+
+// What a flow does for each of its completions.
+
+namespace protozero::workloads {
+
+// Compiled without instrumentation.
+class NoTracer {
+ public:
+  PROTOZERO_ALWAYS_INLINE void OnCompletion() {}
+};
+
+// An instant event on a track of the flow. What does not change from one event
+// to the next is not written with each of them:
+// - a flow is a sequence of packets of its own, whose defaults name the track;
+// - the time is what has passed since the flow's last event, on a clock that
+// the
+//   sequence declares;
+// - the rest is a constant, encoded by the compiler.
+// That leaves ten bytes, and the length in front of them.
+//
+// For one session at a time.
+class FlowTracer {
+ public:
+  FlowTracer(std::shared_ptr<DataSource> source,
+             const TraceClock* clock,
+             uint32_t flow)
+      : clock_(clock), flow_(flow), writers_(std::move(source)) {}
+
+  PROTOZERO_ALWAYS_INLINE void OnCompletion() {
+    writers_.Trace([this](TraceContext& context) { WriteEvent(&context); });
+  }
+
+  uint64_t events_written() const { return events_written_; }
+  uint64_t events_lost() const { return writers_.packets_lost(); }
+
+  // Whether a packet of a trace is what OnCompletion() writes.
+  static bool IsEvent(ConstBytes packet);
+
+ private:
+  using TracePacket = perfetto::protos::pbzero::TracePacket;
+  using TrackEvent = perfetto::protos::pbzero::TrackEvent;
+
+  static constexpr uint64_t kEventName = 1;
+  static constexpr auto kEvent = MakeConstantMessage<TracePacket>([] {
+    return FieldList(TracePacket::kSequenceFlags(
+                         uint32_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE}),
+                     TracePacket::kTrackEvent(
+                         FieldList(TrackEvent::kType(TrackEvent::TYPE_INSTANT),
+                                   TrackEvent::kNameIid(kEventName))));
+  });
+
+  PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext* context) {
+    if (PROTOZERO_UNLIKELY(context->TakeIncrementalStateCleared()))
+      BeginSequence(context);
+    const uint64_t now = std::max(clock_->Now(), last_event_ns_);
+    auto packet = context->NewTracePacket<TracePacket>();
+    AppendFields(packet.get(), TracePacket::kTimestamp(now - last_event_ns_),
+                 kEvent);
+    last_event_ns_ = now;
+    ++events_written_;
+  }
+  // Writes what events rely on.
+  PROTOZERO_NOINLINE void BeginSequence(TraceContext* context);
+
+  const TraceClock* const clock_;
+  uint64_t last_event_ns_ = 0;
+  uint64_t events_written_ = 0;
+  const uint32_t flow_;
+  DataSourceWriters writers_;
+};
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_COMPLETION_CHAINS_TRACER_H_

@@ -1,0 +1,77 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/workloads/trace_clock.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
+
+namespace protozero::workloads {
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+namespace {
+
+// Counts at the same rate whatever the processor does, sleep included.
+bool IsCounterSteady() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kInvariant = 1u << 8;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & kInvariant) != 0;
+}
+
+struct Reading {
+  uint64_t ticks;
+  uint64_t ns;
+};
+
+// Of both clocks, as close together as they can be had: the best of some tries.
+Reading ReadBoth() {
+  Reading best = {0, 0};
+  uint64_t best_distance = UINT64_MAX;
+  for (int i = 0; i < 16; ++i) {
+    const uint64_t before = __rdtsc();
+    const uint64_t ns = TraceClock::SystemNow();
+    const uint64_t distance = __rdtsc() - before;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = {before + distance / 2, ns};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+TraceClock::TraceClock() {
+  if (!IsCounterSteady())
+    return;
+  constexpr uint64_t kCalibrationNs = 10'000'000;
+  const Reading first = ReadBoth();
+  Reading last;
+  do {
+    last = ReadBoth();
+  } while (last.ns - first.ns < kCalibrationNs);
+  ns_per_tick_ = static_cast<uint64_t>(
+      (static_cast<unsigned __int128>(last.ns - first.ns) << kFractionBits) /
+      (last.ticks - first.ticks));
+  base_ticks_ = last.ticks;
+  base_ns_ = last.ns;
+  is_counter_steady_ = true;
+}
+
+void TraceClock::Synchronize() {
+  if (!is_counter_steady_)
+    return;
+  const Reading now = ReadBoth();
+  base_ticks_ = now.ticks;
+  base_ns_ = now.ns;
+}
+
+#else
+
+TraceClock::TraceClock() = default;
+void TraceClock::Synchronize() {}
+
+#endif
+
+}  // namespace protozero::workloads

@@ -1,0 +1,69 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_TRACE_CLOCK_H_
+#define TEST_WORKLOADS_TRACE_CLOCK_H_
+
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <x86intrin.h>
+#endif
+
+namespace protozero::workloads {
+
+// CLOCK_BOOTTIME, which is what viewers of traces show, read as fast as it can
+// be. The system call, which is none, takes twice as long as the processor's
+// counter that it reads, because it is careful about what may change while it
+// does. Where the counter is known to be steady, this one asks the system how
+// the two go together, once, and then does a subtraction and a multiplication.
+//
+// The two drift apart as the system's time is corrected, by up to 0.05 %; so
+// whoever traces for long calls Synchronize() now and then, and tells the trace
+// what clock it uses (see completion_chains_tracer.h).
+//
+// One thread, or Synchronize() before there are others.
+class TraceClock {
+ public:
+  // Takes 10 ms, if there is such a counter.
+  TraceClock();
+
+  // Nanoseconds. Does not go back as long as nobody calls Synchronize().
+  uint64_t Now() const {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (is_counter_steady_) {
+      // Signed: another processor's may be a little behind.
+      const int64_t ticks = static_cast<int64_t>(__rdtsc() - base_ticks_);
+      return base_ns_ +
+             static_cast<uint64_t>(
+                 ticks * static_cast<__int128>(ns_per_tick_) >> kFractionBits);
+    }
+#endif
+    return SystemNow();
+  }
+
+  // Agrees with the system's clock again.
+  void Synchronize();
+
+  bool uses_counter() const { return is_counter_steady_; }
+
+  static uint64_t SystemNow() {
+    timespec time = {};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+           static_cast<uint64_t>(time.tv_nsec);
+  }
+
+ private:
+  static constexpr int kFractionBits = 32;
+
+  bool is_counter_steady_ = false;
+  uint64_t base_ticks_ = 0;
+  uint64_t base_ns_ = 0;
+  // With kFractionBits behind the point.
+  uint64_t ns_per_tick_ = 0;
+};
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_TRACE_CLOCK_H_
