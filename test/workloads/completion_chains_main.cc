@@ -222,6 +222,8 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
   Recording::Options recording_options;
   recording_options.has_session = has_session;
   recording_options.shared_memory_size = kSharedMemorySize;
+  if (has_session)
+    recording_options.trace_file = options.trace_file;
   recording_options.digest = [](ConstBytes packet) -> uint64_t {
     return FlowTracer::IsEvent(packet) ? 1 : 0;
   };

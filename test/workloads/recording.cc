@@ -3,7 +3,7 @@
 #include "test/workloads/recording.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -84,6 +84,11 @@ class Child : private TraceService::Consumer {
   void Run() {
     std::string error;
     TracingSessionID session = 0;
+    if (!options_.trace_file.empty()) {
+      file_.reset(fopen(options_.trace_file.c_str(), "wb"));
+      if (file_ == nullptr)
+        SetProblem(options_.trace_file + ": " + strerror(errno), &report_);
+    }
     if (!host_.Listen(&error))
       SetProblem(error, &report_);
     else if (options_.has_session)
@@ -112,6 +117,8 @@ class Child : private TraceService::Consumer {
       });
       LookAtStats(session);
     }
+    if (file_ != nullptr && fclose(file_.release()) != 0)
+      SetProblem("the trace could not be written", &report_);
     SendReport();
   }
 
@@ -150,6 +157,8 @@ class Child : private TraceService::Consumer {
   // Whole packets.
   bool Count(const uint8_t* data, size_t size) {
     report_.bytes += size;
+    if (file_ != nullptr && fwrite(data, 1, size, file_.get()) != size)
+      SetProblem("the trace could not be written", &report_);
     ProtoDecoder decoder(data, size);
     for (Field field = decoder.ReadField(); field.valid();
          field = decoder.ReadField()) {
@@ -198,6 +207,7 @@ class Child : private TraceService::Consumer {
   const Recording::Options& options_;
   const int channel_;
   Report report_ = {};
+  std::unique_ptr<FILE, int (*)(FILE*)> file_{nullptr, &fclose};
   TraceService service_;
   ServiceHost host_;
   std::atomic<bool> is_over_{false};

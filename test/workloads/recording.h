@@ -51,6 +51,8 @@ class Recording {
     // others are written, and not when all is over. That takes it longer than
     // it takes to write them, so that a writer may have to wait.
     uint32_t read_period_ms = 0;
+    // If not empty, where the child writes the trace to.
+    std::string trace_file;
     // Called in the child for each packet that has a track_event, with the
     // packet; see Outcome::digest. May be null.
     std::function<uint64_t(ConstBytes packet)> digest;

@@ -2,6 +2,10 @@
 
 #include "test/workloads/recording.h"
 
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -100,12 +104,33 @@ TEST(RecordingTest, SaysThatTheBufferIsTooSmall) {
   EXPECT_NE(recording->Stop().problem, "");
 }
 
-TEST(RecordingTest, SaysWhatTheServiceRefuses) {
+TEST(RecordingTest, SaysWhyItDoesNotStart) {
   Recording::Options options;
   options.buffer_size = 0;
   std::string problem;
   EXPECT_EQ(Recording::Start(options, &problem), nullptr);
   EXPECT_EQ(problem, "a buffer has no size");
+  options = Recording::Options();
+  options.trace_file = "/no/such/folder";
+  EXPECT_EQ(Recording::Start(options, &problem), nullptr);
+  EXPECT_EQ(problem, "/no/such/folder: No such file or directory");
+}
+
+TEST(RecordingTest, KeepsTheTrace) {
+  Recording::Options options;
+  options.trace_file = testing::TempDir() + "recording_unittest." +
+                       std::to_string(getpid()) + ".pftrace";
+  std::string problem;
+  const auto recording = Recording::Start(options, &problem);
+  ASSERT_NE(recording, nullptr) << problem;
+  WriteEvents(*recording, 10);
+  const Recording::Outcome outcome = recording->Stop();
+  EXPECT_EQ(outcome.problem, "");
+  std::ifstream file(options.trace_file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  EXPECT_EQ(bytes.str().size(), outcome.bytes);
+  unlink(options.trace_file.c_str());
 }
 
 TEST(RecordingTest, MayEndEarly) {

@@ -84,6 +84,7 @@ int RunWorkloadProgram(int argc,
                        char** argv,
                        const std::vector<WorkloadRow>& rows) {
   constexpr std::string_view kRun = "--run=";
+  constexpr std::string_view kTrace = "--trace=";
   bool list = false;
   std::string wanted;
   WorkloadOptions options;
@@ -96,13 +97,15 @@ int RunWorkloadProgram(int argc,
       options.quick = true;
     else if (argument.substr(0, kRun.size()) == kRun)
       wanted = argument.substr(kRun.size());
+    else if (argument.substr(0, kTrace.size()) == kTrace)
+      options.trace_file = argument.substr(kTrace.size());
     else
       is_usage_right = false;
   }
   if (!is_usage_right || list == !wanted.empty()) {
     fprintf(stderr,
             "usage: %s --list\n"
-            "       %s --run=ROW [--quick]\n",
+            "       %s --run=ROW [--quick] [--trace=FILE]\n",
             argv[0], argv[0]);
     return kWrongUsage;
   }

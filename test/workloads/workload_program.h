@@ -16,6 +16,7 @@
 //
 //   program --list                  prints the names of its rows
 //   program --run=ROW [--quick]     prints a JSON object, see WorkloadResult
+//   program --run=ROW --trace=FILE  the same, and keeps what was recorded
 //
 // so that tools/workloads and perfetto_benchmarks can interleave the rows of
 // all programs, and each measurement begins in a fresh process. The modes are
@@ -32,6 +33,8 @@ namespace protozero::workloads {
 struct WorkloadOptions {
   // As little as shows that it works.
   bool quick = false;
+  // Where to write what was recorded; see Recording::Options. May be empty.
+  std::string trace_file;
 };
 
 struct WorkloadResult {
