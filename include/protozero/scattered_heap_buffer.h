@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "protozero/buffer_allocator.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/root_message.h"
@@ -20,27 +21,34 @@ namespace protozero {
 
 // Serialization into heap memory that grows slice by slice; nothing is moved
 // when it grows. One thread at a time.
+//
+// Everything that is allocated until a message is complete is slices, so a
+// message that fits the first one takes one allocation, or none if the buffer
+// has been reset, or if its BufferAllocator has what another one has left.
 
 class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
  public:
-  // One allocation, filled from its start.
+  // What the allocation of a slice takes, beside the slice.
+  static constexpr size_t kSliceOverhead = 3 * sizeof(size_t);
+
+  // A part of the buffer, filled from its start.
   class Slice {
    public:
     Slice() = default;
-    // On failure to allocate, the slice is of size 0.
+    // One that has memory of its own; of size 0 if there is none.
     explicit Slice(size_t size);
 
     Slice(Slice&&) noexcept = default;
     Slice& operator=(Slice&&) noexcept = default;
 
     ContiguousMemoryRange GetTotalRange() const {
-      return {buffer_.get(), buffer_.get() + size_};
+      return {start_, start_ + size_};
     }
     ContiguousMemoryRange GetUsedRange() const {
-      return {buffer_.get(), buffer_.get() + (size_ - unused_bytes_)};
+      return {start_, start_ + (size_ - unused_bytes_)};
     }
 
-    uint8_t* start() const { return buffer_.get(); }
+    uint8_t* start() const { return start_; }
     size_t size() const { return size_; }
     size_t unused_bytes() const { return unused_bytes_; }
     // REQUIRES: unused_bytes <= size().
@@ -49,7 +57,13 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
     void Clear() { unused_bytes_ = size_; }
 
    private:
-    std::unique_ptr<uint8_t[]> buffer_;
+    friend class ScatteredHeapBuffer;
+    Slice(uint8_t* start, size_t size, size_t unused_bytes)
+        : start_(start), size_(size), unused_bytes_(unused_bytes) {}
+
+    // Null if the memory is the buffer's.
+    std::unique_ptr<uint8_t[]> owned_;
+    uint8_t* start_ = nullptr;
     size_t size_ = 0;
     size_t unused_bytes_ = 0;
   };
@@ -57,18 +71,28 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   // The first slice is of |initial_slice_size_bytes|, each further one twice
   // as large as the one before, up to |maximum_slice_size_bytes|. Allocates
   // nothing before the first write. Sizes below kPatchSize count as that.
+  // Slices come from |allocator|, which is asked for kSliceOverhead bytes more
+  // than that; from the heap if it is null. REQUIRES: it outlives the buffer.
   explicit ScatteredHeapBuffer(size_t initial_slice_size_bytes = 128,
-                               size_t maximum_slice_size_bytes = 128 * 1024);
+                               size_t maximum_slice_size_bytes = 128 * 1024,
+                               BufferAllocator* allocator = nullptr);
   PROTOZERO_COLD ~ScatteredHeapBuffer() override;
+
+  ScatteredHeapBuffer(const ScatteredHeapBuffer&) = delete;
+  ScatteredHeapBuffer& operator=(const ScatteredHeapBuffer&) = delete;
 
   // Allocates; returns an invalid range if there is no memory.
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
 
-  // The slices in use, oldest first. How much of the last one is used is
-  // settled by AdjustUsedSizeOfCurrentSlice().
-  const std::vector<Slice>& slices() const { return slices_; }
+  // Whether there is no slice in use: nothing has been written.
+  bool empty() const { return current_ == nullptr; }
 
-  // Does that, then returns slices().
+  // The slices in use, oldest first. How much of the last one is used is
+  // settled by AdjustUsedSizeOfCurrentSlice(). Valid until the next call.
+  // Allocates the vector.
+  PROTOZERO_COLD const std::vector<Slice>& slices() const;
+
+  // Settles that, then returns slices().
   PROTOZERO_COLD const std::vector<Slice>& GetSlices();
 
   // The used part of each slice.
@@ -92,9 +116,25 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
   // writing no more than before does not allocate again.
-  PROTOZERO_COLD void Reset();
+  void Reset() { current_ = nullptr; }
 
  private:
+  // What stands in front of a slice's bytes.
+  struct SliceHeader {
+    uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
+    size_t used_bytes() const { return size - unused_bytes; }
+
+    SliceHeader* next;
+    size_t size;
+    size_t unused_bytes;
+  };
+  static_assert(sizeof(SliceHeader) == kSliceOverhead);
+
+  // Calls |function(SliceHeader*)| for each slice in use, oldest first.
+  template <typename Function>
+  void ForEachSlice(const Function& function) const;
+  // Null if there is no memory.
+  SliceHeader* NewSlice();
   PROTOZERO_COLD size_t GetUsedSize();
   // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
   // has.
@@ -102,13 +142,16 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
 
   const size_t initial_slice_size_bytes_;
   const size_t maximum_slice_size_bytes_;
+  BufferAllocator* const allocator_;
   size_t next_slice_size_;
   ScatteredStreamWriter* writer_ = nullptr;
   // What the writer had written when it got the last slice.
   uint64_t written_before_slice_ = 0;
-  std::vector<Slice> slices_;
-  // Emptied by Reset(), the next one to use last.
-  std::vector<Slice> spare_slices_;
+  // All slices. Those up to |current_| are in use, which is null if none is.
+  SliceHeader* first_ = nullptr;
+  SliceHeader* current_ = nullptr;
+  // What slices() has returned.
+  mutable std::vector<Slice> slices_;
 };
 
 // A message of type T that is written to the heap:
@@ -116,13 +159,20 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
 //   protozero::HeapBuffered<MyEvent> event;
 //   event->set_timestamp(now);
 //   std::string bytes = event.SerializeAsString();
+//
+// If there is no memory, status() is kOutOfBuffer, what is written is dropped,
+// and the message serializes to nothing, until Reset().
 template <typename T = Message>
 class HeapBuffered {
  public:
   HeapBuffered() : HeapBuffered(4096, 4096) {}
-  // The sizes of the slices, as for ScatteredHeapBuffer.
-  HeapBuffered(size_t initial_size_bytes, size_t maximum_size_bytes)
-      : buffer_(initial_size_bytes, maximum_size_bytes), writer_(&buffer_) {
+  // The sizes of the slices, and where they come from, as for
+  // ScatteredHeapBuffer.
+  HeapBuffered(size_t initial_size_bytes,
+               size_t maximum_size_bytes,
+               BufferAllocator* allocator = nullptr)
+      : buffer_(initial_size_bytes, maximum_size_bytes, allocator),
+        writer_(&buffer_) {
     buffer_.set_writer(&writer_);
     message_.Reset(&writer_);
   }
@@ -134,7 +184,7 @@ class HeapBuffered {
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
-  bool empty() const { return buffer_.slices().empty(); }
+  bool empty() const { return buffer_.empty(); }
 
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }

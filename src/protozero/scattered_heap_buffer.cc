@@ -12,8 +12,9 @@
 namespace protozero {
 
 ScatteredHeapBuffer::Slice::Slice(size_t size)
-    : buffer_(new(std::nothrow) uint8_t[size]),
-      size_(buffer_ ? size : 0),
+    : owned_(new(std::nothrow) uint8_t[size]),
+      start_(owned_.get()),
+      size_(start_ != nullptr ? size : 0),
       unused_bytes_(size_) {}
 
 void ScatteredHeapBuffer::Slice::set_unused_bytes(size_t unused_bytes) {
@@ -22,41 +23,80 @@ void ScatteredHeapBuffer::Slice::set_unused_bytes(size_t unused_bytes) {
 }
 
 ScatteredHeapBuffer::ScatteredHeapBuffer(size_t initial_slice_size_bytes,
-                                         size_t maximum_slice_size_bytes)
+                                         size_t maximum_slice_size_bytes,
+                                         BufferAllocator* allocator)
     : initial_slice_size_bytes_(std::max(initial_slice_size_bytes, kPatchSize)),
       maximum_slice_size_bytes_(
           std::max(maximum_slice_size_bytes, initial_slice_size_bytes_)),
+      allocator_(allocator),
       next_slice_size_(initial_slice_size_bytes_) {}
 
-ScatteredHeapBuffer::~ScatteredHeapBuffer() = default;
+ScatteredHeapBuffer::~ScatteredHeapBuffer() {
+  while (first_ != nullptr) {
+    SliceHeader* const slice = first_;
+    first_ = slice->next;
+    internal::DeallocateBuffer(allocator_, slice, kSliceOverhead + slice->size);
+  }
+}
 
 ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   AdjustUsedSizeOfCurrentSlice();
-  written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
-  if (!spare_slices_.empty()) {
-    slices_.push_back(std::move(spare_slices_.back()));
-    spare_slices_.pop_back();
-    return slices_.back().GetTotalRange();
+  SliceHeader** const link = current_ != nullptr ? &current_->next : &first_;
+  if (*link == nullptr) {
+    *link = NewSlice();
+    if (*link == nullptr)
+      return ContiguousMemoryRange{};
   }
-  Slice slice(next_slice_size_);
-  if (slice.size() == 0)
-    return ContiguousMemoryRange{};
-  next_slice_size_ = std::min(maximum_slice_size_bytes_, next_slice_size_ * 2);
-  slices_.push_back(std::move(slice));
-  return slices_.back().GetTotalRange();
+  current_ = *link;
+  current_->unused_bytes = current_->size;
+  written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
+  return {current_->bytes(), current_->bytes() + current_->size};
+}
+
+ScatteredHeapBuffer::SliceHeader* ScatteredHeapBuffer::NewSlice() {
+  const size_t size = next_slice_size_;
+  if (size > SIZE_MAX - kSliceOverhead)
+    return nullptr;
+  void* const memory =
+      internal::AllocateBuffer(allocator_, kSliceOverhead + size);
+  if (memory == nullptr)
+    return nullptr;
+  next_slice_size_ = std::min(maximum_slice_size_bytes_, size * 2);
+  return new (memory) SliceHeader{nullptr, size, size};
+}
+
+template <typename Function>
+void ScatteredHeapBuffer::ForEachSlice(const Function& function) const {
+  if (current_ == nullptr)
+    return;
+  for (SliceHeader* slice = first_;; slice = slice->next) {
+    function(slice);
+    if (slice == current_)
+      return;
+  }
+}
+
+const std::vector<ScatteredHeapBuffer::Slice>& ScatteredHeapBuffer::slices()
+    const {
+  slices_.clear();
+  ForEachSlice([this](SliceHeader* slice) {
+    slices_.push_back(Slice(slice->bytes(), slice->size, slice->unused_bytes));
+  });
+  return slices_;
 }
 
 const std::vector<ScatteredHeapBuffer::Slice>&
 ScatteredHeapBuffer::GetSlices() {
   AdjustUsedSizeOfCurrentSlice();
-  return slices_;
+  return slices();
 }
 
 std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
-  const std::vector<Slice>& slices = GetSlices();
-  std::vector<ContiguousMemoryRange> ranges(slices.size());
-  for (size_t i = 0; i < slices.size(); ++i)
-    ranges[i] = slices[i].GetUsedRange();
+  AdjustUsedSizeOfCurrentSlice();
+  std::vector<ContiguousMemoryRange> ranges;
+  ForEachSlice([&ranges](SliceHeader* slice) {
+    ranges.push_back({slice->bytes(), slice->bytes() + slice->used_bytes()});
+  });
   return ranges;
 }
 
@@ -75,45 +115,34 @@ ScatteredHeapBuffer::StitchAsUniquePtr() {
 }
 
 size_t ScatteredHeapBuffer::GetUsedSize() {
+  AdjustUsedSizeOfCurrentSlice();
   size_t size = 0;
-  for (const Slice& slice : GetSlices())
-    size += slice.GetUsedRange().size();
+  ForEachSlice([&size](SliceHeader* slice) { size += slice->used_bytes(); });
   return size;
 }
 
 void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
-  for (const Slice& slice : slices_) {
-    const ContiguousMemoryRange range = slice.GetUsedRange();
-    if (range.size() != 0)  // memcpy() may not be given null.
-      memcpy(dst, range.begin, range.size());
-    dst += range.size();
-  }
+  ForEachSlice([&dst](SliceHeader* slice) {
+    if (slice->used_bytes() != 0)  // memcpy() may not be given null.
+      memcpy(dst, slice->bytes(), slice->used_bytes());
+    dst += slice->used_bytes();
+  });
 }
 
 void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
-  if (slices_.empty() || writer_ == nullptr)
+  if (current_ == nullptr || writer_ == nullptr)
     return;
   // Counted rather than taken from the write pointer: the writer may have left
   // the slice already. What it had to drop is counted, too.
   const uint64_t written = writer_->written() - written_before_slice_;
-  Slice& slice = slices_.back();
-  slice.set_unused_bytes(static_cast<size_t>(
-      slice.size() - std::min<uint64_t>(written, slice.size())));
+  current_->unused_bytes = static_cast<size_t>(
+      current_->size - std::min<uint64_t>(written, current_->size));
 }
 
 size_t ScatteredHeapBuffer::GetTotalSize() const {
   size_t size = 0;
-  for (const Slice& slice : slices_)
-    size += slice.size();
+  ForEachSlice([&size](SliceHeader* slice) { size += slice->size; });
   return size;
-}
-
-void ScatteredHeapBuffer::Reset() {
-  while (!slices_.empty()) {
-    slices_.back().Clear();
-    spare_slices_.push_back(std::move(slices_.back()));
-    slices_.pop_back();
-  }
 }
 
 }  // namespace protozero

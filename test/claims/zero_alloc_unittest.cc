@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/buffer_allocator.h"
 #include "protozero/message_arena.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
@@ -120,6 +121,32 @@ TEST(FirstAllocationTest, AHeapBufferThatIsResetDoesNotAllocateAgain) {
     test::SetEverythingNested(message.get(), 20);
     message.GetSlices();
     message.Reset();
+  };
+  EXPECT_GT(CountAllocations(write), 0u);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(CountAllocations(write), 0u);
+  }
+}
+
+TEST(FirstAllocationTest, AHeapBufferTakesOneForEachSlice) {
+  const std::vector<uint8_t> bytes(1000);
+  for (size_t size : {1u, 64u, 65u, 640u, 641u, 1000u}) {
+    HeapBuffered<Message> message(64, 64);
+    EXPECT_EQ(CountAllocations(
+                  [&] { message->AppendRawProtoBytes(bytes.data(), size); }),
+              (size + 63) / 64);
+  }
+}
+
+TEST(FirstAllocationTest, ChainsOfMessagesThatRecycleNeedNone) {
+  RecyclingBufferAllocator allocator;
+  const auto write = [&allocator] {
+    HeapBuffered<Everything> message(256, 512, &allocator);
+    test::SetEverythingNested(message.get(), 20);
+    // In both, so that there are slices of two messages.
+    HeapBuffered<Everything> next(256, 512, &allocator);
+    test::SetEverythingNested(next.get(), 10);
+    EXPECT_TRUE(message.ok() && next.ok());
   };
   EXPECT_GT(CountAllocations(write), 0u);
   for (int i = 0; i < 10; ++i) {
