@@ -24,6 +24,7 @@
 #include "test/benchmarks/shm_harness.h"
 #include "test/benchmarks/trace_corpus.h"
 #include "test/benchmarks/workload.h"
+#include "test/workloads/workload_rows.h"
 
 namespace {
 
@@ -131,6 +132,7 @@ int main(int argc, char** argv) {
                                        protozero::bench::AllEncoders());
   protozero::bench::RegisterDecodeBenchmarks();
   protozero::bench::RegisterShmBenchmarks();
+  protozero::workloads::RegisterWorkloadBenchmarks();
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;
