@@ -17,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / 'test' / 'examples'
 SAMPLE = HERE / 'sample.ninja_log'
-SCHEMA_DIR = ROOT / 'examples' / 'ninja_trace'
+SCHEMA_DIR = ROOT / 'src' / 'tracing' / 'protos'
 BUILD_DIR = pathlib.Path.cwd()
 NINJA_TRACE = BUILD_DIR / 'ninja_trace'
 PROTOC = BUILD_DIR / 'protoc'
