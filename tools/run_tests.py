@@ -14,10 +14,12 @@ import fnmatch
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -67,6 +69,7 @@ class Outcome:
   failed: int = 0
   skipped: int = 0
   seconds: float = 0
+  cpu: float = 0  # Seconds, of all processors.
   output: str = ''
   failures: list = dataclasses.field(default_factory=list)  # What failed.
 
@@ -77,29 +80,49 @@ class Outcome:
     self.failures += other.failures
 
 
+def cpu_of_children():
+  usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+  return usage.ru_utime + usage.ru_stime
+
+
 def say(text=''):
   print(text, flush=True)
 
 
 def run_process(command, cwd, env, timeout):
-  """Returns the exit code (None: timed out) and all output."""
+  """Returns the exit code (None: timed out), all output, and the seconds of
+  processor time that it and what it waited for took."""
   with tempfile.TemporaryFile() as log:
     process = subprocess.Popen(command, cwd=cwd, env=env, stdout=log,
                                stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL,
                                start_new_session=True)
-    try:
-      code = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-      code = None
-    finally:
-      try:  # What it started, too.
+    timed_out = threading.Event()
+
+    def kill():  # What it started, too.
+      try:
         os.killpg(process.pid, signal.SIGKILL)
       except ProcessLookupError:
         pass
-      process.wait()
+
+    def give_up():
+      timed_out.set()
+      kill()
+
+    timer = threading.Timer(timeout, give_up)
+    timer.start()
+    try:
+      # Leaves it to wait4(), which tells what it used.
+      os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    finally:
+      timer.cancel()
+      kill()
+      _, status, usage = os.wait4(process.pid, 0)
+      process.returncode = os.waitstatus_to_exitcode(status)
     log.seek(0)
-    return code, log.read().decode(errors='replace')
+    return (None if timed_out.is_set() else process.returncode,
+            log.read().decode(errors='replace'),
+            usage.ru_utime + usage.ru_stime)
 
 
 def count_gtest(report):
@@ -141,7 +164,7 @@ def run_gtest(test, build_dir, env, options):
     command = test['command'] + ['--gtest_output=json:' + report]
     if options.filter:
       command.append('--gtest_filter=' + options.filter)
-    code, output = run_process(command, build_dir, env, options.timeout)
+    code, output, cpu = run_process(command, build_dir, env, options.timeout)
     try:
       with open(report) as f:
         outcome = count_gtest(json.load(f))
@@ -149,6 +172,7 @@ def run_gtest(test, build_dir, env, options):
       # It died. The cases before the last one are known from its output.
       outcome = Outcome(passed=len(re.findall(r'^\[       OK \] ', output,
                                               re.M)), failed=1)
+    outcome.cpu = cpu
   if code != 0 and not outcome.failed:
     outcome.failed = 1  # For example a leak, found at exit.
   if not (outcome.passed or outcome.failed or outcome.skipped or
@@ -159,7 +183,8 @@ def run_gtest(test, build_dir, env, options):
 
 
 def run_script(test, build_dir, env, options):
-  code, output = run_process(test['command'], build_dir, env, options.timeout)
+  code, output, cpu = run_process(test['command'], build_dir, env,
+                                  options.timeout)
   lines = output.rstrip().splitlines()
   counts = COUNT_LINE.fullmatch(lines[-1]) if lines else None
   if counts:
@@ -170,6 +195,7 @@ def run_script(test, build_dir, env, options):
       outcome.failed = max(outcome.failed, 1)
   else:
     outcome = Outcome(passed=int(code == 0), failed=int(code != 0))
+  outcome.cpu = cpu
   return code, output, outcome
 
 
@@ -199,7 +225,7 @@ def run_config(config, options):
   """Builds one configuration and runs its tests."""
   build_dir = os.path.join(ROOT, 'out', 'test', config.name)
   say('== %s: %s' % (config.name, config.what))
-  start = time.monotonic()
+  start, cpu_start = time.monotonic(), cpu_of_children()
   targets = [config.group] + (['default'] if config.group == 'tests' else [])
   # `gn gen --check` includes `gn check`. Ninja's progress is for terminals.
   quiet = [] if sys.stdout.isatty() else ['--quiet']
@@ -209,8 +235,8 @@ def run_config(config, options):
     if subprocess.call(command, cwd=ROOT, stdin=subprocess.DEVNULL):
       say('FAILED %s: %s' % (config.name, ' '.join(command)))
       return Outcome(failed=1, failures=['%s: the build' % config.name])
-  built = time.monotonic()
-  say('   built in %.0f s' % (built - start))
+  built, cpu_built = time.monotonic(), cpu_of_children()
+  say('   built in %.0f s, CPU %.0f s' % (built - start, cpu_built - cpu_start))
 
   with open(os.path.join(build_dir, config.group + '.json')) as f:
     tests = {test['label']: test for test in json.load(f)}.values()
@@ -236,12 +262,13 @@ def run_config(config, options):
         say(outcome.output.rstrip())
         say('-- end of output')
       if outcome.passed or outcome.failed or outcome.skipped:
-        say('   %s %-32s %5d passed, %d failed%s  %.1f s' %
+        say('   %s %-32s %5d passed, %d failed%s  %.1f s, CPU %.1f s' %
             ('FAIL' if outcome.failed else 'ok  ', test['name'],
              outcome.passed, outcome.failed,
              ', %d skipped' % outcome.skipped if outcome.skipped else '',
-             outcome.seconds))
-  say('   ran in %.0f s' % (time.monotonic() - built))
+             outcome.seconds, outcome.cpu))
+  say('   ran in %.0f s, CPU %.0f s' % (time.monotonic() - built,
+                                        cpu_of_children() - cpu_built))
   return total
 
 
@@ -271,8 +298,8 @@ def main():
   for config in configs:
     total.add(run_config(config, options))
   say()
-  say('%d configurations in %.0f s%s' %
-      (len(configs), time.monotonic() - start,
+  say('%d configurations in %.0f s, CPU %.0f s%s' %
+      (len(configs), time.monotonic() - start, cpu_of_children(),
        ', %d cases skipped' % total.skipped if total.skipped else ''))
   for failure in total.failures:
     say('FAILED ' + failure)
