@@ -111,7 +111,7 @@ void RunAll(const Encode& encode, const Write& write) {
 const ChunkSizes& InterestingChunkSizes() {
   static const auto* const sizes = [] {
     auto* result = new ChunkSizes;
-    for (size_t size = 4; size <= 64; ++size)
+    for (size_t size = 4; size <= 64; size += size < 20 ? 1 : kSeriesStep)
       result->push_back(size);
     result->insert(result->end(), {100, 126, 127, 128, 129, 130, 131, 132, 133,
                                    255, 256, 257, 1000, 4096, 20000});

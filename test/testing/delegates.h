@@ -3,9 +3,12 @@
 #ifndef TEST_TESTING_DELEGATES_H_
 #define TEST_TESTING_DELEGATES_H_
 
+#include <stddef.h>
+
 #include <functional>
 #include <string_view>
 
+#include "protozero/compiler.h"
 #include "protozero/message.h"
 #include "test/testing/message_tree.h"
 
@@ -13,7 +16,12 @@
 
 namespace protozero::test {
 
-// Chunk sizes worth trying: all from the smallest legal one to 64, and those
+// Of long series of sizes and of random messages, debug builds, whose code is
+// slow and slower with sanitizers, try only every third. Optimized ones try
+// all.
+inline constexpr size_t kSeriesStep = PROTOZERO_DCHECK_IS_ON ? 3 : 1;
+
+// Chunk sizes worth trying: those from the smallest legal one to 64, and those
 // around the borders of the encoding.
 const ChunkSizes& InterestingChunkSizes();
 

@@ -281,7 +281,7 @@ TEST(AppendFieldsTest, AFinalizedMessageTakesNothing) {
 // A random sequence of calls, mixed with setters and children.
 TEST(AppendFieldsTest, SameBytesAsSetters) {
   std::mt19937_64 random(1);
-  for (int round = 0; round < 2000; ++round) {
+  for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
     const size_t chunk_size = 4 + random() % 100;
     ChunkedStream fused(chunk_size);
     ChunkedStream setters(chunk_size);

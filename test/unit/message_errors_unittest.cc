@@ -17,6 +17,7 @@
 #include "protozero/root_message.h"
 #include "test/testing/chunked_delegate.h"
 #include "test/testing/chunked_stream.h"
+#include "test/testing/delegates.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 #include "test/testing/message_tree.h"
@@ -28,6 +29,7 @@ using proto_utils::kMaxMessageLength;
 using test::ChunkedDelegate;
 using test::ChunkedStream;
 using test::Hex;
+using test::kSeriesStep;
 using test::MessageTree;
 
 // Streams that end too early
@@ -70,7 +72,7 @@ void ExpectEndsCleanly(const MessageTree& tree,
 
 TEST(MessageErrorTest, ADelegateThatGivesUpAfterAnyChunk) {
   std::mt19937_64 random(7);
-  for (int i = 0; i < 60; ++i) {
+  for (size_t i = 0; i < 60; i += kSeriesStep) {
     const MessageTree tree = test::RandomTree(random, 4, 4);
     for (size_t chunk_size : {4u, 5u, 9u, 16u, 33u, 100u}) {
       for (const auto patches : {ChunkedDelegate::Patches::kInPlace,

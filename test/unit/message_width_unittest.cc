@@ -39,6 +39,7 @@ using test::EncodeTree;
 using test::ExpectWritesToChunks;
 using test::Field;
 using test::Hex;
+using test::kSeriesStep;
 using test::MessageTree;
 using test::NestedField;
 using test::NumberField;
@@ -104,7 +105,7 @@ TEST(MessageWidthTest, EverySizeOfInterestAtEveryDistanceFromTheChunksEnd) {
       const MessageTree child = TreeOfSize(size, fill);
       const MessageTree tree{kFirst, NestedField(1, child), kLast};
       // From "nothing fits" to "it is whole however it is begun".
-      for (size_t first = 4; first <= size + 40; ++first) {
+      for (size_t first = 4; first <= size + 40; first += kSeriesStep) {
         const ChunkSizes chunk_sizes{first, 5000};
         ChunkedStream stream(chunk_sizes);
         RootMessage<> message(&stream.writer);
@@ -133,7 +134,8 @@ TEST(MessageWidthTest, ManyLevelsCrossTheLimitsAtOnce) {
   for (const size_t limit : {127u, 512u}) {
     for (size_t depth = 2; depth <= 12; ++depth) {
       // From "no level is too large" to "all of them are".
-      for (size_t size = limit - 3; size <= limit + 2 * depth + 3; ++size) {
+      for (size_t size = limit - 3; size <= limit + 2 * depth + 3;
+           size += kSeriesStep) {
         for (const Fill fill :
              {Fill::kTinyFields, Fill::kLongFields, Fill::kOneField}) {
           const MessageTree tree{
