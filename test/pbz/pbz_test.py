@@ -186,14 +186,15 @@ class DecodeTest(Scratch):
     # Traces in a row are a trace.
     content = self.trace().read_bytes()
     path = self.scratch / 'large'
+    # Sanitizers need a lot of memory of their own.
+    sanitized = re.search('is_[at]san *= *true',
+                          (BUILD_DIR / 'args.gn').read_text())
     with open(path, 'wb') as file:
-      while file.tell() < 40 << 20:
-        file.write(100 * content)
-    limit = None
-    if not re.search('is_[at]san *= *true',
-                     (BUILD_DIR / 'args.gn').read_text()):
-      # Sanitizers need a lot of memory of their own.
-      def limit():
+      while file.tell() < (1 if sanitized else 40) << 20:
+        file.write(10 * content)
+
+    def limit():
+      if not sanitized:
         resource.setrlimit(resource.RLIMIT_AS, (32 << 20, 32 << 20))
     for command in 'stats', 'decode':
       done = subprocess.run([PBZ, command, path], stdout=subprocess.PIPE,
