@@ -97,12 +97,13 @@ def check(compiler, level, schemas, temp):
   call(flags + ['-c', '-o', 'library.o', '-x', 'c++', '-'], folder,
        ''.join('#include "%s"\n' % source
                for source in sorted((ROOT / 'src/protozero').glob('*.cc'))))
+  call(flags + ['-c', '-o', 'unused.o', str(schemas / 'unused.pbzero.cc')],
+       folder)
 
   def link(program, *defines):
     # An id of the build would be a difference of its own.
     call(flags + [*defines, '-s', '-Wl,--build-id=none', '-o', program,
-                  str(schemas / 'main.cc'), str(schemas / 'unused.pbzero.cc'),
-                  'library.o'], folder)
+                  str(schemas / 'main.cc'), 'unused.o', 'library.o'], folder)
     sizes = call(['size', program], folder).splitlines()[1].split()
     return (folder / program).read_bytes(), [int(n) for n in sizes[:3]]
 

@@ -96,9 +96,14 @@ class Builder:
     return target
 
   def plugin(self):
-    sources = glob.glob(os.path.join(compilers.SOURCE_ROOT, 'src',
-                                     'protoc_plugin', '*.cc'))
-    return self.link('protozero_plugin', sorted(sources), [])
+    # As one file: the library's headers take long to read.
+    source = os.path.join(self.out, 'protozero_plugin.cc')
+    text = ''.join('#include "%s"\n' % path for path in sorted(glob.glob(
+        os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', '*.cc'))))
+    if not os.path.exists(source) or open(source, encoding='utf-8').read() != text:
+      with open(source, 'w', encoding='utf-8') as file:
+        file.write(text)
+    return self.link('protozero_plugin', [source], [])
 
   def unittests(self, runtime):
     tests = os.path.join(compilers.SOURCE_ROOT, 'test', 'plugin')
