@@ -34,7 +34,7 @@ class Config:
   gn_args: str
   group: str  # Root group of the tests to build and run.
   once: bool = False  # Also runs the tests that one configuration suffices for.
-  jobs: int = os.cpu_count() or 1  # How many tests run at the same time.
+  plugin_of: str = ''  # The configuration that builds the plugin.
 
 
 # The first two run everything; the others what can plausibly differ there.
@@ -45,14 +45,13 @@ CONFIGS = [
     Config('release', 'release, clang', '', 'tests', once=True),
     Config('gcc', 'release, gcc, C++20, without exceptions and RTTI',
            'is_clang=false cpp_standard=20 enable_exceptions=false '
-           'enable_rtti=false', 'tests_core'),
+           'enable_rtti=false', 'tests_core', plugin_of='release'),
     Config('tsan', 'debug, clang, ThreadSanitizer',
-           'is_debug=true is_tsan=true', 'tests_tsan'),
+           'is_debug=true is_tsan=true', 'tests_tsan', plugin_of='release'),
     Config('fuzz', 'debug, clang, libFuzzer, AddressSanitizer and '
            'UndefinedBehaviorSanitizer',
            'is_debug=true is_fuzzer=true is_asan=true is_ubsan=true',
-           # They run for a set time, whatever else does.
-           'fuzzers', jobs=6),
+           'fuzzers'),
 ]
 
 SANITIZER_OPTIONS = {
@@ -221,20 +220,37 @@ def run_test(test, build_dir, options):
   return outcome
 
 
+def build(config, targets):
+  """Returns the command that failed, None if none did."""
+  build_dir = 'out/test/' + config.name
+  gn_args = config.gn_args
+  if config.plugin_of:
+    provider, = [other for other in CONFIGS if other.name == config.plugin_of]
+    failure = build(provider, ['protozero_plugin'])
+    if failure:
+      return failure
+    gn_args += (' protozero_prebuilt_plugin="//out/test/%s/protozero_plugin"' %
+                provider.name)
+  # `gn gen --check` includes `gn check`. Ninja's progress is for terminals.
+  quiet = [] if sys.stdout.isatty() else ['--quiet']
+  for command in (['tools/gn', 'gen', '-q', '--check', build_dir,
+                   '--args=' + gn_args],
+                  ['tools/ninja', '-k0'] + quiet + ['-C', build_dir] + targets):
+    if subprocess.call(command, cwd=ROOT, stdin=subprocess.DEVNULL):
+      return command
+  return None
+
+
 def run_config(config, options):
   """Builds one configuration and runs its tests."""
   build_dir = os.path.join(ROOT, 'out', 'test', config.name)
   say('== %s: %s' % (config.name, config.what))
   start, cpu_start = time.monotonic(), cpu_of_children()
   targets = [config.group] + (['default'] if config.group == 'tests' else [])
-  # `gn gen --check` includes `gn check`. Ninja's progress is for terminals.
-  quiet = [] if sys.stdout.isatty() else ['--quiet']
-  for command in (['tools/gn', 'gen', '-q', '--check', build_dir,
-                   '--args=' + config.gn_args],
-                  ['tools/ninja', '-k0'] + quiet + ['-C', build_dir] + targets):
-    if subprocess.call(command, cwd=ROOT, stdin=subprocess.DEVNULL):
-      say('FAILED %s: %s' % (config.name, ' '.join(command)))
-      return Outcome(failed=1, failures=['%s: the build' % config.name])
+  failure = build(config, targets)
+  if failure:
+    say('FAILED %s: %s' % (config.name, ' '.join(failure)))
+    return Outcome(failed=1, failures=['%s: the build' % config.name])
   built, cpu_built = time.monotonic(), cpu_of_children()
   say('   built in %.0f s, CPU %.0f s' % (built - start, cpu_built - cpu_start))
 
@@ -249,7 +265,7 @@ def run_config(config, options):
                  for pattern in options.filter.split('-')[0].split(':'))]
 
   total = Outcome()
-  with concurrent.futures.ThreadPoolExecutor(config.jobs) as pool:
+  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     jobs = {pool.submit(run_test, test, build_dir, options): test
             for test in tests}
     for job in concurrent.futures.as_completed(jobs):
