@@ -1,0 +1,67 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_SKYNET_TREE_H_
+#define TEST_WORKLOADS_SKYNET_TREE_H_
+
+#include <stdint.h>
+
+namespace protozero::workloads {
+
+// What Skynet grows: a tree in which each node has ten children, down to the
+// leaves, which are counted from 0. Each leaf answers with its ordinal, each
+// other node with the sum of its children's answers.
+//
+//                         1
+//              10    11   ...   19
+//       100 ... 109 110   ...  190 ... 199
+//
+// The numbers above are the nodes' ids: that of a child has one digit more than
+// its parent's. The id of a leaf is its ordinal, and a 1 in front of it.
+class SkynetTree {
+ public:
+  static constexpr uint64_t kBranches = 10;
+  static constexpr uint64_t kRoot = 1;
+
+  // REQUIRES: |num_leaves| is a power of ten.
+  explicit constexpr SkynetTree(uint64_t num_leaves)
+      : num_leaves_(num_leaves) {}
+
+  constexpr uint64_t num_leaves() const { return num_leaves_; }
+  // Of all levels: 1 + 10 + 100 + ... + num_leaves().
+  constexpr uint64_t num_nodes() const {
+    return (num_leaves_ * kBranches - 1) / (kBranches - 1);
+  }
+  // The root's answer.
+  constexpr uint64_t sum() const { return num_leaves_ * (num_leaves_ - 1) / 2; }
+
+  constexpr bool IsLeaf(uint64_t id) const { return id >= num_leaves_; }
+  // REQUIRES: IsLeaf(id).
+  constexpr uint64_t Ordinal(uint64_t leaf) const { return leaf - num_leaves_; }
+  static constexpr uint64_t Child(uint64_t id, uint64_t index) {
+    return id * kBranches + index;
+  }
+
+  // All ids are less.
+  constexpr uint64_t end_of_ids() const { return 2 * num_leaves_; }
+  // Whether any node has that id.
+  constexpr bool HasNode(uint64_t id) const {
+    if (id >= end_of_ids())
+      return false;
+    uint64_t first = num_leaves_;
+    while (id < first)
+      first /= kBranches;
+    return first != 0 && id < 2 * first;
+  }
+
+ private:
+  const uint64_t num_leaves_;
+};
+
+// The published one.
+inline constexpr SkynetTree kMillionFibers(1'000'000);
+static_assert(kMillionFibers.sum() == 499'999'500'000);
+static_assert(kMillionFibers.num_nodes() == 1'111'111);
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_SKYNET_TREE_H_
