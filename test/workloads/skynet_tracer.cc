@@ -3,13 +3,56 @@
 #include "test/workloads/skynet_tracer.h"
 
 #include "protozero/append_fields.h"
+#include "protozero/constant_message.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/workloads/skynet_tree.h"
 
 namespace protozero::workloads {
 
 namespace {
 
+using perfetto::protos::pbzero::EventName;
+using perfetto::protos::pbzero::InternedData;
 using perfetto::protos::pbzero::TracePacket;
 using perfetto::protos::pbzero::TrackEvent;
+
+// The events, encoded by the compiler but for the time and the node. So writing
+// one is a copy, and takes hardly any stack: that of a fiber is memory which
+// nobody has used for long, and each line of it costs as much as an event.
+constexpr Hole<9> kTime;
+constexpr Hole<3> kNode;
+static_assert(kMillionFibers.end_of_ids() <= 1 << (3 * 7));
+
+constexpr auto kEnd = MakeConstantMessage<TracePacket>([] {
+  return FieldList(TracePacket::kTimestamp(kTime),
+                   TracePacket::kTrackEvent(
+                       FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_END),
+                                 TrackEvent::kTrackUuid(kNode))));
+});
+constexpr auto kBegin = MakeConstantMessage<TracePacket>([] {
+  return FieldList(TracePacket::kTimestamp(kTime),
+                   TracePacket::kSequenceFlags(
+                       uint32_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE}),
+                   TracePacket::kTrackEvent(FieldList(
+                       TrackEvent::kType(TrackEvent::TYPE_SLICE_BEGIN),
+                       TrackEvent::kTrackUuid(kNode),
+                       TrackEvent::kNameIid(SkynetTracer::kEventName))));
+});
+// The same; viewers are to forget what they know, and to know the name.
+constexpr auto kFirstBegin = MakeConstantMessage<TracePacket>([] {
+  return FieldList(
+      TracePacket::kTimestamp(kTime),
+      TracePacket::kSequenceFlags(
+          uint32_t{TracePacket::SEQ_INCREMENTAL_STATE_CLEARED} |
+          uint32_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE}),
+      TracePacket::kInternedData(FieldList(InternedData::kEventNames(
+          FieldList(EventName::kIid(SkynetTracer::kEventName),
+                    EventName::kName(SkynetTracer::kEventNameText))))),
+      TracePacket::kTrackEvent(
+          FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_BEGIN),
+                    TrackEvent::kTrackUuid(kNode),
+                    TrackEvent::kNameIid(SkynetTracer::kEventName))));
+});
 
 }  // namespace
 
@@ -55,49 +98,30 @@ SkynetTracer::Totals SkynetTracer::Finish() {
 
 void SkynetTracer::WriteBegin(uint64_t id) {
   Writer& writer = *this_thread_;
-  const uint64_t now = clock_->Now();
+  ++writer.events_written;
   writer.writers.Trace([&](TraceContext& context) {
+    const uint64_t now = clock_->Now();
     // A viewer that has missed something has forgotten the name.
     const uint64_t losses = context.writer().packets_lost();
     const bool is_first = context.TakeIncrementalStateCleared();
     const bool has_lost = losses != writer.losses_seen;
     writer.losses_seen = losses;
-    ++writer.events_written;
-
     auto packet = context.NewTracePacket<TracePacket>();
-    packet->set_timestamp(now);
-    if (PROTOZERO_UNLIKELY(is_first || has_lost)) {
-      BeginSequence(packet.get());
-    } else {
-      packet->set_sequence_flags(
-          uint32_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE});
-    }
-    AppendFields(packet->set_track_event(),
-                 TrackEvent::kType(TrackEvent::TYPE_SLICE_BEGIN),
-                 TrackEvent::kTrackUuid(id), TrackEvent::kNameIid(kEventName));
+    if (PROTOZERO_UNLIKELY(is_first || has_lost))
+      AppendFields(packet.get(), kFirstBegin(now, id));
+    else
+      AppendFields(packet.get(), kBegin(now, id));
   });
 }
 
 void SkynetTracer::WriteEnd(uint64_t id) {
   Writer& writer = *this_thread_;
-  const uint64_t now = clock_->Now();
+  ++writer.events_written;
   writer.writers.Trace([&](TraceContext& context) {
-    ++writer.events_written;
+    const uint64_t now = clock_->Now();
     auto packet = context.NewTracePacket<TracePacket>();
-    packet->set_timestamp(now);
-    AppendFields(packet->set_track_event(),
-                 TrackEvent::kType(TrackEvent::TYPE_SLICE_END),
-                 TrackEvent::kTrackUuid(id));
+    AppendFields(packet.get(), kEnd(now, id));
   });
-}
-
-void SkynetTracer::BeginSequence(TracePacket* packet) {
-  packet->set_sequence_flags(
-      uint32_t{TracePacket::SEQ_INCREMENTAL_STATE_CLEARED} |
-      uint32_t{TracePacket::SEQ_NEEDS_INCREMENTAL_STATE});
-  auto* name = packet->set_interned_data()->add_event_names();
-  name->set_iid(kEventName);
-  name->set_name(kEventNameText);
 }
 
 }  // namespace protozero::workloads

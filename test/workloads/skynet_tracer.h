@@ -12,7 +12,6 @@
 
 #include "protozero/compiler.h"
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/workloads/trace_clock.h"
 
 // What each node of Skynet does when it begins and when it ends.
@@ -97,14 +96,8 @@ class SkynetTracer {
   Totals Finish();
 
  private:
-  using TracePacket = perfetto::protos::pbzero::TracePacket;
-
   PROTOZERO_NOINLINE void WriteBegin(uint64_t id);
   PROTOZERO_NOINLINE void WriteEnd(uint64_t id);
-  // Declares that there is nothing that viewers should know from before, and
-  // what the name is.
-  PROTOZERO_NOINLINE static void BeginSequence(TracePacket* packet);
-
   // The thread's that calls.
   static thread_local Writer* this_thread_;
 
