@@ -52,7 +52,7 @@ TraceClock::TraceClock() {
     last = ReadBoth();
   } while (last.ns - first.ns < kCalibrationNs);
   ns_per_tick_ = static_cast<uint64_t>(
-      (static_cast<unsigned __int128>(last.ns - first.ns) << kFractionBits) /
+      (static_cast<Int128>(last.ns - first.ns) << kFractionBits) /
       (last.ticks - first.ticks));
   base_ticks_ = last.ticks;
   base_ns_ = last.ns;

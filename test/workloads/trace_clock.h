@@ -35,8 +35,8 @@ class TraceClock {
       // Signed: another processor's may be a little behind.
       const int64_t ticks = static_cast<int64_t>(__rdtsc() - base_ticks_);
       return base_ns_ +
-             static_cast<uint64_t>(
-                 ticks * static_cast<__int128>(ns_per_tick_) >> kFractionBits);
+             static_cast<uint64_t>(ticks * static_cast<Int128>(ns_per_tick_) >>
+                                   kFractionBits);
     }
 #endif
     return SystemNow();
@@ -55,6 +55,10 @@ class TraceClock {
   }
 
  private:
+#if defined(__SIZEOF_INT128__)
+  // Of which the standard knows nothing.
+  __extension__ typedef __int128 Int128;
+#endif
   static constexpr int kFractionBits = 32;
 
   bool is_counter_steady_ = false;
