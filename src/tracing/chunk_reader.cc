@@ -23,23 +23,6 @@ T LoadRelaxed(const uint8_t* address) {
       std::memory_order_relaxed);
 }
 
-// REQUIRES: |begin| and |size| are multiples of four.
-void CopyWords(const uint8_t* begin, size_t size, uint8_t* copy) {
-  const auto copy_one = [&](auto word) {
-    word = LoadRelaxed<decltype(word)>(begin);
-    memcpy(copy, &word, sizeof(word));
-    begin += sizeof(word);
-    copy += sizeof(word);
-    size -= sizeof(word);
-  };
-  if (reinterpret_cast<uintptr_t>(begin) % sizeof(uint64_t) != 0 && size != 0)
-    copy_one(uint32_t{});
-  while (size >= sizeof(uint64_t))
-    copy_one(uint64_t{});
-  if (size != 0)
-    copy_one(uint32_t{});
-}
-
 void SetPackets(uint16_t packets, bool is_complete, ChunkCopy* copy) {
   copy->is_complete = is_complete;
   copy->num_packets = packets & ABI::kPacketCountMask;
@@ -67,36 +50,64 @@ void CopyHeader(const ABI::ChunkHeader& header,
 
 void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
   copy->payload.resize(chunk.payload_size());
-  CopyWords(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
+  CopyBytes(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
 }
 
 // Copies record by record: what lies behind them is being written to.
 bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
-  const uint8_t* pos = chunk.payload_begin();
+  const ConstBytes bytes(chunk.payload_begin(), chunk.payload_size());
+  size_t offset = 0;
   for (size_t i = 0; i < copy->num_packets; ++i) {
-    const size_t begin = payload.size();
-    do {
-      if (pos == chunk.end())
-        return false;
-      payload.push_back(LoadRelaxed<uint8_t>(pos++));
-    } while ((payload.back() & 0x80) != 0 &&
-             payload.size() - begin < ABI::kPacketHeaderSize);
-    uint32_t length;
-    if (ReadRecordLength(payload.data() + begin,
-                         payload.data() + payload.size(), &length) == 0 ||
-        length > static_cast<size_t>(chunk.end() - pos)) {
+    const uint8_t* const begin = bytes.data + offset;
+    ConstBytes record;
+    if (ReadRecord(bytes, &offset, &record) != RecordKind::kPacket)
       return false;
+    // The length as it was read: it may be another one by now.
+    size_t length = record.size;
+    for (const uint8_t* pos = begin + 1; pos < record.data; ++pos) {
+      payload.push_back(static_cast<uint8_t>(length | 0x80));
+      length >>= 7;
     }
-    const size_t end = payload.size() + length;
-    while (payload.size() < end)
-      payload.push_back(LoadRelaxed<uint8_t>(pos++));
+    payload.push_back(static_cast<uint8_t>(length));
+    const size_t size = payload.size();
+    payload.resize(size + record.size);
+    CopyBytes(record.data, record.size, payload.data() + size);
   }
   return true;
 }
 
 }  // namespace
+
+void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
+  const auto copy_one = [&](auto word) {
+    word = LoadRelaxed<decltype(word)>(begin);
+    memcpy(copy, &word, sizeof(word));
+    begin += sizeof(word);
+    copy += sizeof(word);
+    size -= sizeof(word);
+  };
+  // Only a word at a multiple of its size is loaded at once.
+  const auto is_at_odd = [&](auto word) {
+    return size >= sizeof(word) &&
+           (reinterpret_cast<uintptr_t>(begin) & sizeof(word)) != 0;
+  };
+  if (is_at_odd(uint8_t{}))
+    copy_one(uint8_t{});
+  if (is_at_odd(uint16_t{}))
+    copy_one(uint16_t{});
+  if (is_at_odd(uint32_t{}))
+    copy_one(uint32_t{});
+  while (size >= sizeof(uint64_t))
+    copy_one(uint64_t{});
+  if (size >= sizeof(uint32_t))
+    copy_one(uint32_t{});
+  if (size >= sizeof(uint16_t))
+    copy_one(uint16_t{});
+  if (size != 0)
+    copy_one(uint8_t{});
+}
 
 void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
   CopyHeader(*chunk.header(), true, copy);
@@ -157,8 +168,9 @@ size_t ReadRecordLength(const uint8_t* begin,
   const size_t max_size = std::min<size_t>(static_cast<size_t>(end - begin),
                                            ABI::kPacketHeaderSize);
   for (size_t i = 0; i < max_size; ++i) {
-    value |= (begin[i] & 0x7fu) << (7 * i);
-    if ((begin[i] & 0x80) == 0) {
+    const uint8_t byte = LoadRelaxed<uint8_t>(begin + i);
+    value |= (byte & 0x7fu) << (7 * i);
+    if ((byte & 0x80) == 0) {
       *length = value;
       return i + 1;
     }

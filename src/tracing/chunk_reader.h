@@ -47,6 +47,12 @@ bool ScrapeChunk(const SharedMemoryABI& abi,
                  size_t chunk_idx,
                  ChunkCopy* copy);
 
+// Copies |size| bytes, and touches no others: their neighbours may be written.
+void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy);
+
+// The two that follow read the bytes of lengths, each once, and nothing else:
+// |payload| may be a copy, or the chunk itself.
+
 // The length in front of a record at |begin|. Returns how many bytes it takes;
 // 0 if there is none of up to kPacketHeaderSize bytes before |end|.
 size_t ReadRecordLength(const uint8_t* begin,
