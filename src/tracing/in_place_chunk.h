@@ -1,0 +1,44 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IN_PLACE_CHUNK_H_
+#define SRC_TRACING_IN_PLACE_CHUNK_H_
+
+#include <stdint.h>
+
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// What InPlaceEndpoint and PacketReader tell each other about a complete chunk,
+// in bits of ChunkHeader::packets that no one else uses. A chunk may be read
+// before its writer's arbiter is done with it, and the other way round: it is
+// free when both are.
+enum InPlaceFlags : uint16_t {
+  kChunkIsCommitted = 1 << 13,
+  kChunkIsRead = 1 << 14,
+};
+static_assert(((kChunkIsCommitted | kChunkIsRead) &
+               (SharedMemoryABI::kPacketCountMask |
+                SharedMemoryABI::kFirstPacketContinuesFromPrevChunk |
+                SharedMemoryABI::kLastPacketContinuesOnNextChunk |
+                SharedMemoryABI::kChunkNeedsPatching)) == 0);
+
+// Sets one of them. Who comes second frees the chunk; returns false if that
+// fails, because somebody tampers with it.
+inline bool FinishChunkInPlace(const SharedMemoryABI& abi,
+                               const SharedMemoryABI::Chunk& chunk,
+                               InPlaceFlags flag) {
+  const uint16_t before =
+      chunk.header()->packets.fetch_or(flag, std::memory_order_acq_rel);
+  if (((before | flag) & kChunkIsCommitted) == 0 ||
+      ((before | flag) & kChunkIsRead) == 0) {
+    return true;
+  }
+  const SharedMemoryABI::Chunk acquired =
+      abi.TryAcquireChunkForReading(chunk.page_idx(), chunk.chunk_idx());
+  return acquired.is_valid() && abi.ReleaseChunkAsFree(acquired);
+}
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IN_PLACE_CHUNK_H_
