@@ -47,6 +47,9 @@ STANDARD_HEADERS = '''
     time.h uchar.h wchar.h wctype.h
 '''.split()
 
+# Of C++20, for the one header that is empty before.
+NEWER_HEADERS = ['coroutine']
+
 GENERATED = ['test/claims/claims.pbzero.h']
 
 PROGRAM = '''
@@ -93,7 +96,8 @@ def dependencies(compiler, flags, text):
 def copy_standard_library(compiler, standard, folder):
   """Links the standard library's headers into `folder`. Returns the flags for
   it to be the only place where headers are looked for."""
-  headers = include_lines(STANDARD_HEADERS)
+  headers = include_lines(
+      STANDARD_HEADERS + (NEWER_HEADERS if standard == '-std=c++20' else []))
   files = dependencies(compiler, [standard, '-fno-exceptions', '-fno-rtti'],
                        headers)
   path = search_path(compiler, standard)

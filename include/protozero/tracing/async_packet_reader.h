@@ -1,0 +1,136 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
+#define INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
+
+// For C++20; declares nothing where there are no coroutines.
+#if defined(__cpp_impl_coroutine)
+
+#include <coroutine>
+#include <utility>
+
+#include "protozero/compiler.h"
+#include "protozero/tracing/packet_reader.h"
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// A PacketReader that a coroutine waits for:
+//
+//   Task HandlePackets(AsyncPacketReader& reader) {
+//     while (const PacketReader::Packet* packet = co_await reader.Next())
+//       Handle(packet->bytes);
+//   }
+//
+//   AsyncPacketReader reader(abi);
+//   Task task = HandlePackets(reader);
+//   while (is_running)
+//     reader.Poll();
+//   reader.Close();
+//
+// Task is any coroutine type, of yours or of a library. There is no executor:
+// Poll() looks for a packet, and resumes the coroutine on the thread and on the
+// stack of whoever calls it. If there is a packet already, the coroutine gets
+// it without being suspended. So one that does nothing but read, of a writer
+// that never pauses, does not let go of the thread.
+//
+// Allocates what PacketReader does: nothing for a packet, or for waiting. One
+// thread at a time; that includes what the coroutine does with the reader, and
+// the destruction of its frame.
+//
+// Either may go first. A coroutine that is destroyed while it waits is
+// forgotten. One that waits when the reader is destroyed is not resumed any
+// more; somebody has to destroy it.
+class AsyncPacketReader {
+ public:
+  class [[nodiscard]] Awaiter {
+   public:
+    explicit Awaiter(AsyncPacketReader* reader) : reader_(reader) {}
+    ~Awaiter() {
+      if (reader_ != nullptr && reader_->waiting_ == this)
+        reader_->waiting_ = nullptr;
+    }
+    // It is where the reader knows it to be, for as long as it lives.
+    Awaiter(const Awaiter&) = delete;
+    Awaiter& operator=(const Awaiter&) = delete;
+
+    bool await_ready() {
+      return reader_->is_closed_ || reader_->reader_.TryNext(&reader_->packet_);
+    }
+    // False, with nothing to resume for, if another coroutine waits already.
+    bool await_suspend(std::coroutine_handle<> coroutine) {
+      PROTOZERO_DCHECK(reader_->waiting_ == nullptr,
+                       "one coroutine at a time waits for a reader");
+      if (reader_->waiting_ != nullptr) {
+        reader_ = nullptr;
+        return false;
+      }
+      coroutine_ = coroutine;
+      reader_->waiting_ = this;
+      return true;
+    }
+    const PacketReader::Packet* await_resume() const {
+      return reader_ != nullptr && !reader_->is_closed_ ? &reader_->packet_
+                                                        : nullptr;
+    }
+
+   private:
+    friend class AsyncPacketReader;
+
+    // Null when it is gone.
+    AsyncPacketReader* reader_;
+    std::coroutine_handle<> coroutine_;
+  };
+
+  // As PacketReader.
+  explicit AsyncPacketReader(
+      const SharedMemoryABI& abi,
+      const PacketReader::Options& options = PacketReader::Options())
+      : reader_(abi, options) {}
+  ~AsyncPacketReader() {
+    if (waiting_ != nullptr)
+      waiting_->reader_ = nullptr;
+  }
+
+  AsyncPacketReader(const AsyncPacketReader&) = delete;
+  AsyncPacketReader& operator=(const AsyncPacketReader&) = delete;
+
+  // The next packet, as a pointer that is valid until the reader is used again;
+  // null after Close(). REQUIRES: awaited at once, by one coroutine at a time.
+  Awaiter Next() { return Awaiter(this); }
+
+  // Resumes the coroutine that waits, if there is a packet for it. Returns
+  // whether it did; the coroutine may have destroyed the reader then. REQUIRES:
+  // not called by the coroutine.
+  bool Poll() {
+    if (waiting_ == nullptr || !reader_.TryNext(&packet_))
+      return false;
+    Resume();
+    return true;
+  }
+
+  // Resumes the coroutine that waits without a packet. From now on, nobody gets
+  // one. The coroutine may have destroyed the reader.
+  void Close() {
+    is_closed_ = true;
+    if (waiting_ != nullptr)
+      Resume();
+  }
+
+  const PacketReader::Stats& stats() const { return reader_.stats(); }
+
+ private:
+  // Touches nothing afterwards.
+  void Resume() { std::exchange(waiting_, nullptr)->coroutine_.resume(); }
+
+  PacketReader reader_;
+  PacketReader::Packet packet_;
+  Awaiter* waiting_ = nullptr;
+  bool is_closed_ = false;
+};
+
+}  // namespace protozero
+
+#endif  // defined(__cpp_impl_coroutine)
+
+#endif  // INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
