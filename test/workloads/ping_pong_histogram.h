@@ -1,0 +1,87 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_PING_PONG_HISTOGRAM_H_
+#define TEST_WORKLOADS_PING_PONG_HISTOGRAM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace protozero::workloads {
+
+// Counts durations by size, all sizes with the same relative precision, so that
+// nothing that happens once in a million times is averaged away:
+//
+//   0   1   2  ...  2047 | 2048  2050 ... 4094 | 4096  4100 ... | 8192 ...
+//
+// each number up to 2047 by itself, then as many steps to each power of two.
+// Allocates in the constructor, 440 KB.
+class LatencyHistogram {
+ public:
+  static constexpr int kPrecisionBits = 10;
+
+  LatencyHistogram() : counts_(new uint64_t[kNumBuckets]()) {}
+
+  void Add(uint64_t value) {
+    ++counts_[BucketOf(value)];
+    ++count_;
+    sum_ += value;
+    max_ = std::max(max_, value);
+  }
+
+  uint64_t count() const { return count_; }
+  uint64_t max() const { return max_; }
+  double mean() const {
+    return count_ == 0
+               ? 0
+               : static_cast<double>(sum_) / static_cast<double>(count_);
+  }
+
+  // The value that |fraction| of all values, from 0 to 1, do not exceed, but
+  // for one part in 2^kPrecisionBits. 0 if there are none.
+  uint64_t Quantile(double fraction) const {
+    const double rank = fraction * static_cast<double>(count_);
+    uint64_t below = 0;
+    for (size_t bucket = 0; bucket < kNumBuckets; ++bucket) {
+      below += counts_[bucket];
+      if (below != 0 && static_cast<double>(below) >= rank)
+        return std::min(LastOf(bucket), max_);
+    }
+    return max_;
+  }
+
+ private:
+  static constexpr uint64_t kSteps = uint64_t{1} << kPrecisionBits;
+  static constexpr size_t kNumBuckets = (64 - kPrecisionBits + 1)
+                                        << kPrecisionBits;
+
+  // How many of the low bits do not count.
+  static int ShiftOf(uint64_t value) {
+    return value < 2 * kSteps ? 0
+                              : 63 - kPrecisionBits - __builtin_clzll(value);
+  }
+  static size_t BucketOf(uint64_t value) {
+    const int shift = ShiftOf(value);
+    return (static_cast<size_t>(shift) << kPrecisionBits) +
+           static_cast<size_t>(value >> shift);
+  }
+  // The largest value in it.
+  static uint64_t LastOf(size_t bucket) {
+    if (bucket < 2 * kSteps)
+      return bucket;
+    const size_t shift = (bucket >> kPrecisionBits) - 1;
+    const uint64_t step = (bucket & (kSteps - 1)) + kSteps;
+    return ((step + 1) << shift) - 1;
+  }
+
+  const std::unique_ptr<uint64_t[]> counts_;
+  uint64_t count_ = 0;
+  uint64_t sum_ = 0;
+  uint64_t max_ = 0;
+};
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_PING_PONG_HISTOGRAM_H_

@@ -1,0 +1,504 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Two processes, each on a processor of its own, send a value of 64 bits to and
+// fro through shared memory. This one, the client, measures the round trip; the
+// other one, its child, is one of several servers, see ping_pong_servers.h.
+//
+//   workload_ping_pong --list | --run=ROW [--quick] [--trace=FILE]
+//   workload_ping_pong --steps=VARIANT:COUNT
+//
+// The second does COUNT round trips with the client and the server taking turns
+// in one thread: for a profiler that counts instructions.
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protozero/compiler.h"
+#include "protozero/tracing/producer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/testing/allocation_monitor.h"
+#include "test/workloads/ping_pong_histogram.h"
+#include "test/workloads/ping_pong_servers.h"
+#include "test/workloads/recording.h"
+#include "test/workloads/trace_clock.h"
+#include "test/workloads/workload_program.h"
+
+namespace protozero::workloads {
+
+namespace {
+
+// ---- What is done for each round trip
+
+// Compiled without instrumentation.
+class NoTracer {
+ public:
+  PROTOZERO_ALWAYS_INLINE void OnRoundTrip() {}
+  uint64_t events_written() const { return 0; }
+  uint64_t events_lost() const { return 0; }
+};
+
+// An event with the time, which it reads from the clock itself, as it would
+// anywhere else.
+class RoundTripTracer {
+ public:
+  RoundTripTracer(std::shared_ptr<DataSource> source, const TraceClock* clock)
+      : clock_(clock), writers_(std::move(source)) {
+    writers_.Trace([](TraceContext& context) {
+      auto* track =
+          context.NewTracePacket<TracePacket>()->set_track_descriptor();
+      track->set_uuid(kTrack);
+      track->set_name("ping-pong");
+    });
+  }
+
+  PROTOZERO_ALWAYS_INLINE void OnRoundTrip() {
+    writers_.Trace([this](TraceContext& context) {
+      auto packet = context.NewTracePacket<TracePacket>();
+      packet->set_timestamp(clock_->Now());
+      TrackEvent* const event = packet->set_track_event();
+      event->set_type(TrackEvent::TYPE_INSTANT);
+      event->set_track_uuid(kTrack);
+      event->set_name("round trip");
+      ++events_written_;
+    });
+  }
+
+  uint64_t events_written() const { return events_written_; }
+  uint64_t events_lost() const { return writers_.packets_lost(); }
+
+ private:
+  using TracePacket = perfetto::protos::pbzero::TracePacket;
+  using TrackEvent = perfetto::protos::pbzero::TrackEvent;
+
+  static constexpr uint64_t kTrack = 0x70696e67706f6e67;
+
+  const TraceClock* const clock_;
+  uint64_t events_written_ = 0;
+  DataSourceWriters writers_;
+};
+
+// ---- The two processes
+
+// All zero at first.
+struct Memory {
+  ValueMemory values;
+  PacketMemory packets;
+  // What the server has to say when it is over.
+  uint64_t answered;
+  uint64_t allocations;
+};
+void Find(Memory* memory, ValueMemory** part) {
+  *part = &memory->values;
+}
+void Find(Memory* memory, PacketMemory** part) {
+  *part = &memory->packets;
+}
+
+// The processors that this process may use, up to two. One of which there is
+// only one is not reserved for anybody.
+std::vector<int> Processors() {
+  cpu_set_t allowed;
+  std::vector<int> processors;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+    for (int i = 0; i < CPU_SETSIZE && processors.size() < 2; ++i) {
+      if (CPU_ISSET(i, &allowed))
+        processors.push_back(i);
+    }
+  }
+  return processors;
+}
+
+// This thread, from now on.
+void StayOn(const std::vector<int>& processors, size_t index) {
+  if (processors.size() < 2)
+    return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(processors[index], &only);
+  sched_setaffinity(0, sizeof(only), &only);
+}
+
+// Waits for the other process without letting go of the processor, unless that
+// may be what the other one is waiting for: when it takes much longer than it
+// should.
+class Patience {
+ public:
+  // Returns true if it has been long.
+  PROTOZERO_ALWAYS_INLINE bool Wait() {
+    return PROTOZERO_UNLIKELY(++num_waits_ % kWaitsUntilYield == 0) && Yield();
+  }
+
+ private:
+  static constexpr uint32_t kWaitsUntilYield = 1 << 13;
+
+  PROTOZERO_NOINLINE static bool Yield() {
+    sched_yield();
+    return true;
+  }
+
+  uint32_t num_waits_ = 0;
+};
+
+// Does not return.
+template <typename Server, typename Part>
+void RunServer(uint64_t warm_up, Memory* memory) {
+  // Nobody else would tell it that the client is gone.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() == 1)
+    _exit(1);
+  StayOn(Processors(), 1);
+  Part* part;
+  Find(memory, &part);
+  Server server(part);
+  Patience patience;
+  const auto serve = [&](uint64_t limit) {
+    while (!server.is_over() && server.num_answered() < limit) {
+      if (!server.Poll())
+        patience.Wait();
+    }
+  };
+  serve(warm_up);
+  const test::AllocationCounter counter;
+  serve(UINT64_MAX);
+  memory->answered = server.num_answered();
+  memory->allocations = counter.count();
+  _exit(0);
+}
+
+// The server's process, and what it shares with this one.
+class Peer {
+ public:
+  // REQUIRES: this process has one thread.
+  template <typename Server, typename Part>
+  static std::unique_ptr<Peer> Start(uint64_t warm_up, std::string* problem) {
+    void* const memory = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      *problem = std::string("mmap: ") + strerror(errno);
+      return nullptr;
+    }
+    std::unique_ptr<Peer> peer(new Peer(static_cast<Memory*>(memory)));
+    peer->process_ = fork();
+    if (peer->process_ == 0)
+      RunServer<Server, Part>(warm_up, peer->memory_);
+    if (peer->process_ < 0) {
+      *problem = std::string("fork: ") + strerror(errno);
+      return nullptr;
+    }
+    return peer;
+  }
+
+  ~Peer() {
+    if (process_ > 0) {
+      kill(process_, SIGKILL);
+      Wait(0);
+    }
+    munmap(memory_, sizeof(Memory));
+  }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  Memory* memory() const { return memory_; }
+
+  // Whether it has not ended, for whatever reason.
+  bool is_running() { return process_ > 0 && !Wait(WNOHANG); }
+  // Whether it has ended well. REQUIRES: it has been told to end.
+  bool Join() {
+    if (process_ > 0)
+      Wait(0);
+    return has_succeeded_;
+  }
+
+ private:
+  explicit Peer(Memory* memory) : memory_(memory) {}
+
+  // Returns whether it has ended.
+  bool Wait(int flags) {
+    int status = 0;
+    pid_t ended;
+    do {
+      ended = waitpid(process_, &status, flags);
+    } while (ended < 0 && errno == EINTR);
+    if (ended == 0)
+      return false;
+    has_succeeded_ =
+        ended == process_ && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    process_ = -1;
+    return true;
+  }
+
+  Memory* const memory_;
+  pid_t process_ = -1;
+  bool has_succeeded_ = false;
+};
+
+// ---- The measurement
+
+struct Amount {
+  uint64_t warm_up;
+  uint64_t count;
+};
+
+Amount AmountFor(const WorkloadOptions& options) {
+  return options.quick ? Amount{1000, 2000} : Amount{50000, 1000000};
+}
+
+// Different from one to the next, in all of its bytes, and never kOver.
+constexpr uint64_t ValueOf(uint64_t index) {
+  return (index + 1) * 0x9e3779b97f4a7c15;
+}
+
+bool IsRight(const ValueClient&) {
+  return true;
+}
+bool IsRight(const PacketClient& client) {
+  return client.is_right();
+}
+
+// A round trip lasts from one look at the clock to the next, so that everything
+// is part of one: what is done for it, and the look itself.
+template <typename Client, typename Tracer>
+void Measure(const Amount& amount,
+             const TraceClock& clock,
+             Peer* peer,
+             Client* client,
+             Tracer* tracer,
+             LatencyHistogram* latencies,
+             WorkloadResult* result) {
+  Patience patience;
+  bool is_right = true;
+  // Returns false if the server is gone.
+  const auto go_there_and_back = [&](uint64_t value) {
+    client->Send(value);
+    uint64_t answer;
+    while (PROTOZERO_LIKELY(!client->TryReceive(&answer))) {
+      if (patience.Wait() && !peer->is_running() &&
+          !client->TryReceive(&answer)) {
+        return false;
+      }
+    }
+    is_right = is_right && answer == value;
+    return true;
+  };
+  const auto run = [&](uint64_t begin, uint64_t end,
+                       LatencyHistogram* histogram) {
+    uint64_t before = clock.Now();
+    for (uint64_t i = begin; i < end; ++i) {
+      if (PROTOZERO_UNLIKELY(!go_there_and_back(ValueOf(i))))
+        return false;
+      tracer->OnRoundTrip();
+      const uint64_t now = clock.Now();
+      // Only a clock that is corrected goes back.
+      histogram->Add(now > before ? now - before : 0);
+      before = now;
+    }
+    return true;
+  };
+  LatencyHistogram warm_up_latencies;
+  bool is_alive = run(0, amount.warm_up, &warm_up_latencies);
+  {
+    const test::AllocationCounter counter;
+    is_alive = is_alive &&
+               run(amount.warm_up, amount.warm_up + amount.count, latencies);
+    result->allocations = counter.count();
+  }
+  is_alive = is_alive && go_there_and_back(kOver);
+  if (!is_alive || !peer->Join())
+    result->problem = "the server has died";
+  else if (!is_right || !IsRight(*client))
+    result->problem = "an answer is not what was sent";
+  else if (peer->memory()->answered != amount.warm_up + amount.count + 1)
+    result->problem = "the server has answered something else";
+  result->allocations += peer->memory()->allocations;
+  if (result->problem.empty() && result->allocations != 0) {
+    result->problem =
+        std::to_string(result->allocations) + " allocations, where none is due";
+  }
+}
+
+// What the plot shows, too.
+constexpr std::pair<const char*, double> kQuantiles[] = {
+    {"p1_ns", 0.01},         {"p10_ns", 0.1},       {"p25_ns", 0.25},
+    {"p50_ns", 0.5},         {"p75_ns", 0.75},      {"p90_ns", 0.9},
+    {"p95_ns", 0.95},        {"p99_ns", 0.99},      {"p99.5_ns", 0.995},
+    {"p99.9_ns", 0.999},     {"p99.95_ns", 0.9995}, {"p99.99_ns", 0.9999},
+    {"p99.999_ns", 0.99999},
+};
+
+void Report(const LatencyHistogram& latencies, WorkloadResult* result) {
+  result->operations = latencies.count();
+  result->ns_per_operation = static_cast<double>(latencies.Quantile(0.5));
+  for (const auto& [name, fraction] : kQuantiles) {
+    result->figures.emplace_back(
+        name, static_cast<double>(latencies.Quantile(fraction)));
+  }
+  result->figures.emplace_back("max_ns", static_cast<double>(latencies.max()));
+  result->figures.emplace_back("mean_ns", latencies.mean());
+}
+
+double ClockCost(const TraceClock& clock) {
+  constexpr uint64_t kCalls = 100000;
+  uint64_t best = UINT64_MAX;
+  for (int batch = 0; batch < 10; ++batch) {
+    const uint64_t begin = clock.Now();
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < kCalls; ++i)
+      sum += clock.Now();
+    [[maybe_unused]] const volatile uint64_t is_used = sum;
+    best = std::min(best, clock.Now() - begin);
+  }
+  return static_cast<double>(best) / static_cast<double>(kCalls);
+}
+
+template <typename Server, typename Client, typename Part>
+WorkloadResult RunUntraced(const WorkloadOptions& options) {
+  WorkloadResult result;
+  const Amount amount = AmountFor(options);
+  const auto peer = Peer::Start<Server, Part>(amount.warm_up, &result.problem);
+  if (peer == nullptr)
+    return result;
+  const TraceClock clock;
+  LatencyHistogram latencies;
+  StayOn(Processors(), 0);
+  Part* part;
+  Find(peer->memory(), &part);
+  Client client(part);
+  NoTracer tracer;
+  Measure(amount, clock, peer.get(), &client, &tracer, &latencies, &result);
+  Report(latencies, &result);
+  return result;
+}
+
+template <typename Server>
+WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
+  WorkloadResult result;
+  const Amount amount = AmountFor(options);
+  const auto peer =
+      Peer::Start<Server, ValueMemory>(amount.warm_up, &result.problem);
+  if (peer == nullptr)
+    return result;
+  Recording::Options recording_options;
+  recording_options.has_session = has_session;
+  // Enough for the service to be late: it may have no processor for itself.
+  recording_options.shared_memory_size = size_t{4} << 20;
+  if (has_session)
+    recording_options.trace_file = options.trace_file;
+  const auto recording = Recording::Start(recording_options, &result.problem);
+  if (recording == nullptr)
+    return result;
+  const TraceClock clock;
+  LatencyHistogram latencies;
+  // Not before: the service and its threads may be anywhere.
+  StayOn(Processors(), 0);
+  {
+    ValueClient client(&peer->memory()->values);
+    RoundTripTracer tracer(recording->source(), &clock);
+    Measure(amount, clock, peer.get(), &client, &tracer, &latencies, &result);
+    result.events_written = tracer.events_written();
+    result.events_lost = tracer.events_lost();
+  }
+  const Recording::Outcome outcome = recording->Stop();
+  result.events_received = outcome.events;
+  if (result.problem.empty())
+    result.problem = outcome.problem;
+  if (result.problem.empty() && result.events_lost != 0)
+    result.problem = "events were lost";
+  Report(latencies, &result);
+  if (has_session)
+    result.figures.emplace_back("clock_ns", ClockCost(clock));
+  return result;
+}
+
+// ---- Rows
+
+template <typename Server, typename Client, typename Part>
+bool RunSteps(uint64_t count) {
+  const auto memory = std::make_unique<Part>();
+  Server server(memory.get());
+  Client client(memory.get());
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t answer = 0;
+    client.Send(ValueOf(i));
+    if (!server.Poll() || !client.TryReceive(&answer) || answer != ValueOf(i))
+      return false;
+  }
+  return IsRight(client);
+}
+
+struct Variant {
+  std::string name;
+  bool (*run_steps)(uint64_t count);
+};
+
+template <typename Server>
+void AddValueRows(const std::string& name,
+                  std::vector<WorkloadRow>* rows,
+                  std::vector<Variant>* variants) {
+  variants->push_back({name, &RunSteps<Server, ValueClient, ValueMemory>});
+  const std::string row = "PingPong_" + name;
+  rows->push_back(
+      {row + "_Untraced", &RunUntraced<Server, ValueClient, ValueMemory>});
+  rows->push_back({row + "_Off", [](const WorkloadOptions& options) {
+                     return RunTraced<Server>(options, false);
+                   }});
+  rows->push_back({row + "_On", [](const WorkloadOptions& options) {
+                     return RunTraced<Server>(options, true);
+                   }});
+}
+
+template <typename Server>
+void AddPacketRow(const std::string& name,
+                  std::vector<WorkloadRow>* rows,
+                  std::vector<Variant>* variants) {
+  variants->push_back({name, &RunSteps<Server, PacketClient, PacketMemory>});
+  rows->push_back({"PingPong_" + name + "_Untraced",
+                   &RunUntraced<Server, PacketClient, PacketMemory>});
+}
+
+int Main(int argc, char** argv) {
+  std::vector<WorkloadRow> rows;
+  std::vector<Variant> variants;
+  AddValueRows<SpinValueServer>("SpinValue", &rows, &variants);
+  AddValueRows<CallbackValueServer>("CallbackValue", &rows, &variants);
+  AddValueRows<CoroutineResumeServer>("CoroutineResume", &rows, &variants);
+  AddValueRows<CoroutineSuspendServer>("CoroutineSuspend", &rows, &variants);
+  AddPacketRow<PacketSpinServer>("PacketSpin", &rows, &variants);
+  AddPacketRow<PacketCallbackServer>("PacketCallback", &rows, &variants);
+  AddPacketRow<PacketCoroutineServer>("PacketCoroutine", &rows, &variants);
+
+  const std::string argument = argc == 2 ? argv[1] : "";
+  for (const Variant& variant : variants) {
+    const std::string steps = "--steps=" + variant.name + ":";
+    if (argument.substr(0, steps.size()) == steps) {
+      const uint64_t count = strtoull(argv[1] + steps.size(), nullptr, 10);
+      if (variant.run_steps(count))
+        return 0;
+      fprintf(stderr, "an answer is not what was sent\n");
+      return 1;
+    }
+  }
+  return RunWorkloadProgram(argc, argv, rows);
+}
+
+}  // namespace
+
+}  // namespace protozero::workloads
+
+int main(int argc, char** argv) {
+  return protozero::workloads::Main(argc, argv);
+}

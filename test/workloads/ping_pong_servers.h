@@ -1,0 +1,398 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_WORKLOADS_PING_PONG_SERVERS_H_
+#define TEST_WORKLOADS_PING_PONG_SERVERS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <memory>
+
+#include "protozero/compiler.h"
+#include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/async_packet_reader.h"
+#include "protozero/tracing/in_place_endpoint.h"
+#include "protozero/tracing/packet_reader.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+
+// Who sends values back. Each server has
+//
+//   bool Poll();           answers, if there is something; returns whether
+//   bool is_over() const;  it has answered kOver
+//   uint64_t num_answered() const;
+//
+// and each client
+//
+//   void Send(uint64_t value);
+//   bool TryReceive(uint64_t* value);
+//
+// and there is nothing between them but memory.
+
+namespace protozero::workloads {
+
+// No value of the measurement. Sent last.
+constexpr uint64_t kOver = 0;
+
+// ---- Values
+
+// In memory that is all zero at first: 0 is there before anything is sent, so
+// the last value is told from it by coming after others.
+struct ValueMemory {
+  alignas(64) std::atomic<uint64_t> request;
+  alignas(64) std::atomic<uint64_t> answer;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+class ValueClient {
+ public:
+  explicit ValueClient(ValueMemory* memory) : memory_(memory) {}
+
+  PROTOZERO_ALWAYS_INLINE void Send(uint64_t value) {
+    memory_->request.store(value, std::memory_order_release);
+  }
+  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+    *value = memory_->answer.load(std::memory_order_acquire);
+    if (*value == last_)
+      return false;
+    last_ = *value;
+    return true;
+  }
+
+ private:
+  ValueMemory* const memory_;
+  uint64_t last_ = 0;
+};
+
+// What the servers of values have in common.
+class ValueServer {
+ public:
+  explicit ValueServer(ValueMemory* memory) : memory_(memory) {}
+  ValueServer(const ValueServer&) = delete;
+  ValueServer& operator=(const ValueServer&) = delete;
+
+  bool is_over() const { return is_over_; }
+  uint64_t num_answered() const { return num_answered_; }
+
+ protected:
+  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+    *value = memory_->request.load(std::memory_order_acquire);
+    if (*value == last_)
+      return false;
+    last_ = *value;
+    return true;
+  }
+  PROTOZERO_ALWAYS_INLINE void Answer(uint64_t value) {
+    is_over_ = value == kOver;
+    ++num_answered_;
+    memory_->answer.store(value, std::memory_order_release);
+  }
+
+ private:
+  ValueMemory* const memory_;
+  uint64_t last_ = 0;
+  bool is_over_ = false;
+  uint64_t num_answered_ = 0;
+};
+
+// Answers where it looks: the floor.
+class SpinValueServer : public ValueServer {
+ public:
+  using ValueServer::ValueServer;
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    uint64_t value;
+    if (!TryReceive(&value))
+      return false;
+    Answer(value);
+    return true;
+  }
+};
+
+// Whoever looks calls a function that it knows by its address only.
+class CallbackValueServer : public ValueServer {
+ public:
+  explicit CallbackValueServer(ValueMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    uint64_t value;
+    if (!TryReceive(&value))
+      return false;
+    callback_(this, value);
+    return true;
+  }
+
+ private:
+  using Callback = void (*)(CallbackValueServer* server, uint64_t value);
+  static void OnValue(CallbackValueServer* server, uint64_t value);
+
+  const Callback callback_;
+};
+
+// A coroutine that begins when it is first resumed, and is destroyed with this.
+class ServerTask {
+ public:
+  struct promise_type {
+    ServerTask get_return_object() {
+      return ServerTask(
+          std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+
+  ~ServerTask() { coroutine_.destroy(); }
+  ServerTask(const ServerTask&) = delete;
+  ServerTask& operator=(const ServerTask&) = delete;
+
+ private:
+  explicit ServerTask(std::coroutine_handle<promise_type> coroutine)
+      : coroutine_(coroutine) {}
+
+  const std::coroutine_handle<promise_type> coroutine_;
+};
+
+// A coroutine waits for a value, and answers as soon as it runs. That it waits
+// again comes after the answer: the round trip has a resumption in it, and no
+// suspension.
+class CoroutineResumeServer : public ValueServer {
+ public:
+  explicit CoroutineResumeServer(ValueMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    if (!TryReceive(&value_))
+      return false;
+    waiting_.resume();
+    return true;
+  }
+
+ private:
+  struct Awaiter {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+      server->waiting_ = coroutine;
+    }
+    uint64_t await_resume() const noexcept { return server->value_; }
+    CoroutineResumeServer* server;
+  };
+  ServerTask Serve();
+
+  uint64_t value_ = 0;
+  std::coroutine_handle<> waiting_;
+  const ServerTask task_;
+};
+
+// A coroutine waits for a value, and says what to answer when it waits for the
+// next one. Whoever resumed it sends the answer, when it is suspended: the
+// round trip has both in it.
+class CoroutineSuspendServer : public ValueServer {
+ public:
+  explicit CoroutineSuspendServer(ValueMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    if (!TryReceive(&value_))
+      return false;
+    waiting_.resume();
+    Answer(answer_);
+    return true;
+  }
+
+ private:
+  struct Awaiter {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+      server->answer_ = answer;
+      server->waiting_ = coroutine;
+    }
+    uint64_t await_resume() const noexcept { return server->value_; }
+    CoroutineSuspendServer* server;
+    uint64_t answer;
+  };
+  ServerTask Serve();
+
+  uint64_t value_ = 0;
+  uint64_t answer_ = 0;
+  std::coroutine_handle<> waiting_;
+  const ServerTask task_;
+};
+
+// ---- Packets
+
+// Two buffers, one for each direction.
+struct PacketMemory {
+  static constexpr size_t kPageSize = 4096;
+  static constexpr size_t kNumPages = 64;
+  struct Buffer {
+    alignas(kPageSize) uint8_t bytes[kNumPages * kPageSize];
+  };
+  Buffer requests;
+  Buffer answers;
+};
+
+// Writes values as packets: an event that says what a counter stands at.
+class PacketSender {
+ public:
+  explicit PacketSender(PacketMemory::Buffer* buffer);
+
+  PROTOZERO_ALWAYS_INLINE void Send(uint64_t timestamp, uint64_t value) {
+    using perfetto::protos::pbzero::TrackEvent;
+    auto packet =
+        writer_->NewTracePacket<perfetto::protos::pbzero::TracePacket>();
+    packet->set_timestamp(timestamp);
+    TrackEvent* const event = packet->set_track_event();
+    event->set_type(TrackEvent::TYPE_COUNTER);
+    event->set_track_uuid(kTrack);
+    event->set_counter_value(static_cast<int64_t>(value));
+  }
+  uint64_t packets_lost() const { return writer_->packets_lost(); }
+
+ private:
+  static constexpr uint64_t kTrack = 0x4e6f776865726521;
+
+  InPlaceEndpoint endpoint_;
+  SharedMemoryArbiter arbiter_;
+  const std::unique_ptr<TraceWriter> writer_;
+};
+
+// For readers of such a buffer.
+SharedMemoryABI AbiOf(PacketMemory::Buffer* buffer);
+PacketReader::Options ReaderOptions();
+
+// What a packet says.
+struct ValuePacket {
+  uint64_t timestamp;
+  uint64_t value;
+};
+// Field by field: a generated decoder makes an index of them, of use where more
+// of them count.
+inline ValuePacket DecodePacket(ConstBytes bytes) {
+  using namespace perfetto::protos::pbzero;
+  ValuePacket value = {};
+  ProtoDecoder packet(bytes);
+  for (Field field = packet.ReadField(); field; field = packet.ReadField()) {
+    if (field.id() == TracePacket::kTimestampFieldNumber) {
+      value.timestamp = field.as_uint64();
+    } else if (field.id() == TracePacket::kTrackEventFieldNumber) {
+      value.value = ProtoDecoder(field.as_bytes())
+                        .FindField(TrackEvent::kCounterValueFieldNumber)
+                        .as_uint64();
+    }
+  }
+  return value;
+}
+
+class PacketClient {
+ public:
+  explicit PacketClient(PacketMemory* memory);
+
+  // The time in the packet is the number of the packet: the clock is not what
+  // this is about.
+  PROTOZERO_ALWAYS_INLINE void Send(uint64_t value) {
+    requests_.Send(++num_sent_, value);
+  }
+  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+    PacketReader::Packet packet;
+    if (!answers_.TryNext(&packet))
+      return false;
+    const ValuePacket message = DecodePacket(packet.bytes);
+    is_right_ = is_right_ && message.timestamp == num_sent_ &&
+                !packet.previous_packet_dropped;
+    *value = message.value;
+    return true;
+  }
+  // Nothing was lost, and answers belong to what was asked.
+  bool is_right() const { return is_right_ && requests_.packets_lost() == 0; }
+
+ private:
+  PacketSender requests_;
+  PacketReader answers_;
+  uint64_t num_sent_ = 0;
+  bool is_right_ = true;
+};
+
+// What the servers of packets have in common.
+class PacketServer {
+ public:
+  explicit PacketServer(PacketMemory* memory) : answers_(&memory->answers) {}
+  PacketServer(const PacketServer&) = delete;
+  PacketServer& operator=(const PacketServer&) = delete;
+
+  bool is_over() const { return is_over_; }
+  uint64_t num_answered() const { return num_answered_; }
+
+ protected:
+  PROTOZERO_ALWAYS_INLINE void Answer(ConstBytes packet) {
+    const ValuePacket message = DecodePacket(packet);
+    is_over_ = message.value == kOver;
+    ++num_answered_;
+    answers_.Send(message.timestamp, message.value);
+  }
+
+ private:
+  PacketSender answers_;
+  bool is_over_ = false;
+  uint64_t num_answered_ = 0;
+};
+
+class PacketSpinServer : public PacketServer {
+ public:
+  explicit PacketSpinServer(PacketMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    PacketReader::Packet packet;
+    if (!requests_.TryNext(&packet))
+      return false;
+    Answer(packet.bytes);
+    return true;
+  }
+
+ private:
+  PacketReader requests_;
+};
+
+class PacketCallbackServer : public PacketServer {
+ public:
+  explicit PacketCallbackServer(PacketMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() {
+    return requests_.ReadPackets(
+               [this](const PacketReader::Packet& packet) {
+                 callback_(this, packet);
+               },
+               1) != 0;
+  }
+
+ private:
+  using Callback = void (*)(PacketCallbackServer* server,
+                            const PacketReader::Packet& packet);
+  static void OnPacket(PacketCallbackServer* server,
+                       const PacketReader::Packet& packet);
+
+  PacketReader requests_;
+  const Callback callback_;
+};
+
+// Answers as soon as it is resumed.
+class PacketCoroutineServer : public PacketServer {
+ public:
+  explicit PacketCoroutineServer(PacketMemory* memory);
+
+  PROTOZERO_ALWAYS_INLINE bool Poll() { return requests_.Poll(); }
+
+ private:
+  ServerTask Serve();
+
+  AsyncPacketReader requests_;
+  const ServerTask task_;
+};
+
+}  // namespace protozero::workloads
+
+#endif  // TEST_WORKLOADS_PING_PONG_SERVERS_H_
