@@ -184,6 +184,8 @@ bool PacketReader::TakeRecord(Writer* writer,
       CopyBytes(record.data, record.size, buffer_.get());
       bytes = ConstBytes(buffer_.get(), record.size);
     } else {
+      if (fragments.capacity() == 0)
+        fragments.reserve(std::min(options_.max_packet_size, abi_.page_size()));
       fragments.resize(size + record.size);
       CopyBytes(record.data, record.size, fragments.data() + size);
       if (ends_packet)
