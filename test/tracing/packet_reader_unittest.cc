@@ -334,7 +334,8 @@ TEST_F(PacketReaderTest, ReadsAllWritersInTurn) {
     Write(second.get(), 20 + i);
     Write(third.get(), 30 + i);
   }
-  EXPECT_EQ(Read(), "10 20 30 11 21 31 12 22 32");
+  // The second one's chunk is on the second page.
+  EXPECT_EQ(Read(), "10 30 20 11 31 21 12 32 22");
   // A writer that never lets up does not keep the reader from another.
   Write(second.get(), 23, 100);
   std::string numbers;
@@ -382,8 +383,9 @@ TEST_F(PacketReaderTest, WritersThatAreTooManyHaveToWait) {
   auto second = arbiter_->CreateTraceWriter(1);
   auto third = arbiter_->CreateTraceWriter(1);
   Write(1);
-  Write(second.get(), 2);
-  Write(third.get(), 3);
+  // The second one's chunk is on the second page.
+  Write(third.get(), 2);
+  Write(second.get(), 3);
   EXPECT_EQ(Read(), "1 2");
   writer_->ReturnChunk();
   EXPECT_EQ(Read(), "3");
