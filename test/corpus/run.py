@@ -233,8 +233,8 @@ def main():
                       help='how many headers to compile (default: 200)')
   parser.add_argument('--seed', type=int, default=1,
                       help='of the choice of the sample (default: 1)')
-  parser.add_argument('--batch', type=int, default=10,
-                      help='headers per translation unit (default: 10)')
+  parser.add_argument('--batch', type=int, default=50,
+                      help='headers per translation unit (default: 50)')
   parser.add_argument('--compiler', action='append',
                       help='default: clang++-19 and g++, in turns')
   parser.add_argument('--jobs', type=int, default=os.cpu_count())
