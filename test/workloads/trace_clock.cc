@@ -51,20 +51,20 @@ TraceClock::TraceClock() {
   do {
     last = ReadBoth();
   } while (last.ns - first.ns < kCalibrationNs);
-  ns_per_tick_ = static_cast<uint64_t>(
-      (static_cast<Int128>(last.ns - first.ns) << kFractionBits) /
-      (last.ticks - first.ticks));
-  base_ticks_ = last.ticks;
-  base_ns_ = last.ns;
+  ns_per_tick_ =
+      static_cast<uint64_t>((Uint128{last.ns - first.ns} << kFractionBits) /
+                            (last.ticks - first.ticks));
   is_counter_steady_ = true;
+  Synchronize();
 }
 
 void TraceClock::Synchronize() {
   if (!is_counter_steady_)
     return;
+  constexpr uint64_t kTicksBefore = uint64_t{1} << 20;
   const Reading now = ReadBoth();
-  base_ticks_ = now.ticks;
-  base_ns_ = now.ns;
+  base_ticks_ = now.ticks - kTicksBefore;
+  base_ns_ = now.ns - ToNanoseconds(kTicksBefore);
 }
 
 #else

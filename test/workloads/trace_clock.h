@@ -32,11 +32,8 @@ class TraceClock {
   uint64_t Now() const {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (is_counter_steady_) {
-      // Signed: another processor's may be a little behind.
-      const int64_t ticks = static_cast<int64_t>(__rdtsc() - base_ticks_);
-      return base_ns_ +
-             static_cast<uint64_t>(ticks * static_cast<Int128>(ns_per_tick_) >>
-                                   kFractionBits);
+      const uint64_t ticks = __rdtsc() - base_ticks_;
+      return base_ns_ + ToNanoseconds(ticks);
     }
 #endif
     return SystemNow();
@@ -55,13 +52,19 @@ class TraceClock {
   }
 
  private:
-#if defined(__SIZEOF_INT128__)
-  // Of which the standard knows nothing.
-  __extension__ typedef __int128 Int128;
-#endif
   static constexpr int kFractionBits = 32;
 
+#if defined(__x86_64__) && defined(__GNUC__)
+  __extension__ using Uint128 = unsigned __int128;
+
+  uint64_t ToNanoseconds(uint64_t ticks) const {
+    return static_cast<uint64_t>(Uint128{ticks} * ns_per_tick_ >>
+                                 kFractionBits);
+  }
+#endif
+
   bool is_counter_steady_ = false;
+  // A little before any reading, whichever processor it is of.
   uint64_t base_ticks_ = 0;
   uint64_t base_ns_ = 0;
   // With kFractionBits behind the point.
