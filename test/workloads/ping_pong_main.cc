@@ -333,11 +333,10 @@ void Measure(const Amount& amount,
 
 // What the plot shows, too.
 constexpr std::pair<const char*, double> kQuantiles[] = {
-    {"p1_ns", 0.01},         {"p10_ns", 0.1},       {"p25_ns", 0.25},
-    {"p50_ns", 0.5},         {"p75_ns", 0.75},      {"p90_ns", 0.9},
-    {"p95_ns", 0.95},        {"p99_ns", 0.99},      {"p99.5_ns", 0.995},
-    {"p99.9_ns", 0.999},     {"p99.95_ns", 0.9995}, {"p99.99_ns", 0.9999},
-    {"p99.999_ns", 0.99999},
+    {"p10_ns", 0.1},       {"p50_ns", 0.5},     {"p75_ns", 0.75},
+    {"p90_ns", 0.9},       {"p95_ns", 0.95},    {"p99_ns", 0.99},
+    {"p99.5_ns", 0.995},   {"p99.9_ns", 0.999}, {"p99.95_ns", 0.9995},
+    {"p99.99_ns", 0.9999},
 };
 
 void Report(const LatencyHistogram& latencies, WorkloadResult* result) {
