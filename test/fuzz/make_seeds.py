@@ -129,14 +129,37 @@ def ipc_seeds(_):
       1, integer(3, 1) + length_delimited(4, inline) + integer(5, 1))))
 
 
+def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
+  """As shared_buffer_fuzzer.cc and packet_reader_fuzzer.cc write it."""
+  payload = b''.join(varint(len(record)) + record for record in records)
+  return (bytes([op, where, index, writer, chunk_id]) +
+          struct.pack('<HH', len(records) | flags << 10, len(payload)) +
+          payload)
+
+
+def packet_reader_seeds(_):
+  """See packet_reader_fuzzer.cc for what the bytes mean."""
+  packet = b'\x08\x01\x5a\x02\x08\x01'
+  read, commit = b'\x07\xff', b'\x05\x04\x00\x10\x20\x30'
+  one_writer, small = b'\x08\x01\xff\xff\x07', b'\x08\x00\x0a\x00\x02'
+  patch = b'\x06\x01\x01\x00\x00\x05\x00\x81\x80\x80\x00'
+  yield chunk(0, [packet] * 3, op=4) + read + chunk(0, [packet] * 4) + commit
+  yield (chunk(0, [packet, packet[:3]], 2) + read +
+         chunk(1, [packet[3:], packet], 1, where=1) + commit + read)
+  yield (chunk(0, [packet[:2]], 2) + chunk(1, [packet[2:3]], 3, where=1) +
+         chunk(2, [packet[3:]], 1, where=2) + read + commit)
+  yield chunk(0, [packet, packet], 4) + read + patch + read + commit
+  yield (chunk(2, [packet]) + chunk(0, [packet], where=1) + read +
+         chunk(3, [packet], where=2) + read)
+  yield b''.join(chunk(i, [packet], where=16, index=i, writer=1 + i % 5)
+                 for i in range(14)) + small + read + one_writer + read
+  yield chunk(0, [packet, b'x' * 40], op=4) + small + read
+  yield (bytes([2, 0, 0, 1, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
+         b'\xff\xff\xff\x7f\x00' + read + chunk(1, [packet], where=1))
+
+
 def shared_buffer_seeds(_):
   """See shared_buffer_fuzzer.cc for what the bytes mean."""
-  def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
-    payload = b''.join(varint(len(record)) + record for record in records)
-    return (bytes([op, where, index, writer, chunk_id]) +
-            struct.pack('<HH', len(records) | flags << 10, len(payload)) +
-            payload)
-
   def patch(chunk_id, offsets, has_more=0):
     return bytes([6, len(offsets), 0, 1, chunk_id, has_more]) + b''.join(
         bytes([offset]) + b'\x81\x80\x80\x00' for offset in offsets)
@@ -174,6 +197,7 @@ def shared_buffer_seeds(_):
 SEEDS = {
     'decoder_fuzzer': typed_seeds,
     'ipc_fuzzer': ipc_seeds,
+    'packet_reader_fuzzer': packet_reader_seeds,
     'pbz_fuzzer': pbz_seeds,
     'plugin_fuzzer': plugin_seeds,
     'roundtrip_fuzzer': typed_seeds,

@@ -23,6 +23,7 @@
 #include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/service_packets.h"
+#include "test/fuzz/fuzz_input.h"
 #include "test/tracing/fake_service.h"
 
 namespace {
@@ -39,6 +40,7 @@ using protozero::ProtoDecoder;
 using protozero::TraceConfig;
 using protozero::TraceService;
 using protozero::WriterID;
+using protozero::test::FuzzInput;
 using ABI = protozero::SharedMemoryABI;
 
 constexpr size_t kPageSize = 4096;
@@ -53,39 +55,6 @@ void Check(bool condition, const char* what) {
   fprintf(stderr, "shared_buffer_fuzzer: %s\n", what);
   abort();
 }
-
-// The input, zeros behind its end.
-class Input {
- public:
-  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-
-  bool is_at_end() const { return size_ == 0; }
-  uint32_t Byte() { return Number<uint8_t>(); }
-  uint32_t Word() { return Number<uint32_t>(); }
-  uint16_t HalfWord() { return Number<uint16_t>(); }
-  std::vector<uint8_t> Bytes(size_t size) {
-    size = std::min(size, size_);
-    std::vector<uint8_t> bytes(data_, data_ + size);
-    data_ += size;
-    size_ -= size;
-    return bytes;
-  }
-
- private:
-  template <typename T>
-  T Number() {
-    T number = 0;
-    const size_t size = std::min(sizeof(T), size_);
-    if (size != 0)
-      memcpy(&number, data_, size);
-    data_ += size;
-    size_ -= size;
-    return number;
-  }
-
-  const uint8_t* data_;
-  size_t size_;
-};
 
 // Acknowledges nothing by itself.
 class Producer : public TraceService::Producer {
@@ -148,7 +117,7 @@ class Run {
     writer_ = arbiter_->CreateTraceWriter(other_.buffer);
   }
 
-  void Do(Input* input) {
+  void Do(FuzzInput* input) {
     TraceService::ProducerConnection* const connection =
         fuzzer_.connection.get();
     switch (input->Byte() % 16) {
@@ -279,13 +248,13 @@ class Run {
   }
 
  private:
-  BufferID AnyBuffer(Input* input) {
+  BufferID AnyBuffer(FuzzInput* input) {
     const uint32_t choice = input->Byte();
     return choice < 250    ? fuzzer_.buffer
            : choice == 250 ? other_.buffer
                            : input->HalfWord();
   }
-  WriterID AnyWriter(Input* input) {
+  WriterID AnyWriter(FuzzInput* input) {
     const uint32_t choice = input->Byte();
     return choice == 255 ? input->HalfWord()
                          : static_cast<WriterID>(choice % 8);
@@ -296,7 +265,7 @@ class Run {
       memcpy(fuzzer_.memory + page * kPageSize, &word, sizeof(word));
   }
 
-  void WriteChunk(Input* input, ABI::ChunkState state) {
+  void WriteChunk(FuzzInput* input, ABI::ChunkState state) {
     const uint32_t where = input->Byte();
     const size_t page = where % kNumPages;
     const auto layout =
@@ -385,7 +354,7 @@ class Run {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Input input(data, size);
+  FuzzInput input(data, size);
   Run run(input.Byte() % 2 == 0 ? TraceConfig::Buffer::kRingBuffer
                                 : TraceConfig::Buffer::kDiscard);
   while (!input.is_at_end())

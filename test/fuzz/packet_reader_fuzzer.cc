@@ -1,0 +1,184 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What a PacketReader makes of memory that others may write anything to. The
+// input is what is done, one thing after the other: see Do(). Whatever it is,
+// packets keep within the limits, and reading comes to an end.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "protozero/tracing/in_place_endpoint.h"
+#include "protozero/tracing/packet_reader.h"
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "test/fuzz/fuzz_input.h"
+#include "test/tracing/fake_service.h"
+
+namespace {
+
+using protozero::CommitDataRequest;
+using protozero::PacketReader;
+using protozero::WriterID;
+using protozero::test::FuzzInput;
+using ABI = protozero::SharedMemoryABI;
+
+constexpr size_t kPageSize = 4096;
+constexpr size_t kNumPages = 4;
+// No more records fit into the memory.
+constexpr size_t kMaxPackets = kNumPages * kPageSize;
+
+void Check(bool condition, const char* what) {
+  if (condition)
+    return;
+  fprintf(stderr, "packet_reader_fuzzer: %s\n", what);
+  abort();
+}
+
+class Run {
+ public:
+  Run()
+      : memory_(kNumPages * kPageSize),
+        abi_(memory_.start(), memory_.size(), kPageSize),
+        endpoint_(memory_.start(), memory_.size(), kPageSize),
+        reader_(std::make_unique<PacketReader>(abi_)) {}
+
+  void Do(FuzzInput* input) {
+    switch (input->Byte() % 9) {
+      case 0: {  // Overwrites any part of the memory.
+        const size_t offset = input->HalfWord() % memory_.size();
+        const std::vector<uint8_t> bytes = input->Bytes(input->Byte());
+        std::copy_n(bytes.data(),
+                    std::min(bytes.size(), memory_.size() - offset),
+                    memory_.start() + offset);
+        break;
+      }
+      case 1: {  // Overwrites a page's word.
+        const size_t page = input->Byte() % kNumPages;
+        SetPageWord(page, input->Word());
+        break;
+      }
+      case 2:  // Writes a chunk, as writers do, but does not commit it.
+      case 3:
+        WriteChunk(input, ABI::kChunkComplete);
+        break;
+      case 4:  // The same, but does not finish it.
+        WriteChunk(input, ABI::kChunkBeingWritten);
+        break;
+      case 5: {  // Commits anything.
+        std::vector<CommitDataRequest::ChunkToMove> moves(input->Byte() % 8);
+        for (CommitDataRequest::ChunkToMove& move : moves) {
+          const uint32_t where = input->Byte();
+          move.page = where >> 4;
+          move.chunk = where & 15;
+        }
+        endpoint_.CommitData({moves.data(), moves.size(), nullptr, 0});
+        break;
+      }
+      case 6: {  // Patches.
+        std::vector<CommitDataRequest::Patch> patches(input->Byte() % 8);
+        CommitDataRequest::ChunkToPatch chunk{
+            0, static_cast<WriterID>(input->Byte()), input->Byte(), nullptr, 0};
+        chunk.has_more_patches = input->Byte() % 2 != 0;
+        for (CommitDataRequest::Patch& patch : patches) {
+          patch.offset = input->HalfWord();
+          const uint32_t data = input->Word();
+          memcpy(patch.data, &data, sizeof(data));
+        }
+        chunk.patches = patches.data();
+        chunk.num_patches = patches.size();
+        endpoint_.CommitData({nullptr, 0, &chunk, 1});
+        break;
+      }
+      case 7:
+        Read(input->Byte());
+        break;
+      case 8: {  // Another reader goes on.
+        options_.writer_id = static_cast<WriterID>(input->Byte() % 8);
+        options_.max_packet_size = input->HalfWord();
+        options_.max_writers = input->Byte() % 8;
+        reader_ = std::make_unique<PacketReader>(abi_, options_);
+        break;
+      }
+    }
+  }
+
+  void Finish() {
+    Check(Read(kMaxPackets) < kMaxPackets, "reading does not end");
+  }
+
+ private:
+  size_t Read(size_t max_packets) {
+    return reader_->ReadPackets(
+        [this](const PacketReader::Packet& packet) {
+          Check(packet.bytes.size != 0, "an empty packet");
+          Check(packet.bytes.size <= options_.max_packet_size,
+                "a packet is too long");
+          Check(packet.writer_id != 0 &&
+                    packet.writer_id <= protozero::kMaxWriterID &&
+                    (options_.writer_id == 0 ||
+                     packet.writer_id == options_.writer_id),
+                "a packet of nobody");
+          // All of it is there.
+          uint8_t sum = 0;
+          for (size_t i = 0; i < packet.bytes.size; ++i)
+            sum = static_cast<uint8_t>(sum + packet.bytes.data[i]);
+          sum_ = sum;
+        },
+        max_packets);
+  }
+
+  void SetPageWord(size_t page, uint32_t word) {
+    memcpy(memory_.start() + page * kPageSize, &word, sizeof(word));
+  }
+
+  void WriteChunk(FuzzInput* input, ABI::ChunkState state) {
+    const uint32_t where = input->Byte();
+    const size_t page = where % kNumPages;
+    const auto layout =
+        static_cast<ABI::PageLayout>(ABI::kPageDiv1 + where / kNumPages % 5);
+    const size_t index = input->Byte() % ABI::kNumChunksForLayout[layout];
+    const WriterID writer_id = static_cast<WriterID>(input->Byte());
+    const uint32_t chunk_id = input->Byte();
+    const uint16_t packets = input->HalfWord();
+    const std::vector<uint8_t> payload = input->Bytes(input->HalfWord());
+    // Others on the page stay as they are, if it is divided in the same way.
+    const uint32_t before = abi_.GetPageWord(page);
+    const uint32_t shift = static_cast<uint32_t>(ABI::kChunkStateBits * index);
+    const uint32_t others =
+        ABI::LayoutOf(before) == layout
+            ? before & ABI::kAllChunksMask & ~(ABI::kChunkStateMask << shift)
+            : 0;
+    const uint32_t word = static_cast<uint32_t>(layout) << ABI::kLayoutShift |
+                          others | static_cast<uint32_t>(state) << shift;
+    SetPageWord(page, word);
+    const ABI::Chunk chunk = abi_.GetChunkUnchecked(page, word, index);
+    ABI::InitChunkForWriting(chunk, writer_id, chunk_id, packets);
+    std::copy_n(payload.data(), std::min(payload.size(), chunk.payload_size()),
+                chunk.payload_begin());
+  }
+
+  const protozero::test::SharedMemory memory_;
+  const ABI abi_;
+  protozero::InPlaceEndpoint endpoint_;
+  PacketReader::Options options_;
+  std::unique_ptr<PacketReader> reader_;
+  volatile uint8_t sum_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzInput input(data, size);
+  Run run;
+  while (!input.is_at_end())
+    run.Do(&input);
+  run.Finish();
+  return 0;
+}
