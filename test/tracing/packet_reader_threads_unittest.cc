@@ -96,7 +96,8 @@ TEST(PacketReaderThreadsTest, NothingThatIsReadHasToStayAsItIs) {
       reinterpret_cast<std::atomic<uint32_t>*>(memory.start() +
                                                page * kPageSize)
           ->store(word, std::memory_order_relaxed);
-      ABI::InitChunkForWriting(chunk, 1 + value % 3, random() % 2,
+      ABI::InitChunkForWriting(chunk, static_cast<WriterID>(1 + value % 3),
+                               static_cast<ChunkID>(random() % 2),
                                static_cast<uint16_t>(random() & 0x1c07));
       reinterpret_cast<std::atomic<uint8_t>*>(chunk.payload_begin() +
                                               random() % 32)
