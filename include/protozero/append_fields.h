@@ -91,6 +91,29 @@ class FieldsAppender {
     message.write_ptr_ = pos;
   }
 
+  // Writes to |pos| what Append() would, and returns its end; null, and nothing
+  // is written, unless that is sure to be |max_size| bytes at most, and to fit
+  // in front of the end that |fast_limit| is for.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static uint8_t* TryEncode(uint8_t* pos,
+                                                    uintptr_t fast_limit,
+                                                    uint64_t max_size,
+                                                    Values... values) {
+    constexpr size_t kAhead = SumOfAllButLast({Encoder<Values>::kHeader...});
+    const uint64_t ahead =
+        (uint64_t{kAhead} + ... + Encoder<Values>::BodySize(values));
+    const uint64_t large =
+        (uint64_t{0} | ... | Encoder<Values>::LargeBits(values));
+    if (PROTOZERO_UNLIKELY(large != 0 ||
+                           ahead + proto_utils::kMaxSimpleFieldEncodedSize >
+                               max_size ||
+                           !HasFastRoom(pos, fast_limit, ahead))) {
+      return nullptr;
+    }
+    ((pos = Encoder<Values>::Encode(values, pos)), ...);
+    return pos;
+  }
+
  private:
   // The headers before the last one. The room that HasFastRoom() asks for is
   // enough for that.
@@ -108,12 +131,17 @@ class FieldsAppender {
   // REQUIRES: size < 2^60.
   PROTOZERO_ALWAYS_INLINE static bool HasFastRoom(const Message& message,
                                                   uint64_t size) {
-    const uintptr_t pos = reinterpret_cast<uintptr_t>(message.write_ptr_);
+    return HasFastRoom(message.write_ptr_, message.fast_limit_, size);
+  }
+  PROTOZERO_ALWAYS_INLINE static bool HasFastRoom(const uint8_t* write_ptr,
+                                                  uintptr_t fast_limit,
+                                                  uint64_t size) {
+    const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
     if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t)) {
-      // No address is so large that this overflows; fast_limit_ may be zero.
-      return pos + size < message.fast_limit_;
+      // No address is so large that this overflows; |fast_limit| may be zero.
+      return pos + size < fast_limit;
     } else {
-      return pos < message.fast_limit_ && size < message.fast_limit_ - pos;
+      return pos < fast_limit && size < fast_limit - pos;
     }
   }
 

@@ -175,6 +175,9 @@ class ScatteredStreamWriter {
   // The current chunk, whole; invalid before the first one.
   ContiguousMemoryRange cur_range() const { return cur_range_; }
 
+  // Of the current chunk: as for Message::fast_limit_.
+  uintptr_t fast_limit() const { return fast_limit_; }
+
   // Where the next byte goes.
   uint8_t* write_ptr() const {
     return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;

@@ -111,7 +111,7 @@ Message* TraceWriter::BeginPacketSlowPath() {
   Enter();
   if (has_room && chunk_.is_valid()) {
     EnterAs(PacketState::kNarrow);
-    return BeginPacketHere();
+    return BeginNextPacketHere();
   }
   if (chunk_.is_valid())
     FinishChunk();
@@ -160,26 +160,6 @@ void TraceWriter::OnMessageFinalized(Message*) {
     return FinishPacketSlowPath();
   *fragment_ = static_cast<uint8_t>(size);
   LeaveAs(MarkPacketFinished(end));
-}
-
-inline TraceWriter::PacketState TraceWriter::MarkPacketFinished(uint8_t* end) {
-  fragment_ = end;
-  // Counts the next packet, and thereby says that this one is complete.
-  const uint16_t packets =
-      static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
-  SetPackets(packets);
-  if (PROTOZERO_UNLIKELY(end >= last_begin_ ||
-                         (packets & ABI::kPacketCountMask) ==
-                             ABI::kMaxPacketsPerChunk)) {
-    return PacketState::kNone;
-  }
-  stream_.set_write_ptr(end + kNarrowHeaderSize);
-  return PacketState::kReady;
-}
-
-inline void TraceWriter::SetPackets(uint16_t packets) {
-  packets_.store(packets, std::memory_order_relaxed);
-  chunk_.header()->packets.store(packets, std::memory_order_release);
 }
 
 size_t TraceWriter::FragmentSize() const {

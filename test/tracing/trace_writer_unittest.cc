@@ -15,6 +15,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/testing/expect_mistake.h"
+#include "test/testing/field_classes.h"
 #include "test/testing/hex.h"
 #include "test/tracing/fake_service.h"
 
@@ -157,6 +158,72 @@ TEST_F(TraceWriterTest, PacketIsAnnouncedBeforeItIsWritten) {
     EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 02 00");
   }
   EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 03 00");
+}
+
+TEST_F(TraceWriterTest, PacketWrittenAtOnceIsAsAnyOther) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->WriteTracePacket<Fields>(Fields::kUint64(150));
+  writer->WriteTracePacket<Fields>(Fields::kUint64(1), Fields::kString("abc"));
+  writer->NewTracePacket<Event>()->set_id(2);
+  writer->WriteTracePacket<Fields>(Fields::kUint64(3));
+  EXPECT_EQ(Hex(Chunk(0), 8 + 4 + 8 + 6),
+            "00 00 00 00 01 00 05 00 "
+            "03 08 96 01 "
+            "07 08 01 0a 03 61 62 63 "
+            "02 08 02 02 08 03");
+}
+
+// Across the ends of chunks, at all distances from them.
+TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
+  auto one_by_one = arbiter_->CreateTraceWriter(kBuffer);
+  auto at_once = arbiter_->CreateTraceWriter(kBuffer);
+  auto mixed = arbiter_->CreateTraceWriter(kBuffer);
+  const std::string text(700, 't');
+  uint64_t number = 1;
+  for (size_t i = 0; i < 2000; ++i) {
+    // Mostly short ones, and varints of all lengths.
+    number = number * 6364136223846793005u + 1442695040888963407u;
+    const auto id = Fields::kUint64(number >> (number & 63));
+    const auto name = Fields::kString(std::string_view(
+        text.data(), (number >> 32) % (i % 16 == 0 ? text.size() : 20)));
+    {
+      auto packet = one_by_one->NewTracePacket<Fields>();
+      AppendFields(packet.get(), id, name);
+    }
+    at_once->WriteTracePacket<Fields>(id, name);
+    if (i % 3 == 0) {
+      auto packet = mixed->NewTracePacket<Fields>();
+      AppendFields(packet.get(), id, name);
+    } else {
+      mixed->WriteTracePacket<Fields>(id, name);
+    }
+    if (i % 5 == 0) {
+      arbiter_->FlushPendingCommitDataRequests();
+      service_.DrainAll();
+    }
+  }
+  one_by_one->Flush();
+  at_once->Flush();
+  mixed->Flush();
+  EXPECT_EQ(at_once->packets_lost(), 0u);
+  service_.DrainAll();
+  const std::vector<std::string> packets = service_.PacketsOf(1);
+  EXPECT_EQ(packets.size(), 2000u);
+  EXPECT_TRUE(service_.PacketsOf(2) == packets);
+  EXPECT_TRUE(service_.PacketsOf(3) == packets);
+}
+
+TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreLostAsAllOthers) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  TakeAllChunks();
+  writer->WriteTracePacket<Fields>(Fields::kUint64(1));
+  writer->WriteTracePacket<Fields>(Fields::kUint64(2));
+  EXPECT_EQ(writer->packets_lost(), 2u);
+  EXPECT_EQ(writer->bytes_lost(), 4u);
+  FreeTakenChunks();
+  writer->WriteTracePacket<Fields>(Fields::kUint64(3));
+  writer->Flush();
+  EXPECT_EQ(Drain(), std::vector<std::string>{FromHex("d0 02 01 08 03")});
 }
 
 TEST_F(TraceWriterTest, LengthTakesFourBytesWhereOneIsTooShort) {

@@ -71,9 +71,8 @@ class FlowTracer {
     if (PROTOZERO_UNLIKELY(context->TakeIncrementalStateCleared()))
       BeginSequence(context);
     const uint64_t now = std::max(clock_->Now(), last_event_ns_);
-    auto packet = context->NewTracePacket<TracePacket>();
-    AppendFields(packet.get(), TracePacket::kTimestamp(now - last_event_ns_),
-                 kEvent);
+    context->WriteTracePacket<TracePacket>(
+        TracePacket::kTimestamp(now - last_event_ns_), kEvent);
     last_event_ns_ = now;
     ++events_written_;
   }

@@ -168,11 +168,24 @@ class TraceContext {
     return writer_->NewTracePacket<T>();
   }
 
+  // Writes a packet of some fields. See TraceWriter::WriteTracePacket().
+  template <typename T, typename... Values>
+  PROTOZERO_ALWAYS_INLINE void WriteTracePacket(const Values&... values) {
+    writer_->WriteTracePacket<T>(values...);
+  }
+
   // Whether this is the first call, for this writer, since it was created or
   // since the service asked to clear incremental state: the next packet has to
   // say SEQ_INCREMENTAL_STATE_CLEARED, and what was interned is to be written
   // again.
-  bool TakeIncrementalStateCleared();
+  bool TakeIncrementalStateCleared() {
+    const uint32_t clears =
+        instance_->num_clears_.load(std::memory_order_relaxed);
+    if (PROTOZERO_LIKELY(clears_seen_ == clears))
+      return false;
+    clears_seen_ = clears;
+    return true;
+  }
 
  private:
   friend class DataSourceWriters;

@@ -9,10 +9,12 @@
 #include <atomic>
 #include <type_traits>
 
+#include "protozero/append_fields.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
+#include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/tracing/patch_list.h"
@@ -73,6 +75,25 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     return handle;
   }
 
+  // Writes a packet of some fields, as AppendFields() takes them:
+  //
+  //   writer->WriteTracePacket<pbzero::TracePacket>(
+  //       pbzero::TracePacket::kTimestamp(now), kConstantFields);
+  //
+  // The same bytes as with AppendFields() and NewTracePacket(), but a short
+  // packet, of fields of a limited size, takes half of the instructions:
+  // there is no message that could be written to, and nested, and left open.
+  // REQUIRES: as NewTracePacket() and AppendFields().
+  template <typename T, typename... Values>
+  PROTOZERO_ALWAYS_INLINE void WriteTracePacket(const Values&... values) {
+    if (PROTOZERO_INLINE_SETTERS &&
+        PROTOZERO_LIKELY(state() == PacketState::kReady) &&
+        PROTOZERO_LIKELY(TryWritePacketHere<T>(values...))) {
+      return;
+    }
+    WritePacketSlowPath<T>(values...);
+  }
+
   // Gives what has been written to the service; returns when the endpoint has
   // it. REQUIRES: no packet is open.
   void Flush();
@@ -102,8 +123,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   enum class PacketState : uint8_t {
     // It is complete, or was never begun.
     kNone,
-    // The same, and there is room for the next one in this chunk: the stream is
-    // where its first field goes.
+    // The same, and there is room for the next one in this chunk.
     kReady,
     // The writer's thread is at work between packets.
     kBusy,
@@ -159,12 +179,46 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
                            reclaims_seen_)) {
       return BeginPacketAfterReclaim();
     }
+    return BeginNextPacketHere();
+  }
+  // Behind the packet before. REQUIRES: kNarrow.
+  Message* BeginNextPacketHere() {
+    stream_.set_write_ptr(fragment_ + kNarrowHeaderSize);
     return BeginPacketHere();
   }
-  // REQUIRES: kNarrow.
+  // Where the stream is. REQUIRES: kNarrow, or kDropped.
   Message* BeginPacketHere() {
     packet_.Reset(&stream_);
     return &packet_;
+  }
+  // Does nothing and returns false if the packet might not fit. REQUIRES:
+  // kReady.
+  template <typename T, typename... Values>
+  PROTOZERO_ALWAYS_INLINE bool TryWritePacketHere(const Values&... values) {
+    if constexpr ((internal::CheckField<T, Values>() && ...)) {
+      EnterAs(PacketState::kBusy);
+      uint8_t* end = nullptr;
+      if (PROTOZERO_LIKELY(reclaims_.load(std::memory_order_acquire) ==
+                           reclaims_seen_)) {
+        end = internal::FieldsAppender::TryEncode(
+            fragment_ + kNarrowHeaderSize, stream_.fast_limit(),
+            proto_utils::kMaxOneByteMessageLength,
+            internal::Appendable<Values>::Pass(values)...);
+      }
+      if (PROTOZERO_UNLIKELY(end == nullptr)) {
+        // As it was before.
+        LeaveAs(PacketState::kReady);
+        return false;
+      }
+      *fragment_ = static_cast<uint8_t>(end - (fragment_ + kNarrowHeaderSize));
+      LeaveAs(MarkPacketFinished(end));
+    }
+    return true;
+  }
+  template <typename T, typename... Values>
+  PROTOZERO_NOINLINE void WritePacketSlowPath(const Values&... values) {
+    auto packet = NewTracePacket<T>();
+    AppendFields(packet.get(), values...);
   }
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
   PROTOZERO_COLD Message* BeginPacketAfterReclaim();
@@ -181,7 +235,18 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Ends a packet that can not be completed.
   void AbortPacket();
   // It ends at |end|, with its length in place. Returns the state to leave as.
-  PacketState MarkPacketFinished(uint8_t* end);
+  PacketState MarkPacketFinished(uint8_t* end) {
+    fragment_ = end;
+    // Counts the next packet, and thereby says that this one is complete.
+    const uint16_t packets =
+        static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
+    SetPackets(packets);
+    return PROTOZERO_UNLIKELY(end >= last_begin_ ||
+                              (packets & ABI::kPacketCountMask) ==
+                                  ABI::kMaxPacketsPerChunk)
+               ? PacketState::kNone
+               : PacketState::kReady;
+  }
   void CountLoss(uint64_t bytes);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket();
@@ -201,7 +266,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   ContiguousMemoryRange StartChunk(ABI::Chunk chunk,
                                    uint16_t flags,
                                    size_t header_size);
-  void SetPackets(uint16_t packets);
+  void SetPackets(uint16_t packets) {
+    packets_.store(packets, std::memory_order_relaxed);
+    chunk_.header()->packets.store(packets, std::memory_order_release);
+  }
   // Writes what the current chunk ends with, and is without one.
   ABI::Chunk TakeChunk();
   // Lets go of the current chunk, whose last record is complete.

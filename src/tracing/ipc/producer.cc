@@ -61,15 +61,7 @@ void DataSource::ChangeState() {
                std::memory_order_relaxed);
 }
 
-// ---- TraceContext and DataSourceWriters
-
-bool TraceContext::TakeIncrementalStateCleared() {
-  const uint32_t clears =
-      instance_->num_clears_.load(std::memory_order_relaxed);
-  const bool is_new = clears_seen_ != clears;
-  clears_seen_ = clears;
-  return is_new;
-}
+// ---- DataSourceWriters
 
 DataSourceWriters::DataSourceWriters(std::shared_ptr<DataSource> source)
     : source_(std::move(source)) {}
