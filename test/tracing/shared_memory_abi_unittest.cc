@@ -167,7 +167,7 @@ TEST(SharedMemoryABITest, NonsenseIsRefused) {
 TEST(SharedMemoryABITest, ChunkHasOneOwnerAtATime) {
   SharedMemory memory(4096);
   const ABI abi(memory.start(), memory.size(), 4096);
-  constexpr int kRounds = 20000;
+  constexpr int kRounds = 3000;
   std::atomic<int> running{3};
   std::vector<std::thread> threads;
   for (uint8_t id = 1; id <= 3; ++id) {
