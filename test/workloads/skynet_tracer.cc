@@ -2,7 +2,6 @@
 
 #include "test/workloads/skynet_tracer.h"
 
-#include "protozero/append_fields.h"
 #include "protozero/constant_message.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/workloads/skynet_tree.h"
@@ -106,11 +105,10 @@ void SkynetTracer::WriteBegin(uint64_t id) {
     const bool is_first = context.TakeIncrementalStateCleared();
     const bool has_lost = losses != writer.losses_seen;
     writer.losses_seen = losses;
-    auto packet = context.NewTracePacket<TracePacket>();
     if (PROTOZERO_UNLIKELY(is_first || has_lost))
-      AppendFields(packet.get(), kFirstBegin(now, id));
+      context.WriteTracePacket<TracePacket>(kFirstBegin(now, id));
     else
-      AppendFields(packet.get(), kBegin(now, id));
+      context.WriteTracePacket<TracePacket>(kBegin(now, id));
   });
 }
 
@@ -119,8 +117,7 @@ void SkynetTracer::WriteEnd(uint64_t id) {
   ++writer.events_written;
   writer.writers.Trace([&](TraceContext& context) {
     const uint64_t now = clock_->Now();
-    auto packet = context.NewTracePacket<TracePacket>();
-    AppendFields(packet.get(), kEnd(now, id));
+    context.WriteTracePacket<TracePacket>(kEnd(now, id));
   });
 }
 
