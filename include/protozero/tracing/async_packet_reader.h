@@ -55,19 +55,17 @@ class AsyncPacketReader {
     Awaiter& operator=(const Awaiter&) = delete;
 
     bool await_ready() {
-      return reader_->is_closed_ || reader_->reader_.TryNext(&reader_->packet_);
-    }
-    // False, with nothing to resume for, if another coroutine waits already.
-    bool await_suspend(std::coroutine_handle<> coroutine) {
       PROTOZERO_DCHECK(reader_->waiting_ == nullptr,
                        "one coroutine at a time waits for a reader");
-      if (reader_->waiting_ != nullptr) {
+      // Another one does already: this one is told that there is nothing.
+      if (reader_->waiting_ != nullptr)
         reader_ = nullptr;
-        return false;
-      }
+      return reader_ == nullptr || reader_->is_closed_ ||
+             reader_->reader_.TryNext(&reader_->packet_);
+    }
+    void await_suspend(std::coroutine_handle<> coroutine) {
       coroutine_ = coroutine;
       reader_->waiting_ = this;
-      return true;
     }
     const PacketReader::Packet* await_resume() const {
       return reader_ != nullptr && !reader_->is_closed_ ? &reader_->packet_
