@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "protozero/compiler.h"
@@ -215,9 +216,16 @@ class DataSourceWriters {
   // call Trace() of this object.
   template <typename Write>
   void Trace(Write&& write) {
+    // In registers if possible: if it had an address, it would be stored there
+    // before it is known whether it is called at all.
+    constexpr bool kIsPassedByValue =
+        !std::is_lvalue_reference<Write>::value &&
+        std::is_trivially_copyable<std::decay_t<Write>>::value &&
+        sizeof(Write) <= 2 * sizeof(void*);
+    using Passed = std::conditional_t<kIsPassedByValue, Write, Write&>;
     const uint32_t state = source_->state_.load(std::memory_order_relaxed);
     if (PROTOZERO_UNLIKELY(state != idle_state_))
-      TraceToSessions(state, write);
+      TraceToSessions<Passed>(state, write);
   }
 
   // Commits what has been written.
@@ -230,7 +238,7 @@ class DataSourceWriters {
  private:
   // Not inline, so that it costs the caller neither registers nor code.
   template <typename Write>
-  PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write& write) {
+  PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write write) {
     if (PROTOZERO_UNLIKELY(state != seen_state_))
       FollowSessions();
     for (TraceContext& context : contexts_)
