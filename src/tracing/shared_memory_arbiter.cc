@@ -15,6 +15,14 @@ namespace protozero {
 
 using Chunk = SharedMemoryABI::Chunk;
 
+namespace {
+
+// While a writer waits for a chunk, another one that has not written for so
+// long loses its own.
+constexpr std::chrono::milliseconds kTimeToBeIdle{1};
+
+}  // namespace
+
 SharedMemoryArbiter::SharedMemoryArbiter(void* start,
                                          size_t size,
                                          size_t page_size,
@@ -119,39 +127,53 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
 
 Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   const Clock::time_point deadline =
-      Clock::now() + std::chrono::milliseconds(options_.stall_timeout_ms);
+      begin + std::chrono::milliseconds(options_.stall_timeout_ms);
+  Clock::time_point look_for_idle_at = begin + kTimeToBeIdle;
   BackOff back_off;
   for (;;) {
     // What nobody has committed can not become free.
     FlushPendingCommitDataRequests();
     const Chunk chunk = TryAcquireChunk(slot);
-    if (chunk.is_valid() || Clock::now() >= deadline)
+    const Clock::time_point now = Clock::now();
+    if (chunk.is_valid() || now >= deadline)
       return chunk;
+    if (now >= look_for_idle_at) {
+      look_for_idle_at = now + kTimeToBeIdle;
+      // Or somebody else is at it. In a child process, for ever.
+      ReturnIdleChunksLocked({writers_lock_, std::try_to_lock},
+                             /*even_if_recent=*/false);
+    }
     back_off.Wait();
   }
 }
 
-void SharedMemoryArbiter::ReturnIdleChunks(bool even_if_recent,
-                                           ProcessBarrier barrier) {
-  {
-    std::lock_guard<std::mutex> lock(writers_lock_);
-    is_reclaiming_.store(true, std::memory_order_relaxed);
-    bool has_stopped = false;
-    for (const std::unique_ptr<WriterSlot>& slot : writers_) {
-      if (slot->writer != nullptr && slot->writer->BeginReclaim(even_if_recent))
-        has_stopped = true;
-    }
-    if (has_stopped) {
-      barrier();
-      for (const std::unique_ptr<WriterSlot>& slot : writers_) {
-        if (slot->writer != nullptr)
-          slot->writer->FinishReclaim();
-      }
-    }
-    is_reclaiming_.store(false, std::memory_order_release);
-  }
+void SharedMemoryArbiter::ReturnIdleChunks(bool even_if_recent) {
+  ReturnIdleChunksLocked(std::unique_lock<std::mutex>(writers_lock_),
+                         even_if_recent);
   FlushPendingCommitDataRequests();
+}
+
+void SharedMemoryArbiter::ReturnIdleChunksLocked(
+    const std::unique_lock<std::mutex>& lock,
+    bool even_if_recent) {
+  if (!lock || options_.process_barrier == nullptr)
+    return;
+  is_reclaiming_.store(true, std::memory_order_relaxed);
+  bool has_stopped = false;
+  for (const std::unique_ptr<WriterSlot>& slot : writers_) {
+    if (slot->writer != nullptr && slot->writer->BeginReclaim(even_if_recent))
+      has_stopped = true;
+  }
+  if (has_stopped) {
+    options_.process_barrier();
+    for (const std::unique_ptr<WriterSlot>& slot : writers_) {
+      if (slot->writer != nullptr)
+        slot->writer->FinishReclaim();
+    }
+  }
+  is_reclaiming_.store(false, std::memory_order_release);
 }
 
 void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,

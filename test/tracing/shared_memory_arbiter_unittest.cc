@@ -158,6 +158,7 @@ TEST_F(SharedMemoryArbiterTest, WritersComeBackToMemoryTheyHaveUsed) {
 TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   SharedMemoryArbiter::Options options;
   options.max_writers = 2;
+  options.process_barrier = [] {};
   Start(options);
   auto first = arbiter_->CreateTraceWriter(1);
   auto second = arbiter_->CreateTraceWriter(1);
@@ -170,7 +171,7 @@ TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   third->NewTracePacket()->BeginNestedMessage<Message>(1)->AppendString(
       1, std::string(5000, 'x'));
   third->Flush();
-  arbiter_->ReturnIdleChunks(true, [] {});
+  arbiter_->ReturnIdleChunks(true);
   EXPECT_EQ(third->packets_lost(), 2u);
   EXPECT_EQ(service_.num_requests(), 0u);
   // An id that is free again is used, and its chunks go on being counted.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/proto_decoder.h"
+#include "src/tracing/ipc/process_barrier.h"
 #include "src/tracing/service_packets.h"
 
 namespace protozero::test {
@@ -98,6 +99,7 @@ SharedMemoryArbiter* TestProducer::MakeArbiter(
   options.page_layout = layout;
   // Not to be reached, however slow the machine is.
   options.stall_timeout_ms = 600 * 1000;
+  options.process_barrier = GetProcessBarrier();
   arbiter_ = std::make_unique<SharedMemoryArbiter>(
       memory_->start(), memory_->size(), page_size_,
       endpoint != nullptr ? endpoint : this, options);

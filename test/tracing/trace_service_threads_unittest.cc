@@ -189,12 +189,10 @@ class TraceWriterThreadsTest
         --running;
       });
     }
-    const auto barrier = GetProcessBarrier();
     for (size_t i = 0; running > 0; ++i) {
       transport_.PassOn();
       // As often as no program would.
-      if (barrier != nullptr)
-        arbiter_->ReturnIdleChunks(/*even_if_recent=*/i % 2 == 0, barrier);
+      arbiter_->ReturnIdleChunks(/*even_if_recent=*/i % 2 == 0);
       std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (i % 256 == 0)
         Read();
@@ -296,15 +294,16 @@ INSTANTIATE_TEST_SUITE_P(
 // nothing: no packet is lost, written to a chunk that is not the writer's any
 // more, or out of order.
 TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
-  const auto barrier = GetProcessBarrier();
-  if (barrier == nullptr)
+  SharedMemoryArbiter::Options options;
+  options.process_barrier = GetProcessBarrier();
+  if (options.process_barrier == nullptr)
     GTEST_SKIP() << "the kernel has no membarrier()";
   const uint32_t num_packets = static_cast<uint32_t>(Flag("packets", 20000));
   SharedMemory memory(64 * kPageSize);
   FakeService service(memory, kPageSize);
   service.DrainOnCommit();
   SharedMemoryArbiter arbiter(memory.start(), memory.size(), kPageSize,
-                              &service);
+                              &service, options);
   std::atomic<size_t> running{2};
   std::vector<std::thread> threads;
   for (size_t i = 0; i < 2; ++i) {
@@ -321,7 +320,7 @@ TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
     });
   }
   while (running > 0)
-    arbiter.ReturnIdleChunks(/*even_if_recent=*/true, barrier);
+    arbiter.ReturnIdleChunks(/*even_if_recent=*/true);
   for (std::thread& thread : threads)
     thread.join();
   service.DrainAll();

@@ -86,6 +86,7 @@ class Session {
     options.page_layout = layout;
     options.commit_batch_bytes = random_() % (memory_->size() / 2);
     options.stall_timeout_ms = 0;
+    options.process_barrier = [] {};
     arbiter_ = std::make_unique<SharedMemoryArbiter>(
         memory_->start(), memory_->size(), page_size, service_.get(), options);
     const size_t max_writers = 1 + random_() % 5;
@@ -106,7 +107,7 @@ class Session {
       if (!has_room || random_() % 16 == 0)
         writers_[writer]->Flush();
       if (random_() % 32 == 0)
-        arbiter_->ReturnIdleChunks(random_() % 2 == 0, [] {});
+        arbiter_->ReturnIdleChunks(random_() % 2 == 0);
     }
     Finish();
     for (size_t i = 0; i < writers_.size(); ++i) {
@@ -130,7 +131,7 @@ class Session {
       if (random_() % 16 == 0)
         writers_[writer]->Flush();
       if (random_() % 32 == 0)
-        arbiter_->ReturnIdleChunks(random_() % 2 == 0, [] {});
+        arbiter_->ReturnIdleChunks(random_() % 2 == 0);
       if (random_() % 24 == 0)
         service_->DrainAll();
       else if (random_() % 4 == 0)

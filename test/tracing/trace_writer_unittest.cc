@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,11 +53,15 @@ class TraceWriterTest : public Test {
     options.page_layout = layout;
     options.commit_batch_bytes = commit_batch_bytes;
     options.stall_timeout_ms = stall_timeout_ms;
+    options.process_barrier = [] { on_barrier(); };
     arbiter_ = std::make_unique<SharedMemoryArbiter>(
         memory_.start(), memory_.size(), kPageSize, &service_, options);
   }
 
-  ~TraceWriterTest() override { EXPECT_EQ(service_.complaints(), ""); }
+  ~TraceWriterTest() override {
+    EXPECT_EQ(service_.complaints(), "");
+    on_barrier = [] {};
+  }
 
   uint8_t* Chunk(size_t index) {
     return memory_.start() + 8 + index * ABI::ChunkSize(kPageSize, layout());
@@ -89,6 +94,9 @@ class TraceWriterTest : public Test {
           chunk.page_idx(), chunk.chunk_idx()));
     }
   }
+  // There is one thread, which needs none.
+  static inline std::function<void()> on_barrier = [] {};
+
   ABI::PageLayout arbiter_layout() {
     for (uint32_t i = 0; i < ABI::kNumPageLayouts; ++i) {
       if (ABI::kNumChunksForLayout[i] * service_abi().num_pages() ==
@@ -457,13 +465,10 @@ TEST_F(TraceWriterTest, PatchesAreReusedForever) {
   EXPECT_GT(service_.num_patches(), 1000u);
 }
 
-// What needs no barrier: there is one thread.
-void NoBarrier() {}
-
 TEST_F(TraceWriterTest, ChunkOfQuietWriterIsReturned) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   const auto return_chunk = [&] {
-    arbiter_->ReturnIdleChunks(/*even_if_recent=*/false, &NoBarrier);
+    arbiter_->ReturnIdleChunks(/*even_if_recent=*/false);
     return Drain().size();
   };
   EXPECT_EQ(return_chunk(), 0u);
@@ -498,7 +503,7 @@ TEST_F(TraceWriterTest, ChunksOfAllIdleWritersAreReturned) {
   // So many bytes that none is left for another one.
   third->NewTracePacket<Event>()->set_name(std::string(260, 'x'));
   auto open = first->NewTracePacket<Event>();
-  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
   EXPECT_EQ(Drain(first->writer_id()).size(), 0u);
   EXPECT_EQ(Drain(second->writer_id()).size(), 1u);
   EXPECT_EQ(Drain(third->writer_id()).size(), 1u);
@@ -506,7 +511,7 @@ TEST_F(TraceWriterTest, ChunksOfAllIdleWritersAreReturned) {
   open = MessageHandle<Event>();
   for (auto* writer : {&first, &second, &third})
     (*writer)->NewTracePacket<Event>()->set_id(4);
-  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
   EXPECT_EQ(Drain(first->writer_id()).size(), 3u);
   EXPECT_EQ(Drain(second->writer_id()).size(), 2u);
   EXPECT_EQ(Drain(third->writer_id()).size(), 2u);
@@ -522,7 +527,7 @@ TEST_F(TraceWriterTest, IdleWritersLeaveTheMemoryToOthers) {
     writers.back()->NewTracePacket<Event>()->set_id(1);
   }
   EXPECT_EQ(writers.back()->packets_lost(), 1u);
-  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, &NoBarrier);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
   for (auto& writer : writers) {
     writer->NewTracePacket<Event>()->set_id(2);
     writer->ReturnChunk();
@@ -535,27 +540,38 @@ TEST_F(TraceWriterTest, IdleWritersLeaveTheMemoryToOthers) {
   }
 }
 
+TEST_F(TraceWriterTest, WhoWaitsTakesChunksOfIdleWriters) {
+  Start(ABI::kPageDiv14, 0, /*stall_timeout_ms=*/600 * 1000);
+  service_.DrainOnCommit();
+  std::vector<std::unique_ptr<TraceWriter>> writers;
+  for (size_t i = 0; i < 3 * arbiter_->num_chunks(); ++i) {
+    writers.push_back(
+        arbiter_->CreateTraceWriter(kBuffer, BufferExhaustedPolicy::kStall));
+    writers.back()->NewTracePacket<Event>()->set_id(1);
+    ASSERT_EQ(writers.back()->packets_lost(), 0u);
+  }
+  writers.clear();
+  for (size_t i = 1; i <= 3 * arbiter_->num_chunks(); ++i)
+    EXPECT_EQ(Drain(static_cast<WriterID>(i)).size(), 1u);
+}
+
 // A thread that begins a packet while its chunk is being taken would wait for
 // ever in a child process, where nobody goes on with it.
 TEST_F(TraceWriterTest, NobodyWaitsAfterAForkForAChunkThatIsBeingTaken) {
-  static SharedMemoryArbiter* arbiter;
-  static TraceWriter* writer;
-  static int status;
-  auto owned_writer = arbiter_->CreateTraceWriter(kBuffer);
-  arbiter = arbiter_.get();
-  writer = owned_writer.get();
-  status = -1;
+  int status = -1;
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(1);
-  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true, [] {
+  on_barrier = [&] {
     const pid_t child = fork();
     if (child == 0) {
-      arbiter->ResetAfterFork();
+      arbiter_->ResetAfterFork();
       for (int i = 0; i < 1000; ++i)
         writer->NewTracePacket<Event>()->set_name(std::string(100, 'x'));
       _exit(0);
     }
     waitpid(child, &status, 0);
-  });
+  };
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
   EXPECT_EQ(status, 0);
   writer->NewTracePacket<Event>()->set_id(2);
   writer->Flush();

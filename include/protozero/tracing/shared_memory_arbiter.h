@@ -42,6 +42,10 @@ enum class BufferExhaustedPolicy {
 // Allocates when writers are created, and in the constructor. Any thread.
 class SharedMemoryArbiter {
  public:
+  // Returns when every thread of this process has executed a full memory
+  // barrier since the call: on Linux, membarrier(2), registered and expedited.
+  using ProcessBarrier = void (*)();
+
   struct Options {
     // How many chunks share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
@@ -50,6 +54,8 @@ class SharedMemoryArbiter {
     uint32_t stall_timeout_ms = 3000;
     // Ids go from 1 to here.
     WriterID max_writers = kMaxWriterID;
+    // See ReturnIdleChunks().
+    ProcessBarrier process_barrier = nullptr;
   };
 
   // The memory is zero, or as another arbiter with the same page size left it.
@@ -84,17 +90,14 @@ class SharedMemoryArbiter {
   // are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
 
-  // Returns when every thread of this process has executed a full memory
-  // barrier since the call: on Linux, membarrier(2), registered and expedited.
-  using ProcessBarrier = void (*)();
-
   // Takes and commits the chunks of writers that are between two packets, of
   // which other writers may be in need, and the service of what is in them: of
-  // all those, or of those that have not written a packet since the last call.
-  // Their threads notice when they write the next packet, which begins in
+  // all those, or of those that have not written a packet since this was done
+  // last. Their threads notice when they write the next packet, which begins in
   // another chunk; they wait if that is right now. Costs a thread that writes
-  // nothing but a comparison in each packet.
-  void ReturnIdleChunks(bool even_if_recent, ProcessBarrier barrier);
+  // nothing but a comparison in each packet. Does nothing without
+  // Options::process_barrier. A writer that waits for a chunk does it, too.
+  void ReturnIdleChunks(bool even_if_recent);
 
   // Forgets what has been queued, whoever is sending, and whoever is taking
   // chunks: in a child process, where the memory is another one, all zero, and
@@ -149,6 +152,9 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, from where the last search has ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
+  // ReturnIdleChunks(), if |lock| is held, which is that of |writers_lock_|.
+  void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
+                              bool even_if_recent);
   // Completes the chunk and queues it for the next commit.
   void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                          BufferID target_buffer);

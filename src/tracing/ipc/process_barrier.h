@@ -7,8 +7,8 @@
 
 namespace protozero {
 
-// What SharedMemoryArbiter::ReturnIdleChunks() takes; null if the kernel has
-// none: before Linux 4.14, or where it is not allowed. Any thread.
+// For SharedMemoryArbiter::Options; null if the kernel has none: before
+// Linux 4.14, or where it is not allowed. Any thread.
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier();
 
 }  // namespace protozero

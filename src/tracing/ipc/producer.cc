@@ -177,7 +177,6 @@ class Producer::Impl {
   void OnStop(const ConnectionPtr& connection, DataSourceInstanceID id);
   void OnFlush(const ConnectionPtr& connection, ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
-  void ReturnIdleChunks(const ConnectionPtr& connection, bool even_if_recent);
   // All of them.
   void StopInstances(const ConnectionPtr& connection);
   void Pause(uint32_t* pause_ms);
@@ -410,7 +409,7 @@ void Producer::Impl::Serve(const ConnectionPtr& connection) {
         return_idle_chunks_at =
             SteadyClock::now() +
             std::chrono::milliseconds(options_.idle_period_ms);
-        ReturnIdleChunks(connection, /*even_if_recent=*/false);
+        connection->arbiter()->ReturnIdleChunks(/*even_if_recent=*/false);
       }
       connection->arbiter()->FlushPendingCommitDataRequests();
     }
@@ -521,6 +520,7 @@ bool Producer::Impl::OnCommand(const ConnectionPtr& connection,
     SharedMemoryArbiter::Options options;
     options.page_layout = options_.page_layout;
     options.stall_timeout_ms = options_.stall_timeout_ms;
+    options.process_barrier = GetProcessBarrier();
     return connection->arbiter() == nullptr &&
            connection->SetupTracing(
                std::move(received_fd_),
@@ -620,18 +620,12 @@ void Producer::Impl::OnFlush(const ConnectionPtr& connection,
     running.source->OnFlush(*running.instance, command.flags());
   }
   if (connection->arbiter() != nullptr) {
-    ReturnIdleChunks(connection, /*even_if_recent=*/true);
+    connection->arbiter()->ReturnIdleChunks(/*even_if_recent=*/true);
     connection->arbiter()->FlushPendingCommitDataRequestsAndWait();
   }
   CommitDataRequest request{};
   request.flush_request_id = command.request_id();
   connection->CommitData(request);
-}
-
-void Producer::Impl::ReturnIdleChunks(const ConnectionPtr& connection,
-                                      bool even_if_recent) {
-  if (const auto barrier = GetProcessBarrier())
-    connection->arbiter()->ReturnIdleChunks(even_if_recent, barrier);
 }
 
 void Producer::Impl::OnClearIncrementalState(ConstBytes bytes) {
