@@ -118,10 +118,12 @@ void Measure(const SkynetTree& tree,
 
 // ---- The variants. Each has the trees, and runs one with a tracer.
 
-struct RoundRobin {
+struct Fibers {
   static constexpr SkynetTree kTree = kMillionFibers;
   static constexpr SkynetTree kQuickTree = kQuickFibers;
+};
 
+struct RoundRobin : Fibers {
   template <typename Tracer>
   static void Run(const SkynetTree& tree,
                   Tracer* tracer,
@@ -131,10 +133,7 @@ struct RoundRobin {
   }
 };
 
-struct WorkStealing {
-  static constexpr SkynetTree kTree = kMillionFibers;
-  static constexpr SkynetTree kQuickTree = kQuickFibers;
-
+struct WorkStealing : Fibers {
   template <typename Tracer>
   static void Run(const SkynetTree& tree,
                   Tracer* tracer,
