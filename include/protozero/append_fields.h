@@ -9,7 +9,9 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
@@ -41,9 +43,10 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // room for |size| bytes after kMaxVarIntEncodedSize others.
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
 
-// Writes a varint of any length, as inline code does of most. REQUIRES:
-// kMaxVarIntEncodedSize writable bytes, and a processor for inline code.
-uint8_t* WriteVarIntOutOfLineUnsafe(uint64_t value, uint8_t* dst);
+// Makes room for a size of kMessageLengthFieldSize bytes instead of the one
+// that is there in front of |begin|, and writes |size|. Returns the end of the
+// |size| bytes, which move.
+PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
 
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
@@ -51,224 +54,6 @@ constexpr proto_utils::internal::EncodedTag TagOf() {
       Field::kFieldId,
       proto_utils::ProtoSchemaToWireType(Field::kProtoFieldType));
 }
-
-// Constants are encoded by "protozero/constant_message.h".
-template <typename Value>
-struct ConstantEncoder {
-  static_assert(kAlwaysFalse<Value>,
-                "a FieldList or a Hole is for MakeConstantMessage()");
-  static constexpr size_t kHeader = 0;
-  static size_t BodySize(const Value&) { return 0; }
-  static uint8_t* Encode(const Value&, uint8_t* pos) { return pos; }
-  static uint8_t* EncodeAny(const Value&, uint8_t* pos) { return pos; }
-  static void Append(Message&, const Value&) {}
-};
-
-// How AppendFields() treats one of its arguments:
-//   kHeader      its largest size, but for the bytes counted by the next
-//   BodySize()   bytes that it has besides, known at run time
-//   LargeBits()  zero if Encode() can write it
-//   Encode()     writes it and returns its end. REQUIRES: BodySize() writable
-//                bytes after kMaxSimpleFieldEncodedSize others.
-//   EncodeAny()  Encode() for what LargeBits() says, but for sizes
-//   Append()     what the setter would do, out of line.
-class FieldsAppender {
- public:
-  template <typename... Values>
-  PROTOZERO_ALWAYS_INLINE static void Append(Message& message,
-                                             Values... values) {
-    constexpr size_t kAhead = SumOfAllButLast({Encoder<Values>::kHeader...});
-    const uint64_t ahead =
-        (uint64_t{kAhead} + ... + Encoder<Values>::BodySize(values));
-    // A size that is too large has a bit beyond those of the largest, and so
-    // has a varint that is too long for the inline code.
-    const uint64_t large =
-        (uint64_t{0} | ... | Encoder<Values>::LargeBits(values));
-    uint8_t* pos = message.write_ptr_;
-    if (PROTOZERO_UNLIKELY(large != 0 || !HasFastRoom(message, ahead)))
-      return AppendOutOfLine(message, ahead, values...);
-    ((pos = Encoder<Values>::Encode(values, pos)), ...);
-    message.write_ptr_ = pos;
-  }
-
-  // Writes to |pos| what Append() would, and returns its end; null, and nothing
-  // is written, unless that is sure to be |max_size| bytes at most, and to fit
-  // in front of the end that |fast_limit| is for.
-  template <typename... Values>
-  PROTOZERO_ALWAYS_INLINE static uint8_t* TryEncode(uint8_t* pos,
-                                                    uintptr_t fast_limit,
-                                                    uint64_t max_size,
-                                                    Values... values) {
-    constexpr size_t kAhead = SumOfAllButLast({Encoder<Values>::kHeader...});
-    const uint64_t ahead =
-        (uint64_t{kAhead} + ... + Encoder<Values>::BodySize(values));
-    const uint64_t large =
-        (uint64_t{0} | ... | Encoder<Values>::LargeBits(values));
-    if (PROTOZERO_UNLIKELY(large != 0 ||
-                           ahead + proto_utils::kMaxSimpleFieldEncodedSize >
-                               max_size ||
-                           !HasFastRoom(pos, fast_limit, ahead))) {
-      return nullptr;
-    }
-    ((pos = Encoder<Values>::Encode(values, pos)), ...);
-    return pos;
-  }
-
- private:
-  // The headers before the last one. The room that HasFastRoom() asks for is
-  // enough for that.
-  static constexpr size_t SumOfAllButLast(std::initializer_list<size_t> sizes) {
-    size_t sum = 0;
-    size_t last = 0;
-    for (const size_t size : sizes) {
-      sum += last;
-      last = size;
-    }
-    return sum;
-  }
-
-  // Whether Message::HasFastRoom() would hold after |size| more bytes.
-  // REQUIRES: size < 2^60.
-  PROTOZERO_ALWAYS_INLINE static bool HasFastRoom(const Message& message,
-                                                  uint64_t size) {
-    return HasFastRoom(message.write_ptr_, message.fast_limit_, size);
-  }
-  PROTOZERO_ALWAYS_INLINE static bool HasFastRoom(const uint8_t* write_ptr,
-                                                  uintptr_t fast_limit,
-                                                  uint64_t size) {
-    const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
-    if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t)) {
-      // No address is so large that this overflows; |fast_limit| may be zero.
-      return pos + size < fast_limit;
-    } else {
-      return pos < fast_limit && size < fast_limit - pos;
-    }
-  }
-
-  template <typename... Values>
-  PROTOZERO_COLD static void AppendOutOfLine(Message& message,
-                                             uint64_t ahead,
-                                             Values... values) {
-    // Long varints are not rare everywhere.
-    if (((Encoder<Values>::BodySize(values) <=
-          proto_utils::kMaxMessageLength) &&
-         ...) &&
-        HasFastRoom(message, ahead)) {
-      uint8_t* pos = message.write_ptr_;
-      ((pos = Encoder<Values>::EncodeAny(values, pos)), ...);
-      message.write_ptr_ = pos;
-      return;
-    }
-    (Encoder<Values>::Append(message, values), ...);
-  }
-
-  template <typename Value, typename = void>
-  struct Encoder : ConstantEncoder<Value> {};
-
-  template <typename Field, typename T>
-  struct Encoder<FieldValue<Field, T>,
-                 std::enable_if_t<std::is_arithmetic<T>::value ||
-                                  std::is_enum<T>::value>> {
-    static constexpr auto kTag = TagOf<Field>();
-    static constexpr auto kType = Field::kProtoFieldType;
-    static constexpr bool kIsVarInt =
-        proto_utils::ProtoSchemaToWireType(kType) ==
-        proto_utils::ProtoWireType::kVarInt;
-    static constexpr size_t kHeader = kTag.size() + kMaxNumberSize<kType>;
-    static_assert(kHeader <= proto_utils::kMaxSimpleFieldEncodedSize, "");
-
-    static constexpr size_t BodySize(FieldValue<Field, T>) { return 0; }
-
-    PROTOZERO_ALWAYS_INLINE static uint64_t LargeBits(
-        FieldValue<Field, T> field) {
-      return kIsVarInt ? Number(field) >> 56 : 0;
-    }
-
-    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
-                                                   uint8_t* pos) {
-      pos = kTag.Store(pos);
-      if constexpr (kMaxNumberSize<kType> == 1) {
-        *pos = static_cast<uint8_t>(Number(field));
-        return pos + 1;
-      } else if constexpr (kIsVarInt) {
-        return proto_utils::internal::WriteVarInt56Inline(Number(field), pos);
-      } else {
-        const auto bits = ToWireNumber<kType>(field.value);
-        StoreLittleEndian(pos, bits);
-        return pos + sizeof(bits);
-      }
-    }
-
-    static uint8_t* EncodeAny(FieldValue<Field, T> field, uint8_t* pos) {
-      if constexpr (kIsVarInt && kMaxNumberSize<kType> > 1) {
-        return WriteVarIntOutOfLineUnsafe(Number(field), kTag.StoreAsWord(pos));
-      } else {
-        return Encode(field, pos);
-      }
-    }
-
-    static void Append(Message& message, FieldValue<Field, T> field) {
-      if constexpr (kIsVarInt) {
-        message.AppendVarIntOutOfLine(kTag, Number(field));
-      } else {
-        message.AppendFixedOutOfLine(kTag, ToWireNumber<kType>(field.value));
-      }
-    }
-
-    PROTOZERO_ALWAYS_INLINE static uint64_t Number(FieldValue<Field, T> field) {
-      return proto_utils::ExtendValueForVarIntSerialization(
-          ToWireNumber<kType>(field.value));
-    }
-  };
-
-  template <typename Field, typename T>
-  struct Encoder<FieldValue<Field, T>,
-                 std::enable_if_t<std::is_same<T, std::string_view>::value ||
-                                  std::is_same<T, ConstBytes>::value>> {
-    static constexpr auto kTag = TagOf<Field>();
-    static constexpr size_t kHeader =
-        kTag.size() + proto_utils::kMessageLengthFieldSize;
-
-    static constexpr size_t BodySize(FieldValue<Field, T> field) {
-      return SizeOf(field.value);
-    }
-
-    static constexpr uint64_t LargeBits(FieldValue<Field, T> field) {
-      static_assert((proto_utils::kMaxMessageLength &
-                     (proto_utils::kMaxMessageLength + 1)) == 0);
-      return SizeOf(field.value) & ~proto_utils::kMaxMessageLength;
-    }
-
-    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
-                                                   uint8_t* pos) {
-      const void* data = DataOf(field.value);
-      const size_t size = SizeOf(field.value);
-      pos = kTag.Store(pos);
-#if defined(__GNUC__) || defined(__clang__)
-      // A literal, say: a few moves of constants.
-      if (__builtin_constant_p(size) && size <= kMaxInlineCopy) {
-        *pos++ = static_cast<uint8_t>(size);
-        if (size != 0)  // memcpy() may not be given null.
-          memcpy(pos, data, size);
-        return pos + size;
-      }
-#endif
-      return WriteSizeAndBytesUnsafe(size, data, pos);
-    }
-
-    static uint8_t* EncodeAny(FieldValue<Field, T> field, uint8_t* pos) {
-      return WriteSizeAndBytesUnsafe(SizeOf(field.value), DataOf(field.value),
-                                     kTag.StoreAsWord(pos));
-    }
-
-    static void Append(Message& message, FieldValue<Field, T> field) {
-      message.AppendEncodedBytes(kTag, DataOf(field.value),
-                                 SizeOf(field.value));
-    }
-  };
-
-  static constexpr size_t kMaxInlineCopy = 64;
-};
 
 // What AppendFields() takes: of which class, and as what it is passed on.
 template <typename Value>
@@ -305,7 +90,292 @@ constexpr bool CheckField() {
   return true;
 }
 
+// The same for a FieldList.
+template <typename T, typename Value>
+struct ListField {
+  static_assert(kAlwaysFalse<Value>,
+                "write a field of a list as Event::kId(7)");
+};
+template <typename T, typename Field, typename Value>
+struct ListField<T, FieldValue<Field, Value>> {
+  static constexpr bool kIsChecked = CheckField<T, FieldValue<Field, Value>>();
+};
+
+// Constants are encoded by "protozero/constant_message.h".
+template <typename Value>
+struct ConstantEncoder {
+  static_assert(kAlwaysFalse<Value>, "a Hole is for MakeConstantMessage()");
+  static constexpr size_t kHeader = 0;
+  static constexpr size_t kAhead = 0;
+  static uint64_t BodySize(const Value&) { return 0; }
+  static uint64_t SizeBits(const Value&) { return 0; }
+  static uint8_t* Encode(const Value&, uint8_t* pos) { return pos; }
+  static void Append(Message&, const Value&) {}
+};
+
+// How AppendFields() treats one of its arguments:
+//   kHeader        its largest size, but for the bytes counted by BodySize()
+//   kAhead         of that, what may be in front of the last
+//                  kMaxSimpleFieldEncodedSize bytes
+//   BodySize()     bytes that it has besides, known at run time
+//   SizeBits()     all bits of the sizes to be written
+//   Encode()       writes it and returns its end. REQUIRES: SizeBits() are of
+//                  lengths of messages, and BodySize() writable bytes after
+//                  kAhead and kMaxSimpleFieldEncodedSize others.
+//   Append()       what the setter would do, out of line.
+class FieldsAppender {
+  static constexpr size_t SumOfAllButLast(std::initializer_list<size_t> sizes) {
+    size_t sum = 0;
+    size_t last = 0;
+    for (const size_t size : sizes) {
+      sum += last;
+      last = size;
+    }
+    return sum;
+  }
+  static constexpr size_t Last(std::initializer_list<size_t> sizes) {
+    return sizes.size() != 0 ? *(sizes.end() - 1) : 0;
+  }
+
+ public:
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static void Append(Message& message,
+                                             Values... values) {
+    if (PROTOZERO_UNLIKELY(!MayEncode(message.write_ptr_, message.fast_limit_,
+                                      kNoMaxSize, values...))) {
+      return AppendOutOfLine(message, values...);
+    }
+    message.write_ptr_ = Encode(message.write_ptr_, values...);
+  }
+
+  // Whether the bytes are sure to be |max_size| at most, and to fit between
+  // |pos| and the end that |fast_limit| is for.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static bool MayEncode(const uint8_t* write_ptr,
+                                                uintptr_t fast_limit,
+                                                uint64_t max_size,
+                                                Values... values) {
+    using All = Encoders<Values...>;
+    static_assert((proto_utils::kMaxMessageLength &
+                   (proto_utils::kMaxMessageLength + 1)) == 0);
+    if (All::SizeBits(values...) > proto_utils::kMaxMessageLength)
+      return false;
+    const uint64_t ahead = All::kAhead + All::BodySize(values...);
+    if (ahead + proto_utils::kMaxSimpleFieldEncodedSize > max_size)
+      return false;
+    // Whether Message::HasFastRoom() would hold after |ahead| more bytes.
+    const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
+    if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t)) {
+      // No address is so large that this overflows; |fast_limit| may be zero.
+      return pos + ahead < fast_limit;
+    } else {
+      return pos < fast_limit && ahead < fast_limit - pos;
+    }
+  }
+
+  // Writes to |pos| what Append() would, and returns its end. REQUIRES:
+  // MayEncode().
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(uint8_t* pos,
+                                                 Values... values) {
+    return Encoders<Values...>::Encode(pos, values...);
+  }
+
+ private:
+  static constexpr uint64_t kNoMaxSize = ~uint64_t{0};
+
+  template <typename... Values>
+  PROTOZERO_COLD static void AppendOutOfLine(Message& message,
+                                             Values... values) {
+    Encoders<Values...>::Append(message, values...);
+  }
+
+  template <typename Value, typename = void>
+  struct Encoder : ConstantEncoder<Value> {};
+
+  // The same for several of them.
+  template <typename... Values>
+  struct Encoders {
+    static constexpr size_t kHeader =
+        (size_t{0} + ... + Encoder<Values>::kHeader);
+    static constexpr size_t kAhead =
+        SumOfAllButLast({Encoder<Values>::kHeader...}) +
+        Last({Encoder<Values>::kAhead...});
+
+    PROTOZERO_ALWAYS_INLINE static uint64_t BodySize(Values... values) {
+      return (uint64_t{0} + ... + Encoder<Values>::BodySize(values));
+    }
+    PROTOZERO_ALWAYS_INLINE static uint64_t SizeBits(Values... values) {
+      return (uint64_t{0} | ... | Encoder<Values>::SizeBits(values));
+    }
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(uint8_t* pos,
+                                                   Values... values) {
+      ((pos = Encoder<Values>::Encode(values, pos)), ...);
+      return pos;
+    }
+    static void Append(Message& message, Values... values) {
+      (Encoder<Values>::Append(message, values), ...);
+    }
+  };
+
+  template <typename Field, typename T>
+  struct Encoder<FieldValue<Field, T>,
+                 std::enable_if_t<std::is_arithmetic<T>::value ||
+                                  std::is_enum<T>::value>> {
+    static constexpr auto kTag = TagOf<Field>();
+    static constexpr auto kType = Field::kProtoFieldType;
+    static constexpr bool kIsVarInt =
+        proto_utils::ProtoSchemaToWireType(kType) ==
+        proto_utils::ProtoWireType::kVarInt;
+    static constexpr size_t kHeader = kTag.size() + kMaxNumberSize<kType>;
+    static constexpr size_t kAhead = 0;
+    static_assert(kHeader <= proto_utils::kMaxSimpleFieldEncodedSize, "");
+
+    static constexpr uint64_t BodySize(FieldValue<Field, T>) { return 0; }
+    static constexpr uint64_t SizeBits(FieldValue<Field, T>) { return 0; }
+
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
+                                                   uint8_t* pos) {
+      pos = kTag.Store(pos);
+      if constexpr (kMaxNumberSize<kType> == 1) {
+        *pos = static_cast<uint8_t>(Number(field));
+        return pos + 1;
+      } else if constexpr (kIsVarInt) {
+        return proto_utils::internal::WriteVarIntInline(Number(field), pos);
+      } else {
+        const auto bits = ToWireNumber<kType>(field.value);
+        StoreLittleEndian(pos, bits);
+        return pos + sizeof(bits);
+      }
+    }
+
+    static void Append(Message& message, FieldValue<Field, T> field) {
+      if constexpr (kIsVarInt) {
+        message.AppendVarIntOutOfLine(kTag, Number(field));
+      } else {
+        message.AppendFixedOutOfLine(kTag, ToWireNumber<kType>(field.value));
+      }
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint64_t Number(FieldValue<Field, T> field) {
+      return proto_utils::ExtendValueForVarIntSerialization(
+          ToWireNumber<kType>(field.value));
+    }
+  };
+
+  template <typename Field, typename T>
+  struct Encoder<FieldValue<Field, T>,
+                 std::enable_if_t<std::is_same<T, std::string_view>::value ||
+                                  std::is_same<T, ConstBytes>::value>> {
+    static constexpr auto kTag = TagOf<Field>();
+    static constexpr size_t kHeader =
+        kTag.size() + proto_utils::kMessageLengthFieldSize;
+    static constexpr size_t kAhead = 0;
+
+    static constexpr uint64_t BodySize(FieldValue<Field, T> field) {
+      return SizeOf(field.value);
+    }
+    static constexpr uint64_t SizeBits(FieldValue<Field, T> field) {
+      return SizeOf(field.value);
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
+                                                   uint8_t* pos) {
+      const void* data = DataOf(field.value);
+      const size_t size = SizeOf(field.value);
+      pos = kTag.Store(pos);
+      // A literal, say: a few moves of constants.
+      if (PROTOZERO_IS_CONSTANT(size) && size <= kMaxInlineCopy) {
+        *pos++ = static_cast<uint8_t>(size);
+        if (size != 0)  // memcpy() may not be given null.
+          memcpy(pos, data, size);
+        return pos + size;
+      }
+      return WriteSizeAndBytesUnsafe(size, data, pos);
+    }
+
+    static void Append(Message& message, FieldValue<Field, T> field) {
+      message.AppendEncodedBytes(kTag, DataOf(field.value),
+                                 SizeOf(field.value));
+    }
+  };
+
+  // Has the bytes of a child that is begun, written to and sealed: a size of
+  // one byte, or of kMessageLengthFieldSize.
+  template <typename Field, typename List, typename Indices>
+  struct ListEncoder;
+  template <typename Field, typename... Values, size_t... i>
+  struct ListEncoder<Field, FieldList<Values...>, std::index_sequence<i...>> {
+    static_assert(
+        (ListField<typename Field::cpp_field_type, Values>::kIsChecked && ...));
+    using Value = FieldValue<Field, FieldList<Values...>>;
+    using All = Encoders<Values...>;
+    static constexpr auto kTag = TagOf<Field>();
+    static constexpr size_t kSizes =
+        kTag.size() + proto_utils::kMessageLengthFieldSize;
+    static constexpr size_t kHeader = kSizes + All::kHeader;
+    static constexpr size_t kAhead = kSizes + All::kAhead;
+
+    PROTOZERO_ALWAYS_INLINE static uint64_t BodySize(const Value& field) {
+      return All::BodySize(std::get<i>(field.value.values)...);
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint64_t SizeBits(const Value& field) {
+      return All::SizeBits(std::get<i>(field.value.values)...) |
+             (All::kHeader + BodySize(field));
+    }
+
+    PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Value& field,
+                                                   uint8_t* pos) {
+      // Both are known to the compiler where there are no strings.
+      const uint64_t body_size = BodySize(field);
+      const bool is_long = body_size > proto_utils::kMaxOneByteMessageLength;
+      const bool may_be_long =
+          All::kHeader + body_size > proto_utils::kMaxOneByteMessageLength;
+      uint8_t* const begin =
+          kTag.Store(pos) +
+          (is_long ? proto_utils::kMessageLengthFieldSize : 1);
+      uint8_t* const end =
+          All::Encode(begin, std::get<i>(field.value.values)...);
+      const size_t size = static_cast<size_t>(end - begin);
+      if (PROTOZERO_UNLIKELY(is_long)) {
+        proto_utils::WriteRedundantVarInt(
+            static_cast<uint32_t>(size),
+            begin - proto_utils::kMessageLengthFieldSize);
+      } else if (may_be_long &&
+                 PROTOZERO_UNLIKELY(size >
+                                    proto_utils::kMaxOneByteMessageLength)) {
+        return WidenSizeUnsafe(begin, size);
+      } else {
+        begin[-1] = static_cast<uint8_t>(size);
+      }
+      return end;
+    }
+
+    static void Append(Message& message, const Value& field) {
+      All::Append(*message.BeginNested(kTag),
+                  std::get<i>(field.value.values)...);
+      message.TakeCursor();
+    }
+  };
+
+  template <typename Field, typename... Values>
+  struct Encoder<FieldValue<Field, FieldList<Values...>>>
+      : ListEncoder<Field,
+                    FieldList<Values...>,
+                    std::index_sequence_for<Values...>> {};
+
+  static constexpr size_t kMaxInlineCopy = 64;
+};
+
 }  // namespace internal
+
+// Fields of a message, in their order, as the value of a field of its type.
+template <typename... Values>
+struct FieldList {
+  constexpr explicit FieldList(const Values&... v) : values(v...) {}
+  std::tuple<Values...> values;
+};
 
 // Appends several fields at once:
 //
@@ -317,7 +387,14 @@ constexpr bool CheckField() {
 // keeps the cursor in a register throughout. Any fields of numbers, bools,
 // enums, strings and bytes, in any order, any of them more than once. Fields of
 // other messages do not compile; extensions of the message do. Constants of
-// "protozero/constant_message.h" may be among them.
+// "protozero/constant_message.h" may be among them, and nested messages, as
+// lists of their fields:
+//
+//   AppendFields(event, Event::kId(id),
+//                Event::kSource(FieldList(Source::kFile(file),
+//                                         Source::kLine(line))));
+//
+// which are sealed then.
 //
 // Where the room is not there (at the end of a chunk, while a child of the
 // message is open, after an error), the fields are appended one by one, out of

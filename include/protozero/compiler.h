@@ -12,6 +12,9 @@
 #define PROTOZERO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
+// Whether the compiler knows |x|, which it does once it has inlined what it
+// can.
+#define PROTOZERO_IS_CONSTANT(x) __builtin_constant_p(x)
 // Out of line, small, and moved away from hot code: what runs at a chunk
 // boundary, after an error or once a trace must not take room in the
 // instruction cache.
@@ -25,6 +28,7 @@
 #define PROTOZERO_UNLIKELY(x) (!!(x))
 #define PROTOZERO_ALWAYS_INLINE inline
 #define PROTOZERO_NOINLINE
+#define PROTOZERO_IS_CONSTANT(x) false
 #define PROTOZERO_COLD
 #endif
 

@@ -48,13 +48,6 @@ namespace protozero {
 template <size_t width = 0>
 struct Hole {};
 
-// The fields of a constant message, in their order.
-template <typename... Values>
-struct FieldList {
-  constexpr explicit FieldList(const Values&... v) : values(v...) {}
-  std::tuple<Values...> values;
-};
-
 namespace internal {
 
 // A ConstantMessage as an argument.

@@ -191,15 +191,13 @@ struct Appendable<MessageStencil<T, N, Holes...>> : std::true_type {
 template <typename T, size_t N>
 struct ConstantEncoder<ConstantRef<T, N>> {
   static constexpr size_t kHeader = 0;
-  static constexpr size_t BodySize(ConstantRef<T, N>) { return N; }
-  static constexpr uint64_t LargeBits(ConstantRef<T, N>) { return 0; }
+  static constexpr size_t kAhead = 0;
+  static constexpr uint64_t BodySize(ConstantRef<T, N>) { return N; }
+  static constexpr uint64_t SizeBits(ConstantRef<T, N>) { return 0; }
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(ConstantRef<T, N> message,
                                                  uint8_t* pos) {
     memcpy(pos, message.data, N);
     return pos + N;
-  }
-  static uint8_t* EncodeAny(ConstantRef<T, N> message, uint8_t* pos) {
-    return Encode(message, pos);
   }
   static void Append(Message& message, ConstantRef<T, N> constant) {
     message.AppendRawProtoBytes(constant.data, N);
@@ -210,15 +208,13 @@ template <typename T, size_t N, typename... Holes>
 struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
   using Filled = FilledStencil<T, N, Holes...>;
   static constexpr size_t kHeader = 0;
-  static constexpr size_t BodySize(const Filled&) { return N; }
-  static constexpr uint64_t LargeBits(const Filled&) { return 0; }
+  static constexpr size_t kAhead = 0;
+  static constexpr uint64_t BodySize(const Filled&) { return N; }
+  static constexpr uint64_t SizeBits(const Filled&) { return 0; }
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Filled& filled,
                                                  uint8_t* pos) {
     filled.Store(pos);
     return pos + N;
-  }
-  static uint8_t* EncodeAny(const Filled& filled, uint8_t* pos) {
-    return Encode(filled, pos);
   }
   // Holes cannot be filled in where the bytes may be torn between chunks.
   static void Append(Message& message, const Filled& filled) {
@@ -252,10 +248,11 @@ struct ConstantFieldEncoder {
   static constexpr HeaderBytes kHeaderBytes = MakeHeader();
 
   static constexpr size_t kHeader = kHeaderBytes.size;
-  static constexpr size_t BodySize(const FieldValue<Field, Value>&) {
+  static constexpr size_t kAhead = 0;
+  static constexpr uint64_t BodySize(const FieldValue<Field, Value>&) {
     return N;
   }
-  static constexpr uint64_t LargeBits(const FieldValue<Field, Value>&) {
+  static constexpr uint64_t SizeBits(const FieldValue<Field, Value>&) {
     return 0;
   }
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(
@@ -263,10 +260,6 @@ struct ConstantFieldEncoder {
       uint8_t* pos) {
     memcpy(pos, kHeaderBytes.bytes, kHeader);
     return ConstantEncoder<Value>::Encode(field.value, pos + kHeader);
-  }
-  static uint8_t* EncodeAny(const FieldValue<Field, Value>& field,
-                            uint8_t* pos) {
-    return Encode(field, pos);
   }
   static void Append(Message& message, const FieldValue<Field, Value>& field) {
     message.AppendRawProtoBytes(kHeaderBytes.bytes, kHeader);

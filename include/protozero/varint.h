@@ -117,12 +117,11 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
 
-// Encodes a value of 2^56 or more. Never inlined: rare, and long.
-PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntUnsafe(uint64_t value,
-                                                         uint8_t* dst) {
-  ::protozero::internal::StoreLittleEndian(
-      dst,
-      SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x8080808080808080u);
+// Encodes a value of 2^56 or more, whose lower |groups| are known.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t groups,
+                                                       uint64_t value,
+                                                       uint8_t* dst) {
+  ::protozero::internal::StoreLittleEndian(dst, groups | 0x8080808080808080u);
   // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
   // only bit of a tenth group, is also the ninth byte's continuation bit.
   const uint8_t ninth = static_cast<uint8_t>(value >> 56);
@@ -132,6 +131,14 @@ PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntUnsafe(uint64_t value,
   return dst + 9 + tenth;
 }
 
+// The same. Never inlined: rare, and long.
+PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntOutOfLineUnsafe(
+    uint64_t value,
+    uint8_t* dst) {
+  return WriteLongVarIntUnsafe(
+      SpreadSevenBitGroups(value & 0x00ffffffffffffffu), value, dst);
+}
+
 // WriteVarInt() where kMaxVarIntEncodedSize bytes are known to be writable;
 // all of them may be overwritten, whatever the length.
 template <typename T>
@@ -139,32 +146,53 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   const uint64_t bits = ExtendValueForVarIntSerialization(value);
   // The compiler drops this for types that cannot be as large.
   if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
-    return WriteLongVarIntUnsafe(bits, dst);
+    return WriteLongVarIntOutOfLineUnsafe(bits, dst);
   return WriteVarInt56Unsafe(bits, dst);
 }
 
-// WriteVarInt56Unsafe() for the inline code of setters, which is not entered
-// where kInlineEncodingMask is zero.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
-                                                     uint8_t* dst) {
 #if PROTOZERO_USE_BIT_DEPOSIT
+// Of a varint of up to eight bytes.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteGroupsInline(uint64_t groups,
+                                                   uint8_t* dst) {
   using namespace ::protozero::internal;
-  const uint64_t groups = DepositBits(value, kSevenBitGroups);
   // Adding one makes a bit of zero, and carries into no other byte. All bytes
   // below the one that holds the highest bit continue.
   const uint32_t highest = HighestBit(groups + 1);
   StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
   return dst + highest / 8 + 1;
+}
+#endif
+
+// WriteVarInt56Unsafe() for the inline code of setters, which is not entered
+// where kInlineEncodingMask is zero. A constant is encoded by the compiler,
+// which knows nothing of what bit_deposit.h does.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
+                                                     uint8_t* dst) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  using namespace ::protozero::internal;
+  if (PROTOZERO_IS_CONSTANT(value))
+    return WriteVarInt56Unsafe(value, dst);
+  return WriteGroupsInline(DepositBits(value, kSevenBitGroups), dst);
 #else
   return WriteVarInt56Unsafe(value, dst);
 #endif
 }
 
 // WriteVarIntUnsafe() for such code.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t bits,
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
                                                    uint8_t* dst) {
-  return PROTOZERO_UNLIKELY(bits >> 56 != 0) ? WriteLongVarIntUnsafe(bits, dst)
-                                             : WriteVarInt56Inline(bits, dst);
+#if PROTOZERO_USE_BIT_DEPOSIT
+  using namespace ::protozero::internal;
+  if (PROTOZERO_IS_CONSTANT(value))
+    return WriteVarIntUnsafe(value, dst);
+  // Of the low 56 bits.
+  const uint64_t groups = DepositBits(value, kSevenBitGroups);
+  return PROTOZERO_UNLIKELY(value >> 56 != 0)
+             ? WriteLongVarIntUnsafe(groups, value, dst)
+             : WriteGroupsInline(groups, dst);
+#else
+  return WriteVarIntUnsafe(value, dst);
+#endif
 }
 
 // Writes |bits| as a varint of exactly |width| bytes, padded with continuation

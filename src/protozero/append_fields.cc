@@ -19,8 +19,11 @@ PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
 
 }  // namespace
 
-uint8_t* WriteVarIntOutOfLineUnsafe(uint64_t value, uint8_t* dst) {
-  return proto_utils::internal::WriteVarIntInline(value, dst);
+uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) {
+  constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
+  memmove(begin + kWidening, begin, size);
+  proto_utils::WriteRedundantVarInt(static_cast<uint32_t>(size), begin - 1);
+  return begin + kWidening + size;
 }
 
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst) {

@@ -76,33 +76,44 @@ struct CollectedFixed64Workload : PackedFixed64Workload {
   }
 };
 
-// The same bytes by one call for each message, as instrumentation that is run
-// often would have it.
-struct FusedSimpleWorkload : SimpleWorkload {
-  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* event) {
+// The same bytes by one call, as instrumentation that is run often would have
+// it.
+class FusedWorkload {
+ protected:
+  template <typename... More>
+  BENCH_INLINE static void Append(Api::EveryField* message,
+                                  const Event* event,
+                                  More... more) {
     AppendFields(
         message, Api::EveryField::kFieldInt32(event->number_int32),
         Api::EveryField::kFieldUint32(event->number_uint32),
         Api::EveryField::kFieldInt64(event->number_int64),
         Api::EveryField::kFieldUint64(event->number_uint64),
-        Api::EveryField::kFieldString(event->string, event->string_size));
+        Api::EveryField::kFieldString(event->string, event->string_size),
+        more...);
+  }
+  template <typename... More>
+  BENCH_INLINE static auto Nested(const Event* event, More... more) {
+    return Api::EveryField::kFieldNested(FieldList(
+        Api::EveryField::kFieldInt32(event->number_int32),
+        Api::EveryField::kFieldUint32(event->number_uint32),
+        Api::EveryField::kFieldInt64(event->number_int64),
+        Api::EveryField::kFieldUint64(event->number_uint64),
+        Api::EveryField::kFieldString(event->string, event->string_size),
+        more...));
   }
 };
 
-struct FusedNestedWorkload : NestedWorkload {
-  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* events) {
-    FillLevel(message, &events[0]);
-    auto* level1 = message->set_field_nested();
-    FillLevel(level1, &events[1]);
-    auto* level2 = level1->set_field_nested();
-    FillLevel(level2, &events[2]);
-    auto* level3 = level2->set_field_nested();
-    FillLevel(level3, &events[3]);
+struct FusedSimpleWorkload : SimpleWorkload, FusedWorkload {
+  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* event) {
+    Append(message, event);
   }
+};
 
- private:
-  static void FillLevel(Api::EveryField* message, const Event* event) {
-    FusedSimpleWorkload::Fill(message, event);
+struct FusedNestedWorkload : NestedWorkload, FusedWorkload {
+  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* events) {
+    Append(message, &events[0],
+           Nested(&events[1], Nested(&events[2], Nested(&events[3]))));
   }
 };
 

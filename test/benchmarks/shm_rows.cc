@@ -3,8 +3,10 @@
 #include "test/benchmarks/shm_rows.h"
 
 #include <atomic>
+#include <type_traits>
 #include <utility>
 
+#include "protozero/append_fields.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/tracing/shared_memory.h"
@@ -44,6 +46,31 @@ struct SliceBegin {
   // Two weeks after boot, in nanoseconds: eight bytes as a varint.
   uint64_t timestamp_ = uint64_t{1209600} * 1000 * 1000 * 1000;
   uint64_t track_uuid_ = 0x4e6f776865726521;
+};
+
+// The same bytes by one call.
+struct FusedSliceBegin : SliceBegin {
+  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+    With([packet](auto... fields) { AppendFields(packet, fields...); });
+  }
+  PROTOZERO_ALWAYS_INLINE void WriteBy(TraceWriter* writer) {
+    With([writer](auto... fields) {
+      writer->WriteTracePacket<TracePacket>(fields...);
+    });
+  }
+
+ private:
+  template <typename Function>
+  PROTOZERO_ALWAYS_INLINE void With(Function write) {
+    write(TracePacket::kTimestamp(timestamp_),
+          TracePacket::kSequenceFlags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE),
+          TracePacket::kTrackEvent(
+              FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_BEGIN),
+                        TrackEvent::kTrackUuid(track_uuid_),
+                        TrackEvent::kCategoryIids(1 + (timestamp_ & 7)),
+                        TrackEvent::kNameIid(1 + (timestamp_ & 63)))));
+    timestamp_ += 1001;
+  }
 };
 
 // Parts of it, to see what they cost.
@@ -170,7 +197,9 @@ class WriterThread final : public ShmThread {
 
   void WritePackets(size_t count) override {
     for (size_t i = 0; i < count; ++i) {
-      {
+      if constexpr (std::is_same<Payload, FusedSliceBegin>::value) {
+        payload_.WriteBy(writer_.get());
+      } else {
         auto packet = writer_->NewTracePacket<typename Payload::Packet>();
         payload_.WriteTo(packet.get());
       }
@@ -379,19 +408,26 @@ ShmRow FlatRow(const std::string& name) {
   return {name, 1, [] { return std::make_unique<FlatSession<Payload>>(); }};
 }
 
+template <typename Payload>
+void AddPageRows(const std::string& prefix,
+                 ShmOptions options,
+                 std::vector<ShmRow>* rows) {
+  for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
+    options.page_size = kilobytes * 1024;
+    rows->push_back(WriterRow<Payload>(
+        prefix + "Page" + std::to_string(kilobytes) + "K", options));
+  }
+}
+
 }  // namespace
 
 std::vector<ShmRow> AllShmRows() {
   ShmOptions options;
-  std::vector<ShmRow> rows = {
-      FlatRow<SliceBegin>("Packet_Flat"),
-      WriterRow<SliceBegin>("Packet_Page4K", options),
-  };
-  for (const size_t kilobytes : {8u, 16u, 32u}) {
-    options.page_size = kilobytes * 1024;
-    rows.push_back(WriterRow<SliceBegin>(
-        "Packet_Page" + std::to_string(kilobytes) + "K", options));
-  }
+  std::vector<ShmRow> rows;
+  rows.push_back(FlatRow<SliceBegin>("Packet_Flat"));
+  AddPageRows<SliceBegin>("Packet_", options, &rows);
+  rows.push_back(FlatRow<FusedSliceBegin>("Packet_FusedFlat"));
+  AddPageRows<FusedSliceBegin>("Packet_Fused", options, &rows);
 
   // With memory for both. One has to wait all the same if the other loses the
   // processor in the middle of a commit.
@@ -419,11 +455,7 @@ std::vector<ShmRow> AllShmRows() {
   rows.push_back(WriterRow<TimestampOnly>("Timestamp_Page4K", options));
 
   options.chunk_per_packet = true;
-  for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
-    options.page_size = kilobytes * 1024;
-    rows.push_back(WriterRow<SliceBegin>(
-        "ChunkPerPacket_Page" + std::to_string(kilobytes) + "K", options));
-  }
+  AddPageRows<SliceBegin>("ChunkPerPacket_", options, &rows);
 
   // Chunks of 584 bytes; the packets are longer.
   options = ShmOptions();

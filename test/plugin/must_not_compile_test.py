@@ -22,6 +22,7 @@ import compilers
 
 CONSTANT = ('MakeConstantMessage<Everything>('
             '[] { return FieldList(%s); });')
+LIST = 'AppendFields(&m, Everything::kFieldMessage(FieldList(%s)));'
 
 # What is wrong, a line that is right, the line that is not; what the error must
 # say, where it is the library's own.
@@ -333,11 +334,28 @@ CASES = [
     ('a hole outside of a constant',
      'AppendFields(&m, Everything::kFieldInt32(1));',
      'AppendFields(&m, Everything::kFieldInt32(Hole()));',
-     'a FieldList or a Hole is for MakeConstantMessage()'),
-    ('a list of fields outside of a constant',
-     'AppendFields(&m, Everything::kFieldMessage(kNested));',
-     'AppendFields(&m, Everything::kFieldMessage(FieldList()));',
-     'a FieldList or a Hole is for MakeConstantMessage()'),
+     'a Hole is for MakeConstantMessage()'),
+    ('a hole in a list of fields',
+     LIST % 'Everything_Nested::kUp(FieldList(Everything::kNumber(1)))',
+     LIST % 'Everything_Nested::kUp('
+     'FieldList(Everything::kFieldInt32(Hole())))',
+     'a Hole is for MakeConstantMessage()'),
+    ('a field of another message in a list',
+     LIST % 'Everything_Nested::kUp(FieldList(Everything::kNumber(1)))',
+     LIST % 'Everything::kNumber(1)',
+     'this field belongs to another message'),
+    ('a value without a field in a list',
+     LIST % 'Everything_Nested::kUp(FieldList(Everything::kNumber(1)))',
+     LIST % '1',
+     'write a field of a list as Event::kId(7)'),
+    ('a constant in a list',
+     LIST % 'Everything_Nested::kUp(FieldList(Everything::kNumber(1)))',
+     LIST % 'kNested',
+     'write a field of a list as Event::kId(7)'),
+    ('a list for a number',
+     LIST % 'Everything_Nested::kUp(FieldList(Everything::kNumber(1)))',
+     'AppendFields(&m, Everything::kNumber(FieldList()));',
+     'this field is a number or a bool: give it one'),
 ]
 
 HEADER = '''

@@ -194,16 +194,18 @@ TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
     const auto id = Fields::kUint64(number >> (number & 63));
     const auto name = Fields::kString(std::string_view(
         text.data(), (number >> 32) % (i % 16 == 0 ? text.size() : 20)));
+    const auto child = Fields::kMessage(FieldList(id, name));
     {
       auto packet = one_by_one->NewTracePacket<Fields>();
       AppendFields(packet.get(), id, name);
+      AppendFields(packet->BeginNestedMessage<Fields>(1), id, name);
     }
-    at_once->WriteTracePacket<Fields>(id, name);
+    at_once->WriteTracePacket<Fields>(id, name, child);
     if (i % 3 == 0) {
       auto packet = mixed->NewTracePacket<Fields>();
-      AppendFields(packet.get(), id, name);
+      AppendFields(packet.get(), id, name, child);
     } else {
-      mixed->WriteTracePacket<Fields>(id, name);
+      mixed->WriteTracePacket<Fields>(id, name, child);
     }
     if (i % 5 == 0) {
       arbiter_->FlushPendingCommitDataRequests();

@@ -201,6 +201,81 @@ TEST(AppendFieldsTest, AfterAnOpenChild) {
       });
 }
 
+TEST(AppendFieldsTest, NestedMessages) {
+  const MessageTree inner{NumberField(Kind::kUnsigned, 1, 300),
+                          BytesField(1, "inner")};
+  ExpectWrites(
+      {NumberField(Kind::kTiny, 1, 1), NestedField(1, {}),
+       NestedField(1, {NumberField(Kind::kSigned32, 1, -1), NestedField(1, {}),
+                       NestedField(1, inner), NumberField(Kind::kTiny, 1, 0)}),
+       NestedField(1, inner), NestedField(1, inner)},
+      [](Message* m) {
+        const auto list =
+            FieldList(Fields::kUint64(300), Fields::kString("inner"));
+        AppendFields(static_cast<Fields*>(m), Fields::kBool(true),
+                     Fields::kMessage(FieldList()),
+                     Fields::kMessage(FieldList(
+                         Fields::kInt32(-1), Fields::kMessage(FieldList()),
+                         Fields::kMessage(list), Fields::kBool(false))),
+                     Fields::kMessage(list), Fields::kMessage(list));
+      });
+}
+
+// One byte tells 127; a string alone may be more, or only together with others.
+TEST(AppendFieldsTest, NestedMessagesOfEverySize) {
+  std::vector<size_t> sizes{126, 127, 128, 129, 300, 520, 16384};
+  for (size_t size = 100; size <= 126; ++size)
+    sizes.push_back(size);
+  for (const size_t size : sizes) {
+    const std::string bytes(size, 'b');
+    const MessageTree inner{BytesField(1, bytes),
+                            NumberField(Kind::kUnsigned, 1, size)};
+    ExpectWrites({NestedField(1, inner), NumberField(Kind::kTiny, 1, 1),
+                  NestedField(1, {NestedField(1, inner), BytesField(1, bytes),
+                                  NestedField(1, inner)})},
+                 [&](Message* m) {
+                   const auto list =
+                       FieldList(Fields::kString(bytes), Fields::kUint64(size));
+                   AppendFields(
+                       static_cast<Fields*>(m), Fields::kMessage(list),
+                       Fields::kBool(true),
+                       Fields::kMessage(FieldList(Fields::kMessage(list),
+                                                  Fields::kString(bytes),
+                                                  Fields::kMessage(list))));
+                 });
+  }
+}
+
+// Numbers can be too many for one byte, and they usually are not.
+TEST(AppendFieldsTest, NestedMessagesOfManyNumbers) {
+  for (uint32_t bits = 0; bits <= 63; ++bits) {
+    const uint64_t number = uint64_t{1} << bits;
+    const MessageTree half(8, NumberField(Kind::kUnsigned, 1, number));
+    MessageTree all = half;
+    all.push_back(NestedField(1, half));
+    ExpectWrites({NestedField(1, all)}, [=](Message* m) {
+      const auto field = Fields::kUint64(number);
+      AppendFields(
+          static_cast<Fields*>(m),
+          Fields::kMessage(FieldList(
+              field, field, field, field, field, field, field, field,
+              Fields::kMessage(FieldList(field, field, field, field, field,
+                                         field, field, field)))));
+    });
+  }
+}
+
+// With or without room: nothing is left open.
+TEST(AppendFieldsTest, NestedMessagesAreSealed) {
+  for (const size_t chunk_size : {16u, 256u}) {
+    ChunkedStream stream(chunk_size);
+    RootMessage<Fields> message(&stream.writer);
+    AppendFields(&message, Fields::kMessage(FieldList(Fields::kInt32(-1))));
+    EXPECT_FALSE(message.RollBackNestedMessage());
+    EXPECT_EQ(message.Finalize(), 13u);
+  }
+}
+
 TEST(AppendFieldsTest, ExtensionsAndBaseClasses) {
   const MessageTree tree{NumberField(Kind::kTiny, 1000, 1),
                          NumberField(Kind::kTiny, 1, 1)};
@@ -259,9 +334,17 @@ TEST(AppendFieldsTest, StringsThatAreTooLongAreAnError) {
         AppendFields(message.get(), Fields::kInt32(1),
                      Fields::kString(data, size), Fields::kString(data, size)),
         "split it");
+    StackBuffered<Fields, 256> parent;
+    EXPECT_MISTAKE(
+        AppendFields(parent.get(),
+                     Fields::kMessage(FieldList(Fields::kString(data, size),
+                                                Fields::kString(data, size)))),
+        "split it");
     if (!PROTOZERO_DCHECK_IS_ON) {
       EXPECT_EQ(message.status(), WriteStatus::kMessageTooLong);
       EXPECT_EQ(message.Finalize(), 0u);
+      EXPECT_EQ(parent.status(), WriteStatus::kMessageTooLong);
+      EXPECT_EQ(parent.Finalize(), 0u);
     }
   }
 }
@@ -306,11 +389,21 @@ TEST(AppendFieldsTest, SameBytesAsSetters) {
           break;
       }
       AppendFields(child_a, Fields::kInt32(low), Fields::kUint64(bits),
-                   Fields::kString(bytes), Fields::kFixed32(7),
-                   Fields::kSint64(-5));
+                   Fields::kString(bytes),
+                   Fields::kMessage(FieldList(
+                       Fields::kUint64(bits), Fields::kString(bytes),
+                       Fields::kMessage(FieldList(Fields::kString(bytes),
+                                                  Fields::kInt32(low))))),
+                   Fields::kFixed32(7), Fields::kSint64(-5));
       child_b->AppendVarInt(1, low);
       child_b->AppendVarInt(1, bits);
       child_b->AppendString(1, bytes);
+      auto* nested = child_b->BeginNestedMessage<Fields>(1);
+      nested->AppendVarInt(1, bits);
+      nested->AppendString(1, bytes);
+      nested = nested->BeginNestedMessage<Fields>(1);
+      nested->AppendString(1, bytes);
+      nested->AppendVarInt(1, low);
       child_b->AppendFixed(1, uint32_t{7});
       child_b->AppendSignedVarInt(1, int64_t{-5});
     }

@@ -86,12 +86,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // REQUIRES: as NewTracePacket() and AppendFields().
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WriteTracePacket(const Values&... values) {
-    if (PROTOZERO_INLINE_SETTERS &&
-        PROTOZERO_LIKELY(state() == PacketState::kReady) &&
-        PROTOZERO_LIKELY(TryWritePacketHere<T>(values...))) {
-      return;
+    static_assert(!std::is_same<Message, T>::value && sizeof...(values) != 0,
+                  "WriteTracePacket() takes fields of a generated class");
+    if constexpr ((internal::CheckField<T, Values>() && ...)) {
+      WritePacket<T>(internal::Appendable<Values>::Pass(values)...);
     }
-    WritePacketSlowPath<T>(values...);
   }
 
   // Gives what has been written to the service; returns when the endpoint has
@@ -191,34 +190,44 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     packet_.Reset(&stream_);
     return &packet_;
   }
-  // Does nothing and returns false if the packet might not fit. REQUIRES:
-  // kReady.
   template <typename T, typename... Values>
-  PROTOZERO_ALWAYS_INLINE bool TryWritePacketHere(const Values&... values) {
-    if constexpr ((internal::CheckField<T, Values>() && ...)) {
-      EnterAs(PacketState::kBusy);
-      uint8_t* end = nullptr;
-      if (PROTOZERO_LIKELY(reclaims_.load(std::memory_order_acquire) ==
-                           reclaims_seen_)) {
-        end = internal::FieldsAppender::TryEncode(
-            fragment_ + kNarrowHeaderSize, stream_.fast_limit(),
-            proto_utils::kMaxOneByteMessageLength,
-            internal::Appendable<Values>::Pass(values)...);
+  PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
+    if (PROTOZERO_INLINE_SETTERS && PROTOZERO_LIKELY(TryEnterReady())) {
+      // Not read again: what is written might be it, for all the compiler
+      // knows.
+      uint8_t* const fragment = fragment_;
+      uint8_t* const begin = fragment + kNarrowHeaderSize;
+      if (PROTOZERO_LIKELY(internal::FieldsAppender::MayEncode(
+              begin, stream_.fast_limit(),
+              proto_utils::kMaxOneByteMessageLength, values...))) {
+        uint8_t* const end = internal::FieldsAppender::Encode(begin, values...);
+        *fragment = static_cast<uint8_t>(end - begin);
+        LeaveAs(MarkPacketFinished(end));
+        return;
       }
-      if (PROTOZERO_UNLIKELY(end == nullptr)) {
-        // As it was before.
-        LeaveAs(PacketState::kReady);
-        return false;
-      }
-      *fragment_ = static_cast<uint8_t>(end - (fragment_ + kNarrowHeaderSize));
-      LeaveAs(MarkPacketFinished(end));
+      LeaveAs(PacketState::kReady);
     }
-    return true;
+    WritePacketOutOfLine<T>(values...);
   }
+  // By value: what has an address is stored there before it is known whether
+  // this is called at all.
   template <typename T, typename... Values>
-  PROTOZERO_NOINLINE void WritePacketSlowPath(const Values&... values) {
+  PROTOZERO_NOINLINE void WritePacketOutOfLine(Values... values) {
     auto packet = NewTracePacket<T>();
-    AppendFields(packet.get(), values...);
+    internal::FieldsAppender::Append(*packet, values...);
+  }
+  // Is kBusy then. Returns false, and changes nothing, if it was not kReady, or
+  // somebody reclaims the chunk.
+  bool TryEnterReady() {
+    if (PROTOZERO_UNLIKELY(state() != PacketState::kReady))
+      return false;
+    EnterAs(PacketState::kBusy);
+    if (PROTOZERO_LIKELY(reclaims_.load(std::memory_order_acquire) ==
+                         reclaims_seen_)) {
+      return true;
+    }
+    LeaveAs(PacketState::kReady);
+    return false;
   }
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
   PROTOZERO_COLD Message* BeginPacketAfterReclaim();
@@ -241,9 +250,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     const uint16_t packets =
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
-    return PROTOZERO_UNLIKELY(end >= last_begin_ ||
-                              (packets & ABI::kPacketCountMask) ==
-                                  ABI::kMaxPacketsPerChunk)
+    if (PROTOZERO_UNLIKELY(end >= last_begin_))
+      return PacketState::kNone;
+    return PROTOZERO_UNLIKELY((packets & ABI::kPacketCountMask) ==
+                              ABI::kMaxPacketsPerChunk)
                ? PacketState::kNone
                : PacketState::kReady;
   }
