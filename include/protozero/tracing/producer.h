@@ -180,7 +180,7 @@ class TraceContext {
   // say SEQ_INCREMENTAL_STATE_CLEARED, and what was interned is to be written
   // again.
   bool TakeIncrementalStateCleared() {
-    const uint32_t clears =
+    const uint64_t clears =
         instance_->num_clears_.load(std::memory_order_relaxed);
     if (PROTOZERO_LIKELY(clears_seen_ == clears))
       return false;
@@ -195,8 +195,9 @@ class TraceContext {
   // In this order: the writer goes first.
   std::shared_ptr<DataSourceInstance> instance_;
   std::unique_ptr<TraceWriter> writer_;
-  // DataSourceInstance::num_clears_ when it was looked at last.
-  std::optional<uint32_t> clears_seen_;
+  // DataSourceInstance::num_clears_ when it was looked at last; more than that
+  // can be, if it never was.
+  uint64_t clears_seen_ = UINT64_MAX;
 };
 
 // One thread's writers for a data source: one for each session. Follows the
