@@ -51,20 +51,19 @@ TraceClock::TraceClock() {
   do {
     last = ReadBoth();
   } while (last.ns - first.ns < kCalibrationNs);
-  ns_per_tick_ =
-      static_cast<uint64_t>((Uint128{last.ns - first.ns} << kFractionBits) /
-                            (last.ticks - first.ticks));
-  is_counter_steady_ = true;
+  const uint64_t ns = last.ns - first.ns;
+  const uint64_t ticks = last.ticks - first.ticks;
+  if (ns >= ticks)
+    return;
+  ns_per_tick_ = static_cast<uint64_t>((Uint128{ns} << 64) / ticks);
   Synchronize();
 }
 
 void TraceClock::Synchronize() {
-  if (!is_counter_steady_)
+  if (!uses_counter())
     return;
-  constexpr uint64_t kTicksBefore = uint64_t{1} << 20;
   const Reading now = ReadBoth();
-  base_ticks_ = now.ticks - kTicksBefore;
-  base_ns_ = now.ns - ToNanoseconds(kTicksBefore);
+  offset_ns_ = now.ns - ToNanoseconds(now.ticks);
 }
 
 #else
@@ -73,5 +72,9 @@ TraceClock::TraceClock() = default;
 void TraceClock::Synchronize() {}
 
 #endif
+
+uint64_t TraceClock::SystemNowOutOfLine() {
+  return SystemNow();
+}
 
 }  // namespace protozero::workloads

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "protozero/compiler.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <x86intrin.h>
 #endif
@@ -31,18 +33,16 @@ class TraceClock {
   // Nanoseconds. Does not go back as long as nobody calls Synchronize().
   uint64_t Now() const {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (is_counter_steady_) {
-      const uint64_t ticks = __rdtsc() - base_ticks_;
-      return base_ns_ + ToNanoseconds(ticks);
-    }
+    if (PROTOZERO_LIKELY(ns_per_tick_ != 0))
+      return offset_ns_ + ToNanoseconds(__rdtsc());
 #endif
-    return SystemNow();
+    return SystemNowOutOfLine();
   }
 
   // Agrees with the system's clock again.
   void Synchronize();
 
-  bool uses_counter() const { return is_counter_steady_; }
+  bool uses_counter() const { return ns_per_tick_ != 0; }
 
   static uint64_t SystemNow() {
     timespec time = {};
@@ -52,23 +52,21 @@ class TraceClock {
   }
 
  private:
-  static constexpr int kFractionBits = 32;
+  PROTOZERO_COLD static uint64_t SystemNowOutOfLine();
 
 #if defined(__x86_64__) && defined(__GNUC__)
   __extension__ using Uint128 = unsigned __int128;
 
+  // The upper half of a product, which is where the processor leaves it.
   uint64_t ToNanoseconds(uint64_t ticks) const {
-    return static_cast<uint64_t>(Uint128{ticks} * ns_per_tick_ >>
-                                 kFractionBits);
+    return static_cast<uint64_t>(Uint128{ticks} * ns_per_tick_ >> 64);
   }
 #endif
 
-  bool is_counter_steady_ = false;
-  // A little before any reading, whichever processor it is of.
-  uint64_t base_ticks_ = 0;
-  uint64_t base_ns_ = 0;
-  // With kFractionBits behind the point.
+  // Of a nanosecond, in units of 2^-64: less than one. 0 without a counter.
   uint64_t ns_per_tick_ = 0;
+  // What it was when the counter was 0. Modulo 2^64.
+  uint64_t offset_ns_ = 0;
 };
 
 }  // namespace protozero::workloads
