@@ -71,10 +71,11 @@ class FlowTracer {
     if (PROTOZERO_UNLIKELY(context->TakeIncrementalStateCleared()))
       BeginSequence(context);
     const uint64_t now = std::max(clock_->Now(), last_event_ns_);
-    context->WriteTracePacket<TracePacket>(
-        TracePacket::kTimestamp(now - last_event_ns_), kEvent);
+    const uint64_t since_last_event = now - last_event_ns_;
     last_event_ns_ = now;
     ++events_written_;
+    context->WriteTracePacket<TracePacket>(
+        TracePacket::kTimestamp(since_last_event), kEvent);
   }
   // Writes what events rely on.
   PROTOZERO_NOINLINE void BeginSequence(TraceContext* context);
