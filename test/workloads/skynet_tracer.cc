@@ -59,8 +59,9 @@ constexpr auto kFirstBegin = MakeConstantMessage<TracePacket>([] {
 // look after.
 thread_local SkynetTracer::Writer* SkynetTracer::this_thread_ = nullptr;
 
-SkynetTracer::Writer::Writer(const std::shared_ptr<DataSource>& source)
-    : writers(source) {
+SkynetTracer::Writer::Writer(const std::shared_ptr<DataSource>& source,
+                             const TraceClock* trace_clock)
+    : writers(source), clock(trace_clock) {
   // Announces the writer to the service.
   writers.Trace([](TraceContext&) {});
 }
@@ -74,7 +75,7 @@ SkynetTracer::Thread::Thread(SkynetTracer* tracer) : tracer_(tracer) {
     }
   }
   if (writer_ == nullptr)
-    writer_ = std::make_unique<Writer>(tracer_->source_);
+    writer_ = std::make_unique<Writer>(tracer_->source_, tracer_->clock_);
   this_thread_ = writer_.get();
 }
 
@@ -95,29 +96,33 @@ SkynetTracer::Totals SkynetTracer::Finish() {
   return totals;
 }
 
+// What the functions for the sessions need is in registers: what has an address
+// is in one more line of the stack.
+
 void SkynetTracer::WriteBegin(uint64_t id) {
-  Writer& writer = *this_thread_;
-  ++writer.events_written;
-  writer.writers.Trace([&](TraceContext& context) {
-    const uint64_t now = clock_->Now();
+  Writer* const writer = this_thread_;
+  ++writer->events_written;
+  writer->writers.Trace([writer, id](TraceContext& context) {
     // A viewer that has missed something has forgotten the name.
     const uint64_t losses = context.writer().packets_lost();
-    const bool is_first = context.TakeIncrementalStateCleared();
-    const bool has_lost = losses != writer.losses_seen;
-    writer.losses_seen = losses;
-    if (PROTOZERO_UNLIKELY(is_first || has_lost))
-      context.WriteTracePacket<TracePacket>(kFirstBegin(now, id));
-    else
-      context.WriteTracePacket<TracePacket>(kBegin(now, id));
+    if (PROTOZERO_UNLIKELY(context.TakeIncrementalStateCleared() ||
+                           losses != writer->losses_seen)) {
+      writer->losses_seen = losses;
+      return writer->WriteFirstBegin(&context, id);
+    }
+    context.WriteTracePacket<TracePacket>(kBegin(writer->clock->Now(), id));
   });
 }
 
+void SkynetTracer::Writer::WriteFirstBegin(TraceContext* context, uint64_t id) {
+  context->WriteTracePacket<TracePacket>(kFirstBegin(clock->Now(), id));
+}
+
 void SkynetTracer::WriteEnd(uint64_t id) {
-  Writer& writer = *this_thread_;
-  ++writer.events_written;
-  writer.writers.Trace([&](TraceContext& context) {
-    const uint64_t now = clock_->Now();
-    context.WriteTracePacket<TracePacket>(kEnd(now, id));
+  Writer* const writer = this_thread_;
+  ++writer->events_written;
+  writer->writers.Trace([writer, id](TraceContext& context) {
+    context.WriteTracePacket<TracePacket>(kEnd(writer->clock->Now(), id));
   });
 }
 

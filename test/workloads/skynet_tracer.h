@@ -48,9 +48,14 @@ class SkynetTracer {
  private:
   // One thread at a time has it.
   struct Writer {
-    explicit Writer(const std::shared_ptr<DataSource>& source);
+    Writer(const std::shared_ptr<DataSource>& source,
+           const TraceClock* trace_clock);
+
+    // Says what viewers need, too.
+    PROTOZERO_NOINLINE void WriteFirstBegin(TraceContext* context, uint64_t id);
 
     DataSourceWriters writers;
+    const TraceClock* const clock;
     uint64_t events_written = 0;
     // What had been lost when what viewers need was written last.
     uint64_t losses_seen = 0;
@@ -96,8 +101,8 @@ class SkynetTracer {
   Totals Finish();
 
  private:
-  PROTOZERO_NOINLINE void WriteBegin(uint64_t id);
-  PROTOZERO_NOINLINE void WriteEnd(uint64_t id);
+  PROTOZERO_NOINLINE static void WriteBegin(uint64_t id);
+  PROTOZERO_NOINLINE static void WriteEnd(uint64_t id);
   // The thread's that calls.
   static thread_local Writer* this_thread_;
 
