@@ -131,10 +131,31 @@ constexpr auto kExtended = MakeConstantMessage<Extension>(
     [] { return FieldList(Extension::kExtra(true), Fields::kBool(false)); });
 static_assert(Is(kExtended, {0xc0, 0x3e, 0x01, 0x08, 0x00}), "");
 
-// Boundary values of all types, at ids with tags of every size.
+// What |constant|, with the fields of |tree|, is, and what becomes of it.
+template <uint32_t id, typename Constant>
+void ExpectConstant(const Constant& constant, const MessageTree& tree) {
+  using F = FieldsAt<id>;
+  const std::string bytes = BytesOf(constant);
+  EXPECT_EQ(Hex(bytes), Hex(EncodeTreeCanonically(tree)));
+  EXPECT_TRUE(test::ParsesAs(bytes, tree));
+  // Larger than most chunks: torn at every place.
+  ExpectWrites({Raw(tree), NumberField(Kind::kTiny, 1, 1), Raw(tree)},
+               [&](Message* m) {
+                 AppendFields(static_cast<F*>(m), constant);
+                 AppendFields(static_cast<Fields*>(m), Fields::kBool(true));
+                 AppendFields(static_cast<F*>(m), constant);
+               });
+  ExpectWrites({BytesField(id, bytes), NumberField(Kind::kSigned32, id, -1)},
+               [&](Message* m) {
+                 AppendFields(static_cast<F*>(m), F::kMessage(constant),
+                              F::kInt32(-1));
+               });
+}
 
-template <uint32_t id>
-void ExpectBoundaries() {
+// Boundary values of all types.
+
+TEST(ConstantMessageTest, BoundaryValues) {
+  constexpr uint32_t id = 1;
   using F = FieldsAt<id>;
   using I32 = Limits<int32_t>;
   using I64 = Limits<int64_t>;
@@ -219,26 +240,45 @@ void ExpectBoundaries() {
       NumberField(Kind::kDouble, id, Limits<double>::max()),
       BytesField(id, "string"),
       BytesField(id, "bytes")};
-  EXPECT_EQ(Hex(BytesOf(kConstant)), Hex(EncodeTreeCanonically(tree)));
-  EXPECT_TRUE(test::ParsesAs(BytesOf(kConstant), tree));
-  // Larger than most chunks: torn at every place.
-  ExpectWrites({Raw(tree), NumberField(Kind::kTiny, 1, 1), Raw(tree)},
-               [](Message* m) {
-                 AppendFields(static_cast<F*>(m), kConstant);
-                 AppendFields(static_cast<Fields*>(m), Fields::kBool(true));
-                 AppendFields(static_cast<F*>(m), kConstant);
-               });
-  ExpectWrites({BytesField(id, BytesOf(kConstant)), i32(-1)}, [](Message* m) {
-    AppendFields(static_cast<F*>(m), F::kMessage(kConstant), F::kInt32(-1));
-  });
+  ExpectConstant<id>(kConstant, tree);
 }
 
-TEST(ConstantMessageTest, BoundaryValuesWithEveryTag) {
-  ExpectBoundaries<1>();
-  ExpectBoundaries<16>();
-  ExpectBoundaries<2048>();
-  ExpectBoundaries<262144>();
-  ExpectBoundaries<536870911>();
+// All types, with tags of every size.
+
+template <uint32_t id>
+void ExpectAllTypes() {
+  using F = FieldsAt<id>;
+  static constexpr auto kConstant = MakeConstantMessage<F>([] {
+    return FieldList(F::kInt32(-1), F::kInt64(16384), F::kUint32(128),
+                     F::kUint64(Limits<uint64_t>::max()), F::kSint32(-65),
+                     F::kSint64(64), F::kBool(true), F::kEnum(test::MINUS_ONE),
+                     F::kFixed32(1), F::kFixed64(2), F::kSfixed32(-1),
+                     F::kSfixed64(-2), F::kFloat(1.5f), F::kDouble(-0.0),
+                     F::kString("string"), F::kBytes("bytes"));
+  });
+  ExpectConstant<id>(
+      kConstant,
+      {NumberField(Kind::kSigned32, id, -1),
+       NumberField(Kind::kSigned, id, 16384),
+       NumberField(Kind::kUnsigned32, id, 128u),
+       NumberField(Kind::kUnsigned, id, Limits<uint64_t>::max()),
+       NumberField(Kind::kZigZag32, id, -65),
+       NumberField(Kind::kZigZag64, id, 64), NumberField(Kind::kTiny, id, 1),
+       NumberField(Kind::kSigned32, id, -1),
+       NumberField(Kind::kFixed32, id, 1u),
+       NumberField(Kind::kFixed64, id, uint64_t{2}),
+       NumberField(Kind::kFixed32, id, Limits<uint32_t>::max()),
+       NumberField(Kind::kFixed64, id, Limits<uint64_t>::max() - 1),
+       NumberField(Kind::kFloat, id, 1.5f),
+       NumberField(Kind::kDouble, id, -0.0), BytesField(id, "string"),
+       BytesField(id, "bytes")});
+}
+
+TEST(ConstantMessageTest, AllTypesWithEveryTag) {
+  ExpectAllTypes<16>();
+  ExpectAllTypes<2048>();
+  ExpectAllTypes<262144>();
+  ExpectAllTypes<536870911>();
 }
 
 // Sizes are minimal on both sides of every border.
