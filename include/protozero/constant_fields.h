@@ -73,6 +73,8 @@ struct HoleOf {
   static_assert(kWidth <= kFullWidth,
                 "this hole is wider than any value of its field");
 
+  // |inlined|: where kInlineEncodingMask is not zero.
+  template <bool inlined>
   PROTOZERO_ALWAYS_INLINE static void Fill(Value value, uint8_t* pos) {
     const auto number = ToWireNumber<kType>(value);
     if constexpr (!kIsVarInt) {
@@ -87,7 +89,11 @@ struct HoleOf {
         PROTOZERO_DCHECK(bits >> kBits == 0,
                          "this value does not fit the hole: make it wider");
       }
-      proto_utils::internal::WritePaddedVarInt<kWidth>(bits, pos);
+      if constexpr (inlined) {
+        proto_utils::internal::WritePaddedVarIntInline<kWidth>(bits, pos);
+      } else {
+        proto_utils::internal::WritePaddedVarInt<kWidth>(bits, pos);
+      }
     }
   }
 };

@@ -95,17 +95,20 @@ struct FilledStencil {
   std::tuple<typename Holes::Value...> values;
 
   // REQUIRES: N writable bytes at |pos|.
+  template <bool inlined>
   PROTOZERO_ALWAYS_INLINE void Store(uint8_t* pos) const {
     memcpy(pos, stencil->bytes_, N);
-    Fill(pos, std::index_sequence_for<Holes...>());
+    Fill<inlined>(pos, std::index_sequence_for<Holes...>());
   }
 
  private:
   // Not std::apply(), which compilers do not always inline.
-  template <size_t... i>
+  template <bool inlined, size_t... i>
   PROTOZERO_ALWAYS_INLINE void Fill(uint8_t* pos,
                                     std::index_sequence<i...>) const {
-    (Holes::Fill(std::get<i>(values), pos + stencil->offsets_[i]), ...);
+    (Holes::template Fill<inlined>(std::get<i>(values),
+                                   pos + stencil->offsets_[i]),
+     ...);
   }
 };
 
@@ -213,13 +216,13 @@ struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
   static constexpr uint64_t SizeBits(const Filled&) { return 0; }
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Filled& filled,
                                                  uint8_t* pos) {
-    filled.Store(pos);
+    filled.template Store<true>(pos);
     return pos + N;
   }
   // Holes cannot be filled in where the bytes may be torn between chunks.
   static void Append(Message& message, const Filled& filled) {
     uint8_t bytes[N];
-    filled.Store(bytes);
+    filled.template Store<false>(bytes);
     message.AppendRawProtoBytes(bytes, N);
   }
 };

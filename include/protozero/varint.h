@@ -195,21 +195,20 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
 #endif
 }
 
-// Writes |bits| as a varint of exactly |width| bytes, padded with continuation
-// bytes whose groups are zero, in one or two stores; touches no byte behind
-// them. Bits beyond the 7 * width-th are dropped.
+// What WritePaddedVarInt() stores. Of |groups|, the lower eight of |bits|,
+// those that |width| has no room for are dropped.
 template <size_t width>
-PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
+PROTOZERO_ALWAYS_INLINE void StorePaddedGroups(uint64_t groups,
+                                               uint64_t bits,
+                                               uint8_t* dst) {
   static_assert(1 <= width && width <= kMaxVarIntEncodedSize,
                 "varints have one to ten bytes");
   constexpr size_t kInWord = width < 8 ? width : 8;
-  constexpr uint64_t kMask = (uint64_t{1} << (7 * kInWord)) - 1;
   constexpr size_t kContinued = width > 8 ? 8 : width - 1;
   constexpr uint64_t kContinuation =
       kContinued == 0 ? 0 : 0x8080808080808080 >> (8 * (8 - kContinued));
   uint8_t word[sizeof(uint64_t)];
-  ::protozero::internal::StoreLittleEndian(
-      word, SpreadSevenBitGroups(bits & kMask) | kContinuation);
+  ::protozero::internal::StoreLittleEndian(word, groups | kContinuation);
   memcpy(dst, word, kInWord);
   if constexpr (width == 9) {
     dst[8] = static_cast<uint8_t>(bits >> 56 & 0x7f);
@@ -217,6 +216,29 @@ PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
     dst[8] = static_cast<uint8_t>(bits >> 56 | 0x80);
     dst[9] = static_cast<uint8_t>(bits >> 63);
   }
+}
+
+// Writes |bits| as a varint of exactly |width| bytes, padded with continuation
+// bytes whose groups are zero, in one or two stores; touches no byte behind
+// them. Bits beyond the 7 * width-th are dropped.
+template <size_t width>
+PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
+  constexpr uint64_t kMask = (uint64_t{1} << (7 * (width < 8 ? width : 8))) - 1;
+  StorePaddedGroups<width>(SpreadSevenBitGroups(bits & kMask), bits, dst);
+}
+
+// The same, where kInlineEncodingMask is not zero.
+template <size_t width>
+PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
+                                                     uint8_t* dst) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  using namespace ::protozero::internal;
+  if (!PROTOZERO_IS_CONSTANT(bits)) {
+    return StorePaddedGroups<width>(DepositBits(bits, kSevenBitGroups), bits,
+                                    dst);
+  }
+#endif
+  WritePaddedVarInt<width>(bits, dst);
 }
 
 }  // namespace internal
