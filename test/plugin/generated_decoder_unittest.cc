@@ -69,7 +69,7 @@ std::string Copy(ConstBytes value) {
 }
 
 // Whether these are the values of a repeated field. Not matchers, which compile
-// ten times as long.
+// for longer than all the rest of this file.
 template <typename Iterator,
           typename T = decltype(Copy(*std::declval<Iterator>()))>
 ::testing::AssertionResult Are(Iterator it, const std::vector<T>& expected) {
