@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "protozero/compiler.h"
+
 namespace protozero {
 
 // Where ScatteredHeapBuffer and HeapBuffered get their memory, for those who
@@ -23,7 +25,7 @@ namespace protozero {
 // WriteStatus. The program goes on.
 class BufferAllocator {
  public:
-  virtual ~BufferAllocator();
+  PROTOZERO_COLD virtual ~BufferAllocator();
 
   // Returns |size| bytes, aligned for any type, or null if they are not to be
   // had. Must not throw.
@@ -53,17 +55,17 @@ class RecyclingBufferAllocator final : public BufferAllocator {
 
   // What would be more than |max_kept_bytes| together is not kept. |upstream|
   // is where memory comes from, the heap if null. REQUIRES: it outlives this.
-  explicit RecyclingBufferAllocator(
+  PROTOZERO_COLD explicit RecyclingBufferAllocator(
       size_t max_kept_bytes = kDefaultMaxKeptBytes,
       BufferAllocator* upstream = nullptr);
   // Gives back what it has kept. REQUIRES: the buffers are gone.
-  ~RecyclingBufferAllocator() override;
+  PROTOZERO_COLD ~RecyclingBufferAllocator() override;
 
   RecyclingBufferAllocator(const RecyclingBufferAllocator&) = delete;
   RecyclingBufferAllocator& operator=(const RecyclingBufferAllocator&) = delete;
 
-  void* Allocate(size_t size) override;
-  void Deallocate(void* memory, size_t size) override;
+  PROTOZERO_COLD void* Allocate(size_t size) override;
+  PROTOZERO_COLD void Deallocate(void* memory, size_t size) override;
 
   size_t kept_bytes() const { return kept_bytes_; }
 
@@ -84,8 +86,10 @@ class RecyclingBufferAllocator final : public BufferAllocator {
 namespace internal {
 
 // Of |allocator|, or of the heap if it is null.
-void* AllocateBuffer(BufferAllocator* allocator, size_t size);
-void DeallocateBuffer(BufferAllocator* allocator, void* memory, size_t size);
+PROTOZERO_COLD void* AllocateBuffer(BufferAllocator* allocator, size_t size);
+PROTOZERO_COLD void DeallocateBuffer(BufferAllocator* allocator,
+                                     void* memory,
+                                     size_t size) noexcept;
 
 }  // namespace internal
 

@@ -26,11 +26,11 @@ namespace internal {
 class FieldsAppender;
 
 // Appends the tag and the size of a length-delimited field of |size| bytes,
-// which are to follow. Returns false if they are too many; then |message| is
-// in the error state.
-PROTOZERO_COLD bool AppendBytesHeader(Message* message,
-                                      uint32_t field_id,
-                                      uint64_t size);
+// which are to follow. Returns false if they are too many, then |message| is
+// in the error state, or if it takes no more fields.
+inline bool AppendBytesHeader(Message* message,
+                              uint32_t field_id,
+                              uint64_t size);
 
 }  // namespace internal
 
@@ -112,7 +112,7 @@ class Message {
   // Seals this message and the ones nested in it, and writes their sizes.
   // Returns this message's size in bytes; 0 in the error state. The second and
   // later calls only return it.
-  uint32_t Finalize();
+  PROTOZERO_NOINLINE uint32_t Finalize();
 
   bool is_finalized() const { return (state_.flags & kFinalized) != 0; }
 
@@ -235,9 +235,13 @@ class Message {
 
   // A length-delimited field that is the concatenation of |num_ranges|
   // |ranges|. Returns the bytes in them, whether or not there was room.
-  PROTOZERO_COLD size_t AppendScatteredBytes(uint32_t field_id,
-                                             ContiguousMemoryRange* ranges,
-                                             size_t num_ranges);
+  size_t AppendScatteredBytes(uint32_t field_id,
+                              ContiguousMemoryRange* ranges,
+                              size_t num_ranges) {
+    return AppendScattered(
+        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited),
+        ranges, num_ranges);
+  }
 
   // Fields that are encoded already, tags included. Whether they belong to
   // this message is not checked.
@@ -255,13 +259,18 @@ class Message {
   // The same for a field that is a group.
   template <typename T>
   T* BeginNestedGroup(uint32_t field_id) {
-    return As<T>(BeginGroup(field_id));
+    return As<T>(BeginGroup(
+        EncodeTag(field_id, proto_utils::ProtoWireType::kStartGroup),
+        proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kEndGroup)));
   }
 
  private:
   friend class ScatteredStreamWriter;
   friend class MessageHandleBase;
   friend class internal::FieldsAppender;
+  friend bool internal::AppendBytesHeader(Message* message,
+                                          uint32_t field_id,
+                                          uint64_t size);
   template <typename T>
   friend class RootMessage;
 
@@ -364,13 +373,20 @@ class Message {
 
   // Out of line at any optimization: the copy is far larger than the call.
   void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
-  void AppendLongBytes(EncodedTag tag, const void* src, size_t size);
+  PROTOZERO_NOINLINE void AppendLongBytes(EncodedTag tag,
+                                          const void* src,
+                                          size_t size);
+  // As internal::AppendBytesHeader().
+  PROTOZERO_NOINLINE bool AppendBytesHeader(EncodedTag tag, uint64_t size);
+  PROTOZERO_COLD size_t AppendScattered(EncodedTag tag,
+                                        const ContiguousMemoryRange* ranges,
+                                        size_t num_ranges);
   Message* BeginNested(EncodedTag tag);
   // Where a child is open, as it is for all but the first of a row of children.
   PROTOZERO_NOINLINE Message* BeginNextNested(EncodedTag tag);
 
   // For any value, with or without room.
-  void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
+  PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
   void AppendInt32OutOfLine(EncodedTag tag, int32_t value);
   template <typename Bits>
   void AppendFixedOutOfLine(EncodedTag tag, Bits bits);
@@ -380,7 +396,10 @@ class Message {
                                           uint64_t bits,
                                           size_t size);
   PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
-  PROTOZERO_COLD Message* BeginGroup(uint32_t field_id);
+  PROTOZERO_COLD Message* BeginGroup(EncodedTag tag, uint32_t end_tag);
+  // Begins a group or, with a size field of its full width, another child:
+  // wherever they may be in the chunk. REQUIRES: this message holds the cursor.
+  PROTOZERO_COLD Message* BeginAnywhere(EncodedTag tag, Flags flags);
   // What stands in for a child that there is no memory for, or that is begun in
   // a message that takes none.
   PROTOZERO_COLD Message* InsteadOfChild();
@@ -432,11 +451,11 @@ class Message {
   uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
-  void WriteScattered(const uint8_t* src, size_t size);
+  PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size);
 
   // The two directions of moving the cursor between the writer and the leaf.
   void LendCursorFromWriter();
-  void ReturnCursorToWriter();
+  PROTOZERO_COLD void ReturnCursorToWriter();
 
   // Over chunk boundaries only where it has to. Same requirement. Not inlined:
   // its callers are many, and none is in a hurry.
@@ -447,8 +466,15 @@ class Message {
                   uintptr_t fast_limit,
                   uint8_t* base,
                   State state);
-  // The message that drops everything. There is one, and it never changes.
-  PROTOZERO_COLD static Message* DroppingMessage();
+  // The message that drops everything, for InsteadOfChild().
+  constexpr explicit Message(State state)
+      : write_ptr_(nullptr),
+        fast_limit_(0),
+        writer_(nullptr),
+        base_(nullptr),
+        size_field_(nullptr),
+        nested_(nullptr),
+        state_(state) {}
   // Before the first Reset(): every setter is a mistake.
   void InitUnattached();
   // Closes the message as it stands if it is still open on its writer.
@@ -482,6 +508,15 @@ static_assert(sizeof(Message) == MessageArena::kMessageSize,
 static_assert(std::is_trivially_default_constructible<Message>::value &&
                   std::is_trivially_destructible<Message>::value,
               "slots become messages, and are forgotten, without any code");
+
+inline bool internal::AppendBytesHeader(Message* message,
+                                        uint32_t field_id,
+                                        uint64_t size) {
+  return message->AppendBytesHeader(
+      Message::EncodeTag(field_id,
+                         proto_utils::ProtoWireType::kLengthDelimited),
+      size);
+}
 
 }  // namespace protozero
 

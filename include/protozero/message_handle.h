@@ -15,7 +15,7 @@ namespace protozero {
 // the owner of the message can publish it, or reuse it, from then on.
 class MessageFinalizationListener {
  public:
-  virtual ~MessageFinalizationListener();
+  PROTOZERO_COLD virtual ~MessageFinalizationListener();
   virtual void OnMessageFinalized(Message* message) = 0;
 };
 
@@ -54,7 +54,7 @@ class MessageHandleBase {
   // code that goes on writing the message's fields as raw bytes. They count as
   // the message's (or its open child's); its owner may still finalize it. The
   // listener is not called. REQUIRES: the handle is not empty.
-  ScatteredStreamWriter* TakeStreamWriter();
+  PROTOZERO_COLD ScatteredStreamWriter* TakeStreamWriter();
 
  protected:
   explicit MessageHandleBase(Message* message = nullptr) : message_(message) {

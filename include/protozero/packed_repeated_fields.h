@@ -181,8 +181,9 @@ class PackedBufferBase {
   const uint8_t* storage() const { return heap_ ? heap_ : on_stack_; }
   size_t room() const { return static_cast<size_t>(end_ - write_ptr_); }
 
-  // Begins to write to storage(), which has |capacity| bytes.
-  void SetStorage(size_t capacity) {
+  // Begins to write to storage(), which has |capacity| bytes. Where size counts
+  // this is smaller than a function of its own, too.
+  PROTOZERO_ALWAYS_INLINE void SetStorage(size_t capacity) {
     write_ptr_ = storage();
     end_ = write_ptr_ + capacity;
     fast_limit_ = (reinterpret_cast<uintptr_t>(end_) -

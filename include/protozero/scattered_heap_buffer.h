@@ -36,7 +36,7 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
    public:
     Slice() = default;
     // One that has memory of its own; of size 0 if there is none.
-    explicit Slice(size_t size);
+    PROTOZERO_COLD explicit Slice(size_t size);
 
     Slice(Slice&&) noexcept = default;
     Slice& operator=(Slice&&) noexcept = default;
@@ -52,7 +52,7 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
     size_t size() const { return size_; }
     size_t unused_bytes() const { return unused_bytes_; }
     // REQUIRES: unused_bytes <= size().
-    void set_unused_bytes(size_t unused_bytes);
+    PROTOZERO_COLD void set_unused_bytes(size_t unused_bytes);
     // Makes all of it unused again.
     void Clear() { unused_bytes_ = size_; }
 
@@ -73,9 +73,10 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   // nothing before the first write. Sizes below kPatchSize count as that.
   // Slices come from |allocator|, which is asked for kSliceOverhead bytes more
   // than that; from the heap if it is null. REQUIRES: it outlives the buffer.
-  explicit ScatteredHeapBuffer(size_t initial_slice_size_bytes = 128,
-                               size_t maximum_slice_size_bytes = 128 * 1024,
-                               BufferAllocator* allocator = nullptr);
+  PROTOZERO_COLD explicit ScatteredHeapBuffer(
+      size_t initial_slice_size_bytes = 128,
+      size_t maximum_slice_size_bytes = 128 * 1024,
+      BufferAllocator* allocator = nullptr);
   PROTOZERO_COLD ~ScatteredHeapBuffer() override;
 
   ScatteredHeapBuffer(const ScatteredHeapBuffer&) = delete;
@@ -99,10 +100,18 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   PROTOZERO_COLD std::vector<ContiguousMemoryRange> GetRanges();
 
   // All bytes in one piece.
-  PROTOZERO_COLD std::vector<uint8_t> StitchSlices();
+  std::vector<uint8_t> StitchSlices() {
+    std::vector<uint8_t> bytes(GetUsedSize());
+    CopyUsedBytes(bytes.data());
+    return bytes;
+  }
   // As above; the second is the number of bytes.
-  PROTOZERO_COLD std::pair<std::unique_ptr<uint8_t[]>, size_t>
-  StitchAsUniquePtr();
+  std::pair<std::unique_ptr<uint8_t[]>, size_t> StitchAsUniquePtr() {
+    const size_t size = GetUsedSize();
+    std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
+    CopyUsedBytes(bytes.get());
+    return {std::move(bytes), size};
+  }
 
   // The stream that writes to this buffer. REQUIRES: |writer| outlives the
   // calls of any other function here.
@@ -112,7 +121,7 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   PROTOZERO_COLD void AdjustUsedSizeOfCurrentSlice();
 
   // Bytes in all slices, used or not.
-  size_t GetTotalSize() const;
+  PROTOZERO_COLD size_t GetTotalSize() const;
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
   // writing no more than before does not allocate again.
@@ -134,7 +143,8 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   template <typename Function>
   void ForEachSlice(const Function& function) const;
   // Null if there is no memory.
-  SliceHeader* NewSlice();
+  PROTOZERO_COLD SliceHeader* NewSlice();
+  PROTOZERO_COLD size_t CountSlices() const;
   PROTOZERO_COLD size_t GetUsedSize();
   // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
   // has.

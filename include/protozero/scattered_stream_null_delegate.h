@@ -19,12 +19,12 @@ class ScatteredStreamWriterNullDelegate
     : public ScatteredStreamWriter::Delegate {
  public:
   // REQUIRES: chunk_size >= kPatchSize.
-  explicit ScatteredStreamWriterNullDelegate(size_t chunk_size);
-  ~ScatteredStreamWriterNullDelegate() override;
+  PROTOZERO_COLD explicit ScatteredStreamWriterNullDelegate(size_t chunk_size);
+  PROTOZERO_COLD ~ScatteredStreamWriterNullDelegate() override;
 
-  ContiguousMemoryRange GetNewBuffer() override;
+  PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
   // The chunk is overwritten as soon as it is left; its sizes are not wanted.
-  uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
+  PROTOZERO_COLD uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
 
  private:
   const size_t chunk_size_;

@@ -73,7 +73,7 @@ class ScatteredStreamWriter {
     // kPatchSize zero bytes elsewhere if the chunk is about to be given away,
     // or null if the size is not wanted. The first of the bytes is non-zero
     // once the size is there.
-    virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
+    PROTOZERO_COLD virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
   };
 
   // REQUIRES: |delegate| outlives the writer. Calls nothing: the first chunk
@@ -152,7 +152,7 @@ class ScatteredStreamWriter {
   // Moves the last |size| bytes written back by |offset| bytes, over the
   // |offset| bytes before them, and the cursor with them.
   // REQUIRES: size + offset bytes were written to the current chunk.
-  void Rewind(size_t size, size_t offset);
+  PROTOZERO_COLD void Rewind(size_t size, size_t offset);
 
   // Continues in |range|. What was written to the previous one stays counted
   // in written(); an error state ends. An invalid range means: none for now,
@@ -165,7 +165,7 @@ class ScatteredStreamWriter {
   }
 
   // Leaves the current chunk, whatever is left of it, for the delegate's next.
-  void Extend();
+  PROTOZERO_COLD void Extend();
 
   // Bytes left in the current chunk.
   size_t bytes_available() const {
@@ -236,6 +236,11 @@ class ScatteredStreamWriter {
   }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 
+  // bytes_available(). REQUIRES: the writer holds the cursor.
+  size_t room() const {
+    return ok() ? static_cast<size_t>(cur_range_.end - write_ptr_) : 0;
+  }
+
   // The end of what may be written: nothing may be after an error.
   uint8_t* write_limit() const {
     return PROTOZERO_LIKELY(ok()) ? cur_range_.end : write_ptr();
@@ -243,9 +248,10 @@ class ScatteredStreamWriter {
 
   void TakeCursor() {
     if (PROTOZERO_UNLIKELY(cursor_is_lent()))
-      TakeCursorFromLeaf();
+      TakeCursorSlowPath();
   }
-  PROTOZERO_COLD void TakeCursorFromLeaf();
+  // TakeCursor() for those who are not in a hurry.
+  PROTOZERO_COLD void TakeCursorSlowPath();
   PROTOZERO_COLD void LendCursorToLeaf();
   PROTOZERO_COLD uint8_t* LentWritePtr() const;
   PROTOZERO_COLD void AbandonRoot();
@@ -261,8 +267,9 @@ class ScatteredStreamWriter {
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk();
-  // Makes |range| the current chunk.
-  void EnterChunk(ContiguousMemoryRange range) {
+  // Makes |range| the current chunk. As small as a call and a function that is
+  // called twice.
+  PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range) {
     if (PROTOZERO_UNLIKELY(root_ != nullptr))
       MoveOpenMessagesTo(range);
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "protozero/compiler.h"
+
 namespace protozero {
 
 // Why a stream stopped taking bytes. The first cause stays until the stream is
@@ -21,7 +23,7 @@ enum class WriteStatus : uint8_t {
 };
 
 // A sentence for a log line. Never null.
-const char* WriteStatusToString(WriteStatus status);
+PROTOZERO_COLD const char* WriteStatusToString(WriteStatus status);
 
 }  // namespace protozero
 

@@ -12,7 +12,7 @@ namespace {
 PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
                                                     const void* src,
                                                     uint8_t* dst) {
-  dst = proto_utils::WriteVarInt(size, dst);
+  dst = WriteVarIntSlowPath(size, dst);
   memcpy(dst, src, size);
   return dst + size;
 }

@@ -4,8 +4,6 @@
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-#include <string.h>
-
 namespace protozero::internal {
 
 namespace {
@@ -31,11 +29,6 @@ struct CpuId {
   unsigned eax, ebx, ecx, edx;
 };
 
-bool IsVendor(const CpuId& leaf0, const char* vendor) {
-  const unsigned name[] = {leaf0.ebx, leaf0.edx, leaf0.ecx};
-  return memcmp(name, vendor, sizeof(name)) == 0;
-}
-
 PROTOZERO_COLD bool DetectFastBitDeposit() {
   constexpr unsigned kBmi2 = 1u << 8;   // leaf 7, ebx
   constexpr unsigned kLzcnt = 1u << 5;  // leaf 0x80000001, ecx
@@ -43,15 +36,17 @@ PROTOZERO_COLD bool DetectFastBitDeposit() {
     return false;
   // Before Zen 3 (family 0x19), AMD's processors, and Hygon's after them, have
   // pdep in microcode, at up to 250 cycles.
-  const CpuId leaf0(0);
-  if (!IsVendor(leaf0, "AuthenticAMD") && !IsVendor(leaf0, "HygonGenuine"))
+  // The last letters of "AuthenticAMD" and "HygonGenuine" tell them from all
+  // others.
+  const unsigned vendor = CpuId(0).ecx;
+  if (vendor != 0x444d4163 && vendor != 0x656e6975)
     return true;
   const unsigned version = CpuId(1).eax;
   const unsigned family = ((version >> 8) & 0xf) + ((version >> 20) & 0xff);
   return family >= 0x19;
 }
 
-__attribute__((constructor)) void SetInlineEncodingMask() {
+__attribute__((constructor)) PROTOZERO_COLD void SetInlineEncodingMask() {
   kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
 }
 

@@ -13,7 +13,9 @@ void* AllocateBuffer(BufferAllocator* allocator, size_t size) {
                               : ::operator new(size, std::nothrow);
 }
 
-void DeallocateBuffer(BufferAllocator* allocator, void* memory, size_t size) {
+void DeallocateBuffer(BufferAllocator* allocator,
+                      void* memory,
+                      size_t size) noexcept {
   if (allocator != nullptr)
     allocator->Deallocate(memory, size);
   else

@@ -2,6 +2,7 @@
 
 #include "protozero/message.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "short_copy.h"
@@ -12,6 +13,7 @@ namespace {
 
 using internal::kMaxShortCopy;
 using internal::StoreLittleEndian;
+using internal::WriteVarIntSlowPath;
 using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
 using proto_utils::kMessageLengthFieldSize;
@@ -20,6 +22,10 @@ constexpr auto WritePaddedSize =
     proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
 
 }  // namespace
+
+uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
+  return proto_utils::WriteVarInt(value, dst);
+}
 
 // Hot functions leave for their cold parts by tail calls only: a call that
 // returns would make them save registers on every entry.
@@ -91,7 +97,7 @@ inline void Message::SealShort(size_t size) {
   MarkSealed(size);
 }
 
-inline uint8_t* Message::SealNarrowAt(uint8_t* end) {
+PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return SealAndWidenAt(end);
@@ -112,22 +118,19 @@ uint8_t* Message::SealAt(uint8_t* end) {
     return end;
   if (is_narrow())
     return SealNarrowAt(end);
-  const uint64_t size = SizeAt(end);
-  const bool failed = size > kMaxMessageLength || !writer_->ok();
-  if (failed)
+  const uint8_t flags = state_.flags;
+  uint8_t* size_field = flags & kGroup ? nullptr : size_field_;
+  uint64_t size = SizeAt(end);
+  if (size > kMaxMessageLength || !writer_->ok()) {
     writer_->Fail(WriteStatus::kMessageTooLong, 0);
-  if (failed || is_group()) {
-    const uint8_t group = state_.flags & kGroup;
-    MarkSealed(failed ? 0 : size);
-    state_.flags |= group;
-    return end;
+    size_field = nullptr;
+    size = 0;
   }
-  const bool crossed_chunk = (state_.flags & kCrossedChunk) != 0;
-  uint8_t* const size_field = size_field_;
   MarkSealed(size);
+  state_.flags |= flags & kGroup;
   if (size_field == nullptr)
     return end;
-  if (size <= kMaxOneByteMessageLength && !crossed_chunk &&
+  if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
     *size_field = static_cast<uint8_t>(size);
@@ -192,7 +195,7 @@ PROTOZERO_ALWAYS_INLINE void Message::SealNestedUpToGroup() {
         if (reinterpret_cast<uintptr_t>(end) >= parent->fast_limit_ ||
             !writer_->ok())
           return EndGroup(parent, child, end);
-        end = proto_utils::WriteVarInt(child->end_tag_, end);
+        end = WriteVarIntSlowPath(child->end_tag_, end);
       }
     }
     if (parent == this)
@@ -217,7 +220,7 @@ void Message::EndGroup(Message* parent, Message* group, uint8_t* end) {
   }
   parent->LetGoOfNested(end);
   uint8_t bytes[proto_utils::kMaxTagEncodedSize];
-  const uint8_t* bytes_end = proto_utils::WriteVarInt(end_tag, bytes);
+  const uint8_t* bytes_end = WriteVarIntSlowPath(end_tag, bytes);
   parent->AppendRawProtoBytes(bytes, static_cast<size_t>(bytes_end - bytes));
 }
 
@@ -324,7 +327,7 @@ void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
   if (HasFastRoom())
     return AppendVarIntOutOfLine(tag, value);
   uint8_t field[ScatteredStreamWriter::kFastRoom];
-  uint8_t* end = proto_utils::WriteVarInt(value, tag.StoreAsWord(field));
+  uint8_t* end = WriteVarIntSlowPath(value, tag.StoreAsWord(field));
   WriteEncoded(field, static_cast<size_t>(end - field));
 }
 
@@ -340,12 +343,9 @@ template void Message::AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
 template void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
 
 void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
-  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
-    return;
   uint8_t field[ScatteredStreamWriter::kFastRoom];
-  uint8_t* value = tag.StoreAsWord(field);
-  StoreLittleEndian(value, bits);
-  WriteEncoded(field, static_cast<size_t>(value - field) + size);
+  StoreLittleEndian(tag.StoreAsWord(field), bits);
+  AppendRawProtoBytes(field, tag.size() + size);
 }
 
 void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
@@ -364,44 +364,34 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
 }
 
 void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
-  PROTOZERO_DCHECK(size <= kMaxMessageLength,
-                   "a field holds at most 268435455 bytes: split it");
-  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom + size))
-    return;
-  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength))
-    return Fail(WriteStatus::kMessageTooLong, size);
-  uint8_t header[ScatteredStreamWriter::kFastRoom];
-  uint8_t* end = proto_utils::WriteVarInt(size, tag.StoreAsWord(header));
-  WriteEncoded(header, static_cast<size_t>(end - header));
-  WriteEncoded(static_cast<const uint8_t*>(src), size);
+  if (AppendBytesHeader(tag, size))
+    WriteEncoded(static_cast<const uint8_t*>(src), size);
 }
 
-bool internal::AppendBytesHeader(Message* message,
-                                 uint32_t field_id,
-                                 uint64_t size) {
-  if (size > proto_utils::kMaxMessageLength) {
-    // Which is an error, whatever the bytes.
-    message->AppendBytes(
-        field_id, nullptr,
-        size < SIZE_MAX ? static_cast<size_t>(size) : SIZE_MAX);
+bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) {
+  PROTOZERO_DCHECK(size <= kMaxMessageLength,
+                   "a field holds at most 268435455 bytes: split it");
+  const size_t in_memory = static_cast<size_t>(
+      std::min<uint64_t>(size, SIZE_MAX - ScatteredStreamWriter::kFastRoom));
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom + in_memory))
+    return false;
+  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength)) {
+    Fail(WriteStatus::kMessageTooLong, in_memory);
     return false;
   }
-  uint8_t header[proto_utils::kMaxTagEncodedSize +
-                 proto_utils::kMaxVarIntEncodedSize];
-  uint8_t* pos = proto_utils::WriteVarInt(
-      proto_utils::MakeTagLengthDelimited(field_id), header);
-  pos = proto_utils::WriteVarInt(size, pos);
-  message->AppendRawProtoBytes(header, static_cast<size_t>(pos - header));
+  uint8_t header[ScatteredStreamWriter::kFastRoom];
+  const uint8_t* end = WriteVarIntSlowPath(size, tag.StoreAsWord(header));
+  WriteEncoded(header, static_cast<size_t>(end - header));
   return true;
 }
 
-size_t Message::AppendScatteredBytes(uint32_t field_id,
-                                     ContiguousMemoryRange* ranges,
-                                     size_t num_ranges) {
+size_t Message::AppendScattered(EncodedTag tag,
+                                const ContiguousMemoryRange* ranges,
+                                size_t num_ranges) {
   size_t size = 0;
   for (size_t i = 0; i < num_ranges; ++i)
     size += ranges[i].size();
-  if (internal::AppendBytesHeader(this, field_id, size)) {
+  if (AppendBytesHeader(tag, size)) {
     for (size_t i = 0; i < num_ranges; ++i)
       AppendRawProtoBytes(ranges[i].begin, ranges[i].size());
   }
@@ -426,16 +416,6 @@ inline void Message::InitNested(const Message& parent,
   SetState(state);
 }
 
-Message* Message::DroppingMessage() {
-  static Message* const message = [] {
-    static Message storage;
-    storage.InitUnattached();
-    storage.state_.flags |= kDropsEverything;
-    return &storage;
-  }();
-  return message;
-}
-
 Message* Message::BeginNested(EncodedTag tag) {
   // Also taken when a child is open: then there is no room.
   if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer_->arena_->IsBlockFull()))
@@ -458,30 +438,19 @@ Message* Message::BeginNextNested(EncodedTag tag) {
 }
 
 Message* Message::InsteadOfChild() {
+  // There is one, and it never changes.
+  static Message dropping({0, kFinalized | kDropsEverything, 0, 0});
   if (!is_finalized())
     Fail(WriteStatus::kOutOfMemory, 0);
-  return state_.flags & kDropsEverything ? this : DroppingMessage();
+  return state_.flags & kDropsEverything ? this : &dropping;
 }
 
-Message* Message::BeginGroup(uint32_t field_id) {
-  uint8_t tag[proto_utils::kMaxTagEncodedSize];
-  const uint8_t* tag_end = proto_utils::WriteVarInt(
-      proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kStartGroup),
-      tag);
-  const uint32_t tag_size = static_cast<uint32_t>(tag_end - tag);
-  Message* child =
-      TakeCursorFor(tag_size) ? writer_->arena_->NewMessage() : nullptr;
-  if (child == nullptr)
+Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
+  if (!TakeCursorFor(tag.size()))
     return InsteadOfChild();
-  WriteEncoded(tag, tag_size);
-  const bool tag_in_chunk =
-      static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >= tag_size;
-  child->InitNested(*this, fast_limit_, write_ptr_,
-                    NewState(kGroup, tag_in_chunk ? tag_size : 0));
-  child->end_tag_ =
-      proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kEndGroup);
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
-  nested_ = child;
+  Message* child = BeginAnywhere(tag, kGroup);
+  if (child->is_group())
+    child->end_tag_ = end_tag;
   return child;
 }
 
@@ -490,31 +459,41 @@ Message* Message::BeginNestedSlowPath(EncodedTag tag) {
     SealNested();
     return BeginNested(tag);
   }
-  Message* child = nullptr;
-  if (TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
-    if (HasFastRoom() && !writer_->arena_->IsBlockFull())
-      return BeginNested(tag);
-    child = writer_->arena_->NewMessage();
-  }
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
+    return InsteadOfChild();
+  if (HasFastRoom() && !writer_->arena_->IsBlockFull())
+    return BeginNested(tag);
+  return BeginAnywhere(tag, kNested);
+}
+
+Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
+  Message* child = writer_->arena_->NewMessage();
   if (child == nullptr)
     return InsteadOfChild();
   uint8_t bytes[sizeof(uint64_t)];
   tag.StoreAsWord(bytes);
   WriteEncoded(bytes, tag.size());
-  ReturnCursorToWriter();
-  // Null in the error state: nothing will be written, but the bytes go on
-  // being counted.
-  uint8_t* size_field = writer_->ReserveBytes(kMessageLengthFieldSize);
-  if (size_field != nullptr)
-    memset(size_field, 0, kMessageLengthFieldSize);
-  uint8_t* base = writer_->write_ptr_;
-  const size_t in_chunk = static_cast<size_t>(base - writer_->cur_range_.begin);
-  const bool tag_in_chunk = in_chunk >= tag.size() + kMessageLengthFieldSize;
-  child->InitNested(*this, writer_->fast_limit_, base,
-                    NewState(kNested, tag_in_chunk ? tag.size() : 0));
-  child->size_field_ = size_field;
+  size_t header_size = tag.size();
+  child->size_field_ = nullptr;
+  if (flags == kNested) {
+    ReturnCursorToWriter();
+    // Null in the error state: nothing will be written, but the bytes go on
+    // being counted.
+    uint8_t* size_field =
+        writer_->ReserveBytesSlowPath(kMessageLengthFieldSize);
+    if (size_field != nullptr)
+      memset(size_field, 0, kMessageLengthFieldSize);
+    child->size_field_ = size_field;
+    header_size += kMessageLengthFieldSize;
+    LendCursorFromWriter();
+  }
+  const bool header_in_chunk =
+      static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >=
+      header_size;
+  child->InitNested(*this, fast_limit_, write_ptr_,
+                    NewState(flags, header_in_chunk ? tag.size() : 0));
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
-  child->LendCursorFromWriter();
   return child;
 }
 

@@ -76,12 +76,24 @@ void ScatteredHeapBuffer::ForEachSlice(const Function& function) const {
   }
 }
 
+size_t ScatteredHeapBuffer::CountSlices() const {
+  size_t count = 0;
+  ForEachSlice([&count](SliceHeader*) { ++count; });
+  return count;
+}
+
 const std::vector<ScatteredHeapBuffer::Slice>& ScatteredHeapBuffer::slices()
     const {
-  slices_.clear();
-  ForEachSlice([this](SliceHeader* slice) {
-    slices_.push_back(Slice(slice->bytes(), slice->size, slice->unused_bytes));
+  // Made as large as it becomes: a vector that grows is a lot of code.
+  std::vector<Slice> slices(CountSlices());
+  Slice* next = slices.data();
+  ForEachSlice([&next](SliceHeader* slice) {
+    next->start_ = slice->bytes();
+    next->size_ = slice->size;
+    next->unused_bytes_ = slice->unused_bytes;
+    ++next;
   });
+  slices_.swap(slices);
   return slices_;
 }
 
@@ -93,25 +105,12 @@ ScatteredHeapBuffer::GetSlices() {
 
 std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
   AdjustUsedSizeOfCurrentSlice();
-  std::vector<ContiguousMemoryRange> ranges;
-  ForEachSlice([&ranges](SliceHeader* slice) {
-    ranges.push_back({slice->bytes(), slice->bytes() + slice->used_bytes()});
+  std::vector<ContiguousMemoryRange> ranges(CountSlices());
+  ContiguousMemoryRange* next = ranges.data();
+  ForEachSlice([&next](SliceHeader* slice) {
+    *next++ = {slice->bytes(), slice->bytes() + slice->used_bytes()};
   });
   return ranges;
-}
-
-std::vector<uint8_t> ScatteredHeapBuffer::StitchSlices() {
-  std::vector<uint8_t> bytes(GetUsedSize());
-  CopyUsedBytes(bytes.data());
-  return bytes;
-}
-
-std::pair<std::unique_ptr<uint8_t[]>, size_t>
-ScatteredHeapBuffer::StitchAsUniquePtr() {
-  const size_t size = GetUsedSize();
-  std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
-  CopyUsedBytes(bytes.get());
-  return {std::move(bytes), size};
 }
 
 size_t ScatteredHeapBuffer::GetUsedSize() {

@@ -15,34 +15,35 @@ uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
 
 void ScatteredStreamWriter::WriteBytesSlowPath(const uint8_t* src,
                                                size_t size) {
-  TakeCursor();
+  TakeCursorSlowPath();
   for (;;) {
-    const size_t chunk_size = std::min(size, bytes_available());
-    WriteBytesUnsafe(src, chunk_size);
-    size -= chunk_size;
+    const size_t chunk_size = std::min(size, room());
+    if (chunk_size != 0) {  // memcpy() may not be given null.
+      memcpy(write_ptr_, src, chunk_size);
+      write_ptr_ += chunk_size;
+      src += chunk_size;
+      size -= chunk_size;
+    }
     if (size == 0)
       return;
-    src += chunk_size;
     if (!NextChunk())
       return Fail(status_, size);
   }
 }
 
 uint8_t* ScatteredStreamWriter::ReserveBytesSlowPath(size_t size) {
-  TakeCursor();
-  if (!NextChunk()) {
-    Fail(status_, size);
-    return nullptr;
-  }
-  if (size > bytes_available()) {
+  TakeCursorSlowPath();
+  if (size > room() && (!NextChunk() || size > room())) {
     Fail(WriteStatus::kOutOfBuffer, size);
     return nullptr;
   }
-  return ReserveBytesUnsafe(size);
+  uint8_t* begin = write_ptr_;
+  write_ptr_ += size;
+  return begin;
 }
 
 void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
-  TakeCursor();
+  TakeCursorSlowPath();
   const size_t written_to_chunk =
       static_cast<size_t>(write_ptr_ - cur_range_.begin);
   const bool in_chunk =
@@ -56,14 +57,14 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
 }
 
 void ScatteredStreamWriter::CloseForReset() {
-  TakeCursor();
+  TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
   if (!ok())
     AbandonRoot();
 }
 
 void ScatteredStreamWriter::Extend() {
-  TakeCursor();
+  TakeCursorSlowPath();
   NextChunk();
 }
 
@@ -157,8 +158,9 @@ void ScatteredStreamWriter::WidenOpenMessages() const {
       WidenMessagesFor(std::numeric_limits<size_t>::max(), leaf->write_ptr_);
 }
 
-void ScatteredStreamWriter::TakeCursorFromLeaf() {
-  root_->Leaf()->ReturnCursorToWriter();
+void ScatteredStreamWriter::TakeCursorSlowPath() {
+  if (cursor_is_lent())
+    root_->Leaf()->ReturnCursorToWriter();
 }
 
 void ScatteredStreamWriter::LendCursorToLeaf() {

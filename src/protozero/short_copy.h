@@ -7,9 +7,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "protozero/compiler.h"
+
 namespace protozero::internal {
 
 inline constexpr size_t kMaxShortCopy = 64;
+
+// proto_utils::WriteVarInt() where being called is better than being fast.
+PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value, uint8_t* dst);
 
 // memcpy() of up to kMaxShortCopy bytes: most strings in traces are short, and
 // a library call costs more than the copy.
