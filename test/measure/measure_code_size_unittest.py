@@ -34,6 +34,12 @@ Idx Name                Size      VMA               LMA               File off  
   5 .eh_frame           00000200  0000000000000000  0000000000000000  00000198  2**3  CONTENTS, ALLOC, LOAD, RELOC, READONLY, DATA
 '''
 
+READELF = '''
+COMDAT group section [    9] `.group' [_Z3Setv] contains 1 sections:
+   [Index]    Name
+   [   10]   .text.Function0
+'''
+
 
 class SectionsTest(unittest.TestCase):
 
@@ -63,6 +69,11 @@ class SectionsTest(unittest.TestCase):
                                     'b.cc': self.sections})
         self.assertEqual(linked, {'objects': {'a.cc': 85, 'b.cc': 69},
                                   'all': 154, 'cold': 10})
+
+    def test_sections_of_groups_are_inline_functions(self):
+        sections = tool.parse_sections(OBJDUMP, tool.parse_groups(READELF))
+        linked = tool.total_linked({'a.cc': sections, 'b.cc': sections})
+        self.assertEqual(linked['objects'], {'a.cc': 85, 'b.cc': 5})
 
     def test_functions_of_one_name_in_one_object_both_count(self):
         section = tool.Section('.text.f', 8, 1, False)
@@ -221,6 +232,14 @@ class TableTest(unittest.TestCase):
                 self.assertEqual(rows['message.cc'], [str(size)])
                 self.assertEqual(rows[f'{large}:'], ['met'] + met)
                 self.assertEqual(rows[f'{small}:'], ['met', 'yes'])
+
+    def test_readers_do_not_count_as_writing(self):
+        runtime = {'objects': {'message.cc': 8000, 'field.cc': 200,
+                               'proto_decoder.cc': 300},
+                   'all': 8500, 'cold': 7, 'linked': 1}
+        rows = self.rows({'clang -O2': {'sites': {}, 'runtime': runtime}})
+        self.assertEqual(rows['writing'], ['8000'])
+        self.assertEqual(rows['writing:'], ['met', 'yes'])
 
     def test_compares_with_before(self):
         result = {'clang -O2': {'sites': {tool.OURS: {
