@@ -211,6 +211,50 @@ class Message {
     write_ptr_ = pos + sizeof(T);
   }
 
+  // The same by schema types, an enum being an int32: for generated code, which
+  // has a call for each field. Compilers find a function in less time than the
+  // arguments of a template.
+  PROTOZERO_ALWAYS_INLINE void AppendInt32(uint32_t field_id, int32_t value) {
+    AppendVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendInt64(uint32_t field_id, int64_t value) {
+    AppendVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendUint32(uint32_t field_id, uint32_t value) {
+    AppendVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendUint64(uint32_t field_id, uint64_t value) {
+    AppendVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendSint32(uint32_t field_id, int32_t value) {
+    AppendSignedVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendSint64(uint32_t field_id, int64_t value) {
+    AppendSignedVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendFixed32(uint32_t field_id,
+                                             uint32_t value) {
+    AppendFixed(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendFixed64(uint32_t field_id,
+                                             uint64_t value) {
+    AppendFixed(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendSfixed32(uint32_t field_id,
+                                              int32_t value) {
+    AppendFixed(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendSfixed64(uint32_t field_id,
+                                              int64_t value) {
+    AppendFixed(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendFloat(uint32_t field_id, float value) {
+    AppendFixed(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendDouble(uint32_t field_id, double value) {
+    AppendFixed(field_id, value);
+  }
+
   // A null-terminated string; the terminator is not written.
   void AppendString(uint32_t field_id, const char* str) {
     AppendBytes(field_id, str, strlen(str));

@@ -31,24 +31,24 @@ struct TypeTraits {
 // In the order of FieldType, which begins with 1. A row to a line:
 // clang-format off
 constexpr TypeTraits kTypes[] = {
-    {"Double", "double", "AppendFixed", "PackedFixedSizeInt<double>", "as_double", nullptr},
-    {"Float", "float", "AppendFixed", "PackedFixedSizeInt<float>", "as_float", nullptr},
-    {"Int64", "int64_t", "AppendVarInt", "PackedVarInt", "as_int64", nullptr},
-    {"Uint64", "uint64_t", "AppendVarInt", "PackedVarInt", "as_uint64", nullptr},
-    {"Int32", "int32_t", "AppendVarInt", "PackedVarInt", "as_int32", nullptr},
-    {"Fixed64", "uint64_t", "AppendFixed", "PackedFixedSizeInt<uint64_t>", "as_uint64", nullptr},
-    {"Fixed32", "uint32_t", "AppendFixed", "PackedFixedSizeInt<uint32_t>", "as_uint32", nullptr},
+    {"Double", "double", "AppendDouble", "PackedFixedSizeInt<double>", "as_double", nullptr},
+    {"Float", "float", "AppendFloat", "PackedFixedSizeInt<float>", "as_float", nullptr},
+    {"Int64", "int64_t", "AppendInt64", "PackedVarInt", "as_int64", nullptr},
+    {"Uint64", "uint64_t", "AppendUint64", "PackedVarInt", "as_uint64", nullptr},
+    {"Int32", "int32_t", "AppendInt32", "PackedVarInt", "as_int32", nullptr},
+    {"Fixed64", "uint64_t", "AppendFixed64", "PackedFixedSizeInt<uint64_t>", "as_uint64", nullptr},
+    {"Fixed32", "uint32_t", "AppendFixed32", "PackedFixedSizeInt<uint32_t>", "as_uint32", nullptr},
     {"Bool", "bool", "AppendTinyVarInt", "PackedVarInt", "as_bool", nullptr},
     {"String", "::std::string", "AppendString", nullptr, "as_string", "ConstChars"},
     {"Group", nullptr, "BeginNestedGroup", nullptr, "as_bytes", "ConstBytes"},
     {"Message", nullptr, "BeginNestedMessage", nullptr, "as_bytes", "ConstBytes"},
     {"Bytes", "::std::string", "AppendString", nullptr, "as_bytes", "ConstBytes"},
-    {"Uint32", "uint32_t", "AppendVarInt", "PackedVarInt", "as_uint32", nullptr},
-    {"Enum", nullptr, "AppendVarInt", "PackedVarInt", "as_int32", nullptr},
-    {"Sfixed32", "int32_t", "AppendFixed", "PackedFixedSizeInt<int32_t>", "as_int32", nullptr},
-    {"Sfixed64", "int64_t", "AppendFixed", "PackedFixedSizeInt<int64_t>", "as_int64", nullptr},
-    {"Sint32", "int32_t", "AppendSignedVarInt", "PackedSignedVarInt", "as_sint32", nullptr},
-    {"Sint64", "int64_t", "AppendSignedVarInt", "PackedSignedVarInt", "as_sint64", nullptr},
+    {"Uint32", "uint32_t", "AppendUint32", "PackedVarInt", "as_uint32", nullptr},
+    {"Enum", nullptr, "AppendInt32", "PackedVarInt", "as_int32", nullptr},
+    {"Sfixed32", "int32_t", "AppendSfixed32", "PackedFixedSizeInt<int32_t>", "as_int32", nullptr},
+    {"Sfixed64", "int64_t", "AppendSfixed64", "PackedFixedSizeInt<int64_t>", "as_int64", nullptr},
+    {"Sint32", "int32_t", "AppendSint32", "PackedSignedVarInt", "as_sint32", nullptr},
+    {"Sint64", "int64_t", "AppendSint64", "PackedSignedVarInt", "as_sint64", nullptr},
 };
 // clang-format on
 

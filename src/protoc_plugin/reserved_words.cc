@@ -181,8 +181,12 @@ constexpr std::string_view kGlobalNames[] = {
 // Public members of protozero::Message. A test compares this table with the
 // header.
 constexpr std::string_view kMessageMembers[] = {
-    "AppendBytes", "AppendFixed", "AppendRawProtoBytes", "AppendScatteredBytes",
-    "AppendSignedVarInt", "AppendString", "AppendTinyVarInt", "AppendVarInt",
+    "AppendBytes", "AppendDouble", "AppendFixed", "AppendFixed32",
+    "AppendFixed64", "AppendFloat", "AppendInt32", "AppendInt64",
+    "AppendRawProtoBytes", "AppendScatteredBytes", "AppendSfixed32",
+    "AppendSfixed64", "AppendSignedVarInt", "AppendSint32", "AppendSint64",
+    "AppendString", "AppendTinyVarInt", "AppendUint32", "AppendUint64",
+    "AppendVarInt",
     "BeginNestedGroup", "BeginNestedMessage", "Finalize", "Reset", "RollBackNestedMessage",
     "is_finalized", "nested_message", "set_size_field", "size_field",
     "stream_writer",

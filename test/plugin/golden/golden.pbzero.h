@@ -289,31 +289,31 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
-  void set_field_double(double value) { AppendFixed(1, value); }
+  void set_field_double(double value) { AppendDouble(1, value); }
 
   using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
-  void set_field_float(float value) { AppendFixed(2, value); }
+  void set_field_float(float value) { AppendFloat(2, value); }
 
   using FieldMetadata_FieldInt64 = ::protozero::meta::Int64<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
-  void set_field_int64(int64_t value) { AppendVarInt(3, value); }
+  void set_field_int64(int64_t value) { AppendInt64(3, value); }
 
   using FieldMetadata_FieldUint64 = ::protozero::meta::Uint64<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
-  void set_field_uint64(uint64_t value) { AppendVarInt(4, value); }
+  void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
 
   using FieldMetadata_FieldInt32 = ::protozero::meta::Int32<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
-  void set_field_int32(int32_t value) { AppendVarInt(5, value); }
+  void set_field_int32(int32_t value) { AppendInt32(5, value); }
 
   using FieldMetadata_FieldFixed64 = ::protozero::meta::Fixed64<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
-  void set_field_fixed64(uint64_t value) { AppendFixed(6, value); }
+  void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
 
   using FieldMetadata_FieldFixed32 = ::protozero::meta::Fixed32<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
-  void set_field_fixed32(uint32_t value) { AppendFixed(7, value); }
+  void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
 
   using FieldMetadata_FieldBool = ::protozero::meta::Bool<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
@@ -337,31 +337,31 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldUint32 = ::protozero::meta::Uint32<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
-  void set_field_uint32(uint32_t value) { AppendVarInt(12, value); }
+  void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
 
   using FieldMetadata_FieldEnum = ::protozero::meta::Enum<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
-  void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(13, value); }
+  void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
 
   using FieldMetadata_FieldSfixed32 = ::protozero::meta::Sfixed32<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
-  void set_field_sfixed32(int32_t value) { AppendFixed(14, value); }
+  void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
 
   using FieldMetadata_FieldSfixed64 = ::protozero::meta::Sfixed64<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
-  void set_field_sfixed64(int64_t value) { AppendFixed(15, value); }
+  void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
 
   using FieldMetadata_FieldSint32 = ::protozero::meta::Sint32<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
-  void set_field_sint32(int32_t value) { AppendSignedVarInt(16, value); }
+  void set_field_sint32(int32_t value) { AppendSint32(16, value); }
 
   using FieldMetadata_FieldSint64 = ::protozero::meta::Sint64<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
-  void set_field_sint64(int64_t value) { AppendSignedVarInt(17, value); }
+  void set_field_sint64(int64_t value) { AppendSint64(17, value); }
 
   using FieldMetadata_RepeatedDouble = ::protozero::meta::RepeatedDouble<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
-  void add_repeated_double(double value) { AppendFixed(31, value); }
+  void add_repeated_double(double value) { AppendDouble(31, value); }
 
   using FieldMetadata_RepeatedString = ::protozero::meta::RepeatedString<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
@@ -381,11 +381,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_RepeatedEnum = ::protozero::meta::RepeatedEnum<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
-  void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendVarInt(35, value); }
+  void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
 
   using FieldMetadata_RepeatedSint64 = ::protozero::meta::RepeatedSint64<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
-  void add_repeated_sint64(int64_t value) { AppendSignedVarInt(36, value); }
+  void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
 
   using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
@@ -486,15 +486,15 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_SintToEnum kSintToEnum{};
   void add_sint_to_enum(int32_t key, ::golden::main::pbzero::TopLevel value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(62);
-    entry->AppendSignedVarInt(1, key);
-    entry->AppendVarInt(2, value);
+    entry->AppendSint32(1, key);
+    entry->AppendInt32(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_SintToEnumEntry>
   T* add_sint_to_enum() { return BeginNestedMessage<T>(62); }
 
   using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
-  void set_number(int32_t value) { AppendVarInt(71, value); }
+  void set_number(int32_t value) { AppendInt32(71, value); }
 
   using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
@@ -515,11 +515,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_WithDefault = ::protozero::meta::Int32<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
-  void set_with_default(int32_t value) { AppendVarInt(91, value); }
+  void set_with_default(int32_t value) { AppendInt32(91, value); }
 
   using FieldMetadata_LargestId = ::protozero::meta::Int32<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
-  void set_largest_id(int32_t value) { AppendVarInt(536870911, value); }
+  void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
 
   using FieldMetadata_Onegroup = ::protozero::meta::Group<201, ::golden::main::pbzero::Everything_OneGroup, Everything>;
   static constexpr FieldMetadata_Onegroup kOnegroup{};
@@ -535,7 +535,7 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_UintToBytes kUintToBytes{};
   void add_uint_to_bytes(uint64_t key, ::std::string_view value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(211);
-    entry->AppendVarInt(1, key);
+    entry->AppendUint64(1, key);
     entry->AppendString(2, value);
   }
   void add_uint_to_bytes(uint64_t key, ::protozero::ConstBytes value) {
@@ -549,7 +549,7 @@ class Everything : public ::protozero::Message {
   void add_bool_to_double(bool key, double value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(212);
     entry->AppendTinyVarInt(1, key);
-    entry->AppendFixed(2, value);
+    entry->AppendDouble(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_BoolToDoubleEntry>
   T* add_bool_to_double() { return BeginNestedMessage<T>(212); }
@@ -558,7 +558,7 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_FixedToString kFixedToString{};
   void add_fixed_to_string(uint32_t key, ::std::string_view value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(213);
-    entry->AppendFixed(1, key);
+    entry->AppendFixed32(1, key);
     entry->AppendString(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_FixedToStringEntry>
@@ -566,27 +566,27 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultInt32 = ::protozero::meta::Int32<221, Everything>;
   static constexpr FieldMetadata_DefaultInt32 kDefaultInt32{};
-  void set_default_int32(int32_t value) { AppendVarInt(221, value); }
+  void set_default_int32(int32_t value) { AppendInt32(221, value); }
 
   using FieldMetadata_DefaultInt64 = ::protozero::meta::Int64<222, Everything>;
   static constexpr FieldMetadata_DefaultInt64 kDefaultInt64{};
-  void set_default_int64(int64_t value) { AppendVarInt(222, value); }
+  void set_default_int64(int64_t value) { AppendInt64(222, value); }
 
   using FieldMetadata_DefaultUint32 = ::protozero::meta::Uint32<223, Everything>;
   static constexpr FieldMetadata_DefaultUint32 kDefaultUint32{};
-  void set_default_uint32(uint32_t value) { AppendVarInt(223, value); }
+  void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
 
   using FieldMetadata_DefaultUint64 = ::protozero::meta::Uint64<224, Everything>;
   static constexpr FieldMetadata_DefaultUint64 kDefaultUint64{};
-  void set_default_uint64(uint64_t value) { AppendVarInt(224, value); }
+  void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
 
   using FieldMetadata_DefaultSint32 = ::protozero::meta::Sint32<225, Everything>;
   static constexpr FieldMetadata_DefaultSint32 kDefaultSint32{};
-  void set_default_sint32(int32_t value) { AppendSignedVarInt(225, value); }
+  void set_default_sint32(int32_t value) { AppendSint32(225, value); }
 
   using FieldMetadata_DefaultFixed64 = ::protozero::meta::Fixed64<226, Everything>;
   static constexpr FieldMetadata_DefaultFixed64 kDefaultFixed64{};
-  void set_default_fixed64(uint64_t value) { AppendFixed(226, value); }
+  void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
 
   using FieldMetadata_DefaultBool = ::protozero::meta::Bool<227, Everything>;
   static constexpr FieldMetadata_DefaultBool kDefaultBool{};
@@ -594,27 +594,27 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultFloat = ::protozero::meta::Float<228, Everything>;
   static constexpr FieldMetadata_DefaultFloat kDefaultFloat{};
-  void set_default_float(float value) { AppendFixed(228, value); }
+  void set_default_float(float value) { AppendFloat(228, value); }
 
   using FieldMetadata_DefaultDouble = ::protozero::meta::Double<229, Everything>;
   static constexpr FieldMetadata_DefaultDouble kDefaultDouble{};
-  void set_default_double(double value) { AppendFixed(229, value); }
+  void set_default_double(double value) { AppendDouble(229, value); }
 
   using FieldMetadata_InfiniteFloat = ::protozero::meta::Float<230, Everything>;
   static constexpr FieldMetadata_InfiniteFloat kInfiniteFloat{};
-  void set_infinite_float(float value) { AppendFixed(230, value); }
+  void set_infinite_float(float value) { AppendFloat(230, value); }
 
   using FieldMetadata_InfiniteDouble = ::protozero::meta::Double<231, Everything>;
   static constexpr FieldMetadata_InfiniteDouble kInfiniteDouble{};
-  void set_infinite_double(double value) { AppendFixed(231, value); }
+  void set_infinite_double(double value) { AppendDouble(231, value); }
 
   using FieldMetadata_NanDouble = ::protozero::meta::Double<232, Everything>;
   static constexpr FieldMetadata_NanDouble kNanDouble{};
-  void set_nan_double(double value) { AppendFixed(232, value); }
+  void set_nan_double(double value) { AppendDouble(232, value); }
 
   using FieldMetadata_NegativeZero = ::protozero::meta::Double<233, Everything>;
   static constexpr FieldMetadata_NegativeZero kNegativeZero{};
-  void set_negative_zero(double value) { AppendFixed(233, value); }
+  void set_negative_zero(double value) { AppendDouble(233, value); }
 
   using FieldMetadata_DefaultString = ::protozero::meta::String<234, Everything>;
   static constexpr FieldMetadata_DefaultString kDefaultString{};
@@ -629,11 +629,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultEnum = ::protozero::meta::Enum<236, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_DefaultEnum kDefaultEnum{};
-  void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(236, value); }
+  void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
 
   using FieldMetadata_FirstEnum = ::protozero::meta::Enum<237, ::golden::imported::pbzero::Level, Everything>;
   static constexpr FieldMetadata_FirstEnum kFirstEnum{};
-  void set_first_enum(::golden::imported::pbzero::Level value) { AppendVarInt(237, value); }
+  void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
 
   using FieldMetadata_ChosenMessage = ::protozero::meta::Message<241, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_ChosenMessage kChosenMessage{};
@@ -642,11 +642,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_ChosenEnum = ::protozero::meta::Enum<242, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_ChosenEnum kChosenEnum{};
-  void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(242, value); }
+  void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
 
   using FieldMetadata_ChosenDouble = ::protozero::meta::Double<243, Everything>;
   static constexpr FieldMetadata_ChosenDouble kChosenDouble{};
-  void set_chosen_double(double value) { AppendFixed(243, value); }
+  void set_chosen_double(double value) { AppendDouble(243, value); }
 
   using FieldMetadata_ChosenBytes = ::protozero::meta::Bytes<244, Everything>;
   static constexpr FieldMetadata_ChosenBytes kChosenBytes{};
@@ -704,11 +704,11 @@ class Everything_SintToEnumEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Sint32<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int32_t value) { AppendSignedVarInt(1, value); }
+  void set_key(int32_t value) { AppendSint32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Enum<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(::golden::main::pbzero::TopLevel value) { AppendVarInt(2, value); }
+  void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
 };
 
 class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -760,7 +760,7 @@ class Everything_Nested_Deep : public ::protozero::Message {
 
   using FieldMetadata_Kind = ::protozero::meta::Enum<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
-  void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendVarInt(1, value); }
+  void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
 };
 
 class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
@@ -778,7 +778,7 @@ class Everything_OneGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_OneGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendVarInt(1, value); }
+  void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
@@ -817,7 +817,7 @@ class Everything_UintToBytesEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Uint64<1, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(uint64_t value) { AppendVarInt(1, value); }
+  void set_key(uint64_t value) { AppendUint64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -847,7 +847,7 @@ class Everything_BoolToDoubleEntry : public ::protozero::Message {
 
   using FieldMetadata_Value = ::protozero::meta::Double<2, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(double value) { AppendFixed(2, value); }
+  void set_value(double value) { AppendDouble(2, value); }
 };
 
 class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -867,7 +867,7 @@ class Everything_FixedToStringEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Fixed32<1, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(uint32_t value) { AppendFixed(1, value); }
+  void set_key(uint32_t value) { AppendFixed32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::String<2, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -890,7 +890,7 @@ class Everything_ChosenGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_ChosenGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendVarInt(1, value); }
+  void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Empty_Decoder : public ::protozero::MessageDecoder<> {
@@ -944,11 +944,11 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_NestedKind = ::protozero::meta::Enum<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
-  void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendVarInt(3, value); }
+  void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
 
   using FieldMetadata_Level = ::protozero::meta::Enum<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
-  void set_level(::golden::imported::pbzero::Level value) { AppendVarInt(4, value); }
+  void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
 
   using FieldMetadata_Shared = ::protozero::meta::Message<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
@@ -957,7 +957,7 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_Colors = ::protozero::meta::RepeatedEnum<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
-  void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendVarInt(6, value); }
+  void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
 
   using FieldMetadata_Base = ::protozero::meta::Message<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
@@ -991,7 +991,7 @@ class SetItems : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, SetItems>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendVarInt(1, value); }
+  void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1029,7 +1029,7 @@ class Mixed_ExtraGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Mixed_ExtraGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendVarInt(1, value); }
+  void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Service_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1047,7 +1047,7 @@ class Service : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Service>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) { AppendVarInt(1, value); }
+  void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 // The extensions of golden::main::pbzero::MessageSet that golden.main.SetItems declares.
@@ -1104,7 +1104,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
-  void set_extra(int32_t value) { AppendVarInt(1000, value); }
+  void set_extra(int32_t value) { AppendInt32(1000, value); }
 
   using FieldMetadata_Extras = ::protozero::meta::PackedSint32<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
@@ -1114,7 +1114,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
   static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
-  void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendVarInt(1004, value); }
+  void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Mixed declares.

@@ -78,7 +78,7 @@ class Imported : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Imported>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) { AppendVarInt(1, value); }
+  void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 class Imported_Inner_Decoder : public ::protozero::MessageDecoder<1> {

@@ -75,7 +75,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
-  void set_maybe(int32_t value) { AppendVarInt(1, value); }
+  void set_maybe(int32_t value) { AppendInt32(1, value); }
 
   using FieldMetadata_Packed = ::protozero::meta::PackedInt32<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
@@ -85,7 +85,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
-  void add_unpacked(int32_t value) { AppendVarInt(3, value); }
+  void add_unpacked(int32_t value) { AppendInt32(3, value); }
 
   using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
@@ -102,7 +102,7 @@ class Shared : public ::protozero::Message {
   static constexpr FieldMetadata_Blobs kBlobs{};
   void add_blobs(int64_t key, ::std::string_view value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(6);
-    entry->AppendVarInt(1, key);
+    entry->AppendInt64(1, key);
     entry->AppendString(2, value);
   }
   void add_blobs(int64_t key, ::protozero::ConstBytes value) {
@@ -129,7 +129,7 @@ class Shared_BlobsEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Int64<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int64_t value) { AppendVarInt(1, value); }
+  void set_key(int64_t value) { AppendInt64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};
