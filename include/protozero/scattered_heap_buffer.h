@@ -90,11 +90,18 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
 
   // The slices in use, oldest first. How much of the last one is used is
   // settled by AdjustUsedSizeOfCurrentSlice(). Valid until the next call.
-  // Allocates the vector.
-  PROTOZERO_COLD const std::vector<Slice>& slices() const;
+  // Allocates if there are more of them than ever before.
+  const std::vector<Slice>& slices() const {
+    slices_.resize(CountSlices());
+    DescribeSlices(slices_.data());
+    return slices_;
+  }
 
   // Settles that, then returns slices().
-  PROTOZERO_COLD const std::vector<Slice>& GetSlices();
+  const std::vector<Slice>& GetSlices() {
+    AdjustUsedSizeOfCurrentSlice();
+    return slices();
+  }
 
   // The used part of each slice.
   PROTOZERO_COLD std::vector<ContiguousMemoryRange> GetRanges();
@@ -145,6 +152,8 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   // Null if there is no memory.
   PROTOZERO_COLD SliceHeader* NewSlice();
   PROTOZERO_COLD size_t CountSlices() const;
+  // Writes CountSlices() of them.
+  PROTOZERO_COLD void DescribeSlices(Slice* next) const;
   PROTOZERO_COLD size_t GetUsedSize();
   // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
   // has.

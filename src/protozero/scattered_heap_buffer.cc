@@ -82,29 +82,18 @@ size_t ScatteredHeapBuffer::CountSlices() const {
   return count;
 }
 
-const std::vector<ScatteredHeapBuffer::Slice>& ScatteredHeapBuffer::slices()
-    const {
-  // Made as large as it becomes: a vector that grows is a lot of code.
-  std::vector<Slice> slices(CountSlices());
-  Slice* next = slices.data();
+void ScatteredHeapBuffer::DescribeSlices(Slice* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
     next->start_ = slice->bytes();
     next->size_ = slice->size;
     next->unused_bytes_ = slice->unused_bytes;
     ++next;
   });
-  slices_.swap(slices);
-  return slices_;
-}
-
-const std::vector<ScatteredHeapBuffer::Slice>&
-ScatteredHeapBuffer::GetSlices() {
-  AdjustUsedSizeOfCurrentSlice();
-  return slices();
 }
 
 std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
   AdjustUsedSizeOfCurrentSlice();
+  // Made as large as it becomes: a vector that grows is a lot of code.
   std::vector<ContiguousMemoryRange> ranges(CountSlices());
   ContiguousMemoryRange* next = ranges.data();
   ForEachSlice([&next](SliceHeader* slice) {

@@ -47,13 +47,32 @@ ConstBytes View(const std::string& bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
 }
 
+// Whether |bytes| are whole numbers.
+bool IsPacked(ConstBytes bytes, ProtoWireType element) {
+  if (element != ProtoWireType::kVarInt) {
+    const size_t size = element == ProtoWireType::kFixed64 ? 8 : 4;
+    return bytes.size % size == 0;
+  }
+  const uint8_t* pos = bytes.data;
+  const uint8_t* const end = pos + bytes.size;
+  while (pos != end) {
+    const uint8_t* const begin = pos;
+    uint64_t value;
+    pos = protozero::proto_utils::ParseVarInt(pos, end, &value);
+    if (pos == begin)
+      return false;
+  }
+  return true;
+}
+
 // Takes away from a message what readers may see in different ways: fields with
 // another wire type than that of the schema, which our decoders give as what
 // they are and libprotobuf as unknown fields; extensions other than those of
 // |extension_scope|, of which our reader of this type does not know, and
 // libprotobuf does; and tags and sizes that are longer than need be, of which
 // they accept different ones. Returns false if the message is malformed, at any
-// depth.
+// depth: where another member of a oneof has replaced it, only libprotobuf
+// looks.
 bool Normalize(ConstBytes bytes,
                const google::protobuf::Descriptor& type,
                const std::string& extension_scope,
@@ -82,6 +101,8 @@ bool Normalize(ConstBytes bytes,
         known->is_packable() && field.type() == ProtoWireType::kLengthDelimited;
     if (field.type() != WireTypeOf(*known) && !is_packed)
       continue;
+    if (is_packed && !IsPacked(field.as_bytes(), WireTypeOf(*known)))
+      return false;
     std::string child;
     if (known->message_type() != nullptr) {
       if (!Normalize(field.as_bytes(), *known->message_type(), std::string(),
