@@ -110,6 +110,7 @@ void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
 }
 
 void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
+  copy->is_scraped = false;
   CopyHeader(*chunk.header(), true, copy);
   CopyPayload(chunk, copy);
 }
@@ -125,6 +126,7 @@ bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
   memcpy(&packets, bytes.data + offsetof(ABI::ChunkHeader, packets),
          sizeof(packets));
   SetPackets(packets, is_complete, copy);
+  copy->is_scraped = false;
   copy->payload.assign(bytes.data + sizeof(ABI::ChunkHeader),
                        bytes.data + bytes.size);
   return true;
@@ -141,6 +143,7 @@ bool ScrapeChunk(const ABI& abi,
   if (!chunk.is_valid())
     return false;
   const ABI::ChunkHeader& header = *chunk.header();
+  copy->is_scraped = true;
   switch (ABI::StateOf(word, chunk_idx)) {
     case ABI::kChunkFree:
     case ABI::kChunkBeingRead:

@@ -26,6 +26,8 @@ struct ChunkCopy {
   // If not, the writer was still at it: there will be more packets, and what
   // comes after them is not known yet.
   bool is_complete = false;
+  // It was not committed: chunks before it may have been overlooked.
+  bool is_scraped = false;
   std::vector<uint8_t> payload;
 };
 

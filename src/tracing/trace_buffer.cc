@@ -44,6 +44,7 @@ struct TraceBuffer::Sequence {
     lost_until = std::max(lost_until, position);
   }
   void GoTo(uint64_t position, uint16_t record, size_t offset) {
+    has_begun = true;
     has_read = true;
     next_position = position;
     next_record = record;
@@ -58,6 +59,8 @@ struct TraceBuffer::Sequence {
   ChunkMap chunks;
   // The highest one so far.
   uint64_t last_position;
+  // It is known that no chunk comes before the first one that is here.
+  bool has_begun = false;
   // Where to go on reading, once that has begun. Offsets are of use only until
   // the chunk is replaced, and found again from the record.
   bool has_read = false;
@@ -126,6 +129,10 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
   const SequenceList::iterator sequence = FindOrAddSequence(producer, copy);
   TraceWriterStats& writer_stats = sequence->stats;
   const uint64_t position = sequence->PositionOf(copy.chunk_id);
+  // Writers commit their chunks in order. Who scrapes comes past all of them,
+  // one after the other, and may see a chunk that was begun behind its back,
+  // but not the one before it.
+  sequence->has_begun |= !copy.is_scraped || copy.chunk_id == 0;
   if (!sequence->has_read) {
     sequence->next_position = std::min(sequence->next_position, position);
   } else if (position < sequence->next_position) {
@@ -338,6 +345,8 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
 bool TraceBuffer::ReadNextPacket(Sequence* sequence,
                                  bool gives_up,
                                  ConstBytes* packet) {
+  if (!sequence->has_begun && !gives_up)
+    return false;
   for (;;) {
     const auto it = sequence->chunks.begin();
     const bool has_chunk = it != sequence->chunks.end();

@@ -35,13 +35,15 @@ namespace protozero {
 //                                 +----+----+----+    +----+
 //                                        ^ next_record       a hole: 8
 //
-// Reading stops at a hole, at the end of a chunk that was copied before it was
-// complete, and at the last record of one that needs patching: what is missing
-// may still come. (Only the last one can be waiting for a patch: messages are
-// patched if they go on in the next chunk.) It goes on behind what can not come
-// any more, because it was overwritten, or because the writer is gone, and the
-// next packet says that something was lost. The fragments of a packet stay here
-// until all of them do, so that there is no other place that could fill up.
+// Reading begins when it is known where: with chunk 0, or with one that was
+// committed. It stops at a hole, at the end of a chunk that was copied before
+// it was complete, and at the last record of one that needs patching: what is
+// missing may still come. (Only the last one can be waiting for a patch:
+// messages are patched if they go on in the next chunk.) It goes on behind what
+// can not come any more, because it was overwritten, or because the writer is
+// gone, and the next packet says that something was lost. The fragments of a
+// packet stay here until all of them do, so that there is no other place that
+// could fill up.
 //
 // One thread at a time.
 class TraceBuffer {

@@ -266,8 +266,10 @@ class ModelRun {
     }
     const size_t index = next_[writer]++;
     ModelChunk& chunk = chunks[index];
-    // Where a sequence begins is what comes first.
+    // Where a sequence begins is what is committed first.
     const bool is_first = index == 0;
+    if (is_first && random_() % 2 == 0)
+      ScrapeWithout(chunks, index);
     if (chunk.copy.num_packets > 1 && random_() % 6 == 0)
       DeliverPart(chunk);
     if (!is_first && loses_ && random_() % 12 == 0)
@@ -292,6 +294,7 @@ class ModelRun {
   void DeliverPart(ModelChunk& chunk) {
     ChunkCopy copy = chunk.copy;
     copy.is_complete = false;
+    copy.is_scraped = true;
     copy.continues_on_next = false;
     copy.needs_patching = false;
     for (int i = 0; i < 2; ++i) {
@@ -301,6 +304,18 @@ class ModelRun {
       buffer_.CopyChunk(kProducer, copy);
       chunk.records_delivered = copy.num_packets;
     }
+  }
+
+  // The one before them was overlooked.
+  void ScrapeWithout(std::vector<ModelChunk>& chunks, size_t index) {
+    for (size_t i = index + 1; i < std::min(chunks.size(), index + 4); ++i) {
+      // Ids wrap around only after the first four billion.
+      if (chunks[i].copy.num_packets > 1 && chunks[i].copy.chunk_id != 0 &&
+          random_() % 2 == 0) {
+        DeliverPart(chunks[i]);
+      }
+    }
+    Read(false);
   }
 
   // One after the other, unless they never come.

@@ -21,7 +21,8 @@ enum : int {
   kContinues = 1,
   kIsContinued = 2,
   kNeedsPatching = 4,
-  kIncomplete = 8
+  kIncomplete = 8,
+  kScraped = 16
 };
 
 ChunkCopy MakeChunk(WriterID writer_id,
@@ -37,6 +38,7 @@ ChunkCopy MakeChunk(WriterID writer_id,
   chunk.continues_on_next = (flags & kIsContinued) != 0;
   chunk.needs_patching = (flags & kNeedsPatching) != 0;
   chunk.is_complete = (flags & kIncomplete) == 0;
+  chunk.is_scraped = (flags & kScraped) != 0;
   chunk.payload.assign(payload.begin(), payload.end());
   return chunk;
 }
@@ -165,6 +167,49 @@ TEST_F(TraceBufferTest, ChunksThatComeLateAreWaitedFor) {
   Add(2, 1, "01 cc");
   EXPECT_EQ(Packets(), (Strings{"cc", "dd", "ee"}));
   EXPECT_EQ(stats().chunks_committed_out_of_order, 3u);
+}
+
+TEST_F(TraceBufferTest, ScrapedChunkIsNotTheFirst) {
+  // The one before it is on its way.
+  Add(6, 1, "01 bb", kContinues | kScraped);
+  Add(7, 1, "01 cc", kIncomplete | kScraped);
+  EXPECT_EQ(Packets(), Strings{});
+  Add(5, 1, "01 aa", kIsContinued);
+  EXPECT_EQ(Packets(), (Strings{"aa bb", "cc"}));
+  // The other ones are known.
+  Add(8, 1, "01 ee", kScraped);
+  EXPECT_EQ(Packets(), Strings{});
+  Add(7, 2, "01 cc 01 dd");
+  EXPECT_EQ(Packets(), (Strings{"dd", "ee"}));
+}
+
+TEST_F(TraceBufferTest, NothingComesBeforeChunkZero) {
+  Add(1, 1, "01 bb", kScraped);
+  EXPECT_EQ(Packets(), Strings{});
+  Add(0, 1, "01 aa", kScraped);
+  EXPECT_EQ(Packets(), (Strings{"aa", "bb"}));
+}
+
+TEST_F(TraceBufferTest, ScrapedChunksAreReadWithoutOthersAtTheEnd) {
+  Add(6, 1, "01 bb", kScraped);
+  EXPECT_EQ(Packets(), Strings{});
+  EXPECT_EQ(Packets(/*is_final=*/true), Strings{"bb"});
+  AddOf(2, 6, 1, FromHex("01 cc"), kScraped);
+  EXPECT_EQ(Packets(), Strings{});
+  buffer_->EndWriter(kProducer.id, 2);
+  EXPECT_EQ(Packets(), Strings{"cc"});
+}
+
+TEST_F(TraceBufferTest, ScrapedChunksMayBeOverwritten) {
+  const size_t size = TraceBuffer::kChunkOverhead + 104;
+  Start(2 * size, Policy::kRingBuffer);
+  AddOf(1, 6, 1, Record(100, 'a'), kScraped);
+  AddOf(1, 7, 1, Record(100, 'b'), kScraped);
+  EXPECT_EQ(ShortPackets(), Strings{});
+  AddOf(1, 8, 1, Record(100, 'c'), kScraped);
+  EXPECT_EQ(ShortPackets(), Strings{});
+  AddOf(1, 7, 1, Record(100, 'b'));
+  EXPECT_EQ(ShortPackets(), (Strings{"!b100", "c100"}));
 }
 
 TEST_F(TraceBufferTest, HolesAreGivenUpAtTheEnd) {

@@ -686,6 +686,21 @@ TEST_F(TraceServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   writer.reset();
 }
 
+TEST_F(TraceServiceTest, FlushMayFindTheSecondChunkFirst) {
+  ConnectAndStart(true);
+  producer_.connection()->RegisterTraceWriter(1, producer_.buffer());
+  const auto second =
+      WriteChunk(1, 6, 1 | ABI::kFirstPacketContinuesFromPrevChunk, "02 08 02");
+  service_.Flush(session_, 0, 0, nullptr);
+  producer_.AcknowledgeFlush(producer_.last_flush());
+  EXPECT_EQ(Packets(), Strings{});
+  // It was begun where the service had looked already.
+  Move(WriteChunk(1, 5, 2 | ABI::kLastPacketContinuesOnNextChunk,
+                  "02 08 01 02 08 01"));
+  Move(second);
+  EXPECT_EQ(Packets(), (Strings{"08 01", "08 01 08 02"}));
+}
+
 TEST_F(TraceServiceTest, EndOfASessionIsTheLastLook) {
   DataSourceDescriptor descriptor;
   descriptor.name = "source";
