@@ -43,11 +43,6 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // room for |size| bytes after kMaxVarIntEncodedSize others.
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
 
-// Makes room for a size of kMessageLengthFieldSize bytes instead of the one
-// that is there in front of |begin|, and writes |size|. Returns the end of the
-// |size| bytes, which move.
-PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
-
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
   return proto_utils::internal::EncodeTag(

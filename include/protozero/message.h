@@ -32,6 +32,11 @@ inline bool AppendBytesHeader(Message* message,
                               uint32_t field_id,
                               uint64_t size);
 
+// Makes room for a size of kMessageLengthFieldSize bytes instead of the one
+// that is there in front of |begin|, and writes |size|. Returns the end of the
+// |size| bytes, which move.
+PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
+
 }  // namespace internal
 
 // The base of all generated message classes: appends fields to a stream.

@@ -150,19 +150,6 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   return WriteVarInt56Unsafe(bits, dst);
 }
 
-#if PROTOZERO_USE_BIT_DEPOSIT
-// Of a varint of up to eight bytes.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteGroupsInline(uint64_t groups,
-                                                   uint8_t* dst) {
-  using namespace ::protozero::internal;
-  // Adding one makes a bit of zero, and carries into no other byte. All bytes
-  // below the one that holds the highest bit continue.
-  const uint32_t highest = HighestBit(groups + 1);
-  StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
-  return dst + highest / 8 + 1;
-}
-#endif
-
 // WriteVarInt56Unsafe() for the inline code of setters, which is not entered
 // where kInlineEncodingMask is zero. A constant is encoded by the compiler,
 // which knows nothing of what bit_deposit.h does.
@@ -172,7 +159,12 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
   using namespace ::protozero::internal;
   if (PROTOZERO_IS_CONSTANT(value))
     return WriteVarInt56Unsafe(value, dst);
-  return WriteGroupsInline(DepositBits(value, kSevenBitGroups), dst);
+  const uint64_t groups = DepositBits(value, kSevenBitGroups);
+  // Adding one makes a bit of zero, and carries into no other byte. All bytes
+  // below the one that holds the highest bit continue.
+  const uint32_t highest = HighestBit(groups + 1);
+  StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
+  return dst + highest / 8 + 1;
 #else
   return WriteVarInt56Unsafe(value, dst);
 #endif
@@ -182,14 +174,12 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
                                                    uint8_t* dst) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  using namespace ::protozero::internal;
-  if (PROTOZERO_IS_CONSTANT(value))
-    return WriteVarIntUnsafe(value, dst);
-  // Of the low 56 bits.
-  const uint64_t groups = DepositBits(value, kSevenBitGroups);
-  return PROTOZERO_UNLIKELY(value >> 56 != 0)
-             ? WriteLongVarIntUnsafe(groups, value, dst)
-             : WriteGroupsInline(groups, dst);
+  if (PROTOZERO_UNLIKELY(value >> 56 != 0)) {
+    using namespace ::protozero::internal;
+    return WriteLongVarIntUnsafe(DepositBits(value, kSevenBitGroups), value,
+                                 dst);
+  }
+  return WriteVarInt56Inline(value, dst);
 #else
   return WriteVarIntUnsafe(value, dst);
 #endif

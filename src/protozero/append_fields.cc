@@ -19,13 +19,6 @@ PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
 
 }  // namespace
 
-uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) {
-  constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
-  memmove(begin + kWidening, begin, size);
-  proto_utils::WriteRedundantVarInt(static_cast<uint32_t>(size), begin - 1);
-  return begin + kWidening + size;
-}
-
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst) {
   if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
     return WriteSizeAndLongBytesUnsafe(size, src, dst);

@@ -27,6 +27,13 @@ uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
   return proto_utils::WriteVarInt(value, dst);
 }
 
+uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) {
+  constexpr size_t kWidening = kMessageLengthFieldSize - 1;
+  memmove(begin + kWidening, begin, size);
+  WritePaddedSize(size, begin - 1);
+  return begin + kWidening + size;
+}
+
 // Hot functions leave for their cold parts by tail calls only: a call that
 // returns would make them save registers on every entry.
 
@@ -107,10 +114,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
 
 uint8_t* Message::SealAndWidenAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
-  memmove(base_ + kWidening, base_, size);
-  WritePaddedSize(size, base_ - 1);
   MarkSealed(size);
-  return end + kWidening;
+  return internal::WidenSizeUnsafe(base_, size);
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {

@@ -133,12 +133,6 @@ Message* TraceWriter::BeginPacketSlowPath() {
   return packet;
 }
 
-Message* TraceWriter::BeginPacketAfterReclaim() {
-  // As it was before.
-  LeaveAs(PacketState::kReady);
-  return BeginPacketSlowPath();
-}
-
 Message* TraceWriter::BeginDroppedPacket() {
   packet_bytes_ = 0;
   stream_.Reset(DropPacket());

@@ -170,13 +170,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   PROTOZERO_ALWAYS_INLINE Message* BeginPacket() {
     if (!PROTOZERO_INLINE_SETTERS ||
-        PROTOZERO_UNLIKELY(state() != PacketState::kReady)) {
+        PROTOZERO_UNLIKELY(!TryEnterReadyAs(PacketState::kNarrow))) {
       return BeginPacketSlowPath();
-    }
-    EnterAs(PacketState::kNarrow);
-    if (PROTOZERO_UNLIKELY(reclaims_.load(std::memory_order_acquire) !=
-                           reclaims_seen_)) {
-      return BeginPacketAfterReclaim();
     }
     return BeginNextPacketHere();
   }
@@ -192,7 +187,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   }
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
-    if (PROTOZERO_INLINE_SETTERS && PROTOZERO_LIKELY(TryEnterReady())) {
+    if (PROTOZERO_INLINE_SETTERS &&
+        PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
       // Not read again: what is written might be it, for all the compiler
       // knows.
       uint8_t* const fragment = fragment_;
@@ -216,12 +212,12 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     auto packet = NewTracePacket<T>();
     internal::FieldsAppender::Append(*packet, values...);
   }
-  // Is kBusy then. Returns false, and changes nothing, if it was not kReady, or
+  // Returns false, and changes nothing, if the state was not kReady, or
   // somebody reclaims the chunk.
-  bool TryEnterReady() {
+  PROTOZERO_ALWAYS_INLINE bool TryEnterReadyAs(PacketState state_then) {
     if (PROTOZERO_UNLIKELY(state() != PacketState::kReady))
       return false;
-    EnterAs(PacketState::kBusy);
+    EnterAs(state_then);
     if (PROTOZERO_LIKELY(reclaims_.load(std::memory_order_acquire) ==
                          reclaims_seen_)) {
       return true;
@@ -230,7 +226,6 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     return false;
   }
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
-  PROTOZERO_COLD Message* BeginPacketAfterReclaim();
   Message* BeginDroppedPacket();
 
   // MessageFinalizationListener:
