@@ -128,11 +128,14 @@ def generate(args, corpus, protos, out):
   return refused
 
 
-def generate_all(args, corpus, out, executor):
+def generate_all(args, corpus, out, executor, suspects):
+  """Those that are probably refused go alone: the others need not be tried
+  again."""
+  rest = [proto for proto in corpus.protos if proto not in suspects]
   chunks = [
-      corpus.protos[i:i + FILES_PER_RUN]
-      for i in range(0, len(corpus.protos), FILES_PER_RUN)
+      rest[i:i + FILES_PER_RUN] for i in range(0, len(rest), FILES_PER_RUN)
   ]
+  chunks += [[proto] for proto in corpus.protos if proto in suspects]
   refused = {}
   for result in executor.map(
       lambda chunk: generate(args, corpus, chunk, out), chunks):
@@ -256,6 +259,9 @@ def main():
   if not compilers:
     sys.exit('No compiler found; run tools/install-build-deps')
 
+  refusals = path_of_refusals(args)
+  listed = read_refusals(refusals)
+
   start = time.monotonic()
   problems = []
   refused = {}
@@ -266,7 +272,12 @@ def main():
     for corpus in find_corpora(args):
       out = os.path.join(args.keep or temp, corpus.name)
       os.makedirs(out, exist_ok=True)
-      reasons = generate_all(args, corpus, out, executor)
+      suspects = {
+          name.split('/', 1)[1]
+          for name in listed
+          if name.startswith(corpus.name + '/')
+      }
+      reasons = generate_all(args, corpus, out, executor, suspects)
       generated = [proto for proto in corpus.protos if proto not in reasons]
       print('%s: %d schemas, %d generated, %d refused' %
             (corpus.name, len(corpus.protos), len(generated), len(reasons)),
@@ -283,8 +294,6 @@ def main():
         else:
           problems.append('neither generated nor refused: ' + proto)
 
-    refusals = path_of_refusals(args)
-    listed = read_refusals(refusals)
     if args.update:
       listed = {
           name: refused[name] for name in listed if name in refused
