@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint32_t kServiceID = 1;
 
-using Lock = std::lock_guard<std::mutex>;
-
 }  // namespace
 
 HostConnection::HostConnection(TraceService* service,
@@ -46,24 +44,24 @@ void HostConnection::Receive() {
   while (!is_broken() && reader_.NextFrame(&payload))
     OnFrame(payload);
   if (status == SocketStatus::kClosed || reader_.is_broken()) {
-    Lock lock(lock_);
+    std::lock_guard<std::mutex> lock(lock_);
     is_broken_ = true;
   }
 }
 
 void HostConnection::SendQueued() {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   if (can_send_)
     OnSent(sender_.SendQueued(socket_.get()));
 }
 
 bool HostConnection::has_queued() const {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   return can_send_ && sender_.has_queued();
 }
 
 bool HostConnection::is_broken() const {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   return is_broken_;
 }
 
@@ -83,7 +81,7 @@ void HostConnection::OnFrame(ConstBytes payload) {
     case IPCFrame::MsgCase::kNotSet:
       break;
   }
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   IPCFrame* const reply = sender_.BeginFrame();
   reply->set_request_id(request_id);
   reply->set_msg_request_error()->set_error("unknown request");
@@ -95,7 +93,7 @@ void HostConnection::OnBind(uint64_t request_id, ConstBytes request) {
   const bool success =
       decoder.service_name().ToStdStringView() == kProducerServiceName;
   is_bound_ = is_bound_ || success;
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   IPCFrame* const frame = sender_.BeginFrame();
   frame->set_request_id(request_id);
   auto* const reply = frame->set_msg_bind_service_reply();
@@ -232,7 +230,7 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
                                            /*needs_seals=*/true);
   }
   producer_ = service_->ConnectProducer(this, std::move(info));
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   is_broken_ = is_broken_ || producer_ == nullptr;
   if (producer_ == nullptr)
     return false;
@@ -250,7 +248,7 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
 }
 
 bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   has_command_request_ = true;
   command_request_ = request_id;
   if (owes_setup_tracing_)
@@ -259,7 +257,7 @@ bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
 }
 
 void HostConnection::Reply(uint64_t request_id, bool success) {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   IPCFrame::InvokeMethodReply* const reply = BeginReply(request_id, success);
   if (success) {
     reply->BeginNestedMessage<Message>(
@@ -270,7 +268,7 @@ void HostConnection::Reply(uint64_t request_id, bool success) {
 
 template <typename Write>
 void HostConnection::SendCommand(Write write) {
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   SendCommandLocked(write);
 }
 
@@ -325,7 +323,7 @@ std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
   std::unique_ptr<SharedMemoryFile> memory = SharedMemoryFile::Create(size);
   if (memory == nullptr)
     return nullptr;
-  Lock lock(lock_);
+  std::lock_guard<std::mutex> lock(lock_);
   memory_fd_.Reset(fcntl(memory->fd(), F_DUPFD_CLOEXEC, 0));
   if (!memory_fd_.is_valid())
     return nullptr;
