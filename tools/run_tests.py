@@ -39,19 +39,24 @@ class Config:
 
 # The first two run everything; the others what can plausibly differ there.
 CONFIGS = [
-    Config('asan', 'debug, clang, AddressSanitizer and '
-           'UndefinedBehaviorSanitizer',
-           'is_debug=true is_asan=true is_ubsan=true', 'tests'),
+    Config('asan', 'debug, clang, AddressSanitizer, '
+           'UndefinedBehaviorSanitizer and libFuzzer',
+           'is_debug=true is_asan=true is_ubsan=true is_fuzzer=true', 'tests'),
     Config('release', 'release, clang', '', 'tests', once=True),
     Config('gcc', 'release, gcc, C++20, without exceptions and RTTI',
            'is_clang=false cpp_standard=20 enable_exceptions=false '
            'enable_rtti=false', 'tests_core', plugin_of='release'),
     Config('tsan', 'debug, clang, ThreadSanitizer',
            'is_debug=true is_tsan=true', 'tests_tsan', plugin_of='release'),
-    Config('fuzz', 'debug, clang, libFuzzer, AddressSanitizer and '
-           'UndefinedBehaviorSanitizer',
-           'is_debug=true is_fuzzer=true is_asan=true is_ubsan=true',
-           'fuzzers'),
+]
+
+# What tests need besides what the build needs: arguments of
+# tools/install-build-deps, and whether nothing works without it. The others are
+# of suites of Debian that change; their tests are skipped then.
+FETCHED = [
+    (['--corpus', '--conformance', '--interop'], True),
+    (['--traced'], False),
+    (['--modern-protobuf'], False),
 ]
 
 SANITIZER_OPTIONS = {
@@ -220,6 +225,37 @@ def run_test(test, build_dir, options):
   return outcome
 
 
+class Fetcher(threading.Thread):
+  """Fetches what tests need while the first configuration is built: it waits for
+  others most of the time."""
+
+  def __init__(self):
+    super().__init__(daemon=True)
+    self.output = ''
+    self.failed = False
+    self.start()
+
+  def run(self):
+    for arguments, is_needed in FETCHED:
+      process = subprocess.run(['tools/install-build-deps'] + arguments,
+                               cwd=ROOT, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True,
+                               check=False)
+      self.output += process.stdout
+      if process.returncode != 0 and is_needed:
+        self.failed = True
+        return
+
+  def finish(self):
+    """Returns whether all that is needed is there."""
+    self.join()
+    if self.output:
+      say(self.output.rstrip())
+      self.output = ''
+    return not self.failed
+
+
 def build(config, targets):
   """Returns the command that failed, None if none did."""
   build_dir = 'out/test/' + config.name
@@ -241,7 +277,7 @@ def build(config, targets):
   return None
 
 
-def run_config(config, options):
+def run_config(config, fetcher, options):
   """Builds one configuration and runs its tests."""
   build_dir = os.path.join(ROOT, 'out', 'test', config.name)
   say('== %s: %s' % (config.name, config.what))
@@ -253,6 +289,8 @@ def run_config(config, options):
     return Outcome(failed=1, failures=['%s: the build' % config.name])
   built, cpu_built = time.monotonic(), cpu_of_children()
   say('   built in %.0f s, CPU %.0f s' % (built - start, cpu_built - cpu_start))
+  if not fetcher.finish():
+    return Outcome(failed=1, failures=['tools/install-build-deps'])
 
   with open(os.path.join(build_dir, config.group + '.json')) as f:
     tests = {test['label']: test for test in json.load(f)}.values()
@@ -311,8 +349,9 @@ def main():
 
   start = time.monotonic()
   total = Outcome()
+  fetcher = Fetcher()
   for config in configs:
-    total.add(run_config(config, options))
+    total.add(run_config(config, fetcher, options))
   say()
   say('%d configurations in %.0f s, CPU %.0f s%s' %
       (len(configs), time.monotonic() - start, cpu_of_children(),

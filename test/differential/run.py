@@ -36,7 +36,7 @@ def compile_flags(build_dir):
   """The compiler and flags that this build uses for our own code."""
   with open(build_dir / 'compile_commands.json') as f:
     commands = [entry['command'] for entry in json.load(f)
-                if entry['file'].endswith('differential/recorder.cc')]
+                if entry['file'].endswith('differential/differential_main.cc')]
   words = shlex.split(commands[0])
   flags = []
   skip = False
@@ -45,7 +45,7 @@ def compile_flags(build_dir):
       skip = False
     elif word in ('-o', '-c', '-MF'):
       skip = word != '-c'
-    elif word not in ('-MMD', '-MD') and not word.endswith('recorder.cc'):
+    elif word not in ('-MMD', '-MD') and not word.endswith('differential_main.cc'):
       flags.append(word)
   return flags
 
