@@ -50,9 +50,9 @@ CONFIGS = [
            'is_debug=true is_tsan=true', 'tests_tsan', plugin_of='release'),
 ]
 
-# What tests need besides what the build needs: arguments of
-# tools/install-build-deps, and whether nothing works without it. The others are
-# of suites of Debian that change; their tests are skipped then.
+# What tests need that is not a package: arguments of tools/install-build-deps,
+# and whether nothing works without it. The others are of suites of Debian that
+# change; their tests are skipped then.
 FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
