@@ -497,7 +497,7 @@ class Message {
   }
   // Zero if the library was built without debug checks, whatever its users are.
   static uint16_t NextEpoch();
-  uint32_t SealNestedAndFinalize();
+  PROTOZERO_NOINLINE uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
   PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size);

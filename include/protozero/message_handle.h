@@ -24,7 +24,8 @@ class MessageFinalizationListener {
 // that is, when the message was reset for another use in the meantime.
 class MessageHandleBase {
  public:
-  ~MessageHandleBase() {
+  // In line, where it unwinds, too: who calls it has to have an address.
+  PROTOZERO_ALWAYS_INLINE ~MessageHandleBase() {
     if (message_ != nullptr)
       FinalizeMessage();
   }
@@ -82,7 +83,15 @@ class MessageHandleBase {
     other.listener_ = nullptr;
   }
 
-  void FinalizeMessage();
+  PROTOZERO_ALWAYS_INLINE void FinalizeMessage() {
+    CheckNotStale();
+    // Cleared first: the listener may hand the message out again.
+    Message* const message = message_;
+    message_ = nullptr;
+    Finalize(message, listener_);
+  }
+  // Not given the handle itself, which can remain in registers.
+  static void Finalize(Message* message, MessageFinalizationListener* listener);
 
   Message* message_ = nullptr;
   MessageFinalizationListener* listener_ = nullptr;

@@ -183,6 +183,10 @@ class ScatteredStreamWriter {
     return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
   }
 
+  // The same while no message is open on this writer; otherwise an address past
+  // all chunks.
+  uint8_t* own_write_ptr() const { return write_ptr_; }
+
   // REQUIRES: |write_ptr| lies within the current chunk, or is its end.
   void set_write_ptr(uint8_t* write_ptr) {
     TakeCursor();

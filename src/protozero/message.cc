@@ -58,23 +58,6 @@ void Message::InitUnattached() {
   state_ = {0, kFinalized, 0, 0};
 }
 
-uint32_t Message::Finalize() {
-  if (PROTOZERO_UNLIKELY(nested_ != nullptr))
-    return SealNestedAndFinalize();
-  uint8_t* end = write_ptr_;
-  const size_t size = static_cast<size_t>(end - base_);
-  // Where there is room, this message holds the cursor; where there is no other
-  // flag, it is whole within the current chunk.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
-                         size_field_ != nullptr || state_.flags != kRoot)) {
-    return FinalizeSlowPath();
-  }
-  MarkSealed(size);
-  writer_->write_ptr_ = end;
-  writer_->root_ = nullptr;
-  return static_cast<uint32_t>(size);
-}
-
 uint32_t Message::SealNestedAndFinalize() {
   SealNested();
   return Finalize();
@@ -163,6 +146,23 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   nested_ = nullptr;
   write_ptr_ = end;
   return true;
+}
+
+uint32_t Message::Finalize() {
+  if (nested_ != nullptr && PROTOZERO_UNLIKELY(!SealShortNested()))
+    return SealNestedAndFinalize();
+  uint8_t* end = write_ptr_;
+  const size_t size = static_cast<size_t>(end - base_);
+  // Where there is room, this message holds the cursor; where there is no other
+  // flag, it is whole within the current chunk.
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
+                         size_field_ != nullptr || state_.flags != kRoot)) {
+    return FinalizeSlowPath();
+  }
+  MarkSealed(size);
+  writer_->write_ptr_ = end;
+  writer_->root_ = nullptr;
+  return static_cast<uint32_t>(size);
 }
 
 inline void Message::LetGoOfNested(uint8_t* end) {

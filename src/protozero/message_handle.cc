@@ -15,14 +15,11 @@ ScatteredStreamWriter* MessageHandleBase::TakeStreamWriter() {
   return writer;
 }
 
-void MessageHandleBase::FinalizeMessage() {
-  CheckNotStale();
-  // Cleared first: the listener may hand the message out again.
-  Message* message = message_;
-  message_ = nullptr;
+void MessageHandleBase::Finalize(Message* message,
+                                 MessageFinalizationListener* listener) {
   message->Finalize();
-  if (listener_ != nullptr)
-    listener_->OnMessageFinalized(message);
+  if (listener != nullptr)
+    listener->OnMessageFinalized(message);
 }
 
 }  // namespace protozero

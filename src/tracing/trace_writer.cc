@@ -148,7 +148,8 @@ ContiguousMemoryRange TraceWriter::DropPacket() {
 void TraceWriter::OnMessageFinalized(Message*) {
   if (PROTOZERO_UNLIKELY(state() != PacketState::kNarrow || !stream_.ok()))
     return FinishPacketSlowPath();
-  uint8_t* const end = stream_.write_ptr();
+  uint8_t* const end = stream_.own_write_ptr();
+  // Or far too large, if a message is open.
   const size_t size = static_cast<size_t>(end - fragment_) - kNarrowHeaderSize;
   if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxOneByteMessageLength))
     return FinishPacketSlowPath();
