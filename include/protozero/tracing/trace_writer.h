@@ -81,7 +81,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   //       pbzero::TracePacket::kTimestamp(now), kConstantFields);
   //
   // The same bytes as with AppendFields() and NewTracePacket(), but a short
-  // packet, of fields of a limited size, takes a third of the instructions:
+  // packet, of fields of a limited size, takes two fifths of the instructions:
   // there is no message that could be written to, and nested, and left open.
   // REQUIRES: as NewTracePacket() and AppendFields().
   template <typename T, typename... Values>
