@@ -2,6 +2,7 @@
 
 #include "protozero/scattered_stream_writer.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include <memory>
@@ -417,6 +418,19 @@ TEST(ScatteredStreamWriterMessageTest, AccessorsSeeWhatTheOpenMessageWrites) {
   nested->AppendVarInt(1, 1);
   EXPECT_EQ(stream.writer.written(), 9u);
   EXPECT_EQ(stream.writer.written_previously(), 8u);
+}
+
+TEST(ScatteredStreamWriterMessageTest, OwnWritePtrIsPastAllWhileOneIsOpen) {
+  ChunkedStream stream(8);
+  stream.writer.WriteByte(0xff);
+  EXPECT_EQ(stream.writer.own_write_ptr(), stream.writer.write_ptr());
+  RootMessage<> message;
+  message.Reset(&stream.writer);
+  message.AppendVarInt(1, 1);
+  EXPECT_GT(reinterpret_cast<uintptr_t>(stream.writer.own_write_ptr()),
+            reinterpret_cast<uintptr_t>(stream.writer.cur_range().end));
+  message.Finalize();
+  EXPECT_EQ(stream.writer.own_write_ptr(), stream.writer.cur_range().begin + 3);
 }
 
 TEST(ScatteredStreamWriterMessageTest, RawWritesCountAsTheOpenMessages) {
