@@ -32,11 +32,15 @@ import compilers  # pylint: disable=wrong-import-position
 import generate  # pylint: disable=wrong-import-position
 
 
+# What has the flags that the drivers are to have.
+LIKE_DRIVERS = 'differential/differential_main.cc'
+
+
 def compile_flags(build_dir):
   """The compiler and flags that this build uses for our own code."""
   with open(build_dir / 'compile_commands.json') as f:
     commands = [entry['command'] for entry in json.load(f)
-                if entry['file'].endswith('differential/differential_main.cc')]
+                if entry['file'].endswith(LIKE_DRIVERS)]
   words = shlex.split(commands[0])
   flags = []
   skip = False
@@ -45,7 +49,8 @@ def compile_flags(build_dir):
       skip = False
     elif word in ('-o', '-c', '-MF'):
       skip = word != '-c'
-    elif word not in ('-MMD', '-MD') and not word.endswith('differential_main.cc'):
+    elif word not in ('-MMD', '-MD') and not word.endswith(
+        LIKE_DRIVERS):
       flags.append(word)
   return flags
 
