@@ -36,7 +36,8 @@ using protozero::TracingSessionID;
 
 constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
 
-// What the handlers of signals tell the loop.
+// What the handlers of signals tell the loop. They run in its thread: the other
+// one takes no signals.
 std::atomic<ServiceHost*> g_host{nullptr};
 volatile sig_atomic_t g_interruptions = 0;
 volatile sig_atomic_t g_last_interruption = 0;

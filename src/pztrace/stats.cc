@@ -16,6 +16,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pztrace/stats.pbzero.h"
+#include "src/tracing/ipc/background_thread.h"
 
 namespace pztrace {
 
@@ -148,7 +149,7 @@ bool StatsServer::Start(const std::string& socket, std::string* error) {
   listening_ = protozero::ListenOnUnixSocket(socket, error);
   if (!listening_.is_valid())
     return false;
-  thread_ = std::thread([this] { Run(); });
+  thread_ = protozero::StartBackgroundThread([this] { Run(); });
   return true;
 }
 

@@ -249,7 +249,7 @@ class RecordTest(PztraceTest):
                               env=env, stdout=subprocess.PIPE, check=True)
       process.send_signal(number)
       process.wait()
-      self.assertEqual(process.returncode, 0)
+      self.assertEqual(process.returncode, 0, process.stderr.read())
       self.check_events(
           [REPORT.match(line) for line in output.stdout.decode().splitlines()],
           threads=1, items=5)
@@ -260,7 +260,7 @@ class RecordTest(PztraceTest):
     self.assertEqual(process.stdout.readline(), 'ready\n')
     process.send_signal(signal.SIGTERM)
     error = process.stderr.read()
-    self.assertEqual(process.wait(), 1)
+    self.assertEqual(process.wait(), 1, error)
     self.assertIn('pztrace: sh: Terminated\n', error)
     self.decode()
 

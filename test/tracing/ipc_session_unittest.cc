@@ -334,6 +334,32 @@ TEST_F(IpcSessionTest, ProducerThatTriesOnceGivesUp) {
   EXPECT_EQ(producer.state(), Producer::State::kDisconnected);
 }
 
+std::atomic<int> g_num_signals{0};
+
+TEST_F(IpcSessionTest, ProducersThreadTakesNoSignals) {
+  g_num_signals = 0;
+  struct sigaction action = {};
+  struct sigaction action_before;
+  action.sa_handler = [](int) { ++g_num_signals; };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &action_before), 0);
+  auto producer = std::make_unique<Producer>(Options());
+  sigset_t signals;
+  sigset_t signals_before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &signals, &signals_before), 0);
+  EXPECT_FALSE(sigismember(&signals_before, SIGUSR1));
+  EXPECT_FALSE(sigismember(&signals_before, SIGTERM));
+
+  ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+  // Nobody ends without having handled what is his.
+  producer.reset();
+  EXPECT_EQ(g_num_signals, 0);
+  pthread_sigmask(SIG_SETMASK, &signals_before, nullptr);
+  EXPECT_EQ(g_num_signals, 1);
+  sigaction(SIGUSR1, &action_before, nullptr);
+}
+
 TEST_F(IpcSessionTest, EverythingCanGoInAnyOrder) {
   HostThread host(socket());
   const TracingSessionID session = host.Start();

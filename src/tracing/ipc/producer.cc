@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/process_barrier.h"
@@ -237,7 +238,7 @@ Producer::Impl::Impl(Options options)
   (void)registered;
   Lock lock(ClientLock());
   All().push_back(this);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartBackgroundThread([this] { Run(); });
 }
 
 Producer::Impl::~Impl() {

@@ -1,0 +1,42 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/background_thread.h"
+
+#include <signal.h>
+
+#include <utility>
+
+namespace protozero {
+
+namespace {
+
+// Blocks signals in the thread it belongs to, and in those that this one starts
+// meanwhile: a thread that blocked them itself might get one before.
+class ScopedBlockedSignals {
+ public:
+  ScopedBlockedSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int signal :
+         {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP}) {
+      sigdelset(&blocked, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~ScopedBlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  ScopedBlockedSignals(const ScopedBlockedSignals&) = delete;
+  ScopedBlockedSignals& operator=(const ScopedBlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+std::thread StartBackgroundThread(std::function<void()> function) {
+  const ScopedBlockedSignals blocked;
+  return std::thread(std::move(function));
+}
+
+}  // namespace protozero
