@@ -9,7 +9,6 @@
 
 #include <initializer_list>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "protozero/field_value.h"
 #include "protozero/message.h"
 #include "protozero/proto_utils.h"
+#include "protozero/value_pack.h"
 #include "protozero/wire_number.h"
 
 namespace protozero {
@@ -312,11 +312,11 @@ class FieldsAppender {
     static constexpr size_t kAhead = kSizes + All::kAhead;
 
     PROTOZERO_ALWAYS_INLINE static uint64_t BodySize(const Value& field) {
-      return All::BodySize(std::get<i>(field.value.values)...);
+      return All::BodySize(Get<i>(field.value.values)...);
     }
 
     PROTOZERO_ALWAYS_INLINE static uint64_t SizeBits(const Value& field) {
-      return All::SizeBits(std::get<i>(field.value.values)...) |
+      return All::SizeBits(Get<i>(field.value.values)...) |
              (All::kHeader + BodySize(field));
     }
 
@@ -330,8 +330,7 @@ class FieldsAppender {
       uint8_t* const begin =
           kTag.Store(pos) +
           (is_long ? proto_utils::kMessageLengthFieldSize : 1);
-      uint8_t* const end =
-          All::Encode(begin, std::get<i>(field.value.values)...);
+      uint8_t* const end = All::Encode(begin, Get<i>(field.value.values)...);
       const size_t size = static_cast<size_t>(end - begin);
       if (PROTOZERO_UNLIKELY(is_long)) {
         proto_utils::WriteRedundantVarInt(
@@ -348,8 +347,7 @@ class FieldsAppender {
     }
 
     static void Append(Message& message, const Value& field) {
-      All::Append(*message.BeginNested(kTag),
-                  std::get<i>(field.value.values)...);
+      All::Append(*message.BeginNested(kTag), Get<i>(field.value.values)...);
       message.TakeCursor();
     }
   };
@@ -368,8 +366,8 @@ class FieldsAppender {
 // Fields of a message, in their order, as the value of a field of its type.
 template <typename... Values>
 struct FieldList {
-  constexpr explicit FieldList(const Values&... v) : values(v...) {}
-  std::tuple<Values...> values;
+  constexpr explicit FieldList(const Values&... v) : values{{v}...} {}
+  internal::ValuePack<Values...> values;
 };
 
 // Appends several fields at once:

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include <string_view>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "protozero/append_fields.h"
 #include "protozero/byte_order.h"
@@ -17,6 +17,7 @@
 #include "protozero/field.h"
 #include "protozero/field_value.h"
 #include "protozero/proto_utils.h"
+#include "protozero/value_pack.h"
 #include "protozero/wire_number.h"
 
 // What the messages of "protozero/constant_message.h" consist of, and how it is
@@ -189,12 +190,17 @@ constexpr void EncodeConstantField(const FieldValue<Field, Value>& field,
   EncodeConstantValue<Field>(field.value, sink);
 }
 
+template <size_t... i, typename... Values>
+constexpr void EncodeConstantFields(
+    const IndexedValues<std::index_sequence<i...>, Values...>& values,
+    ConstantSink* sink) {
+  (EncodeConstantField(Get<i>(values), sink), ...);
+}
+
 template <typename... Values>
 constexpr void EncodeConstant(const FieldList<Values...>& list,
                               ConstantSink* sink) {
-  std::apply(
-      [sink](const auto&... field) { (EncodeConstantField(field, sink), ...); },
-      list.values);
+  EncodeConstantFields(list.values, sink);
 }
 
 // Which of a constant's fields are holes; and that all fields belong where they
@@ -203,16 +209,16 @@ template <typename T, typename List>
 struct ConstantFields {
   static_assert(kAlwaysFalse<List>,
                 "return the fields of a constant as a FieldList");
-  using Holes = std::tuple<>;
+  using Holes = TypeList<>;
 };
 
 template <typename Field, typename Value>
 struct ConstantFieldValue {
-  using Holes = std::tuple<>;
+  using Holes = TypeList<>;
 };
 template <typename Field, size_t width>
 struct ConstantFieldValue<Field, Hole<width>> {
-  using Holes = std::tuple<HoleOf<Field, width>>;
+  using Holes = TypeList<HoleOf<Field, width>>;
 };
 template <typename Field, typename... Values>
 struct ConstantFieldValue<Field, FieldList<Values...>>
@@ -221,14 +227,14 @@ template <typename Field, typename T, size_t N>
 struct ConstantFieldValue<Field, ConstantRef<T, N>> {
   static_assert(AreFieldsOf<typename Field::cpp_field_type, T>(),
                 "this constant is a message of another class than the field");
-  using Holes = std::tuple<>;
+  using Holes = TypeList<>;
 };
 
 template <typename T, typename Value>
 struct ConstantField {
   static_assert(kAlwaysFalse<Value>,
                 "write a field of a constant as Event::kId(7)");
-  using Holes = std::tuple<>;
+  using Holes = TypeList<>;
 };
 template <typename T, typename Field, typename Value>
 struct ConstantField<T, FieldValue<Field, Value>>
@@ -239,8 +245,8 @@ struct ConstantField<T, FieldValue<Field, Value>>
 
 template <typename T, typename... Values>
 struct ConstantFields<T, FieldList<Values...>> {
-  using Holes =
-      decltype(std::tuple_cat(typename ConstantField<T, Values>::Holes()...));
+  using Holes = decltype((TypeList<>() + ... +
+                          typename ConstantField<T, Values>::Holes()));
 };
 
 }  // namespace internal

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "protozero/field_value.h"
 #include "protozero/message.h"
 #include "protozero/proto_utils.h"
+#include "protozero/value_pack.h"
 
 // Messages that the compiler encodes. What an instrumentation point always
 // writes the same, a source location, say, is encoded once, when the program is
@@ -73,7 +73,7 @@ class MessageStencil {
  public:
   constexpr internal::FilledStencil<T, N, Holes...> operator()(
       typename Holes::Value... values) const& {
-    return {this, std::tuple<typename Holes::Value...>(values...)};
+    return {this, {{values}...}};
   }
   // It is gone before it is used: keep it in a static constexpr variable.
   void operator()(typename Holes::Value...) const&& = delete;
@@ -92,7 +92,7 @@ namespace internal {
 template <typename T, size_t N, typename... Holes>
 struct FilledStencil {
   const MessageStencil<T, N, Holes...>* stencil;
-  std::tuple<typename Holes::Value...> values;
+  ValuePack<typename Holes::Value...> values;
 
   // REQUIRES: N writable bytes at |pos|.
   template <bool inlined>
@@ -102,12 +102,10 @@ struct FilledStencil {
   }
 
  private:
-  // Not std::apply(), which compilers do not always inline.
   template <bool inlined, size_t... i>
   PROTOZERO_ALWAYS_INLINE void Fill(uint8_t* pos,
                                     std::index_sequence<i...>) const {
-    (Holes::template Fill<inlined>(std::get<i>(values),
-                                   pos + stencil->offsets_[i]),
+    (Holes::template Fill<inlined>(Get<i>(values), pos + stencil->offsets_[i]),
      ...);
   }
 };
@@ -115,11 +113,11 @@ struct FilledStencil {
 template <typename T, size_t N, typename Holes>
 struct ConstantResult;
 template <typename T, size_t N>
-struct ConstantResult<T, N, std::tuple<>> {
+struct ConstantResult<T, N, TypeList<>> {
   using type = ConstantMessage<T, N>;
 };
 template <typename T, size_t N, typename... Holes>
-struct ConstantResult<T, N, std::tuple<Holes...>> {
+struct ConstantResult<T, N, TypeList<Holes...>> {
   using type = MessageStencil<T, N, Holes...>;
 };
 
@@ -152,7 +150,7 @@ constexpr auto MakeConstantMessage(Function fields) {
   typename internal::ConstantResult<T, kSize, Holes>::type result{};
   internal::ConstantSink sink;
   sink.bytes = result.bytes_;
-  if constexpr (std::tuple_size<Holes>::value != 0)
+  if constexpr (!std::is_same<Holes, internal::TypeList<>>::value)
     sink.offsets = result.offsets_;
   internal::EncodeConstant(kFields, &sink);
   return result;

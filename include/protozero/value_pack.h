@@ -1,0 +1,44 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_VALUE_PACK_H_
+#define INCLUDE_PROTOZERO_VALUE_PACK_H_
+
+#include <stddef.h>
+
+#include <utility>
+
+namespace protozero {
+namespace internal {
+
+// Values of several types, one after another. An aggregate, which is copied as
+// plain bytes are; std::tuple, whose constructors ask a lot of every type,
+// takes compilers longer than all that is done with the values.
+template <size_t i, typename T>
+struct PackedValue {
+  T value;
+};
+template <typename Indices, typename... T>
+struct IndexedValues;
+template <size_t... i, typename... T>
+struct IndexedValues<std::index_sequence<i...>, T...> : PackedValue<i, T>... {};
+
+//   ValuePack<int, bool> pack{{1}, {true}};
+//   Get<1>(pack)  // true
+template <typename... T>
+using ValuePack = IndexedValues<std::index_sequence_for<T...>, T...>;
+
+template <size_t i, typename T>
+constexpr const T& Get(const PackedValue<i, T>& packed) {
+  return packed.value;
+}
+
+// Types, without values of them. Two lists are joined by the type of their sum.
+template <typename... T>
+struct TypeList {};
+template <typename... T, typename... U>
+TypeList<T..., U...> operator+(TypeList<T...>, TypeList<U...>);
+
+}  // namespace internal
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_VALUE_PACK_H_
