@@ -192,8 +192,9 @@ constexpr void EncodeConstantField(const FieldValue<Field, Value>& field,
 
 template <size_t... i, typename... Values>
 constexpr void EncodeConstantFields(
-    const IndexedValues<std::index_sequence<i...>, Values...>& values,
-    ConstantSink* sink) {
+    [[maybe_unused]] const IndexedValues<std::index_sequence<i...>, Values...>&
+        values,
+    [[maybe_unused]] ConstantSink* sink) {
   (EncodeConstantField(Get<i>(values), sink), ...);
 }
 

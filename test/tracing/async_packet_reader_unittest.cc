@@ -23,8 +23,6 @@
 namespace protozero::test {
 namespace {
 
-constexpr size_t kPageSize = 4096;
-
 // A coroutine that runs at once, and stays when it is over.
 class Task {
  public:

@@ -21,8 +21,6 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-constexpr size_t kPageSize = 4096;
-
 TEST(ReadRecordLengthTest, TakesUpToFourBytes) {
   const auto read = [](std::string_view hex) {
     const std::string bytes = FromHex(hex);

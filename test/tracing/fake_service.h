@@ -21,6 +21,9 @@
 
 namespace protozero::test {
 
+// Of most tests' memory.
+inline constexpr size_t kPageSize = 4096;
+
 // Memory as a producer and a service share it: aligned, all zero.
 class SharedMemory : public protozero::SharedMemory {
  public:

@@ -25,8 +25,6 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-constexpr size_t kPageSize = 4096;
-
 // Through so little memory that writers have to wait for the reader, and so
 // many chunks that some are patched late.
 TEST(PacketReaderThreadsTest, EveryPacketIsReadOnceAndInOrder) {

@@ -29,8 +29,6 @@ namespace {
 using ABI = SharedMemoryABI;
 using testing::Test;
 
-constexpr size_t kPageSize = 4096;
-
 // Chunks of 292 bytes, 284 of them for packets.
 class PacketReaderTest : public Test {
  protected:

@@ -18,8 +18,6 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-constexpr size_t kPageSize = 4096;
-
 void WriteNumber(TraceWriter* writer, uint32_t number) {
   writer->NewTracePacket()->AppendVarInt(1, number);
 }

@@ -31,7 +31,6 @@ namespace {
 using ABI = SharedMemoryABI;
 
 constexpr size_t kNumThreads = 8;
-constexpr size_t kPageSize = 4096;
 constexpr size_t kNumPages = 4;
 
 struct Written {

@@ -34,7 +34,6 @@ class Event : public Message {
   Event* set_nested() { return BeginNestedMessage<Event>(3); }
 };
 
-constexpr size_t kPageSize = 4096;
 constexpr BufferID kBuffer = 9;
 
 // A producer with a few chunks of 292 bytes, and its service.

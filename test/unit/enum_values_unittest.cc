@@ -37,9 +37,9 @@ TEST(EnumValuesTest, NameIsTheFirstOfSeveral) {
 }
 
 TEST(EnumValuesTest, ParsesEachName) {
-  enum Kind : int32_t {};
+  enum Parsed : int32_t {};
   for (const EnumValue& value : kValues) {
-    Kind kind{1};
+    Parsed kind{1};
     EXPECT_TRUE(internal::ParseEnum(kValues, value.name, &kind));
     EXPECT_EQ(kind, value.number) << value.name;
   }

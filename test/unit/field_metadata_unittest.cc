@@ -16,7 +16,7 @@ using proto_utils::ProtoSchemaType;
 using proto_utils::RepetitionType;
 
 struct Event;
-enum Kind : int32_t;
+enum Color : int32_t;
 
 template <typename Metadata,
           uint32_t field_id,
@@ -84,8 +84,9 @@ TEST(FieldMetadataTest, NamesOfScalars) {
 }
 
 TEST(FieldMetadataTest, NamesOfDeclaredTypes) {
-  ExpectNames<meta::Enum<1, Kind, Event>, meta::RepeatedEnum<2, Kind, Event>,
-              meta::PackedEnum<3, Kind, Event>, ProtoSchemaType::kEnum, Kind>();
+  ExpectNames<meta::Enum<1, Color, Event>, meta::RepeatedEnum<2, Color, Event>,
+              meta::PackedEnum<3, Color, Event>, ProtoSchemaType::kEnum,
+              Color>();
   ExpectNames<
       meta::Message<1, Event, Event>, meta::RepeatedMessage<2, Event, Event>,
       meta::PackedMessage<3, Event, Event>, ProtoSchemaType::kMessage, Event>();

@@ -28,7 +28,6 @@ using test::BytesField;
 using test::EncodeTreeCanonically;
 using test::ExpectWrites;
 using test::ExpectWritesHex;
-using test::Field;
 using test::MessageTree;
 using test::NumberField;
 using test::ParsesAs;

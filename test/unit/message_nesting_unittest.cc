@@ -29,7 +29,6 @@ namespace {
 using test::BytesField;
 using test::ChunkedDelegate;
 using test::ExpectWrites;
-using test::Field;
 using test::Hex;
 using test::MessageTree;
 using test::NestedField;

@@ -37,7 +37,6 @@ using test::ChunkedStream;
 using test::ChunkSizes;
 using test::EncodeTree;
 using test::ExpectWritesToChunks;
-using test::Field;
 using test::Hex;
 using test::kSeriesStep;
 using test::MessageTree;
@@ -63,19 +62,19 @@ constexpr Fill kFills[] = {Fill::kTinyFields, Fill::kLongFields,
 
 // Before the messages of interest, because the first write asks for a chunk,
 // and so begins a wide message; and after them, to seal them.
-const Field kFirst = NumberField(Kind::kTiny, 1, 1);
-const Field kLast = NumberField(Kind::kTiny, 2, 2);
+const test::Field kFirst = NumberField(Kind::kTiny, 1, 1);
+const test::Field kLast = NumberField(Kind::kTiny, 2, 2);
 
 // A field of |size| bytes. REQUIRES: size >= 2, and not 130, since a length of
 // 127 takes one byte, and of 128 two.
-Field FieldOfSize(size_t size) {
+test::Field FieldOfSize(size_t size) {
   return BytesField(1, std::string(size - (size < 130 ? 2 : 3), 'x'));
 }
 
 // A message of |size| bytes. REQUIRES: size != 1.
 MessageTree TreeOfSize(size_t size, Fill fill) {
   MessageTree tree;
-  const auto add = [&](Field field, size_t field_size) {
+  const auto add = [&](test::Field field, size_t field_size) {
     tree.push_back(std::move(field));
     size -= field_size;
   };
@@ -161,7 +160,7 @@ TEST(MessageWidthTest, ChildrenOfEverySizeInsideParentsOfEverySize) {
       for (const size_t after : {0u, 2u, 15u, 125u, 400u}) {
         MessageTree parent = TreeOfSize(before, Fill::kLongFields);
         parent.push_back(NestedField(1, TreeOfSize(inside, Fill::kOneField)));
-        for (const Field& field : TreeOfSize(after, Fill::kLongFields))
+        for (const test::Field& field : TreeOfSize(after, Fill::kLongFields))
           parent.push_back(field);
         const MessageTree tree{kFirst, NestedField(2, parent), kLast};
         const size_t size = EncodeTree(tree, test::OneLargeChunk()).size();
@@ -336,7 +335,7 @@ TEST(MessageWidthTest, RawWritesBelongToTheLeaf) {
         writer.Rewind(2, 3);
       },
   };
-  const Field same = NumberField(Kind::kTiny, 3, 3);
+  const test::Field same = NumberField(Kind::kTiny, 3, 3);
   for (size_t i = 0; i < std::size(writes); ++i) {
     SCOPED_TRACE(i);
     for (size_t j = 0; j < std::size(writes); ++j) {
@@ -431,7 +430,7 @@ TEST(MessageWidthTest, LargeOpenMessagesAreWide) {
 // Messages that are finalized before their parents go on
 
 TEST(MessageWidthTest, AHandleFinalizesANarrowMessage) {
-  class Listener : public MessageFinalizationListener {
+  class CallCounter : public MessageFinalizationListener {
    public:
     void OnMessageFinalized(Message* message) override {
       EXPECT_TRUE(message->is_finalized());
@@ -445,7 +444,7 @@ TEST(MessageWidthTest, AHandleFinalizesANarrowMessage) {
   // The innermost, or one with others open in it.
   for (size_t level = 1; level <= OpenMessages::kLevels; ++level) {
     OpenMessages open;
-    Listener listener;
+    CallCounter listener;
     {
       MessageHandle<Message> handle(open.levels[level]);
       handle.set_finalization_listener(&listener);

@@ -20,7 +20,6 @@ namespace {
 
 using test::BytesField;
 using test::EncodeTree;
-using test::Field;
 using test::Hex;
 using test::MessageTree;
 using test::NestedField;
