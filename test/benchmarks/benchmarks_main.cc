@@ -18,13 +18,11 @@
 #include <sstream>
 #include <string>
 
-#include "test/benchmarks/decode_harness.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/harness.h"
-#include "test/benchmarks/shm_harness.h"
+#include "test/benchmarks/other_benchmarks.h"
 #include "test/benchmarks/trace_corpus.h"
 #include "test/benchmarks/workload.h"
-#include "test/workloads/workload_rows.h"
 
 namespace {
 
@@ -130,9 +128,9 @@ int main(int argc, char** argv) {
   ::benchmark::AddCustomContext("corpus", corpus_context);
   protozero::bench::RegisterBenchmarks(protozero::bench::AllWorkloads(corpus),
                                        protozero::bench::AllEncoders());
-  protozero::bench::RegisterDecodeBenchmarks();
-  protozero::bench::RegisterShmBenchmarks();
-  protozero::workloads::RegisterWorkloadBenchmarks();
+#if !defined(ENCODERS_ONLY)
+  protozero::bench::RegisterOtherBenchmarks();
+#endif
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;
