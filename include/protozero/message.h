@@ -157,6 +157,7 @@ class Message {
   // width take ten bytes.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
+    using namespace proto_utils::internal;
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
@@ -166,10 +167,13 @@ class Message {
       return AppendInt32OutOfLine(tag, value);
 #endif
     // The compiler drops the second test for types that cannot be as large.
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace() || bits >> 56 != 0))
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace() || IsLongVarInt<T>(bits)))
       return AppendVarIntOutOfLine(tag, bits);
-    write_ptr_ =
-        proto_utils::internal::WriteVarInt56Inline(bits, tag.Store(write_ptr_));
+    uint8_t* const pos = write_ptr_;
+    uint8_t* const value_pos = tag.Store(pos);
+    write_ptr_ = tag.size() == 1   ? WriteVarInt56Inline<1>(bits, pos)
+                 : tag.size() == 2 ? WriteVarInt56Inline<2>(bits, pos)
+                                   : WriteVarInt56Inline<0>(bits, value_pos);
   }
 
   // sint32 and sint64 fields.
@@ -463,12 +467,9 @@ class Message {
   // Seals the chain of open descendants and takes the cursor from the last.
   // REQUIRES: nested_ != nullptr.
   void SealNested();
-  // The same, or up to and including a group whose end tag may not fit.
-  void SealNestedUpToGroup();
-  // Writes the end tag of the sealed |group| at |end|, over chunk boundaries if
-  // it has to. REQUIRES: it is |parent|'s child; the links of the messages from
-  // there to this one's child lead upwards.
-  PROTOZERO_COLD void EndGroup(Message* parent, Message* group, uint8_t* end);
+  // The same, one by one and whatever they are.
+  PROTOZERO_NOINLINE void SealAnyNested();
+  PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
   // SealNested() for a chain of one message, narrow and short. Returns false,
   // having done nothing, for any other.
   bool SealShortNested();
@@ -481,7 +482,6 @@ class Message {
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
-  PROTOZERO_COLD uint8_t* SealAndWidenAt(uint8_t* end);
   void SealShort(size_t size);
   void MarkSealed(uint64_t size);
   // Ends this message and its open descendants without writing any size.
@@ -510,8 +510,8 @@ class Message {
   // its callers are many, and none is in a hurry.
   PROTOZERO_NOINLINE void WriteEncoded(const uint8_t* src, size_t size);
 
-  // Begins a child of |parent|, without giving it the cursor.
-  void InitNested(const Message& parent,
+  // Begins a child, without giving it the cursor.
+  void InitNested(ScatteredStreamWriter* writer,
                   uintptr_t fast_limit,
                   uint8_t* base,
                   State state);

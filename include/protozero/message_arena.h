@@ -51,6 +51,15 @@ class MessageArena {
   // Whether the latest message lies in a block from the heap.
   bool HasBlocksInUse() const { return current_block_ != nullptr; }
 
+  // The latest NewMessage() not yet deleted. REQUIRES: there is one.
+  Message* LastMessage() {
+    return PROTOZERO_UNLIKELY(HasBlocksInUse()) ? LastMessageInBlocks()
+                                                : LastInlineMessage();
+  }
+  // The same. REQUIRES: !HasBlocksInUse(). Those made before it precede it in
+  // memory.
+  Message* LastInlineMessage() { return reinterpret_cast<Message*>(next_ - 1); }
+
   // REQUIRES: |message| is the latest NewMessage() not yet deleted.
   void DeleteLastMessage(Message* message) { DeleteMessagesFrom(message); }
 
@@ -80,6 +89,7 @@ class MessageArena {
   struct Block;
 
   PROTOZERO_COLD Message* NewMessageSlowPath();
+  PROTOZERO_COLD Message* LastMessageInBlocks();
   PROTOZERO_COLD void LeaveLaterBlocks();
   PROTOZERO_COLD void FreeBlocks();
 

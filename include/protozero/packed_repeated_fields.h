@@ -149,7 +149,8 @@ class PackedBufferBase {
                            bits >> 56 != 0)) {
       return AppendVarIntOutOfLine(bits);
     }
-    write_ptr_ = proto_utils::internal::WriteVarInt56Inline(bits, write_ptr_);
+    write_ptr_ =
+        proto_utils::internal::WriteVarInt56Inline<0>(bits, write_ptr_);
   }
 
   template <typename Encoding, typename T>

@@ -159,7 +159,7 @@ class ScatteredStreamWriter {
   // the delegate is asked at the next write.
   void Reset(ContiguousMemoryRange range) {
     if (PROTOZERO_UNLIKELY(root_ != nullptr))
-      CloseForReset();
+      MoveRootTo(range);
     status_ = WriteStatus::kOk;
     EnterChunk(range);
   }
@@ -232,11 +232,12 @@ class ScatteredStreamWriter {
     return (limit <= end ? limit : 0) & internal::kInlineEncodingMask;
   }
 
-  // Past all limits: where the cursor is for whoever does not hold it. With 64
-  // bits, still so when a size has been added to it.
+  // Past all limits: where the cursor is for whoever does not hold it. Still so
+  // when the size of a short copy has been added to it.
   static uint8_t* Nowhere() {
-    return reinterpret_cast<uint8_t*>(
-        sizeof(uintptr_t) >= sizeof(uint64_t) ? UINTPTR_MAX / 2 : UINTPTR_MAX);
+    return reinterpret_cast<uint8_t*>(sizeof(uintptr_t) >= sizeof(uint64_t)
+                                          ? UINTPTR_MAX / 2
+                                          : UINTPTR_MAX - 0xff);
   }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 
@@ -271,11 +272,9 @@ class ScatteredStreamWriter {
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk();
-  // Makes |range| the current chunk. As small as a call and a function that is
-  // called twice.
+  // Makes |range| the current chunk, after MoveOpenMessagesTo() has. As small
+  // as a call and a function that is called twice.
   PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range) {
-    if (PROTOZERO_UNLIKELY(root_ != nullptr))
-      MoveOpenMessagesTo(range);
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
     cur_range_ = range;
     fast_limit_ = FastLimitOf(range);
@@ -283,7 +282,8 @@ class ScatteredStreamWriter {
   }
   // Settles what the open messages have in the chunk that is being left.
   PROTOZERO_COLD void MoveOpenMessagesTo(ContiguousMemoryRange range);
-  PROTOZERO_COLD void CloseForReset();
+  // For Reset(): the open messages go on in |range|, or end with the error.
+  PROTOZERO_COLD void MoveRootTo(ContiguousMemoryRange range);
 
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);

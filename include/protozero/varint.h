@@ -150,24 +150,36 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   return WriteVarInt56Unsafe(bits, dst);
 }
 
-// WriteVarInt56Unsafe() for the inline code of setters, which is not entered
-// where kInlineEncodingMask is zero. A constant is encoded by the compiler,
-// which knows nothing of what bit_deposit.h does.
+// WriteVarInt56Unsafe(), |offset| bytes behind |pos|, for the inline code of
+// setters, which is not entered where kInlineEncodingMask is zero. A constant
+// is encoded by the compiler, which knows nothing of what bit_deposit.h does.
+template <int offset>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
-                                                     uint8_t* dst) {
+                                                     uint8_t* pos) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   using namespace ::protozero::internal;
   if (PROTOZERO_IS_CONSTANT(value))
-    return WriteVarInt56Unsafe(value, dst);
+    return WriteVarInt56Unsafe(value, pos + offset);
   const uint64_t groups = DepositBits(value, kSevenBitGroups);
   // Adding one makes a bit of zero, and carries into no other byte. All bytes
   // below the one that holds the highest bit continue.
   const uint32_t highest = HighestBit(groups + 1);
-  StoreLittleEndian(dst, groups | LowBits(kContinuationBits, highest));
-  return dst + highest / 8 + 1;
+  StoreLittleEndian(pos + offset, groups | LowBits(kContinuationBits, highest));
+  return AddOffset<offset + 1>(pos, highest / 8);
 #else
-  return WriteVarInt56Unsafe(value, dst);
+  return WriteVarInt56Unsafe(value, pos + offset);
 #endif
+}
+
+// Whether |bits| are too many for that.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE bool IsLongVarInt(uint64_t bits) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
+    return ::protozero::internal::IsAtLeast(bits,
+                                            ::protozero::internal::kTwoTo56);
+#endif
+  return bits >> 56 != 0;
 }
 
 // WriteVarIntUnsafe() for such code.
@@ -179,7 +191,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
     return WriteLongVarIntUnsafe(DepositBits(value, kSevenBitGroups), value,
                                  dst);
   }
-  return WriteVarInt56Inline(value, dst);
+  return WriteVarInt56Inline<0>(value, dst);
 #else
   return WriteVarIntUnsafe(value, dst);
 #endif

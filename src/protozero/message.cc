@@ -21,6 +21,17 @@ using proto_utils::kMessageLengthFieldSize;
 constexpr auto WritePaddedSize =
     proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
 
+// As internal::WidenSizeUnsafe().
+PROTOZERO_ALWAYS_INLINE uint8_t* WidenSize(uint8_t* begin, size_t size) {
+  constexpr size_t kWidening = kMessageLengthFieldSize - 1;
+  auto* const moved =
+      static_cast<uint8_t*>(memmove(begin + kWidening, begin, size));
+  // Nothing is narrow where inline code is not for this processor.
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, moved - kMessageLengthFieldSize);
+  return moved + size;
+}
+
 }  // namespace
 
 uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
@@ -28,10 +39,7 @@ uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
 }
 
 uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) {
-  constexpr size_t kWidening = kMessageLengthFieldSize - 1;
-  memmove(begin + kWidening, begin, size);
-  WritePaddedSize(size, begin - 1);
-  return begin + kWidening + size;
+  return WidenSize(begin, size);
 }
 
 // Hot functions leave for their cold parts by tail calls only: a call that
@@ -89,16 +97,12 @@ inline void Message::SealShort(size_t size) {
 
 PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
-  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
-    return SealAndWidenAt(end);
-  SealShort(size);
-  return end;
-}
-
-uint8_t* Message::SealAndWidenAt(uint8_t* end) {
-  const size_t size = static_cast<size_t>(end - base_);
+  if (PROTOZERO_LIKELY(size <= kMaxOneByteMessageLength)) {
+    SealShort(size);
+    return end;
+  }
   MarkSealed(size);
-  return internal::WidenSizeUnsafe(base_, size);
+  return WidenSize(base_, size);
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {
@@ -172,61 +176,57 @@ inline void Message::LetGoOfNested(uint8_t* end) {
 }
 
 void Message::SealNested() {
+  // Outside of blocks, the chain is a row. From the leaf up, because a child
+  // that moves makes its parents shorter.
+  MessageArena* const arena = writer_->arena_;
+  if (PROTOZERO_UNLIKELY(arena->HasBlocksInUse()))
+    return SealAnyNested();
+  Message* child = arena->LastInlineMessage();
+  if (PROTOZERO_UNLIKELY(child->state_.flags != kNarrow))
+    return SealAnyNested();
+  uint8_t* end = child->write_ptr_;
   do {
-    SealNestedUpToGroup();
-  } while (PROTOZERO_UNLIKELY(nested_ != nullptr));
+    end = child->SealNarrowAt(end);
+    // Not kept in a variable: that would be one more register to save.
+    if (child == nested_) {
+      writer_->arena_->DeleteInlineMessagesFrom(child);
+      nested_ = nullptr;
+      write_ptr_ = end;
+      return;
+    }
+    --child;
+  } while (PROTOZERO_LIKELY(child->state_.flags == kNarrow));
+  writer_->arena_->DeleteInlineMessagesFrom(child + 1);
+  child->nested_ = nullptr;
+  child->write_ptr_ = end;
+  SealAnyNested();
 }
 
-PROTOZERO_ALWAYS_INLINE void Message::SealNestedUpToGroup() {
+void Message::SealAnyNested() {
   if (PROTOZERO_UNLIKELY(!writer_->cursor_is_lent()))
     writer_->LendCursorToLeaf();
-  // Sizes are written from the leaf up, because a child that moves makes its
-  // parents shorter. On the way down each link is turned around to find the
-  // way back: there may be more levels than the stack has room for.
-  Message* parent = this;
-  Message* child = nested_;
-  while (Message* grandchild = child->nested_) {
-    child->nested_ = parent;
-    parent = child;
-    child = grandchild;
-  }
-  uint8_t* end = child->write_ptr_;
-  for (;;) {
-    if (PROTOZERO_LIKELY(child->is_narrow())) {
-      end = child->SealNarrowAt(end);
-    } else {
-      end = child->SealAt(end);
-      if (child->is_group()) {
-        if (reinterpret_cast<uintptr_t>(end) >= parent->fast_limit_ ||
-            !writer_->ok())
-          return EndGroup(parent, child, end);
-        end = WriteVarIntSlowPath(child->end_tag_, end);
-      }
+  MessageArena* const arena = writer_->arena_;
+  Message* parent = nullptr;
+  do {
+    Message* const child = arena->LastMessage();
+    uint8_t* const end = child->SealAt(child->write_ptr_);
+    parent = this;
+    if (child != nested_) {
+      arena->DeleteLastMessage(child);
+      parent = arena->LastMessage();
     }
-    if (parent == this)
-      break;
-    child = parent;
-    parent = child->nested_;
-    child->nested_ = nullptr;
-  }
-  if (PROTOZERO_UNLIKELY(!writer_->ok()))
-    fast_limit_ = 0;
-  LetGoOfNested(end);
+    parent->LetGoOfNested(end);
+    if (PROTOZERO_UNLIKELY(!writer_->ok()))
+      parent->fast_limit_ = 0;
+    if (child->is_group())
+      parent->AppendEndTag(child->end_tag_);
+  } while (parent != this);
 }
 
-void Message::EndGroup(Message* parent, Message* group, uint8_t* end) {
-  const uint32_t end_tag = group->end_tag_;
-  Message* child = group;
-  for (Message* message = parent; message != this;) {
-    Message* const above = message->nested_;
-    message->nested_ = child;
-    child = message;
-    message = above;
-  }
-  parent->LetGoOfNested(end);
+void Message::AppendEndTag(uint32_t end_tag) {
   uint8_t bytes[proto_utils::kMaxTagEncodedSize];
-  const uint8_t* bytes_end = WriteVarIntSlowPath(end_tag, bytes);
-  parent->AppendRawProtoBytes(bytes, static_cast<size_t>(bytes_end - bytes));
+  const uint8_t* end = WriteVarIntSlowPath(end_tag, bytes);
+  AppendRawProtoBytes(bytes, static_cast<size_t>(end - bytes));
 }
 
 void Message::CloseChain() {
@@ -355,17 +355,24 @@ void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
 
 void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
   // A tag stored as a word, and a one-byte size.
-  constexpr size_t kMaxHeader = sizeof(uint64_t) + 1;
+  constexpr int kMaxHeader = sizeof(uint64_t) + 1;
   // What there is between the fast limit and the chunk's end, less that.
-  constexpr size_t kSpareRoom =
-      ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
-  uint8_t* pos = write_ptr_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxShortCopy ||
-                         size > fast_limit_ + kSpareRoom -
-                                    reinterpret_cast<uintptr_t>(pos))) {
+  constexpr int kSpareRoom = ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
+  uint8_t* const pos = write_ptr_;
+  // HasFastRoom() for so many bytes. A cursor that is null has no limit to be
+  // below.
+  const uintptr_t last =
+      internal::AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size);
+  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy || last >= fast_limit_)) {
     return AppendLongBytes(tag, src, size);
   }
-  write_ptr_ = internal::WriteShortBytes(size, src, tag.StoreAsWord(pos));
+  tag.StoreAsWord(pos);
+  uint8_t* const bytes = internal::AddOffset<1>(pos, tag.size());
+  static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
+  bytes[-1] = static_cast<uint8_t>(size);
+  // Before the copy: each of its branches returns then.
+  write_ptr_ = bytes + size;
+  internal::CopyShortBytes(bytes, static_cast<const uint8_t*>(src), size);
 }
 
 void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
@@ -409,13 +416,13 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) {
 }
 
 // Sets everything but size_field_ and end_tag_.
-inline void Message::InitNested(const Message& parent,
+inline void Message::InitNested(ScatteredStreamWriter* writer,
                                 uintptr_t fast_limit,
                                 uint8_t* base,
                                 State state) {
   write_ptr_ = base;
   fast_limit_ = fast_limit;
-  writer_ = parent.writer_;
+  writer_ = writer;
   base_ = base;
   nested_ = nullptr;
   SetState(state);
@@ -423,13 +430,17 @@ inline void Message::InitNested(const Message& parent,
 
 Message* Message::BeginNested(EncodedTag tag) {
   // Also taken when a child is open: then there is no room.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer_->arena_->IsBlockFull()))
+  ScatteredStreamWriter* const writer = writer_;
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer->arena_->IsBlockFull()))
     return BeginNextNested(tag);
-  Message* child = writer_->arena_->NewMessage();
+  uint8_t* const pos = write_ptr_;
+  const uintptr_t limit = fast_limit_;
+  Message* child = writer->arena_->NewMessage();
   // A word holds any tag and the zero of its size field.
   static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
-  uint8_t* base = tag.StoreAsWord(write_ptr_) + 1;
-  child->InitNested(*this, NarrowLimit(fast_limit_, base), base,
+  tag.StoreAsWord(pos);
+  uint8_t* const base = internal::AddOffset<1>(pos, tag.size());
+  child->InitNested(writer, NarrowLimit(limit, base), base,
                     NewState(kNarrow, tag.size()));
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
@@ -495,7 +506,7 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
   const bool header_in_chunk =
       static_cast<size_t>(write_ptr_ - writer_->cur_range_.begin) >=
       header_size;
-  child->InitNested(*this, fast_limit_, write_ptr_,
+  child->InitNested(writer_, fast_limit_, write_ptr_,
                     NewState(flags, header_in_chunk ? tag.size() : 0));
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;

@@ -46,6 +46,16 @@ void MessageArena::LeaveLaterBlocks() {
                         : inline_slots_ + kInlineMessages;
 }
 
+Message* MessageArena::LastMessageInBlocks() {
+  Slot* end = next_;
+  if (end == current_block_->slots) {
+    Block* const previous = current_block_->previous;
+    end = previous ? previous->slots + Block::kMessages
+                   : inline_slots_ + kInlineMessages;
+  }
+  return reinterpret_cast<Message*>(end - 1);
+}
+
 void MessageArena::FreeBlocks() {
   while (first_block_ != nullptr) {
     Block* block = first_block_;

@@ -56,11 +56,12 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
   write_ptr_ -= offset;
 }
 
-void ScatteredStreamWriter::CloseForReset() {
+void ScatteredStreamWriter::MoveRootTo(ContiguousMemoryRange range) {
   TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
   if (!ok())
     AbandonRoot();
+  MoveOpenMessagesTo(range);
 }
 
 void ScatteredStreamWriter::Extend() {
@@ -83,6 +84,7 @@ bool ScatteredStreamWriter::NextChunk() {
     Fail(WriteStatus::kOutOfBuffer, 0);
     return false;
   }
+  MoveOpenMessagesTo(range);
   EnterChunk(range);
   return true;
 }

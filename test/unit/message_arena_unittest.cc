@@ -94,6 +94,18 @@ TEST(MessageArenaTest, CrossingEveryLevelBackAndForthReusesTheSameMemory) {
   }
 }
 
+TEST(MessageArenaTest, TheLastMessageIsTheLatestThatIsLeft) {
+  MessageArena arena;
+  const auto messages = NewMessages(arena, 1000);
+  for (size_t depth = messages.size(); depth > 1; --depth) {
+    ASSERT_EQ(arena.LastMessage(), messages[depth - 1]);
+    arena.DeleteLastMessage(messages[depth - 1]);
+  }
+  ASSERT_FALSE(arena.HasBlocksInUse());
+  EXPECT_EQ(arena.LastMessage(), messages[0]);
+  EXPECT_EQ(arena.LastInlineMessage(), messages[0]);
+}
+
 TEST(MessageArenaTest, ResetForgetsAllAndKeepsTheBlocks) {
   MessageArena arena;
   const auto messages = NewMessages(arena, 500);

@@ -161,7 +161,7 @@ TEST(VarIntTest, TheInlineVariantWritesTheSameWithinEightBytes) {
     uint8_t* const end = WriteVarInt(value, expected);
     uint8_t buffer[9];
     buffer[8] = kUntouched;
-    ASSERT_EQ(proto_utils::internal::WriteVarInt56Inline(value, buffer),
+    ASSERT_EQ(proto_utils::internal::WriteVarInt56Inline<0>(value, buffer),
               buffer + (end - expected))
         << value;
     ASSERT_EQ(memcmp(buffer, expected, static_cast<size_t>(end - expected)), 0)
