@@ -358,14 +358,15 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
   constexpr int kMaxHeader = sizeof(uint64_t) + 1;
   // What there is between the fast limit and the chunk's end, less that.
   constexpr int kSpareRoom = ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
+  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
+    return AppendLongBytes(tag, src, size);
   uint8_t* const pos = write_ptr_;
   // HasFastRoom() for so many bytes. A cursor that is null has no limit to be
   // below.
   const uintptr_t last =
       internal::AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size);
-  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy || last >= fast_limit_)) {
+  if (PROTOZERO_UNLIKELY(last >= fast_limit_))
     return AppendLongBytes(tag, src, size);
-  }
   tag.StoreAsWord(pos);
   uint8_t* const bytes = internal::AddOffset<1>(pos, tag.size());
   static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
