@@ -568,6 +568,8 @@ TEST(MessageWidthTest, AnErrorOnAnyLevelSealsAllLevels) {
 
 TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
   for (const bool look : {false, true}) {
+    // On some processors, from the start.
+    const bool are_wide = look || internal::kInlineEncodingMask == 0;
     OpenMessages open;
     if (look) {
       EXPECT_EQ(open.stream.writer.written(), 23u);
@@ -577,8 +579,8 @@ TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
       EXPECT_TRUE(open.levels[level]->is_finalized());
     EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), "sealed");
     // Their chunk may be gone: they are not widened any more.
-    EXPECT_EQ(open.stream.writer.written(), look ? 23u : 14u);
-    if (look)
+    EXPECT_EQ(open.stream.writer.written(), are_wide ? 23u : 14u);
+    if (are_wide)
       open.ExpectAllAreWide();
     open.root.BeginNestedMessage<Message>(1)->AppendTinyVarInt(1, 1);
     EXPECT_EQ(open.root.Finalize(), 4u);

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/root_message.h"
 #include "test/testing/chunked_delegate.h"
 #include "test/testing/chunked_stream.h"
@@ -520,6 +521,12 @@ TEST(ScatteredStreamWriterMessageTest, ResetAfterAnErrorClosesTheOpenMessage) {
   EXPECT_EQ(Hex(buffer, 4), "08 01 00 00");
 }
 
+// The size of an open message, before anybody knows it: one byte, or four on
+// processors that inline code is not for.
+std::string OpenSize() {
+  return internal::kInlineEncodingMask == 0 ? "00 00 00 00" : "00";
+}
+
 TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
   ChunkedStream stream(64);
   RootMessage<> first;
@@ -537,7 +544,7 @@ TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
   EXPECT_EQ(second.Finalize(), 2u);
   // The size of the message that was cut short is not known.
   EXPECT_EQ(first.Finalize(), 0u);
-  EXPECT_EQ(stream.Bytes(), "08 01 12 00 18 03 20 04");
+  EXPECT_EQ(stream.Bytes(), "08 01 12 " + OpenSize() + " 18 03 20 04");
 }
 
 TEST(ScatteredStreamWriterMessageTest, MessagesFollowEachOther) {
@@ -583,9 +590,10 @@ TEST(ScatteredStreamWriterMessageTest, TheMessageMayDieBeforeTheWriter) {
     message.AppendVarInt(1, 1);
     message.BeginNestedMessage<Message>(2)->AppendVarInt(3, 3);
   }
-  EXPECT_EQ(stream.writer.written(), 6u);
+  const std::string bytes = "08 01 12 " + OpenSize() + " 18 03";
+  EXPECT_EQ(stream.writer.written(), (bytes.size() + 1) / 3);
   stream.Write("aa");
-  EXPECT_EQ(stream.Bytes(), "08 01 12 00 18 03 aa");
+  EXPECT_EQ(stream.Bytes(), bytes + " aa");
 }
 
 TEST(ScatteredStreamWriterMessageTest, TheChunkMayDieBeforeAnOpenMessage) {
