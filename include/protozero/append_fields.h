@@ -233,7 +233,7 @@ class FieldsAppender {
                                                    uint8_t* pos) {
       pos = kTag.Store(pos);
       if constexpr (kMaxNumberSize<kType> == 1) {
-        *pos = static_cast<uint8_t>(Number(field));
+        StoreLittleEndian(pos, static_cast<uint8_t>(Number(field)));
         return pos + 1;
       } else if constexpr (kIsVarInt) {
         return proto_utils::internal::WriteVarIntInline(Number(field), pos);

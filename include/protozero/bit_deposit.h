@@ -36,8 +36,8 @@ namespace protozero::internal {
 // so not initialized late: messages may be written before.
 extern uintptr_t kInlineEncodingMask;
 
-// The second operands are memory, because a constant of eight bytes is longer
-// in code than its address. Hidden: no detour through a table of addresses.
+// One operand of each is memory, because a constant of eight bytes is longer in
+// code than its address. Hidden: no detour through a table of addresses.
 #define PROTOZERO_MASK \
   __attribute__((visibility("hidden"))) inline constexpr uint64_t
 PROTOZERO_MASK kSevenBitGroups = 0x7f7f7f7f7f7f7f7f;
@@ -45,34 +45,67 @@ PROTOZERO_MASK kContinuationBits = 0x8080808080808080;
 PROTOZERO_MASK kTwoTo56 = uint64_t{1} << 56;
 #undef PROTOZERO_MASK
 
-// Deals the low bits of |value| out to the bits that are set in |mask|.
-PROTOZERO_ALWAYS_INLINE uint64_t DepositBits(uint64_t value,
-                                             const uint64_t& mask) {
-  uint64_t result;
-  __asm__("pdep{q %2, %1, %0| %0, %1, %2}"
-          : "=r"(result)
-          : "r"(value), "m"(mask));
-  return result;
+// Such a constant as the operand %2 of an instruction: how it is written in the
+// two assembler dialects, and what it is. To compilers, "m" means that the
+// instruction may read any memory, so that all stores before it have to be
+// made.
+#if !defined(__code_model_large__)
+#define PROTOZERO_ATT_CONSTANT "%c2(%%rip)"
+#define PROTOZERO_INTEL_CONSTANT "[rip + %c2]"
+#define PROTOZERO_CONSTANT(name) "i"(&(name))
+#else
+#define PROTOZERO_ATT_CONSTANT "%2"
+#define PROTOZERO_INTEL_CONSTANT "%2"
+#define PROTOZERO_CONSTANT(name) "m"(name)
+#endif
+
+// Deals the low 56 bits of |value| out to eight groups of seven bits, one a
+// byte.
+PROTOZERO_ALWAYS_INLINE uint64_t DepositSevenBitGroups(uint64_t value) {
+  uint64_t groups;
+  __asm__("pdep{q " PROTOZERO_ATT_CONSTANT
+          ", %1, %0| %0, %1, " PROTOZERO_INTEL_CONSTANT "}"
+          : "=r"(groups)
+          : "r"(value), PROTOZERO_CONSTANT(kSevenBitGroups));
+  return groups;
 }
 
-// The lowest |count| bits of |value|. REQUIRES: count < 256.
-PROTOZERO_ALWAYS_INLINE uint64_t LowBits(const uint64_t& value,
-                                         uint32_t count) {
+// The reverse: puts the groups together again.
+PROTOZERO_ALWAYS_INLINE uint64_t ExtractSevenBitGroups(uint64_t groups) {
+  uint64_t value;
+  __asm__("pext{q " PROTOZERO_ATT_CONSTANT
+          ", %1, %0| %0, %1, " PROTOZERO_INTEL_CONSTANT "}"
+          : "=r"(value)
+          : "r"(groups), PROTOZERO_CONSTANT(kSevenBitGroups));
+  return value;
+}
+
+// The top bit of each byte that ends below the |count|-th bit.
+// REQUIRES: count < 256.
+PROTOZERO_ALWAYS_INLINE uint64_t ContinuationBitsBelow(uint32_t count) {
   uint64_t result;
   // Of its operand, it reads the lowest byte.
-  __asm__("bzhi{q %q2, %1, %0| %0, %1, %q2}"
+  __asm__("bzhi{q %q1, " PROTOZERO_ATT_CONSTANT
+          ", %0| %0, " PROTOZERO_INTEL_CONSTANT ", %q1}"
           : "=r"(result)
-          : "m"(value), "r"(count)
+          : "r"(count), PROTOZERO_CONSTANT(kContinuationBits)
           : "cc");
   return result;
 }
 
-// Whether |value| is at least |limit|, in one instruction.
-PROTOZERO_ALWAYS_INLINE bool IsAtLeast(uint64_t value, const uint64_t& limit) {
+// Whether |value| has more than 56 bits, in one instruction.
+PROTOZERO_ALWAYS_INLINE bool IsAtLeastTwoTo56(uint64_t value) {
   bool result;
-  __asm__("cmp{q %2, %1| %1, %2}" : "=@ccae"(result) : "r"(value), "m"(limit));
+  __asm__("cmp{q " PROTOZERO_ATT_CONSTANT ", %1| %1, " PROTOZERO_INTEL_CONSTANT
+          "}"
+          : "=@ccae"(result)
+          : "r"(value), PROTOZERO_CONSTANT(kTwoTo56));
   return result;
 }
+
+#undef PROTOZERO_ATT_CONSTANT
+#undef PROTOZERO_INTEL_CONSTANT
+#undef PROTOZERO_CONSTANT
 
 // Which bit is the highest one that is set. REQUIRES: value != 0.
 PROTOZERO_ALWAYS_INLINE uint32_t HighestBit(uint64_t value) {

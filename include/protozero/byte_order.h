@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <new>
 #include <type_traits>
 
 // Unaligned little-endian loads and stores: protobuf's fixed-width types, and
@@ -24,12 +25,36 @@ inline constexpr bool kCopyIsLittleEndian = false;
 inline constexpr bool kCopyIsLittleEndian = true;
 #endif
 
+// What StoreLittleEndian() leaves in a buffer: types that are nobody else's,
+// not even a character's, so that a compiler knows that such a store changes
+// neither a message nor what a setter was given. After memcpy(), or a store of
+// a byte, it would load them again.
+#if defined(__GNUC__) || defined(__clang__)
+#define PROTOZERO_HAS_STREAM_WORDS 1
+template <typename T>
+struct __attribute__((packed)) StreamWord {
+  T bits;
+};
+enum class StreamByte : uint8_t {};
+template <>
+struct StreamWord<uint8_t> {
+  explicit StreamWord(uint8_t value) : bits{value} {}
+  StreamByte bits;
+};
+#else
+#define PROTOZERO_HAS_STREAM_WORDS 0
+#endif
+
 // Writes the sizeof(T) bytes of |value| at |dst|, lowest byte first.
 template <typename T>
 inline void StoreLittleEndian(uint8_t* dst, T value) {
   static_assert(std::is_unsigned<T>::value, "bit patterns only");
   if constexpr (kCopyIsLittleEndian) {
+#if PROTOZERO_HAS_STREAM_WORDS
+    new (static_cast<void*>(dst)) StreamWord<T>{value};
+#else
     memcpy(dst, &value, sizeof(T));
+#endif
   } else {
     for (size_t i = 0; i < sizeof(T); ++i)
       dst[i] = static_cast<uint8_t>(value >> (8 * i));

@@ -67,6 +67,15 @@
 
 namespace protozero::internal {
 
+// |value|, of which the compiler knows nothing any more.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE T Opaque(T value) {
+#if defined(__GNUC__) || defined(__clang__)
+  __asm__("" : "+r"(value));
+#endif
+  return value;
+}
+
 // Prints where, which condition and the advice to stderr, then aborts.
 [[noreturn]] PROTOZERO_COLD void DcheckFailed(const char* file,
                                               int line,

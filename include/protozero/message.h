@@ -166,10 +166,12 @@ class Message {
     if constexpr (std::is_signed<T>::value && sizeof(T) <= sizeof(int32_t))
       return AppendInt32OutOfLine(tag, value);
 #endif
-    // The compiler drops the second test for types that cannot be as large.
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace() || IsLongVarInt<T>(bits)))
-      return AppendVarIntOutOfLine(tag, bits);
     uint8_t* const pos = write_ptr_;
+    // The compiler drops the second test for types that cannot be as large.
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) || IsLongVarInt<T>(bits))) {
+      SpillCursor(pos);
+      return AppendVarIntOutOfLine(tag, bits);
+    }
     uint8_t* const value_pos = tag.Store(pos);
     write_ptr_ = tag.size() == 1   ? WriteVarInt56Inline<1>(bits, pos)
                  : tag.size() == 2 ? WriteVarInt56Inline<2>(bits, pos)
@@ -190,16 +192,19 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace()))
+    uint8_t* const pos = write_ptr_;
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
+      SpillCursor(pos);
       return AppendVarIntOutOfLine(tag, bits);
+    }
     // Tag and value in one store.
     const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
     if (tag.size() == 1) {
-      internal::StoreLittleEndian(write_ptr_, static_cast<uint16_t>(bytes));
+      internal::StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
     } else {
-      internal::StoreLittleEndian(write_ptr_, bytes);
+      internal::StoreLittleEndian(pos, bytes);
     }
-    write_ptr_ += tag.size() + 1;
+    write_ptr_ = pos + tag.size() + 1;
   }
 
   // fixed32, fixed64, sfixed32, sfixed64, float and double fields.
@@ -213,11 +218,14 @@ class Message {
     const EncodedTag tag = EncodeTag(
         field_id, sizeof(T) == 8 ? proto_utils::ProtoWireType::kFixed64
                                  : proto_utils::ProtoWireType::kFixed32);
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace()))
+    uint8_t* const pos = write_ptr_;
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
+      SpillCursor(pos);
       return AppendFixedOutOfLine(tag, bits);
-    uint8_t* pos = tag.Store(write_ptr_);
-    internal::StoreLittleEndian(pos, bits);
-    write_ptr_ = pos + sizeof(T);
+    }
+    uint8_t* const value_pos = tag.Store(pos);
+    internal::StoreLittleEndian(value_pos, bits);
+    write_ptr_ = value_pos + sizeof(T);
   }
 
   // The same by schema types, an enum being an int32: for generated code, which
@@ -305,8 +313,16 @@ class Message {
   // error state it is a message that drops what it is given.
   template <typename T>
   T* BeginNestedMessage(uint32_t field_id) {
-    return As<T>(BeginNested(
-        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited)));
+    const EncodedTag tag =
+        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
+#if PROTOZERO_INLINE_SETTERS
+    const NewChild begun = BeginNestedAt(write_ptr_, tag);
+    // By the caller, who has it in a register for the child's first field.
+    begun.child->write_ptr_ = begun.write_ptr;
+    return As<T>(begun.child);
+#else
+    return As<T>(BeginNested(tag));
+#endif
   }
 
   // The same for a field that is a group.
@@ -351,14 +367,14 @@ class Message {
 
   // One store to begin a message, one to seal it.
   struct State {
-    // The message's bytes in earlier chunks; once finalized, all of them.
-    uint32_t size;
     uint8_t flags;
     // Of the tag that precedes a nested message and its size in the current
     // chunk; 0 if it is not, or not whole, in this chunk.
     uint8_t tag_size;
     // Tells this use of the object from an earlier one, in debug builds.
     uint16_t epoch;
+    // The message's bytes in earlier chunks; once finalized, all of them.
+    uint32_t size;
   };
 
   static constexpr EncodedTag EncodeTag(uint32_t field_id,
@@ -408,13 +424,26 @@ class Message {
   // Whether kFastRoom bytes can be written without asking anybody: true only
   // for the message that holds the cursor. Integers are compared, and the limit
   // lies before the chunk's end: no pointer beyond a buffer is ever formed.
-  bool HasFastRoom() const {
-    return reinterpret_cast<uintptr_t>(write_ptr_) < fast_limit_;
+  bool HasFastRoom() const { return HasFastRoom(write_ptr_); }
+  bool HasFastRoom(const uint8_t* pos) const {
+    return reinterpret_cast<uintptr_t>(pos) < fast_limit_;
   }
 
   // The same, for the setters: false for good where they are not to be large.
-  PROTOZERO_ALWAYS_INLINE bool MayEncodeInPlace() const {
-    return PROTOZERO_INLINE_SETTERS && HasFastRoom();
+  PROTOZERO_ALWAYS_INLINE bool MayEncodeInPlace(const uint8_t* pos) const {
+    return PROTOZERO_INLINE_SETTERS && HasFastRoom(pos);
+  }
+
+  // What a setter does before it calls the function that encodes any value: it
+  // stores the cursor once more, at |pos|, where it is. So each setter stores
+  // it on either way, and what the one before has stored, nobody reads:
+  // compilers leave that out, and keep the cursor in a register from the first
+  // setter of a row to the last. They must not know that this store changes
+  // nothing.
+  PROTOZERO_ALWAYS_INLINE void SpillCursor([[maybe_unused]] uint8_t* pos) {
+#if PROTOZERO_INLINE_SETTERS
+    write_ptr_ = internal::Opaque(pos);
+#endif
   }
 
   // The rest of the current chunk; none after an error.
@@ -424,19 +453,41 @@ class Message {
         (writer_->ok() ? writer_->cur_range_.end : write_ptr_) - write_ptr_);
   }
 
+  PROTOZERO_ALWAYS_INLINE void AppendEncodedBytes(EncodedTag tag,
+                                                  const void* src,
+                                                  size_t size) {
+#if PROTOZERO_INLINE_SETTERS
+    write_ptr_ = AppendBytesAt(write_ptr_, tag, src, size);
+#else
+    AppendBytesOutOfLine(tag, src, size);
+#endif
+  }
   // Out of line at any optimization: the copy is far larger than the call.
-  void AppendEncodedBytes(EncodedTag tag, const void* src, size_t size);
-  PROTOZERO_NOINLINE void AppendLongBytes(EncodedTag tag,
-                                          const void* src,
-                                          size_t size);
+  // Takes the cursor, |pos|, and returns it, in a register: a store that is
+  // loaded again takes longer than what is done in between.
+  uint8_t* AppendBytesAt(uint8_t* pos,
+                         EncodedTag tag,
+                         const void* src,
+                         size_t size);
+  void AppendBytesOutOfLine(EncodedTag tag, const void* src, size_t size);
+  PROTOZERO_NOINLINE uint8_t* AppendLongBytes(EncodedTag tag,
+                                              const void* src,
+                                              size_t size);
   // As internal::AppendBytesHeader().
   PROTOZERO_NOINLINE bool AppendBytesHeader(EncodedTag tag, uint64_t size);
   PROTOZERO_COLD size_t AppendScattered(EncodedTag tag,
                                         const ContiguousMemoryRange* ranges,
                                         size_t num_ranges);
+  // A child and its cursor, which is not in it yet.
+  struct NewChild {
+    Message* child;
+    uint8_t* write_ptr;
+  };
   Message* BeginNested(EncodedTag tag);
+  // |pos|: as for AppendBytesAt().
+  NewChild BeginNestedAt(uint8_t* pos, EncodedTag tag);
   // Where a child is open, as it is for all but the first of a row of children.
-  PROTOZERO_NOINLINE Message* BeginNextNested(EncodedTag tag);
+  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag);
 
   // For any value, with or without room.
   PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
@@ -448,7 +499,7 @@ class Message {
   PROTOZERO_COLD void AppendFixedSlowPath(EncodedTag tag,
                                           uint64_t bits,
                                           size_t size);
-  PROTOZERO_COLD Message* BeginNestedSlowPath(EncodedTag tag);
+  PROTOZERO_COLD NewChild BeginNestedSlowPath(EncodedTag tag);
   PROTOZERO_COLD Message* BeginGroup(EncodedTag tag, uint32_t end_tag);
   // Begins a group or, with a size field of its full width, another child:
   // wherever they may be in the chunk. REQUIRES: this message holds the cursor.
@@ -475,6 +526,8 @@ class Message {
   bool SealShortNested();
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end);
+  // The same. REQUIRES: it is outside of |arena|'s blocks.
+  void LetGoOfInlineNested(MessageArena* arena, uint8_t* end);
   uint64_t SizeAt(const uint8_t* end) const {
     return state_.size + static_cast<uint64_t>(end - base_);
   }
@@ -488,8 +541,8 @@ class Message {
   PROTOZERO_COLD void CloseChain();
   // What a new use of a message starts with.
   static State NewState(Flags flags, uint32_t tag_size) {
-    return {0, flags, static_cast<uint8_t>(tag_size),
-            PROTOZERO_DCHECK_IS_ON ? NextEpoch() : uint16_t{0}};
+    return {flags, static_cast<uint8_t>(tag_size),
+            PROTOZERO_DCHECK_IS_ON ? NextEpoch() : uint16_t{0}, 0};
   }
   void SetState(State state) {
     static_assert(sizeof(State) == sizeof(uint64_t), "one store");

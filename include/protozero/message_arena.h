@@ -75,6 +75,12 @@ class MessageArena {
     next_ = reinterpret_cast<Slot*>(message);
   }
 
+  // Memory for one more, which NewMessage() never returns: for the message that
+  // stands in for those that there is no memory for.
+  Message* LastResort() {
+    return reinterpret_cast<Message*>(inline_slots_ + kInlineMessages);
+  }
+
   // Forgets all messages. Frees no block.
   void Reset() {
     current_block_ = nullptr;
@@ -99,7 +105,7 @@ class MessageArena {
   // inline_slots_.
   Block* first_block_ = nullptr;
   Block* current_block_ = nullptr;
-  Slot inline_slots_[kInlineMessages];
+  Slot inline_slots_[kInlineMessages + 1];
 };
 
 }  // namespace protozero

@@ -141,16 +141,18 @@ class PackedBufferBase {
   }
 
   // Like Message::AppendVarInt().
+  template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint64_t bits) {
+    using namespace proto_utils::internal;
+    uint8_t* const pos = write_ptr_;
     // The compiler drops the last test for types that cannot be as large.
     if (PROTOZERO_UNLIKELY(!PROTOZERO_INLINE_SETTERS ||
-                           reinterpret_cast<uintptr_t>(write_ptr_) >=
-                               fast_limit_ ||
-                           bits >> 56 != 0)) {
+                           reinterpret_cast<uintptr_t>(pos) >= fast_limit_ ||
+                           IsLongVarInt<T>(bits))) {
+      write_ptr_ = internal::Opaque(pos);
       return AppendVarIntOutOfLine(bits);
     }
-    write_ptr_ =
-        proto_utils::internal::WriteVarInt56Inline<0>(bits, write_ptr_);
+    write_ptr_ = WriteVarInt56Inline<0>(bits, pos);
   }
 
   template <typename Encoding, typename T>
@@ -280,7 +282,7 @@ class PackedVarIntBuffer : public PackedBufferBase {
  public:
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void Append(T value) {
-    AppendVarInt(EncodingOfBits::ToBits(value));
+    AppendVarInt<T>(EncodingOfBits::ToBits(value));
   }
   template <typename T>
   void Append(const T* values, size_t count) {

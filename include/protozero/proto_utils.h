@@ -266,7 +266,7 @@ class EncodedTag {
   PROTOZERO_ALWAYS_INLINE uint8_t* Store(uint8_t* dst) const {
     using ::protozero::internal::StoreLittleEndian;
     if (size() == 1) {
-      *dst = static_cast<uint8_t>(bytes());
+      StoreLittleEndian(dst, static_cast<uint8_t>(bytes()));
       return dst + 1;
     }
     if (size() == 2) {

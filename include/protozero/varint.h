@@ -160,11 +160,11 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
   using namespace ::protozero::internal;
   if (PROTOZERO_IS_CONSTANT(value))
     return WriteVarInt56Unsafe(value, pos + offset);
-  const uint64_t groups = DepositBits(value, kSevenBitGroups);
+  const uint64_t groups = DepositSevenBitGroups(value);
   // Adding one makes a bit of zero, and carries into no other byte. All bytes
   // below the one that holds the highest bit continue.
   const uint32_t highest = HighestBit(groups + 1);
-  StoreLittleEndian(pos + offset, groups | LowBits(kContinuationBits, highest));
+  StoreLittleEndian(pos + offset, groups | ContinuationBitsBelow(highest));
   return AddOffset<offset + 1>(pos, highest / 8);
 #else
   return WriteVarInt56Unsafe(value, pos + offset);
@@ -176,8 +176,7 @@ template <typename T>
 PROTOZERO_ALWAYS_INLINE bool IsLongVarInt(uint64_t bits) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
-    return ::protozero::internal::IsAtLeast(bits,
-                                            ::protozero::internal::kTwoTo56);
+    return ::protozero::internal::IsAtLeastTwoTo56(bits);
 #endif
   return bits >> 56 != 0;
 }
@@ -186,10 +185,9 @@ PROTOZERO_ALWAYS_INLINE bool IsLongVarInt(uint64_t bits) {
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
                                                    uint8_t* dst) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  if (PROTOZERO_UNLIKELY(value >> 56 != 0)) {
+  if (PROTOZERO_UNLIKELY(IsLongVarInt<uint64_t>(value))) {
     using namespace ::protozero::internal;
-    return WriteLongVarIntUnsafe(DepositBits(value, kSevenBitGroups), value,
-                                 dst);
+    return WriteLongVarIntUnsafe(DepositSevenBitGroups(value), value, dst);
   }
   return WriteVarInt56Inline<0>(value, dst);
 #else
@@ -236,8 +234,7 @@ PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
 #if PROTOZERO_USE_BIT_DEPOSIT
   using namespace ::protozero::internal;
   if (!PROTOZERO_IS_CONSTANT(bits)) {
-    return StorePaddedGroups<width>(DepositBits(bits, kSevenBitGroups), bits,
-                                    dst);
+    return StorePaddedGroups<width>(DepositSevenBitGroups(bits), bits, dst);
   }
 #endif
   WritePaddedVarInt<width>(bits, dst);

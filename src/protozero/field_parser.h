@@ -40,17 +40,11 @@ struct DecodeError {
 };
 PROTOZERO_COLD DecodeError FindError(const uint8_t* pos, const uint8_t* end);
 
-// The groups of seven bits of eight bytes, put together: what DepositBits()
-// takes apart.
+// The groups of seven bits of eight bytes, put together.
 PROTOZERO_ALWAYS_INLINE uint64_t JoinSevenBitGroups(uint64_t bytes) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  if (PROTOZERO_LIKELY(kInlineEncodingMask != 0)) {
-    uint64_t result;
-    __asm__("pext{q %2, %1, %0| %0, %1, %2}"
-            : "=r"(result)
-            : "r"(bytes), "m"(kSevenBitGroups));
-    return result;
-  }
+  if (PROTOZERO_LIKELY(kInlineEncodingMask != 0))
+    return ExtractSevenBitGroups(bytes);
 #endif
   // Each step doubles the width of the groups: the upper one of two moves down
   // by 1, 2, then 4 bits.

@@ -63,7 +63,7 @@ void Message::InitUnattached() {
   base_ = nullptr;
   size_field_ = nullptr;
   nested_ = nullptr;
-  state_ = {0, kFinalized, 0, 0};
+  state_ = {kFinalized, 0, 0, 0};
 }
 
 uint32_t Message::SealNestedAndFinalize() {
@@ -86,8 +86,8 @@ uint32_t Message::FinalizeSlowPath() {
 
 inline void Message::MarkSealed(uint64_t size) {
   fast_limit_ = 0;
-  SetState({static_cast<uint32_t>(size), kFinalized, 0,
-            PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0}});
+  SetState({kFinalized, 0, PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
+            static_cast<uint32_t>(size)});
 }
 
 inline void Message::SealShort(size_t size) {
@@ -133,6 +133,18 @@ uint8_t* Message::SealAt(uint8_t* end) {
   return end;
 }
 
+inline void Message::LetGoOfInlineNested(MessageArena* arena, uint8_t* end) {
+  arena->DeleteInlineMessagesFrom(nested_);
+  nested_ = nullptr;
+  write_ptr_ = end;
+}
+
+inline void Message::LetGoOfNested(uint8_t* end) {
+  writer_->arena_->DeleteMessagesFrom(nested_);
+  nested_ = nullptr;
+  write_ptr_ = end;
+}
+
 PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   Message* const child = nested_;
   MessageArena* const arena = writer_->arena_;
@@ -146,9 +158,7 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return false;
   child->SealShort(size);
-  arena->DeleteInlineMessagesFrom(child);
-  nested_ = nullptr;
-  write_ptr_ = end;
+  LetGoOfInlineNested(arena, end);
   return true;
 }
 
@@ -169,12 +179,6 @@ uint32_t Message::Finalize() {
   return static_cast<uint32_t>(size);
 }
 
-inline void Message::LetGoOfNested(uint8_t* end) {
-  writer_->arena_->DeleteMessagesFrom(nested_);
-  nested_ = nullptr;
-  write_ptr_ = end;
-}
-
 void Message::SealNested() {
   // Outside of blocks, the chain is a row. From the leaf up, because a child
   // that moves makes its parents shorter.
@@ -188,17 +192,11 @@ void Message::SealNested() {
   do {
     end = child->SealNarrowAt(end);
     // Not kept in a variable: that would be one more register to save.
-    if (child == nested_) {
-      writer_->arena_->DeleteInlineMessagesFrom(child);
-      nested_ = nullptr;
-      write_ptr_ = end;
-      return;
-    }
+    if (child == nested_)
+      return LetGoOfInlineNested(writer_->arena_, end);
     --child;
   } while (PROTOZERO_LIKELY(child->state_.flags == kNarrow));
-  writer_->arena_->DeleteInlineMessagesFrom(child + 1);
-  child->nested_ = nullptr;
-  child->write_ptr_ = end;
+  child->LetGoOfInlineNested(writer_->arena_, end);
   SealAnyNested();
 }
 
@@ -353,14 +351,22 @@ void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
   AppendRawProtoBytes(field, tag.size() + size);
 }
 
-void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
+void Message::AppendBytesOutOfLine(EncodedTag tag,
+                                   const void* src,
+                                   size_t size) {
+  write_ptr_ = AppendBytesAt(write_ptr_, tag, src, size);
+}
+
+uint8_t* Message::AppendBytesAt(uint8_t* pos,
+                                EncodedTag tag,
+                                const void* src,
+                                size_t size) {
   // A tag stored as a word, and a one-byte size.
   constexpr int kMaxHeader = sizeof(uint64_t) + 1;
   // What there is between the fast limit and the chunk's end, less that.
   constexpr int kSpareRoom = ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
   if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
     return AppendLongBytes(tag, src, size);
-  uint8_t* const pos = write_ptr_;
   // HasFastRoom() for so many bytes. A cursor that is null has no limit to be
   // below.
   const uintptr_t last =
@@ -371,14 +377,16 @@ void Message::AppendEncodedBytes(EncodedTag tag, const void* src, size_t size) {
   uint8_t* const bytes = internal::AddOffset<1>(pos, tag.size());
   static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
   bytes[-1] = static_cast<uint8_t>(size);
-  // Before the copy: each of its branches returns then.
-  write_ptr_ = bytes + size;
   internal::CopyShortBytes(bytes, static_cast<const uint8_t*>(src), size);
+  return bytes + size;
 }
 
-void Message::AppendLongBytes(EncodedTag tag, const void* src, size_t size) {
+uint8_t* Message::AppendLongBytes(EncodedTag tag,
+                                  const void* src,
+                                  size_t size) {
   if (AppendBytesHeader(tag, size))
     WriteEncoded(static_cast<const uint8_t*>(src), size);
+  return write_ptr_;
 }
 
 bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) {
@@ -416,12 +424,11 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) {
     WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
-// Sets everything but size_field_ and end_tag_.
+// Sets everything but the cursor, size_field_ and end_tag_.
 inline void Message::InitNested(ScatteredStreamWriter* writer,
                                 uintptr_t fast_limit,
                                 uint8_t* base,
                                 State state) {
-  write_ptr_ = base;
   fast_limit_ = fast_limit;
   writer_ = writer;
   base_ = base;
@@ -430,11 +437,16 @@ inline void Message::InitNested(ScatteredStreamWriter* writer,
 }
 
 Message* Message::BeginNested(EncodedTag tag) {
+  const NewChild begun = BeginNestedAt(write_ptr_, tag);
+  begun.child->write_ptr_ = begun.write_ptr;
+  return begun.child;
+}
+
+Message::NewChild Message::BeginNestedAt(uint8_t* pos, EncodedTag tag) {
   // Also taken when a child is open: then there is no room.
   ScatteredStreamWriter* const writer = writer_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || writer->arena_->IsBlockFull()))
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) || writer->arena_->IsBlockFull()))
     return BeginNextNested(tag);
-  uint8_t* const pos = write_ptr_;
   const uintptr_t limit = fast_limit_;
   Message* child = writer->arena_->NewMessage();
   // A word holds any tag and the zero of its size field.
@@ -445,21 +457,30 @@ Message* Message::BeginNested(EncodedTag tag) {
                     NewState(kNarrow, tag.size()));
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
-  return child;
+  return {child, base};
 }
 
-Message* Message::BeginNextNested(EncodedTag tag) {
+Message::NewChild Message::BeginNextNested(EncodedTag tag) {
   if (PROTOZERO_UNLIKELY(nested_ == nullptr || !SealShortNested()))
     return BeginNestedSlowPath(tag);
-  return BeginNested(tag);
+  return BeginNestedAt(write_ptr_, tag);
 }
 
 Message* Message::InsteadOfChild() {
-  // There is one, and it never changes.
-  static Message dropping({0, kFinalized | kDropsEverything, 0, 0});
-  if (!is_finalized())
-    Fail(WriteStatus::kOutOfMemory, 0);
-  return state_.flags & kDropsEverything ? this : &dropping;
+  if (state_.flags & kDropsEverything)
+    return this;
+  if (is_finalized()) {
+    // There is one, for a sealed message has no memory that is sure to be
+    // there. Setters that drop what they are given store the null that they
+    // find.
+    static Message dropping({kFinalized | kDropsEverything, 0, 0, 0});
+    return &dropping;
+  }
+  Fail(WriteStatus::kOutOfMemory, 0);
+  Message* const child = writer_->arena_->LastResort();
+  child->InitUnattached();
+  child->state_.flags |= kDropsEverything;
+  return child;
 }
 
 Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
@@ -471,16 +492,20 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
   return child;
 }
 
-Message* Message::BeginNestedSlowPath(EncodedTag tag) {
+Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
+  Message* child;
   if (nested_ != nullptr) {
     SealNested();
-    return BeginNested(tag);
+    return BeginNestedAt(write_ptr_, tag);
   }
-  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
-    return InsteadOfChild();
-  if (HasFastRoom() && !writer_->arena_->IsBlockFull())
-    return BeginNested(tag);
-  return BeginAnywhere(tag, kNested);
+  if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
+    child = InsteadOfChild();
+  } else if (HasFastRoom() && !writer_->arena_->IsBlockFull()) {
+    return BeginNestedAt(write_ptr_, tag);
+  } else {
+    child = BeginAnywhere(tag, kNested);
+  }
+  return {child, child->write_ptr_};
 }
 
 Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
@@ -509,6 +534,7 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
       header_size;
   child->InitNested(writer_, fast_limit_, write_ptr_,
                     NewState(flags, header_in_chunk ? tag.size() : 0));
+  child->write_ptr_ = write_ptr_;
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
   return child;

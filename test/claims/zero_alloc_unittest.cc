@@ -242,6 +242,25 @@ TEST_F(OutOfMemoryTest, MessagesThatAreTooDeepDropEverything) {
   EXPECT_EQ(message.status(), WriteStatus::kOutOfMemory);
 }
 
+// Setters that drop what they are given may store to the message all the same:
+// two threads must not get the same one.
+TEST_F(OutOfMemoryTest, EachRootHasAMessageOfItsOwnThatDropsEverything) {
+  uint8_t buffer[4096];
+  const NothrowAllocationsFail fail;
+  const auto begin_too_deep = [](Message* deepest) {
+    for (int i = 0; i <= kInlineMessages; ++i)
+      deepest = deepest->BeginNestedMessage<Message>(1);
+    return deepest;
+  };
+  StaticBuffered<Message> one(buffer, sizeof(buffer));
+  StaticBuffered<Message> other(buffer, sizeof(buffer));
+  Message* const dropping = begin_too_deep(one.get());
+  EXPECT_TRUE(dropping->is_finalized());
+  EXPECT_NE(dropping, begin_too_deep(other.get()));
+  EXPECT_EQ(dropping, dropping->BeginNestedMessage<Message>(1));
+  EXPECT_EQ(one.status(), WriteStatus::kOutOfMemory);
+}
+
 TEST_F(OutOfMemoryTest, AnArenaGoesOnWhereItStopped) {
   MessageArena arena;
   {

@@ -28,21 +28,17 @@ TEST(BitDepositTest, TheMaskIsZeroWithoutTheInstructions) {
 }
 
 // What the instructions do, one bit at a time.
-uint64_t DepositBitByBit(uint64_t value, uint64_t mask) {
+uint64_t DepositBitByBit(uint64_t value) {
   uint64_t result = 0;
-  for (uint64_t bit = 1; bit != 0; bit <<= 1) {
-    if (mask & bit) {
-      result |= value & 1 ? bit : 0;
-      value >>= 1;
-    }
-  }
+  for (uint64_t i = 0; i < 56; ++i)
+    result |= ((value >> i) & 1) << (i / 7 * 8 + i % 7);
   return result;
 }
 
-uint64_t LowBitsBitByBit(uint64_t value, uint64_t count) {
+uint64_t ContinuationBitsBitByBit(uint64_t count) {
   uint64_t result = 0;
-  for (uint64_t i = 0; i < 64 && i < count; ++i)
-    result |= value & (uint64_t{1} << i);
+  for (uint64_t i = 7; i < 64 && i < count; i += 8)
+    result |= uint64_t{1} << i;
   return result;
 }
 
@@ -67,32 +63,37 @@ class BitDepositInstructionTest : public testing::Test {
   std::mt19937_64 random_{1};
 };
 
-TEST_F(BitDepositInstructionTest, DepositBits) {
-  for (const uint64_t value : {uint64_t{0}, uint64_t{1}, UINT64_MAX}) {
-    for (const uint64_t mask :
-         {uint64_t{0}, uint64_t{1}, uint64_t{1} << 63, UINT64_MAX,
-          kSevenBitGroups, kContinuationBits}) {
-      EXPECT_EQ(DepositBits(value, mask), DepositBitByBit(value, mask));
-    }
-  }
-  for (int i = 0; i < 10000; ++i) {
-    const uint64_t value = Random();
-    const uint64_t mask = Random();
-    ASSERT_EQ(DepositBits(value, mask), DepositBitByBit(value, mask))
-        << value << ", " << mask;
-    ASSERT_EQ(DepositBits(value, kSevenBitGroups),
-              DepositBitByBit(value, kSevenBitGroups))
-        << value;
-  }
+TEST_F(BitDepositInstructionTest, DepositAndExtractSevenBitGroups) {
+  const auto expect_deposit = [](uint64_t value) {
+    const uint64_t groups = DepositSevenBitGroups(value);
+    ASSERT_EQ(groups, DepositBitByBit(value)) << value;
+    ASSERT_EQ(ExtractSevenBitGroups(groups), value & ((uint64_t{1} << 56) - 1));
+    // Of all other bits, nothing depends on them.
+    ASSERT_EQ(ExtractSevenBitGroups(groups | 0x8080808080808080),
+              ExtractSevenBitGroups(groups));
+  };
+  for (const uint64_t value : {uint64_t{0}, uint64_t{1}, UINT64_MAX})
+    expect_deposit(value);
+  for (int bit = 0; bit < 64; ++bit)
+    expect_deposit(uint64_t{1} << bit);
+  for (int i = 0; i < 10000; ++i)
+    expect_deposit(Random());
 }
 
-TEST_F(BitDepositInstructionTest, LowBits) {
-  for (uint32_t count = 0; count < 256; ++count) {
-    for (const uint64_t value :
-         {uint64_t{0}, UINT64_MAX, kContinuationBits, Random()}) {
-      ASSERT_EQ(LowBits(value, count), LowBitsBitByBit(value, count))
-          << value << ", " << count;
-    }
+TEST_F(BitDepositInstructionTest, ContinuationBitsBelow) {
+  for (uint32_t count = 0; count < 256; ++count)
+    ASSERT_EQ(ContinuationBitsBelow(count), ContinuationBitsBitByBit(count));
+}
+
+TEST_F(BitDepositInstructionTest, IsAtLeastTwoTo56) {
+  constexpr uint64_t kTwoTo56 = uint64_t{1} << 56;
+  for (const uint64_t value : {uint64_t{0}, kTwoTo56 - 1})
+    EXPECT_FALSE(IsAtLeastTwoTo56(value)) << value;
+  for (const uint64_t value : {kTwoTo56, kTwoTo56 + 1, UINT64_MAX})
+    EXPECT_TRUE(IsAtLeastTwoTo56(value)) << value;
+  for (int i = 0; i < 10000; ++i) {
+    const uint64_t value = Random();
+    ASSERT_EQ(IsAtLeastTwoTo56(value), value >= kTwoTo56) << value;
   }
 }
 

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""The claim: setters in a row keep the cursor in a register.
+
+Compiles functions with few and with many setters, and counts how often the way
+that is taken while there is room loads and stores the message's cursor: once
+each, however many setters there are. (For x86-64, whose code it reads.)
+
+  cursor_test.py
+"""
+
+import functools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, 'plugin'))
+import compilers  # pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(compilers.SOURCE_ROOT)
+
+# The cursor is the first member of a message, so that nothing else here is
+# eight bytes at the very address that a register holds: values are members of a
+# struct behind its first one, and tags take one byte.
+PROGRAM = '''
+#include "protozero/message.h"
+
+struct Values {
+  uint64_t unused;
+  uint64_t number;
+  int64_t signed_number;
+  int32_t small_number;
+  uint32_t hash;
+  double ratio;
+  bool flag;
+};
+
+#define SETTERS(message, values)                       \\
+  (message)->AppendVarInt(1, (values)->number);        \\
+  (message)->AppendSignedVarInt(2, (values)->signed_number); \\
+  (message)->AppendVarInt(3, (values)->small_number);  \\
+  (message)->AppendFixed(4, (values)->hash);           \\
+  (message)->AppendFixed(5, (values)->ratio);          \\
+  (message)->AppendTinyVarInt(6, (values)->flag);
+
+extern "C" void Few(protozero::Message* message, const Values* values) {
+  message->AppendVarInt(1, values->number);
+  message->AppendFixed(4, values->hash);
+}
+
+extern "C" void Many(protozero::Message* message, const Values* values) {
+  SETTERS(message, values)
+  SETTERS(message, values)
+  SETTERS(message, values)
+}
+'''
+
+LOAD = re.compile(r'mov +r\w+,QWORD PTR \[r\w+(\+0x0)?\]$')
+STORE = re.compile(r'mov +QWORD PTR \[r\w+(\+0x0)?\],')
+
+
+def hot_path(disassembly, function):
+  """The instructions of `function` up to its return, no branch being taken."""
+  code = {}
+  for line in disassembly.split('<%s>:\n' % function)[1].splitlines():
+    address, found, instruction = line.partition(':\t')
+    if not found:
+      break
+    code[int(address, 16)] = instruction.strip()
+  addresses = sorted(code)
+  path = []
+  at = 0
+  while not path or not path[-1].startswith('ret'):
+    path.append(code[addresses[at]])
+    jump = re.match(r'jmp +([0-9a-f]+) ', path[-1])
+    at = addresses.index(int(jump[1], 16)) if jump else at + 1
+  return path
+
+
+def check(compiler, level, folder):
+  name = '%s %s' % (compiler, level)
+  output = folder / (name.replace(' ', '') + '.o')
+  subprocess.run([compiler, '-std=c++17', level, '-DNDEBUG', '-I%s' %
+                  (ROOT / 'include'), '-c', '-o', output, '-x', 'c++', '-'],
+                 input=PROGRAM, text=True, check=True)
+  disassembly = subprocess.run(
+      ['objdump', '-d', '-M', 'intel', '--no-show-raw-insn', output],
+      check=True, text=True, stdout=subprocess.PIPE).stdout
+  errors = []
+  for function, at_least in ('Few', 15), ('Many', 100):
+    path = hot_path(disassembly, function)
+    if len(path) < at_least:
+      errors.append('%s has %d instructions: what is measured?' %
+                    (function, len(path)))
+    for what, pattern in ('loaded', LOAD), ('stored', STORE):
+      times = sum(1 for instruction in path if pattern.match(instruction))
+      if times != 1:
+        errors.append('%s: the cursor is %s %d times' % (function, what, times))
+  return name, errors
+
+
+def main():
+  counter = compilers.Counter()
+  with tempfile.TemporaryDirectory() as temp:
+    jobs = [functools.partial(check, compiler, level, pathlib.Path(temp))
+            for compiler in compilers.find_compilers()
+            for level in ('-O2', '-O3')]
+    for name, errors in compilers.run_all(jobs):
+      counter.check(not errors, name, '\n'.join(errors))
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()
