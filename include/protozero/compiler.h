@@ -12,6 +12,13 @@
 #define PROTOZERO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
+// In front of "return": the caller's frame is gone before the callee begins.
+// Compilers do that anyway, but for clang where two values are returned.
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define PROTOZERO_TAIL_CALL [[clang::musttail]]
+#else
+#define PROTOZERO_TAIL_CALL
+#endif
 // Whether the compiler knows |x|, which it does once it has inlined what it
 // can.
 #define PROTOZERO_IS_CONSTANT(x) __builtin_constant_p(x)

@@ -486,8 +486,12 @@ class Message {
   Message* BeginNested(EncodedTag tag);
   // |pos|: as for AppendBytesAt().
   NewChild BeginNestedAt(uint8_t* pos, EncodedTag tag);
-  // Where a child is open, as it is for all but the first of a row of children.
-  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag);
+  // Where a child is open, as it is for all but the first of a row of children,
+  // or the arena has something to say.
+  PROTOZERO_NOINLINE NewChild BeginNextNested(uint8_t* pos, EncodedTag tag);
+  // A child that is expected to be long. REQUIRES: HasFastRoom(), !is_narrow(),
+  // no child is open, and the arena expects it.
+  NewChild BeginLongNested(uint8_t* pos, EncodedTag tag);
 
   // For any value, with or without room.
   PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
@@ -535,6 +539,10 @@ class Message {
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
+  // SealAt() for a message that was begun wide and is long. Returns false,
+  // having done nothing, for any other. REQUIRES: there is no error, and the
+  // message is not narrow.
+  bool SealWideAt(uint8_t* end);
   void SealShort(size_t size);
   void MarkSealed(uint64_t size);
   // Ends this message and its open descendants without writing any size.

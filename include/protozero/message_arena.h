@@ -17,8 +17,13 @@ class Message;
 // so that no allocation happens at any practical depth of nesting (protobuf's
 // own parsers stop at 100). Deeper messages take blocks from the heap; a block
 // is kept until the arena dies, so crossing the limit repeatedly allocates
-// once. The slots are not touched before they are used: construction is two
+// once. The slots are not touched before they are used: construction is a few
 // stores.
+//
+// Messages of one depth, which have the same slot, tend to be alike. So the
+// arena remembers down to which depth they have been long, for those who begin
+// one to reserve a long size field at once: to move bytes that were just
+// written means to wait until they have arrived.
 //
 // One thread at a time. Users have no need to call it: RootMessage owns one.
 class MessageArena {
@@ -28,7 +33,9 @@ class MessageArena {
   static constexpr size_t kMessageSize = 6 * sizeof(void*) + sizeof(uint64_t);
 
   MessageArena()
-      : next_(inline_slots_), end_(inline_slots_ + kInlineMessages) {}
+      : next_(inline_slots_),
+        stop_(inline_slots_ + kInlineMessages),
+        long_end_(inline_slots_) {}
   ~MessageArena() {
     if (PROTOZERO_UNLIKELY(first_block_ != nullptr))
       FreeBlocks();
@@ -40,13 +47,49 @@ class MessageArena {
   // Returns memory for one Message, or null if it would have to come from the
   // heap and there is none.
   Message* NewMessage() {
-    if (PROTOZERO_UNLIKELY(next_ == end_))
+    if (PROTOZERO_UNLIKELY(IsAtStop()))
       return NewMessageSlowPath();
     return reinterpret_cast<Message*>(next_++);
   }
 
-  // Whether the next NewMessage() has to look beyond its current block.
-  bool IsBlockFull() const { return next_ == end_; }
+  // Whether the next message needs attention: it lies beyond the current block,
+  // or may be expected to be long.
+  bool IsAtStop() const { return next_ >= stop_; }
+
+  // The two, looked at more closely.
+  bool IsBlockFull() const {
+    return HasBlocksInUse() ? IsAtStop() : next_ == inline_end();
+  }
+  bool ExpectsLong() const { return !HasBlocksInUse() && next_ < long_end_; }
+
+  // NewMessage() for one that is. REQUIRES: ExpectsLong().
+  Message* NewLongMessage() {
+    Slot* const slot = next_++;
+    if (next_ == long_end_)
+      stop_ = inline_end();
+    return reinterpret_cast<Message*>(slot);
+  }
+
+  // Nothing is to be done for the next message. REQUIRES: !IsBlockFull().
+  void PassStop() {
+    if (!HasBlocksInUse())
+      stop_ = inline_end();
+  }
+
+  // Of a message that is sealed, and not deleted yet: it was long; or short,
+  // although something else was expected.
+  void NoteLong(const Message* message) {
+    const auto* slot = reinterpret_cast<const Slot*>(message);
+    if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
+      return;
+    if (slot < long_end_) {
+      stop_ = inline_slots_;
+    } else if (slot == long_end_) {
+      // One depth after the other: what holds a long message is long.
+      NoteLongAtEnd();
+    }
+  }
+  PROTOZERO_COLD void NoteShort(const Message* message);
 
   // Whether the latest message lies in a block from the heap.
   bool HasBlocksInUse() const { return current_block_ != nullptr; }
@@ -65,12 +108,8 @@ class MessageArena {
 
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.
-  void DeleteMessagesFrom(Message* message) {
-    DeleteInlineMessagesFrom(message);
-    if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
-      LeaveLaterBlocks();
-  }
-  // The same. REQUIRES: !HasBlocksInUse().
+  PROTOZERO_COLD void DeleteMessagesFrom(Message* message);
+  // The same, and does not stop for that. REQUIRES: !HasBlocksInUse().
   void DeleteInlineMessagesFrom(Message* message) {
     next_ = reinterpret_cast<Slot*>(message);
   }
@@ -85,7 +124,7 @@ class MessageArena {
   void Reset() {
     current_block_ = nullptr;
     next_ = inline_slots_;
-    end_ = inline_slots_ + kInlineMessages;
+    stop_ = inline_slots_;
   }
 
  private:
@@ -96,11 +135,19 @@ class MessageArena {
 
   PROTOZERO_COLD Message* NewMessageSlowPath();
   PROTOZERO_COLD Message* LastMessageInBlocks();
-  PROTOZERO_COLD void LeaveLaterBlocks();
   PROTOZERO_COLD void FreeBlocks();
+  PROTOZERO_COLD void NoteLongAtEnd();
+
+  Slot* inline_end() { return inline_slots_ + kInlineMessages; }
+  const Slot* inline_end() const { return inline_slots_ + kInlineMessages; }
 
   Slot* next_;
-  Slot* end_;
+  // The end of the current block; or inline_slots_, where somebody has to look.
+  Slot* stop_;
+  // Messages in inline slots before this one are expected to be long.
+  Slot* long_end_;
+  // How often a message in it was long.
+  size_t num_long_ = 0;
   // Heap blocks, oldest first; current_block_ is null while next_ points into
   // inline_slots_.
   Block* first_block_ = nullptr;

@@ -91,7 +91,7 @@ inline void Message::MarkSealed(uint64_t size) {
 }
 
 inline void Message::SealShort(size_t size) {
-  base_[-1] = static_cast<uint8_t>(size);
+  StoreLittleEndian(base_ - 1, static_cast<uint8_t>(size));
   MarkSealed(size);
 }
 
@@ -102,7 +102,22 @@ PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
     return end;
   }
   MarkSealed(size);
+  writer_->arena_->NoteLong(this);
   return WidenSize(base_, size);
+}
+
+PROTOZERO_ALWAYS_INLINE bool Message::SealWideAt(uint8_t* end) {
+  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
+  const size_t size = static_cast<size_t>(end - base_);
+  if (PROTOZERO_UNLIKELY(state_.flags != kNested ||
+                         size - kMinSize > kMaxMessageLength - kMinSize ||
+                         size_field_ + kMessageLengthFieldSize != base_)) {
+    return false;
+  }
+  MarkSealed(size);
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, base_ - kMessageLengthFieldSize);
+  return true;
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {
@@ -125,6 +140,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
   if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
+    writer_->arena_->NoteShort(this);
     *size_field = static_cast<uint8_t>(size);
     memmove(size_field + 1, base_, static_cast<size_t>(size));
     return end - kWidening;
@@ -181,22 +197,31 @@ uint32_t Message::Finalize() {
 
 void Message::SealNested() {
   // Outside of blocks, the chain is a row. From the leaf up, because a child
-  // that moves makes its parents shorter.
+  // that moves makes its parents longer.
   MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(arena->HasBlocksInUse()))
     return SealAnyNested();
   Message* child = arena->LastInlineMessage();
-  if (PROTOZERO_UNLIKELY(child->state_.flags != kNarrow))
+  // Either way it holds the cursor, and there is no error.
+  if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
     return SealAnyNested();
   uint8_t* end = child->write_ptr_;
-  do {
-    end = child->SealNarrowAt(end);
-    // Not kept in a variable: that would be one more register to save.
+  // The arena is not kept in a variable: that would be one more register to
+  // save.
+  for (;;) {
+    if (PROTOZERO_LIKELY(child->state_.flags == kNarrow)) {
+      end = child->SealNarrowAt(end);
+    } else if (PROTOZERO_LIKELY(child->SealWideAt(end))) {
+      writer_->arena_->NoteLong(child);
+    } else {
+      break;
+    }
     if (child == nested_)
       return LetGoOfInlineNested(writer_->arena_, end);
     --child;
-  } while (PROTOZERO_LIKELY(child->state_.flags == kNarrow));
-  child->LetGoOfInlineNested(writer_->arena_, end);
+  }
+  if (child->nested_ != nullptr)
+    child->LetGoOfInlineNested(writer_->arena_, end);
   SealAnyNested();
 }
 
@@ -445,8 +470,8 @@ Message* Message::BeginNested(EncodedTag tag) {
 Message::NewChild Message::BeginNestedAt(uint8_t* pos, EncodedTag tag) {
   // Also taken when a child is open: then there is no room.
   ScatteredStreamWriter* const writer = writer_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) || writer->arena_->IsBlockFull()))
-    return BeginNextNested(tag);
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) || writer->arena_->IsAtStop()))
+    PROTOZERO_TAIL_CALL return BeginNextNested(pos, tag);
   const uintptr_t limit = fast_limit_;
   Message* child = writer->arena_->NewMessage();
   // A word holds any tag and the zero of its size field.
@@ -460,10 +485,37 @@ Message::NewChild Message::BeginNestedAt(uint8_t* pos, EncodedTag tag) {
   return {child, base};
 }
 
-Message::NewChild Message::BeginNextNested(EncodedTag tag) {
-  if (PROTOZERO_UNLIKELY(nested_ == nullptr || !SealShortNested()))
+Message::NewChild Message::BeginNextNested(uint8_t* pos, EncodedTag tag) {
+  if (nested_ != nullptr) {
+    if (PROTOZERO_UNLIKELY(!SealShortNested()))
+      return BeginNestedSlowPath(tag);
+    return BeginNestedAt(write_ptr_, tag);
+  }
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos)))
     return BeginNestedSlowPath(tag);
-  return BeginNestedAt(write_ptr_, tag);
+  MessageArena* const arena = writer_->arena_;
+  if (PROTOZERO_LIKELY(arena->ExpectsLong() && !is_narrow()))
+    return BeginLongNested(pos, tag);
+  if (PROTOZERO_UNLIKELY(arena->IsBlockFull()))
+    return BeginNestedSlowPath(tag);
+  arena->PassStop();
+  return BeginNestedAt(pos, tag);
+}
+
+inline Message::NewChild Message::BeginLongNested(uint8_t* pos,
+                                                  EncodedTag tag) {
+  uint8_t* const size_field = tag.StoreAsWord(pos);
+  StoreLittleEndian(size_field, uint32_t{0});
+  uint8_t* const base = size_field + kMessageLengthFieldSize;
+  Message* const child = writer_->arena_->NewLongMessage();
+  child->size_field_ = size_field;
+  // Opaque, or compilers copy the limit and the writer in one move, which waits
+  // for the two stores before it.
+  child->InitNested(writer_, internal::Opaque(fast_limit_), base,
+                    NewState(kNested, tag.size()));
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  nested_ = child;
+  return {child, base};
 }
 
 Message* Message::InsteadOfChild() {

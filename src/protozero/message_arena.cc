@@ -17,7 +17,31 @@ struct MessageArena::Block {
   Slot slots[kMessages];
 };
 
+void MessageArena::NoteLongAtEnd() {
+  // Once may be an exception.
+  constexpr size_t kEnough = 2;
+  if (++num_long_ < kEnough)
+    return;
+  num_long_ = 0;
+  ++long_end_;
+  stop_ = inline_slots_;
+}
+
+void MessageArena::NoteShort(const Message* message) {
+  // In a block, nothing is expected.
+  if (HasBlocksInUse())
+    return;
+  const auto* slot = reinterpret_cast<const Slot*>(message);
+  if (slot < long_end_)
+    long_end_ = inline_slots_ + (slot - inline_slots_);
+  num_long_ = 0;
+}
+
 Message* MessageArena::NewMessageSlowPath() {
+  if (!IsBlockFull()) {
+    PassStop();
+    return reinterpret_cast<Message*>(next_++);
+  }
   Block* block = current_block_ ? current_block_->next : first_block_;
   if (block == nullptr) {
     block = new (std::nothrow) Block;
@@ -29,11 +53,12 @@ Message* MessageArena::NewMessageSlowPath() {
   }
   current_block_ = block;
   next_ = block->slots;
-  end_ = block->slots + Block::kMessages;
+  stop_ = block->slots + Block::kMessages;
   return reinterpret_cast<Message*>(next_++);
 }
 
-void MessageArena::LeaveLaterBlocks() {
+void MessageArena::DeleteMessagesFrom(Message* message) {
+  DeleteInlineMessagesFrom(message);
   const auto holds = [](const Slot* slots, size_t count, const Slot* slot) {
     return !std::less<const Slot*>()(slot, slots) &&
            std::less<const Slot*>()(slot, slots + count);
@@ -42,8 +67,8 @@ void MessageArena::LeaveLaterBlocks() {
          !holds(current_block_->slots, Block::kMessages, next_)) {
     current_block_ = current_block_->previous;
   }
-  end_ = current_block_ ? current_block_->slots + Block::kMessages
-                        : inline_slots_ + kInlineMessages;
+  stop_ =
+      current_block_ ? current_block_->slots + Block::kMessages : inline_slots_;
 }
 
 Message* MessageArena::LastMessageInBlocks() {

@@ -46,7 +46,8 @@ void WriteRandomMessages(MakeTree make_tree) {
   const uint64_t messages = test::Flag("messages", 20000);
   RootMessage<> message;
   for (uint64_t i = 0; i < messages; ++i) {
-    // To repeat a failure: --seed=<this seed> --messages=1
+    // To repeat a failure: --seed=<this seed> --messages=1; or with those
+    // before it, if it takes what the arena remembers of them.
     SCOPED_TRACE("--seed=" + std::to_string(seed + i));
     std::mt19937_64 random(seed + i);
     const MessageTree tree = make_tree(random);

@@ -1,0 +1,203 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Where messages have been long, the next one begins with a size field of four
+// bytes. That shows in a message that is open, never in one that is sealed.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/bit_deposit.h"
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/message.h"
+#include "protozero/message_arena.h"
+#include "protozero/root_message.h"
+#include "test/testing/chunked_stream.h"
+#include "test/testing/hex.h"
+#include "test/testing/message_tree.h"
+
+namespace protozero {
+namespace {
+
+using test::BytesField;
+using test::ChunkedStream;
+using test::EncodeTree;
+using test::Hex;
+using test::MessageTree;
+using test::NestedField;
+using test::NumberField;
+using Kind = test::Field::Kind;
+
+constexpr size_t kShort = 100;
+constexpr size_t kLong = 200;
+// How long the size field of an open message is.
+constexpr size_t kNarrow = 1;
+constexpr size_t kWide = 4;
+
+class MessageLengthExpectationTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (internal::kInlineEncodingMask == 0)
+      GTEST_SKIP() << "on this processor all are begun wide";
+  }
+
+  // Writes nested messages, one in the other, of at least |sizes| bytes, the
+  // outermost first. Returns how long their size fields were when they began.
+  std::vector<size_t> Write(const std::vector<size_t>& sizes) {
+    ChunkedStream stream(size_t{100000});
+    root_.Reset(&stream.writer);
+    // The first write asks for a chunk, and so begins a wide message.
+    root_.AppendTinyVarInt(1, 1);
+    std::vector<size_t> widths;
+    Message* message = &root_;
+    for (const size_t size : sizes) {
+      message = message->BeginNestedMessage<Message>(1);
+      message->AppendTinyVarInt(2, 2);
+      widths.push_back(WidthBefore(stream.writer.cur_range(), "\x10\x02"));
+      message->AppendString(3, std::string(size, 'x'));
+    }
+    EXPECT_NE(root_.Finalize(), 0u);
+    EXPECT_EQ(stream.Bytes(), Hex(EncodeTree(TreeOf(sizes), {100000})));
+    return widths;
+  }
+
+  // How many zeros there are in front of where |bytes| were written last.
+  static size_t WidthBefore(ContiguousMemoryRange chunk,
+                            std::string_view bytes) {
+    const std::string_view all(reinterpret_cast<const char*>(chunk.begin),
+                               chunk.size());
+    const size_t end = all.rfind(bytes);
+    EXPECT_NE(end, std::string_view::npos);
+    return end - 1 - all.substr(0, end).find_last_not_of('\0');
+  }
+
+  static MessageTree TreeOf(const std::vector<size_t>& sizes) {
+    MessageTree tree;
+    for (size_t i = sizes.size(); i > 0; --i) {
+      MessageTree fields{NumberField(Kind::kTiny, 2, 2),
+                         BytesField(3, std::string(sizes[i - 1], 'x'))};
+      fields.insert(fields.end(), tree.begin(), tree.end());
+      tree = {NestedField(1, fields)};
+    }
+    tree.insert(tree.begin(), NumberField(Kind::kTiny, 1, 1));
+    return tree;
+  }
+
+  RootMessage<> root_;
+};
+
+using Widths = std::vector<size_t>;
+
+TEST_F(MessageLengthExpectationTest, AfterTwoLongOnes) {
+  EXPECT_EQ(Write({kLong}), Widths{kNarrow});
+  EXPECT_EQ(Write({kLong}), Widths{kNarrow});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(Write({kLong}), Widths{kWide}) << i;
+}
+
+TEST_F(MessageLengthExpectationTest, ShortOnesInBetweenDoNotMatter) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Write({kLong}), Widths{kNarrow}) << i;
+    EXPECT_EQ(Write({kShort}), Widths{i == 0 ? kNarrow : kWide}) << i;
+  }
+}
+
+TEST_F(MessageLengthExpectationTest, OneThatIsShortEndsIt) {
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(Write({kLong}), Widths{kNarrow}) << round;
+    EXPECT_EQ(Write({kLong}), Widths{kWide}) << round;
+    EXPECT_EQ(Write({kShort}), Widths{kWide}) << round;
+    EXPECT_EQ(Write({kShort}), Widths{kNarrow}) << round;
+  }
+}
+
+TEST_F(MessageLengthExpectationTest, OneDepthAfterTheOther) {
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(Write({kLong, kLong, kShort}),
+              (Widths{kNarrow, kNarrow, kNarrow}));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kNarrow, kNarrow}));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
+  // The outer ones are long in any case.
+  EXPECT_EQ(Write({kShort, kShort, kShort}), (Widths{kWide, kWide, kNarrow}));
+  EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
+  EXPECT_EQ(Write({kShort, kShort}), (Widths{kWide, kWide}));
+  EXPECT_EQ(Write({kShort, kShort}), (Widths{kWide, kNarrow}));
+}
+
+TEST_F(MessageLengthExpectationTest, OfSiblingsAsWell) {
+  ChunkedStream stream(size_t{100000});
+  root_.Reset(&stream.writer);
+  root_.AppendTinyVarInt(1, 1);
+  Widths widths;
+  for (int i = 0; i < 4; ++i) {
+    Message* const child = root_.BeginNestedMessage<Message>(1);
+    child->AppendTinyVarInt(2, 2);
+    widths.push_back(WidthBefore(stream.writer.cur_range(), "\x10\x02"));
+    child->AppendString(3, std::string(kLong, 'x'));
+  }
+  EXPECT_EQ(widths, (Widths{kNarrow, kNarrow, kWide, kWide}));
+  EXPECT_EQ(root_.Finalize(), 2 + 4 * (1 + 4 + 2 + 3 + kLong));
+}
+
+// Whatever widens a message widens those around it; so none may be narrow
+// around a wide one.
+TEST_F(MessageLengthExpectationTest, NoneThatIsWideInOneThatIsNarrow) {
+  for (int i = 0; i < 4; ++i)
+    Write({kLong, kLong});
+  ASSERT_EQ(Write({kLong, kLong}), (Widths{kWide, kWide}));
+  ASSERT_EQ(Write({kShort}), Widths{kWide});
+  ASSERT_EQ(Write({kShort, kLong}), (Widths{kNarrow, kNarrow}));
+}
+
+TEST_F(MessageLengthExpectationTest, AMessageTakenBackWasNeitherLongNorShort) {
+  for (int i = 0; i < 2; ++i)
+    Write({kLong});
+  ChunkedStream stream(size_t{100000});
+  root_.Reset(&stream.writer);
+  root_.AppendTinyVarInt(1, 1);
+  root_.BeginNestedMessage<Message>(1)->AppendTinyVarInt(2, 2);
+  EXPECT_TRUE(root_.RollBackNestedMessage());
+  EXPECT_EQ(root_.Finalize(), 2u);
+  EXPECT_EQ(stream.Bytes(), "08 01");
+  EXPECT_EQ(Write({kLong}), Widths{kWide});
+}
+
+TEST_F(MessageLengthExpectationTest, OnesThatAreAbandonedNeither) {
+  for (int i = 0; i < 2; ++i)
+    Write({kLong});
+  {
+    ChunkedStream stream(size_t{100000});
+    root_.Reset(&stream.writer);
+    root_.AppendTinyVarInt(1, 1);
+    root_.BeginNestedMessage<Message>(1)->AppendTinyVarInt(2, 2);
+  }
+  EXPECT_EQ(Write({kLong}), Widths{kWide});
+}
+
+// Deeper than the arena's own memory: of what lies on the heap nothing is
+// expected, and nothing is forgotten for it.
+TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
+  for (int i = 0; i < 4; ++i)
+    Write({kLong, kLong});
+  Widths expected{kWide, kWide, kNarrow};
+  EXPECT_EQ(Write({kLong, kLong, kShort}), expected);
+  const size_t depth = MessageArena::kInlineMessages + 30;
+  expected.resize(depth, kNarrow);
+  // As all are that take more than a look at the arena.
+  expected[MessageArena::kInlineMessages] = kWide;
+  const std::vector<size_t> sizes(depth, kShort);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(Write(sizes), expected) << i;
+  EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
+}
+
+}  // namespace
+}  // namespace protozero
