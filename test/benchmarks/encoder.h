@@ -161,6 +161,7 @@ constexpr CallSites MakeCallSites(std::index_sequence<kSite...>) {
 enum class OutputFormat {
   kProtobuf,
   kSlots,  // 64-bit words, in field order: no format, but the least work.
+  kSlotsAndCursors,  // The same, with a word for each message behind its own.
   kNone,
 };
 

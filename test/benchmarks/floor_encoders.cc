@@ -1,10 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The two floors of the comparison: SpeedOfLight, the least that could be
-// called writing the fields down, and Empty, the harness alone.
+// The floors of the comparison: SpeedOfLight, the least that could be called
+// writing the fields down; what Perfetto's benchmark calls so; and Empty, the
+// harness alone.
 
 #include <string.h>
 
+#include <new>
 #include <type_traits>
 
 #include "test/benchmarks/encoder.h"
@@ -135,6 +137,46 @@ class SlotWriter {
   uint64_t* slot_;
 };
 
+// The floor of Perfetto's benchmark, built from its description: a message is
+// an object in the output that has its own cursor in memory, stores each field
+// in a slot of its own, and copies a string up to its terminator; a nested one
+// begins behind it.
+class SlotMessage {
+ public:
+  void set_field_int32(int32_t value) { Append(int64_t{value}); }
+  void set_field_uint32(uint32_t value) { Append(uint64_t{value}); }
+  void set_field_int64(int64_t value) { Append(value); }
+  void set_field_uint64(uint64_t value) { Append(value); }
+  void set_field_string(const char* string, size_t) {
+    cursor_ = strcpy(cursor_, string);
+  }
+  SlotMessage* set_field_nested() { return new (this + 1) SlotMessage; }
+
+ private:
+  template <typename T>
+  void Append(T value) {
+    memcpy(cursor_, &value, sizeof(value));
+    cursor_ += sizeof(uint64_t);
+  }
+
+  alignas(uint64_t) char slots_[(4 + kStringSlots) * sizeof(uint64_t)];
+  char* cursor_ = slots_;
+};
+static_assert(sizeof(SlotMessage) == (4 + kStringSlots + 1) * sizeof(uint64_t));
+
+template <typename Workload, size_t num_messages>
+class SlotMessageEncoder final
+    : public EncoderWithLoop<SlotMessageEncoder<Workload, num_messages>,
+                             typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    Workload::Fill(new (begin) SlotMessage, input);
+    return num_messages * sizeof(SlotMessage);
+  }
+};
+
 // An array is as fast as memory goes.
 struct PackedVarintsWorkload {
   static constexpr const char* kName = "PackedVarints";
@@ -196,6 +238,10 @@ void AddWorkloadWithCallSites(EncoderList* encoders) {
 void AddFloorEncoders(EncoderList* encoders) {
   AddWorkloadWithCallSites<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
+  AddEncoder<SlotMessageEncoder<SimpleWorkload, 1>>(
+      "Simple", "PerfettoLight", encoders, OutputFormat::kSlotsAndCursors);
+  AddEncoder<SlotMessageEncoder<NestedWorkload, kNestedDepth>>(
+      "Nested", "PerfettoLight", encoders, OutputFormat::kSlotsAndCursors);
   AddWorkload<RandomVarintsWorkload>(encoders);
   AddWorkload<TimestampsWorkload>(encoders);
   AddWorkload<RandomBytesWorkload>(encoders);
