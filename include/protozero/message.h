@@ -316,7 +316,7 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
 #if PROTOZERO_INLINE_SETTERS
-    const NewChild begun = BeginNestedAt(write_ptr_, tag);
+    const NewChild begun = BeginNestedAt(tag, write_ptr_);
     // By the caller, who has it in a register for the child's first field.
     begun.child->write_ptr_ = begun.write_ptr;
     return As<T>(begun.child);
@@ -457,7 +457,7 @@ class Message {
                                                   const void* src,
                                                   size_t size) {
 #if PROTOZERO_INLINE_SETTERS
-    write_ptr_ = AppendBytesAt(write_ptr_, tag, src, size);
+    write_ptr_ = AppendBytesAt(tag, src, size, write_ptr_);
 #else
     AppendBytesOutOfLine(tag, src, size);
 #endif
@@ -465,10 +465,10 @@ class Message {
   // Out of line at any optimization: the copy is far larger than the call.
   // Takes the cursor, |pos|, and returns it, in a register: a store that is
   // loaded again takes longer than what is done in between.
-  uint8_t* AppendBytesAt(uint8_t* pos,
-                         EncodedTag tag,
+  uint8_t* AppendBytesAt(EncodedTag tag,
                          const void* src,
-                         size_t size);
+                         size_t size,
+                         uint8_t* pos);
   void AppendBytesOutOfLine(EncodedTag tag, const void* src, size_t size);
   PROTOZERO_NOINLINE uint8_t* AppendLongBytes(EncodedTag tag,
                                               const void* src,
@@ -485,13 +485,13 @@ class Message {
   };
   Message* BeginNested(EncodedTag tag);
   // |pos|: as for AppendBytesAt().
-  NewChild BeginNestedAt(uint8_t* pos, EncodedTag tag);
+  PROTOZERO_NOINLINE NewChild BeginNestedAt(EncodedTag tag, uint8_t* pos);
   // Where a child is open, as it is for all but the first of a row of children,
   // or the arena has something to say.
-  PROTOZERO_NOINLINE NewChild BeginNextNested(uint8_t* pos, EncodedTag tag);
+  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag, uint8_t* pos);
   // A child that is expected to be long. REQUIRES: HasFastRoom(), !is_narrow(),
   // no child is open, and the arena expects it.
-  NewChild BeginLongNested(uint8_t* pos, EncodedTag tag);
+  NewChild BeginLongNested(EncodedTag tag, uint8_t* pos);
 
   // For any value, with or without room.
   PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
@@ -539,10 +539,12 @@ class Message {
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
-  // SealAt() for a message that was begun wide and is long. Returns false,
-  // having done nothing, for any other. REQUIRES: there is no error, and the
-  // message is not narrow.
-  bool SealWideAt(uint8_t* end);
+  // The same for one of more than kMaxOneByteMessageLength bytes.
+  // REQUIRES: it is narrow, or IsWideAndLong().
+  PROTOZERO_NOINLINE uint8_t* SealLongAt(uint8_t* end);
+  // Whether it was begun wide, has not moved, and is that long at |end|.
+  // REQUIRES: there is no error.
+  bool IsWideAndLong(const uint8_t* end) const;
   void SealShort(size_t size);
   void MarkSealed(uint64_t size);
   // Ends this message and its open descendants without writing any size.
@@ -564,7 +566,7 @@ class Message {
   PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size);
 
   // The two directions of moving the cursor between the writer and the leaf.
-  void LendCursorFromWriter();
+  PROTOZERO_COLD void LendCursorFromWriter();
   PROTOZERO_COLD void ReturnCursorToWriter();
 
   // Over chunk boundaries only where it has to. Same requirement. Not inlined:

@@ -56,10 +56,7 @@ class MessageArena {
   // or may be expected to be long.
   bool IsAtStop() const { return next_ >= stop_; }
 
-  // The two, looked at more closely.
-  bool IsBlockFull() const {
-    return HasBlocksInUse() ? IsAtStop() : next_ == inline_end();
-  }
+  // The second of these, looked at more closely.
   bool ExpectsLong() const { return !HasBlocksInUse() && next_ < long_end_; }
 
   // NewMessage() for one that is. REQUIRES: ExpectsLong().
@@ -70,25 +67,13 @@ class MessageArena {
     return reinterpret_cast<Message*>(slot);
   }
 
-  // Nothing is to be done for the next message. REQUIRES: !IsBlockFull().
-  void PassStop() {
-    if (!HasBlocksInUse())
-      stop_ = inline_end();
-  }
+  // Has the next message be one like any other. Returns false if it cannot be,
+  // because the block is full.
+  PROTOZERO_COLD bool PassStop();
 
   // Of a message that is sealed, and not deleted yet: it was long; or short,
   // although something else was expected.
-  void NoteLong(const Message* message) {
-    const auto* slot = reinterpret_cast<const Slot*>(message);
-    if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
-      return;
-    if (slot < long_end_) {
-      stop_ = inline_slots_;
-    } else if (slot == long_end_) {
-      // One depth after the other: what holds a long message is long.
-      NoteLongAtEnd();
-    }
-  }
+  PROTOZERO_NOINLINE void NoteLong(const Message* message);
   PROTOZERO_COLD void NoteShort(const Message* message);
 
   // Whether the latest message lies in a block from the heap.
@@ -136,7 +121,6 @@ class MessageArena {
   PROTOZERO_COLD Message* NewMessageSlowPath();
   PROTOZERO_COLD Message* LastMessageInBlocks();
   PROTOZERO_COLD void FreeBlocks();
-  PROTOZERO_COLD void NoteLongAtEnd();
 
   Slot* inline_end() { return inline_slots_ + kInlineMessages; }
   const Slot* inline_end() const { return inline_slots_ + kInlineMessages; }

@@ -104,7 +104,12 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   }
 
   // The used part of each slice.
-  PROTOZERO_COLD std::vector<ContiguousMemoryRange> GetRanges();
+  std::vector<ContiguousMemoryRange> GetRanges() {
+    AdjustUsedSizeOfCurrentSlice();
+    std::vector<ContiguousMemoryRange> ranges(CountSlices());
+    DescribeRanges(ranges.data());
+    return ranges;
+  }
 
   // All bytes in one piece.
   std::vector<uint8_t> StitchSlices() {
@@ -154,6 +159,7 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
   PROTOZERO_COLD size_t CountSlices() const;
   // Writes CountSlices() of them.
   PROTOZERO_COLD void DescribeSlices(Slice* next) const;
+  PROTOZERO_COLD void DescribeRanges(ContiguousMemoryRange* next) const;
   PROTOZERO_COLD size_t GetUsedSize();
   // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
   // has.

@@ -21,17 +21,6 @@ using proto_utils::kMessageLengthFieldSize;
 constexpr auto WritePaddedSize =
     proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
 
-// As internal::WidenSizeUnsafe().
-PROTOZERO_ALWAYS_INLINE uint8_t* WidenSize(uint8_t* begin, size_t size) {
-  constexpr size_t kWidening = kMessageLengthFieldSize - 1;
-  auto* const moved =
-      static_cast<uint8_t*>(memmove(begin + kWidening, begin, size));
-  // Nothing is narrow where inline code is not for this processor.
-  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
-      size, moved - kMessageLengthFieldSize);
-  return moved + size;
-}
-
 }  // namespace
 
 uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
@@ -39,7 +28,13 @@ uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
 }
 
 uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) {
-  return WidenSize(begin, size);
+  constexpr size_t kWidening = kMessageLengthFieldSize - 1;
+  auto* const moved =
+      static_cast<uint8_t*>(memmove(begin + kWidening, begin, size));
+  // Nothing is narrow where inline code is not for this processor.
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, moved - kMessageLengthFieldSize);
+  return moved + size;
 }
 
 // Hot functions leave for their cold parts by tail calls only: a call that
@@ -95,29 +90,27 @@ inline void Message::SealShort(size_t size) {
   MarkSealed(size);
 }
 
-PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
+uint8_t* Message::SealLongAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
-  if (PROTOZERO_LIKELY(size <= kMaxOneByteMessageLength)) {
-    SealShort(size);
-    return end;
+  uint8_t* base = base_;
+  if (is_narrow()) {
+    memmove(base + kWidening, base, size);
+    base += kWidening;
   }
+  // Nothing gets here where inline code is not for this processor.
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, base - kMessageLengthFieldSize);
   MarkSealed(size);
   writer_->arena_->NoteLong(this);
-  return WidenSize(base_, size);
+  return base + size;
 }
 
-PROTOZERO_ALWAYS_INLINE bool Message::SealWideAt(uint8_t* end) {
-  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
+PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
-  if (PROTOZERO_UNLIKELY(state_.flags != kNested ||
-                         size - kMinSize > kMaxMessageLength - kMinSize ||
-                         size_field_ + kMessageLengthFieldSize != base_)) {
-    return false;
-  }
-  MarkSealed(size);
-  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
-      size, base_ - kMessageLengthFieldSize);
-  return true;
+  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
+    return SealLongAt(end);
+  SealShort(size);
+  return end;
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {
@@ -195,6 +188,14 @@ uint32_t Message::Finalize() {
   return static_cast<uint32_t>(size);
 }
 
+inline bool Message::IsWideAndLong(const uint8_t* end) const {
+  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
+  const size_t size = static_cast<size_t>(end - base_);
+  return state_.flags == kNested &&
+         size_field_ + kMessageLengthFieldSize == base_ &&
+         size - kMinSize <= kMaxMessageLength - kMinSize;
+}
+
 void Message::SealNested() {
   // Outside of blocks, the chain is a row. From the leaf up, because a child
   // that moves makes its parents longer.
@@ -211,8 +212,8 @@ void Message::SealNested() {
   for (;;) {
     if (PROTOZERO_LIKELY(child->state_.flags == kNarrow)) {
       end = child->SealNarrowAt(end);
-    } else if (PROTOZERO_LIKELY(child->SealWideAt(end))) {
-      writer_->arena_->NoteLong(child);
+    } else if (PROTOZERO_LIKELY(child->IsWideAndLong(end))) {
+      end = child->SealLongAt(end);
     } else {
       break;
     }
@@ -379,13 +380,13 @@ void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
 void Message::AppendBytesOutOfLine(EncodedTag tag,
                                    const void* src,
                                    size_t size) {
-  write_ptr_ = AppendBytesAt(write_ptr_, tag, src, size);
+  write_ptr_ = AppendBytesAt(tag, src, size, write_ptr_);
 }
 
-uint8_t* Message::AppendBytesAt(uint8_t* pos,
-                                EncodedTag tag,
+uint8_t* Message::AppendBytesAt(EncodedTag tag,
                                 const void* src,
-                                size_t size) {
+                                size_t size,
+                                uint8_t* pos) {
   // A tag stored as a word, and a one-byte size.
   constexpr int kMaxHeader = sizeof(uint64_t) + 1;
   // What there is between the fast limit and the chunk's end, less that.
@@ -402,8 +403,10 @@ uint8_t* Message::AppendBytesAt(uint8_t* pos,
   uint8_t* const bytes = internal::AddOffset<1>(pos, tag.size());
   static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
   bytes[-1] = static_cast<uint8_t>(size);
+  // Known before the copy, each of whose branches returns.
+  uint8_t* const end = internal::AddOffset<0>(bytes, size);
   internal::CopyShortBytes(bytes, static_cast<const uint8_t*>(src), size);
-  return bytes + size;
+  return end;
 }
 
 uint8_t* Message::AppendLongBytes(EncodedTag tag,
@@ -462,16 +465,16 @@ inline void Message::InitNested(ScatteredStreamWriter* writer,
 }
 
 Message* Message::BeginNested(EncodedTag tag) {
-  const NewChild begun = BeginNestedAt(write_ptr_, tag);
+  const NewChild begun = BeginNestedAt(tag, write_ptr_);
   begun.child->write_ptr_ = begun.write_ptr;
   return begun.child;
 }
 
-Message::NewChild Message::BeginNestedAt(uint8_t* pos, EncodedTag tag) {
+Message::NewChild Message::BeginNestedAt(EncodedTag tag, uint8_t* pos) {
   // Also taken when a child is open: then there is no room.
   ScatteredStreamWriter* const writer = writer_;
   if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) || writer->arena_->IsAtStop()))
-    PROTOZERO_TAIL_CALL return BeginNextNested(pos, tag);
+    PROTOZERO_TAIL_CALL return BeginNextNested(tag, pos);
   const uintptr_t limit = fast_limit_;
   Message* child = writer->arena_->NewMessage();
   // A word holds any tag and the zero of its size field.
@@ -485,26 +488,20 @@ Message::NewChild Message::BeginNestedAt(uint8_t* pos, EncodedTag tag) {
   return {child, base};
 }
 
-Message::NewChild Message::BeginNextNested(uint8_t* pos, EncodedTag tag) {
+Message::NewChild Message::BeginNextNested(EncodedTag tag, uint8_t* pos) {
   if (nested_ != nullptr) {
-    if (PROTOZERO_UNLIKELY(!SealShortNested()))
-      return BeginNestedSlowPath(tag);
-    return BeginNestedAt(write_ptr_, tag);
+    if (PROTOZERO_LIKELY(SealShortNested()))
+      return BeginNestedAt(tag, write_ptr_);
+  } else if (PROTOZERO_LIKELY(HasFastRoom(pos) && !is_narrow() &&
+                              writer_->arena_->ExpectsLong())) {
+    return BeginLongNested(tag, pos);
   }
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos)))
-    return BeginNestedSlowPath(tag);
-  MessageArena* const arena = writer_->arena_;
-  if (PROTOZERO_LIKELY(arena->ExpectsLong() && !is_narrow()))
-    return BeginLongNested(pos, tag);
-  if (PROTOZERO_UNLIKELY(arena->IsBlockFull()))
-    return BeginNestedSlowPath(tag);
-  arena->PassStop();
-  return BeginNestedAt(pos, tag);
+  return BeginNestedSlowPath(tag);
 }
 
-inline Message::NewChild Message::BeginLongNested(uint8_t* pos,
-                                                  EncodedTag tag) {
-  uint8_t* const size_field = tag.StoreAsWord(pos);
+inline Message::NewChild Message::BeginLongNested(EncodedTag tag,
+                                                  uint8_t* pos) {
+  uint8_t* const size_field = internal::Opaque(tag.StoreAsWord(pos));
   StoreLittleEndian(size_field, uint32_t{0});
   uint8_t* const base = size_field + kMessageLengthFieldSize;
   Message* const child = writer_->arena_->NewLongMessage();
@@ -548,12 +545,12 @@ Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   Message* child;
   if (nested_ != nullptr) {
     SealNested();
-    return BeginNestedAt(write_ptr_, tag);
+    return BeginNestedAt(tag, write_ptr_);
   }
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
     child = InsteadOfChild();
-  } else if (HasFastRoom() && !writer_->arena_->IsBlockFull()) {
-    return BeginNestedAt(write_ptr_, tag);
+  } else if (HasFastRoom() && writer_->arena_->PassStop()) {
+    return BeginNestedAt(tag, write_ptr_);
   } else {
     child = BeginAnywhere(tag, kNested);
   }

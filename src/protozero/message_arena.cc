@@ -17,14 +17,25 @@ struct MessageArena::Block {
   Slot slots[kMessages];
 };
 
-void MessageArena::NoteLongAtEnd() {
+void MessageArena::NoteLong(const Message* message) {
   // Once may be an exception.
   constexpr size_t kEnough = 2;
-  if (++num_long_ < kEnough)
+  if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
     return;
-  num_long_ = 0;
-  ++long_end_;
-  stop_ = inline_slots_;
+  // One depth after the other: what holds a long message is long.
+  const auto* slot = reinterpret_cast<const Slot*>(message);
+  if (slot == long_end_ && ++num_long_ == kEnough) {
+    num_long_ = 0;
+    ++long_end_;
+  }
+  if (slot < long_end_)
+    stop_ = inline_slots_;
+}
+
+bool MessageArena::PassStop() {
+  if (!HasBlocksInUse())
+    stop_ = inline_end();
+  return !IsAtStop();
 }
 
 void MessageArena::NoteShort(const Message* message) {
@@ -38,10 +49,8 @@ void MessageArena::NoteShort(const Message* message) {
 }
 
 Message* MessageArena::NewMessageSlowPath() {
-  if (!IsBlockFull()) {
-    PassStop();
+  if (PassStop())
     return reinterpret_cast<Message*>(next_++);
-  }
   Block* block = current_block_ ? current_block_->next : first_block_;
   if (block == nullptr) {
     block = new (std::nothrow) Block;

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "short_copy.h"
+
 namespace protozero {
 
 PackedBufferBase::~PackedBufferBase() {
@@ -27,8 +29,12 @@ bool PackedBufferBase::Grow() {
 }
 
 void PackedBufferBase::AppendVarIntOutOfLine(uint64_t bits) {
-  if (PROTOZERO_LIKELY(Reserve(proto_utils::kMaxVarIntEncodedSize)))
-    write_ptr_ = proto_utils::internal::WriteVarIntUnsafe(bits, write_ptr_);
+  if (PROTOZERO_UNLIKELY(!Reserve(proto_utils::kMaxVarIntEncodedSize)))
+    return;
+  // Now there is room, unless inline code is not for this processor.
+  write_ptr_ = PROTOZERO_LIKELY(fast_limit_ != 0)
+                   ? proto_utils::internal::WriteVarIntInline(bits, write_ptr_)
+                   : internal::WriteVarIntSlowPath(bits, write_ptr_);
 }
 
 }  // namespace protozero

@@ -91,15 +91,10 @@ void ScatteredHeapBuffer::DescribeSlices(Slice* next) const {
   });
 }
 
-std::vector<ContiguousMemoryRange> ScatteredHeapBuffer::GetRanges() {
-  AdjustUsedSizeOfCurrentSlice();
-  // Made as large as it becomes: a vector that grows is a lot of code.
-  std::vector<ContiguousMemoryRange> ranges(CountSlices());
-  ContiguousMemoryRange* next = ranges.data();
+void ScatteredHeapBuffer::DescribeRanges(ContiguousMemoryRange* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
     *next++ = {slice->bytes(), slice->bytes() + slice->used_bytes()};
   });
-  return ranges;
 }
 
 size_t ScatteredHeapBuffer::GetUsedSize() {
