@@ -60,9 +60,9 @@ PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
 // A child is widened before it is sealed when it grows beyond kMaxNarrowSize,
 // so that little has to be moved, or before its chunk is left: the size can be
 // written to those four bytes later, or elsewhere, which is for
-// ScatteredStreamWriter::Delegate::AnnotatePatch() to say. A widened child that
-// turns out to be short, and is still whole within the current chunk, is moved
-// back up.
+// ScatteredStreamWriter::Delegate::AnnotatePatch() to say. Where the arena
+// expects a long child, it is begun that way. A widened child that turns out to
+// be short, and is still whole within the current chunk, is moved back up.
 //
 //   widened          | tag | 00 00 00 00 | field | field | ...
 //

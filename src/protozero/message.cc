@@ -133,7 +133,8 @@ uint8_t* Message::SealAt(uint8_t* end) {
   if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
-    writer_->arena_->NoteShort(this);
+    if (!(flags & kRoot))
+      writer_->arena_->NoteShort(this);
     *size_field = static_cast<uint8_t>(size);
     memmove(size_field + 1, base_, static_cast<size_t>(size));
     return end - kWidening;

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <string>
 #include <string_view>
@@ -180,6 +181,24 @@ TEST_F(MessageLengthExpectationTest, OnesThatAreAbandonedNeither) {
     root_.BeginNestedMessage<Message>(1)->AppendTinyVarInt(2, 2);
   }
   EXPECT_EQ(Write({kLong}), Widths{kWide});
+}
+
+// Not even one with a size field right in front of it, which may shrink.
+TEST_F(MessageLengthExpectationTest, ARootSaysNothingOfItsChildren) {
+  for (int i = 0; i < 2; ++i)
+    Write({kLong});
+  for (const size_t size : {kLong, kShort}) {
+    ChunkedStream stream(size_t{100000});
+    uint8_t* const size_field = stream.writer.ReserveBytes(4);
+    ASSERT_NE(size_field, nullptr);
+    memset(size_field, 0, 4);
+    root_.Reset(&stream.writer);
+    root_.set_size_field(size_field);
+    root_.AppendString(3, std::string(size, 'x'));
+    root_.Finalize();
+    EXPECT_EQ(size_field[0] >= 0x80, size == kLong);
+    EXPECT_EQ(Write({kLong}), Widths{kWide}) << size;
+  }
 }
 
 // Deeper than the arena's own memory: of what lies on the heap nothing is
