@@ -540,10 +540,12 @@ class Message {
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
   uint8_t* SealNarrowAt(uint8_t* end);
   // The same for one of more than kMaxOneByteMessageLength bytes.
-  // REQUIRES: it is narrow, or IsWideAndLong().
-  PROTOZERO_NOINLINE uint8_t* SealLongAt(uint8_t* end);
-  // Whether it was begun wide, has not moved, and is that long at |end|.
-  // REQUIRES: there is no error.
+  PROTOZERO_NOINLINE uint8_t* WidenAndSealAt(uint8_t* end);
+  // SealAt() for such a message that is wide, and so does not move.
+  // REQUIRES: IsWideAndLong().
+  PROTOZERO_NOINLINE void SealWideAt(const uint8_t* end);
+  // Whether a message is that long at |end|, and whole in its chunk behind a
+  // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(const uint8_t* end) const;
   void SealShort(size_t size);
   void MarkSealed(uint64_t size);

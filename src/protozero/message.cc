@@ -90,25 +90,28 @@ inline void Message::SealShort(size_t size) {
   MarkSealed(size);
 }
 
-uint8_t* Message::SealLongAt(uint8_t* end) {
+void Message::SealWideAt(const uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
-  uint8_t* base = base_;
-  if (is_narrow()) {
-    memmove(base + kWidening, base, size);
-    base += kWidening;
-  }
   // Nothing gets here where inline code is not for this processor.
   proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
-      size, base - kMessageLengthFieldSize);
+      size, base_ - kMessageLengthFieldSize);
   MarkSealed(size);
   writer_->arena_->NoteLong(this);
-  return base + size;
+}
+
+uint8_t* Message::WidenAndSealAt(uint8_t* end) {
+  uint8_t* const base = base_;
+  base_ = base + kWidening;
+  memmove(base + kWidening, base, static_cast<size_t>(end - base));
+  end += kWidening;
+  SealWideAt(end);
+  return end;
 }
 
 PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
   const size_t size = static_cast<size_t>(end - base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
-    return SealLongAt(end);
+    return WidenAndSealAt(end);
   SealShort(size);
   return end;
 }
@@ -214,7 +217,7 @@ void Message::SealNested() {
     if (PROTOZERO_LIKELY(child->state_.flags == kNarrow)) {
       end = child->SealNarrowAt(end);
     } else if (PROTOZERO_LIKELY(child->IsWideAndLong(end))) {
-      end = child->SealLongAt(end);
+      child->SealWideAt(end);
     } else {
       break;
     }

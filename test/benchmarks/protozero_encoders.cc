@@ -1,5 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "protozero/append_fields.h"
@@ -199,6 +201,70 @@ class ChunkedEncoder final : public EncoderWithLoop<ChunkedEncoder<Workload>,
   RootMessage<typename Workload::template Message<Api>> message_;
 };
 
+// What the bytes of a message cost, however one may come by them: nobody asks
+// whether there is room, there are no messages, only a cursor in a register,
+// and sizes have four bytes, so that nothing moves. A bound for encoders of
+// this format on this processor, as SpeedOfLight is for those of any.
+template <size_t num_levels>
+class UncheckedEncoder final
+    : public EncoderWithLoop<UncheckedEncoder<num_levels>, Event> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const Event* events,
+                                    uint8_t* begin,
+                                    size_t) {
+    return static_cast<size_t>(WriteLevels<num_levels>(events, begin) - begin);
+  }
+
+ private:
+  template <uint32_t field_id, typename T>
+  BENCH_INLINE static uint8_t* WriteNumber(T value, uint8_t* pos) {
+    using namespace proto_utils;
+    constexpr auto kTag =
+        proto_utils::internal::EncodeTag(field_id, ProtoWireType::kVarInt);
+    return proto_utils::internal::WriteVarIntInline(
+        ExtendValueForVarIntSerialization(value), kTag.Store(pos));
+  }
+
+  BENCH_INLINE static uint8_t* WriteString(const Event* event, uint8_t* pos) {
+    constexpr auto kTag = proto_utils::internal::EncodeTag(
+        pbzero::EveryField::kFieldStringFieldNumber,
+        proto_utils::ProtoWireType::kLengthDelimited);
+    pos = kTag.Store(pos);
+    *pos++ = static_cast<uint8_t>(event->string_size);
+    // Two overlapping copies are enough for 16 to 32 bytes.
+    memcpy(pos, event->string, 16);
+    memcpy(pos + event->string_size - 16,
+           event->string + event->string_size - 16, 16);
+    return pos + event->string_size;
+  }
+
+  template <size_t levels>
+  BENCH_INLINE static uint8_t* WriteLevels(const Event* event, uint8_t* pos) {
+    using Message = pbzero::EveryField;
+    pos =
+        WriteNumber<Message::kFieldInt32FieldNumber>(event->number_int32, pos);
+    pos = WriteNumber<Message::kFieldUint32FieldNumber>(event->number_uint32,
+                                                        pos);
+    pos =
+        WriteNumber<Message::kFieldInt64FieldNumber>(event->number_int64, pos);
+    pos = WriteNumber<Message::kFieldUint64FieldNumber>(event->number_uint64,
+                                                        pos);
+    pos = WriteString(event, pos);
+    if constexpr (levels > 1) {
+      *pos++ = static_cast<uint8_t>(
+          proto_utils::MakeTag(Message::kFieldNestedFieldNumber,
+                               proto_utils::ProtoWireType::kLengthDelimited));
+      uint8_t* const child = pos + proto_utils::kMessageLengthFieldSize;
+      pos = WriteLevels<levels - 1>(event + 1, child);
+      proto_utils::internal::WritePaddedVarIntInline<
+          proto_utils::kMessageLengthFieldSize>(
+          static_cast<size_t>(pos - child),
+          child - proto_utils::kMessageLengthFieldSize);
+    }
+    return pos;
+  }
+};
+
 template <typename Workload>
 void AddWorkload(EncoderList* encoders) {
   AddEncoder<FreshEncoder<Workload>>(Workload::kName, "Protozero", encoders);
@@ -223,6 +289,12 @@ void AddProtozeroEncoders(EncoderList* encoders) {
   AddWorkload<NestedWorkload>(encoders);
   AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName, "Fused",
                                                  encoders);
+  if (protozero::internal::kInlineEncodingMask != 0) {
+    AddEncoder<UncheckedEncoder<1>>(SimpleWorkload::kName, "Unchecked",
+                                    encoders);
+    AddEncoder<UncheckedEncoder<kNestedDepth>>(NestedWorkload::kName,
+                                               "Unchecked", encoders);
+  }
   AddWorkload<RandomVarintsWorkload>(encoders);
   AddWorkload<TimestampsWorkload>(encoders);
   AddWorkload<RandomBytesWorkload>(encoders);
