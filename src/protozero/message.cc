@@ -196,7 +196,7 @@ inline bool Message::IsWideAndLong(const uint8_t* end) const {
   constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
   const size_t size = static_cast<size_t>(end - base_);
   return state_.flags == kNested &&
-         size_field_ + kMessageLengthFieldSize == base_ &&
+         size_field_ == base_ - kMessageLengthFieldSize &&
          size - kMinSize <= kMaxMessageLength - kMinSize;
 }
 
