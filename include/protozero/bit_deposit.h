@@ -36,76 +36,75 @@ namespace protozero::internal {
 // so not initialized late: messages may be written before.
 extern uintptr_t kInlineEncodingMask;
 
-// One operand of each is memory, because a constant of eight bytes is longer in
-// code than its address. Hidden: no detour through a table of addresses.
-#define PROTOZERO_MASK \
-  __attribute__((visibility("hidden"))) inline constexpr uint64_t
-PROTOZERO_MASK kSevenBitGroups = 0x7f7f7f7f7f7f7f7f;
-PROTOZERO_MASK kContinuationBits = 0x8080808080808080;
-PROTOZERO_MASK kTwoTo56 = uint64_t{1} << 56;
-#undef PROTOZERO_MASK
+// What they need besides the value. Functions that encode several have them in
+// registers, which takes an instruction and 8 bytes less a value than to have
+// them as operands in memory, and no port for loads.
+struct VarIntMasks {
+  uint64_t seven_bit_groups;
+  // Of all bytes but the last.
+  uint64_t continuation_bits;
+};
 
-// Such a constant as the operand %2 of an instruction: how it is written in the
-// two assembler dialects, and what it is. To compilers, "m" means that the
-// instruction may read any memory, so that all stores before it have to be
-// made.
-#if !defined(__code_model_large__)
-#define PROTOZERO_ATT_CONSTANT "%c2(%%rip)"
-#define PROTOZERO_INTEL_CONSTANT "[rip + %c2]"
-#define PROTOZERO_CONSTANT(name) "i"(&(name))
+// Of which compilers must not know the values, or they put them in place, ten
+// bytes of code, for each use again. Hidden: no detour through a table of
+// addresses.
+#if PROTOZERO_HAS_PRESERVE_MOST
+// A call does not change it, and leaves the registers alone.
+__attribute__((weak, visibility("hidden"))) extern const
 #else
-#define PROTOZERO_ATT_CONSTANT "%2"
-#define PROTOZERO_INTEL_CONSTANT "%2"
-#define PROTOZERO_CONSTANT(name) "m"(name)
+// A call may change it: something to load again after calls, not at each use.
+__attribute__((visibility("hidden"))) inline
 #endif
+    VarIntMasks kVarIntMasks = {0x7f7f7f7f7f7f7f7f, 0x0080808080808080};
+
+PROTOZERO_ALWAYS_INLINE VarIntMasks LoadVarIntMasks() {
+  return kVarIntMasks;
+}
+
+// Opaque(), for which |masks| have to be there: where this is done on one side
+// of a branch and an encoder called on the other, compilers load them before
+// it, and then once for all such branches in a row.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks masks, T value) {
+  __asm__(""
+          : "+r"(value)
+          : "r"(masks.seven_bit_groups), "r"(masks.continuation_bits));
+  return value;
+}
 
 // Deals the low 56 bits of |value| out to eight groups of seven bits, one a
 // byte.
-PROTOZERO_ALWAYS_INLINE uint64_t DepositSevenBitGroups(uint64_t value) {
+PROTOZERO_ALWAYS_INLINE uint64_t
+DepositSevenBitGroups(uint64_t value, VarIntMasks masks = LoadVarIntMasks()) {
   uint64_t groups;
-  __asm__("pdep{q " PROTOZERO_ATT_CONSTANT
-          ", %1, %0| %0, %1, " PROTOZERO_INTEL_CONSTANT "}"
+  __asm__("pdep{q %2, %1, %0| %0, %1, %2}"
           : "=r"(groups)
-          : "r"(value), PROTOZERO_CONSTANT(kSevenBitGroups));
+          : "r"(value), "r"(masks.seven_bit_groups));
   return groups;
 }
 
 // The reverse: puts the groups together again.
-PROTOZERO_ALWAYS_INLINE uint64_t ExtractSevenBitGroups(uint64_t groups) {
+PROTOZERO_ALWAYS_INLINE uint64_t
+ExtractSevenBitGroups(uint64_t groups, VarIntMasks masks = LoadVarIntMasks()) {
   uint64_t value;
-  __asm__("pext{q " PROTOZERO_ATT_CONSTANT
-          ", %1, %0| %0, %1, " PROTOZERO_INTEL_CONSTANT "}"
+  __asm__("pext{q %2, %1, %0| %0, %1, %2}"
           : "=r"(value)
-          : "r"(groups), PROTOZERO_CONSTANT(kSevenBitGroups));
+          : "r"(groups), "r"(masks.seven_bit_groups));
   return value;
 }
 
-// The top bit of each byte that ends below the |count|-th bit.
-// REQUIRES: count < 256.
-PROTOZERO_ALWAYS_INLINE uint64_t ContinuationBitsBelow(uint32_t count) {
+// The top bit of each byte that ends below the |count|-th bit, but for the
+// last byte. REQUIRES: count < 256.
+PROTOZERO_ALWAYS_INLINE uint64_t
+ContinuationBitsBelow(uint32_t count, VarIntMasks masks = LoadVarIntMasks()) {
   uint64_t result;
   // Of its operand, it reads the lowest byte.
-  __asm__("bzhi{q %q1, " PROTOZERO_ATT_CONSTANT
-          ", %0| %0, " PROTOZERO_INTEL_CONSTANT ", %q1}"
+  __asm__("bzhi{q %q1, %2, %0| %0, %2, %q1}"
           : "=r"(result)
-          : "r"(count), PROTOZERO_CONSTANT(kContinuationBits)
+          : "r"(count), "r"(masks.continuation_bits)
           : "cc");
   return result;
 }
-
-// Whether |value| has more than 56 bits, in one instruction.
-PROTOZERO_ALWAYS_INLINE bool IsAtLeastTwoTo56(uint64_t value) {
-  bool result;
-  __asm__("cmp{q " PROTOZERO_ATT_CONSTANT ", %1| %1, " PROTOZERO_INTEL_CONSTANT
-          "}"
-          : "=@ccae"(result)
-          : "r"(value), PROTOZERO_CONSTANT(kTwoTo56));
-  return result;
-}
-
-#undef PROTOZERO_ATT_CONSTANT
-#undef PROTOZERO_INTEL_CONSTANT
-#undef PROTOZERO_CONSTANT
 
 // Which bit is the highest one that is set. REQUIRES: value != 0.
 PROTOZERO_ALWAYS_INLINE uint32_t HighestBit(uint64_t value) {
@@ -117,6 +116,15 @@ PROTOZERO_ALWAYS_INLINE uint32_t HighestBit(uint64_t value) {
 #else
 
 inline constexpr uintptr_t kInlineEncodingMask = UINTPTR_MAX;
+
+struct VarIntMasks {};
+inline VarIntMasks LoadVarIntMasks() {
+  return {};
+}
+template <typename T>
+PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks, T value) {
+  return Opaque(value);
+}
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 

@@ -32,14 +32,12 @@ inline constexpr bool kCopyIsLittleEndian = true;
 #if defined(__GNUC__) || defined(__clang__)
 #define PROTOZERO_HAS_STREAM_WORDS 1
 template <typename T>
-struct __attribute__((packed)) StreamWord {
-  T bits;
-};
-enum class StreamByte : uint8_t {};
-template <>
-struct StreamWord<uint8_t> {
-  explicit StreamWord(uint8_t value) : bits{value} {}
-  StreamByte bits;
+struct StreamWord {
+  enum class Bits : T {};
+  struct __attribute__((packed)) Stored {
+    explicit Stored(T value) : bits{value} {}
+    Bits bits;
+  };
 };
 #else
 #define PROTOZERO_HAS_STREAM_WORDS 0
@@ -51,7 +49,7 @@ inline void StoreLittleEndian(uint8_t* dst, T value) {
   static_assert(std::is_unsigned<T>::value, "bit patterns only");
   if constexpr (kCopyIsLittleEndian) {
 #if PROTOZERO_HAS_STREAM_WORDS
-    new (static_cast<void*>(dst)) StreamWord<T>{value};
+    new (static_cast<void*>(dst)) typename StreamWord<T>::Stored(value);
 #else
     memcpy(dst, &value, sizeof(T));
 #endif

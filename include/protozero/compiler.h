@@ -39,6 +39,19 @@
 #define PROTOZERO_COLD
 #endif
 
+// The function, which must not throw, leaves alone all registers but r11 and
+// those of vectors. For functions that are seldom called, by inline code: what
+// is in registers stays there, and no code is needed to bring it back. Hidden,
+// and defined in a header: caller and callee have the same compiler, and the
+// dynamic linker, which knows nothing of this, does not come between them.
+#if defined(__clang__) && defined(__x86_64__) && defined(__ELF__)
+#define PROTOZERO_HAS_PRESERVE_MOST 1
+#define PROTOZERO_PRESERVE_MOST \
+  __attribute__((preserve_most, noinline, visibility("hidden")))
+#else
+#define PROTOZERO_HAS_PRESERVE_MOST 0
+#endif
+
 // Whether setters of numbers encode in place, or call a function that does.
 // In place is faster, a call is smaller; the bytes are the same, and the parts
 // of a program may differ. The default is what the compiler optimizes for.

@@ -167,15 +167,18 @@ class Message {
       return AppendInt32OutOfLine(tag, value);
 #endif
     uint8_t* const pos = write_ptr_;
+    const VarIntMasks masks = LoadVarIntMasks();
     // The compiler drops the second test for types that cannot be as large.
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) || IsLongVarInt<T>(bits))) {
-      SpillCursor(pos);
-      return AppendVarIntOutOfLine(tag, bits);
+    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) ||
+                           MayBeLongVarInt<T>(bits, masks))) {
+      SpillCursor(pos, masks);
+      return CallAppendVarInt(tag, bits);
     }
     uint8_t* const value_pos = tag.Store(pos);
-    write_ptr_ = tag.size() == 1   ? WriteVarInt56Inline<1>(bits, pos)
-                 : tag.size() == 2 ? WriteVarInt56Inline<2>(bits, pos)
-                                   : WriteVarInt56Inline<0>(bits, value_pos);
+    write_ptr_ = tag.size() == 1 ? WriteVarInt56Inline<1>(bits, pos, masks)
+                 : tag.size() == 2
+                     ? WriteVarInt56Inline<2>(bits, pos, masks)
+                     : WriteVarInt56Inline<0>(bits, value_pos, masks);
   }
 
   // sint32 and sint64 fields.
@@ -195,7 +198,7 @@ class Message {
     uint8_t* const pos = write_ptr_;
     if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
       SpillCursor(pos);
-      return AppendVarIntOutOfLine(tag, bits);
+      return CallAppendVarInt(tag, bits);
     }
     // Tag and value in one store.
     const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
@@ -221,7 +224,7 @@ class Message {
     uint8_t* const pos = write_ptr_;
     if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
       SpillCursor(pos);
-      return AppendFixedOutOfLine(tag, bits);
+      return CallAppendFixed(tag, bits);
     }
     uint8_t* const value_pos = tag.Store(pos);
     internal::StoreLittleEndian(value_pos, bits);
@@ -445,6 +448,13 @@ class Message {
     write_ptr_ = internal::Opaque(pos);
 #endif
   }
+  PROTOZERO_ALWAYS_INLINE void SpillCursor(
+      [[maybe_unused]] uint8_t* pos,
+      [[maybe_unused]] internal::VarIntMasks masks) {
+#if PROTOZERO_INLINE_SETTERS
+    write_ptr_ = internal::OpaqueAfter(masks, pos);
+#endif
+  }
 
   // The rest of the current chunk; none after an error.
   // REQUIRES: this message holds the cursor.
@@ -492,6 +502,32 @@ class Message {
   // A child that is expected to be long. REQUIRES: HasFastRoom(), !is_narrow(),
   // no child is open, and the arena expects it.
   NewChild BeginLongNested(EncodedTag tag, uint8_t* pos);
+
+  // What setters call where they may not encode in place.
+  PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits) {
+#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+    AppendNumber(tag, bits);
+#else
+    AppendVarIntOutOfLine(tag, bits);
+#endif
+  }
+  template <typename Bits>
+  PROTOZERO_ALWAYS_INLINE void CallAppendFixed(EncodedTag tag, Bits bits) {
+#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+    AppendNumber(tag, bits);
+#else
+    AppendFixedOutOfLine(tag, bits);
+#endif
+  }
+
+#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+  // |bits| as the wire type in |tag| says.
+  PROTOZERO_PRESERVE_MOST void AppendNumber(EncodedTag tag,
+                                            uint64_t bits) noexcept;
+  PROTOZERO_COLD PROTOZERO_PRESERVE_MOST void AppendNumberSlowPath(
+      EncodedTag tag,
+      uint64_t bits) noexcept;
+#endif
 
   // For any value, with or without room.
   PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
@@ -622,6 +658,31 @@ static_assert(sizeof(Message) == MessageArena::kMessageSize,
 static_assert(std::is_trivially_default_constructible<Message>::value &&
                   std::is_trivially_destructible<Message>::value,
               "slots become messages, and are forgotten, without any code");
+
+#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+
+inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
+  // Negative numbers and hashes, mostly. All else saves registers.
+  if (PROTOZERO_UNLIKELY(!HasFastRoom() ||
+                         tag.wire_type() !=
+                             proto_utils::ProtoWireType::kVarInt)) {
+    return AppendNumberSlowPath(tag, bits);
+  }
+  write_ptr_ = proto_utils::internal::WriteVarIntInline(
+      bits, tag.StoreAsWord(write_ptr_));
+}
+
+inline void Message::AppendNumberSlowPath(EncodedTag tag,
+                                          uint64_t bits) noexcept {
+  using proto_utils::ProtoWireType;
+  if (tag.wire_type() == ProtoWireType::kVarInt)
+    return AppendVarIntOutOfLine(tag, bits);
+  if (tag.wire_type() == ProtoWireType::kFixed32)
+    return AppendFixedOutOfLine(tag, static_cast<uint32_t>(bits));
+  AppendFixedOutOfLine(tag, bits);
+}
+
+#endif
 
 inline bool internal::AppendBytesHeader(Message* message,
                                         uint32_t field_id,

@@ -145,14 +145,15 @@ class PackedBufferBase {
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint64_t bits) {
     using namespace proto_utils::internal;
     uint8_t* const pos = write_ptr_;
+    const VarIntMasks masks = LoadVarIntMasks();
     // The compiler drops the last test for types that cannot be as large.
     if (PROTOZERO_UNLIKELY(!PROTOZERO_INLINE_SETTERS ||
                            reinterpret_cast<uintptr_t>(pos) >= fast_limit_ ||
-                           IsLongVarInt<T>(bits))) {
-      write_ptr_ = internal::Opaque(pos);
+                           MayBeLongVarInt<T>(bits, masks))) {
+      write_ptr_ = internal::OpaqueAfter(masks, pos);
       return AppendVarIntOutOfLine(bits);
     }
-    write_ptr_ = WriteVarInt56Inline<0>(bits, pos);
+    write_ptr_ = WriteVarInt56Inline<0>(bits, pos, masks);
   }
 
   template <typename Encoding, typename T>

@@ -260,6 +260,9 @@ class EncodedTag {
   // The bytes, lowest first.
   constexpr uint64_t bytes() const { return bytes_and_size_ >> 3; }
   constexpr uint32_t size() const { return bytes_and_size_ & 7; }
+  constexpr ProtoWireType wire_type() const {
+    return static_cast<ProtoWireType>(bytes() & 7);
+  }
 
   // REQUIRES: eight writable bytes at |dst| where size() is three or more, and
   // size() bytes otherwise.

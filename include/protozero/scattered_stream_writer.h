@@ -58,6 +58,8 @@ class ScatteredStreamWriter {
 
     virtual ~Delegate() = default;
 
+    // Neither function below may throw.
+    //
     // Called when the current chunk is full, or when kPatchSize contiguous
     // bytes no longer fit it. At this point the writer's accessors describe
     // the chunk that is being left. Returns the next chunk, of any size from

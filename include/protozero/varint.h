@@ -75,6 +75,9 @@ inline size_t VarIntSize(uint64_t value) {
 
 namespace internal {
 
+using ::protozero::internal::LoadVarIntMasks;
+using ::protozero::internal::VarIntMasks;
+
 // Deals the low 56 bits of |value| out into eight groups of seven bits, one
 // group a byte. Each step halves the group width: the upper half of every
 // group moves up by 4, then 2, then 1 bits. Adding a multiple of the upper
@@ -117,18 +120,20 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
 
-// Encodes a value of 2^56 or more, whose lower |groups| are known.
+// Encodes a value of 2^49 or more, whose lower |groups| are known.
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t groups,
                                                        uint64_t value,
                                                        uint8_t* dst) {
-  ::protozero::internal::StoreLittleEndian(dst, groups | 0x8080808080808080u);
   // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
   // only bit of a tenth group, is also the ninth byte's continuation bit.
   const uint8_t ninth = static_cast<uint8_t>(value >> 56);
   const uint8_t tenth = static_cast<uint8_t>(ninth >> 7);
-  dst[8] = ninth;
-  dst[9] = tenth;
-  return dst + 9 + tenth;
+  const uint64_t has_ninth = ninth != 0;
+  ::protozero::internal::StoreLittleEndian(
+      dst, groups | 0x0080808080808080u | has_ninth << 63);
+  ::protozero::internal::StoreLittleEndian(dst + 8, ninth);
+  ::protozero::internal::StoreLittleEndian(dst + 9, tenth);
+  return dst + 8 + has_ninth + tenth;
 }
 
 // The same. Never inlined: rare, and long.
@@ -154,42 +159,63 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
 // setters, which is not entered where kInlineEncodingMask is zero. A constant
 // is encoded by the compiler, which knows nothing of what bit_deposit.h does.
 template <int offset>
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(uint64_t value,
-                                                     uint8_t* pos) {
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
+    uint64_t value,
+    uint8_t* pos,
+    [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   using namespace ::protozero::internal;
+  uint64_t encoded;
+  uint32_t last_byte;
+  if (PROTOZERO_IS_CONSTANT(value)) {
+    const uint64_t groups = SpreadSevenBitGroups(value);
+    const uint32_t unused_bits = LeadingZeroByteBits(groups | 1);
+    encoded = groups | (0x0080808080808080u >> unused_bits);
+    last_byte = 7 - unused_bits / 8;
+  } else {
+    const uint64_t groups = DepositSevenBitGroups(value, masks);
+    // Adding one makes a bit of zero, and carries into no other byte. All bytes
+    // below the one that holds the highest bit continue.
+    const uint32_t highest = HighestBit(groups + 1);
+    encoded = groups | ContinuationBitsBelow(highest, masks);
+    last_byte = highest / 8;
+  }
+  // One store for both: of one made out of two, compilers do not know any more
+  // what it cannot change.
+  StoreLittleEndian(pos + offset, encoded);
   if (PROTOZERO_IS_CONSTANT(value))
-    return WriteVarInt56Unsafe(value, pos + offset);
-  const uint64_t groups = DepositSevenBitGroups(value);
-  // Adding one makes a bit of zero, and carries into no other byte. All bytes
-  // below the one that holds the highest bit continue.
-  const uint32_t highest = HighestBit(groups + 1);
-  StoreLittleEndian(pos + offset, groups | ContinuationBitsBelow(highest));
-  return AddOffset<offset + 1>(pos, highest / 8);
+    return pos + offset + 1 + last_byte;
+  return AddOffset<offset + 1>(pos, last_byte);
 #else
   return WriteVarInt56Unsafe(value, pos + offset);
 #endif
 }
 
-// Whether |bits| are too many for that.
+// Whether |bits| may be too many for that.
 template <typename T>
-PROTOZERO_ALWAYS_INLINE bool IsLongVarInt(uint64_t bits) {
+PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
+    uint64_t bits,
+    [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
+  // A bound below 2^56 that is in a register already.
   if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
-    return ::protozero::internal::IsAtLeastTwoTo56(bits);
+    return bits > masks.continuation_bits;
 #endif
   return bits >> 56 != 0;
 }
 
 // WriteVarIntUnsafe() for such code.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(uint64_t value,
-                                                   uint8_t* dst) {
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
+    uint64_t value,
+    uint8_t* dst,
+    [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  if (PROTOZERO_UNLIKELY(IsLongVarInt<uint64_t>(value))) {
+  if (PROTOZERO_UNLIKELY(MayBeLongVarInt<uint64_t>(value, masks))) {
     using namespace ::protozero::internal;
-    return WriteLongVarIntUnsafe(DepositSevenBitGroups(value), value, dst);
+    return WriteLongVarIntUnsafe(DepositSevenBitGroups(value, masks), value,
+                                 dst);
   }
-  return WriteVarInt56Inline<0>(value, dst);
+  return WriteVarInt56Inline<0>(value, dst, masks);
 #else
   return WriteVarIntUnsafe(value, dst);
 #endif

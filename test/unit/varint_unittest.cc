@@ -170,6 +170,42 @@ TEST(VarIntTest, TheInlineVariantWritesTheSameWithinEightBytes) {
   }
 }
 
+// Which values take the long way is for the encoder to choose, but those that
+// the short one has no room for must be among them.
+TEST(VarIntTest, NoLongValueIsTakenForAShortOne) {
+  using namespace proto_utils::internal;
+  std::vector<uint64_t> values = BoundaryValues();
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i)
+    values.push_back(random() >> random() % 64);
+  for (uint64_t value : values) {
+    const bool may_be_long =
+        MayBeLongVarInt<uint64_t>(value, LoadVarIntMasks());
+    if (value >> 56 != 0)
+      ASSERT_TRUE(may_be_long) << value;
+    if (value >> 55 == 0)
+      ASSERT_FALSE(may_be_long) << value;
+  }
+}
+
+TEST(VarIntTest, TheInlineVariantForAllValuesWritesTheSameWithinTenBytes) {
+  if (!CanRunInlineCode())
+    GTEST_SKIP() << "not on this processor";
+  const auto expect = [](uint64_t value) {
+    ExpectWritesWithinTenBytes(value, [](uint64_t v, uint8_t* dst) {
+      return proto_utils::internal::WriteVarIntInline(v, dst);
+    });
+  };
+  for (uint64_t value : BoundaryValues())
+    expect(value);
+  // Around the bound between the two ways.
+  for (uint64_t i = 0; i < 100; ++i)
+    expect(0x0080808080808080 - 50 + i);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10000; ++i)
+    expect(random() >> random() % 16);
+}
+
 TEST(VarIntTest, RedundantVarIntsHaveTheSizeAskedFor) {
   const struct {
     uint32_t value;
