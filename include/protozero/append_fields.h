@@ -231,16 +231,18 @@ class FieldsAppender {
 
     PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(FieldValue<Field, T> field,
                                                    uint8_t* pos) {
-      pos = kTag.Store(pos);
+      uint8_t* const value_pos = kTag.Store(pos);
       if constexpr (kMaxNumberSize<kType> == 1) {
-        StoreLittleEndian(pos, static_cast<uint8_t>(Number(field)));
-        return pos + 1;
+        StoreLittleEndian(value_pos, static_cast<uint8_t>(Number(field)));
+        return value_pos + 1;
       } else if constexpr (kIsVarInt) {
-        return proto_utils::internal::WriteVarIntInline(Number(field), pos);
+        // One addition to the cursor, which the next field waits for.
+        return proto_utils::internal::WriteVarIntInline<kTag.size()>(
+            Number(field), pos);
       } else {
         const auto bits = ToWireNumber<kType>(field.value);
-        StoreLittleEndian(pos, bits);
-        return pos + sizeof(bits);
+        StoreLittleEndian(value_pos, bits);
+        return value_pos + sizeof(bits);
       }
     }
 

@@ -204,20 +204,21 @@ PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
   return bits >> 56 != 0;
 }
 
-// WriteVarIntUnsafe() for such code.
+// The same for any value.
+template <int offset = 0>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
     uint64_t value,
-    uint8_t* dst,
+    uint8_t* pos,
     [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   if (PROTOZERO_UNLIKELY(MayBeLongVarInt<uint64_t>(value, masks))) {
     using namespace ::protozero::internal;
     return WriteLongVarIntUnsafe(DepositSevenBitGroups(value, masks), value,
-                                 dst);
+                                 pos + offset);
   }
-  return WriteVarInt56Inline<0>(value, dst, masks);
+  return WriteVarInt56Inline<offset>(value, pos, masks);
 #else
-  return WriteVarIntUnsafe(value, dst);
+  return WriteVarIntUnsafe(value, pos + offset);
 #endif
 }
 

@@ -221,8 +221,9 @@ class UncheckedEncoder final
     using namespace proto_utils;
     constexpr auto kTag =
         proto_utils::internal::EncodeTag(field_id, ProtoWireType::kVarInt);
-    return proto_utils::internal::WriteVarIntInline(
-        ExtendValueForVarIntSerialization(value), kTag.Store(pos));
+    kTag.Store(pos);
+    return proto_utils::internal::WriteVarIntInline<kTag.size()>(
+        ExtendValueForVarIntSerialization(value), pos);
   }
 
   BENCH_INLINE static uint8_t* WriteString(const Event* event, uint8_t* pos) {
