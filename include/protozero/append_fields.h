@@ -160,8 +160,10 @@ class FieldsAppender {
       return false;
     // Whether Message::HasFastRoom() would hold after |ahead| more bytes.
     const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
-    if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t)) {
-      // No address is so large that this overflows; |fast_limit| may be zero.
+    // No address is so large, nor is that of a cursor that is not there, that a
+    // sum of seven sizes overflows; |fast_limit| may be zero.
+    if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t) &&
+                  sizeof...(values) <= 7) {
       return pos + ahead < fast_limit;
     } else {
       return pos < fast_limit && ahead < fast_limit - pos;

@@ -106,9 +106,8 @@ class Message {
     fast_limit_ = writer->fast_limit_;
     writer_ = writer;
     base_ = writer->write_ptr_;
-    size_field_ = nullptr;
     nested_ = nullptr;
-    SetState(NewState(kRoot, 0));
+    SetState(NewState(kRootWithoutSize, 0));
     writer->root_ = this;
     writer->arena_ = arena;
     writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
@@ -129,13 +128,13 @@ class Message {
   uint8_t* size_field() const {
     if (PROTOZERO_UNLIKELY(is_narrow()))
       writer_->WidenOpenMessages();
-    return (state_.flags & (kFinalized | kGroup)) ? nullptr : size_field_;
+    return (state_.flags & (kFinalized | kHasNoSize)) ? nullptr : size_field_;
   }
   void set_size_field(uint8_t* size_field) {
     if (PROTOZERO_UNLIKELY(is_narrow()))
       writer_->WidenOpenMessages();
     if (!(state_.flags & (kFinalized | kGroup)))
-      size_field_ = size_field;
+      MoveSizeFieldTo(size_field);
   }
 
   // Takes back the child that was begun last, with all that is nested in it:
@@ -366,6 +365,10 @@ class Message {
     // It has tags instead of a size. Stays when the group is sealed, for the
     // parent writes the end tag.
     kGroup = 1 << 5,
+    // Its size is not written: there is no size_field_.
+    kHasNoSize = 1 << 6,
+
+    kRootWithoutSize = kRoot | kHasNoSize,
   };
 
   // One store to begin a message, one to seal it.
@@ -407,6 +410,14 @@ class Message {
 
   bool is_narrow() const { return (state_.flags & kNarrow) != 0; }
   bool is_group() const { return (state_.flags & kGroup) != 0; }
+
+  // Null: to nowhere.
+  void MoveSizeFieldTo(uint8_t* size_field) {
+    size_field_ = size_field;
+    state_.flags = static_cast<uint8_t>(
+        size_field == nullptr ? state_.flags | kHasNoSize
+                              : state_.flags & ~unsigned{kHasNoSize});
+  }
 
   // By how much a message moves when its size field is widened.
   static constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
@@ -644,7 +655,7 @@ class Message {
   // This message's first byte in the current chunk.
   uint8_t* base_;
   union {
-    // Unset while the message is narrow, and once it is sealed.
+    // Unset while the message is narrow, has no size, or is sealed.
     uint8_t* size_field_;
     // Of a group.
     uint32_t end_tag_;

@@ -160,10 +160,10 @@ class ScatteredStreamWriter {
   // in written(); an error state ends. An invalid range means: none for now,
   // the delegate is asked at the next write.
   void Reset(ContiguousMemoryRange range) {
-    if (PROTOZERO_UNLIKELY(root_ != nullptr))
-      MoveRootTo(range);
+    if (PROTOZERO_UNLIKELY(root_ != nullptr || !MayHaveFastRoom(range)))
+      return ResetSlowPath(range);
     status_ = WriteStatus::kOk;
-    EnterChunk(range);
+    EnterChunk(range, FastLimitOfLong(range));
   }
 
   // Leaves the current chunk, whatever is left of it, for the delegate's next.
@@ -229,17 +229,25 @@ class ScatteredStreamWriter {
   // Before the range, or 0, if there are none; 0 if inline code is not for this
   // processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
-    const uintptr_t end = reinterpret_cast<uintptr_t>(range.end);
-    const uintptr_t limit = end - (kFastRoom - 1);
-    return (limit <= end ? limit : 0) & internal::kInlineEncodingMask;
+    return MayHaveFastRoom(range) ? FastLimitOfLong(range) : 0;
+  }
+  // Not if it is invalid.
+  static bool MayHaveFastRoom(ContiguousMemoryRange range) {
+    return reinterpret_cast<uintptr_t>(range.end) >= kFastRoom;
+  }
+  static uintptr_t FastLimitOfLong(ContiguousMemoryRange range) {
+    return (reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1)) &
+           internal::kInlineEncodingMask;
   }
 
   // Past all limits: where the cursor is for whoever does not hold it. Still so
-  // when the size of a short copy has been added to it.
+  // when up to 2 GB (with 32 bits, the size of a short copy) have been added to
+  // it. A constant that a single instruction stores.
   static uint8_t* Nowhere() {
-    return reinterpret_cast<uint8_t*>(sizeof(uintptr_t) >= sizeof(uint64_t)
-                                          ? UINTPTR_MAX / 2
-                                          : UINTPTR_MAX - 0xff);
+    return reinterpret_cast<uint8_t*>(
+        sizeof(uintptr_t) >= sizeof(uint64_t)
+            ? static_cast<uintptr_t>(intptr_t{INT32_MIN})
+            : UINTPTR_MAX - 0xff);
   }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 
@@ -274,18 +282,19 @@ class ScatteredStreamWriter {
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk();
-  // Makes |range| the current chunk, after MoveOpenMessagesTo() has. As small
-  // as a call and a function that is called twice.
-  PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range) {
+  // Makes |range| the current chunk, after MoveOpenMessagesTo() has.
+  PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range,
+                                          uintptr_t fast_limit) {
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
     cur_range_ = range;
-    fast_limit_ = FastLimitOf(range);
+    fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
   // Settles what the open messages have in the chunk that is being left.
   PROTOZERO_COLD void MoveOpenMessagesTo(ContiguousMemoryRange range);
-  // For Reset(): the open messages go on in |range|, or end with the error.
-  PROTOZERO_COLD void MoveRootTo(ContiguousMemoryRange range);
+  // Also where a message is open: it goes on in |range|, or ends with the
+  // error.
+  PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range);
 
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);

@@ -62,6 +62,8 @@ void Message::InitUnattached() {
 }
 
 uint32_t Message::SealNestedAndFinalize() {
+  if (PROTOZERO_UNLIKELY(is_finalized()))
+    return FinalizeSlowPath();
   SealNested();
   return Finalize();
 }
@@ -122,7 +124,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
   if (is_narrow())
     return SealNarrowAt(end);
   const uint8_t flags = state_.flags;
-  uint8_t* size_field = flags & kGroup ? nullptr : size_field_;
+  uint8_t* size_field = flags & kHasNoSize ? nullptr : size_field_;
   uint64_t size = SizeAt(end);
   if (size > kMaxMessageLength || !writer_->ok()) {
     writer_->Fail(WriteStatus::kMessageTooLong, 0);
@@ -178,14 +180,16 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
 uint32_t Message::Finalize() {
   if (nested_ != nullptr && PROTOZERO_UNLIKELY(!SealShortNested()))
     return SealNestedAndFinalize();
-  uint8_t* end = write_ptr_;
-  const size_t size = static_cast<size_t>(end - base_);
+  uint8_t* const end = write_ptr_;
   // Where there is room, this message holds the cursor; where there is no other
   // flag, it is whole within the current chunk.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() || size > kMaxMessageLength ||
-                         size_field_ != nullptr || state_.flags != kRoot)) {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(end) ||
+                         state_.flags != kRootWithoutSize)) {
     return FinalizeSlowPath();
   }
+  const size_t size = static_cast<size_t>(end - base_);
+  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength))
+    return FinalizeSlowPath();
   MarkSealed(size);
   writer_->write_ptr_ = end;
   writer_->root_ = nullptr;
@@ -547,7 +551,8 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
 
 Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   Message* child;
-  if (nested_ != nullptr) {
+  // A sealed message may have a child that was sealed with it.
+  if (nested_ != nullptr && !is_finalized()) {
     SealNested();
     return BeginNestedAt(tag, write_ptr_);
   }
@@ -569,16 +574,14 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
   tag.StoreAsWord(bytes);
   WriteEncoded(bytes, tag.size());
   size_t header_size = tag.size();
-  child->size_field_ = nullptr;
+  uint8_t* size_field = nullptr;
   if (flags == kNested) {
     ReturnCursorToWriter();
     // Null in the error state: nothing will be written, but the bytes go on
     // being counted.
-    uint8_t* size_field =
-        writer_->ReserveBytesSlowPath(kMessageLengthFieldSize);
+    size_field = writer_->ReserveBytesSlowPath(kMessageLengthFieldSize);
     if (size_field != nullptr)
       memset(size_field, 0, kMessageLengthFieldSize);
-    child->size_field_ = size_field;
     header_size += kMessageLengthFieldSize;
     LendCursorFromWriter();
   }
@@ -587,6 +590,7 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
       header_size;
   child->InitNested(writer_, fast_limit_, write_ptr_,
                     NewState(flags, header_in_chunk ? tag.size() : 0));
+  child->MoveSizeFieldTo(size_field);
   child->write_ptr_ = write_ptr_;
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;

@@ -56,12 +56,14 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
   write_ptr_ -= offset;
 }
 
-void ScatteredStreamWriter::MoveRootTo(ContiguousMemoryRange range) {
+void ScatteredStreamWriter::ResetSlowPath(ContiguousMemoryRange range) {
   TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
-  if (!ok())
+  if (!ok() && root_ != nullptr)
     AbandonRoot();
   MoveOpenMessagesTo(range);
+  status_ = WriteStatus::kOk;
+  EnterChunk(range, FastLimitOf(range));
 }
 
 void ScatteredStreamWriter::Extend() {
@@ -74,10 +76,8 @@ bool ScatteredStreamWriter::NextChunk() {
     return false;
   for (Message* message = root_; message; message = message->nested_) {
     if (!(message->state_.flags &
-          (Message::kCrossedChunk | Message::kFinalized | Message::kGroup)) &&
-        message->size_field_) {
-      message->size_field_ = delegate_->AnnotatePatch(message->size_field_);
-    }
+          (Message::kCrossedChunk | Message::kFinalized | Message::kHasNoSize)))
+      message->MoveSizeFieldTo(delegate_->AnnotatePatch(message->size_field_));
   }
   const ContiguousMemoryRange range = delegate_->GetNewBuffer();
   if (!range.is_valid() || range.size() == 0) {
@@ -85,7 +85,7 @@ bool ScatteredStreamWriter::NextChunk() {
     return false;
   }
   MoveOpenMessagesTo(range);
-  EnterChunk(range);
+  EnterChunk(range, FastLimitOf(range));
   return true;
 }
 

@@ -349,6 +349,35 @@ TEST(AppendFieldsTest, StringsThatAreTooLongAreAnError) {
   }
 }
 
+// While a child is open, the message's cursor is not in it but at an address
+// that is past all others. Sizes that are allowed one by one must not carry it
+// over the end.
+TEST(AppendFieldsTest, NoSumOfSizesFitsWhileAChildIsOpen) {
+  // As much of the first string as fits is copied.
+  const std::string bytes(256, 'x');
+  const auto field =
+      Fields::kString(bytes.data(), size_t{proto_utils::kMaxMessageLength});
+  const auto expect_error = [&](const auto& append) {
+    uint8_t buffer[256 + 16];
+    memset(buffer, 0xee, sizeof(buffer));
+    StaticBuffered<Fields> message(buffer, 256);
+    message->BeginNestedMessage<Fields>(1)->AppendVarInt(1, 1);
+    append(message.get());
+    EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
+    EXPECT_EQ(Hex(buffer + 256, 16), Hex(std::string(16, '\xee')));
+  };
+  expect_error([&](Fields* m) {
+    AppendFields(m, field, field, field, field, field, field, field);
+  });
+  expect_error([&](Fields* m) {
+    AppendFields(m, field, field, field, field, field, field, field, field);
+  });
+  expect_error([&](Fields* m) {
+    AppendFields(m, field, field, field, field, field, field, field, field,
+                 field, field, field, field, field, field, field, field, field);
+  });
+}
+
 TEST(AppendFieldsTest, AFinalizedMessageTakesNothing) {
   StackBuffered<Fields, 256> message;
   AppendFields(message.get(), Fields::kInt32(1));

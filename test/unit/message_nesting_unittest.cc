@@ -290,6 +290,32 @@ TEST_F(MessageNestingTest, ChildrenOfASealedMessageDropEverything) {
   EXPECT_EQ(Bytes(), "0a 00 10 02");
 }
 
+// Also if a child of its own was sealed with it.
+TEST_F(MessageNestingTest, AMessageThatWasSealedWithItsChildTakesNoFields) {
+  for (int levels = 2; levels < 5; ++levels) {
+    Start({100});
+    std::vector<Message*> open{Begin()};
+    while (static_cast<int>(open.size()) < levels)
+      open.push_back(open.back()->BeginNestedMessage<Message>(1));
+    message_->AppendVarInt(2, 2);
+    const std::string sealed = Bytes();
+    for (Message* message : open) {
+      EXPECT_MISTAKE(message->AppendVarInt(3, 3), "sealed");
+      EXPECT_MISTAKE(message->AppendString(3, "abc"), "sealed");
+      EXPECT_MISTAKE(message->BeginNestedMessage<Message>(3), "sealed");
+      EXPECT_MISTAKE(message->BeginNestedGroup<Message>(3), "sealed");
+      EXPECT_FALSE(message->RollBackNestedMessage());
+    }
+    for (int i = 0; i < levels; ++i) {
+      EXPECT_EQ(open[static_cast<size_t>(i)]->Finalize(),
+                2 * static_cast<uint32_t>(levels - 1 - i));
+    }
+    EXPECT_EQ(Bytes(), sealed);
+    EXPECT_EQ(message_->Finalize(), 2 * static_cast<uint32_t>(levels) + 2);
+    EXPECT_TRUE(writer_->ok());
+  }
+}
+
 TEST_F(MessageNestingTest, AChildMayBeFinalizedByHand) {
   for (size_t chunk_size : {8u, 100u}) {
     Start({chunk_size});
