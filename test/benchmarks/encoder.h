@@ -115,12 +115,15 @@ class EncoderWithLoop : public Encoder {
 
   template <bool kReadsBack>
   size_t Loop(const Batch& batch) {
-    const InputCycle<Input>& inputs = Inputs(*batch.inputs);
+    const auto inputs = Inputs(*batch.inputs).elements();
+    const auto slots = batch.ring->slots();
+    const size_t slot_size = batch.slot_size;
+    const size_t end = batch.first + batch.count;
     size_t bytes = 0;
-    for (size_t i = batch.first; i != batch.first + batch.count; ++i) {
-      uint8_t* slot = batch.ring->At(i);
-      bytes += EncodeOutOfLine(static_cast<T*>(this), inputs.At(i), slot,
-                               batch.slot_size);
+    for (size_t i = batch.first; i != end; ++i) {
+      uint8_t* slot = slots.At(i);
+      bytes +=
+          EncodeOutOfLine(static_cast<T*>(this), inputs.At(i), slot, slot_size);
       if (kReadsBack) {
         // Into a register that nobody looks at, but the compiler cannot know.
         OutputRing::Word sum = OutputRing::ReadBack(slot);

@@ -83,20 +83,13 @@ struct NestedWorkload {
   template <typename Message>
   BENCH_INLINE static void Fill(Message* message, const Event* events) {
     static_assert(kNestedDepth == 4, "one call per level");
-    FillLevel(message, &events[0]);
+    SimpleWorkload::Fill(message, &events[0]);
     auto* level1 = Begin_field_nested(message, 0);
-    FillLevel(level1, &events[1]);
+    SimpleWorkload::Fill(level1, &events[1]);
     auto* level2 = Begin_field_nested(level1, 0);
-    FillLevel(level2, &events[2]);
+    SimpleWorkload::Fill(level2, &events[2]);
     auto* level3 = Begin_field_nested(level2, 0);
-    FillLevel(level3, &events[3]);
-  }
-
- private:
-  // Inlined or not as the compiler likes.
-  template <typename Message>
-  static void FillLevel(Message* message, const Event* event) {
-    SimpleWorkload::Fill(message, event);
+    SimpleWorkload::Fill(level3, &events[3]);
   }
 };
 

@@ -41,7 +41,19 @@ class InputCycle : public AnyInputCycle {
         storage_(std::move(storage)),
         inputs_(std::move(inputs)) {}
 
-  const T* At(size_t index) const { return &inputs_[index & mask_]; }
+  const T* At(size_t index) const { return elements().At(index); }
+
+  // For loops, as OutputRing::Slots is.
+  class Elements {
+   public:
+    Elements(const T* begin, size_t mask) : begin_(begin), mask_(mask) {}
+    const T* At(size_t index) const { return begin_ + (index & mask_); }
+
+   private:
+    const T* const begin_;
+    const size_t mask_;
+  };
+  Elements elements() const { return {inputs_.data(), mask_}; }
 
  private:
   const std::shared_ptr<const void> storage_;

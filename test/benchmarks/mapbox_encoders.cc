@@ -52,19 +52,13 @@ struct Nested {
   // A child closes when its writer is destroyed, innermost first.
   BENCH_INLINE static void Fill(Writer& writer, const Event* events) {
     static_assert(kNestedDepth == 4, "one writer per level");
-    FillLevel(writer, &events[0]);
+    Simple::Fill(writer, &events[0]);
     Writer level1(writer, kNested);
-    FillLevel(level1, &events[1]);
+    Simple::Fill(level1, &events[1]);
     Writer level2(level1, kNested);
-    FillLevel(level2, &events[2]);
+    Simple::Fill(level2, &events[2]);
     Writer level3(level2, kNested);
-    FillLevel(level3, &events[3]);
-  }
-
- private:
-  // Inlined or not as the compiler likes.
-  static void FillLevel(Writer& writer, const Event* event) {
-    Simple::Fill(writer, event);
+    Simple::Fill(level3, &events[3]);
   }
 };
 

@@ -27,14 +27,28 @@ class OutputRing {
   // The vector writes every byte, so no measured store is the first to touch
   // its page.
   OutputRing(size_t bytes, size_t slot_size)
-      : lines_(bytes / sizeof(Line)),
-        slot_size_(slot_size),
-        mask_(bytes / slot_size - 1) {}
+      : lines_(bytes / sizeof(Line)), slot_size_(slot_size) {}
 
-  uint8_t* At(size_t index) {
-    return reinterpret_cast<uint8_t*>(lines_.data()) +
-           (index & mask_) * slot_size_;
+  // Where the slots are. For loops to have by value: what they look up in
+  // memory, they look up again after each message, and the next one waits.
+  class Slots {
+   public:
+    Slots(uint8_t* begin, size_t slot_size, size_t count)
+        : begin_(begin), slot_size_(slot_size), mask_(count - 1) {}
+    uint8_t* At(size_t index) const {
+      return begin_ + (index & mask_) * slot_size_;
+    }
+
+   private:
+    uint8_t* const begin_;
+    const size_t slot_size_;
+    const size_t mask_;
+  };
+  Slots slots() {
+    return {reinterpret_cast<uint8_t*>(lines_.data()), slot_size_,
+            lines_.size() * sizeof(Line) / slot_size_};
   }
+  uint8_t* At(size_t index) { return slots().At(index); }
 
   // Loads every byte of a slot of kSlotSize bytes.
   static Word ReadBack(const uint8_t* slot) {
@@ -57,8 +71,7 @@ class OutputRing {
   };
 
   std::vector<Line> lines_;
-  size_t slot_size_;
-  size_t mask_;
+  const size_t slot_size_;
 };
 
 }  // namespace bench
