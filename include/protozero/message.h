@@ -101,7 +101,7 @@ class Message {
     PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
                      "a message needs a stream and memory for its children");
     if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
-      writer->AbandonRoot();
+      writer->CallAbandonRoot();
     write_ptr_ = writer->write_ptr_;
     fast_limit_ = writer->fast_limit_;
     writer_ = writer;
@@ -533,9 +533,9 @@ class Message {
 
 #if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
   // |bits| as the wire type in |tag| says.
-  PROTOZERO_PRESERVE_MOST void AppendNumber(EncodedTag tag,
+  PROTOZERO_SELDOM_CALLED void AppendNumber(EncodedTag tag,
                                             uint64_t bits) noexcept;
-  PROTOZERO_COLD PROTOZERO_PRESERVE_MOST void AppendNumberSlowPath(
+  PROTOZERO_COLD PROTOZERO_SELDOM_CALLED void AppendNumberSlowPath(
       EncodedTag tag,
       uint64_t bits) noexcept;
 #endif
@@ -641,7 +641,7 @@ class Message {
   // Closes the message as it stands if it is still open on its writer.
   void Abandon() {
     if (PROTOZERO_UNLIKELY(!is_finalized()))
-      writer_->AbandonRoot();
+      writer_->CallAbandonRoot();
   }
 
   // The cursor, while this message holds it, and Nowhere() otherwise.

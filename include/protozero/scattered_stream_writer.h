@@ -94,7 +94,7 @@ class ScatteredStreamWriter {
   // do nothing from then on.
   ~ScatteredStreamWriter() {
     if (root_ != nullptr)
-      AbandonRoot();
+      CallAbandonRoot();
   }
 
   ScatteredStreamWriter(const ScatteredStreamWriter&) = delete;
@@ -161,7 +161,7 @@ class ScatteredStreamWriter {
   // the delegate is asked at the next write.
   void Reset(ContiguousMemoryRange range) {
     if (PROTOZERO_UNLIKELY(root_ != nullptr || !MayHaveFastRoom(range)))
-      return ResetSlowPath(range);
+      return CallResetSlowPath(range);
     status_ = WriteStatus::kOk;
     EnterChunk(range, FastLimitOfLong(range));
   }
@@ -270,6 +270,7 @@ class ScatteredStreamWriter {
   PROTOZERO_COLD void LendCursorToLeaf();
   PROTOZERO_COLD uint8_t* LentWritePtr() const;
   PROTOZERO_COLD void AbandonRoot();
+  PROTOZERO_SELDOM_CALLED void CallAbandonRoot() noexcept { AbandonRoot(); }
 
   // Widens (see Message) the open messages that may not be short any more after
   // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
@@ -295,6 +296,10 @@ class ScatteredStreamWriter {
   // Also where a message is open: it goes on in |range|, or ends with the
   // error.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range);
+  PROTOZERO_SELDOM_CALLED void CallResetSlowPath(
+      ContiguousMemoryRange range) noexcept {
+    ResetSlowPath(range);
+  }
 
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);
