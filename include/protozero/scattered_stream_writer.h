@@ -283,7 +283,8 @@ class ScatteredStreamWriter {
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk();
-  // Makes |range| the current chunk, after MoveOpenMessagesTo() has.
+  // Makes |range| the current chunk. REQUIRES: no message is open, or all know
+  // of it already.
   PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range,
                                           uintptr_t fast_limit) {
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
@@ -291,8 +292,8 @@ class ScatteredStreamWriter {
     fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
-  // Settles what the open messages have in the chunk that is being left.
-  PROTOZERO_COLD void MoveOpenMessagesTo(ContiguousMemoryRange range);
+  // The same, where messages may be open: they go on in |range|.
+  PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range);
   // Also where a message is open: it goes on in |range|, or ends with the
   // error.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range);

@@ -61,9 +61,8 @@ void ScatteredStreamWriter::ResetSlowPath(ContiguousMemoryRange range) {
   // What was dropped leaves a hole in whatever is still open.
   if (!ok() && root_ != nullptr)
     AbandonRoot();
-  MoveOpenMessagesTo(range);
   status_ = WriteStatus::kOk;
-  EnterChunk(range, FastLimitOf(range));
+  MoveTo(range);
 }
 
 void ScatteredStreamWriter::Extend() {
@@ -84,12 +83,12 @@ bool ScatteredStreamWriter::NextChunk() {
     Fail(WriteStatus::kOutOfBuffer, 0);
     return false;
   }
-  MoveOpenMessagesTo(range);
-  EnterChunk(range, FastLimitOf(range));
+  MoveTo(range);
   return true;
 }
 
-void ScatteredStreamWriter::MoveOpenMessagesTo(ContiguousMemoryRange range) {
+void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
+  const uintptr_t fast_limit = FastLimitOf(range);
   for (Message* message = root_; message; message = message->nested_) {
     if (message->is_finalized())
       continue;
@@ -99,9 +98,10 @@ void ScatteredStreamWriter::MoveOpenMessagesTo(ContiguousMemoryRange range) {
     message->state_.size = static_cast<uint32_t>(
         std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
     message->base_ = range.begin;
-    message->fast_limit_ = FastLimitOf(range);
+    message->fast_limit_ = fast_limit;
     message->state_.flags |= Message::kCrossedChunk;
   }
+  EnterChunk(range, fast_limit);
 }
 
 void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
