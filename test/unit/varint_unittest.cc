@@ -181,10 +181,12 @@ TEST(VarIntTest, NoLongValueIsTakenForAShortOne) {
   for (uint64_t value : values) {
     const bool may_be_long =
         MayBeLongVarInt<uint64_t>(value, LoadVarIntMasks());
-    if (value >> 56 != 0)
+    if (value >> 56 != 0) {
       ASSERT_TRUE(may_be_long) << value;
-    if (value >> 55 == 0)
+    }
+    if (value >> 55 == 0) {
       ASSERT_FALSE(may_be_long) << value;
+    }
   }
 }
 
