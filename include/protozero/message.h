@@ -567,7 +567,8 @@ class Message {
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
   // Seals the chain of open descendants and takes the cursor from the last.
-  // REQUIRES: nested_ != nullptr.
+  // REQUIRES: nested_ != nullptr, and this message is not sealed: then it may
+  // have a child that was sealed with it.
   void SealNested();
   // The same, one by one and whatever they are.
   PROTOZERO_NOINLINE void SealAnyNested();

@@ -294,8 +294,8 @@ class ScatteredStreamWriter {
   }
   // The same, where messages may be open: they go on in |range|.
   PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range);
-  // Also where a message is open: it goes on in |range|, or ends with the
-  // error.
+  // Reset() where a message is open, which goes on in |range|, or ends with the
+  // error; or where |range| is invalid.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range);
   PROTOZERO_SELDOM_CALLED void CallResetSlowPath(
       ContiguousMemoryRange range) noexcept {

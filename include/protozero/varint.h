@@ -195,7 +195,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
 template <typename T>
 PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
     uint64_t bits,
-    [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
+    [[maybe_unused]] VarIntMasks masks) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   // A bound below 2^56 that is in a register already.
   if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
@@ -204,7 +204,7 @@ PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
   return bits >> 56 != 0;
 }
 
-// The same for any value.
+// WriteVarInt56Inline() for any value.
 template <int offset = 0>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
     uint64_t value,

@@ -551,7 +551,6 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
 
 Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   Message* child;
-  // A sealed message may have a child that was sealed with it.
   if (nested_ != nullptr && !is_finalized()) {
     SealNested();
     return BeginNestedAt(tag, write_ptr_);

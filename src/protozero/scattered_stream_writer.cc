@@ -75,8 +75,10 @@ bool ScatteredStreamWriter::NextChunk() {
     return false;
   for (Message* message = root_; message; message = message->nested_) {
     if (!(message->state_.flags &
-          (Message::kCrossedChunk | Message::kFinalized | Message::kHasNoSize)))
+          (Message::kCrossedChunk | Message::kFinalized |
+           Message::kHasNoSize))) {
       message->MoveSizeFieldTo(delegate_->AnnotatePatch(message->size_field_));
+    }
   }
   const ContiguousMemoryRange range = delegate_->GetNewBuffer();
   if (!range.is_valid() || range.size() == 0) {

@@ -6,7 +6,7 @@ Clang's inline code calls functions that leave registers alone, gcc's knows of
 no such thing. Here each compiles the library, to an archive and to a shared one
 whose functions are looked up when they are first called, and one half of a
 program each, which write the same message in all lengths of buffers. What one
-writes must be what the other writes, and what fits must be read as it was.
+writes must be what the other writes.
 
   mixed_compilers_test.py
 """
