@@ -106,7 +106,6 @@ class Message {
     fast_limit_ = writer->fast_limit_;
     writer_ = writer;
     base_ = writer->write_ptr_;
-    nested_ = nullptr;
     SetState(NewState(kRootWithoutSize, 0));
     writer->root_ = this;
     writer->arena_ = arena;
@@ -145,7 +144,7 @@ class Message {
   PROTOZERO_COLD bool RollBackNestedMessage();
 
   // The child that was begun last and has not been sealed by this message.
-  Message* nested_message() { return nested_; }
+  Message* nested_message() { return HasNested() ? nested_ : nullptr; }
 
   const ScatteredStreamWriter* stream_writer() const { return writer_; }
 
@@ -403,9 +402,14 @@ class Message {
   // The innermost open descendant, or this message if it has none.
   Message* Leaf() {
     Message* leaf = this;
-    while (leaf->nested_ != nullptr)
+    while (leaf->HasNested())
       leaf = leaf->nested_;
     return leaf;
+  }
+
+  // Whether a child is open, or was sealed together with this message.
+  bool HasNested() const {
+    return write_ptr_ == ScatteredStreamWriter::Nowhere();
   }
 
   bool is_narrow() const { return (state_.flags & kNarrow) != 0; }
@@ -567,7 +571,7 @@ class Message {
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
   // Seals the chain of open descendants and takes the cursor from the last.
-  // REQUIRES: nested_ != nullptr, and this message is not sealed: then it may
+  // REQUIRES: HasNested(), and this message is not sealed: then it may
   // have a child that was sealed with it.
   void SealNested();
   // The same, one by one and whatever they are.
@@ -645,7 +649,8 @@ class Message {
       writer_->CallAbandonRoot();
   }
 
-  // The cursor, while this message holds it, and Nowhere() otherwise.
+  // The cursor, while this message holds it; Nowhere() while a child is open,
+  // WithWriter() while the writer has taken it from this message.
   uint8_t* write_ptr_;
   // Below this address, kFastRoom bytes can be written: none of them beyond the
   // current chunk, with kWidening bytes to spare for each narrow message that
@@ -661,6 +666,7 @@ class Message {
     // Of a group.
     uint32_t end_tag_;
   };
+  // The child. Unset unless HasNested().
   Message* nested_;
   State state_;
 };

@@ -241,13 +241,18 @@ class ScatteredStreamWriter {
   }
 
   // Past all limits: where the cursor is for whoever does not hold it. Still so
-  // when up to 2 GB (with 32 bits, the size of a short copy) have been added to
-  // it. A constant that a single instruction stores.
+  // when nearly 2 GB (with 32 bits, the size of a short copy) have been added
+  // to it. A constant that a single instruction stores.
   static uint8_t* Nowhere() {
     return reinterpret_cast<uint8_t*>(
         sizeof(uintptr_t) >= sizeof(uint64_t)
             ? static_cast<uintptr_t>(intptr_t{INT32_MIN})
             : UINTPTR_MAX - 0xff);
+  }
+  // The same, for a leaf whose cursor the writer has taken: it has no child.
+  static uint8_t* WithWriter() {
+    return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(Nowhere()) +
+                                      1);
   }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
 

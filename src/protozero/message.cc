@@ -57,7 +57,6 @@ void Message::InitUnattached() {
   writer_ = nullptr;
   base_ = nullptr;
   size_field_ = nullptr;
-  nested_ = nullptr;
   state_ = {kFinalized, 0, 0, 0};
 }
 
@@ -150,21 +149,18 @@ uint8_t* Message::SealAt(uint8_t* end) {
 
 inline void Message::LetGoOfInlineNested(MessageArena* arena, uint8_t* end) {
   arena->DeleteInlineMessagesFrom(nested_);
-  nested_ = nullptr;
   write_ptr_ = end;
 }
 
 inline void Message::LetGoOfNested(uint8_t* end) {
   writer_->arena_->DeleteMessagesFrom(nested_);
-  nested_ = nullptr;
   write_ptr_ = end;
 }
 
 PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   Message* const child = nested_;
   MessageArena* const arena = writer_->arena_;
-  if (PROTOZERO_UNLIKELY(child->nested_ != nullptr ||
-                         child->state_.flags != kNarrow ||
+  if (PROTOZERO_UNLIKELY(child->HasNested() || child->state_.flags != kNarrow ||
                          arena->HasBlocksInUse())) {
     return false;
   }
@@ -178,7 +174,7 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
 }
 
 uint32_t Message::Finalize() {
-  if (nested_ != nullptr && PROTOZERO_UNLIKELY(!SealShortNested()))
+  if (HasNested() && PROTOZERO_UNLIKELY(!SealShortNested()))
     return SealNestedAndFinalize();
   uint8_t* const end = write_ptr_;
   // Where there is room, this message holds the cursor; where there is no other
@@ -229,7 +225,7 @@ void Message::SealNested() {
       return LetGoOfInlineNested(writer_->arena_, end);
     --child;
   }
-  if (child->nested_ != nullptr)
+  if (child->HasNested())
     child->LetGoOfInlineNested(writer_->arena_, end);
   SealAnyNested();
 }
@@ -263,15 +259,15 @@ void Message::AppendEndTag(uint32_t end_tag) {
 
 void Message::CloseChain() {
   for (Message* message = this; message != nullptr;) {
-    Message* nested = message->nested_;
+    Message* const nested = message->nested_message();
     message->MarkSealed(0);
-    message->nested_ = nullptr;
+    message->write_ptr_ = nullptr;
     message = nested;
   }
 }
 
 bool Message::RollBackNestedMessage() {
-  Message* const child = nested_;
+  Message* const child = nested_message();
   if (child == nullptr || child->state_.tag_size == 0 ||
       (child->state_.flags & (kFinalized | kCrossedChunk)) || !writer_->ok()) {
     return false;
@@ -294,7 +290,7 @@ bool Message::TakeCursor() {
                      "was finalized, or Reset() was never called");
     return false;
   }
-  if (nested_ != nullptr) {
+  if (HasNested()) {
     if (!SealShortNested())
       SealNested();
   } else if (!writer_->cursor_is_lent()) {
@@ -327,7 +323,7 @@ void Message::LendCursorFromWriter() {
 void Message::ReturnCursorToWriter() {
   writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  write_ptr_ = ScatteredStreamWriter::WithWriter();
 }
 
 void Message::WriteScattered(const uint8_t* src, size_t size) {
@@ -468,7 +464,6 @@ inline void Message::InitNested(ScatteredStreamWriter* writer,
   fast_limit_ = fast_limit;
   writer_ = writer;
   base_ = base;
-  nested_ = nullptr;
   SetState(state);
 }
 
@@ -497,7 +492,7 @@ Message::NewChild Message::BeginNestedAt(EncodedTag tag, uint8_t* pos) {
 }
 
 Message::NewChild Message::BeginNextNested(EncodedTag tag, uint8_t* pos) {
-  if (nested_ != nullptr) {
+  if (HasNested()) {
     if (PROTOZERO_LIKELY(SealShortNested()))
       return BeginNestedAt(tag, write_ptr_);
   } else if (PROTOZERO_LIKELY(HasFastRoom(pos) && !is_narrow() &&
@@ -551,7 +546,7 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
 
 Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   Message* child;
-  if (nested_ != nullptr && !is_finalized()) {
+  if (HasNested() && !is_finalized()) {
     SealNested();
     return BeginNestedAt(tag, write_ptr_);
   }

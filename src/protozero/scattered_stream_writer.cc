@@ -73,7 +73,7 @@ void ScatteredStreamWriter::Extend() {
 bool ScatteredStreamWriter::NextChunk() {
   if (!ok())
     return false;
-  for (Message* message = root_; message; message = message->nested_) {
+  for (Message* message = root_; message; message = message->nested_message()) {
     if (!(message->state_.flags &
           (Message::kCrossedChunk | Message::kFinalized |
            Message::kHasNoSize))) {
@@ -91,7 +91,7 @@ bool ScatteredStreamWriter::NextChunk() {
 
 void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
   const uintptr_t fast_limit = FastLimitOf(range);
-  for (Message* message = root_; message; message = message->nested_) {
+  for (Message* message = root_; message; message = message->nested_message()) {
     if (message->is_finalized())
       continue;
     // Saturates: beyond kMaxMessageLength the exact size is of no interest.
@@ -120,7 +120,7 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   if (fast_limit_ == 0)
     return pos;
   size_t widenings = 0;
-  for (Message* message = root_; message; message = message->nested_)
+  for (Message* message = root_; message; message = message->nested_message())
     widenings += message->is_narrow() ? kWidening : 0;
   if (widenings == 0)
     return pos;
@@ -130,7 +130,7 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   // From the outermost on, because those inside move along. No wide message is
   // inside a narrow one: whatever widens a message widens those around it.
   size_t moved_by = 0;
-  for (Message* message = root_; message; message = message->nested_) {
+  for (Message* message = root_; message; message = message->nested_message()) {
     // The leaf may be: it keeps the cursor, but takes no more fields.
     if (message->is_finalized())
       break;
