@@ -18,6 +18,8 @@
 #include "protozero/field_value.h"
 #include "protozero/message.h"
 #include "protozero/proto_utils.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
 #include "protozero/value_pack.h"
 #include "protozero/wire_number.h"
 
@@ -42,6 +44,12 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // the copy is larger than the call. REQUIRES: size <= kMaxMessageLength, and
 // room for |size| bytes after kMaxVarIntEncodedSize others.
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
+
+// A varint that is mostly long, where kMaxVarIntEncodedSize bytes are writable.
+PROTOZERO_SELDOM_CALLED uint8_t* CallWriteVarInt(uint64_t bits,
+                                                 uint8_t* dst) noexcept {
+  return proto_utils::internal::WriteVarIntInline(bits, dst);
+}
 
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
@@ -143,6 +151,27 @@ class FieldsAppender {
     message.write_ptr_ = Encode(message.write_ptr_, values...);
   }
 
+  // Appends a message that consists of |values|. Returns its size.
+  template <typename T, typename... Values>
+  PROTOZERO_ALWAYS_INLINE static uint32_t AppendMessage(
+      ScatteredStreamWriter& writer,
+      Values... values) {
+    uint8_t* const begin = writer.write_ptr_;
+    if (PROTOZERO_UNLIKELY(
+            !MayEncode(begin, writer.fast_limit_, kNoMaxSize, values...) ||
+            writer.root_ != nullptr)) {
+      return AppendMessageOutOfLine<T>(writer, values...);
+    }
+    uint8_t* const end = Encode(begin, values...);
+    writer.write_ptr_ = end;
+    const size_t size = static_cast<size_t>(end - begin);
+    if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxMessageLength)) {
+      writer.Fail(WriteStatus::kMessageTooLong, 0);
+      return 0;
+    }
+    return static_cast<uint32_t>(size);
+  }
+
   // Whether the bytes are sure to be |max_size| at most, and to fit between
   // |pos| and the end that |fast_limit| is for.
   template <typename... Values>
@@ -185,6 +214,15 @@ class FieldsAppender {
   PROTOZERO_COLD static void AppendOutOfLine(Message& message,
                                              Values... values) {
     Encoders<Values...>::Append(message, values...);
+  }
+
+  template <typename T, typename... Values>
+  PROTOZERO_COLD static uint32_t AppendMessageOutOfLine(
+      ScatteredStreamWriter& writer,
+      Values... values) {
+    RootMessage<T> message(&writer);
+    Encoders<Values...>::Append(message, values...);
+    return message.Finalize();
   }
 
   template <typename Value, typename = void>
@@ -238,9 +276,14 @@ class FieldsAppender {
         StoreLittleEndian(value_pos, static_cast<uint8_t>(Number(field)));
         return value_pos + 1;
       } else if constexpr (kIsVarInt) {
+        const uint64_t bits = Number(field);
+        const VarIntMasks masks = LoadVarIntMasks();
+        if (PROTOZERO_UNLIKELY(
+                proto_utils::internal::MayBeLongVarInt<uint64_t>(bits, masks)))
+          return CallWriteVarInt(bits, value_pos);
         // One addition to the cursor, which the next field waits for.
-        return proto_utils::internal::WriteVarIntInline<kTag.size()>(
-            Number(field), pos);
+        return proto_utils::internal::WriteVarInt56Inline<kTag.size()>(
+            bits, pos, masks);
       } else {
         const auto bits = ToWireNumber<kType>(field.value);
         StoreLittleEndian(value_pos, bits);
@@ -407,6 +450,33 @@ PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, const Values&... values) {
   if constexpr ((internal::CheckField<T, Values>() && ...)) {
     internal::FieldsAppender::Append(
         *message, internal::Appendable<Values>::Pass(values)...);
+  }
+}
+
+// Writes a whole message of class T:
+//
+//   protozero::AppendMessage<Event>(&writer, Event::kId(id),
+//                                   Event::kName(name));
+//
+// appends to the stream what a RootMessage would that is reset to it, given the
+// same fields by AppendFields(), and finalized; but where there is room for all
+// of it, there is no message that could be written to, and nested, and left
+// open. Returns its size in bytes, which is for whoever reads the stream to
+// know or to be told; 0 in the error state, see
+// ScatteredStreamWriter::status().
+//
+// A message that is still open on the writer is closed for good, as it stands.
+// REQUIRES: as AppendFields().
+template <typename T, typename... Values>
+PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
+                                               const Values&... values) {
+  static_assert(
+      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
+      "AppendMessage() takes fields of a generated message class");
+  static_assert(sizeof...(values) != 0, "no fields to append");
+  if constexpr ((internal::CheckField<T, Values>() && ...)) {
+    return internal::FieldsAppender::AppendMessage<T>(
+        *writer, internal::Appendable<Values>::Pass(values)...);
   }
 }
 

@@ -18,6 +18,10 @@ namespace protozero {
 class Message;
 class MessageArena;
 
+namespace internal {
+class FieldsAppender;
+}
+
 // A stream of bytes over memory that comes in chunks.
 //
 // The size of what is being serialized is not known beforehand, and the memory
@@ -218,6 +222,7 @@ class ScatteredStreamWriter {
 
  private:
   friend class Message;
+  friend class internal::FieldsAppender;
 
   // What a message asks for before it writes a field of bounded size: enough
   // for any tag and number.

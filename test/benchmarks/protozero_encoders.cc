@@ -79,15 +79,15 @@ struct CollectedFixed64Workload : PackedFixed64Workload {
 };
 
 // The same bytes by one call, as instrumentation that is run often would have
-// it.
+// it: of fields of a message, or of a message as a whole.
 class FusedWorkload {
  protected:
-  template <typename... More>
-  BENCH_INLINE static void Append(Api::EveryField* message,
+  template <typename Target, typename... More>
+  BENCH_INLINE static auto Append(Target* target,
                                   const Event* event,
                                   More... more) {
-    AppendFields(
-        message, Api::EveryField::kFieldInt32(event->number_int32),
+    return AppendTo(
+        target, Api::EveryField::kFieldInt32(event->number_int32),
         Api::EveryField::kFieldUint32(event->number_uint32),
         Api::EveryField::kFieldInt64(event->number_int64),
         Api::EveryField::kFieldUint64(event->number_uint64),
@@ -104,18 +104,32 @@ class FusedWorkload {
         Api::EveryField::kFieldString(event->string, event->string_size),
         more...));
   }
+
+ private:
+  template <typename... Values>
+  BENCH_INLINE static void AppendTo(Api::EveryField* message,
+                                    const Values&... values) {
+    AppendFields(message, values...);
+  }
+  template <typename... Values>
+  BENCH_INLINE static size_t AppendTo(ScatteredStreamWriter* writer,
+                                      const Values&... values) {
+    return AppendMessage<Api::EveryField>(writer, values...);
+  }
 };
 
 struct FusedSimpleWorkload : SimpleWorkload, FusedWorkload {
-  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* event) {
-    Append(message, event);
+  template <typename Target>
+  BENCH_INLINE static auto Fill(Target* target, const Event* event) {
+    return Append(target, event);
   }
 };
 
 struct FusedNestedWorkload : NestedWorkload, FusedWorkload {
-  BENCH_INLINE static void Fill(Api::EveryField* message, const Event* events) {
-    Append(message, &events[0],
-           Nested(&events[1], Nested(&events[2], Nested(&events[3]))));
+  template <typename Target>
+  BENCH_INLINE static auto Fill(Target* target, const Event* events) {
+    return Append(target, &events[0],
+                  Nested(&events[1], Nested(&events[2], Nested(&events[3]))));
   }
 };
 
@@ -155,6 +169,25 @@ class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
   StaticBufferDelegate delegate_;  // never asked: the message fits
   ScatteredStreamWriter writer_;
   RootMessage<typename Workload::template Message<Api>> message_;
+};
+
+// A stream that moves on, and no message.
+template <typename Workload>
+class FusedEncoder final
+    : public EncoderWithLoop<FusedEncoder<Workload>, typename Workload::Input> {
+ public:
+  FusedEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
+
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
+    return Workload::Fill(&writer_, input);
+  }
+
+ private:
+  StaticBufferDelegate delegate_;  // never asked: the message fits
+  ScatteredStreamWriter writer_;
 };
 
 // Hands out a buffer in chunks. A chunk begins where the last one was left, so
@@ -286,10 +319,14 @@ void AddWorkloadWithCallSites(EncoderList* encoders) {
 void AddProtozeroEncoders(EncoderList* encoders) {
   AddWorkloadWithCallSites<SimpleWorkload>(encoders);
   AddEncoderWithCallSites<ReusedEncoder<FusedSimpleWorkload>>(
+      SimpleWorkload::kName, "FusedFields", encoders);
+  AddEncoderWithCallSites<FusedEncoder<FusedSimpleWorkload>>(
       SimpleWorkload::kName, "Fused", encoders);
   AddWorkload<NestedWorkload>(encoders);
-  AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName, "Fused",
-                                                 encoders);
+  AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName,
+                                                 "FusedFields", encoders);
+  AddEncoder<FusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName, "Fused",
+                                                encoders);
   if (protozero::internal::kInlineEncodingMask != 0) {
     AddEncoder<UncheckedEncoder<1>>(SimpleWorkload::kName, "Unchecked",
                                     encoders);

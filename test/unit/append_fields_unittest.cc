@@ -1,11 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// AppendFields(): exact bytes, over every delegate and chunk size, and the same
-// as one setter after the other.
+// AppendFields() and AppendMessage(): exact bytes, over every delegate and
+// chunk size, and the same as one setter after the other.
 
 #include "protozero/append_fields.h"
 
+#include <stdlib.h>
+
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -439,6 +442,106 @@ TEST(AppendFieldsTest, SameBytesAsSetters) {
     EXPECT_EQ(a.Finalize(), b.Finalize());
     ASSERT_EQ(fused.Chunks(), setters.Chunks());
     ASSERT_EQ(fused.delegate.Complaints(), "");
+  }
+}
+
+// AppendMessage(): the same bytes, sizes and errors as a message that is begun,
+// given the fields, and finalized.
+TEST(AppendMessageTest, SameBytesAsAMessage) {
+  std::mt19937_64 random(1);
+  for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
+    const size_t chunk_size = 4 + random() % 300;
+    ChunkedStream at_once(chunk_size);
+    ChunkedStream begun(chunk_size);
+    RootMessage<Fields> message;
+    for (int i = 0; i < 10; ++i) {
+      const uint64_t bits = random() >> (random() % 64);
+      const std::string bytes(random() % 80, 'x');
+      const auto number = Fields::kUint64(bits);
+      const auto string = Fields::kString(bytes);
+      const auto child = Fields::kMessage(
+          FieldList(string, Fields::kInt32(static_cast<int32_t>(bits)),
+                    Fields::kMessage(FieldList(number, string))));
+      message.Reset(&begun.writer);
+      AppendFields(&message, number, string, child);
+      EXPECT_EQ(AppendMessage<Fields>(&at_once.writer, number, string, child),
+                message.Finalize());
+      EXPECT_EQ(at_once.writer.written(), begun.writer.written());
+    }
+    ASSERT_EQ(at_once.Chunks(), begun.Chunks());
+    ASSERT_EQ(at_once.delegate.Complaints(), "");
+  }
+}
+
+TEST(AppendMessageTest, FillsAChunkToTheLastByte) {
+  constexpr size_t kSize = 11 + 2;
+  for (size_t size = 0; size <= kSize + 40; ++size) {
+    std::vector<uint8_t> buffer(size + 32, 0xa5);
+    StaticBufferDelegate delegate(buffer.data(), size);
+    ScatteredStreamWriter writer(&delegate);
+    writer.Reset(delegate.GetNewBuffer());
+    const uint32_t appended =
+        AppendMessage<Fields>(&writer, Fields::kInt32(-1), Fields::kBool(true));
+    EXPECT_EQ(writer.written(), kSize);
+    EXPECT_EQ(writer.ok(), size >= kSize) << size;
+    EXPECT_EQ(appended, size >= kSize ? kSize : 0u);
+    for (size_t i = size; i < buffer.size(); ++i)
+      EXPECT_EQ(buffer[i], 0xa5) << size;
+  }
+}
+
+TEST(AppendMessageTest, ClosesWhatIsOpen) {
+  for (const bool writer_has_cursor : {false, true}) {
+    ChunkedStream stream(64);
+    RootMessage<Fields> message(&stream.writer);
+    auto* child = message.BeginNestedMessage<Fields>(2);
+    child->AppendVarInt(1, 5);
+    if (writer_has_cursor)
+      stream.writer.WriteByte(0x28);
+    const uint64_t before = stream.writer.written();
+    EXPECT_EQ(AppendMessage<Fields>(&stream.writer, Fields::kInt32(7)), 2u);
+    EXPECT_EQ(stream.writer.written(), before + 2);
+    EXPECT_TRUE(message.is_finalized());
+    EXPECT_MISTAKE(child->AppendVarInt(1, 5), "sealed");
+    EXPECT_MISTAKE(message.AppendVarInt(1, 5), "sealed");
+    EXPECT_EQ(stream.writer.written(), before + 2);
+    const std::string bytes = stream.Bytes();
+    EXPECT_EQ(bytes.substr(bytes.size() - 5), "08 07");
+  }
+}
+
+TEST(AppendMessageTest, IsCountedInTheErrorState) {
+  ChunkedStream stream(16, 1);
+  EXPECT_EQ(AppendMessage<Fields>(&stream.writer,
+                                  Fields::kString("0123456789abcdef")),
+            0u);
+  EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
+  EXPECT_EQ(AppendMessage<Fields>(&stream.writer, Fields::kInt32(1)), 0u);
+  EXPECT_EQ(stream.writer.written(), 18u + 2u);
+  EXPECT_EQ(stream.delegate.Complaints(), "");
+}
+
+// No field of it is, but all of them together.
+TEST(AppendMessageTest, MessagesThatAreTooLongAreAnError) {
+  constexpr size_t kHeader = 5;  // tag and size of the string
+  constexpr size_t kRoom = proto_utils::kMaxMessageLength + size_t{64};
+  const auto free_memory = [](void* memory) { free(memory); };
+  using Memory = std::unique_ptr<void, decltype(free_memory)>;
+  const Memory zeros(calloc(kRoom, 1), free_memory);
+  const Memory chunk(calloc(kRoom, 1), free_memory);
+  ASSERT_TRUE(zeros && chunk);
+  auto* const begin = static_cast<uint8_t*>(chunk.get());
+  StaticBufferDelegate delegate(begin, kRoom);
+  ScatteredStreamWriter writer(&delegate);
+  for (const size_t more : {size_t{0}, size_t{1}}) {
+    writer.Reset({begin, begin + kRoom});
+    const size_t size = proto_utils::kMaxMessageLength - kHeader - 2 + more;
+    const uint32_t appended = AppendMessage<Fields>(
+        &writer, Fields::kInt32(1),
+        Fields::kString(static_cast<const char*>(zeros.get()), size));
+    EXPECT_EQ(appended, more == 0 ? proto_utils::kMaxMessageLength : 0u);
+    EXPECT_EQ(writer.status(),
+              more == 0 ? WriteStatus::kOk : WriteStatus::kMessageTooLong);
   }
 }
 
