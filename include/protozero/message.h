@@ -273,13 +273,7 @@ class Message {
     AppendFixed(field_id, value);
   }
 
-  // A null-terminated string; the terminator is not written.
-  void AppendString(uint32_t field_id, const char* str) {
-    AppendBytes(field_id, str, strlen(str));
-  }
-  void AppendString(uint32_t field_id, const std::string& str) {
-    AppendBytes(field_id, str.data(), str.size());
-  }
+  // Of a null-terminated string, the terminator is not written.
   void AppendString(uint32_t field_id, std::string_view str) {
     AppendBytes(field_id, str.data(), str.size());
   }

@@ -176,9 +176,7 @@ enum class RepetitionType {
   kRepeatedNotPacked,
 };
 
-struct FieldMetadataBase {
-  constexpr FieldMetadataBase() = default;
-};
+struct FieldMetadataBase {};
 
 namespace internal {
 

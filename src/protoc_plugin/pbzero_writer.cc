@@ -23,7 +23,7 @@ struct TypeTraits {
   const char* cpp_type;     // Null: Field::type_name.
   const char* appender;     // Of protozero::Message, for one value.
   const char* packed_type;  // Null: cannot be packed.
-  const char* accessor;     // Of protozero::Field.
+  const char* accessor;     // Of protozero::MessageDecoder, for a slot.
   // Of the elements of a repeated field. Null: numbers, by their schema type.
   const char* element_type;
 };
@@ -31,24 +31,24 @@ struct TypeTraits {
 // In the order of FieldType, which begins with 1. A row to a line:
 // clang-format off
 constexpr TypeTraits kTypes[] = {
-    {"Double", "double", "AppendDouble", "PackedFixedSizeInt<double>", "as_double", nullptr},
-    {"Float", "float", "AppendFloat", "PackedFixedSizeInt<float>", "as_float", nullptr},
-    {"Int64", "int64_t", "AppendInt64", "PackedVarInt", "as_int64", nullptr},
-    {"Uint64", "uint64_t", "AppendUint64", "PackedVarInt", "as_uint64", nullptr},
-    {"Int32", "int32_t", "AppendInt32", "PackedVarInt", "as_int32", nullptr},
-    {"Fixed64", "uint64_t", "AppendFixed64", "PackedFixedSizeInt<uint64_t>", "as_uint64", nullptr},
-    {"Fixed32", "uint32_t", "AppendFixed32", "PackedFixedSizeInt<uint32_t>", "as_uint32", nullptr},
-    {"Bool", "bool", "AppendTinyVarInt", "PackedVarInt", "as_bool", nullptr},
-    {"String", "::std::string", "AppendString", nullptr, "as_string", "ConstChars"},
-    {"Group", nullptr, "BeginNestedGroup", nullptr, "as_bytes", "ConstBytes"},
-    {"Message", nullptr, "BeginNestedMessage", nullptr, "as_bytes", "ConstBytes"},
-    {"Bytes", "::std::string", "AppendString", nullptr, "as_bytes", "ConstBytes"},
-    {"Uint32", "uint32_t", "AppendUint32", "PackedVarInt", "as_uint32", nullptr},
-    {"Enum", nullptr, "AppendInt32", "PackedVarInt", "as_int32", nullptr},
-    {"Sfixed32", "int32_t", "AppendSfixed32", "PackedFixedSizeInt<int32_t>", "as_int32", nullptr},
-    {"Sfixed64", "int64_t", "AppendSfixed64", "PackedFixedSizeInt<int64_t>", "as_int64", nullptr},
-    {"Sint32", "int32_t", "AppendSint32", "PackedSignedVarInt", "as_sint32", nullptr},
-    {"Sint64", "int64_t", "AppendSint64", "PackedSignedVarInt", "as_sint64", nullptr},
+    {"Double", "double", "AppendDouble", "PackedFixedSizeInt<double>", "AsDouble", nullptr},
+    {"Float", "float", "AppendFloat", "PackedFixedSizeInt<float>", "AsFloat", nullptr},
+    {"Int64", "int64_t", "AppendInt64", "PackedVarInt", "AsInt64", nullptr},
+    {"Uint64", "uint64_t", "AppendUint64", "PackedVarInt", "AsUint64", nullptr},
+    {"Int32", "int32_t", "AppendInt32", "PackedVarInt", "AsInt32", nullptr},
+    {"Fixed64", "uint64_t", "AppendFixed64", "PackedFixedSizeInt<uint64_t>", "AsUint64", nullptr},
+    {"Fixed32", "uint32_t", "AppendFixed32", "PackedFixedSizeInt<uint32_t>", "AsUint32", nullptr},
+    {"Bool", "bool", "AppendTinyVarInt", "PackedVarInt", "AsBool", nullptr},
+    {"String", "::std::string", "AppendString", nullptr, "AsString", "ConstChars"},
+    {"Group", nullptr, "BeginNestedGroup", nullptr, "AsBytes", "ConstBytes"},
+    {"Message", nullptr, "BeginNestedMessage", nullptr, "AsBytes", "ConstBytes"},
+    {"Bytes", "::std::string", "AppendString", nullptr, "AsBytes", "ConstBytes"},
+    {"Uint32", "uint32_t", "AppendUint32", "PackedVarInt", "AsUint32", nullptr},
+    {"Enum", nullptr, "AppendInt32", "PackedVarInt", "AsInt32", nullptr},
+    {"Sfixed32", "int32_t", "AppendSfixed32", "PackedFixedSizeInt<int32_t>", "AsInt32", nullptr},
+    {"Sfixed64", "int64_t", "AppendSfixed64", "PackedFixedSizeInt<int64_t>", "AsInt64", nullptr},
+    {"Sint32", "int32_t", "AppendSint32", "PackedSignedVarInt", "AsSint32", nullptr},
+    {"Sint64", "int64_t", "AppendSint64", "PackedSignedVarInt", "AsSint64", nullptr},
 };
 // clang-format on
 
@@ -607,7 +607,7 @@ class Writer {
       type = std::string("::protozero::") + traits.element_type;
     else if (field.type == FieldType::kEnum)
       type = "int32_t";
-    std::string value = base + "Slot(" + slot + ")." + traits.accessor + "()";
+    std::string value = base + traits.accessor + "(" + slot + ")";
     if (!condition.empty()) {
       value = condition + " ? " + value + " : " +
               (field.default_value.empty() ? ZeroOf(field, type)

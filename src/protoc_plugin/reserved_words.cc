@@ -195,8 +195,9 @@ constexpr std::string_view kMessageMembers[] = {
 // Functions of protozero::MessageDecoder. A test compares this table with the
 // golden file.
 constexpr std::string_view kUsedOfDecoder[] = {
-    "GetRepeated", "GetRepeatedScalar", "GetUnifiedRepeated", "HasSlot", "Slot",
-    "WhichOneof",
+    "AsBool", "AsBytes", "AsDouble", "AsFloat", "AsInt32", "AsInt64",
+    "AsSint32", "AsSint64", "AsString", "AsUint32", "AsUint64", "GetRepeated",
+    "GetRepeatedScalar", "GetUnifiedRepeated", "HasSlot", "WhichOneof",
 };
 
 constexpr std::string_view kBareNames[] = {

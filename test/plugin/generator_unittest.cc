@@ -231,12 +231,10 @@ message M {
   EXPECT_THAT(header,
               HasSubstr("class M_Decoder : public "
                         "::protozero::MessageDecoder<7, 8, 536870911> "));
-  EXPECT_THAT(header,
-              HasSubstr("int32_t b() const { return Slot(2).as_int32(); }"));
-  EXPECT_THAT(header,
-              HasSubstr("int64_t a() const { return Slot(0).as_sint64(); }"));
+  EXPECT_THAT(header, HasSubstr("int32_t b() const { return AsInt32(2); }"));
+  EXPECT_THAT(header, HasSubstr("int64_t a() const { return AsSint64(0); }"));
   EXPECT_THAT(header, HasSubstr("bool c() const { return HasSlot(1) ? "
-                                "Slot(1).as_bool() : true; }"));
+                                "AsBool(1) : true; }"));
 }
 
 // The oneof that the descriptor of a proto3 `optional` field has is not real.

@@ -55,7 +55,7 @@ TEST(ReservedWordsTest, FunctionsUsedOfDecodersAreThoseOfTheGoldenFile) {
   const char* root = getenv("PROTOZERO_SOURCE_ROOT");
   std::ifstream header(std::string(root != nullptr ? root : ".") +
                        "/test/plugin/golden/golden.pbzero.h");
-  const std::regex call("(?:^|[^:A-Za-z_])([A-Z][A-Za-z]+)(?:\\(|<::)");
+  const std::regex call("(?:^|[^:A-Za-z_])([A-Z][A-Za-z0-9]+)(?:\\(|<::)");
   std::set<std::string> names;
   bool is_decoder = false;
   std::string line;

@@ -119,40 +119,40 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   };
   OtherChoiceCase other_choice_case() const { return static_cast<OtherChoiceCase>(WhichOneof({241, 242, 243, 244, 245})); }
   bool has_field_double() const { return HasSlot(0); }
-  double field_double() const { return Slot(0).as_double(); }
+  double field_double() const { return AsDouble(0); }
   bool has_field_float() const { return HasSlot(1); }
-  float field_float() const { return Slot(1).as_float(); }
+  float field_float() const { return AsFloat(1); }
   bool has_field_int64() const { return HasSlot(2); }
-  int64_t field_int64() const { return Slot(2).as_int64(); }
+  int64_t field_int64() const { return AsInt64(2); }
   bool has_field_uint64() const { return HasSlot(3); }
-  uint64_t field_uint64() const { return Slot(3).as_uint64(); }
+  uint64_t field_uint64() const { return AsUint64(3); }
   bool has_field_int32() const { return HasSlot(4); }
-  int32_t field_int32() const { return Slot(4).as_int32(); }
+  int32_t field_int32() const { return AsInt32(4); }
   bool has_field_fixed64() const { return HasSlot(5); }
-  uint64_t field_fixed64() const { return Slot(5).as_uint64(); }
+  uint64_t field_fixed64() const { return AsUint64(5); }
   bool has_field_fixed32() const { return HasSlot(6); }
-  uint32_t field_fixed32() const { return Slot(6).as_uint32(); }
+  uint32_t field_fixed32() const { return AsUint32(6); }
   bool has_field_bool() const { return HasSlot(7); }
-  bool field_bool() const { return Slot(7).as_bool(); }
+  bool field_bool() const { return AsBool(7); }
   bool has_field_string() const { return HasSlot(8); }
-  ::protozero::ConstChars field_string() const { return Slot(8).as_string(); }
+  ::protozero::ConstChars field_string() const { return AsString(8); }
   bool has_field_message() const { return HasSlot(9); }
-  ::protozero::ConstBytes field_message() const { return Slot(9).as_bytes(); }
+  ::protozero::ConstBytes field_message() const { return AsBytes(9); }
   bool has_field_bytes() const { return HasSlot(10); }
-  ::protozero::ConstBytes field_bytes() const { return Slot(10).as_bytes(); }
+  ::protozero::ConstBytes field_bytes() const { return AsBytes(10); }
   bool has_field_uint32() const { return HasSlot(11); }
-  uint32_t field_uint32() const { return Slot(11).as_uint32(); }
+  uint32_t field_uint32() const { return AsUint32(11); }
   bool has_field_enum() const { return HasSlot(12); }
-  int32_t field_enum() const { return Slot(12).as_int32(); }
+  int32_t field_enum() const { return AsInt32(12); }
   ::golden::main::pbzero::TopLevel field_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(field_enum()); }
   bool has_field_sfixed32() const { return HasSlot(13); }
-  int32_t field_sfixed32() const { return Slot(13).as_int32(); }
+  int32_t field_sfixed32() const { return AsInt32(13); }
   bool has_field_sfixed64() const { return HasSlot(14); }
-  int64_t field_sfixed64() const { return Slot(14).as_int64(); }
+  int64_t field_sfixed64() const { return AsInt64(14); }
   bool has_field_sint32() const { return HasSlot(15); }
-  int32_t field_sint32() const { return Slot(15).as_sint32(); }
+  int32_t field_sint32() const { return AsSint32(15); }
   bool has_field_sint64() const { return HasSlot(16); }
-  int64_t field_sint64() const { return Slot(16).as_sint64(); }
+  int64_t field_sint64() const { return AsSint64(16); }
   bool has_repeated_double() const { return HasSlot(17); }
   auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
   bool has_repeated_string() const { return HasSlot(18); }
@@ -200,19 +200,19 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_sint_to_enum() const { return HasSlot(38); }
   auto sint_to_enum() const { return GetRepeated<::protozero::ConstBytes>(62); }
   bool has_number() const { return HasSlot(39) && choice_case() == ChoiceCase::kNumber; }
-  int32_t number() const { return has_number() ? Slot(39).as_int32() : int32_t{}; }
+  int32_t number() const { return has_number() ? AsInt32(39) : int32_t{}; }
   bool has_text() const { return HasSlot(40) && choice_case() == ChoiceCase::kText; }
-  ::protozero::ConstChars text() const { return has_text() ? Slot(40).as_string() : ::protozero::ConstChars{}; }
+  ::protozero::ConstChars text() const { return has_text() ? AsString(40) : ::protozero::ConstChars{}; }
   bool has_lazy() const { return HasSlot(41); }
-  ::protozero::ConstBytes lazy() const { return Slot(41).as_bytes(); }
+  ::protozero::ConstBytes lazy() const { return AsBytes(41); }
   bool has_lazies() const { return HasSlot(42); }
   auto lazies() const { return GetRepeated<::protozero::ConstBytes>(82); }
   bool has_with_default() const { return HasSlot(43); }
-  int32_t with_default() const { return HasSlot(43) ? Slot(43).as_int32() : 7; }
+  int32_t with_default() const { return HasSlot(43) ? AsInt32(43) : 7; }
   bool has_largest_id() const { return HasSlot(71); }
-  int32_t largest_id() const { return Slot(71).as_int32(); }
+  int32_t largest_id() const { return AsInt32(71); }
   bool has_onegroup() const { return HasSlot(44); }
-  ::protozero::ConstBytes onegroup() const { return Slot(44).as_bytes(); }
+  ::protozero::ConstBytes onegroup() const { return AsBytes(44); }
   bool has_manygroups() const { return HasSlot(45); }
   auto manygroups() const { return GetRepeated<::protozero::ConstBytes>(202); }
   bool has_uint_to_bytes() const { return HasSlot(46); }
@@ -222,52 +222,52 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_fixed_to_string() const { return HasSlot(48); }
   auto fixed_to_string() const { return GetRepeated<::protozero::ConstBytes>(213); }
   bool has_default_int32() const { return HasSlot(49); }
-  int32_t default_int32() const { return HasSlot(49) ? Slot(49).as_int32() : -2147483647 - 1; }
+  int32_t default_int32() const { return HasSlot(49) ? AsInt32(49) : -2147483647 - 1; }
   bool has_default_int64() const { return HasSlot(50); }
-  int64_t default_int64() const { return HasSlot(50) ? Slot(50).as_int64() : -9223372036854775807 - 1; }
+  int64_t default_int64() const { return HasSlot(50) ? AsInt64(50) : -9223372036854775807 - 1; }
   bool has_default_uint32() const { return HasSlot(51); }
-  uint32_t default_uint32() const { return HasSlot(51) ? Slot(51).as_uint32() : 4294967295u; }
+  uint32_t default_uint32() const { return HasSlot(51) ? AsUint32(51) : 4294967295u; }
   bool has_default_uint64() const { return HasSlot(52); }
-  uint64_t default_uint64() const { return HasSlot(52) ? Slot(52).as_uint64() : 18446744073709551615u; }
+  uint64_t default_uint64() const { return HasSlot(52) ? AsUint64(52) : 18446744073709551615u; }
   bool has_default_sint32() const { return HasSlot(53); }
-  int32_t default_sint32() const { return HasSlot(53) ? Slot(53).as_sint32() : -1; }
+  int32_t default_sint32() const { return HasSlot(53) ? AsSint32(53) : -1; }
   bool has_default_fixed64() const { return HasSlot(54); }
-  uint64_t default_fixed64() const { return HasSlot(54) ? Slot(54).as_uint64() : 7u; }
+  uint64_t default_fixed64() const { return HasSlot(54) ? AsUint64(54) : 7u; }
   bool has_default_bool() const { return HasSlot(55); }
-  bool default_bool() const { return HasSlot(55) ? Slot(55).as_bool() : true; }
+  bool default_bool() const { return HasSlot(55) ? AsBool(55) : true; }
   bool has_default_float() const { return HasSlot(56); }
-  float default_float() const { return HasSlot(56) ? Slot(56).as_float() : 0.1f; }
+  float default_float() const { return HasSlot(56) ? AsFloat(56) : 0.1f; }
   bool has_default_double() const { return HasSlot(57); }
-  double default_double() const { return HasSlot(57) ? Slot(57).as_double() : -1e+300; }
+  double default_double() const { return HasSlot(57) ? AsDouble(57) : -1e+300; }
   bool has_infinite_float() const { return HasSlot(58); }
-  float infinite_float() const { return HasSlot(58) ? Slot(58).as_float() : ::std::numeric_limits<float>::infinity(); }
+  float infinite_float() const { return HasSlot(58) ? AsFloat(58) : ::std::numeric_limits<float>::infinity(); }
   bool has_infinite_double() const { return HasSlot(59); }
-  double infinite_double() const { return HasSlot(59) ? Slot(59).as_double() : -::std::numeric_limits<double>::infinity(); }
+  double infinite_double() const { return HasSlot(59) ? AsDouble(59) : -::std::numeric_limits<double>::infinity(); }
   bool has_nan_double() const { return HasSlot(60); }
-  double nan_double() const { return HasSlot(60) ? Slot(60).as_double() : ::std::numeric_limits<double>::quiet_NaN(); }
+  double nan_double() const { return HasSlot(60) ? AsDouble(60) : ::std::numeric_limits<double>::quiet_NaN(); }
   bool has_negative_zero() const { return HasSlot(61); }
-  double negative_zero() const { return HasSlot(61) ? Slot(61).as_double() : -0.0; }
+  double negative_zero() const { return HasSlot(61) ? AsDouble(61) : -0.0; }
   bool has_default_string() const { return HasSlot(62); }
-  ::protozero::ConstChars default_string() const { return HasSlot(62) ? Slot(62).as_string() : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
+  ::protozero::ConstChars default_string() const { return HasSlot(62) ? AsString(62) : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
   bool has_default_bytes() const { return HasSlot(63); }
-  ::protozero::ConstBytes default_bytes() const { return HasSlot(63) ? Slot(63).as_bytes() : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
+  ::protozero::ConstBytes default_bytes() const { return HasSlot(63) ? AsBytes(63) : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
   bool has_default_enum() const { return HasSlot(64); }
-  int32_t default_enum() const { return HasSlot(64) ? Slot(64).as_int32() : -1; }
+  int32_t default_enum() const { return HasSlot(64) ? AsInt32(64) : -1; }
   ::golden::main::pbzero::TopLevel default_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(default_enum()); }
   bool has_first_enum() const { return HasSlot(65); }
-  int32_t first_enum() const { return HasSlot(65) ? Slot(65).as_int32() : 1; }
+  int32_t first_enum() const { return HasSlot(65) ? AsInt32(65) : 1; }
   ::golden::imported::pbzero::Level first_enum_enum() const { return static_cast<::golden::imported::pbzero::Level>(first_enum()); }
   bool has_chosen_message() const { return HasSlot(66) && other_choice_case() == OtherChoiceCase::kChosenMessage; }
-  ::protozero::ConstBytes chosen_message() const { return has_chosen_message() ? Slot(66).as_bytes() : ::protozero::ConstBytes{}; }
+  ::protozero::ConstBytes chosen_message() const { return has_chosen_message() ? AsBytes(66) : ::protozero::ConstBytes{}; }
   bool has_chosen_enum() const { return HasSlot(67) && other_choice_case() == OtherChoiceCase::kChosenEnum; }
-  int32_t chosen_enum() const { return has_chosen_enum() ? Slot(67).as_int32() : 2147483647; }
+  int32_t chosen_enum() const { return has_chosen_enum() ? AsInt32(67) : 2147483647; }
   ::golden::main::pbzero::TopLevel chosen_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(chosen_enum()); }
   bool has_chosen_double() const { return HasSlot(68) && other_choice_case() == OtherChoiceCase::kChosenDouble; }
-  double chosen_double() const { return has_chosen_double() ? Slot(68).as_double() : 2.5; }
+  double chosen_double() const { return has_chosen_double() ? AsDouble(68) : 2.5; }
   bool has_chosen_bytes() const { return HasSlot(69) && other_choice_case() == OtherChoiceCase::kChosenBytes; }
-  ::protozero::ConstBytes chosen_bytes() const { return has_chosen_bytes() ? Slot(69).as_bytes() : ::protozero::ConstBytes{}; }
+  ::protozero::ConstBytes chosen_bytes() const { return has_chosen_bytes() ? AsBytes(69) : ::protozero::ConstBytes{}; }
   bool has_chosengroup() const { return HasSlot(70) && other_choice_case() == OtherChoiceCase::kChosengroup; }
-  ::protozero::ConstBytes chosengroup() const { return has_chosengroup() ? Slot(70).as_bytes() : ::protozero::ConstBytes{}; }
+  ::protozero::ConstBytes chosengroup() const { return has_chosengroup() ? AsBytes(70) : ::protozero::ConstBytes{}; }
 };
 
 class Everything : public ::protozero::Message {
@@ -664,9 +664,9 @@ class Everything_StringToMessageEntry_Decoder : public ::protozero::MessageDecod
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  ::protozero::ConstChars key() const { return Slot(0).as_string(); }
+  ::protozero::ConstChars key() const { return AsString(0); }
   bool has_value() const { return HasSlot(1); }
-  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
+  ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
 class Everything_StringToMessageEntry : public ::protozero::Message {
@@ -690,9 +690,9 @@ class Everything_SintToEnumEntry_Decoder : public ::protozero::MessageDecoder<1,
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  int32_t key() const { return Slot(0).as_sint32(); }
+  int32_t key() const { return AsSint32(0); }
   bool has_value() const { return HasSlot(1); }
-  int32_t value() const { return Slot(1).as_int32(); }
+  int32_t value() const { return AsInt32(1); }
   ::golden::main::pbzero::TopLevel value_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(value()); }
 };
 
@@ -715,9 +715,9 @@ class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_up() const { return HasSlot(0); }
-  ::protozero::ConstBytes up() const { return Slot(0).as_bytes(); }
+  ::protozero::ConstBytes up() const { return AsBytes(0); }
   bool has_deep() const { return HasSlot(1); }
-  ::protozero::ConstBytes deep() const { return Slot(1).as_bytes(); }
+  ::protozero::ConstBytes deep() const { return AsBytes(1); }
 };
 
 class Everything_Nested : public ::protozero::Message {
@@ -742,7 +742,7 @@ class Everything_Nested_Deep_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_kind() const { return HasSlot(0); }
-  int32_t kind() const { return Slot(0).as_int32(); }
+  int32_t kind() const { return AsInt32(0); }
   ::golden::main::pbzero::Everything_Nested_Deep_Kind kind_enum() const { return static_cast<::golden::main::pbzero::Everything_Nested_Deep_Kind>(kind()); }
 };
 
@@ -767,7 +767,7 @@ class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_x() const { return HasSlot(0); }
-  int32_t x() const { return Slot(0).as_int32(); }
+  int32_t x() const { return AsInt32(0); }
 };
 
 class Everything_OneGroup : public ::protozero::Message {
@@ -785,7 +785,7 @@ class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_inner() const { return HasSlot(0); }
-  ::protozero::ConstBytes inner() const { return Slot(0).as_bytes(); }
+  ::protozero::ConstBytes inner() const { return AsBytes(0); }
 };
 
 class Everything_ManyGroups : public ::protozero::Message {
@@ -804,9 +804,9 @@ class Everything_UintToBytesEntry_Decoder : public ::protozero::MessageDecoder<1
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  uint64_t key() const { return Slot(0).as_uint64(); }
+  uint64_t key() const { return AsUint64(0); }
   bool has_value() const { return HasSlot(1); }
-  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
+  ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
 class Everything_UintToBytesEntry : public ::protozero::Message {
@@ -830,9 +830,9 @@ class Everything_BoolToDoubleEntry_Decoder : public ::protozero::MessageDecoder<
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  bool key() const { return Slot(0).as_bool(); }
+  bool key() const { return AsBool(0); }
   bool has_value() const { return HasSlot(1); }
-  double value() const { return Slot(1).as_double(); }
+  double value() const { return AsDouble(1); }
 };
 
 class Everything_BoolToDoubleEntry : public ::protozero::Message {
@@ -854,9 +854,9 @@ class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  uint32_t key() const { return Slot(0).as_uint32(); }
+  uint32_t key() const { return AsUint32(0); }
   bool has_value() const { return HasSlot(1); }
-  ::protozero::ConstChars value() const { return Slot(1).as_string(); }
+  ::protozero::ConstChars value() const { return AsString(1); }
 };
 
 class Everything_FixedToStringEntry : public ::protozero::Message {
@@ -879,7 +879,7 @@ class Everything_ChosenGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_x() const { return HasSlot(0); }
-  int32_t x() const { return Slot(0).as_int32(); }
+  int32_t x() const { return AsInt32(0); }
 };
 
 class Everything_ChosenGroup : public ::protozero::Message {
@@ -908,22 +908,22 @@ class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> 
  public:
   using MessageDecoder::MessageDecoder;
   bool has_imported() const { return HasSlot(0); }
-  ::protozero::ConstBytes imported() const { return Slot(0).as_bytes(); }
+  ::protozero::ConstBytes imported() const { return AsBytes(0); }
   bool has_inner() const { return HasSlot(1); }
-  ::protozero::ConstBytes inner() const { return Slot(1).as_bytes(); }
+  ::protozero::ConstBytes inner() const { return AsBytes(1); }
   bool has_nested_kind() const { return HasSlot(2); }
-  int32_t nested_kind() const { return HasSlot(2) ? Slot(2).as_int32() : 1; }
+  int32_t nested_kind() const { return HasSlot(2) ? AsInt32(2) : 1; }
   ::golden::imported::pbzero::Imported_Kind nested_kind_enum() const { return static_cast<::golden::imported::pbzero::Imported_Kind>(nested_kind()); }
   bool has_level() const { return HasSlot(3); }
-  int32_t level() const { return HasSlot(3) ? Slot(3).as_int32() : 1; }
+  int32_t level() const { return HasSlot(3) ? AsInt32(3) : 1; }
   ::golden::imported::pbzero::Level level_enum() const { return static_cast<::golden::imported::pbzero::Level>(level()); }
   bool has_shared() const { return HasSlot(4); }
-  ::protozero::ConstBytes shared() const { return Slot(4).as_bytes(); }
+  ::protozero::ConstBytes shared() const { return AsBytes(4); }
   bool has_colors() const { return HasSlot(5); }
   auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
   auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr); }
   bool has_base() const { return HasSlot(6); }
-  ::protozero::ConstBytes base() const { return Slot(6).as_bytes(); }
+  ::protozero::ConstBytes base() const { return AsBytes(6); }
 };
 
 class Foreign : public ::protozero::Message {
@@ -980,7 +980,7 @@ class SetItems_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_x() const { return HasSlot(0); }
-  int32_t x() const { return Slot(0).as_int32(); }
+  int32_t x() const { return AsInt32(0); }
 };
 
 class SetItems : public ::protozero::Message {
@@ -998,7 +998,7 @@ class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_name() const { return HasSlot(0); }
-  ::protozero::ConstChars name() const { return Slot(0).as_string(); }
+  ::protozero::ConstChars name() const { return AsString(0); }
 };
 
 class Mixed : public ::protozero::Message {
@@ -1018,7 +1018,7 @@ class Mixed_ExtraGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_x() const { return HasSlot(0); }
-  int32_t x() const { return Slot(0).as_int32(); }
+  int32_t x() const { return AsInt32(0); }
 };
 
 class Mixed_ExtraGroup : public ::protozero::Message {
@@ -1036,7 +1036,7 @@ class Service_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_id() const { return HasSlot(0); }
-  int32_t id() const { return Slot(0).as_int32(); }
+  int32_t id() const { return AsInt32(0); }
 };
 
 class Service : public ::protozero::Message {
@@ -1089,11 +1089,11 @@ class Wrapper_Decoder : public ::protozero::MessageDecoder<1000, 1001, 1004> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_extra() const { return HasSlot(0); }
-  int32_t extra() const { return Slot(0).as_int32(); }
+  int32_t extra() const { return AsInt32(0); }
   bool has_extras() const { return HasSlot(1); }
   auto extras(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(1001, parse_error_ptr); }
   bool has_extra_enum() const { return HasSlot(2); }
-  int32_t extra_enum() const { return HasSlot(2) ? Slot(2).as_int32() : 2147483647; }
+  int32_t extra_enum() const { return HasSlot(2) ? AsInt32(2) : 2147483647; }
   ::golden::main::pbzero::TopLevel extra_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(extra_enum()); }
 };
 
@@ -1122,7 +1122,7 @@ class Mixed_extends_Everything_Decoder : public ::protozero::MessageDecoder<1002
  public:
   using MessageDecoder::MessageDecoder;
   bool has_mixed() const { return HasSlot(0); }
-  ::protozero::ConstBytes mixed() const { return Slot(0).as_bytes(); }
+  ::protozero::ConstBytes mixed() const { return AsBytes(0); }
   bool has_extragroup() const { return HasSlot(1); }
   auto extragroup() const { return GetRepeated<::protozero::ConstBytes>(1005); }
 };
@@ -1148,7 +1148,7 @@ class Mixed_extends_golden_base_Base_Decoder : public ::protozero::MessageDecode
  public:
   using MessageDecoder::MessageDecoder;
   bool has_mixed_too() const { return HasSlot(0); }
-  ::protozero::ConstBytes mixed_too() const { return Slot(0).as_bytes(); }
+  ::protozero::ConstBytes mixed_too() const { return AsBytes(0); }
 };
 
 class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
@@ -1167,7 +1167,7 @@ class test_protos_plugin_golden_extends_Everything_Decoder : public ::protozero:
  public:
   using MessageDecoder::MessageDecoder;
   bool has_at_file_level() const { return HasSlot(0); }
-  ::protozero::ConstChars at_file_level() const { return Slot(0).as_string(); }
+  ::protozero::ConstChars at_file_level() const { return AsString(0); }
 };
 
 class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbzero::Everything {
@@ -1187,7 +1187,7 @@ class test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder : p
  public:
   using MessageDecoder::MessageDecoder;
   bool has_unit() const { return HasSlot(0); }
-  ::protozero::ConstChars unit() const { return Slot(0).as_string(); }
+  ::protozero::ConstChars unit() const { return AsString(0); }
 };
 
 class test_protos_plugin_golden_extends_google_protobuf_FieldOptions : public ::google::protobuf::pbzero::FieldOptions {

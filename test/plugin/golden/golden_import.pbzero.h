@@ -60,7 +60,7 @@ class Imported_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_id() const { return HasSlot(0); }
-  int32_t id() const { return Slot(0).as_int32(); }
+  int32_t id() const { return AsInt32(0); }
 };
 
 class Imported : public ::protozero::Message {
@@ -85,7 +85,7 @@ class Imported_Inner_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_flag() const { return HasSlot(0); }
-  bool flag() const { return Slot(0).as_bool(); }
+  bool flag() const { return AsBool(0); }
 };
 
 class Imported_Inner : public ::protozero::Message {

@@ -46,7 +46,7 @@ class Shared_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_maybe() const { return HasSlot(0); }
-  int32_t maybe() const { return Slot(0).as_int32(); }
+  int32_t maybe() const { return AsInt32(0); }
   bool has_packed() const { return HasSlot(1); }
   auto packed(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr); }
   bool has_unpacked() const { return HasSlot(2); }
@@ -116,9 +116,9 @@ class Shared_BlobsEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_key() const { return HasSlot(0); }
-  int64_t key() const { return Slot(0).as_int64(); }
+  int64_t key() const { return AsInt64(0); }
   bool has_value() const { return HasSlot(1); }
-  ::protozero::ConstBytes value() const { return Slot(1).as_bytes(); }
+  ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
 class Shared_BlobsEntry : public ::protozero::Message {
