@@ -273,7 +273,7 @@ class Message {
     AppendFixed(field_id, value);
   }
 
-  // Of a null-terminated string, the terminator is not written.
+  // A string or bytes field. A terminating null is not written.
   void AppendString(uint32_t field_id, std::string_view str) {
     AppendBytes(field_id, str.data(), str.size());
   }
