@@ -24,6 +24,9 @@ CONSTANT = ('MakeConstantMessage<Everything>('
             '[] { return FieldList(%s); });')
 LIST = 'AppendFields(&m, Everything::kFieldMessage(FieldList(%s)));'
 
+MESSAGE = ('::protozero::ScatteredStreamWriter* writer = nullptr; '
+           '::protozero::AppendMessage<%s>(writer%s);')
+
 # What is wrong, a line that is right, the line that is not; what the error must
 # say, where it is the library's own.
 CASES = [
@@ -249,6 +252,18 @@ CASES = [
      '::protozero::Message& base = m; '
      'AppendFields(&base, pz::Everything::kNumber(1));',
      'takes a pointer to a generated message class'),
+    ('a whole message with a field of another one',
+     MESSAGE % ('Everything', ', Everything::kNumber(1)'),
+     MESSAGE % ('Everything', ', pz::Service::kId(1)'),
+     'this field belongs to another message'),
+    ('a whole message of nothing',
+     MESSAGE % ('Everything', ', Everything::kNumber(1)'),
+     MESSAGE % ('Everything', ''),
+     'no fields to append'),
+    ('a whole message of no class',
+     MESSAGE % ('Everything', ', Everything::kNumber(1)'),
+     MESSAGE % ('::protozero::Message', ', Everything::kNumber(1)'),
+     'takes fields of a generated message class'),
     ('a constant of another class as the value of a message',
      'AppendFields(&m, Everything::kFieldMessage(kNested));',
      'AppendFields(&m, Everything::kFieldMessage(kConstant));',

@@ -588,6 +588,24 @@ TEST(MessageStencilTest, AppendedAtEveryPlace) {
   });
 }
 
+TEST(MessageStencilTest, AsWholeMessages) {
+  const auto filled = kStencil(~uint64_t{0}, 0x01020304, true);
+  for (size_t chunk_size = 4; chunk_size < 100; ++chunk_size) {
+    ChunkedStream at_once(chunk_size);
+    ChunkedStream begun(chunk_size);
+    RootMessage<Fields> message;
+    for (int i = 0; i < 3; ++i) {
+      message.Reset(&begun.writer);
+      AppendFields(&message, kOne, filled, Fields::kMessage(kOne));
+      EXPECT_EQ(AppendMessage<Fields>(&at_once.writer, kOne, filled,
+                                      Fields::kMessage(kOne)),
+                message.Finalize());
+    }
+    EXPECT_EQ(at_once.Chunks(), begun.Chunks()) << chunk_size;
+    EXPECT_EQ(at_once.delegate.Complaints(), "");
+  }
+}
+
 TEST(MessageStencilTest, FillsAStaticBufferToTheLastByte) {
   constexpr size_t kSize = kStencil.size() + kOne.size();
   for (size_t size = 0; size <= kSize + 20; ++size) {
