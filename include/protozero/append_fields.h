@@ -109,6 +109,7 @@ template <typename Value>
 struct ConstantEncoder {
   static_assert(kAlwaysFalse<Value>, "a Hole is for MakeConstantMessage()");
   static constexpr size_t kHeader = 0;
+  static constexpr size_t kMinHeader = 0;
   static constexpr size_t kAhead = 0;
   static uint64_t BodySize(const Value&) { return 0; }
   static uint64_t SizeBits(const Value&) { return 0; }
@@ -118,6 +119,7 @@ struct ConstantEncoder {
 
 // How AppendFields() treats one of its arguments:
 //   kHeader        its largest size, but for the bytes counted by BodySize()
+//   kMinHeader     its smallest one
 //   kAhead         of that, what may be in front of the last
 //                  kMaxSimpleFieldEncodedSize bytes
 //   BodySize()     bytes that it has besides, known at run time
@@ -233,6 +235,8 @@ class FieldsAppender {
   struct Encoders {
     static constexpr size_t kHeader =
         (size_t{0} + ... + Encoder<Values>::kHeader);
+    static constexpr size_t kMinHeader =
+        (size_t{0} + ... + Encoder<Values>::kMinHeader);
     static constexpr size_t kAhead =
         SumOfAllButLast({Encoder<Values>::kHeader...}) +
         Last({Encoder<Values>::kAhead...});
@@ -263,6 +267,7 @@ class FieldsAppender {
         proto_utils::ProtoSchemaToWireType(kType) ==
         proto_utils::ProtoWireType::kVarInt;
     static constexpr size_t kHeader = kTag.size() + kMaxNumberSize<kType>;
+    static constexpr size_t kMinHeader = kIsVarInt ? kTag.size() + 1 : kHeader;
     static constexpr size_t kAhead = 0;
     static_assert(kHeader <= proto_utils::kMaxSimpleFieldEncodedSize, "");
 
@@ -312,6 +317,7 @@ class FieldsAppender {
     static constexpr auto kTag = TagOf<Field>();
     static constexpr size_t kHeader =
         kTag.size() + proto_utils::kMessageLengthFieldSize;
+    static constexpr size_t kMinHeader = kTag.size() + 1;
     static constexpr size_t kAhead = 0;
 
     static constexpr uint64_t BodySize(FieldValue<Field, T> field) {
@@ -356,6 +362,7 @@ class FieldsAppender {
     static constexpr size_t kSizes =
         kTag.size() + proto_utils::kMessageLengthFieldSize;
     static constexpr size_t kHeader = kSizes + All::kHeader;
+    static constexpr size_t kMinHeader = kTag.size() + 1 + All::kMinHeader;
     static constexpr size_t kAhead = kSizes + All::kAhead;
 
     PROTOZERO_ALWAYS_INLINE static uint64_t BodySize(const Value& field) {
@@ -371,7 +378,8 @@ class FieldsAppender {
                                                    uint8_t* pos) {
       // Both are known to the compiler where there are no strings.
       const uint64_t body_size = BodySize(field);
-      const bool is_long = body_size > proto_utils::kMaxOneByteMessageLength;
+      const bool is_long =
+          All::kMinHeader + body_size > proto_utils::kMaxOneByteMessageLength;
       const bool may_be_long =
           All::kHeader + body_size > proto_utils::kMaxOneByteMessageLength;
       uint8_t* const begin =

@@ -192,6 +192,7 @@ struct Appendable<MessageStencil<T, N, Holes...>> : std::true_type {
 template <typename T, size_t N>
 struct ConstantEncoder<ConstantRef<T, N>> {
   static constexpr size_t kHeader = 0;
+  static constexpr size_t kMinHeader = 0;
   static constexpr size_t kAhead = 0;
   static constexpr uint64_t BodySize(ConstantRef<T, N>) { return N; }
   static constexpr uint64_t SizeBits(ConstantRef<T, N>) { return 0; }
@@ -209,6 +210,7 @@ template <typename T, size_t N, typename... Holes>
 struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
   using Filled = FilledStencil<T, N, Holes...>;
   static constexpr size_t kHeader = 0;
+  static constexpr size_t kMinHeader = 0;
   static constexpr size_t kAhead = 0;
   static constexpr uint64_t BodySize(const Filled&) { return N; }
   static constexpr uint64_t SizeBits(const Filled&) { return 0; }
@@ -249,6 +251,7 @@ struct ConstantFieldEncoder {
   static constexpr HeaderBytes kHeaderBytes = MakeHeader();
 
   static constexpr size_t kHeader = kHeaderBytes.size;
+  static constexpr size_t kMinHeader = kHeader;
   static constexpr size_t kAhead = 0;
   static constexpr uint64_t BodySize(const FieldValue<Field, Value>&) {
     return N;
