@@ -20,6 +20,7 @@
 #include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
+#include "protozero/static_buffer.h"
 #include "protozero/value_pack.h"
 #include "protozero/wire_number.h"
 
@@ -174,6 +175,22 @@ class FieldsAppender {
     return static_cast<uint32_t>(size);
   }
 
+  // The same, of a message in a buffer of its own.
+  template <typename T, typename... Values>
+  PROTOZERO_ALWAYS_INLINE static size_t EncodeMessage(uint8_t* begin,
+                                                      size_t size,
+                                                      Values... values) {
+    if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0 ||
+                           !FitInto(size, values...))) {
+      return EncodeMessageOutOfLine<T>(begin, size, values...);
+    }
+    const size_t encoded =
+        static_cast<size_t>(Encode(begin, values...) - begin);
+    if (PROTOZERO_UNLIKELY(encoded > proto_utils::kMaxMessageLength))
+      return 0;
+    return encoded;
+  }
+
   // Whether the bytes are sure to be |max_size| at most, and to fit between
   // |pos| and the end that |fast_limit| is for.
   template <typename... Values>
@@ -181,15 +198,10 @@ class FieldsAppender {
                                                 uintptr_t fast_limit,
                                                 uint64_t max_size,
                                                 Values... values) {
-    using All = Encoders<Values...>;
-    static_assert((proto_utils::kMaxMessageLength &
-                   (proto_utils::kMaxMessageLength + 1)) == 0);
-    if (All::SizeBits(values...) > proto_utils::kMaxMessageLength)
-      return false;
-    const uint64_t ahead = All::kAhead + All::BodySize(values...);
-    if (ahead + proto_utils::kMaxSimpleFieldEncodedSize > max_size)
+    if (!FitInto(max_size, values...))
       return false;
     // Whether Message::HasFastRoom() would hold after |ahead| more bytes.
+    const uint64_t ahead = SizeAhead(values...);
     const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
     // No address is so large, nor is that of a cursor that is not there, that a
     // sum of seven sizes overflows; |fast_limit| may be zero.
@@ -212,6 +224,24 @@ class FieldsAppender {
  private:
   static constexpr uint64_t kNoMaxSize = ~uint64_t{0};
 
+  // What may be in front of the last kMaxSimpleFieldEncodedSize bytes.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static uint64_t SizeAhead(Values... values) {
+    return Encoders<Values...>::kAhead +
+           Encoders<Values...>::BodySize(values...);
+  }
+
+  // Whether Encode() may be called if |size| bytes are writable.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static bool FitInto(uint64_t size, Values... values) {
+    static_assert((proto_utils::kMaxMessageLength &
+                   (proto_utils::kMaxMessageLength + 1)) == 0);
+    return Encoders<Values...>::SizeBits(values...) <=
+               proto_utils::kMaxMessageLength &&
+           SizeAhead(values...) + proto_utils::kMaxSimpleFieldEncodedSize <=
+               size;
+  }
+
   template <typename... Values>
   PROTOZERO_COLD static void AppendOutOfLine(Message& message,
                                              Values... values) {
@@ -224,6 +254,15 @@ class FieldsAppender {
       Values... values) {
     RootMessage<T> message(&writer);
     Encoders<Values...>::Append(message, values...);
+    return message.Finalize();
+  }
+
+  template <typename T, typename... Values>
+  PROTOZERO_COLD static size_t EncodeMessageOutOfLine(uint8_t* begin,
+                                                      size_t size,
+                                                      Values... values) {
+    StaticBuffered<T> message(begin, size);
+    Encoders<Values...>::Append(*message.get(), values...);
     return message.Finalize();
   }
 
@@ -485,6 +524,28 @@ PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
   if constexpr ((internal::CheckField<T, Values>() && ...)) {
     return internal::FieldsAppender::AppendMessage<T>(
         *writer, internal::Appendable<Values>::Pass(values)...);
+  }
+}
+
+// The same, of a message in a buffer of its own, and without a stream:
+//
+//   const size_t size = protozero::EncodeMessage<Event>(
+//       packet, sizeof(packet), Event::kId(id), Event::kName(name));
+//
+// Returns the message's size; 0 if it does not fit into the |size| bytes at
+// |begin|, or is longer than proto_utils::kMaxMessageLength. All of the buffer
+// may be overwritten, whatever the size. REQUIRES: as AppendFields().
+template <typename T, typename... Values>
+PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
+                                             size_t size,
+                                             const Values&... values) {
+  static_assert(
+      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
+      "EncodeMessage() takes fields of a generated message class");
+  static_assert(sizeof...(values) != 0, "no fields to encode");
+  if constexpr ((internal::CheckField<T, Values>() && ...)) {
+    return internal::FieldsAppender::EncodeMessage<T>(
+        begin, size, internal::Appendable<Values>::Pass(values)...);
   }
 }
 

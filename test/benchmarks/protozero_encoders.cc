@@ -79,7 +79,7 @@ struct CollectedFixed64Workload : PackedFixed64Workload {
 };
 
 // The same bytes by one call, as instrumentation that is run often would have
-// it: of fields of a message, or of a message as a whole.
+// it: of fields of a message, or of a message as a whole, in a stream or not.
 class FusedWorkload {
  protected:
   template <typename Target, typename... More>
@@ -115,6 +115,12 @@ class FusedWorkload {
   BENCH_INLINE static size_t AppendTo(ScatteredStreamWriter* writer,
                                       const Values&... values) {
     return AppendMessage<Api::EveryField>(writer, values...);
+  }
+  template <typename... Values>
+  BENCH_INLINE static size_t AppendTo(const ContiguousMemoryRange* buffer,
+                                      const Values&... values) {
+    return EncodeMessage<Api::EveryField>(buffer->begin, buffer->size(),
+                                          values...);
   }
 };
 
@@ -171,12 +177,26 @@ class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
   RootMessage<typename Workload::template Message<Api>> message_;
 };
 
-// A stream that moves on, and no message.
+// No stream and no message.
 template <typename Workload>
 class FusedEncoder final
     : public EncoderWithLoop<FusedEncoder<Workload>, typename Workload::Input> {
  public:
-  FusedEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    const ContiguousMemoryRange buffer{begin, begin + capacity};
+    return Workload::Fill(&buffer, input);
+  }
+};
+
+// A stream that moves on, and no message.
+template <typename Workload>
+class FusedStreamEncoder final
+    : public EncoderWithLoop<FusedStreamEncoder<Workload>,
+                             typename Workload::Input> {
+ public:
+  FusedStreamEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
 
   BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
                                     uint8_t* begin,
@@ -320,11 +340,15 @@ void AddProtozeroEncoders(EncoderList* encoders) {
   AddWorkloadWithCallSites<SimpleWorkload>(encoders);
   AddEncoderWithCallSites<ReusedEncoder<FusedSimpleWorkload>>(
       SimpleWorkload::kName, "FusedFields", encoders);
+  AddEncoderWithCallSites<FusedStreamEncoder<FusedSimpleWorkload>>(
+      SimpleWorkload::kName, "FusedStream", encoders);
   AddEncoderWithCallSites<FusedEncoder<FusedSimpleWorkload>>(
       SimpleWorkload::kName, "Fused", encoders);
   AddWorkload<NestedWorkload>(encoders);
   AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName,
                                                  "FusedFields", encoders);
+  AddEncoder<FusedStreamEncoder<FusedNestedWorkload>>(NestedWorkload::kName,
+                                                      "FusedStream", encoders);
   AddEncoder<FusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName, "Fused",
                                                 encoders);
   if (protozero::internal::kInlineEncodingMask != 0) {

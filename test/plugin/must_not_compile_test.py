@@ -27,6 +27,9 @@ LIST = 'AppendFields(&m, Everything::kFieldMessage(FieldList(%s)));'
 MESSAGE = ('::protozero::ScatteredStreamWriter* writer = nullptr; '
            '::protozero::AppendMessage<%s>(writer%s);')
 
+BUFFER = ('uint8_t buffer[8]; '
+          '::protozero::EncodeMessage<Everything>(buffer, 8, %s);')
+
 # What is wrong, a line that is right, the line that is not; what the error must
 # say, where it is the library's own.
 CASES = [
@@ -264,6 +267,10 @@ CASES = [
      MESSAGE % ('Everything', ', Everything::kNumber(1)'),
      MESSAGE % ('::protozero::Message', ', Everything::kNumber(1)'),
      'takes fields of a generated message class'),
+    ('a message in a buffer with a field of another one',
+     BUFFER % 'Everything::kNumber(1)',
+     BUFFER % 'pz::Service::kId(1)',
+     'this field belongs to another message'),
     ('a constant of another class as the value of a message',
      'AppendFields(&m, Everything::kFieldMessage(kNested));',
      'AppendFields(&m, Everything::kFieldMessage(kConstant));',

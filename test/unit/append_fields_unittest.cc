@@ -545,6 +545,59 @@ TEST(AppendMessageTest, MessagesThatAreTooLongAreAnError) {
   }
 }
 
+// EncodeMessage(): the same in a buffer, of whatever size, and nothing beside
+// it.
+TEST(EncodeMessageTest, SameBytesAsAMessage) {
+  std::mt19937_64 random(1);
+  for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
+    const uint64_t bits = random() >> (random() % 64);
+    const std::string bytes(random() % 80, 'x');
+    const auto number = Fields::kUint64(bits);
+    const auto string = Fields::kString(bytes);
+    const auto child = Fields::kMessage(
+        FieldList(string, Fields::kInt32(static_cast<int32_t>(bits)),
+                  Fields::kMessage(FieldList(number, string))));
+    StackBuffered<Fields, 512> message;
+    AppendFields(message.get(), number, string, child, number);
+    const size_t expected_size = message.Finalize();
+    const std::string expected = Hex(message.data(), expected_size);
+    // Children may need three bytes more each before they are sealed.
+    constexpr size_t kSpare = 2 * 3;
+    for (const size_t room :
+         {size_t{0}, expected_size - 1, expected_size, expected_size + 1,
+          expected_size + kSpare, expected_size + random() % 60, size_t{512}}) {
+      std::vector<uint8_t> buffer(room + 32, 0xa5);
+      const size_t size = EncodeMessage<Fields>(buffer.data(), room, number,
+                                                string, child, number);
+      if (room < expected_size) {
+        ASSERT_EQ(size, 0u);
+      } else if (size != 0 || room >= expected_size + kSpare) {
+        ASSERT_EQ(Hex(buffer.data(), size), expected) << room;
+      }
+      for (size_t i = room; i < buffer.size(); ++i)
+        ASSERT_EQ(buffer[i], 0xa5) << room;
+    }
+  }
+}
+
+TEST(EncodeMessageTest, NoBuffer) {
+  EXPECT_EQ(EncodeMessage<Fields>(nullptr, 0, Fields::kInt32(1)), 0u);
+  EXPECT_EQ(EncodeMessage<Fields>(nullptr, 0, Fields::kString("abc")), 0u);
+}
+
+TEST(EncodeMessageTest, StringsThatAreTooLong) {
+  uint8_t buffer[64];
+  for (const size_t size : {proto_utils::kMaxMessageLength + 1, ~size_t{0} - 10,
+                            ~size_t{0} / 2 + 1, ~size_t{0}}) {
+    size_t encoded = 0;
+    EXPECT_MISTAKE(encoded = EncodeMessage<Fields>(
+                       buffer, sizeof(buffer), Fields::kInt32(1),
+                       Fields::kString("", size), Fields::kString("", size)),
+                   "split it");
+    EXPECT_EQ(encoded, 0u);
+  }
+}
+
 // Values are literal types that know their field.
 
 template <typename Field, typename T>
