@@ -214,7 +214,7 @@ class FieldsAppender {
   }
 
   // Writes to |pos| what Append() would, and returns its end. REQUIRES:
-  // MayEncode().
+  // MayEncode(), or FitInto() where kInlineEncodingMask is not zero.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(uint8_t* pos,
                                                  Values... values) {
