@@ -660,7 +660,8 @@ class Message {
     // Of a group.
     uint32_t end_tag_;
   };
-  // The child. Unset unless HasNested().
+  // The child. Null while the writer has the cursor of this message, otherwise
+  // unset unless HasNested().
   Message* nested_;
   State state_;
 };

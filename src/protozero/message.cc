@@ -324,6 +324,8 @@ void Message::ReturnCursorToWriter() {
   writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
   write_ptr_ = ScatteredStreamWriter::WithWriter();
+  // The end of the chain, for the writer to walk.
+  nested_ = nullptr;
 }
 
 void Message::WriteScattered(const uint8_t* src, size_t size) {

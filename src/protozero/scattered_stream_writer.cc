@@ -73,7 +73,7 @@ void ScatteredStreamWriter::Extend() {
 bool ScatteredStreamWriter::NextChunk() {
   if (!ok())
     return false;
-  for (Message* message = root_; message; message = message->nested_message()) {
+  for (Message* message = root_; message; message = message->nested_) {
     if (!(message->state_.flags &
           (Message::kCrossedChunk | Message::kFinalized |
            Message::kHasNoSize))) {
@@ -91,7 +91,7 @@ bool ScatteredStreamWriter::NextChunk() {
 
 void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
   const uintptr_t fast_limit = FastLimitOf(range);
-  for (Message* message = root_; message; message = message->nested_message()) {
+  for (Message* message = root_; message; message = message->nested_) {
     if (message->is_finalized())
       continue;
     // Saturates: beyond kMaxMessageLength the exact size is of no interest.
