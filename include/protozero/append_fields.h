@@ -94,6 +94,16 @@ constexpr bool CheckField() {
   return true;
 }
 
+// The same for all of a whole message's.
+template <typename T, typename... Values>
+constexpr bool CheckMessage() {
+  static_assert(
+      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
+      "a whole message takes fields of a generated message class");
+  static_assert(sizeof...(Values) != 0, "no fields to append");
+  return (CheckField<T, Values>() && ...);
+}
+
 // The same for a FieldList.
 template <typename T, typename Value>
 struct ListField {
@@ -322,9 +332,10 @@ class FieldsAppender {
       } else if constexpr (kIsVarInt) {
         const uint64_t bits = Number(field);
         const VarIntMasks masks = LoadVarIntMasks();
-        if (PROTOZERO_UNLIKELY(
-                proto_utils::internal::MayBeLongVarInt<uint64_t>(bits, masks)))
+        if (PROTOZERO_UNLIKELY(proto_utils::internal::MayBeLongVarInt<uint64_t>(
+                bits, masks))) {
           return CallWriteVarInt(bits, value_pos);
+        }
         // One addition to the cursor, which the next field waits for.
         return proto_utils::internal::WriteVarInt56Inline<kTag.size()>(
             bits, pos, masks);
@@ -517,11 +528,7 @@ PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, const Values&... values) {
 template <typename T, typename... Values>
 PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
                                                const Values&... values) {
-  static_assert(
-      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
-      "AppendMessage() takes fields of a generated message class");
-  static_assert(sizeof...(values) != 0, "no fields to append");
-  if constexpr ((internal::CheckField<T, Values>() && ...)) {
+  if constexpr (internal::CheckMessage<T, Values...>()) {
     return internal::FieldsAppender::AppendMessage<T>(
         *writer, internal::Appendable<Values>::Pass(values)...);
   }
@@ -539,11 +546,7 @@ template <typename T, typename... Values>
 PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
                                              size_t size,
                                              const Values&... values) {
-  static_assert(
-      std::is_base_of<Message, T>::value && !std::is_same<Message, T>::value,
-      "EncodeMessage() takes fields of a generated message class");
-  static_assert(sizeof...(values) != 0, "no fields to encode");
-  if constexpr ((internal::CheckField<T, Values>() && ...)) {
+  if constexpr (internal::CheckMessage<T, Values...>()) {
     return internal::FieldsAppender::EncodeMessage<T>(
         begin, size, internal::Appendable<Values>::Pass(values)...);
   }

@@ -154,55 +154,14 @@ class FreshEncoder final
   }
 };
 
-// One message for all events, as a thread that traces keeps it: the stream
-// moves on to the next buffer, the message is reset.
-template <typename Workload>
-class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
-                                                   typename Workload::Input> {
+// A stream that goes on in one buffer after the other.
+class MovingStream {
  public:
-  ReusedEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
+  MovingStream() : delegate_(nullptr, 0), writer_(&delegate_) {}
 
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
+  BENCH_INLINE ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
     writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
-    message_.Reset(&writer_);
-    Workload::Fill(&message_, input);
-    return message_.Finalize();
-  }
-
- private:
-  StaticBufferDelegate delegate_;  // never asked: the message fits
-  ScatteredStreamWriter writer_;
-  RootMessage<typename Workload::template Message<Api>> message_;
-};
-
-// No stream and no message.
-template <typename Workload>
-class FusedEncoder final
-    : public EncoderWithLoop<FusedEncoder<Workload>, typename Workload::Input> {
- public:
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
-    const ContiguousMemoryRange buffer{begin, begin + capacity};
-    return Workload::Fill(&buffer, input);
-  }
-};
-
-// A stream that moves on, and no message.
-template <typename Workload>
-class FusedStreamEncoder final
-    : public EncoderWithLoop<FusedStreamEncoder<Workload>,
-                             typename Workload::Input> {
- public:
-  FusedStreamEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
-
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
-    writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
-    return Workload::Fill(&writer_, input);
+    return &writer_;
   }
 
  private:
@@ -212,9 +171,9 @@ class FusedStreamEncoder final
 
 // Hands out a buffer in chunks. A chunk begins where the last one was left, so
 // that the bytes of the message follow each other.
-class ChunkDelegate final : public ScatteredStreamWriter::Delegate {
+class ChunkedStream final : public ScatteredStreamWriter::Delegate {
  public:
-  ChunkDelegate() : writer_(this) {}
+  ChunkedStream() : writer_(this) {}
 
   ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
     end_ = begin + capacity;
@@ -236,22 +195,53 @@ class ChunkDelegate final : public ScatteredStreamWriter::Delegate {
   uint8_t* end_ = nullptr;
 };
 
-// A message that spans chunks, reused.
-template <typename Workload>
-class ChunkedEncoder final : public EncoderWithLoop<ChunkedEncoder<Workload>,
-                                                    typename Workload::Input> {
+// One message for all events, as a thread that traces keeps it: the stream
+// moves on to the next buffer, the message is reset.
+template <typename Workload, typename Stream = MovingStream>
+class ReusedEncoder final
+    : public EncoderWithLoop<ReusedEncoder<Workload, Stream>,
+                             typename Workload::Input> {
  public:
   BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
                                     uint8_t* begin,
                                     size_t capacity) {
-    message_.Reset(delegate_.Start(begin, capacity));
+    message_.Reset(stream_.Start(begin, capacity));
     Workload::Fill(&message_, input);
     return message_.Finalize();
   }
 
  private:
-  ChunkDelegate delegate_;
+  Stream stream_;
   RootMessage<typename Workload::template Message<Api>> message_;
+};
+
+// No stream and no message.
+template <typename Workload>
+class FusedEncoder final
+    : public EncoderWithLoop<FusedEncoder<Workload>, typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    const ContiguousMemoryRange buffer{begin, begin + capacity};
+    return Workload::Fill(&buffer, input);
+  }
+};
+
+// A stream, and no message.
+template <typename Workload>
+class FusedStreamEncoder final
+    : public EncoderWithLoop<FusedStreamEncoder<Workload>,
+                             typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    return Workload::Fill(stream_.Start(begin, capacity), input);
+  }
+
+ private:
+  MovingStream stream_;
 };
 
 // What the bytes of a message cost, however one may come by them: nobody asks
@@ -369,8 +359,8 @@ void AddProtozeroEncoders(EncoderList* encoders) {
   AddEncoder<ReusedEncoder<CollectedFixed64Workload>>(
       CollectedFixed64Workload::kName, "OneByOne", encoders);
   AddWorkload<DeepWorkload>(encoders);
-  AddEncoder<ChunkedEncoder<ChunksWorkload>>(ChunksWorkload::kName, "Protozero",
-                                             encoders);
+  AddEncoder<ReusedEncoder<ChunksWorkload, ChunkedStream>>(
+      ChunksWorkload::kName, "Protozero", encoders);
   AddWorkloadWithCallSites<MixedCorpusWorkload>(encoders);
   AddEncoder<FreshEncoder<BytesWorkload>>(BytesWorkload::kName, "Protozero",
                                           encoders);

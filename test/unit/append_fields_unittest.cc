@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// AppendFields() and AppendMessage(): exact bytes, over every delegate and
-// chunk size, and the same as one setter after the other.
+// AppendFields(), AppendMessage() and EncodeMessage(): exact bytes, over every
+// delegate and chunk size, and the same as one setter after the other.
 
 #include "protozero/append_fields.h"
 
@@ -445,6 +445,19 @@ TEST(AppendFieldsTest, SameBytesAsSetters) {
   }
 }
 
+// A number, a string, a child that has both and a child of its own, a number.
+template <typename Use>
+void WithRandomFields(std::mt19937_64& random, Use use) {
+  const uint64_t bits = random() >> (random() % 64);
+  const std::string bytes(random() % 80, 'x');
+  const auto number = Fields::kUint64(bits);
+  const auto string = Fields::kString(bytes);
+  const auto child = Fields::kMessage(
+      FieldList(string, Fields::kInt32(static_cast<int32_t>(bits)),
+                Fields::kMessage(FieldList(number, string))));
+  use(number, string, child, number);
+}
+
 // AppendMessage(): the same bytes, sizes and errors as a message that is begun,
 // given the fields, and finalized.
 TEST(AppendMessageTest, SameBytesAsAMessage) {
@@ -455,18 +468,13 @@ TEST(AppendMessageTest, SameBytesAsAMessage) {
     ChunkedStream begun(chunk_size);
     RootMessage<Fields> message;
     for (int i = 0; i < 10; ++i) {
-      const uint64_t bits = random() >> (random() % 64);
-      const std::string bytes(random() % 80, 'x');
-      const auto number = Fields::kUint64(bits);
-      const auto string = Fields::kString(bytes);
-      const auto child = Fields::kMessage(
-          FieldList(string, Fields::kInt32(static_cast<int32_t>(bits)),
-                    Fields::kMessage(FieldList(number, string))));
-      message.Reset(&begun.writer);
-      AppendFields(&message, number, string, child);
-      EXPECT_EQ(AppendMessage<Fields>(&at_once.writer, number, string, child),
-                message.Finalize());
-      EXPECT_EQ(at_once.writer.written(), begun.writer.written());
+      WithRandomFields(random, [&](const auto&... fields) {
+        message.Reset(&begun.writer);
+        AppendFields(&message, fields...);
+        EXPECT_EQ(AppendMessage<Fields>(&at_once.writer, fields...),
+                  message.Finalize());
+        EXPECT_EQ(at_once.writer.written(), begun.writer.written());
+      });
     }
     ASSERT_EQ(at_once.Chunks(), begun.Chunks());
     ASSERT_EQ(at_once.delegate.Complaints(), "");
@@ -542,6 +550,10 @@ TEST(AppendMessageTest, MessagesThatAreTooLongAreAnError) {
     EXPECT_EQ(appended, more == 0 ? proto_utils::kMaxMessageLength : 0u);
     EXPECT_EQ(writer.status(),
               more == 0 ? WriteStatus::kOk : WriteStatus::kMessageTooLong);
+    EXPECT_EQ(EncodeMessage<Fields>(
+                  begin, kRoom, Fields::kInt32(1),
+                  Fields::kString(static_cast<const char*>(zeros.get()), size)),
+              appended);
   }
 }
 
@@ -550,33 +562,28 @@ TEST(AppendMessageTest, MessagesThatAreTooLongAreAnError) {
 TEST(EncodeMessageTest, SameBytesAsAMessage) {
   std::mt19937_64 random(1);
   for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
-    const uint64_t bits = random() >> (random() % 64);
-    const std::string bytes(random() % 80, 'x');
-    const auto number = Fields::kUint64(bits);
-    const auto string = Fields::kString(bytes);
-    const auto child = Fields::kMessage(
-        FieldList(string, Fields::kInt32(static_cast<int32_t>(bits)),
-                  Fields::kMessage(FieldList(number, string))));
-    StackBuffered<Fields, 512> message;
-    AppendFields(message.get(), number, string, child, number);
-    const size_t expected_size = message.Finalize();
-    const std::string expected = Hex(message.data(), expected_size);
-    // Children may need three bytes more each before they are sealed.
-    constexpr size_t kSpare = 2 * 3;
-    for (const size_t room :
-         {size_t{0}, expected_size - 1, expected_size, expected_size + 1,
-          expected_size + kSpare, expected_size + random() % 60, size_t{512}}) {
-      std::vector<uint8_t> buffer(room + 32, 0xa5);
-      const size_t size = EncodeMessage<Fields>(buffer.data(), room, number,
-                                                string, child, number);
-      if (room < expected_size) {
-        ASSERT_EQ(size, 0u);
-      } else if (size != 0 || room >= expected_size + kSpare) {
-        ASSERT_EQ(Hex(buffer.data(), size), expected) << room;
+    WithRandomFields(random, [&](const auto&... fields) {
+      StackBuffered<Fields, 512> message;
+      AppendFields(message.get(), fields...);
+      const size_t expected_size = message.Finalize();
+      const std::string expected = Hex(message.data(), expected_size);
+      // Children may need three bytes more each before they are sealed.
+      constexpr size_t kSpare = 2 * 3;
+      for (const size_t room : {size_t{0}, expected_size - 1, expected_size,
+                                expected_size + 1, expected_size + kSpare,
+                                expected_size + random() % 60, size_t{512}}) {
+        std::vector<uint8_t> buffer(room + 32, 0xa5);
+        const size_t size =
+            EncodeMessage<Fields>(buffer.data(), room, fields...);
+        if (room < expected_size) {
+          ASSERT_EQ(size, 0u);
+        } else if (size != 0 || room >= expected_size + kSpare) {
+          ASSERT_EQ(Hex(buffer.data(), size), expected) << room;
+        }
+        for (size_t i = room; i < buffer.size(); ++i)
+          ASSERT_EQ(buffer[i], 0xa5) << room;
       }
-      for (size_t i = room; i < buffer.size(); ++i)
-        ASSERT_EQ(buffer[i], 0xa5) << room;
-    }
+    });
   }
 }
 

@@ -86,9 +86,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // REQUIRES: as NewTracePacket() and AppendFields().
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WriteTracePacket(const Values&... values) {
-    static_assert(!std::is_same<Message, T>::value && sizeof...(values) != 0,
-                  "WriteTracePacket() takes fields of a generated class");
-    if constexpr ((internal::CheckField<T, Values>() && ...)) {
+    if constexpr (internal::CheckMessage<T, Values...>()) {
       WritePacket<T>(internal::Appendable<Values>::Pass(values)...);
     }
   }
