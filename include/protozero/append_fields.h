@@ -46,10 +46,11 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // room for |size| bytes after kMaxVarIntEncodedSize others.
 uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
 
-// A varint that is mostly long, where kMaxVarIntEncodedSize bytes are writable.
-PROTOZERO_SELDOM_CALLED uint8_t* CallWriteVarInt(uint64_t bits,
-                                                 uint8_t* dst) noexcept {
-  return proto_utils::internal::WriteVarIntInline(bits, dst);
+// A varint of which MayBeLongVarInt(), where kMaxVarIntEncodedSize bytes are
+// writable.
+PROTOZERO_SELDOM_CALLED uint8_t* CallWriteLongVarInt(uint64_t bits,
+                                                     uint8_t* dst) noexcept {
+  return proto_utils::internal::WriteLongVarIntInline(bits, dst);
 }
 
 template <typename Field>
@@ -334,7 +335,7 @@ class FieldsAppender {
         const VarIntMasks masks = LoadVarIntMasks();
         if (PROTOZERO_UNLIKELY(proto_utils::internal::MayBeLongVarInt<uint64_t>(
                 bits, masks))) {
-          return CallWriteVarInt(bits, value_pos);
+          return CallWriteLongVarInt(bits, value_pos);
         }
         // One addition to the cursor, which the next field waits for.
         return proto_utils::internal::WriteVarInt56Inline<kTag.size()>(

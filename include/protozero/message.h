@@ -675,14 +675,11 @@ static_assert(std::is_trivially_default_constructible<Message>::value &&
 #if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
 
 inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
-  // Negative numbers and hashes, mostly. All else saves registers.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom() ||
-                         tag.wire_type() !=
-                             proto_utils::ProtoWireType::kVarInt)) {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendNumberSlowPath(tag, bits);
-  }
-  write_ptr_ = proto_utils::internal::WriteVarIntInline(
-      bits, tag.StoreAsWord(write_ptr_));
+  // Where there was room, the setter saw a varint that may be long.
+  write_ptr_ = proto_utils::internal::WriteLongVarIntInline(
+      bits, internal::Opaque(tag.StoreAsWord(write_ptr_)));
 }
 
 inline void Message::AppendNumberSlowPath(EncodedTag tag,

@@ -120,19 +120,22 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
 
-// Encodes a value of 2^49 or more, whose lower |groups| are known.
-PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t groups,
+// Encodes a value of 2^49 or more, of which the first eight bytes are known,
+// but for the continuation bit of the eighth.
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
                                                        uint64_t value,
                                                        uint8_t* dst) {
   // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
   // only bit of a tenth group, is also the ninth byte's continuation bit.
-  const uint8_t ninth = static_cast<uint8_t>(value >> 56);
-  const uint8_t tenth = static_cast<uint8_t>(ninth >> 7);
-  const uint64_t has_ninth = ninth != 0;
-  ::protozero::internal::StoreLittleEndian(
-      dst, groups | 0x0080808080808080u | has_ninth << 63);
-  ::protozero::internal::StoreLittleEndian(dst + 8, ninth);
-  ::protozero::internal::StoreLittleEndian(dst + 9, tenth);
+  using ::protozero::internal::Opaque;
+  using ::protozero::internal::StoreLittleEndian;
+  const uint64_t ninth = Opaque(value >> 56);
+  // One unless |ninth| is zero. A comparison would take more registers.
+  const uint64_t has_ninth = Opaque((0 - ninth) >> 63);
+  StoreLittleEndian(dst, first_eight | has_ninth << 63);
+  const uint64_t tenth = value >> 63;
+  StoreLittleEndian(dst + 8, static_cast<uint8_t>(ninth));
+  StoreLittleEndian(dst + 9, static_cast<uint8_t>(tenth));
   return dst + 8 + has_ninth + tenth;
 }
 
@@ -141,7 +144,8 @@ PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntOutOfLineUnsafe(
     uint64_t value,
     uint8_t* dst) {
   return WriteLongVarIntUnsafe(
-      SpreadSevenBitGroups(value & 0x00ffffffffffffffu), value, dst);
+      SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x0080808080808080u,
+      value, dst);
 }
 
 // WriteVarInt() where kMaxVarIntEncodedSize bytes are known to be writable;
@@ -204,6 +208,20 @@ PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
   return bits >> 56 != 0;
 }
 
+// What is left for WriteVarInt56Inline(): a value of which MayBeLongVarInt().
+PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntInline(
+    uint64_t value,
+    uint8_t* dst,
+    [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  const uint64_t groups =
+      ::protozero::internal::DepositSevenBitGroups(value, masks);
+  return WriteLongVarIntUnsafe(groups | masks.continuation_bits, value, dst);
+#else
+  return WriteLongVarIntOutOfLineUnsafe(value, dst);
+#endif
+}
+
 // WriteVarInt56Inline() for any value.
 template <int offset = 0>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
@@ -211,11 +229,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
     uint8_t* pos,
     [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  if (PROTOZERO_UNLIKELY(MayBeLongVarInt<uint64_t>(value, masks))) {
-    using namespace ::protozero::internal;
-    return WriteLongVarIntUnsafe(DepositSevenBitGroups(value, masks), value,
-                                 pos + offset);
-  }
+  if (PROTOZERO_UNLIKELY(MayBeLongVarInt<uint64_t>(value, masks)))
+    return WriteLongVarIntInline(value, pos + offset, masks);
   return WriteVarInt56Inline<offset>(value, pos, masks);
 #else
   return WriteVarIntUnsafe(value, pos + offset);
