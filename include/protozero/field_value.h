@@ -53,14 +53,20 @@ inline constexpr bool kAlwaysFalse = false;
 
 // What the constants of fields can be called with, by kind of field:
 //
-//   Value       what most arguments are converted to, by the caller, so that
-//               it is the caller who is warned about narrowing
+//   Value       what most arguments are converted to, by the caller; of those
+//               that have one
 //   kTakes<T>   whether a |T| is
 //   Of()        from any other argument to a FieldValue, or to the advice what
 //               to use instead
 //
 // They are instantiated by a call. Were they bases of the constants' classes,
 // compiling a generated header would take twice as long.
+
+// Has a |type| unless |Values| are one that becomes the Value.
+template <typename Notation, typename... Values>
+struct EnableUnlessTaken
+    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
+                       Notation::template kTakes<Values>)> {};
 
 template <typename Field, typename T>
 struct NumberNotation {
@@ -139,17 +145,8 @@ struct BytesNotation {
   }
 };
 
-// In place of the Value of fields that have none.
-class NoValue {
-  NoValue();
-};
-
 template <typename Field>
 struct SetterNotation {
-  using Value = NoValue;
-  template <typename From>
-  static constexpr bool kTakes = false;
-
   template <typename... Values>
   static constexpr FieldValue<Field, int> Of(const Values&...) {
     static_assert(kAlwaysFalse<Field>,
@@ -161,10 +158,6 @@ struct SetterNotation {
 
 template <typename Field>
 struct MessageNotation {
-  using Value = NoValue;
-  template <typename From>
-  static constexpr bool kTakes = false;
-
   template <typename... Values>
   static constexpr FieldValue<Field, FieldList<Values...>> Of(
       const FieldList<Values...>& fields) {

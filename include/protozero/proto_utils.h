@@ -10,11 +10,9 @@
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
-#include "protozero/field_value.h"
 #include "protozero/varint.h"  // IWYU pragma: export
 
-// The wire format's vocabulary: wire types, schema types, tags and limits, and
-// the compile-time description of a field that generated classes carry.
+// The wire format's vocabulary: wire types, schema types, tags and limits.
 
 namespace protozero::proto_utils {
 
@@ -176,74 +174,8 @@ enum class RepetitionType {
   kRepeatedNotPacked,
 };
 
+// What all classes of "protozero/field_metadata.h" derive from.
 struct FieldMetadataBase {};
-
-namespace internal {
-
-// What the constant of a field can be called with.
-template <typename Field>
-struct FieldNotation {
-  using Type = ProtoSchemaType;
-  static constexpr Type kType = Field::kProtoFieldType;
-  using CppType = typename Field::cpp_field_type;
-
-  template <bool condition, typename A, typename B>
-  using If = std::conditional_t<condition, A, B>;
-
-  using type =
-      If<Field::kRepetitionType == RepetitionType::kRepeatedPacked ||
-             kType == Type::kGroup || kType == Type::kUnknown,
-         ::protozero::internal::SetterNotation<Field>,
-         If<kType == Type::kString,
-            ::protozero::internal::BytesNotation<Field, char, ConstChars>,
-            If<kType == Type::kBytes,
-               ::protozero::internal::BytesNotation<Field, uint8_t, ConstBytes>,
-               If<kType == Type::kMessage,
-                  ::protozero::internal::MessageNotation<Field>,
-                  ::protozero::internal::NumberNotation<Field, CppType>>>>>;
-};
-// A class and not an alias: the compiler looks into it when a constant is
-// called and not once for each field of a header. So does the next one.
-template <typename Field>
-struct Notation : FieldNotation<Field>::type {};
-
-// Has a |type| unless |Values| are one that becomes the field's Value.
-template <typename Field, typename... Values>
-struct EnableUnlessTaken
-    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
-                       Notation<Field>::template kTakes<Values>)> {};
-
-}  // namespace internal
-
-// What a generated class knows about one of its fields, as a type: kFoo, the
-// constant of this type, stands for the field in generic code, and kFoo(value)
-// is a FieldValue.
-template <uint32_t field_id,
-          RepetitionType repetition_type,
-          ProtoSchemaType proto_schema_type,
-          typename CppFieldType,
-          typename MessageType>
-struct FieldMetadata : FieldMetadataBase {
-  static constexpr uint32_t kFieldId = field_id;
-  static constexpr RepetitionType kRepetitionType = repetition_type;
-  static constexpr ProtoSchemaType kProtoFieldType = proto_schema_type;
-  using cpp_field_type = CppFieldType;
-  using message_type = MessageType;
-
-  // Takes what the setter takes; see FieldValue.
-  template <typename Self = FieldMetadata>
-  constexpr auto operator()(
-      typename internal::Notation<Self>::Value value) const {
-    return FieldValue<Self, decltype(value)>{value};
-  }
-  template <typename... Values,
-            typename = typename internal::EnableUnlessTaken<FieldMetadata,
-                                                            Values...>::type>
-  constexpr auto operator()(Values&&... values) const {
-    return internal::Notation<FieldMetadata>::Of(
-        static_cast<Values&&>(values)...);
-  }
-};
 
 namespace internal {
 

@@ -5,10 +5,8 @@
 
 #include <stdint.h>
 
-#include <string>
-
+#include "protozero/field_metadata.h"
 #include "protozero/message.h"
-#include "protozero/proto_utils.h"
 
 // Message classes like those that the plugin makes, as far as field constants
 // are concerned, for tests that do without the plugin.
@@ -17,42 +15,34 @@ namespace protozero::test {
 
 enum Number : int32_t { ZERO = 0, ONE = 1, MINUS_ONE = -1 };
 
-template <uint32_t id,
-          proto_utils::ProtoSchemaType type,
-          typename T,
-          typename M>
-using FieldAt = proto_utils::
-    FieldMetadata<id, proto_utils::RepetitionType::kNotRepeated, type, T, M>;
-
 // One field of each type, all with the same id.
 template <uint32_t id>
 class FieldsAt : public Message {
  public:
-  using Type = proto_utils::ProtoSchemaType;
-  static constexpr FieldAt<id, Type::kDouble, double, FieldsAt> kDouble{};
-  static constexpr FieldAt<id, Type::kFloat, float, FieldsAt> kFloat{};
-  static constexpr FieldAt<id, Type::kInt64, int64_t, FieldsAt> kInt64{};
-  static constexpr FieldAt<id, Type::kUint64, uint64_t, FieldsAt> kUint64{};
-  static constexpr FieldAt<id, Type::kInt32, int32_t, FieldsAt> kInt32{};
-  static constexpr FieldAt<id, Type::kFixed64, uint64_t, FieldsAt> kFixed64{};
-  static constexpr FieldAt<id, Type::kFixed32, uint32_t, FieldsAt> kFixed32{};
-  static constexpr FieldAt<id, Type::kBool, bool, FieldsAt> kBool{};
-  static constexpr FieldAt<id, Type::kString, std::string, FieldsAt> kString{};
-  static constexpr FieldAt<id, Type::kMessage, FieldsAt, FieldsAt> kMessage{};
-  static constexpr FieldAt<id, Type::kBytes, std::string, FieldsAt> kBytes{};
-  static constexpr FieldAt<id, Type::kUint32, uint32_t, FieldsAt> kUint32{};
-  static constexpr FieldAt<id, Type::kEnum, Number, FieldsAt> kEnum{};
-  static constexpr FieldAt<id, Type::kSfixed32, int32_t, FieldsAt> kSfixed32{};
-  static constexpr FieldAt<id, Type::kSfixed64, int64_t, FieldsAt> kSfixed64{};
-  static constexpr FieldAt<id, Type::kSint32, int32_t, FieldsAt> kSint32{};
-  static constexpr FieldAt<id, Type::kSint64, int64_t, FieldsAt> kSint64{};
+  static constexpr meta::Double<id, FieldsAt> kDouble{};
+  static constexpr meta::Float<id, FieldsAt> kFloat{};
+  static constexpr meta::Int64<id, FieldsAt> kInt64{};
+  static constexpr meta::Uint64<id, FieldsAt> kUint64{};
+  static constexpr meta::Int32<id, FieldsAt> kInt32{};
+  static constexpr meta::Fixed64<id, FieldsAt> kFixed64{};
+  static constexpr meta::Fixed32<id, FieldsAt> kFixed32{};
+  static constexpr meta::Bool<id, FieldsAt> kBool{};
+  static constexpr meta::String<id, FieldsAt> kString{};
+  static constexpr meta::Message<id, FieldsAt, FieldsAt> kMessage{};
+  static constexpr meta::Bytes<id, FieldsAt> kBytes{};
+  static constexpr meta::Uint32<id, FieldsAt> kUint32{};
+  static constexpr meta::Enum<id, Number, FieldsAt> kEnum{};
+  static constexpr meta::Sfixed32<id, FieldsAt> kSfixed32{};
+  static constexpr meta::Sfixed64<id, FieldsAt> kSfixed64{};
+  static constexpr meta::Sint32<id, FieldsAt> kSint32{};
+  static constexpr meta::Sint64<id, FieldsAt> kSint64{};
 };
 
 using Fields = FieldsAt<1>;
 
 class Extension : public Fields {
  public:
-  static constexpr FieldAt<1000, Type::kBool, bool, Extension> kExtra{};
+  static constexpr meta::Bool<1000, Extension> kExtra{};
 };
 
 }  // namespace protozero::test

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/field_metadata.h"
 #include "test/testing/delegates.h"
 
 namespace protozero {
@@ -16,7 +17,6 @@ namespace {
 
 using internal::FieldWriter;
 using proto_utils::ProtoSchemaType;
-using proto_utils::RepetitionType;
 using test::ExpectWritesHex;
 
 // What a setter of |type| with field id 1 writes for |value|.
@@ -105,10 +105,7 @@ void Append(const Metadata&,
 }
 
 TEST(FieldWriterTest, WorksFromFieldMetadata) {
-  static constexpr proto_utils::FieldMetadata<
-      2047, proto_utils::RepetitionType::kNotRepeated, ProtoSchemaType::kSint32,
-      int32_t, Message>
-      kField{};
+  static constexpr meta::Sint32<2047, Message> kField{};
   ExpectWritesHex("f8 7f 03",
                   [](Message* message) { Append(kField, message, -2); });
 }

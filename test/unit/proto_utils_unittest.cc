@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <string>
-#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -23,7 +22,6 @@ using proto_utils::ProtoSchemaToString;
 using proto_utils::ProtoSchemaToWireType;
 using proto_utils::ProtoSchemaType;
 using proto_utils::ProtoWireType;
-using proto_utils::RepetitionType;
 using test::Hex;
 
 static_assert(proto_utils::kMessageLengthFieldSize == 4);
@@ -155,22 +153,6 @@ TEST(ProtoSchemaTypeTest, ValuesOutsideOfTheEnumHaveANameToo) {
     EXPECT_STREQ(ProtoSchemaToString(static_cast<ProtoSchemaType>(value)),
                  "unknown");
   }
-}
-
-TEST(FieldMetadataTest, CarriesTheFieldAsConstantsAndTypes) {
-  struct Outer {};
-  using Metadata =
-      proto_utils::FieldMetadata<7, RepetitionType::kRepeatedPacked,
-                                 ProtoSchemaType::kSint32, int32_t, Outer>;
-  static constexpr Metadata kField{};
-  static_assert(kField.kFieldId == 7);
-  static_assert(Metadata::kRepetitionType == RepetitionType::kRepeatedPacked);
-  static_assert(Metadata::kProtoFieldType == ProtoSchemaType::kSint32);
-  static_assert(std::is_same<Metadata::cpp_field_type, int32_t>::value);
-  static_assert(std::is_same<Metadata::message_type, Outer>::value);
-  static_assert(
-      std::is_base_of<proto_utils::FieldMetadataBase, Metadata>::value);
-  static_assert(std::is_empty<Metadata>::value);
 }
 
 }  // namespace
