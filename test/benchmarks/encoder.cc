@@ -11,6 +11,9 @@ EncoderList AllEncoders() {
   EncoderList encoders;
   AddFloorEncoders(&encoders);
   AddProtozeroEncoders(&encoders);
+#if defined(WITH_PERFETTO_SDK)
+  AddPerfettoEncoders(&encoders);
+#endif
   AddLibprotobufEncoders(&encoders);
   AddMapboxEncoders(&encoders);
   AddNanopbEncoders(&encoders);

@@ -207,6 +207,8 @@ void AddProtozeroEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);
 void AddMapboxEncoders(EncoderList* encoders);
 void AddNanopbEncoders(EncoderList* encoders);
+// In programs with WITH_PERFETTO_SDK.
+void AddPerfettoEncoders(EncoderList* encoders);
 
 // Of all implementations, floor first.
 EncoderList AllEncoders();

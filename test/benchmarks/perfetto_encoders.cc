@@ -1,0 +1,104 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Perfetto's protozero, as the release of its SDK has it. Its namespace is
+// ours: renamed, here and where the SDK is compiled.
+#define protozero perfetto_protozero
+#include <perfetto.h>
+#undef protozero
+
+#include "test/benchmarks/encoder.h"
+#include "test/benchmarks/fill.h"
+
+namespace protozero {
+namespace bench {
+
+namespace {
+
+using SchemaType = perfetto_protozero::proto_utils::ProtoSchemaType;
+
+// The SDK has no plugin. These are the setters that it would make for what the
+// workloads use of EveryField in test/protos/benchmark_messages.proto.
+class PerfettoEveryField : public perfetto_protozero::Message {
+ public:
+  void set_field_int32(int32_t value) { Append<SchemaType::kInt32>(1, value); }
+  void set_field_int64(int64_t value) { Append<SchemaType::kInt64>(2, value); }
+  void set_field_uint32(uint32_t value) {
+    Append<SchemaType::kUint32>(3, value);
+  }
+  void set_field_uint64(uint64_t value) {
+    Append<SchemaType::kUint64>(4, value);
+  }
+  void set_field_string(const char* data, size_t size) {
+    AppendBytes(500, data, size);
+  }
+  template <typename T = PerfettoEveryField>
+  T* set_field_nested() {
+    return BeginNestedMessage<T>(15);
+  }
+
+ private:
+  template <SchemaType type, typename T>
+  void Append(uint32_t field_id, T value) {
+    perfetto_protozero::internal::FieldWriter<type>::Append(*this, field_id,
+                                                            value);
+  }
+};
+
+struct Api {
+  using EveryField = PerfettoEveryField;
+};
+
+// A writer and a message per event.
+template <typename Workload>
+class FreshEncoder final
+    : public EncoderWithLoop<FreshEncoder<Workload>, Event> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const Event* events,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    perfetto_protozero::StaticBuffered<PerfettoEveryField> message(begin,
+                                                                   capacity);
+    Workload::Fill(message.get(), events);
+    return message.Finalize();
+  }
+};
+
+// One message for all events, as Perfetto's trace writers have it.
+template <typename Workload>
+class ReusedEncoder final
+    : public EncoderWithLoop<ReusedEncoder<Workload>, Event> {
+ public:
+  ReusedEncoder() : delegate_(nullptr, 0), writer_(&delegate_) {}
+
+  BENCH_INLINE size_t EncodeMessage(const Event* events,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    writer_.Reset({begin, begin + capacity});
+    message_.Reset(&writer_);
+    Workload::Fill(&message_, events);
+    message_.Finalize();
+    return static_cast<size_t>(writer_.write_ptr() - begin);
+  }
+
+ private:
+  perfetto_protozero::StaticBufferDelegate delegate_;
+  perfetto_protozero::ScatteredStreamWriter writer_;
+  perfetto_protozero::RootMessage<PerfettoEveryField> message_;
+};
+
+template <typename Workload>
+void AddWorkload(EncoderList* encoders) {
+  AddEncoder<FreshEncoder<Workload>>(Workload::kName, "Perfetto", encoders);
+  AddEncoder<ReusedEncoder<Workload>>(Workload::kName, "PerfettoReused",
+                                      encoders);
+}
+
+}  // namespace
+
+void AddPerfettoEncoders(EncoderList* encoders) {
+  AddWorkload<SimpleWorkload>(encoders);
+  AddWorkload<NestedWorkload>(encoders);
+}
+
+}  // namespace bench
+}  // namespace protozero
