@@ -53,24 +53,16 @@ inline constexpr bool kAlwaysFalse = false;
 
 // What the constants of fields can be called with, by kind of field:
 //
-//   Value       what most arguments are converted to, by the caller; of those
-//               that have one
-//   kTakes<T>   whether a |T| is
+//   kTakes<T>   whether a |T| becomes what the setter takes; of those that have
+//               one type that nearly all arguments are converted to
 //   Of()        from any other argument to a FieldValue, or to the advice what
 //               to use instead
 //
 // They are instantiated by a call. Were they bases of the constants' classes,
 // compiling a generated header would take twice as long.
 
-// Has a |type| unless |Values| are one that becomes the Value.
-template <typename Notation, typename... Values>
-struct EnableUnlessTaken
-    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
-                       Notation::template kTakes<Values>)> {};
-
 template <typename Field, typename T>
 struct NumberNotation {
-  using Value = T;
   // That any pointer can be taken for a bool is never what was meant.
   template <typename From>
   static constexpr bool kTakes =
@@ -97,9 +89,9 @@ struct NumberNotation {
 // Element and Range are char and ConstChars, or uint8_t and ConstBytes.
 template <typename Field, typename Element, typename Range>
 struct BytesNotation {
-  using Value = std::string_view;
   template <typename From>
-  static constexpr bool kTakes = std::is_convertible<From, Value>::value;
+  static constexpr bool kTakes =
+      std::is_convertible<From, std::string_view>::value;
 
   // What others are kept as. (A pointer to uint8_t cannot become one to char
   // in a constant expression.)
@@ -197,6 +189,12 @@ struct MessageNotation {
     return {0};
   }
 };
+
+// Has a |type| unless |Values| are one that is taken.
+template <typename Notation, typename... Values>
+struct EnableUnlessTaken
+    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
+                       Notation::template kTakes<Values>)> {};
 
 }  // namespace internal
 
