@@ -44,12 +44,12 @@ namespace protozero::meta {
     call                                                            \
   };
 
-// How a constant is called: with whatever Notation<...> makes a FieldValue of.
-#define PROTOZERO_CALL(Notation, ...)                   \
-  template <typename... Values>                         \
-  constexpr auto operator()(Values&&... values) const { \
-    return internal::Notation<__VA_ARGS__>::Of(         \
-        static_cast<Values&&>(values)...);              \
+// How the constant of a class |name| is called: with whatever Notation<name>
+// makes a FieldValue of.
+#define PROTOZERO_CALL(name, Notation)                                     \
+  template <typename... Values>                                            \
+  constexpr auto operator()(Values&&... values) const {                    \
+    return internal::Notation<name>::Of(static_cast<Values&&>(values)...); \
   }
 // Or first of all with a |Value|, as the setter is: the caller converts to it,
 // so that it is the caller who is warned about narrowing.
@@ -65,38 +65,32 @@ namespace protozero::meta {
         static_cast<Values&&>(values)...);                               \
   }
 
-#define PROTOZERO_NUMBER_FIELDS(parameters, type, CppFieldType)              \
-  template <parameters>                                                      \
-  PROTOZERO_FIELD(                                                           \
-      type, kNotRepeated, k##type, CppFieldType,                             \
-      PROTOZERO_CALL_WITH(type, CppFieldType, NumberNotation, CppFieldType)) \
-  template <parameters>                                                      \
+// What the classes are templates of; those of enums and messages say which.
+#define PROTOZERO_SCALAR() template <uint32_t field_id, typename MessageType>
+#define PROTOZERO_DECLARED() \
+  template <uint32_t field_id, typename CppType, typename MessageType>
+
+// The classes of a type that is not packed; CALL is one of the above, and the
+// rest its arguments.
+#define PROTOZERO_FIELDS(TEMPLATE, type, CppFieldType, CALL, ...)            \
+  TEMPLATE()                                                                 \
+  PROTOZERO_FIELD(type, kNotRepeated, k##type, CppFieldType,                 \
+                  CALL(type, __VA_ARGS__))                                   \
+  TEMPLATE()                                                                 \
   PROTOZERO_FIELD(Repeated##type, kRepeatedNotPacked, k##type, CppFieldType, \
-                  PROTOZERO_CALL_WITH(Repeated##type, CppFieldType,          \
-                                      NumberNotation, CppFieldType))         \
-  template <parameters>                                                      \
-  PROTOZERO_FIELD(Packed##type, kRepeatedPacked, k##type, CppFieldType,      \
-                  PROTOZERO_CALL(SetterNotation, Packed##type))
-
+                  CALL(Repeated##type, __VA_ARGS__))
+#define PROTOZERO_NUMBER_FIELDS(TEMPLATE, type, CppFieldType)           \
+  PROTOZERO_FIELDS(TEMPLATE, type, CppFieldType, PROTOZERO_CALL_WITH,   \
+                   CppFieldType, NumberNotation, CppFieldType)          \
+  TEMPLATE()                                                            \
+  PROTOZERO_FIELD(Packed##type, kRepeatedPacked, k##type, CppFieldType, \
+                  PROTOZERO_CALL(Packed##type, SetterNotation))
 #define PROTOZERO_BYTES_FIELDS(type, Element, Range)                         \
-  template <uint32_t field_id, typename MessageType>                         \
-  PROTOZERO_FIELD(type, kNotRepeated, k##type, std::string,                  \
-                  PROTOZERO_CALL_WITH(type, std::string_view, BytesNotation, \
-                                      Element, Range))                       \
-  template <uint32_t field_id, typename MessageType>                         \
-  PROTOZERO_FIELD(Repeated##type, kRepeatedNotPacked, k##type, std::string,  \
-                  PROTOZERO_CALL_WITH(Repeated##type, std::string_view,      \
-                                      BytesNotation, Element, Range))
+  PROTOZERO_FIELDS(PROTOZERO_SCALAR, type, std::string, PROTOZERO_CALL_WITH, \
+                   std::string_view, BytesNotation, Element, Range)
+#define PROTOZERO_MESSAGE_FIELDS(type, Notation) \
+  PROTOZERO_FIELDS(PROTOZERO_DECLARED, type, CppType, PROTOZERO_CALL, Notation)
 
-#define PROTOZERO_MESSAGE_FIELDS(type, Notation)                        \
-  template <uint32_t field_id, typename CppType, typename MessageType>  \
-  PROTOZERO_FIELD(type, kNotRepeated, k##type, CppType,                 \
-                  PROTOZERO_CALL(Notation, type))                       \
-  template <uint32_t field_id, typename CppType, typename MessageType>  \
-  PROTOZERO_FIELD(Repeated##type, kRepeatedNotPacked, k##type, CppType, \
-                  PROTOZERO_CALL(Notation, Repeated##type))
-
-#define PROTOZERO_SCALAR uint32_t field_id, typename MessageType
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Double, double)
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Float, float)
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Int64, int64_t)
@@ -110,8 +104,7 @@ PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Sfixed32, int32_t)
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Sfixed64, int64_t)
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Sint32, int32_t)
 PROTOZERO_NUMBER_FIELDS(PROTOZERO_SCALAR, Sint64, int64_t)
-#define PROTOZERO_ENUM uint32_t field_id, typename CppType, typename MessageType
-PROTOZERO_NUMBER_FIELDS(PROTOZERO_ENUM, Enum, CppType)
+PROTOZERO_NUMBER_FIELDS(PROTOZERO_DECLARED, Enum, CppType)
 PROTOZERO_BYTES_FIELDS(String, char, ConstChars)
 PROTOZERO_BYTES_FIELDS(Bytes, uint8_t, ConstBytes)
 PROTOZERO_MESSAGE_FIELDS(Message, MessageNotation)
@@ -120,11 +113,12 @@ PROTOZERO_MESSAGE_FIELDS(Group, SetterNotation)
 #undef PROTOZERO_FIELD
 #undef PROTOZERO_CALL
 #undef PROTOZERO_CALL_WITH
+#undef PROTOZERO_SCALAR
+#undef PROTOZERO_DECLARED
+#undef PROTOZERO_FIELDS
 #undef PROTOZERO_NUMBER_FIELDS
 #undef PROTOZERO_BYTES_FIELDS
 #undef PROTOZERO_MESSAGE_FIELDS
-#undef PROTOZERO_SCALAR
-#undef PROTOZERO_ENUM
 
 }  // namespace protozero::meta
 
