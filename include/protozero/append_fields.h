@@ -160,7 +160,7 @@ class FieldsAppender {
                                              Values... values) {
     if (PROTOZERO_UNLIKELY(!MayEncode(message.write_ptr_, message.fast_limit_,
                                       kNoMaxSize, values...))) {
-      return AppendOutOfLine(message, values...);
+      return AppendOutOfLine(message, Rebuild(values)...);
     }
     message.write_ptr_ = Encode(message.write_ptr_, values...);
   }
@@ -174,7 +174,7 @@ class FieldsAppender {
     if (PROTOZERO_UNLIKELY(
             !MayEncode(begin, writer.fast_limit_, kNoMaxSize, values...) ||
             writer.root_ != nullptr)) {
-      return AppendMessageOutOfLine<T>(writer, values...);
+      return AppendMessageOutOfLine<T>(writer, Rebuild(values)...);
     }
     uint8_t* const end = Encode(begin, values...);
     writer.write_ptr_ = end;
@@ -193,7 +193,7 @@ class FieldsAppender {
                                                       Values... values) {
     if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0 ||
                            !FitInto(size, values...))) {
-      return EncodeMessageOutOfLine<T>(begin, size, values...);
+      return EncodeMessageOutOfLine<T>(begin, size, Rebuild(values)...);
     }
     const size_t encoded =
         static_cast<size_t>(Encode(begin, values...) - begin);
@@ -251,6 +251,25 @@ class FieldsAppender {
                proto_utils::kMaxMessageLength &&
            SizeAhead(values...) + proto_utils::kMaxSimpleFieldEncodedSize <=
                size;
+  }
+
+  // |value|, made of its parts once more: for a call, which takes a list in
+  // memory. The one that was there is in registers then; gcc would store it, in
+  // case that there is the call.
+  template <typename Value>
+  PROTOZERO_ALWAYS_INLINE static Value Rebuild(Value value) {
+    return value;
+  }
+  template <typename Field, typename... Values>
+  PROTOZERO_ALWAYS_INLINE static FieldValue<Field, FieldList<Values...>>
+  Rebuild(const FieldValue<Field, FieldList<Values...>>& value) {
+    return RebuildList(value, std::index_sequence_for<Values...>());
+  }
+  template <typename Field, typename... Values, size_t... i>
+  PROTOZERO_ALWAYS_INLINE static FieldValue<Field, FieldList<Values...>>
+  RebuildList(const FieldValue<Field, FieldList<Values...>>& value,
+              std::index_sequence<i...>) {
+    return {FieldList<Values...>(Rebuild(Get<i>(value.value.values))...)};
   }
 
   template <typename... Values>

@@ -9,7 +9,12 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define PROTOZERO_LIKELY(x) __builtin_expect(!!(x), 1)
+#if defined(__clang__)
 #define PROTOZERO_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else  // For gcc, that is one time in ten: too often to be made small.
+#define PROTOZERO_UNLIKELY(x) \
+  __builtin_expect_with_probability(!!(x), 0, 0.9999)
+#endif
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
 // In front of "return": the caller's frame is gone before the callee begins.
@@ -63,6 +68,16 @@
 #else
 #define PROTOZERO_INLINE_SETTERS 1
 #endif
+#endif
+
+// In front of the generated setters of numbers. Whether gcc inlines a function
+// depends on how much the functions before it have made the file grow: the
+// same setter would be a call in a large file and not in a small one.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+    PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_SETTER __attribute__((always_inline))
+#else
+#define PROTOZERO_SETTER
 #endif
 
 // PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a

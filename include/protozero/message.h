@@ -97,7 +97,8 @@ class Message {
   // REQUIRES: neither pointer is null; both outlive the message's last use; a
   // message that RootMessage does not own is finalized, or reset, before its
   // memory goes away.
-  void Reset(ScatteredStreamWriter* writer, MessageArena* arena) {
+  PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
+                                     MessageArena* arena) {
     PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
                      "a message needs a stream and memory for its children");
     if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
@@ -249,6 +250,9 @@ class Message {
   }
   PROTOZERO_ALWAYS_INLINE void AppendSint64(uint32_t field_id, int64_t value) {
     AppendSignedVarInt(field_id, value);
+  }
+  PROTOZERO_ALWAYS_INLINE void AppendBool(uint32_t field_id, bool value) {
+    AppendTinyVarInt(field_id, value ? 1 : 0);
   }
   PROTOZERO_ALWAYS_INLINE void AppendFixed32(uint32_t field_id,
                                              uint32_t value) {

@@ -282,9 +282,9 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   ~DecoderWithSlots() = default;
 
   // For generated getters, which know the ranks of their ids.
-  bool HasSlot(size_t slot) const { return storage_.by_slot.first[slot] != 0; }
+  bool Has(size_t slot) const { return storage_.by_slot.first[slot] != 0; }
   const Field& Slot(size_t slot) const {
-    return HasSlot(slot) ? storage_.by_slot.slots[slot] : kAbsent;
+    return Has(slot) ? storage_.by_slot.slots[slot] : kAbsent;
   }
   // Its value. One name instead of two for compilers to look up, in each getter
   // of a header.

@@ -37,7 +37,7 @@ class RootMessage : public T {
   RootMessage& operator=(const RootMessage&) = delete;
 
   // Begins a new message on |writer|. See Message::Reset().
-  void Reset(ScatteredStreamWriter* writer) {
+  PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer) {
     // Lets go of the arena, too, which sealed messages have done.
     Message::Abandon();
     Message::Reset(writer, &arena_);

@@ -163,7 +163,7 @@ class ScatteredStreamWriter {
   // Continues in |range|. What was written to the previous one stays counted
   // in written(); an error state ends. An invalid range means: none for now,
   // the delegate is asked at the next write.
-  void Reset(ContiguousMemoryRange range) {
+  PROTOZERO_ALWAYS_INLINE void Reset(ContiguousMemoryRange range) {
     if (PROTOZERO_UNLIKELY(root_ != nullptr || !MayHaveFastRoom(range)))
       return CallResetSlowPath(range);
     status_ = WriteStatus::kOk;

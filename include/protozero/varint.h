@@ -205,6 +205,9 @@ PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
   if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
     return bits > masks.continuation_bits;
 #endif
+  // Of what is extended by its sign, gcc looks at that and not at eight bits.
+  if (std::is_signed<T>::value && sizeof(T) < sizeof(uint64_t))
+    return static_cast<int64_t>(bits) < 0;
   return bits >> 56 != 0;
 }
 

@@ -38,7 +38,7 @@ constexpr TypeTraits kTypes[] = {
     {"Int32", "int32_t", "AppendInt32", "PackedVarInt", "AsInt32", nullptr},
     {"Fixed64", "uint64_t", "AppendFixed64", "PackedFixedSizeInt<uint64_t>", "AsUint64", nullptr},
     {"Fixed32", "uint32_t", "AppendFixed32", "PackedFixedSizeInt<uint32_t>", "AsUint32", nullptr},
-    {"Bool", "bool", "AppendTinyVarInt", "PackedVarInt", "AsBool", nullptr},
+    {"Bool", "bool", "AppendBool", "PackedVarInt", "AsBool", nullptr},
     {"String", "::std::string", "AppendString", nullptr, "AsString", "ConstChars"},
     {"Group", nullptr, "BeginNestedGroup", nullptr, "AsBytes", "ConstBytes"},
     {"Message", nullptr, "BeginNestedMessage", nullptr, "AsBytes", "ConstBytes"},
@@ -418,9 +418,9 @@ class Writer {
     } else if (field.type == FieldType::kBytes) {
       WriteBlockSetters(field, setter, "uint8_t");
     } else {
-      WriteFunction(
-          "void " + setter + "(" + CppTypeOf(field) + " " + value_ + ")",
-          AppendStatement(traits, id, value_));
+      WriteFunction("PROTOZERO_SETTER void " + setter + "(" + CppTypeOf(field) +
+                        " " + value_ + ")",
+                    AppendStatement(traits, id, value_));
     }
   }
 
@@ -572,7 +572,7 @@ class Writer {
                     const std::string& base,
                     const std::string& slot) {
     const TypeTraits& traits = TraitsOf(field.type);
-    std::string has = base + "HasSlot(" + slot + ")";
+    std::string has = base + "Has(" + slot + ")";
     // What the getter looks at before it returns the field.
     std::string condition;
     if (!field.default_value.empty())

@@ -181,7 +181,7 @@ constexpr std::string_view kGlobalNames[] = {
 // Public members of protozero::Message. A test compares this table with the
 // header.
 constexpr std::string_view kMessageMembers[] = {
-    "AppendBytes", "AppendDouble", "AppendFixed", "AppendFixed32",
+    "AppendBool", "AppendBytes", "AppendDouble", "AppendFixed", "AppendFixed32",
     "AppendFixed64", "AppendFloat", "AppendInt32", "AppendInt64",
     "AppendRawProtoBytes", "AppendScatteredBytes", "AppendSfixed32",
     "AppendSfixed64", "AppendSignedVarInt", "AppendSint32", "AppendSint64",
@@ -197,7 +197,7 @@ constexpr std::string_view kMessageMembers[] = {
 constexpr std::string_view kUsedOfDecoder[] = {
     "AsBool", "AsBytes", "AsDouble", "AsFloat", "AsInt32", "AsInt64",
     "AsSint32", "AsSint64", "AsString", "AsUint32", "AsUint64", "GetRepeated",
-    "GetRepeatedScalar", "GetUnifiedRepeated", "HasSlot", "WhichOneof",
+    "GetRepeatedScalar", "GetUnifiedRepeated", "Has", "WhichOneof",
 };
 
 constexpr std::string_view kBareNames[] = {

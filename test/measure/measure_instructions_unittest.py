@@ -56,6 +56,19 @@ class ParserTest(unittest.TestCase):
         self.assertEqual(slope.calls['memcpy'], 2)
         self.assertEqual(slope.total(), 140)
 
+    def test_an_encoder_is_not_the_loop_around_its_own_cold_part(self):
+        cold = textwrap.dedent('''\
+            fn=(5) bench::EncodeOutOfLine(bench::Row*) [clone .cold]
+            40 0
+            cfn=(3)
+            calls=1 30
+            * 0
+
+            totals:''')
+        profile = measure_instructions.parse_callgrind(
+            callgrind(3).replace('totals:', cold))
+        self.assertEqual(profile.loops, {'Loop(int)'})
+
     def test_short_names(self):
         for name, short in (
             ('memcpy', 'memcpy'),

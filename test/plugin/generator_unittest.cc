@@ -233,7 +233,7 @@ message M {
                         "::protozero::MessageDecoder<7, 8, 536870911> "));
   EXPECT_THAT(header, HasSubstr("int32_t b() const { return AsInt32(2); }"));
   EXPECT_THAT(header, HasSubstr("int64_t a() const { return AsSint64(0); }"));
-  EXPECT_THAT(header, HasSubstr("bool c() const { return HasSlot(1) ? "
+  EXPECT_THAT(header, HasSubstr("bool c() const { return Has(1) ? "
                                 "AsBool(1) : true; }"));
 }
 
@@ -246,7 +246,7 @@ TEST(GeneratorTest, OnlyRealOneofsHaveACase) {
                                 "    kNotSet = 0,\n    kB = 2,\n    kC = 3,\n"
                                 "  };\n"));
   EXPECT_THAT(header, HasSubstr("using OCase = M_Decoder::OCase;"));
-  EXPECT_THAT(header, HasSubstr("bool has_a() const { return HasSlot(0); }"));
+  EXPECT_THAT(header, HasSubstr("bool has_a() const { return Has(0); }"));
   EXPECT_EQ(header.find("Case"), header.find("OCase") + 1);
 }
 

@@ -283,7 +283,7 @@ TEST_F(HostileNamesTest, Getters) {
 TEST_F(HostileNamesTest, GettersThatHideWhatGettersCall) {
   HeapBuffered<hz::Slots> m;
   m->set_Slot(1);
-  m->set_HasSlot(2);
+  m->set_Has(2);
   m->add_GetRepeated("r");
   m->add_GetRepeatedScalar(-4);
   m->add_GetUnifiedRepeated(hz::Readers::KIND_ONE);
@@ -291,7 +291,7 @@ TEST_F(HostileNamesTest, GettersThatHideWhatGettersCall) {
   std::string bytes;
   const hz::Slots_Decoder d = Read(&m, &bytes);
   EXPECT_EQ(d.Slot(), 1);
-  EXPECT_EQ(d.HasSlot(), 2);
+  EXPECT_EQ(d.Has(), 2);
   EXPECT_EQ((*d.GetRepeated()).ToStdString(), "r");
   EXPECT_EQ(*d.GetRepeatedScalar(), -4);
   EXPECT_EQ(*d.GetUnifiedRepeated_enum(), hz::Readers::KIND_ONE);

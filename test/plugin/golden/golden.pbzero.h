@@ -118,155 +118,155 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
     kChosengroup = 245,
   };
   OtherChoiceCase other_choice_case() const { return static_cast<OtherChoiceCase>(WhichOneof({241, 242, 243, 244, 245})); }
-  bool has_field_double() const { return HasSlot(0); }
+  bool has_field_double() const { return Has(0); }
   double field_double() const { return AsDouble(0); }
-  bool has_field_float() const { return HasSlot(1); }
+  bool has_field_float() const { return Has(1); }
   float field_float() const { return AsFloat(1); }
-  bool has_field_int64() const { return HasSlot(2); }
+  bool has_field_int64() const { return Has(2); }
   int64_t field_int64() const { return AsInt64(2); }
-  bool has_field_uint64() const { return HasSlot(3); }
+  bool has_field_uint64() const { return Has(3); }
   uint64_t field_uint64() const { return AsUint64(3); }
-  bool has_field_int32() const { return HasSlot(4); }
+  bool has_field_int32() const { return Has(4); }
   int32_t field_int32() const { return AsInt32(4); }
-  bool has_field_fixed64() const { return HasSlot(5); }
+  bool has_field_fixed64() const { return Has(5); }
   uint64_t field_fixed64() const { return AsUint64(5); }
-  bool has_field_fixed32() const { return HasSlot(6); }
+  bool has_field_fixed32() const { return Has(6); }
   uint32_t field_fixed32() const { return AsUint32(6); }
-  bool has_field_bool() const { return HasSlot(7); }
+  bool has_field_bool() const { return Has(7); }
   bool field_bool() const { return AsBool(7); }
-  bool has_field_string() const { return HasSlot(8); }
+  bool has_field_string() const { return Has(8); }
   ::protozero::ConstChars field_string() const { return AsString(8); }
-  bool has_field_message() const { return HasSlot(9); }
+  bool has_field_message() const { return Has(9); }
   ::protozero::ConstBytes field_message() const { return AsBytes(9); }
-  bool has_field_bytes() const { return HasSlot(10); }
+  bool has_field_bytes() const { return Has(10); }
   ::protozero::ConstBytes field_bytes() const { return AsBytes(10); }
-  bool has_field_uint32() const { return HasSlot(11); }
+  bool has_field_uint32() const { return Has(11); }
   uint32_t field_uint32() const { return AsUint32(11); }
-  bool has_field_enum() const { return HasSlot(12); }
+  bool has_field_enum() const { return Has(12); }
   int32_t field_enum() const { return AsInt32(12); }
   ::golden::main::pbzero::TopLevel field_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(field_enum()); }
-  bool has_field_sfixed32() const { return HasSlot(13); }
+  bool has_field_sfixed32() const { return Has(13); }
   int32_t field_sfixed32() const { return AsInt32(13); }
-  bool has_field_sfixed64() const { return HasSlot(14); }
+  bool has_field_sfixed64() const { return Has(14); }
   int64_t field_sfixed64() const { return AsInt64(14); }
-  bool has_field_sint32() const { return HasSlot(15); }
+  bool has_field_sint32() const { return Has(15); }
   int32_t field_sint32() const { return AsSint32(15); }
-  bool has_field_sint64() const { return HasSlot(16); }
+  bool has_field_sint64() const { return Has(16); }
   int64_t field_sint64() const { return AsSint64(16); }
-  bool has_repeated_double() const { return HasSlot(17); }
+  bool has_repeated_double() const { return Has(17); }
   auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
-  bool has_repeated_string() const { return HasSlot(18); }
+  bool has_repeated_string() const { return Has(18); }
   auto repeated_string() const { return GetRepeated<::protozero::ConstChars>(32); }
-  bool has_repeated_bytes() const { return HasSlot(19); }
+  bool has_repeated_bytes() const { return Has(19); }
   auto repeated_bytes() const { return GetRepeated<::protozero::ConstBytes>(33); }
-  bool has_repeated_message() const { return HasSlot(20); }
+  bool has_repeated_message() const { return Has(20); }
   auto repeated_message() const { return GetRepeated<::protozero::ConstBytes>(34); }
-  bool has_repeated_enum() const { return HasSlot(21); }
+  bool has_repeated_enum() const { return Has(21); }
   auto repeated_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr); }
   auto repeated_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::Everything_Nested_Deep_Kind>(35, parse_error_ptr); }
-  bool has_repeated_sint64() const { return HasSlot(22); }
+  bool has_repeated_sint64() const { return Has(22); }
   auto repeated_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr); }
-  bool has_packed_double() const { return HasSlot(23); }
+  bool has_packed_double() const { return Has(23); }
   auto packed_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(41, parse_error_ptr); }
-  bool has_packed_float() const { return HasSlot(24); }
+  bool has_packed_float() const { return Has(24); }
   auto packed_float(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFloat>(42, parse_error_ptr); }
-  bool has_packed_int64() const { return HasSlot(25); }
+  bool has_packed_int64() const { return Has(25); }
   auto packed_int64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt64>(43, parse_error_ptr); }
-  bool has_packed_uint64() const { return HasSlot(26); }
+  bool has_packed_uint64() const { return Has(26); }
   auto packed_uint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint64>(44, parse_error_ptr); }
-  bool has_packed_int32() const { return HasSlot(27); }
+  bool has_packed_int32() const { return Has(27); }
   auto packed_int32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(45, parse_error_ptr); }
-  bool has_packed_fixed64() const { return HasSlot(28); }
+  bool has_packed_fixed64() const { return Has(28); }
   auto packed_fixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed64>(46, parse_error_ptr); }
-  bool has_packed_fixed32() const { return HasSlot(29); }
+  bool has_packed_fixed32() const { return Has(29); }
   auto packed_fixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed32>(47, parse_error_ptr); }
-  bool has_packed_bool() const { return HasSlot(30); }
+  bool has_packed_bool() const { return Has(30); }
   auto packed_bool(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kBool>(48, parse_error_ptr); }
-  bool has_packed_uint32() const { return HasSlot(31); }
+  bool has_packed_uint32() const { return Has(31); }
   auto packed_uint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint32>(49, parse_error_ptr); }
-  bool has_packed_enum() const { return HasSlot(32); }
+  bool has_packed_enum() const { return Has(32); }
   auto packed_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(50, parse_error_ptr); }
   auto packed_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::TopLevel>(50, parse_error_ptr); }
-  bool has_packed_sfixed32() const { return HasSlot(33); }
+  bool has_packed_sfixed32() const { return Has(33); }
   auto packed_sfixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed32>(51, parse_error_ptr); }
-  bool has_packed_sfixed64() const { return HasSlot(34); }
+  bool has_packed_sfixed64() const { return Has(34); }
   auto packed_sfixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed64>(52, parse_error_ptr); }
-  bool has_packed_sint32() const { return HasSlot(35); }
+  bool has_packed_sint32() const { return Has(35); }
   auto packed_sint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(53, parse_error_ptr); }
-  bool has_packed_sint64() const { return HasSlot(36); }
+  bool has_packed_sint64() const { return Has(36); }
   auto packed_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(54, parse_error_ptr); }
-  bool has_string_to_message() const { return HasSlot(37); }
+  bool has_string_to_message() const { return Has(37); }
   auto string_to_message() const { return GetRepeated<::protozero::ConstBytes>(61); }
-  bool has_sint_to_enum() const { return HasSlot(38); }
+  bool has_sint_to_enum() const { return Has(38); }
   auto sint_to_enum() const { return GetRepeated<::protozero::ConstBytes>(62); }
-  bool has_number() const { return HasSlot(39) && choice_case() == ChoiceCase::kNumber; }
+  bool has_number() const { return Has(39) && choice_case() == ChoiceCase::kNumber; }
   int32_t number() const { return has_number() ? AsInt32(39) : int32_t{}; }
-  bool has_text() const { return HasSlot(40) && choice_case() == ChoiceCase::kText; }
+  bool has_text() const { return Has(40) && choice_case() == ChoiceCase::kText; }
   ::protozero::ConstChars text() const { return has_text() ? AsString(40) : ::protozero::ConstChars{}; }
-  bool has_lazy() const { return HasSlot(41); }
+  bool has_lazy() const { return Has(41); }
   ::protozero::ConstBytes lazy() const { return AsBytes(41); }
-  bool has_lazies() const { return HasSlot(42); }
+  bool has_lazies() const { return Has(42); }
   auto lazies() const { return GetRepeated<::protozero::ConstBytes>(82); }
-  bool has_with_default() const { return HasSlot(43); }
-  int32_t with_default() const { return HasSlot(43) ? AsInt32(43) : 7; }
-  bool has_largest_id() const { return HasSlot(71); }
+  bool has_with_default() const { return Has(43); }
+  int32_t with_default() const { return Has(43) ? AsInt32(43) : 7; }
+  bool has_largest_id() const { return Has(71); }
   int32_t largest_id() const { return AsInt32(71); }
-  bool has_onegroup() const { return HasSlot(44); }
+  bool has_onegroup() const { return Has(44); }
   ::protozero::ConstBytes onegroup() const { return AsBytes(44); }
-  bool has_manygroups() const { return HasSlot(45); }
+  bool has_manygroups() const { return Has(45); }
   auto manygroups() const { return GetRepeated<::protozero::ConstBytes>(202); }
-  bool has_uint_to_bytes() const { return HasSlot(46); }
+  bool has_uint_to_bytes() const { return Has(46); }
   auto uint_to_bytes() const { return GetRepeated<::protozero::ConstBytes>(211); }
-  bool has_bool_to_double() const { return HasSlot(47); }
+  bool has_bool_to_double() const { return Has(47); }
   auto bool_to_double() const { return GetRepeated<::protozero::ConstBytes>(212); }
-  bool has_fixed_to_string() const { return HasSlot(48); }
+  bool has_fixed_to_string() const { return Has(48); }
   auto fixed_to_string() const { return GetRepeated<::protozero::ConstBytes>(213); }
-  bool has_default_int32() const { return HasSlot(49); }
-  int32_t default_int32() const { return HasSlot(49) ? AsInt32(49) : -2147483647 - 1; }
-  bool has_default_int64() const { return HasSlot(50); }
-  int64_t default_int64() const { return HasSlot(50) ? AsInt64(50) : -9223372036854775807 - 1; }
-  bool has_default_uint32() const { return HasSlot(51); }
-  uint32_t default_uint32() const { return HasSlot(51) ? AsUint32(51) : 4294967295u; }
-  bool has_default_uint64() const { return HasSlot(52); }
-  uint64_t default_uint64() const { return HasSlot(52) ? AsUint64(52) : 18446744073709551615u; }
-  bool has_default_sint32() const { return HasSlot(53); }
-  int32_t default_sint32() const { return HasSlot(53) ? AsSint32(53) : -1; }
-  bool has_default_fixed64() const { return HasSlot(54); }
-  uint64_t default_fixed64() const { return HasSlot(54) ? AsUint64(54) : 7u; }
-  bool has_default_bool() const { return HasSlot(55); }
-  bool default_bool() const { return HasSlot(55) ? AsBool(55) : true; }
-  bool has_default_float() const { return HasSlot(56); }
-  float default_float() const { return HasSlot(56) ? AsFloat(56) : 0.1f; }
-  bool has_default_double() const { return HasSlot(57); }
-  double default_double() const { return HasSlot(57) ? AsDouble(57) : -1e+300; }
-  bool has_infinite_float() const { return HasSlot(58); }
-  float infinite_float() const { return HasSlot(58) ? AsFloat(58) : ::std::numeric_limits<float>::infinity(); }
-  bool has_infinite_double() const { return HasSlot(59); }
-  double infinite_double() const { return HasSlot(59) ? AsDouble(59) : -::std::numeric_limits<double>::infinity(); }
-  bool has_nan_double() const { return HasSlot(60); }
-  double nan_double() const { return HasSlot(60) ? AsDouble(60) : ::std::numeric_limits<double>::quiet_NaN(); }
-  bool has_negative_zero() const { return HasSlot(61); }
-  double negative_zero() const { return HasSlot(61) ? AsDouble(61) : -0.0; }
-  bool has_default_string() const { return HasSlot(62); }
-  ::protozero::ConstChars default_string() const { return HasSlot(62) ? AsString(62) : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
-  bool has_default_bytes() const { return HasSlot(63); }
-  ::protozero::ConstBytes default_bytes() const { return HasSlot(63) ? AsBytes(63) : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
-  bool has_default_enum() const { return HasSlot(64); }
-  int32_t default_enum() const { return HasSlot(64) ? AsInt32(64) : -1; }
+  bool has_default_int32() const { return Has(49); }
+  int32_t default_int32() const { return Has(49) ? AsInt32(49) : -2147483647 - 1; }
+  bool has_default_int64() const { return Has(50); }
+  int64_t default_int64() const { return Has(50) ? AsInt64(50) : -9223372036854775807 - 1; }
+  bool has_default_uint32() const { return Has(51); }
+  uint32_t default_uint32() const { return Has(51) ? AsUint32(51) : 4294967295u; }
+  bool has_default_uint64() const { return Has(52); }
+  uint64_t default_uint64() const { return Has(52) ? AsUint64(52) : 18446744073709551615u; }
+  bool has_default_sint32() const { return Has(53); }
+  int32_t default_sint32() const { return Has(53) ? AsSint32(53) : -1; }
+  bool has_default_fixed64() const { return Has(54); }
+  uint64_t default_fixed64() const { return Has(54) ? AsUint64(54) : 7u; }
+  bool has_default_bool() const { return Has(55); }
+  bool default_bool() const { return Has(55) ? AsBool(55) : true; }
+  bool has_default_float() const { return Has(56); }
+  float default_float() const { return Has(56) ? AsFloat(56) : 0.1f; }
+  bool has_default_double() const { return Has(57); }
+  double default_double() const { return Has(57) ? AsDouble(57) : -1e+300; }
+  bool has_infinite_float() const { return Has(58); }
+  float infinite_float() const { return Has(58) ? AsFloat(58) : ::std::numeric_limits<float>::infinity(); }
+  bool has_infinite_double() const { return Has(59); }
+  double infinite_double() const { return Has(59) ? AsDouble(59) : -::std::numeric_limits<double>::infinity(); }
+  bool has_nan_double() const { return Has(60); }
+  double nan_double() const { return Has(60) ? AsDouble(60) : ::std::numeric_limits<double>::quiet_NaN(); }
+  bool has_negative_zero() const { return Has(61); }
+  double negative_zero() const { return Has(61) ? AsDouble(61) : -0.0; }
+  bool has_default_string() const { return Has(62); }
+  ::protozero::ConstChars default_string() const { return Has(62) ? AsString(62) : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
+  bool has_default_bytes() const { return Has(63); }
+  ::protozero::ConstBytes default_bytes() const { return Has(63) ? AsBytes(63) : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
+  bool has_default_enum() const { return Has(64); }
+  int32_t default_enum() const { return Has(64) ? AsInt32(64) : -1; }
   ::golden::main::pbzero::TopLevel default_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(default_enum()); }
-  bool has_first_enum() const { return HasSlot(65); }
-  int32_t first_enum() const { return HasSlot(65) ? AsInt32(65) : 1; }
+  bool has_first_enum() const { return Has(65); }
+  int32_t first_enum() const { return Has(65) ? AsInt32(65) : 1; }
   ::golden::imported::pbzero::Level first_enum_enum() const { return static_cast<::golden::imported::pbzero::Level>(first_enum()); }
-  bool has_chosen_message() const { return HasSlot(66) && other_choice_case() == OtherChoiceCase::kChosenMessage; }
+  bool has_chosen_message() const { return Has(66) && other_choice_case() == OtherChoiceCase::kChosenMessage; }
   ::protozero::ConstBytes chosen_message() const { return has_chosen_message() ? AsBytes(66) : ::protozero::ConstBytes{}; }
-  bool has_chosen_enum() const { return HasSlot(67) && other_choice_case() == OtherChoiceCase::kChosenEnum; }
+  bool has_chosen_enum() const { return Has(67) && other_choice_case() == OtherChoiceCase::kChosenEnum; }
   int32_t chosen_enum() const { return has_chosen_enum() ? AsInt32(67) : 2147483647; }
   ::golden::main::pbzero::TopLevel chosen_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(chosen_enum()); }
-  bool has_chosen_double() const { return HasSlot(68) && other_choice_case() == OtherChoiceCase::kChosenDouble; }
+  bool has_chosen_double() const { return Has(68) && other_choice_case() == OtherChoiceCase::kChosenDouble; }
   double chosen_double() const { return has_chosen_double() ? AsDouble(68) : 2.5; }
-  bool has_chosen_bytes() const { return HasSlot(69) && other_choice_case() == OtherChoiceCase::kChosenBytes; }
+  bool has_chosen_bytes() const { return Has(69) && other_choice_case() == OtherChoiceCase::kChosenBytes; }
   ::protozero::ConstBytes chosen_bytes() const { return has_chosen_bytes() ? AsBytes(69) : ::protozero::ConstBytes{}; }
-  bool has_chosengroup() const { return HasSlot(70) && other_choice_case() == OtherChoiceCase::kChosengroup; }
+  bool has_chosengroup() const { return Has(70) && other_choice_case() == OtherChoiceCase::kChosengroup; }
   ::protozero::ConstBytes chosengroup() const { return has_chosengroup() ? AsBytes(70) : ::protozero::ConstBytes{}; }
 };
 
@@ -289,35 +289,35 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
-  void set_field_double(double value) { AppendDouble(1, value); }
+  PROTOZERO_SETTER void set_field_double(double value) { AppendDouble(1, value); }
 
   using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
-  void set_field_float(float value) { AppendFloat(2, value); }
+  PROTOZERO_SETTER void set_field_float(float value) { AppendFloat(2, value); }
 
   using FieldMetadata_FieldInt64 = ::protozero::meta::Int64<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
-  void set_field_int64(int64_t value) { AppendInt64(3, value); }
+  PROTOZERO_SETTER void set_field_int64(int64_t value) { AppendInt64(3, value); }
 
   using FieldMetadata_FieldUint64 = ::protozero::meta::Uint64<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
-  void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
+  PROTOZERO_SETTER void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
 
   using FieldMetadata_FieldInt32 = ::protozero::meta::Int32<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
-  void set_field_int32(int32_t value) { AppendInt32(5, value); }
+  PROTOZERO_SETTER void set_field_int32(int32_t value) { AppendInt32(5, value); }
 
   using FieldMetadata_FieldFixed64 = ::protozero::meta::Fixed64<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
-  void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
+  PROTOZERO_SETTER void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
 
   using FieldMetadata_FieldFixed32 = ::protozero::meta::Fixed32<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
-  void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
+  PROTOZERO_SETTER void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
 
   using FieldMetadata_FieldBool = ::protozero::meta::Bool<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
-  void set_field_bool(bool value) { AppendTinyVarInt(8, value); }
+  PROTOZERO_SETTER void set_field_bool(bool value) { AppendBool(8, value); }
 
   using FieldMetadata_FieldString = ::protozero::meta::String<9, Everything>;
   static constexpr FieldMetadata_FieldString kFieldString{};
@@ -337,31 +337,31 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldUint32 = ::protozero::meta::Uint32<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
-  void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
+  PROTOZERO_SETTER void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
 
   using FieldMetadata_FieldEnum = ::protozero::meta::Enum<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
-  void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
+  PROTOZERO_SETTER void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
 
   using FieldMetadata_FieldSfixed32 = ::protozero::meta::Sfixed32<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
-  void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
+  PROTOZERO_SETTER void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
 
   using FieldMetadata_FieldSfixed64 = ::protozero::meta::Sfixed64<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
-  void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
+  PROTOZERO_SETTER void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
 
   using FieldMetadata_FieldSint32 = ::protozero::meta::Sint32<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
-  void set_field_sint32(int32_t value) { AppendSint32(16, value); }
+  PROTOZERO_SETTER void set_field_sint32(int32_t value) { AppendSint32(16, value); }
 
   using FieldMetadata_FieldSint64 = ::protozero::meta::Sint64<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
-  void set_field_sint64(int64_t value) { AppendSint64(17, value); }
+  PROTOZERO_SETTER void set_field_sint64(int64_t value) { AppendSint64(17, value); }
 
   using FieldMetadata_RepeatedDouble = ::protozero::meta::RepeatedDouble<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
-  void add_repeated_double(double value) { AppendDouble(31, value); }
+  PROTOZERO_SETTER void add_repeated_double(double value) { AppendDouble(31, value); }
 
   using FieldMetadata_RepeatedString = ::protozero::meta::RepeatedString<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
@@ -381,11 +381,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_RepeatedEnum = ::protozero::meta::RepeatedEnum<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
-  void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
+  PROTOZERO_SETTER void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
 
   using FieldMetadata_RepeatedSint64 = ::protozero::meta::RepeatedSint64<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
-  void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
+  PROTOZERO_SETTER void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
 
   using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
@@ -494,7 +494,7 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
-  void set_number(int32_t value) { AppendInt32(71, value); }
+  PROTOZERO_SETTER void set_number(int32_t value) { AppendInt32(71, value); }
 
   using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
@@ -515,11 +515,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_WithDefault = ::protozero::meta::Int32<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
-  void set_with_default(int32_t value) { AppendInt32(91, value); }
+  PROTOZERO_SETTER void set_with_default(int32_t value) { AppendInt32(91, value); }
 
   using FieldMetadata_LargestId = ::protozero::meta::Int32<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
-  void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
+  PROTOZERO_SETTER void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
 
   using FieldMetadata_Onegroup = ::protozero::meta::Group<201, ::golden::main::pbzero::Everything_OneGroup, Everything>;
   static constexpr FieldMetadata_Onegroup kOnegroup{};
@@ -548,7 +548,7 @@ class Everything : public ::protozero::Message {
   static constexpr FieldMetadata_BoolToDouble kBoolToDouble{};
   void add_bool_to_double(bool key, double value) {
     auto* entry = BeginNestedMessage<::protozero::Message>(212);
-    entry->AppendTinyVarInt(1, key);
+    entry->AppendBool(1, key);
     entry->AppendDouble(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_BoolToDoubleEntry>
@@ -566,55 +566,55 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultInt32 = ::protozero::meta::Int32<221, Everything>;
   static constexpr FieldMetadata_DefaultInt32 kDefaultInt32{};
-  void set_default_int32(int32_t value) { AppendInt32(221, value); }
+  PROTOZERO_SETTER void set_default_int32(int32_t value) { AppendInt32(221, value); }
 
   using FieldMetadata_DefaultInt64 = ::protozero::meta::Int64<222, Everything>;
   static constexpr FieldMetadata_DefaultInt64 kDefaultInt64{};
-  void set_default_int64(int64_t value) { AppendInt64(222, value); }
+  PROTOZERO_SETTER void set_default_int64(int64_t value) { AppendInt64(222, value); }
 
   using FieldMetadata_DefaultUint32 = ::protozero::meta::Uint32<223, Everything>;
   static constexpr FieldMetadata_DefaultUint32 kDefaultUint32{};
-  void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
+  PROTOZERO_SETTER void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
 
   using FieldMetadata_DefaultUint64 = ::protozero::meta::Uint64<224, Everything>;
   static constexpr FieldMetadata_DefaultUint64 kDefaultUint64{};
-  void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
+  PROTOZERO_SETTER void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
 
   using FieldMetadata_DefaultSint32 = ::protozero::meta::Sint32<225, Everything>;
   static constexpr FieldMetadata_DefaultSint32 kDefaultSint32{};
-  void set_default_sint32(int32_t value) { AppendSint32(225, value); }
+  PROTOZERO_SETTER void set_default_sint32(int32_t value) { AppendSint32(225, value); }
 
   using FieldMetadata_DefaultFixed64 = ::protozero::meta::Fixed64<226, Everything>;
   static constexpr FieldMetadata_DefaultFixed64 kDefaultFixed64{};
-  void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
+  PROTOZERO_SETTER void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
 
   using FieldMetadata_DefaultBool = ::protozero::meta::Bool<227, Everything>;
   static constexpr FieldMetadata_DefaultBool kDefaultBool{};
-  void set_default_bool(bool value) { AppendTinyVarInt(227, value); }
+  PROTOZERO_SETTER void set_default_bool(bool value) { AppendBool(227, value); }
 
   using FieldMetadata_DefaultFloat = ::protozero::meta::Float<228, Everything>;
   static constexpr FieldMetadata_DefaultFloat kDefaultFloat{};
-  void set_default_float(float value) { AppendFloat(228, value); }
+  PROTOZERO_SETTER void set_default_float(float value) { AppendFloat(228, value); }
 
   using FieldMetadata_DefaultDouble = ::protozero::meta::Double<229, Everything>;
   static constexpr FieldMetadata_DefaultDouble kDefaultDouble{};
-  void set_default_double(double value) { AppendDouble(229, value); }
+  PROTOZERO_SETTER void set_default_double(double value) { AppendDouble(229, value); }
 
   using FieldMetadata_InfiniteFloat = ::protozero::meta::Float<230, Everything>;
   static constexpr FieldMetadata_InfiniteFloat kInfiniteFloat{};
-  void set_infinite_float(float value) { AppendFloat(230, value); }
+  PROTOZERO_SETTER void set_infinite_float(float value) { AppendFloat(230, value); }
 
   using FieldMetadata_InfiniteDouble = ::protozero::meta::Double<231, Everything>;
   static constexpr FieldMetadata_InfiniteDouble kInfiniteDouble{};
-  void set_infinite_double(double value) { AppendDouble(231, value); }
+  PROTOZERO_SETTER void set_infinite_double(double value) { AppendDouble(231, value); }
 
   using FieldMetadata_NanDouble = ::protozero::meta::Double<232, Everything>;
   static constexpr FieldMetadata_NanDouble kNanDouble{};
-  void set_nan_double(double value) { AppendDouble(232, value); }
+  PROTOZERO_SETTER void set_nan_double(double value) { AppendDouble(232, value); }
 
   using FieldMetadata_NegativeZero = ::protozero::meta::Double<233, Everything>;
   static constexpr FieldMetadata_NegativeZero kNegativeZero{};
-  void set_negative_zero(double value) { AppendDouble(233, value); }
+  PROTOZERO_SETTER void set_negative_zero(double value) { AppendDouble(233, value); }
 
   using FieldMetadata_DefaultString = ::protozero::meta::String<234, Everything>;
   static constexpr FieldMetadata_DefaultString kDefaultString{};
@@ -629,11 +629,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultEnum = ::protozero::meta::Enum<236, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_DefaultEnum kDefaultEnum{};
-  void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
+  PROTOZERO_SETTER void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
 
   using FieldMetadata_FirstEnum = ::protozero::meta::Enum<237, ::golden::imported::pbzero::Level, Everything>;
   static constexpr FieldMetadata_FirstEnum kFirstEnum{};
-  void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
+  PROTOZERO_SETTER void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
 
   using FieldMetadata_ChosenMessage = ::protozero::meta::Message<241, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_ChosenMessage kChosenMessage{};
@@ -642,11 +642,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_ChosenEnum = ::protozero::meta::Enum<242, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_ChosenEnum kChosenEnum{};
-  void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
+  PROTOZERO_SETTER void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
 
   using FieldMetadata_ChosenDouble = ::protozero::meta::Double<243, Everything>;
   static constexpr FieldMetadata_ChosenDouble kChosenDouble{};
-  void set_chosen_double(double value) { AppendDouble(243, value); }
+  PROTOZERO_SETTER void set_chosen_double(double value) { AppendDouble(243, value); }
 
   using FieldMetadata_ChosenBytes = ::protozero::meta::Bytes<244, Everything>;
   static constexpr FieldMetadata_ChosenBytes kChosenBytes{};
@@ -663,9 +663,9 @@ class Everything : public ::protozero::Message {
 class Everything_StringToMessageEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   ::protozero::ConstChars key() const { return AsString(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
@@ -689,9 +689,9 @@ class Everything_StringToMessageEntry : public ::protozero::Message {
 class Everything_SintToEnumEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   int32_t key() const { return AsSint32(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   int32_t value() const { return AsInt32(1); }
   ::golden::main::pbzero::TopLevel value_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(value()); }
 };
@@ -704,19 +704,19 @@ class Everything_SintToEnumEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Sint32<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int32_t value) { AppendSint32(1, value); }
+  PROTOZERO_SETTER void set_key(int32_t value) { AppendSint32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Enum<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
+  PROTOZERO_SETTER void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
 };
 
 class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_up() const { return HasSlot(0); }
+  bool has_up() const { return Has(0); }
   ::protozero::ConstBytes up() const { return AsBytes(0); }
-  bool has_deep() const { return HasSlot(1); }
+  bool has_deep() const { return Has(1); }
   ::protozero::ConstBytes deep() const { return AsBytes(1); }
 };
 
@@ -741,7 +741,7 @@ class Everything_Nested : public ::protozero::Message {
 class Everything_Nested_Deep_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_kind() const { return HasSlot(0); }
+  bool has_kind() const { return Has(0); }
   int32_t kind() const { return AsInt32(0); }
   ::golden::main::pbzero::Everything_Nested_Deep_Kind kind_enum() const { return static_cast<::golden::main::pbzero::Everything_Nested_Deep_Kind>(kind()); }
 };
@@ -760,13 +760,13 @@ class Everything_Nested_Deep : public ::protozero::Message {
 
   using FieldMetadata_Kind = ::protozero::meta::Enum<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
-  void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
 };
 
 class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_x() const { return HasSlot(0); }
+  bool has_x() const { return Has(0); }
   int32_t x() const { return AsInt32(0); }
 };
 
@@ -778,13 +778,13 @@ class Everything_OneGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_OneGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_inner() const { return HasSlot(0); }
+  bool has_inner() const { return Has(0); }
   ::protozero::ConstBytes inner() const { return AsBytes(0); }
 };
 
@@ -803,9 +803,9 @@ class Everything_ManyGroups : public ::protozero::Message {
 class Everything_UintToBytesEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   uint64_t key() const { return AsUint64(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
@@ -817,7 +817,7 @@ class Everything_UintToBytesEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Uint64<1, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(uint64_t value) { AppendUint64(1, value); }
+  PROTOZERO_SETTER void set_key(uint64_t value) { AppendUint64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -829,9 +829,9 @@ class Everything_UintToBytesEntry : public ::protozero::Message {
 class Everything_BoolToDoubleEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   bool key() const { return AsBool(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   double value() const { return AsDouble(1); }
 };
 
@@ -843,19 +843,19 @@ class Everything_BoolToDoubleEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Bool<1, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(bool value) { AppendTinyVarInt(1, value); }
+  PROTOZERO_SETTER void set_key(bool value) { AppendBool(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Double<2, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  void set_value(double value) { AppendDouble(2, value); }
+  PROTOZERO_SETTER void set_value(double value) { AppendDouble(2, value); }
 };
 
 class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   uint32_t key() const { return AsUint32(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   ::protozero::ConstChars value() const { return AsString(1); }
 };
 
@@ -867,7 +867,7 @@ class Everything_FixedToStringEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Fixed32<1, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(uint32_t value) { AppendFixed32(1, value); }
+  PROTOZERO_SETTER void set_key(uint32_t value) { AppendFixed32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::String<2, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -878,7 +878,7 @@ class Everything_FixedToStringEntry : public ::protozero::Message {
 class Everything_ChosenGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_x() const { return HasSlot(0); }
+  bool has_x() const { return Has(0); }
   int32_t x() const { return AsInt32(0); }
 };
 
@@ -890,7 +890,7 @@ class Everything_ChosenGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_ChosenGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Empty_Decoder : public ::protozero::MessageDecoder<> {
@@ -907,22 +907,22 @@ class Empty : public ::protozero::Message {
 class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_imported() const { return HasSlot(0); }
+  bool has_imported() const { return Has(0); }
   ::protozero::ConstBytes imported() const { return AsBytes(0); }
-  bool has_inner() const { return HasSlot(1); }
+  bool has_inner() const { return Has(1); }
   ::protozero::ConstBytes inner() const { return AsBytes(1); }
-  bool has_nested_kind() const { return HasSlot(2); }
-  int32_t nested_kind() const { return HasSlot(2) ? AsInt32(2) : 1; }
+  bool has_nested_kind() const { return Has(2); }
+  int32_t nested_kind() const { return Has(2) ? AsInt32(2) : 1; }
   ::golden::imported::pbzero::Imported_Kind nested_kind_enum() const { return static_cast<::golden::imported::pbzero::Imported_Kind>(nested_kind()); }
-  bool has_level() const { return HasSlot(3); }
-  int32_t level() const { return HasSlot(3) ? AsInt32(3) : 1; }
+  bool has_level() const { return Has(3); }
+  int32_t level() const { return Has(3) ? AsInt32(3) : 1; }
   ::golden::imported::pbzero::Level level_enum() const { return static_cast<::golden::imported::pbzero::Level>(level()); }
-  bool has_shared() const { return HasSlot(4); }
+  bool has_shared() const { return Has(4); }
   ::protozero::ConstBytes shared() const { return AsBytes(4); }
-  bool has_colors() const { return HasSlot(5); }
+  bool has_colors() const { return Has(5); }
   auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
   auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr); }
-  bool has_base() const { return HasSlot(6); }
+  bool has_base() const { return Has(6); }
   ::protozero::ConstBytes base() const { return AsBytes(6); }
 };
 
@@ -944,11 +944,11 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_NestedKind = ::protozero::meta::Enum<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
-  void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
+  PROTOZERO_SETTER void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
 
   using FieldMetadata_Level = ::protozero::meta::Enum<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
-  void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
+  PROTOZERO_SETTER void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
 
   using FieldMetadata_Shared = ::protozero::meta::Message<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
@@ -957,7 +957,7 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_Colors = ::protozero::meta::RepeatedEnum<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
-  void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
+  PROTOZERO_SETTER void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
 
   using FieldMetadata_Base = ::protozero::meta::Message<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
@@ -979,7 +979,7 @@ class MessageSet : public ::protozero::Message {
 class SetItems_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_x() const { return HasSlot(0); }
+  bool has_x() const { return Has(0); }
   int32_t x() const { return AsInt32(0); }
 };
 
@@ -991,13 +991,13 @@ class SetItems : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, SetItems>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_name() const { return HasSlot(0); }
+  bool has_name() const { return Has(0); }
   ::protozero::ConstChars name() const { return AsString(0); }
 };
 
@@ -1017,7 +1017,7 @@ class Mixed : public ::protozero::Message {
 class Mixed_ExtraGroup_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_x() const { return HasSlot(0); }
+  bool has_x() const { return Has(0); }
   int32_t x() const { return AsInt32(0); }
 };
 
@@ -1029,13 +1029,13 @@ class Mixed_ExtraGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Mixed_ExtraGroup>;
   static constexpr FieldMetadata_X kX{};
-  void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Service_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_id() const { return HasSlot(0); }
+  bool has_id() const { return Has(0); }
   int32_t id() const { return AsInt32(0); }
 };
 
@@ -1047,7 +1047,7 @@ class Service : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Service>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 // The extensions of golden::main::pbzero::MessageSet that golden.main.SetItems declares.
@@ -1088,12 +1088,12 @@ class SetItems_extends_MessageSet : public ::golden::main::pbzero::MessageSet {
 class Wrapper_Decoder : public ::protozero::MessageDecoder<1000, 1001, 1004> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_extra() const { return HasSlot(0); }
+  bool has_extra() const { return Has(0); }
   int32_t extra() const { return AsInt32(0); }
-  bool has_extras() const { return HasSlot(1); }
+  bool has_extras() const { return Has(1); }
   auto extras(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(1001, parse_error_ptr); }
-  bool has_extra_enum() const { return HasSlot(2); }
-  int32_t extra_enum() const { return HasSlot(2) ? AsInt32(2) : 2147483647; }
+  bool has_extra_enum() const { return Has(2); }
+  int32_t extra_enum() const { return Has(2) ? AsInt32(2) : 2147483647; }
   ::golden::main::pbzero::TopLevel extra_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(extra_enum()); }
 };
 
@@ -1104,7 +1104,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
-  void set_extra(int32_t value) { AppendInt32(1000, value); }
+  PROTOZERO_SETTER void set_extra(int32_t value) { AppendInt32(1000, value); }
 
   using FieldMetadata_Extras = ::protozero::meta::PackedSint32<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
@@ -1114,16 +1114,16 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
   static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
-  void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
+  PROTOZERO_SETTER void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Mixed declares.
 class Mixed_extends_Everything_Decoder : public ::protozero::MessageDecoder<1002, 1005> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_mixed() const { return HasSlot(0); }
+  bool has_mixed() const { return Has(0); }
   ::protozero::ConstBytes mixed() const { return AsBytes(0); }
-  bool has_extragroup() const { return HasSlot(1); }
+  bool has_extragroup() const { return Has(1); }
   auto extragroup() const { return GetRepeated<::protozero::ConstBytes>(1005); }
 };
 
@@ -1147,7 +1147,7 @@ class Mixed_extends_Everything : public ::golden::main::pbzero::Everything {
 class Mixed_extends_golden_base_Base_Decoder : public ::protozero::MessageDecoder<100> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_mixed_too() const { return HasSlot(0); }
+  bool has_mixed_too() const { return Has(0); }
   ::protozero::ConstBytes mixed_too() const { return AsBytes(0); }
 };
 
@@ -1166,7 +1166,7 @@ class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
 class test_protos_plugin_golden_extends_Everything_Decoder : public ::protozero::MessageDecoder<1003> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_at_file_level() const { return HasSlot(0); }
+  bool has_at_file_level() const { return Has(0); }
   ::protozero::ConstChars at_file_level() const { return AsString(0); }
 };
 
@@ -1186,7 +1186,7 @@ class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbze
 class test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder : public ::protozero::MessageDecoder<50000> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_unit() const { return HasSlot(0); }
+  bool has_unit() const { return Has(0); }
   ::protozero::ConstChars unit() const { return AsString(0); }
 };
 

@@ -59,7 +59,7 @@ constexpr bool Imported_Kind_IsValid(int32_t value) { return ::protozero::intern
 class Imported_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_id() const { return HasSlot(0); }
+  bool has_id() const { return Has(0); }
   int32_t id() const { return AsInt32(0); }
 };
 
@@ -78,13 +78,13 @@ class Imported : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Imported>;
   static constexpr FieldMetadata_Id kId{};
-  void set_id(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 class Imported_Inner_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_flag() const { return HasSlot(0); }
+  bool has_flag() const { return Has(0); }
   bool flag() const { return AsBool(0); }
 };
 
@@ -96,7 +96,7 @@ class Imported_Inner : public ::protozero::Message {
 
   using FieldMetadata_Flag = ::protozero::meta::Bool<1, Imported_Inner>;
   static constexpr FieldMetadata_Flag kFlag{};
-  void set_flag(bool value) { AppendTinyVarInt(1, value); }
+  PROTOZERO_SETTER void set_flag(bool value) { AppendBool(1, value); }
 };
 
 }  // namespace golden::imported::pbzero

@@ -45,18 +45,18 @@ constexpr bool Shared_Color_IsValid(int32_t value) { return ::protozero::interna
 class Shared_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_maybe() const { return HasSlot(0); }
+  bool has_maybe() const { return Has(0); }
   int32_t maybe() const { return AsInt32(0); }
-  bool has_packed() const { return HasSlot(1); }
+  bool has_packed() const { return Has(1); }
   auto packed(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr); }
-  bool has_unpacked() const { return HasSlot(2); }
+  bool has_unpacked() const { return Has(2); }
   auto unpacked(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr); }
-  bool has_colors() const { return HasSlot(3); }
+  bool has_colors() const { return Has(3); }
   auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(4, parse_error_ptr); }
   auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(4, parse_error_ptr); }
-  bool has_names() const { return HasSlot(4); }
+  bool has_names() const { return Has(4); }
   auto names() const { return GetRepeated<::protozero::ConstChars>(5); }
-  bool has_blobs() const { return HasSlot(5); }
+  bool has_blobs() const { return Has(5); }
   auto blobs() const { return GetRepeated<::protozero::ConstBytes>(6); }
 };
 
@@ -75,7 +75,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
-  void set_maybe(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_SETTER void set_maybe(int32_t value) { AppendInt32(1, value); }
 
   using FieldMetadata_Packed = ::protozero::meta::PackedInt32<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
@@ -85,7 +85,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
-  void add_unpacked(int32_t value) { AppendInt32(3, value); }
+  PROTOZERO_SETTER void add_unpacked(int32_t value) { AppendInt32(3, value); }
 
   using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
@@ -115,9 +115,9 @@ class Shared : public ::protozero::Message {
 class Shared_BlobsEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_key() const { return HasSlot(0); }
+  bool has_key() const { return Has(0); }
   int64_t key() const { return AsInt64(0); }
-  bool has_value() const { return HasSlot(1); }
+  bool has_value() const { return Has(1); }
   ::protozero::ConstBytes value() const { return AsBytes(1); }
 };
 
@@ -129,7 +129,7 @@ class Shared_BlobsEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Int64<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  void set_key(int64_t value) { AppendInt64(1, value); }
+  PROTOZERO_SETTER void set_key(int64_t value) { AppendInt64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""The claim: setters of numbers encode in place, however large a file is.
+
+Compilers stop inlining into a file that has grown by some share of what it was.
+So this compiles dozens of functions that set fields, and one that sets more
+than a hundred, and looks for setters that were not inlined: functions in the
+object.
+
+  setters_in_place_test.py --gen DIR
+"""
+
+import argparse
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, 'plugin'))
+import compilers  # pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(compilers.SOURCE_ROOT)
+
+# Values come from memory: constants are encoded by the compiler, in place or
+# not.
+PROGRAM = '''
+#include "test/claims/claims.pbzero.h"
+
+using protozero::claims::pbzero::Direction;
+using protozero::claims::pbzero::Everything;
+
+struct Values {
+  double ratio;
+  float small_ratio;
+  int32_t small_number;
+  int64_t number;
+  uint32_t hash;
+  uint64_t id;
+  bool flag;
+  Direction direction;
+};
+
+#define SET_ALL(message, values)                       \\
+  (message)->set_double_value((values)->ratio);        \\
+  (message)->set_float_value((values)->small_ratio);   \\
+  (message)->set_int32_value((values)->small_number);  \\
+  (message)->set_int64_value((values)->number);        \\
+  (message)->set_uint32_value((values)->hash);         \\
+  (message)->set_uint64_value((values)->id);           \\
+  (message)->set_sint32_value((values)->small_number); \\
+  (message)->set_sint64_value((values)->number);       \\
+  (message)->set_fixed32_value((values)->hash);        \\
+  (message)->set_fixed64_value((values)->id);          \\
+  (message)->set_sfixed32_value((values)->small_number); \\
+  (message)->set_sfixed64_value((values)->number);     \\
+  (message)->set_bool_value((values)->flag);           \\
+  (message)->set_direction((values)->direction);       \\
+  (message)->add_numbers((values)->small_number);      \\
+  (message)->set_number((values)->number);
+
+#define REPEAT_10(x) x x x x x x x x x x
+
+void Large(Everything* message, const Values* values) {
+  REPEAT_10(SET_ALL(message, values))
+}
+
+template <int>
+void Small(Everything* message, const Values* values) {
+  SET_ALL(message, values)
+}
+'''
+NUM_SMALL = 60
+NUM_SETTERS = 16
+
+
+def check(compiler, level, gen, folder):
+  name = '%s %s' % (compiler, level)
+  output = folder / (name.replace(' ', '') + '.o')
+  functions = '\n'.join(
+      'template void Small<%d>(Everything*, const Values*);' % i
+      for i in range(NUM_SMALL))
+  subprocess.run([compiler, '-std=c++17', level, '-DNDEBUG',
+                  '-I%s' % (ROOT / 'include'), '-I%s' % gen, '-c', '-o', output,
+                  '-x', 'c++', '-'],
+                 input=PROGRAM + functions, text=True, check=True)
+  symbols = subprocess.run(
+      ['nm', '--demangle', '--print-size', output], check=True, text=True,
+      stdout=subprocess.PIPE).stdout.splitlines()
+  errors = [line for line in symbols if 'Everything::' in line]
+  small = [line for line in symbols if ' void Small<' in line]
+  if len(small) != NUM_SMALL:
+    errors.append('%d functions instead of %d' % (len(small), NUM_SMALL))
+  for line in small:
+    # A setter in place takes more than the ten bytes or so of a call.
+    if int(line.split()[1], 16) < 30 * NUM_SETTERS:
+      errors.append('too small to have setters in place: ' + line)
+  return name, errors
+
+
+def main():
+  parser = argparse.ArgumentParser()
+  parser.add_argument('--gen', type=pathlib.Path, required=True)
+  args = parser.parse_args()
+  counter = compilers.Counter()
+  with tempfile.TemporaryDirectory() as temp:
+    jobs = [functools.partial(check, compiler, level, args.gen,
+                              pathlib.Path(temp))
+            for compiler in compilers.find_compilers()
+            for level in ('-O2', '-O3')]
+    for name, errors in compilers.run_all(jobs):
+      counter.check(not errors, name, '\n'.join(errors))
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()
