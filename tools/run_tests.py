@@ -43,14 +43,17 @@ UNITY = 'is_unity_build=true'
 
 # The first two run everything; the others what can plausibly differ there.
 CONFIGS = [
-    Config('asan', 'debug, clang, AddressSanitizer, '
+    Config('asan', 'debug, clang, setters in place, AddressSanitizer, '
            'UndefinedBehaviorSanitizer and libFuzzer',
-           'is_debug=true is_asan=true is_ubsan=true is_fuzzer=true ' + UNITY,
+           'is_debug=true is_asan=true is_ubsan=true is_fuzzer=true '
+           'inline_setters=true ' + UNITY,
            'tests'),
     Config('release', 'release, clang', '', 'tests', once=True),
-    Config('gcc', 'release, gcc, C++20, without exceptions and RTTI',
+    Config('gcc', 'release, gcc, setters in place, C++20, without exceptions '
+           'and RTTI',
            'is_clang=false cpp_standard=20 enable_exceptions=false '
-           'enable_rtti=false ' + UNITY, 'tests_core', plugin_of='release'),
+           'enable_rtti=false inline_setters=true ' + UNITY, 'tests_core',
+           plugin_of='release'),
     Config('tsan', 'debug, clang, ThreadSanitizer',
            'is_debug=true is_tsan=true ' + UNITY, 'tests_tsan',
            plugin_of='release'),

@@ -11,6 +11,7 @@ EncoderList AllEncoders() {
   EncoderList encoders;
   AddFloorEncoders(&encoders);
   AddProtozeroEncoders(&encoders);
+  AddCalledEncoders(&encoders);
 #if defined(WITH_PERFETTO_SDK)
   AddPerfettoEncoders(&encoders);
 #endif

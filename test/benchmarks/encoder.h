@@ -204,6 +204,8 @@ void AddEncoderWithCallSites(const char* workload,
 
 void AddFloorEncoders(EncoderList* encoders);
 void AddProtozeroEncoders(EncoderList* encoders);
+// Whose setters are calls.
+void AddCalledEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);
 void AddMapboxEncoders(EncoderList* encoders);
 void AddNanopbEncoders(EncoderList* encoders);

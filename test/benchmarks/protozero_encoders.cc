@@ -1,5 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+// Hot code, and compiled as such.
+#undef PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_INLINE_SETTERS 1
+
 #include <string.h>
 
 #include <algorithm>
@@ -7,31 +11,16 @@
 #include "protozero/append_fields.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/packed_repeated_fields.h"
-#include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
-#include "protozero/static_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
+#include "test/benchmarks/protozero_encoders.h"
 #include "test/protos/benchmark_messages.pbzero.h"
 
 namespace protozero {
 namespace bench {
 
 namespace {
-
-namespace pbzero = ::protozero::benchmark::pbzero;
-
-struct Api {
-  using Blob = pbzero::Blob;
-  using Children = pbzero::Children;
-  using EveryField = pbzero::EveryField;
-  using Packed = pbzero::Packed;
-  using Records = pbzero::Records;
-  using ThirtyFields = pbzero::ThirtyFields;
-  using TracePacket = ::perfetto::protos::pbzero::TracePacket;
-  using Varints = pbzero::Varints;
-};
 
 struct PackedVarintsWorkload {
   static constexpr const char* kName = "PackedVarints";
@@ -139,36 +128,6 @@ struct FusedNestedWorkload : NestedWorkload, FusedWorkload {
   }
 };
 
-// A writer and a message per event, over the buffer that the event goes to.
-template <typename Workload>
-class FreshEncoder final
-    : public EncoderWithLoop<FreshEncoder<Workload>, typename Workload::Input> {
- public:
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
-    StaticBuffered<typename Workload::template Message<Api>> message(begin,
-                                                                     capacity);
-    Workload::Fill(message.get(), input);
-    return message.Finalize();
-  }
-};
-
-// A stream that goes on in one buffer after the other.
-class MovingStream {
- public:
-  MovingStream() : delegate_(nullptr, 0), writer_(&delegate_) {}
-
-  BENCH_INLINE ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
-    writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
-    return &writer_;
-  }
-
- private:
-  StaticBufferDelegate delegate_;  // never asked: the message fits
-  ScatteredStreamWriter writer_;
-};
-
 // Hands out a buffer in chunks. A chunk begins where the last one was left, so
 // that the bytes of the message follow each other.
 class ChunkedStream final : public ScatteredStreamWriter::Delegate {
@@ -193,26 +152,6 @@ class ChunkedStream final : public ScatteredStreamWriter::Delegate {
 
   ScatteredStreamWriter writer_;
   uint8_t* end_ = nullptr;
-};
-
-// One message for all events, as a thread that traces keeps it: the stream
-// moves on to the next buffer, the message is reset.
-template <typename Workload, typename Stream = MovingStream>
-class ReusedEncoder final
-    : public EncoderWithLoop<ReusedEncoder<Workload, Stream>,
-                             typename Workload::Input> {
- public:
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
-    message_.Reset(stream_.Start(begin, capacity));
-    Workload::Fill(&message_, input);
-    return message_.Finalize();
-  }
-
- private:
-  Stream stream_;
-  RootMessage<typename Workload::template Message<Api>> message_;
 };
 
 // No stream and no message.

@@ -1,5 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+// Hot code, and compiled as such.
+#undef PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_INLINE_SETTERS 1
+
 #include "test/benchmarks/shm_rows.h"
 
 #include <atomic>

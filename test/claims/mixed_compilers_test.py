@@ -23,7 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import compilers  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
-FLAGS = ['-std=c++17', '-O2', '-DNDEBUG', '-fPIC', '-I%s' % (ROOT / 'include'),
+FLAGS = ['-std=c++17', '-O2', '-DNDEBUG', '-fPIC',
+         '-DPROTOZERO_INLINE_SETTERS=1', '-I%s' % (ROOT / 'include'),
          '-I%s' % (ROOT / 'src' / 'protozero')]
 
 # Numbers short and long, so that registers are in use when a function is called

@@ -185,8 +185,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   }
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
-    if (PROTOZERO_INLINE_SETTERS &&
-        PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
+    if (PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
       // Not read again: what is written might be it, for all the compiler
       // knows.
       uint8_t* const fragment = fragment_;

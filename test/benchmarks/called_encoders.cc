@@ -1,0 +1,24 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// The same messages, by setters of numbers that are calls: what a file gets
+// that does not ask for more.
+#undef PROTOZERO_INLINE_SETTERS
+
+#include "test/benchmarks/encoder.h"
+#include "test/benchmarks/fill.h"
+#include "test/benchmarks/protozero_encoders.h"
+
+namespace protozero {
+namespace bench {
+
+void AddCalledEncoders(EncoderList* encoders) {
+  AddEncoderWithCallSites<ReusedEncoder<SimpleWorkload>>(
+      SimpleWorkload::kName, "ProtozeroCalled", encoders);
+  AddEncoder<ReusedEncoder<NestedWorkload>>(NestedWorkload::kName,
+                                            "ProtozeroCalled", encoders);
+  AddEncoderWithCallSites<ReusedEncoder<MixedCorpusWorkload>>(
+      MixedCorpusWorkload::kName, "ProtozeroCalled", encoders);
+}
+
+}  // namespace bench
+}  // namespace protozero

@@ -1,0 +1,94 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// How this library's messages are made and given their fields by setters.
+
+#ifndef TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
+#define TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/compiler.h"
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/root_message.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/static_buffer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/benchmarks/encoder.h"
+#include "test/protos/benchmark_messages.pbzero.h"
+
+namespace protozero {
+namespace bench {
+
+namespace pbzero = ::protozero::benchmark::pbzero;
+
+struct Api {
+  using Blob = pbzero::Blob;
+  using Children = pbzero::Children;
+  using EveryField = pbzero::EveryField;
+  using Packed = pbzero::Packed;
+  using Records = pbzero::Records;
+  using ThirtyFields = pbzero::ThirtyFields;
+  using TracePacket = ::perfetto::protos::pbzero::TracePacket;
+  using Varints = pbzero::Varints;
+};
+
+// |inline_setters|: classes of files that differ in that are not the same.
+
+// A writer and a message per event, over the buffer that the event goes to.
+template <typename Workload, bool inline_setters = PROTOZERO_INLINE_SETTERS>
+class FreshEncoder final
+    : public EncoderWithLoop<FreshEncoder<Workload, inline_setters>,
+                             typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    StaticBuffered<typename Workload::template Message<Api>> message(begin,
+                                                                     capacity);
+    Workload::Fill(message.get(), input);
+    return message.Finalize();
+  }
+};
+
+// A stream that goes on in one buffer after the other.
+class MovingStream {
+ public:
+  MovingStream() : delegate_(nullptr, 0), writer_(&delegate_) {}
+
+  BENCH_INLINE ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
+    writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
+    return &writer_;
+  }
+
+ private:
+  StaticBufferDelegate delegate_;  // never asked: the message fits
+  ScatteredStreamWriter writer_;
+};
+
+// One message for all events, as a thread that traces keeps it: the stream
+// moves on to the next buffer, the message is reset.
+template <typename Workload,
+          typename Stream = MovingStream,
+          bool inline_setters = PROTOZERO_INLINE_SETTERS>
+class ReusedEncoder final
+    : public EncoderWithLoop<ReusedEncoder<Workload, Stream, inline_setters>,
+                             typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    message_.Reset(stream_.Start(begin, capacity));
+    Workload::Fill(&message_, input);
+    return message_.Finalize();
+  }
+
+ private:
+  Stream stream_;
+  RootMessage<typename Workload::template Message<Api>> message_;
+};
+
+}  // namespace bench
+}  // namespace protozero
+
+#endif  // TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
