@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <new>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
