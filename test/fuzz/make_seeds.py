@@ -130,9 +130,9 @@ def ipc_seeds(_):
 
 
 def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
-  """As shared_buffer_fuzzer.cc and packet_reader_fuzzer.cc write it."""
+  """As SharedMemoryWriter and the two fuzzers that have one write it."""
   payload = b''.join(varint(len(record)) + record for record in records)
-  return (bytes([op, where, index, writer, chunk_id]) +
+  return (bytes([op, writer, where, index, chunk_id]) +
           struct.pack('<HH', len(records) | flags << 10, len(payload)) +
           payload)
 
@@ -154,7 +154,7 @@ def packet_reader_seeds(_):
   yield b''.join(chunk(i, [packet], where=16, index=i, writer=1 + i % 5)
                  for i in range(14)) + small + read + one_writer + read
   yield chunk(0, [packet, b'x' * 40], op=4) + small + read
-  yield (bytes([2, 0, 0, 1, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
+  yield (bytes([2, 1, 0, 0, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
          b'\xff\xff\xff\x7f\x00' + read + chunk(1, [packet], where=1))
 
 
@@ -186,7 +186,7 @@ def shared_buffer_seeds(_):
       b''.join(chunk(i, [packet * 80]) for i in range(30)) + other,
       bytes([1, 1]) + struct.pack('<I', 0x50ffffff) +
       b'\x05\x04\x10\x00\x11\x00\x12\x00\x13\x00' + other,
-      bytes([2, 0, 0, 1, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
+      bytes([2, 1, 0, 0, 0]) + struct.pack('<HH', 2 | 1 << 10, 5) +
       b'\xff\xff\xff\x7f\x00' + chunk(1, [packet]),
   ]
   for policy in b'\x00', b'\x01':

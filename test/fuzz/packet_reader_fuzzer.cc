@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "test/fuzz/fuzz_input.h"
+#include "test/fuzz/shared_memory_writer.h"
 #include "test/tracing/fake_service.h"
 
 namespace {
@@ -27,6 +27,7 @@ using protozero::CommitDataRequest;
 using protozero::PacketReader;
 using protozero::WriterID;
 using protozero::test::FuzzInput;
+using protozero::test::SharedMemoryWriter;
 using ABI = protozero::SharedMemoryABI;
 
 constexpr size_t kPageSize = 4096;
@@ -45,30 +46,24 @@ class Run {
  public:
   Run()
       : memory_(kNumPages * kPageSize),
+        shared_memory_(memory_.start(), kNumPages, kPageSize),
         abi_(memory_.start(), memory_.size(), kPageSize),
         endpoint_(memory_.start(), memory_.size(), kPageSize),
         reader_(std::make_unique<PacketReader>(abi_)) {}
 
   void Do(FuzzInput* input) {
     switch (input->Byte() % 9) {
-      case 0: {  // Overwrites any part of the memory.
-        const size_t offset = input->HalfWord() % memory_.size();
-        const std::vector<uint8_t> bytes = input->Bytes(input->Byte());
-        std::copy_n(bytes.data(),
-                    std::min(bytes.size(), memory_.size() - offset),
-                    memory_.start() + offset);
+      case 0:
+        shared_memory_.WriteAnywhere(input);
         break;
-      }
-      case 1: {  // Overwrites a page's word.
-        const size_t page = input->Byte() % kNumPages;
-        SetPageWord(page, input->Word());
+      case 1:
+        shared_memory_.WritePageWord(input);
         break;
-      }
-      case 2:  // Writes a chunk, as writers do, but does not commit it.
+      case 2:  // Writes a chunk, but does not commit it.
       case 3:
         WriteChunk(input, ABI::kChunkComplete);
         break;
-      case 4:  // The same, but does not finish it.
+      case 4:  // Does not finish it, either.
         WriteChunk(input, ABI::kChunkBeingWritten);
         break;
       case 5: {  // Commits anything.
@@ -134,37 +129,13 @@ class Run {
         max_packets);
   }
 
-  void SetPageWord(size_t page, uint32_t word) {
-    memcpy(memory_.start() + page * kPageSize, &word, sizeof(word));
-  }
-
   void WriteChunk(FuzzInput* input, ABI::ChunkState state) {
-    const uint32_t where = input->Byte();
-    const size_t page = where % kNumPages;
-    const auto layout =
-        static_cast<ABI::PageLayout>(ABI::kPageDiv1 + where / kNumPages % 5);
-    const size_t index = input->Byte() % ABI::kNumChunksForLayout[layout];
-    const WriterID writer_id = static_cast<WriterID>(input->Byte());
-    const uint32_t chunk_id = input->Byte();
-    const uint16_t packets = input->HalfWord();
-    const std::vector<uint8_t> payload = input->Bytes(input->HalfWord());
-    // Others on the page stay as they are, if it is divided in the same way.
-    const uint32_t before = abi_.GetPageWord(page);
-    const uint32_t shift = static_cast<uint32_t>(ABI::kChunkStateBits * index);
-    const uint32_t others =
-        ABI::LayoutOf(before) == layout
-            ? before & ABI::kAllChunksMask & ~(ABI::kChunkStateMask << shift)
-            : 0;
-    const uint32_t word = static_cast<uint32_t>(layout) << ABI::kLayoutShift |
-                          others | static_cast<uint32_t>(state) << shift;
-    SetPageWord(page, word);
-    const ABI::Chunk chunk = abi_.GetChunkUnchecked(page, word, index);
-    ABI::InitChunkForWriting(chunk, writer_id, chunk_id, packets);
-    std::copy_n(payload.data(), std::min(payload.size(), chunk.payload_size()),
-                chunk.payload_begin());
+    const auto writer_id = static_cast<WriterID>(input->Byte());
+    shared_memory_.WriteChunk(input, writer_id, state);
   }
 
   const protozero::test::SharedMemory memory_;
+  SharedMemoryWriter shared_memory_;
   const ABI abi_;
   protozero::InPlaceEndpoint endpoint_;
   PacketReader::Options options_;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/service_packets.h"
 #include "test/fuzz/fuzz_input.h"
+#include "test/fuzz/shared_memory_writer.h"
 #include "test/tracing/fake_service.h"
 
 namespace {
@@ -41,6 +41,7 @@ using protozero::TraceConfig;
 using protozero::TraceService;
 using protozero::WriterID;
 using protozero::test::FuzzInput;
+using protozero::test::SharedMemoryWriter;
 using ABI = protozero::SharedMemoryABI;
 
 constexpr size_t kPageSize = 4096;
@@ -121,26 +122,17 @@ class Run {
     TraceService::ProducerConnection* const connection =
         fuzzer_.connection.get();
     switch (input->Byte() % 16) {
-      case 0: {  // Overwrites any part of its memory.
-        const size_t offset = input->HalfWord() % (kNumPages * kPageSize);
-        const std::vector<uint8_t> bytes = input->Bytes(input->Byte());
-        if (fuzzer_.memory == nullptr)
-          break;
-        std::copy_n(bytes.data(),
-                    std::min(bytes.size(), kNumPages * kPageSize - offset),
-                    fuzzer_.memory + offset);
+      case 0:
+        shared_memory().WriteAnywhere(input);
         break;
-      }
-      case 1: {  // Overwrites a page's word.
-        const size_t page = input->Byte() % kNumPages;
-        SetPageWord(page, input->Word());
+      case 1:
+        shared_memory().WritePageWord(input);
         break;
-      }
       case 2:
       case 3:  // Writes a chunk, and commits it, as writers do.
         WriteChunk(input, ABI::kChunkComplete);
         break;
-      case 4:  // The same, but does not finish it.
+      case 4:  // Does not finish it.
         WriteChunk(input, ABI::kChunkBeingWritten);
         break;
       case 5: {  // Commits anything.
@@ -260,36 +252,17 @@ class Run {
                          : static_cast<WriterID>(choice % 8);
   }
 
-  void SetPageWord(size_t page, uint32_t word) {
-    if (fuzzer_.memory != nullptr)
-      memcpy(fuzzer_.memory + page * kPageSize, &word, sizeof(word));
+  SharedMemoryWriter shared_memory() {
+    return SharedMemoryWriter(fuzzer_.memory, kNumPages, kPageSize);
   }
 
   void WriteChunk(FuzzInput* input, ABI::ChunkState state) {
-    const uint32_t where = input->Byte();
-    const size_t page = where % kNumPages;
-    const auto layout =
-        static_cast<ABI::PageLayout>(ABI::kPageDiv1 + where / kNumPages % 5);
-    const size_t index = input->Byte() % ABI::kNumChunksForLayout[layout];
     const WriterID writer_id = AnyWriter(input);
-    const uint32_t chunk_id = input->Byte();
-    const uint16_t packets = input->HalfWord();
-    const std::vector<uint8_t> payload = input->Bytes(input->HalfWord());
-    if (fuzzer_.memory == nullptr)
+    CommitDataRequest::ChunkToMove move =
+        shared_memory().WriteChunk(input, writer_id, state);
+    if (fuzzer_.memory == nullptr || state != ABI::kChunkComplete)
       return;
-    const uint32_t word = static_cast<uint32_t>(layout) << ABI::kLayoutShift |
-                          state << (ABI::kChunkStateBits * index);
-    SetPageWord(page, word);
-    const ABI abi(fuzzer_.memory, kNumPages * kPageSize, kPageSize);
-    const ABI::Chunk chunk = abi.GetChunkUnchecked(page, word, index);
-    ABI::InitChunkForWriting(chunk, writer_id, chunk_id, packets);
-    std::copy_n(payload.data(), std::min(payload.size(), chunk.payload_size()),
-                chunk.payload_begin());
-    if (state != ABI::kChunkComplete)
-      return;
-    const CommitDataRequest::ChunkToMove move{static_cast<uint32_t>(page),
-                                              static_cast<uint32_t>(index),
-                                              fuzzer_.buffer};
+    move.target_buffer = fuzzer_.buffer;
     fuzzer_.connection->CommitData({&move, 1, nullptr, 0});
   }
 
