@@ -62,7 +62,7 @@
 // Whether setters of numbers encode in place, or call a function that does.
 // The bytes are the same, and the parts of a program may differ: a file that
 // writes often defines this to 1 before it includes any header. In place is
-// faster where the code has run before, and 60 to 100 bytes. A call is 20, and
+// faster where the code has run before, and 50 to 110 bytes. A call is 20, and
 // faster where code has to be fetched first, as that of most events has.
 #if !defined(PROTOZERO_INLINE_SETTERS)
 #define PROTOZERO_INLINE_SETTERS 0
@@ -73,9 +73,9 @@
 // same setter would be a call in a large file and not in a small one.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
     PROTOZERO_INLINE_SETTERS
-#define PROTOZERO_SETTER __attribute__((always_inline))
+#define PROTOZERO_HOT __attribute__((always_inline))
 #else
-#define PROTOZERO_SETTER
+#define PROTOZERO_HOT
 #endif
 
 // PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a

@@ -418,7 +418,7 @@ class Writer {
     } else if (field.type == FieldType::kBytes) {
       WriteBlockSetters(field, setter, "uint8_t");
     } else {
-      WriteFunction("PROTOZERO_SETTER void " + setter + "(" + CppTypeOf(field) +
+      WriteFunction("PROTOZERO_HOT void " + setter + "(" + CppTypeOf(field) +
                         " " + value_ + ")",
                     AppendStatement(traits, id, value_));
     }

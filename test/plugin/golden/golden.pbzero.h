@@ -289,35 +289,35 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
-  PROTOZERO_SETTER void set_field_double(double value) { AppendDouble(1, value); }
+  PROTOZERO_HOT void set_field_double(double value) { AppendDouble(1, value); }
 
   using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
-  PROTOZERO_SETTER void set_field_float(float value) { AppendFloat(2, value); }
+  PROTOZERO_HOT void set_field_float(float value) { AppendFloat(2, value); }
 
   using FieldMetadata_FieldInt64 = ::protozero::meta::Int64<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
-  PROTOZERO_SETTER void set_field_int64(int64_t value) { AppendInt64(3, value); }
+  PROTOZERO_HOT void set_field_int64(int64_t value) { AppendInt64(3, value); }
 
   using FieldMetadata_FieldUint64 = ::protozero::meta::Uint64<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
-  PROTOZERO_SETTER void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
+  PROTOZERO_HOT void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
 
   using FieldMetadata_FieldInt32 = ::protozero::meta::Int32<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
-  PROTOZERO_SETTER void set_field_int32(int32_t value) { AppendInt32(5, value); }
+  PROTOZERO_HOT void set_field_int32(int32_t value) { AppendInt32(5, value); }
 
   using FieldMetadata_FieldFixed64 = ::protozero::meta::Fixed64<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
-  PROTOZERO_SETTER void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
+  PROTOZERO_HOT void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
 
   using FieldMetadata_FieldFixed32 = ::protozero::meta::Fixed32<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
-  PROTOZERO_SETTER void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
+  PROTOZERO_HOT void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
 
   using FieldMetadata_FieldBool = ::protozero::meta::Bool<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
-  PROTOZERO_SETTER void set_field_bool(bool value) { AppendBool(8, value); }
+  PROTOZERO_HOT void set_field_bool(bool value) { AppendBool(8, value); }
 
   using FieldMetadata_FieldString = ::protozero::meta::String<9, Everything>;
   static constexpr FieldMetadata_FieldString kFieldString{};
@@ -337,31 +337,31 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldUint32 = ::protozero::meta::Uint32<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
-  PROTOZERO_SETTER void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
+  PROTOZERO_HOT void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
 
   using FieldMetadata_FieldEnum = ::protozero::meta::Enum<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
-  PROTOZERO_SETTER void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
+  PROTOZERO_HOT void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
 
   using FieldMetadata_FieldSfixed32 = ::protozero::meta::Sfixed32<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
-  PROTOZERO_SETTER void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
+  PROTOZERO_HOT void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
 
   using FieldMetadata_FieldSfixed64 = ::protozero::meta::Sfixed64<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
-  PROTOZERO_SETTER void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
+  PROTOZERO_HOT void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
 
   using FieldMetadata_FieldSint32 = ::protozero::meta::Sint32<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
-  PROTOZERO_SETTER void set_field_sint32(int32_t value) { AppendSint32(16, value); }
+  PROTOZERO_HOT void set_field_sint32(int32_t value) { AppendSint32(16, value); }
 
   using FieldMetadata_FieldSint64 = ::protozero::meta::Sint64<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
-  PROTOZERO_SETTER void set_field_sint64(int64_t value) { AppendSint64(17, value); }
+  PROTOZERO_HOT void set_field_sint64(int64_t value) { AppendSint64(17, value); }
 
   using FieldMetadata_RepeatedDouble = ::protozero::meta::RepeatedDouble<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
-  PROTOZERO_SETTER void add_repeated_double(double value) { AppendDouble(31, value); }
+  PROTOZERO_HOT void add_repeated_double(double value) { AppendDouble(31, value); }
 
   using FieldMetadata_RepeatedString = ::protozero::meta::RepeatedString<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
@@ -381,11 +381,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_RepeatedEnum = ::protozero::meta::RepeatedEnum<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
-  PROTOZERO_SETTER void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
+  PROTOZERO_HOT void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
 
   using FieldMetadata_RepeatedSint64 = ::protozero::meta::RepeatedSint64<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
-  PROTOZERO_SETTER void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
+  PROTOZERO_HOT void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
 
   using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
@@ -494,7 +494,7 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
-  PROTOZERO_SETTER void set_number(int32_t value) { AppendInt32(71, value); }
+  PROTOZERO_HOT void set_number(int32_t value) { AppendInt32(71, value); }
 
   using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
@@ -515,11 +515,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_WithDefault = ::protozero::meta::Int32<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
-  PROTOZERO_SETTER void set_with_default(int32_t value) { AppendInt32(91, value); }
+  PROTOZERO_HOT void set_with_default(int32_t value) { AppendInt32(91, value); }
 
   using FieldMetadata_LargestId = ::protozero::meta::Int32<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
-  PROTOZERO_SETTER void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
+  PROTOZERO_HOT void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
 
   using FieldMetadata_Onegroup = ::protozero::meta::Group<201, ::golden::main::pbzero::Everything_OneGroup, Everything>;
   static constexpr FieldMetadata_Onegroup kOnegroup{};
@@ -566,55 +566,55 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultInt32 = ::protozero::meta::Int32<221, Everything>;
   static constexpr FieldMetadata_DefaultInt32 kDefaultInt32{};
-  PROTOZERO_SETTER void set_default_int32(int32_t value) { AppendInt32(221, value); }
+  PROTOZERO_HOT void set_default_int32(int32_t value) { AppendInt32(221, value); }
 
   using FieldMetadata_DefaultInt64 = ::protozero::meta::Int64<222, Everything>;
   static constexpr FieldMetadata_DefaultInt64 kDefaultInt64{};
-  PROTOZERO_SETTER void set_default_int64(int64_t value) { AppendInt64(222, value); }
+  PROTOZERO_HOT void set_default_int64(int64_t value) { AppendInt64(222, value); }
 
   using FieldMetadata_DefaultUint32 = ::protozero::meta::Uint32<223, Everything>;
   static constexpr FieldMetadata_DefaultUint32 kDefaultUint32{};
-  PROTOZERO_SETTER void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
+  PROTOZERO_HOT void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
 
   using FieldMetadata_DefaultUint64 = ::protozero::meta::Uint64<224, Everything>;
   static constexpr FieldMetadata_DefaultUint64 kDefaultUint64{};
-  PROTOZERO_SETTER void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
+  PROTOZERO_HOT void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
 
   using FieldMetadata_DefaultSint32 = ::protozero::meta::Sint32<225, Everything>;
   static constexpr FieldMetadata_DefaultSint32 kDefaultSint32{};
-  PROTOZERO_SETTER void set_default_sint32(int32_t value) { AppendSint32(225, value); }
+  PROTOZERO_HOT void set_default_sint32(int32_t value) { AppendSint32(225, value); }
 
   using FieldMetadata_DefaultFixed64 = ::protozero::meta::Fixed64<226, Everything>;
   static constexpr FieldMetadata_DefaultFixed64 kDefaultFixed64{};
-  PROTOZERO_SETTER void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
+  PROTOZERO_HOT void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
 
   using FieldMetadata_DefaultBool = ::protozero::meta::Bool<227, Everything>;
   static constexpr FieldMetadata_DefaultBool kDefaultBool{};
-  PROTOZERO_SETTER void set_default_bool(bool value) { AppendBool(227, value); }
+  PROTOZERO_HOT void set_default_bool(bool value) { AppendBool(227, value); }
 
   using FieldMetadata_DefaultFloat = ::protozero::meta::Float<228, Everything>;
   static constexpr FieldMetadata_DefaultFloat kDefaultFloat{};
-  PROTOZERO_SETTER void set_default_float(float value) { AppendFloat(228, value); }
+  PROTOZERO_HOT void set_default_float(float value) { AppendFloat(228, value); }
 
   using FieldMetadata_DefaultDouble = ::protozero::meta::Double<229, Everything>;
   static constexpr FieldMetadata_DefaultDouble kDefaultDouble{};
-  PROTOZERO_SETTER void set_default_double(double value) { AppendDouble(229, value); }
+  PROTOZERO_HOT void set_default_double(double value) { AppendDouble(229, value); }
 
   using FieldMetadata_InfiniteFloat = ::protozero::meta::Float<230, Everything>;
   static constexpr FieldMetadata_InfiniteFloat kInfiniteFloat{};
-  PROTOZERO_SETTER void set_infinite_float(float value) { AppendFloat(230, value); }
+  PROTOZERO_HOT void set_infinite_float(float value) { AppendFloat(230, value); }
 
   using FieldMetadata_InfiniteDouble = ::protozero::meta::Double<231, Everything>;
   static constexpr FieldMetadata_InfiniteDouble kInfiniteDouble{};
-  PROTOZERO_SETTER void set_infinite_double(double value) { AppendDouble(231, value); }
+  PROTOZERO_HOT void set_infinite_double(double value) { AppendDouble(231, value); }
 
   using FieldMetadata_NanDouble = ::protozero::meta::Double<232, Everything>;
   static constexpr FieldMetadata_NanDouble kNanDouble{};
-  PROTOZERO_SETTER void set_nan_double(double value) { AppendDouble(232, value); }
+  PROTOZERO_HOT void set_nan_double(double value) { AppendDouble(232, value); }
 
   using FieldMetadata_NegativeZero = ::protozero::meta::Double<233, Everything>;
   static constexpr FieldMetadata_NegativeZero kNegativeZero{};
-  PROTOZERO_SETTER void set_negative_zero(double value) { AppendDouble(233, value); }
+  PROTOZERO_HOT void set_negative_zero(double value) { AppendDouble(233, value); }
 
   using FieldMetadata_DefaultString = ::protozero::meta::String<234, Everything>;
   static constexpr FieldMetadata_DefaultString kDefaultString{};
@@ -629,11 +629,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_DefaultEnum = ::protozero::meta::Enum<236, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_DefaultEnum kDefaultEnum{};
-  PROTOZERO_SETTER void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
+  PROTOZERO_HOT void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
 
   using FieldMetadata_FirstEnum = ::protozero::meta::Enum<237, ::golden::imported::pbzero::Level, Everything>;
   static constexpr FieldMetadata_FirstEnum kFirstEnum{};
-  PROTOZERO_SETTER void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
+  PROTOZERO_HOT void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
 
   using FieldMetadata_ChosenMessage = ::protozero::meta::Message<241, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_ChosenMessage kChosenMessage{};
@@ -642,11 +642,11 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_ChosenEnum = ::protozero::meta::Enum<242, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_ChosenEnum kChosenEnum{};
-  PROTOZERO_SETTER void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
+  PROTOZERO_HOT void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
 
   using FieldMetadata_ChosenDouble = ::protozero::meta::Double<243, Everything>;
   static constexpr FieldMetadata_ChosenDouble kChosenDouble{};
-  PROTOZERO_SETTER void set_chosen_double(double value) { AppendDouble(243, value); }
+  PROTOZERO_HOT void set_chosen_double(double value) { AppendDouble(243, value); }
 
   using FieldMetadata_ChosenBytes = ::protozero::meta::Bytes<244, Everything>;
   static constexpr FieldMetadata_ChosenBytes kChosenBytes{};
@@ -704,11 +704,11 @@ class Everything_SintToEnumEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Sint32<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PROTOZERO_SETTER void set_key(int32_t value) { AppendSint32(1, value); }
+  PROTOZERO_HOT void set_key(int32_t value) { AppendSint32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Enum<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PROTOZERO_SETTER void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
+  PROTOZERO_HOT void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
 };
 
 class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -760,7 +760,7 @@ class Everything_Nested_Deep : public ::protozero::Message {
 
   using FieldMetadata_Kind = ::protozero::meta::Enum<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
-  PROTOZERO_SETTER void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
 };
 
 class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
@@ -778,7 +778,7 @@ class Everything_OneGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_OneGroup>;
   static constexpr FieldMetadata_X kX{};
-  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
@@ -817,7 +817,7 @@ class Everything_UintToBytesEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Uint64<1, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PROTOZERO_SETTER void set_key(uint64_t value) { AppendUint64(1, value); }
+  PROTOZERO_HOT void set_key(uint64_t value) { AppendUint64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -843,11 +843,11 @@ class Everything_BoolToDoubleEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Bool<1, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PROTOZERO_SETTER void set_key(bool value) { AppendBool(1, value); }
+  PROTOZERO_HOT void set_key(bool value) { AppendBool(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Double<2, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PROTOZERO_SETTER void set_value(double value) { AppendDouble(2, value); }
+  PROTOZERO_HOT void set_value(double value) { AppendDouble(2, value); }
 };
 
 class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -867,7 +867,7 @@ class Everything_FixedToStringEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Fixed32<1, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PROTOZERO_SETTER void set_key(uint32_t value) { AppendFixed32(1, value); }
+  PROTOZERO_HOT void set_key(uint32_t value) { AppendFixed32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::String<2, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Value kValue{};
@@ -890,7 +890,7 @@ class Everything_ChosenGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_ChosenGroup>;
   static constexpr FieldMetadata_X kX{};
-  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Empty_Decoder : public ::protozero::MessageDecoder<> {
@@ -944,11 +944,11 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_NestedKind = ::protozero::meta::Enum<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
-  PROTOZERO_SETTER void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
+  PROTOZERO_HOT void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
 
   using FieldMetadata_Level = ::protozero::meta::Enum<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
-  PROTOZERO_SETTER void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
+  PROTOZERO_HOT void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
 
   using FieldMetadata_Shared = ::protozero::meta::Message<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
@@ -957,7 +957,7 @@ class Foreign : public ::protozero::Message {
 
   using FieldMetadata_Colors = ::protozero::meta::RepeatedEnum<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
-  PROTOZERO_SETTER void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
+  PROTOZERO_HOT void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
 
   using FieldMetadata_Base = ::protozero::meta::Message<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
@@ -991,7 +991,7 @@ class SetItems : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, SetItems>;
   static constexpr FieldMetadata_X kX{};
-  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1029,7 +1029,7 @@ class Mixed_ExtraGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Mixed_ExtraGroup>;
   static constexpr FieldMetadata_X kX{};
-  PROTOZERO_SETTER void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Service_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1047,7 +1047,7 @@ class Service : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Service>;
   static constexpr FieldMetadata_Id kId{};
-  PROTOZERO_SETTER void set_id(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 // The extensions of golden::main::pbzero::MessageSet that golden.main.SetItems declares.
@@ -1104,7 +1104,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
-  PROTOZERO_SETTER void set_extra(int32_t value) { AppendInt32(1000, value); }
+  PROTOZERO_HOT void set_extra(int32_t value) { AppendInt32(1000, value); }
 
   using FieldMetadata_Extras = ::protozero::meta::PackedSint32<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
@@ -1114,7 +1114,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
   static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
-  PROTOZERO_SETTER void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
+  PROTOZERO_HOT void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Mixed declares.

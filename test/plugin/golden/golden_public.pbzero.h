@@ -75,7 +75,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
-  PROTOZERO_SETTER void set_maybe(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_maybe(int32_t value) { AppendInt32(1, value); }
 
   using FieldMetadata_Packed = ::protozero::meta::PackedInt32<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
@@ -85,7 +85,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
-  PROTOZERO_SETTER void add_unpacked(int32_t value) { AppendInt32(3, value); }
+  PROTOZERO_HOT void add_unpacked(int32_t value) { AppendInt32(3, value); }
 
   using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
@@ -129,7 +129,7 @@ class Shared_BlobsEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Int64<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PROTOZERO_SETTER void set_key(int64_t value) { AppendInt64(1, value); }
+  PROTOZERO_HOT void set_key(int64_t value) { AppendInt64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};
