@@ -12,6 +12,7 @@
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/scattered_stream_writer.h"
+#include "protozero/static_buffer.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
 #include "test/benchmarks/protozero_encoders.h"
@@ -125,6 +126,21 @@ struct FusedNestedWorkload : NestedWorkload, FusedWorkload {
   BENCH_INLINE static auto Fill(Target* target, const Event* events) {
     return Append(target, &events[0],
                   Nested(&events[1], Nested(&events[2], Nested(&events[3]))));
+  }
+};
+
+// A writer and a message per event, over the buffer that the event goes to.
+template <typename Workload>
+class FreshEncoder final
+    : public EncoderWithLoop<FreshEncoder<Workload>, typename Workload::Input> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
+                                    uint8_t* begin,
+                                    size_t capacity) {
+    StaticBuffered<typename Workload::template Message<Api>> message(begin,
+                                                                     capacity);
+    Workload::Fill(message.get(), input);
+    return message.Finalize();
   }
 };
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How this library's messages are made and given their fields by setters.
+// How this library's messages are used again and given their fields by setters.
 
 #ifndef TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
 #define TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
@@ -33,24 +33,6 @@ struct Api {
   using Varints = pbzero::Varints;
 };
 
-// |inline_setters|: classes of files that differ in that are not the same.
-
-// A writer and a message per event, over the buffer that the event goes to.
-template <typename Workload, bool inline_setters = PROTOZERO_INLINE_SETTERS>
-class FreshEncoder final
-    : public EncoderWithLoop<FreshEncoder<Workload, inline_setters>,
-                             typename Workload::Input> {
- public:
-  BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
-                                    uint8_t* begin,
-                                    size_t capacity) {
-    StaticBuffered<typename Workload::template Message<Api>> message(begin,
-                                                                     capacity);
-    Workload::Fill(message.get(), input);
-    return message.Finalize();
-  }
-};
-
 // A stream that goes on in one buffer after the other.
 class MovingStream {
  public:
@@ -68,6 +50,7 @@ class MovingStream {
 
 // One message for all events, as a thread that traces keeps it: the stream
 // moves on to the next buffer, the message is reset.
+// |inline_setters|: classes of files that differ in that are not the same.
 template <typename Workload,
           typename Stream = MovingStream,
           bool inline_setters = PROTOZERO_INLINE_SETTERS>

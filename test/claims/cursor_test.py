@@ -11,13 +11,11 @@ varints are encoded with are loaded once for each row of setters of varints.
   cursor_test.py
 """
 
-import functools
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, 'plugin'))
@@ -86,9 +84,7 @@ def hot_path(disassembly, function):
   return path
 
 
-def check(compiler, level, folder):
-  name = '%s %s' % (compiler, level)
-  output = folder / (name.replace(' ', '') + '.o')
+def check(compiler, level, output):
   subprocess.run([compiler, '-std=c++17', level, '-DNDEBUG',
                   '-DPROTOZERO_INLINE_SETTERS=1', '-I%s' % (ROOT / 'include'),
                   '-c', '-o', output, '-x', 'c++', '-'],
@@ -109,19 +105,8 @@ def check(compiler, level, folder):
       times = sum(1 for instruction in path if pattern.match(instruction))
       if not 0 < times <= at_most:
         errors.append('%s: %s %d times' % (function, what, times))
-  return name, errors
-
-
-def main():
-  counter = compilers.Counter()
-  with tempfile.TemporaryDirectory() as temp:
-    jobs = [functools.partial(check, compiler, level, pathlib.Path(temp))
-            for compiler in compilers.find_compilers()
-            for level in ('-O2', '-O3')]
-    for name, errors in compilers.run_all(jobs):
-      counter.check(not errors, name, '\n'.join(errors))
-  counter.finish()
+  return errors
 
 
 if __name__ == '__main__':
-  main()
+  compilers.check_optimized(check)

@@ -16,7 +16,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, 'plugin'))
@@ -76,9 +75,7 @@ NUM_SMALL = 60
 NUM_SETTERS = 16
 
 
-def check(compiler, level, gen, folder):
-  name = '%s %s' % (compiler, level)
-  output = folder / (name.replace(' ', '') + '.o')
+def check(gen, compiler, level, output):
   functions = '\n'.join(
       'template void Small<%d>(Everything*, const Values*);' % i
       for i in range(NUM_SMALL))
@@ -98,22 +95,14 @@ def check(compiler, level, gen, folder):
     # A setter in place takes more than the ten bytes or so of a call.
     if int(line.split()[1], 16) < 30 * NUM_SETTERS:
       errors.append('too small to have setters in place: ' + line)
-  return name, errors
+  return errors
 
 
 def main():
   parser = argparse.ArgumentParser()
   parser.add_argument('--gen', type=pathlib.Path, required=True)
   args = parser.parse_args()
-  counter = compilers.Counter()
-  with tempfile.TemporaryDirectory() as temp:
-    jobs = [functools.partial(check, compiler, level, args.gen,
-                              pathlib.Path(temp))
-            for compiler in compilers.find_compilers()
-            for level in ('-O2', '-O3')]
-    for name, errors in compilers.run_all(jobs):
-      counter.check(not errors, name, '\n'.join(errors))
-  counter.finish()
+  compilers.check_optimized(functools.partial(check, args.gen))
 
 
 if __name__ == '__main__':

@@ -2,10 +2,12 @@
 """What the tests that run compilers have in common."""
 
 import concurrent.futures
+import functools
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SOURCE_ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -65,3 +67,19 @@ class Counter:
   def finish(self):
     print('%d passed, %d failed' % (self.passed, self.failed))
     sys.exit(1 if self.failed or not self.passed else 0)
+
+
+def check_optimized(check):
+  """A test of what compilers make: calls check(compiler, level, output) for each
+  compiler at -O2 and -O3. `output` is where an object may go; what is returned
+  are errors."""
+  counter = Counter()
+  with tempfile.TemporaryDirectory() as temp:
+    cases = [(compiler, level) for compiler in find_compilers()
+             for level in ('-O2', '-O3')]
+    jobs = [functools.partial(check, compiler, level,
+                              os.path.join(temp, compiler + level + '.o'))
+            for compiler, level in cases]
+    for (compiler, level), errors in zip(cases, run_all(jobs)):
+      counter.check(not errors, '%s %s' % (compiler, level), '\n'.join(errors))
+  counter.finish()
