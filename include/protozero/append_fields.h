@@ -409,12 +409,16 @@ class FieldsAppender {
           memcpy(pos, data, size);
         return pos + size;
       }
+#if PROTOZERO_INLINE_SETTERS
+      if (PROTOZERO_LIKELY(size <= kMaxShortCopy))
+        return WriteShortBytes(size, data, pos);
+#endif
       return WriteSizeAndBytesUnsafe(size, data, pos);
     }
 
     static void Append(Message& message, FieldValue<Field, T> field) {
-      message.AppendEncodedBytes(kTag, DataOf(field.value),
-                                 SizeOf(field.value));
+      message.AppendBytesOutOfLine(kTag, DataOf(field.value),
+                                   SizeOf(field.value));
     }
   };
 
@@ -458,15 +462,15 @@ class FieldsAppender {
       uint8_t* const end = All::Encode(begin, Get<i>(field.value.values)...);
       const size_t size = static_cast<size_t>(end - begin);
       if (PROTOZERO_UNLIKELY(is_long)) {
-        proto_utils::WriteRedundantVarInt(
-            static_cast<uint32_t>(size),
-            begin - proto_utils::kMessageLengthFieldSize);
+        proto_utils::internal::WritePaddedVarIntInline<
+            proto_utils::kMessageLengthFieldSize>(
+            size, begin - proto_utils::kMessageLengthFieldSize);
       } else if (may_be_long &&
                  PROTOZERO_UNLIKELY(size >
                                     proto_utils::kMaxOneByteMessageLength)) {
         return WidenSizeUnsafe(begin, size);
       } else {
-        begin[-1] = static_cast<uint8_t>(size);
+        StoreLittleEndian(begin - 1, static_cast<uint8_t>(size));
       }
       return end;
     }

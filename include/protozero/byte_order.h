@@ -43,16 +43,29 @@ struct StreamWord {
 #define PROTOZERO_HAS_STREAM_WORDS 0
 #endif
 
+// Writes the sizeof(T) bytes of |value| at |dst|, as they are.
+template <typename T>
+inline void StoreWord(uint8_t* dst, T value) {
+#if PROTOZERO_HAS_STREAM_WORDS
+  new (static_cast<void*>(dst)) typename StreamWord<T>::Stored(value);
+#else
+  memcpy(dst, &value, sizeof(T));
+#endif
+}
+
+template <typename T>
+inline T LoadWord(const uint8_t* src) {
+  T value;
+  memcpy(&value, src, sizeof(T));
+  return value;
+}
+
 // Writes the sizeof(T) bytes of |value| at |dst|, lowest byte first.
 template <typename T>
 inline void StoreLittleEndian(uint8_t* dst, T value) {
   static_assert(std::is_unsigned<T>::value, "bit patterns only");
   if constexpr (kCopyIsLittleEndian) {
-#if PROTOZERO_HAS_STREAM_WORDS
-    new (static_cast<void*>(dst)) typename StreamWord<T>::Stored(value);
-#else
-    memcpy(dst, &value, sizeof(T));
-#endif
+    StoreWord(dst, value);
   } else {
     for (size_t i = 0; i < sizeof(T); ++i)
       dst[i] = static_cast<uint8_t>(value >> (8 * i));
@@ -63,10 +76,10 @@ inline void StoreLittleEndian(uint8_t* dst, T value) {
 template <typename T>
 inline T LoadLittleEndian(const uint8_t* src) {
   static_assert(std::is_unsigned<T>::value, "bit patterns only");
+  if constexpr (kCopyIsLittleEndian)
+    return LoadWord<T>(src);
   T value{};
-  if constexpr (kCopyIsLittleEndian) {
-    memcpy(&value, src, sizeof(T));
-  } else {
+  {
     for (size_t i = 0; i < sizeof(T); ++i)
       value = static_cast<T>(value | (static_cast<T>(src[i]) << (8 * i)));
   }

@@ -102,20 +102,24 @@ class Message {
                      "a message needs a stream and memory for its children");
     if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
       writer->CallAbandonRoot();
-    write_ptr_ = writer->write_ptr_;
-    fast_limit_ = writer->fast_limit_;
-    writer_ = writer;
-    base_ = writer->write_ptr_;
-    SetState(NewState(kRootWithoutSize, 0));
-    writer->root_ = this;
-    writer->arena_ = arena;
-    writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
+    Attach(writer, arena);
   }
 
   // Seals this message and the ones nested in it, and writes their sizes.
   // Returns this message's size in bytes; 0 in the error state. The second and
   // later calls only return it.
-  PROTOZERO_NOINLINE uint32_t Finalize();
+  PROTOZERO_ALWAYS_INLINE uint32_t Finalize() {
+#if PROTOZERO_INLINE_SETTERS
+    uint8_t* const end = write_ptr_;
+    if (PROTOZERO_UNLIKELY(!IsWholeRoot(end))) {
+      SpillCursor(end);
+      return SealNestedAndFinalize();
+    }
+    return SealWholeRoot(end);
+#else
+    return FinalizeOutOfLine();
+#endif
+  }
 
   bool is_finalized() const { return (state_.flags & kFinalized) != 0; }
 
@@ -158,7 +162,7 @@ class Message {
     using namespace proto_utils::internal;
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
-    const uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
+    uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
 #if !PROTOZERO_INLINE_SETTERS
     // Extended by the callee where that makes the call shorter.
     if constexpr (std::is_signed<T>::value && sizeof(T) <= sizeof(int32_t))
@@ -170,9 +174,15 @@ class Message {
     if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) ||
                            MayBeLongVarInt<T>(bits, masks))) {
       SpillCursor(pos, masks);
-      return CallAppendVarInt(tag, bits);
+      // Extended here, and not in front of the branch for both sides.
+      return CallAppendVarInt(tag,
+                              proto_utils::ExtendValueForVarIntSerialization(
+                                  internal::Opaque(value)));
     }
     uint8_t* const value_pos = tag.Store(pos);
+    // Whose sign is known here.
+    if constexpr (sizeof(T) <= sizeof(uint32_t))
+      bits = static_cast<uint32_t>(bits);
     write_ptr_ = tag.size() == 1 ? WriteVarInt56Inline<1>(bits, pos, masks)
                  : tag.size() == 2
                      ? WriteVarInt56Inline<2>(bits, pos, masks)
@@ -310,11 +320,11 @@ class Message {
   // returned message; it belongs to this message's arena. Never null: in the
   // error state it is a message that drops what it is given.
   template <typename T>
-  T* BeginNestedMessage(uint32_t field_id) {
+  PROTOZERO_ALWAYS_INLINE T* BeginNestedMessage(uint32_t field_id) {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
 #if PROTOZERO_INLINE_SETTERS
-    const NewChild begun = BeginNestedAt(tag, write_ptr_);
+    const NewChild begun = BeginNestedInPlace(tag);
     // By the caller, who has it in a register for the child's first field.
     begun.child->write_ptr_ = begun.write_ptr;
     return As<T>(begun.child);
@@ -479,19 +489,16 @@ class Message {
                                                   const void* src,
                                                   size_t size) {
 #if PROTOZERO_INLINE_SETTERS
-    write_ptr_ = AppendBytesAt(tag, src, size, write_ptr_);
+    AppendBytesInPlace(tag, src, size);
 #else
     AppendBytesOutOfLine(tag, src, size);
 #endif
   }
-  // Out of line at any optimization: the copy is far larger than the call.
-  // Takes the cursor, |pos|, and returns it, in a register: a store that is
-  // loaded again takes longer than what is done in between.
-  uint8_t* AppendBytesAt(EncodedTag tag,
-                         const void* src,
-                         size_t size,
-                         uint8_t* pos);
+  PROTOZERO_ALWAYS_INLINE void AppendBytesInPlace(EncodedTag tag,
+                                                  const void* src,
+                                                  size_t size);
   void AppendBytesOutOfLine(EncodedTag tag, const void* src, size_t size);
+  // For any size, with or without room. Returns the cursor.
   PROTOZERO_NOINLINE uint8_t* AppendLongBytes(EncodedTag tag,
                                               const void* src,
                                               size_t size);
@@ -506,14 +513,21 @@ class Message {
     uint8_t* write_ptr;
   };
   Message* BeginNested(EncodedTag tag);
-  // |pos|: as for AppendBytesAt().
-  PROTOZERO_NOINLINE NewChild BeginNestedAt(EncodedTag tag, uint8_t* pos);
-  // Where a child is open, as it is for all but the first of a row of children,
-  // or the arena has something to say.
-  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag, uint8_t* pos);
-  // A child that is expected to be long. REQUIRES: HasFastRoom(), !is_narrow(),
-  // no child is open, and the arena expects it.
-  NewChild BeginLongNested(EncodedTag tag, uint8_t* pos);
+  PROTOZERO_ALWAYS_INLINE NewChild BeginNestedInPlace(EncodedTag tag);
+  PROTOZERO_NOINLINE NewChild BeginNestedAtCursor(EncodedTag tag);
+  // The same where a child is open, as it is for all but the first of a row, or
+  // the arena has something to say.
+  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag);
+  // Whether a child can be begun at |pos|, which is the cursor unless a child
+  // is open: one that is likely to be short, or one that is expected to be
+  // long.
+  PROTOZERO_ALWAYS_INLINE bool MayBeginShort(const uint8_t* pos) const;
+  PROTOZERO_ALWAYS_INLINE bool MayBeginLong(const uint8_t* pos) const;
+  // REQUIRES: the same.
+  PROTOZERO_ALWAYS_INLINE NewChild BeginShortNested(EncodedTag tag,
+                                                    uint8_t* pos);
+  PROTOZERO_ALWAYS_INLINE NewChild BeginLongNested(EncodedTag tag,
+                                                   uint8_t* pos);
 
   // What setters call where they may not encode in place.
   PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits) {
@@ -562,7 +576,7 @@ class Message {
 
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
-  bool TakeCursor();
+  PROTOZERO_COLD bool TakeCursor();
   // The same, and has |size| more bytes accounted for in the open messages'
   // size fields.
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
@@ -571,8 +585,11 @@ class Message {
   // REQUIRES: HasNested(), and this message is not sealed: then it may
   // have a child that was sealed with it.
   void SealNested();
+  // The same, where |child| and those before it in the arena are left, and it
+  // is long: which was not expected, or it is not whole in this chunk.
+  PROTOZERO_COLD void SealUnexpected(Message* child, uint8_t* end);
   // The same, one by one and whatever they are.
-  PROTOZERO_NOINLINE void SealAnyNested();
+  PROTOZERO_COLD void SealAnyNested();
   PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
   // SealNested() for a chain of one message, narrow and short. Returns false,
   // having done nothing, for any other.
@@ -580,24 +597,28 @@ class Message {
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end);
   // The same. REQUIRES: it is outside of |arena|'s blocks.
-  void LetGoOfInlineNested(MessageArena* arena, uint8_t* end);
+  void LetGoOfInlineNested(MessageArena* arena, Message* child, uint8_t* end);
   uint64_t SizeAt(const uint8_t* end) const {
     return state_.size + static_cast<uint64_t>(end - base_);
   }
+  // Gives a narrow message, which ends at |end|, a size field of full width,
+  // all zero. Returns the end.
+  PROTOZERO_COLD uint8_t* Widen(uint8_t* end);
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
-  uint8_t* SealNarrowAt(uint8_t* end);
-  // The same for one of more than kMaxOneByteMessageLength bytes.
-  PROTOZERO_NOINLINE uint8_t* WidenAndSealAt(uint8_t* end);
-  // SealAt() for such a message that is wide, and so does not move.
-  // REQUIRES: IsWideAndLong().
-  PROTOZERO_NOINLINE void SealWideAt(const uint8_t* end);
-  // Whether a message is that long at |end|, and whole in its chunk behind a
+  // Writes the size of a message that is wide, and seals it.
+  void SealWide(size_t size);
+  // Whether a message of |size| bytes in this chunk is long, and whole behind a
   // size field of full width. REQUIRES: there is no error.
-  bool IsWideAndLong(const uint8_t* end) const;
+  bool IsWideAndLong(size_t size) const;
   void SealShort(size_t size);
-  void MarkSealed(uint64_t size);
+  void MarkSealed(uint64_t size) {
+    fast_limit_ = 0;
+    SetState({kFinalized, 0,
+              PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
+              static_cast<uint32_t>(size)});
+  }
   // Ends this message and its open descendants without writing any size.
   PROTOZERO_COLD void CloseChain();
   // What a new use of a message starts with.
@@ -609,8 +630,61 @@ class Message {
     static_assert(sizeof(State) == sizeof(uint64_t), "one store");
     memcpy(&state_, &state, sizeof(state));
   }
+  // Begins a root message. REQUIRES: none is open on |writer|.
+  PROTOZERO_ALWAYS_INLINE void Attach(ScatteredStreamWriter* writer,
+                                      MessageArena* arena) {
+    write_ptr_ = writer->write_ptr_;
+    fast_limit_ = writer->fast_limit_;
+    writer_ = writer;
+    base_ = writer->write_ptr_;
+    SetState(NewState(kRootWithoutSize, 0));
+    writer->root_ = this;
+    writer->arena_ = arena;
+    writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
+  }
+  // Abandon(), writer->Reset(range) and Reset(writer, arena), behind one test
+  // for all that is seldom: what is known before one branch is known after it.
+  PROTOZERO_ALWAYS_INLINE void ResetIn(ScatteredStreamWriter* writer,
+                                       ContiguousMemoryRange range,
+                                       MessageArena* arena) {
+    if (PROTOZERO_UNLIKELY(!is_finalized() || !writer->MayEnterAtOnce(range)))
+      return CallResetInSlowPath(writer, range, arena);
+    writer->EnterAtOnce(range);
+    Attach(writer, arena);
+  }
+  PROTOZERO_COLD void ResetInSlowPath(ScatteredStreamWriter* writer,
+                                      ContiguousMemoryRange range,
+                                      MessageArena* arena) {
+    Abandon();
+    if (writer->root_ != nullptr)
+      writer->AbandonRoot();
+    writer->ResetSlowPath(range);
+    Attach(writer, arena);
+  }
+  PROTOZERO_SELDOM_CALLED void CallResetInSlowPath(
+      ScatteredStreamWriter* writer,
+      ContiguousMemoryRange range,
+      MessageArena* arena) noexcept {
+    ResetInSlowPath(writer, range, arena);
+  }
   // Zero if the library was built without debug checks, whatever its users are.
   static uint16_t NextEpoch();
+  // Whether this message is a root message without a size field that holds the
+  // cursor, |end|, and is whole within the current chunk. Where there is room,
+  // it holds the cursor; where there is no other flag, it is whole.
+  bool IsWholeRoot(const uint8_t* end) const {
+    return HasFastRoom(end) && state_.flags == kRootWithoutSize &&
+           static_cast<size_t>(end - base_) <= proto_utils::kMaxMessageLength;
+  }
+  // Finalize() of such a message.
+  uint32_t SealWholeRoot(uint8_t* end) {
+    const size_t size = static_cast<size_t>(end - base_);
+    MarkSealed(size);
+    writer_->write_ptr_ = end;
+    writer_->root_ = nullptr;
+    return static_cast<uint32_t>(size);
+  }
+  PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine();
   PROTOZERO_NOINLINE uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
@@ -675,28 +749,6 @@ static_assert(std::is_trivially_default_constructible<Message>::value &&
                   std::is_trivially_destructible<Message>::value,
               "slots become messages, and are forgotten, without any code");
 
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
-
-inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
-  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
-    return AppendNumberSlowPath(tag, bits);
-  // Where there was room, the setter saw a varint that may be long.
-  write_ptr_ = proto_utils::internal::WriteLongVarIntInline(
-      bits, internal::Opaque(tag.StoreAsWord(write_ptr_)));
-}
-
-inline void Message::AppendNumberSlowPath(EncodedTag tag,
-                                          uint64_t bits) noexcept {
-  using proto_utils::ProtoWireType;
-  if (tag.wire_type() == ProtoWireType::kVarInt)
-    return AppendVarIntOutOfLine(tag, bits);
-  if (tag.wire_type() == ProtoWireType::kFixed32)
-    return AppendFixedOutOfLine(tag, static_cast<uint32_t>(bits));
-  AppendFixedOutOfLine(tag, bits);
-}
-
-#endif
-
 inline bool internal::AppendBytesHeader(Message* message,
                                         uint32_t field_id,
                                         uint64_t size) {
@@ -707,5 +759,9 @@ inline bool internal::AppendBytesHeader(Message* message,
 }
 
 }  // namespace protozero
+
+#if PROTOZERO_INLINE_SETTERS
+#include "protozero/message_in_place.h"
+#endif
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_H_

@@ -46,7 +46,7 @@ class MessageArena {
 
   // Returns memory for one Message, or null if it would have to come from the
   // heap and there is none.
-  Message* NewMessage() {
+  PROTOZERO_ALWAYS_INLINE Message* NewMessage() {
     if (PROTOZERO_UNLIKELY(IsAtStop()))
       return NewMessageSlowPath();
     return reinterpret_cast<Message*>(next_++);
@@ -54,13 +54,15 @@ class MessageArena {
 
   // Whether the next message needs attention: it lies beyond the current block,
   // or may be expected to be long.
-  bool IsAtStop() const { return next_ >= stop_; }
+  PROTOZERO_ALWAYS_INLINE bool IsAtStop() const { return next_ >= stop_; }
 
   // The second of these, looked at more closely.
-  bool ExpectsLong() const { return !HasBlocksInUse() && next_ < long_end_; }
+  PROTOZERO_ALWAYS_INLINE bool ExpectsLong() const {
+    return !HasBlocksInUse() && next_ < long_end_;
+  }
 
   // NewMessage() for one that is. REQUIRES: ExpectsLong().
-  Message* NewLongMessage() {
+  PROTOZERO_ALWAYS_INLINE Message* NewLongMessage() {
     Slot* const slot = next_++;
     if (next_ == long_end_)
       stop_ = inline_end();
@@ -71,9 +73,18 @@ class MessageArena {
   // because the block is full.
   PROTOZERO_COLD bool PassStop();
 
+  // Of a message that is sealed and long: whether that was expected. Then the
+  // next one is looked at again. REQUIRES: !HasBlocksInUse().
+  bool ExpectedLong(const Message* message) {
+    if (PROTOZERO_UNLIKELY(reinterpret_cast<const Slot*>(message) >= long_end_))
+      return false;
+    stop_ = inline_slots_;
+    return true;
+  }
+
   // Of a message that is sealed, and not deleted yet: it was long; or short,
   // although something else was expected.
-  PROTOZERO_NOINLINE void NoteLong(const Message* message);
+  PROTOZERO_COLD void NoteLong(const Message* message);
   PROTOZERO_COLD void NoteShort(const Message* message);
 
   // Whether the latest message lies in a block from the heap.
@@ -87,9 +98,6 @@ class MessageArena {
   // The same. REQUIRES: !HasBlocksInUse(). Those made before it precede it in
   // memory.
   Message* LastInlineMessage() { return reinterpret_cast<Message*>(next_ - 1); }
-
-  // REQUIRES: |message| is the latest NewMessage() not yet deleted.
-  void DeleteLastMessage(Message* message) { DeleteMessagesFrom(message); }
 
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.

@@ -43,6 +43,13 @@ class RootMessage : public T {
     Message::Reset(writer, &arena_);
   }
 
+  // The same as writer->Reset(range) and then Reset(writer), in less time: for
+  // those who have a buffer for each message.
+  PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
+                                     ContiguousMemoryRange range) {
+    Message::ResetIn(writer, range, &arena_);
+  }
+
  private:
   MessageArena arena_;
 };

@@ -164,10 +164,9 @@ class ScatteredStreamWriter {
   // in written(); an error state ends. An invalid range means: none for now,
   // the delegate is asked at the next write.
   PROTOZERO_ALWAYS_INLINE void Reset(ContiguousMemoryRange range) {
-    if (PROTOZERO_UNLIKELY(root_ != nullptr || !MayHaveFastRoom(range)))
+    if (PROTOZERO_UNLIKELY(!MayEnterAtOnce(range)))
       return CallResetSlowPath(range);
-    status_ = WriteStatus::kOk;
-    EnterChunk(range, FastLimitOfLong(range));
+    EnterAtOnce(range);
   }
 
   // Leaves the current chunk, whatever is left of it, for the delegate's next.
@@ -302,7 +301,15 @@ class ScatteredStreamWriter {
     fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
-  // The same, where messages may be open: they go on in |range|.
+  // Reset() where no message is open, and for what is most likely a chunk.
+  bool MayEnterAtOnce(ContiguousMemoryRange range) const {
+    return root_ == nullptr && MayHaveFastRoom(range);
+  }
+  PROTOZERO_ALWAYS_INLINE void EnterAtOnce(ContiguousMemoryRange range) {
+    status_ = WriteStatus::kOk;
+    EnterChunk(range, FastLimitOfLong(range));
+  }
+  // EnterChunk() where messages may be open: they go on in |range|.
   PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range);
   // Reset() where a message is open, which goes on in |range|, or ends with the
   // error; or where |range| is invalid.

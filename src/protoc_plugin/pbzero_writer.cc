@@ -418,9 +418,9 @@ class Writer {
     } else if (field.type == FieldType::kBytes) {
       WriteBlockSetters(field, setter, "uint8_t");
     } else {
-      WriteFunction("PROTOZERO_HOT void " + setter + "(" + CppTypeOf(field) +
-                        " " + value_ + ")",
-                    AppendStatement(traits, id, value_));
+      WriteFunction(
+          "PZ_HOT void " + setter + "(" + CppTypeOf(field) + " " + value_ + ")",
+          AppendStatement(traits, id, value_));
     }
   }
 
@@ -451,9 +451,9 @@ class Writer {
     const std::string id = std::to_string(field.number);
     Line("  template <typename T = ", field.type_name, ">");
     if (!field.message_set_item) {
-      WriteFunction("T* " + setter + "()", std::string("return ") +
-                                               TraitsOf(field.type).appender +
-                                               "<T>(" + id + ");");
+      WriteFunction("PZ_HOT T* " + setter + "()",
+                    std::string("return ") + TraitsOf(field.type).appender +
+                        "<T>(" + id + ");");
       return;
     }
     // repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
@@ -469,17 +469,18 @@ class Writer {
                          const std::string& setter,
                          const std::string& element) {
     const std::string id = std::to_string(field.number);
-    WriteFunction("void " + setter + "(const " + element + "* " + data_ +
+    WriteFunction("PZ_HOT void " + setter + "(const " + element + "* " + data_ +
                       ", size_t " + size_ + ")",
                   "AppendBytes(" + id + ", " + data_ + ", " + size_ + ");");
     // Characters convert to a std::string_view, whatever holds them.
     if (field.type == FieldType::kBytes) {
       WriteFunction(
-          "void " + setter + "(::protozero::ConstBytes " + value_ + ")",
+          "PZ_HOT void " + setter + "(::protozero::ConstBytes " + value_ + ")",
           "AppendBytes(" + id + ", " + value_ + ".data, " + value_ + ".size);");
     }
-    WriteFunction("void " + setter + "(::std::string_view " + value_ + ")",
-                  "AppendString(" + id + ", " + value_ + ");");
+    WriteFunction(
+        "PZ_HOT void " + setter + "(::std::string_view " + value_ + ")",
+        "AppendString(" + id + ", " + value_ + ");");
   }
 
   // Those that write an entry in one call. Written in terms of fields, not of

@@ -2,7 +2,8 @@
 
 #include "protozero/append_fields.h"
 
-#include "short_copy.h"
+#include "protozero/short_copy.h"
+#include "varint_slow_path.h"
 
 namespace protozero::internal {
 

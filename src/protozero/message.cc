@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "short_copy.h"
+#include "protozero/message_in_place.h"
+#include "protozero/short_copy.h"
+#include "varint_slow_path.h"
 
 namespace protozero {
 
@@ -60,13 +62,6 @@ void Message::InitUnattached() {
   state_ = {kFinalized, 0, 0, 0};
 }
 
-uint32_t Message::SealNestedAndFinalize() {
-  if (PROTOZERO_UNLIKELY(is_finalized()))
-    return FinalizeSlowPath();
-  SealNested();
-  return Finalize();
-}
-
 uint32_t Message::FinalizeSlowPath() {
   if (is_finalized())
     return state_.size;
@@ -80,48 +75,48 @@ uint32_t Message::FinalizeSlowPath() {
   return state_.size;
 }
 
-inline void Message::MarkSealed(uint64_t size) {
-  fast_limit_ = 0;
-  SetState({kFinalized, 0, PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
-            static_cast<uint32_t>(size)});
-}
-
 inline void Message::SealShort(size_t size) {
   StoreLittleEndian(base_ - 1, static_cast<uint8_t>(size));
   MarkSealed(size);
 }
 
-void Message::SealWideAt(const uint8_t* end) {
-  const size_t size = static_cast<size_t>(end - base_);
-  // Nothing gets here where inline code is not for this processor.
+// REQUIRES: inline code is for this processor, as it is where anything is
+// narrow or expected to be long.
+PROTOZERO_ALWAYS_INLINE void Message::SealWide(size_t size) {
   proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
       size, base_ - kMessageLengthFieldSize);
   MarkSealed(size);
-  writer_->arena_->NoteLong(this);
 }
 
-uint8_t* Message::WidenAndSealAt(uint8_t* end) {
-  uint8_t* const base = base_;
-  base_ = base + kWidening;
-  memmove(base + kWidening, base, static_cast<size_t>(end - base));
-  end += kWidening;
-  SealWideAt(end);
-  return end;
+inline bool Message::IsWideAndLong(size_t size) const {
+  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
+  return state_.flags == kNested &&
+         size_field_ == base_ - kMessageLengthFieldSize &&
+         size - kMinSize <= kMaxMessageLength - kMinSize;
 }
 
-PROTOZERO_ALWAYS_INLINE uint8_t* Message::SealNarrowAt(uint8_t* end) {
-  const size_t size = static_cast<size_t>(end - base_);
-  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
-    return WidenAndSealAt(end);
-  SealShort(size);
-  return end;
+uint8_t* Message::Widen(uint8_t* end) {
+  uint8_t* const begin = base_;
+  base_ = begin + kWidening;
+  memmove(base_, begin, static_cast<size_t>(end - begin));
+  size_field_ = begin - 1;
+  memset(begin, 0, kWidening);
+  state_.flags = kNested;
+  return end + kWidening;
 }
 
 uint8_t* Message::SealAt(uint8_t* end) {
   if (is_finalized())
     return end;
-  if (is_narrow())
-    return SealNarrowAt(end);
+  if (is_narrow()) {
+    const size_t narrow_size = static_cast<size_t>(end - base_);
+    if (narrow_size <= kMaxOneByteMessageLength) {
+      SealShort(narrow_size);
+      return end;
+    }
+    end = Widen(end);
+    writer_->arena_->NoteLong(this);
+  }
   const uint8_t flags = state_.flags;
   uint8_t* size_field = flags & kHasNoSize ? nullptr : size_field_;
   uint64_t size = SizeAt(end);
@@ -147,8 +142,10 @@ uint8_t* Message::SealAt(uint8_t* end) {
   return end;
 }
 
-inline void Message::LetGoOfInlineNested(MessageArena* arena, uint8_t* end) {
-  arena->DeleteInlineMessagesFrom(nested_);
+inline void Message::LetGoOfInlineNested(MessageArena* arena,
+                                         Message* child,
+                                         uint8_t* end) {
+  arena->DeleteInlineMessagesFrom(child);
   write_ptr_ = end;
 }
 
@@ -169,35 +166,24 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return false;
   child->SealShort(size);
-  LetGoOfInlineNested(arena, end);
+  LetGoOfInlineNested(arena, child, end);
   return true;
 }
 
-uint32_t Message::Finalize() {
+uint32_t Message::FinalizeOutOfLine() {
   if (HasNested() && PROTOZERO_UNLIKELY(!SealShortNested()))
     return SealNestedAndFinalize();
   uint8_t* const end = write_ptr_;
-  // Where there is room, this message holds the cursor; where there is no other
-  // flag, it is whole within the current chunk.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(end) ||
-                         state_.flags != kRootWithoutSize)) {
+  if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
     return FinalizeSlowPath();
-  }
-  const size_t size = static_cast<size_t>(end - base_);
-  if (PROTOZERO_UNLIKELY(size > kMaxMessageLength))
-    return FinalizeSlowPath();
-  MarkSealed(size);
-  writer_->write_ptr_ = end;
-  writer_->root_ = nullptr;
-  return static_cast<uint32_t>(size);
+  return SealWholeRoot(end);
 }
 
-inline bool Message::IsWideAndLong(const uint8_t* end) const {
-  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
-  const size_t size = static_cast<size_t>(end - base_);
-  return state_.flags == kNested &&
-         size_field_ == base_ - kMessageLengthFieldSize &&
-         size - kMinSize <= kMaxMessageLength - kMinSize;
+uint32_t Message::SealNestedAndFinalize() {
+  if (PROTOZERO_UNLIKELY(!HasNested() || is_finalized()))
+    return FinalizeSlowPath();
+  SealNested();
+  return FinalizeOutOfLine();
 }
 
 void Message::SealNested() {
@@ -210,23 +196,42 @@ void Message::SealNested() {
   // Either way it holds the cursor, and there is no error.
   if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
     return SealAnyNested();
-  uint8_t* end = child->write_ptr_;
-  // The arena is not kept in a variable: that would be one more register to
-  // save.
-  for (;;) {
-    if (PROTOZERO_LIKELY(child->state_.flags == kNarrow)) {
-      end = child->SealNarrowAt(end);
-    } else if (PROTOZERO_LIKELY(child->IsWideAndLong(end))) {
-      child->SealWideAt(end);
-    } else {
+  uint8_t* const end = child->write_ptr_;
+  // Short ones first, for what holds a long message is long. Calls nothing: see
+  // above.
+  for (; child->state_.flags == kNarrow; child = internal::Opaque(child - 1)) {
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
       break;
-    }
+    child->SealShort(size);
     if (child == nested_)
-      return LetGoOfInlineNested(writer_->arena_, end);
-    --child;
+      return LetGoOfInlineNested(arena, child, end);
+  }
+  for (;; --child) {
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (!child->IsWideAndLong(size) || !arena->ExpectedLong(child))
+      return SealUnexpected(child, end);
+    child->SealWide(size);
+    if (child == nested_)
+      return LetGoOfInlineNested(arena, child, end);
+  }
+}
+
+void Message::SealUnexpected(Message* child, uint8_t* end) {
+  MessageArena* const arena = writer_->arena_;
+  for (;; --child) {
+    if (child->state_.flags == kNarrow)
+      end = child->Widen(end);
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (!child->IsWideAndLong(size))
+      break;
+    child->SealWide(size);
+    arena->NoteLong(child);
+    if (child == nested_)
+      return LetGoOfInlineNested(arena, child, end);
   }
   if (child->HasNested())
-    child->LetGoOfInlineNested(writer_->arena_, end);
+    child->LetGoOfInlineNested(arena, child->nested_, end);
   SealAnyNested();
 }
 
@@ -238,12 +243,9 @@ void Message::SealAnyNested() {
   do {
     Message* const child = arena->LastMessage();
     uint8_t* const end = child->SealAt(child->write_ptr_);
-    parent = this;
-    if (child != nested_) {
-      arena->DeleteLastMessage(child);
-      parent = arena->LastMessage();
-    }
-    parent->LetGoOfNested(end);
+    arena->DeleteMessagesFrom(child);
+    parent = child == nested_ ? this : arena->LastMessage();
+    parent->write_ptr_ = end;
     if (PROTOZERO_UNLIKELY(!writer_->ok()))
       parent->fast_limit_ = 0;
     if (child->is_group())
@@ -291,8 +293,7 @@ bool Message::TakeCursor() {
     return false;
   }
   if (HasNested()) {
-    if (!SealShortNested())
-      SealNested();
+    SealNested();
   } else if (!writer_->cursor_is_lent()) {
     LendCursorFromWriter();
   }
@@ -386,33 +387,7 @@ void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
 void Message::AppendBytesOutOfLine(EncodedTag tag,
                                    const void* src,
                                    size_t size) {
-  write_ptr_ = AppendBytesAt(tag, src, size, write_ptr_);
-}
-
-uint8_t* Message::AppendBytesAt(EncodedTag tag,
-                                const void* src,
-                                size_t size,
-                                uint8_t* pos) {
-  // A tag stored as a word, and a one-byte size.
-  constexpr int kMaxHeader = sizeof(uint64_t) + 1;
-  // What there is between the fast limit and the chunk's end, less that.
-  constexpr int kSpareRoom = ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
-  if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
-    return AppendLongBytes(tag, src, size);
-  // HasFastRoom() for so many bytes. A cursor that is null has no limit to be
-  // below.
-  const uintptr_t last =
-      internal::AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size);
-  if (PROTOZERO_UNLIKELY(last >= fast_limit_))
-    return AppendLongBytes(tag, src, size);
-  tag.StoreAsWord(pos);
-  uint8_t* const bytes = internal::AddOffset<1>(pos, tag.size());
-  static_assert(kMaxShortCopy < 0x80, "their sizes take one byte");
-  bytes[-1] = static_cast<uint8_t>(size);
-  // Known before the copy, each of whose branches returns.
-  uint8_t* const end = internal::AddOffset<0>(bytes, size);
-  internal::CopyShortBytes(bytes, static_cast<const uint8_t*>(src), size);
-  return end;
+  AppendBytesInPlace(tag, src, size);
 }
 
 uint8_t* Message::AppendLongBytes(EncodedTag tag,
@@ -458,66 +433,28 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) {
     WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
-// Sets everything but the cursor, size_field_ and end_tag_.
-inline void Message::InitNested(ScatteredStreamWriter* writer,
-                                uintptr_t fast_limit,
-                                uint8_t* base,
-                                State state) {
-  fast_limit_ = fast_limit;
-  writer_ = writer;
-  base_ = base;
-  SetState(state);
-}
-
 Message* Message::BeginNested(EncodedTag tag) {
-  const NewChild begun = BeginNestedAt(tag, write_ptr_);
+  const NewChild begun = BeginNestedAtCursor(tag);
   begun.child->write_ptr_ = begun.write_ptr;
   return begun.child;
 }
 
-Message::NewChild Message::BeginNestedAt(EncodedTag tag, uint8_t* pos) {
-  // Also taken when a child is open: then there is no room.
-  ScatteredStreamWriter* const writer = writer_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) || writer->arena_->IsAtStop()))
-    PROTOZERO_TAIL_CALL return BeginNextNested(tag, pos);
-  const uintptr_t limit = fast_limit_;
-  Message* child = writer->arena_->NewMessage();
-  // A word holds any tag and the zero of its size field.
-  static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
-  tag.StoreAsWord(pos);
-  uint8_t* const base = internal::AddOffset<1>(pos, tag.size());
-  child->InitNested(writer, NarrowLimit(limit, base), base,
-                    NewState(kNarrow, tag.size()));
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
-  nested_ = child;
-  return {child, base};
+Message::NewChild Message::BeginNestedAtCursor(EncodedTag tag) {
+  uint8_t* const pos = write_ptr_;
+  if (PROTOZERO_UNLIKELY(!MayBeginShort(pos)))
+    PROTOZERO_TAIL_CALL return BeginNextNested(tag);
+  return BeginShortNested(tag, pos);
 }
 
-Message::NewChild Message::BeginNextNested(EncodedTag tag, uint8_t* pos) {
+Message::NewChild Message::BeginNextNested(EncodedTag tag) {
+  uint8_t* const pos = write_ptr_;
   if (HasNested()) {
     if (PROTOZERO_LIKELY(SealShortNested()))
-      return BeginNestedAt(tag, write_ptr_);
-  } else if (PROTOZERO_LIKELY(HasFastRoom(pos) && !is_narrow() &&
-                              writer_->arena_->ExpectsLong())) {
+      PROTOZERO_TAIL_CALL return BeginNestedAtCursor(tag);
+  } else if (PROTOZERO_LIKELY(MayBeginLong(pos))) {
     return BeginLongNested(tag, pos);
   }
-  return BeginNestedSlowPath(tag);
-}
-
-inline Message::NewChild Message::BeginLongNested(EncodedTag tag,
-                                                  uint8_t* pos) {
-  uint8_t* const size_field = internal::Opaque(tag.StoreAsWord(pos));
-  StoreLittleEndian(size_field, uint32_t{0});
-  uint8_t* const base = size_field + kMessageLengthFieldSize;
-  Message* const child = writer_->arena_->NewLongMessage();
-  child->size_field_ = size_field;
-  // Opaque, or compilers copy the limit and the writer in one move, which waits
-  // for the two stores before it.
-  child->InitNested(writer_, internal::Opaque(fast_limit_), base,
-                    NewState(kNested, tag.size()));
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
-  nested_ = child;
-  return {child, base};
+  PROTOZERO_TAIL_CALL return BeginNestedSlowPath(tag);
 }
 
 Message* Message::InsteadOfChild() {
@@ -548,14 +485,11 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
 
 Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   Message* child;
-  if (HasNested() && !is_finalized()) {
-    SealNested();
-    return BeginNestedAt(tag, write_ptr_);
-  }
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
     child = InsteadOfChild();
-  } else if (HasFastRoom() && writer_->arena_->PassStop()) {
-    return BeginNestedAt(tag, write_ptr_);
+  } else if (MayBeginLong(write_ptr_) ||
+             (HasFastRoom() && writer_->arena_->PassStop())) {
+    child = BeginNested(tag);
   } else {
     child = BeginAnywhere(tag, kNested);
   }

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "short_copy.h"
+#include "varint_slow_path.h"
 
 namespace protozero {
 

@@ -140,12 +140,7 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
       // sealed.
       const size_t message_size = static_cast<size_t>(pos - message->base_);
       if (widen_all || message_size + size > Message::kMaxNarrowSize) {
-        memmove(message->base_ + kWidening, message->base_, message_size);
-        memset(message->base_, 0, kWidening);
-        message->size_field_ = message->base_ - 1;
-        message->state_.flags &= static_cast<uint8_t>(~Message::kNarrow);
-        message->base_ += kWidening;
-        pos += kWidening;
+        pos = message->Widen(pos);
         moved_by += kWidening;
       } else {
         limit = Message::NarrowLimit(limit, message->base_);

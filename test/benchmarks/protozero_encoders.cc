@@ -150,10 +150,11 @@ class ChunkedStream final : public ScatteredStreamWriter::Delegate {
  public:
   ChunkedStream() : writer_(this) {}
 
-  ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
+  ScatteredStreamWriter* writer() { return &writer_; }
+
+  ContiguousMemoryRange ChunkFor(uint8_t* begin, size_t capacity) {
     end_ = begin + capacity;
-    writer_.Reset(ChunkAt(begin));
-    return &writer_;
+    return ChunkAt(begin);
   }
 
   ContiguousMemoryRange GetNewBuffer() override {
@@ -192,7 +193,8 @@ class FusedStreamEncoder final
   BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
                                     uint8_t* begin,
                                     size_t capacity) {
-    return Workload::Fill(stream_.Start(begin, capacity), input);
+    stream_.writer()->Reset(stream_.ChunkFor(begin, capacity));
+    return Workload::Fill(stream_.writer(), input);
   }
 
  private:

@@ -38,9 +38,11 @@ class MovingStream {
  public:
   MovingStream() : delegate_(nullptr, 0), writer_(&delegate_) {}
 
-  BENCH_INLINE ScatteredStreamWriter* Start(uint8_t* begin, size_t capacity) {
-    writer_.Reset(ContiguousMemoryRange{begin, begin + capacity});
-    return &writer_;
+  BENCH_INLINE ScatteredStreamWriter* writer() { return &writer_; }
+
+  // What a message of at most |capacity| bytes at |begin| starts in.
+  BENCH_INLINE ContiguousMemoryRange ChunkFor(uint8_t* begin, size_t capacity) {
+    return {begin, begin + capacity};
   }
 
  private:
@@ -61,7 +63,7 @@ class ReusedEncoder final
   BENCH_INLINE size_t EncodeMessage(const typename Workload::Input* input,
                                     uint8_t* begin,
                                     size_t capacity) {
-    message_.Reset(stream_.Start(begin, capacity));
+    message_.Reset(stream_.writer(), stream_.ChunkFor(begin, capacity));
     Workload::Fill(&message_, input);
     return message_.Finalize();
   }

@@ -33,7 +33,7 @@ std::vector<Message*> NewMessages(MessageArena& arena, size_t count) {
 void DeleteMessages(MessageArena& arena,
                     const std::vector<Message*>& messages) {
   for (auto it = messages.rbegin(); it != messages.rend(); ++it)
-    arena.DeleteLastMessage(*it);
+    arena.DeleteMessagesFrom(*it);
 }
 
 static_assert(MessageArena::kInlineMessages >= 100,
@@ -69,7 +69,7 @@ TEST(MessageArenaTest, TheLastOneDeletedIsTheFirstOneReused) {
   for (size_t depth : {size_t{1}, MessageArena::kInlineMessages,
                        MessageArena::kInlineMessages + 1, size_t{1000}}) {
     const auto messages = NewMessages(arena, depth);
-    arena.DeleteLastMessage(messages.back());
+    arena.DeleteMessagesFrom(messages.back());
     EXPECT_EQ(arena.NewMessage(), messages.back());
     DeleteMessages(arena, messages);
     EXPECT_EQ(NewMessages(arena, depth), messages);
@@ -86,7 +86,7 @@ TEST(MessageArenaTest, CrossingEveryLevelBackAndForthReusesTheSameMemory) {
     // Down by up to three, and up again.
     for (size_t down = 1; down <= std::min<size_t>(3, depth); ++down) {
       for (size_t i = 1; i <= down; ++i)
-        arena.DeleteLastMessage(messages[depth - i]);
+        arena.DeleteMessagesFrom(messages[depth - i]);
       for (size_t i = down; i >= 1; --i) {
         ASSERT_EQ(arena.NewMessage(), messages[depth - i]);
       }
@@ -99,7 +99,7 @@ TEST(MessageArenaTest, TheLastMessageIsTheLatestThatIsLeft) {
   const auto messages = NewMessages(arena, 1000);
   for (size_t depth = messages.size(); depth > 1; --depth) {
     ASSERT_EQ(arena.LastMessage(), messages[depth - 1]);
-    arena.DeleteLastMessage(messages[depth - 1]);
+    arena.DeleteMessagesFrom(messages[depth - 1]);
   }
   ASSERT_FALSE(arena.HasBlocksInUse());
   EXPECT_EQ(arena.LastMessage(), messages[0]);

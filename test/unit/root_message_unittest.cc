@@ -100,6 +100,100 @@ TEST(RootMessageTest, AWriterInTheErrorStateTakesMessagesAndDropsThem) {
   EXPECT_EQ(stream.delegate.num_refusals(), 1u);
 }
 
+// A message and a writer that go on to another buffer in one step.
+class ResetInRangeTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kSize = 64;
+
+  void Reset(size_t buffer, size_t size = kSize) {
+    message_.Reset(&stream_.writer,
+                   {buffers_[buffer], buffers_[buffer] + size});
+  }
+
+  std::string Written(size_t buffer, size_t size) const {
+    return Hex(buffers_[buffer], size);
+  }
+
+  // Whose own chunks are for what does not fit.
+  ChunkedStream stream_{16, 2};
+  RootMessage<> message_;
+  uint8_t buffers_[2][kSize] = {};
+};
+
+TEST_F(ResetInRangeTest, WritesToTheRange) {
+  for (size_t buffer = 0; buffer < 2; ++buffer) {
+    Reset(buffer);
+    EXPECT_FALSE(message_.is_finalized());
+    message_.AppendVarInt(1, 1 + buffer);
+    message_.BeginNestedMessage<Message>(2)->AppendVarInt(1, 3);
+    EXPECT_EQ(message_.Finalize(), 6u);
+    EXPECT_EQ(stream_.writer.cur_range().begin, buffers_[buffer]);
+    EXPECT_EQ(stream_.writer.cur_range().end, buffers_[buffer] + kSize);
+    EXPECT_EQ(stream_.writer.written(), 6 * (buffer + 1));
+  }
+  EXPECT_EQ(Written(0, 7), "08 01 12 02 08 03 00");
+  EXPECT_EQ(Written(1, 7), "08 02 12 02 08 03 00");
+  EXPECT_EQ(stream_.delegate.num_chunks(), 0u);
+}
+
+TEST_F(ResetInRangeTest, CutsItsOpenMessageShort) {
+  Reset(0);
+  message_.AppendVarInt(1, 1);
+  Message* stale = message_.BeginNestedMessage<Message>(2);
+  stale->AppendVarInt(3, 3);
+  Reset(1);
+  EXPECT_MISTAKE(stale->AppendVarInt(3, 4), "sealed");
+  message_.AppendVarInt(4, 4);
+  EXPECT_EQ(message_.Finalize(), 2u);
+  EXPECT_EQ(Written(1, 3), "20 04 00");
+  EXPECT_EQ(Written(0, 3), "08 01 12");
+}
+
+TEST_F(ResetInRangeTest, CutsOtherMessagesShort) {
+  RootMessage<> other_message(&stream_.writer);
+  other_message.AppendVarInt(1, 1);
+  ChunkedStream other_stream(kSize);
+  message_.Reset(&other_stream.writer);
+  message_.AppendVarInt(1, 2);
+  Reset(0);
+  EXPECT_TRUE(other_message.is_finalized());
+  EXPECT_MISTAKE(other_message.AppendVarInt(2, 2), "sealed");
+  message_.AppendVarInt(3, 3);
+  EXPECT_EQ(message_.Finalize(), 2u);
+  EXPECT_EQ(Written(0, 3), "18 03 00");
+  // Whose message is not open any more.
+  other_stream.writer.WriteByte(0);
+  EXPECT_EQ(other_stream.Bytes(), "08 02 00");
+}
+
+TEST_F(ResetInRangeTest, GoesOnInTheNextChunk) {
+  Reset(0, 4);
+  message_.AppendVarInt(1, 1);
+  message_.AppendString(2, "abcd");
+  EXPECT_EQ(message_.Finalize(), 8u);
+  EXPECT_EQ(Written(0, 5), "08 01 12 04 00");
+  EXPECT_EQ(stream_.delegate.num_chunks(), 1u);
+}
+
+TEST_F(ResetInRangeTest, EndsAnErrorState) {
+  Reset(0, 4);
+  message_.AppendString(2, std::string(100, 'a'));
+  EXPECT_EQ(message_.Finalize(), 0u);
+  EXPECT_FALSE(stream_.writer.ok());
+  Reset(1);
+  EXPECT_TRUE(stream_.writer.ok());
+  message_.AppendVarInt(1, 1);
+  EXPECT_EQ(message_.Finalize(), 2u);
+  EXPECT_EQ(Written(1, 3), "08 01 00");
+}
+
+TEST_F(ResetInRangeTest, TakesNoRangeForNoneYet) {
+  message_.Reset(&stream_.writer, {});
+  message_.AppendVarInt(1, 1);
+  EXPECT_EQ(message_.Finalize(), 2u);
+  EXPECT_EQ(stream_.delegate.num_chunks(), 1u);
+}
+
 // One thread at a time is for one message and its writer. Whatever the library
 // shares between them must be safe: ThreadSanitizer watches.
 TEST(RootMessageTest, ThreadsWithMessagesOfTheirOwnDoNotDisturbEachOther) {

@@ -1,0 +1,131 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_
+#define INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/bit_deposit.h"
+#include "protozero/byte_order.h"
+#include "protozero/compiler.h"
+#include "protozero/message.h"
+#include "protozero/message_arena.h"
+#include "protozero/proto_utils.h"
+#include "protozero/scattered_stream_writer.h"
+#include "protozero/short_copy.h"
+
+// What Message does in the code of its callers where setters encode in place:
+// see PROTOZERO_INLINE_SETTERS. Elsewhere only message.cc knows it, so that
+// nobody else has to compile it. Not to be included by users.
+
+namespace protozero {
+
+PROTOZERO_ALWAYS_INLINE void Message::AppendBytesInPlace(EncodedTag tag,
+                                                         const void* src,
+                                                         size_t size) {
+  // A tag stored as a word, and a one-byte size.
+  constexpr int kMaxHeader = sizeof(uint64_t) + 1;
+  // What there is between the fast limit and the chunk's end, less that.
+  constexpr int kSpareRoom = ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
+  uint8_t* const pos = write_ptr_;
+  // HasFastRoom() for so many bytes. A cursor that is null has no limit to be
+  // below.
+  if (PROTOZERO_UNLIKELY(size > internal::kMaxShortCopy ||
+                         internal::AddOffset<-kSpareRoom>(
+                             reinterpret_cast<uintptr_t>(pos), size) >=
+                             fast_limit_)) {
+    SpillCursor(pos);
+    write_ptr_ = AppendLongBytes(tag, src, size);
+    return;
+  }
+  write_ptr_ = internal::WriteShortBytes(size, src, tag.StoreAsWord(pos));
+}
+
+// Sets everything but the cursor, size_field_ and end_tag_.
+PROTOZERO_ALWAYS_INLINE void Message::InitNested(ScatteredStreamWriter* writer,
+                                                 uintptr_t fast_limit,
+                                                 uint8_t* base,
+                                                 State state) {
+  fast_limit_ = fast_limit;
+  writer_ = writer;
+  base_ = base;
+  SetState(state);
+}
+
+PROTOZERO_ALWAYS_INLINE bool Message::MayBeginShort(const uint8_t* pos) const {
+  return HasFastRoom(pos) && !writer_->arena_->IsAtStop();
+}
+
+PROTOZERO_ALWAYS_INLINE bool Message::MayBeginLong(const uint8_t* pos) const {
+  return HasFastRoom(pos) && !is_narrow() && writer_->arena_->ExpectsLong();
+}
+
+PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(
+    EncodedTag tag) {
+  uint8_t* const pos = write_ptr_;
+  if (PROTOZERO_UNLIKELY(!MayBeginShort(pos))) {
+    SpillCursor(pos);
+    return MayBeginLong(pos) ? BeginLongNested(tag, pos) : BeginNextNested(tag);
+  }
+  return BeginShortNested(tag, pos);
+}
+
+PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginShortNested(
+    EncodedTag tag,
+    uint8_t* pos) {
+  ScatteredStreamWriter* const writer = writer_;
+  const uintptr_t limit = fast_limit_;
+  Message* child = writer->arena_->NewMessage();
+  // A word holds any tag and the zero of its size field.
+  static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
+  uint8_t* const base = tag.StoreAsWord(pos) + 1;
+  child->InitNested(writer, NarrowLimit(limit, base), base,
+                    NewState(kNarrow, tag.size()));
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  nested_ = child;
+  return {child, base};
+}
+
+PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginLongNested(
+    EncodedTag tag,
+    uint8_t* pos) {
+  uint8_t* const size_field = internal::Opaque(tag.StoreAsWord(pos));
+  internal::StoreLittleEndian(size_field, uint32_t{0});
+  uint8_t* const base = size_field + proto_utils::kMessageLengthFieldSize;
+  Message* const child = writer_->arena_->NewLongMessage();
+  child->size_field_ = size_field;
+  // Opaque, or compilers copy the limit and the writer in one move, which waits
+  // for the two stores before it.
+  child->InitNested(writer_, internal::Opaque(fast_limit_), base,
+                    NewState(kNested, tag.size()));
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  nested_ = child;
+  return {child, base};
+}
+
+#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+
+inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
+  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
+    return AppendNumberSlowPath(tag, bits);
+  // Where there was room, the setter saw a varint that may be long.
+  write_ptr_ = proto_utils::internal::WriteLongVarIntInline(
+      bits, internal::Opaque(tag.StoreAsWord(write_ptr_)));
+}
+
+inline void Message::AppendNumberSlowPath(EncodedTag tag,
+                                          uint64_t bits) noexcept {
+  using proto_utils::ProtoWireType;
+  if (tag.wire_type() == ProtoWireType::kVarInt)
+    return AppendVarIntOutOfLine(tag, bits);
+  if (tag.wire_type() == ProtoWireType::kFixed32)
+    return AppendFixedOutOfLine(tag, static_cast<uint32_t>(bits));
+  AppendFixedOutOfLine(tag, bits);
+}
+
+#endif
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_

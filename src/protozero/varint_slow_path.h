@@ -1,0 +1,17 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOZERO_VARINT_SLOW_PATH_H_
+#define SRC_PROTOZERO_VARINT_SLOW_PATH_H_
+
+#include <stdint.h>
+
+#include "protozero/compiler.h"
+
+namespace protozero::internal {
+
+// proto_utils::WriteVarInt() where being called is better than being fast.
+PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value, uint8_t* dst);
+
+}  // namespace protozero::internal
+
+#endif  // SRC_PROTOZERO_VARINT_SLOW_PATH_H_
