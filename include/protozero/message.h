@@ -377,7 +377,7 @@ class Message {
     kRootWithoutSize = kRoot | kHasNoSize,
   };
 
-  // One store to begin a message, one to seal it.
+  // One store to begin a message.
   struct State {
     uint8_t flags;
     // Of the tag that precedes a nested message and its size in the current
@@ -613,11 +613,11 @@ class Message {
   // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(size_t size) const;
   void SealShort(size_t size);
+  // Leaves the epoch alone, whoever of its users checks it.
   void MarkSealed(uint64_t size) {
     fast_limit_ = 0;
-    SetState({kFinalized, 0,
-              PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
-              static_cast<uint32_t>(size)});
+    state_.flags = kFinalized;
+    state_.size = static_cast<uint32_t>(size);
   }
   // Ends this message and its open descendants without writing any size.
   PROTOZERO_COLD void CloseChain();
