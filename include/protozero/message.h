@@ -174,10 +174,12 @@ class Message {
     if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) ||
                            MayBeLongVarInt<T>(bits, masks))) {
       SpillCursor(pos, masks);
-      // Extended here, and not in front of the branch for both sides.
+      // Its sign is extended here, not in front of the branch for both sides.
+      constexpr bool kExtends =
+          PROTOZERO_INLINE_SETTERS && std::is_signed<T>::value;
       return CallAppendVarInt(tag,
                               proto_utils::ExtendValueForVarIntSerialization(
-                                  internal::Opaque(value)));
+                                  kExtends ? internal::Opaque(value) : value));
     }
     uint8_t* const value_pos = tag.Store(pos);
     // Whose sign is known here.
@@ -287,7 +289,8 @@ class Message {
   }
 
   // A string or bytes field. A terminating null is not written.
-  void AppendString(uint32_t field_id, std::string_view str) {
+  PROTOZERO_ALWAYS_INLINE void AppendString(uint32_t field_id,
+                                            std::string_view str) {
     AppendBytes(field_id, str.data(), str.size());
   }
 

@@ -73,14 +73,15 @@ class MessageArena {
   // because the block is full.
   PROTOZERO_COLD bool PassStop();
 
-  // Of a message that is sealed and long: whether that was expected. Then the
-  // next one is looked at again. REQUIRES: !HasBlocksInUse().
-  bool ExpectedLong(const Message* message) {
-    if (PROTOZERO_UNLIKELY(reinterpret_cast<const Slot*>(message) >= long_end_))
-      return false;
-    stop_ = inline_slots_;
-    return true;
+  // Whether it was expected of |message|, which is long, and not deleted yet.
+  // REQUIRES: !HasBlocksInUse().
+  bool HasExpectedLong(const Message* message) const {
+    return reinterpret_cast<const Slot*>(message) < long_end_;
   }
+
+  // Has the next message looked at, as it is after one that is expected to be
+  // long. REQUIRES: the same.
+  void LookAtNext() { stop_ = inline_slots_; }
 
   // Of a message that is sealed, and not deleted yet: it was long; or short,
   // although something else was expected.

@@ -209,9 +209,10 @@ void Message::SealNested() {
   }
   for (;; --child) {
     const size_t size = static_cast<size_t>(end - child->base_);
-    if (!child->IsWideAndLong(size) || !arena->ExpectedLong(child))
+    if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
       return SealUnexpected(child, end);
     child->SealWide(size);
+    arena->LookAtNext();
     if (child == nested_)
       return LetGoOfInlineNested(arena, child, end);
   }

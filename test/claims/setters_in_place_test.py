@@ -82,7 +82,7 @@ void Small(Everything* message, const Values* values) {
 NUM_SMALL = 60
 NUM_SETTERS = 20
 # What the same setters call where they are not in place.
-CALLS = ('AppendBytesOutOfLine', 'BeginNested(', 'BeginNestedAtCursor',
+CALLS = ('AppendBytesOutOfLine', 'AppendString', 'BeginNested(', 'BeginNestedAtCursor',
          'FinalizeOutOfLine')
 
 
