@@ -19,7 +19,7 @@ inline constexpr size_t kMaxShortCopy = 64;
 // Sixteen bytes on their way from one place to another, stored so that
 // compilers know what does not change, as byte_order.h has it. In one move
 // each: gcc does not make one of two, and for clang a vector could be anything.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
 struct SixteenBytes {
   typedef unsigned long long Bits __attribute__((vector_size(16)));
   struct __attribute__((packed)) Stored {
