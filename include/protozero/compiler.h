@@ -64,8 +64,7 @@
 // defines this to 1 before it includes any header. In place, which strings of
 // up to 64 bytes, and beginning and ending messages, are as well, is faster
 // where the code has run before, and takes 50 to 300 bytes a field. A call is
-// 20, and faster where code has to be fetched first, as that of most events
-// has.
+// 20: for code that has to be fetched first, as that of most events has.
 #if !defined(PROTOZERO_INLINE_SETTERS)
 #define PROTOZERO_INLINE_SETTERS 0
 #endif
