@@ -53,6 +53,7 @@ inline void StoreWord(uint8_t* dst, T value) {
 #endif
 }
 
+// Reads the sizeof(T) bytes at |src|, as they are.
 template <typename T>
 inline T LoadWord(const uint8_t* src) {
   T value;
@@ -76,14 +77,14 @@ inline void StoreLittleEndian(uint8_t* dst, T value) {
 template <typename T>
 inline T LoadLittleEndian(const uint8_t* src) {
   static_assert(std::is_unsigned<T>::value, "bit patterns only");
-  if constexpr (kCopyIsLittleEndian)
+  if constexpr (kCopyIsLittleEndian) {
     return LoadWord<T>(src);
-  T value{};
-  {
+  } else {
+    T value{};
     for (size_t i = 0; i < sizeof(T); ++i)
       value = static_cast<T>(value | (static_cast<T>(src[i]) << (8 * i)));
+    return value;
   }
-  return value;
 }
 
 }  // namespace protozero::internal

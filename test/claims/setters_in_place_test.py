@@ -61,10 +61,10 @@ struct Values {
   (message)->set_bool_value((values)->flag);           \\
   (message)->set_direction((values)->direction);       \\
   (message)->add_numbers((values)->small_number);      \\
-  (message)->set_number((values)->number);             \
-  (message)->set_string_value((values)->name, (values)->name_size); \
-  (message)->set_name({(values)->name, (values)->name_size}); \
-  (message)->set_bytes_value((values)->bytes);         \
+  (message)->set_number((values)->number);             \\
+  (message)->set_string_value((values)->name, (values)->name_size); \\
+  (message)->set_name({(values)->name, (values)->name_size}); \\
+  (message)->set_bytes_value((values)->bytes);         \\
   (message)->set_child()->set_bool_value((values)->flag);
 
 #define REPEAT_10(x) x x x x x x x x x x
@@ -82,8 +82,8 @@ void Small(Everything* message, const Values* values) {
 NUM_SMALL = 60
 NUM_SETTERS = 20
 # What the same setters call where they are not in place.
-CALLS = ('AppendBytesOutOfLine', 'AppendString', 'BeginNested(', 'BeginNestedAtCursor',
-         'FinalizeOutOfLine')
+CALLS = ('AppendBytesOutOfLine', 'AppendString', 'BeginNested(',
+         'BeginNestedAtCursor', 'FinalizeOutOfLine')
 
 
 def check(gen, compiler, level, output):
