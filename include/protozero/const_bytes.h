@@ -34,7 +34,9 @@ struct ConstBytes {
   std::string_view ToStdStringView() const {
     return std::string_view(reinterpret_cast<const char*>(data), size);
   }
-  std::string ToStdString() const { return std::string(ToStdStringView()); }
+  std::string ToStdString() const {
+    return std::string(reinterpret_cast<const char*>(data), size);
+  }
 
   const uint8_t* data = nullptr;
   size_t size = 0;
@@ -45,7 +47,7 @@ struct ConstChars {
   std::string_view ToStdStringView() const {
     return std::string_view(data, size);
   }
-  std::string ToStdString() const { return std::string(ToStdStringView()); }
+  std::string ToStdString() const { return std::string(data, size); }
   // So that what was read can be handed to a setter.
   operator std::string_view() const { return ToStdStringView(); }
 

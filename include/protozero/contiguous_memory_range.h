@@ -6,13 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <type_traits>
-
 namespace protozero {
 
 // A half-open range [begin, end) of writable bytes that somebody else owns. A
 // default-initialized one is indeterminate, like any plain pointer pair; write
 // ContiguousMemoryRange{} for an invalid one.
+//
+// Trivial: arrays of ranges are filled by the caller of AppendScatteredBytes(),
+// and no constructor may run for elements that are never used.
 struct ContiguousMemoryRange {
   uint8_t* begin;
   uint8_t* end;
@@ -25,11 +26,6 @@ struct ContiguousMemoryRange {
   // REQUIRES: begin and end are both null or point into one buffer.
   size_t size() const { return static_cast<size_t>(end - begin); }
 };
-
-// Arrays of ranges are filled by the caller of AppendScatteredBytes(); no
-// constructor may run for elements that are never used.
-static_assert(std::is_trivial<ContiguousMemoryRange>::value,
-              "ContiguousMemoryRange must stay trivial");
 
 }  // namespace protozero
 

@@ -139,9 +139,6 @@ class Field {
 };
 
 static_assert(sizeof(Field) == 16, "two registers");
-static_assert(std::is_trivially_copyable<Field>::value &&
-                  std::is_trivially_default_constructible<Field>::value,
-              "arrays of fields are not initialized");
 
 }  // namespace protozero
 

@@ -53,16 +53,16 @@ namespace protozero::meta {
   }
 // Or first of all with a |Value|, as the setter is: the caller converts to it,
 // so that it is the caller who is warned about narrowing.
-#define PROTOZERO_CALL_WITH(name, Value, Notation, ...)                  \
-  constexpr auto operator()(Value value) const {                         \
-    return FieldValue<name, Value>{value};                               \
-  }                                                                      \
-  template <typename... Values,                                          \
-            typename = typename internal::EnableUnlessTaken<             \
-                internal::Notation<name, __VA_ARGS__>, Values...>::type> \
-  constexpr auto operator()(Values&&... values) const {                  \
-    return internal::Notation<name, __VA_ARGS__>::Of(                    \
-        static_cast<Values&&>(values)...);                               \
+#define PROTOZERO_CALL_WITH(name, Value, Notation, ...)                       \
+  constexpr auto operator()(Value value) const {                              \
+    return FieldValue<name, Value>{value};                                    \
+  }                                                                           \
+  template <typename... Values,                                               \
+            typename =                                                        \
+                typename internal::EnableUnlessTaken<Value, Values...>::type> \
+  constexpr auto operator()(Values&&... values) const {                       \
+    return internal::Notation<name, __VA_ARGS__>::Of(                         \
+        static_cast<Values&&>(values)...);                                    \
   }
 
 // What the classes are templates of; those of enums and messages say which.

@@ -53,24 +53,14 @@ inline constexpr bool kAlwaysFalse = false;
 
 // What the constants of fields can be called with, by kind of field:
 //
-//   kTakes<T>   whether a |T| becomes what the setter takes; of those that have
-//               one type that nearly all arguments are converted to
-//   Of()        from any other argument to a FieldValue, or to the advice what
-//               to use instead
+//   Of()   from any argument to a FieldValue, or to the advice what to use
+//          instead
 //
 // They are instantiated by a call. Were they bases of the constants' classes,
 // compiling a generated header would take twice as long.
 
 template <typename Field, typename T>
 struct NumberNotation {
-  // That any pointer can be taken for a bool is never what was meant.
-  template <typename From>
-  static constexpr bool kTakes =
-      std::is_convertible<From, T>::value &&
-      !(std::is_same<T, bool>::value &&
-        (std::is_pointer<std::decay_t<From>>::value ||
-         std::is_member_pointer<std::decay_t<From>>::value));
-
   template <size_t width>
   static constexpr FieldValue<Field, Hole<width>> Of(Hole<width>) {
     return {};
@@ -89,10 +79,6 @@ struct NumberNotation {
 // Element and Range are char and ConstChars, or uint8_t and ConstBytes.
 template <typename Field, typename Element, typename Range>
 struct BytesNotation {
-  template <typename From>
-  static constexpr bool kTakes =
-      std::is_convertible<From, std::string_view>::value;
-
   // What others are kept as. (A pointer to uint8_t cannot become one to char
   // in a constant expression.)
   using Kept = std::conditional_t<std::is_same<Element, char>::value,
@@ -190,11 +176,19 @@ struct MessageNotation {
   }
 };
 
+// Whether a |From| becomes the |Value| that a field's setter takes. That any
+// pointer can be taken for a bool is never what was meant.
+template <typename Value, typename From>
+inline constexpr bool kTakes =
+    std::is_convertible<From, Value>::value &&
+    !(std::is_same<Value, bool>::value &&
+      (std::is_pointer<std::decay_t<From>>::value ||
+       std::is_member_pointer<std::decay_t<From>>::value));
+
 // Has a |type| unless |Values| are one that is taken.
-template <typename Notation, typename... Values>
-struct EnableUnlessTaken
-    : std::enable_if<!((sizeof...(Values) == 1) && ... &&
-                       Notation::template kTakes<Values>)> {};
+template <typename Value, typename... Values>
+struct EnableUnlessTaken : std::enable_if<!((sizeof...(Values) == 1) && ... &&
+                                            kTakes<Value, Values>)> {};
 
 }  // namespace internal
 

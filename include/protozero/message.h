@@ -159,36 +159,19 @@ class Message {
   // width take ten bytes.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
-    using namespace proto_utils::internal;
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
-    uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
-#if !PROTOZERO_INLINE_SETTERS
+#if PROTOZERO_INLINE_SETTERS
+    AppendVarIntInPlace(tag, value);
+#else
     // Extended by the callee where that makes the call shorter.
-    if constexpr (std::is_signed<T>::value && sizeof(T) <= sizeof(int32_t))
-      return AppendInt32OutOfLine(tag, value);
-#endif
-    uint8_t* const pos = write_ptr_;
-    const VarIntMasks masks = LoadVarIntMasks();
-    // The compiler drops the second test for types that cannot be as large.
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos) ||
-                           MayBeLongVarInt<T>(bits, masks))) {
-      SpillCursor(pos, masks);
-      // Its sign is extended here, not in front of the branch for both sides.
-      constexpr bool kExtends =
-          PROTOZERO_INLINE_SETTERS && std::is_signed<T>::value;
-      return CallAppendVarInt(tag,
-                              proto_utils::ExtendValueForVarIntSerialization(
-                                  kExtends ? internal::Opaque(value) : value));
+    if constexpr (std::is_signed<T>::value && sizeof(T) <= sizeof(int32_t)) {
+      AppendInt32OutOfLine(tag, value);
+    } else {
+      AppendVarIntOutOfLine(
+          tag, proto_utils::ExtendValueForVarIntSerialization(value));
     }
-    uint8_t* const value_pos = tag.Store(pos);
-    // Whose sign is known here.
-    if constexpr (sizeof(T) <= sizeof(uint32_t))
-      bits = static_cast<uint32_t>(bits);
-    write_ptr_ = tag.size() == 1 ? WriteVarInt56Inline<1>(bits, pos, masks)
-                 : tag.size() == 2
-                     ? WriteVarInt56Inline<2>(bits, pos, masks)
-                     : WriteVarInt56Inline<0>(bits, value_pos, masks);
+#endif
   }
 
   // sint32 and sint64 fields.
@@ -205,19 +188,11 @@ class Message {
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
-    uint8_t* const pos = write_ptr_;
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
-      SpillCursor(pos);
-      return CallAppendVarInt(tag, bits);
-    }
-    // Tag and value in one store.
-    const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
-    if (tag.size() == 1) {
-      internal::StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
-    } else {
-      internal::StoreLittleEndian(pos, bytes);
-    }
-    write_ptr_ = pos + tag.size() + 1;
+#if PROTOZERO_INLINE_SETTERS
+    AppendTinyVarIntInPlace(tag, bits);
+#else
+    AppendVarIntOutOfLine(tag, bits);
+#endif
   }
 
   // fixed32, fixed64, sfixed32, sfixed64, float and double fields.
@@ -231,14 +206,11 @@ class Message {
     const EncodedTag tag = EncodeTag(
         field_id, sizeof(T) == 8 ? proto_utils::ProtoWireType::kFixed64
                                  : proto_utils::ProtoWireType::kFixed32);
-    uint8_t* const pos = write_ptr_;
-    if (PROTOZERO_UNLIKELY(!MayEncodeInPlace(pos))) {
-      SpillCursor(pos);
-      return CallAppendFixed(tag, bits);
-    }
-    uint8_t* const value_pos = tag.Store(pos);
-    internal::StoreLittleEndian(value_pos, bits);
-    write_ptr_ = value_pos + sizeof(T);
+#if PROTOZERO_INLINE_SETTERS
+    AppendFixedInPlace(tag, bits);
+#else
+    AppendFixedOutOfLine(tag, bits);
+#endif
   }
 
   // The same by schema types, an enum being an int32: for generated code, which
@@ -457,29 +429,16 @@ class Message {
     return reinterpret_cast<uintptr_t>(pos) < fast_limit_;
   }
 
-  // The same, for the setters: false for good where they are not to be large.
-  PROTOZERO_ALWAYS_INLINE bool MayEncodeInPlace(const uint8_t* pos) const {
-    return PROTOZERO_INLINE_SETTERS && HasFastRoom(pos);
-  }
-
-  // What a setter does before it calls the function that encodes any value: it
-  // stores the cursor once more, at |pos|, where it is. So each setter stores
-  // it on either way, and what the one before has stored, nobody reads:
-  // compilers leave that out, and keep the cursor in a register from the first
-  // setter of a row to the last. They must not know that this store changes
-  // nothing.
-  PROTOZERO_ALWAYS_INLINE void SpillCursor([[maybe_unused]] uint8_t* pos) {
-#if PROTOZERO_INLINE_SETTERS
-    write_ptr_ = internal::Opaque(pos);
-#endif
-  }
-  PROTOZERO_ALWAYS_INLINE void SpillCursor(
-      [[maybe_unused]] uint8_t* pos,
-      [[maybe_unused]] internal::VarIntMasks masks) {
-#if PROTOZERO_INLINE_SETTERS
-    write_ptr_ = internal::OpaqueAfter(masks, pos);
-#endif
-  }
+  // What a setter in place does before it calls the function that encodes any
+  // value: it stores the cursor once more, at |pos|, where it is. So each
+  // setter stores it on either way, and what the one before has stored, nobody
+  // reads: compilers leave that out, and keep the cursor in a register from the
+  // first setter of a row to the last. They must not know that this store
+  // changes nothing. Later than |masks| are loaded, so that they are loaded
+  // once.
+  PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos);
+  PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos,
+                                           internal::VarIntMasks masks);
 
   // The rest of the current chunk; none after an error.
   // REQUIRES: this message holds the cursor.
@@ -532,22 +491,16 @@ class Message {
   PROTOZERO_ALWAYS_INLINE NewChild BeginLongNested(EncodedTag tag,
                                                    uint8_t* pos);
 
-  // What setters call where they may not encode in place.
-  PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
-    AppendNumber(tag, bits);
-#else
-    AppendVarIntOutOfLine(tag, bits);
-#endif
-  }
+  // The setters of numbers in place, and what they call where they cannot be.
+  template <typename T>
+  PROTOZERO_ALWAYS_INLINE void AppendVarIntInPlace(EncodedTag tag, T value);
+  PROTOZERO_ALWAYS_INLINE void AppendTinyVarIntInPlace(EncodedTag tag,
+                                                       uint64_t bits);
   template <typename Bits>
-  PROTOZERO_ALWAYS_INLINE void CallAppendFixed(EncodedTag tag, Bits bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
-    AppendNumber(tag, bits);
-#else
-    AppendFixedOutOfLine(tag, bits);
-#endif
-  }
+  PROTOZERO_ALWAYS_INLINE void AppendFixedInPlace(EncodedTag tag, Bits bits);
+  PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits);
+  template <typename Bits>
+  PROTOZERO_ALWAYS_INLINE void CallAppendFixed(EncodedTag tag, Bits bits);
 
 #if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
   // |bits| as the wire type in |tag| says.
@@ -748,9 +701,6 @@ class Message {
 
 static_assert(sizeof(Message) == MessageArena::kMessageSize,
               "the arena's slots hold one message each");
-static_assert(std::is_trivially_default_constructible<Message>::value &&
-                  std::is_trivially_destructible<Message>::value,
-              "slots become messages, and are forgotten, without any code");
 
 inline bool internal::AppendBytesHeader(Message* message,
                                         uint32_t field_id,

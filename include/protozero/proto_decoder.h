@@ -281,24 +281,25 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   }
   ~DecoderWithSlots() = default;
 
-  // For generated getters, which know the ranks of their ids.
-  bool Has(size_t slot) const { return storage_.by_slot.first[slot] != 0; }
-  const Field& Slot(size_t slot) const {
+  // For generated getters, which know the ranks of their ids. A slot is an int,
+  // as those literals are, so that compilers have nothing to convert.
+  bool Has(int slot) const { return storage_.by_slot.first[slot] != 0; }
+  const Field& Slot(int slot) const {
     return Has(slot) ? storage_.by_slot.slots[slot] : kAbsent;
   }
   // Its value. One name instead of two for compilers to look up, in each getter
   // of a header.
-  bool AsBool(size_t slot) const { return Slot(slot).as_bool(); }
-  ConstBytes AsBytes(size_t slot) const { return Slot(slot).as_bytes(); }
-  double AsDouble(size_t slot) const { return Slot(slot).as_double(); }
-  float AsFloat(size_t slot) const { return Slot(slot).as_float(); }
-  int32_t AsInt32(size_t slot) const { return Slot(slot).as_int32(); }
-  int64_t AsInt64(size_t slot) const { return Slot(slot).as_int64(); }
-  int32_t AsSint32(size_t slot) const { return Slot(slot).as_sint32(); }
-  int64_t AsSint64(size_t slot) const { return Slot(slot).as_sint64(); }
-  ConstChars AsString(size_t slot) const { return Slot(slot).as_string(); }
-  uint32_t AsUint32(size_t slot) const { return Slot(slot).as_uint32(); }
-  uint64_t AsUint64(size_t slot) const { return Slot(slot).as_uint64(); }
+  bool AsBool(int slot) const { return Slot(slot).as_bool(); }
+  ConstBytes AsBytes(int slot) const { return Slot(slot).as_bytes(); }
+  double AsDouble(int slot) const { return Slot(slot).as_double(); }
+  float AsFloat(int slot) const { return Slot(slot).as_float(); }
+  int32_t AsInt32(int slot) const { return Slot(slot).as_int32(); }
+  int64_t AsInt64(int slot) const { return Slot(slot).as_int64(); }
+  int32_t AsSint32(int slot) const { return Slot(slot).as_sint32(); }
+  int64_t AsSint64(int slot) const { return Slot(slot).as_sint64(); }
+  ConstChars AsString(int slot) const { return Slot(slot).as_string(); }
+  uint32_t AsUint32(int slot) const { return Slot(slot).as_uint32(); }
+  uint64_t AsUint64(int slot) const { return Slot(slot).as_uint64(); }
 
  private:
   // A union, so that it is copied as bytes: not all of it is initialized.

@@ -2,9 +2,15 @@
 
 #include "protozero/field.h"
 
+#include <type_traits>
+
 #include "protozero/byte_order.h"
 
 namespace protozero {
+
+static_assert(std::is_trivially_copyable<Field>::value &&
+                  std::is_trivially_default_constructible<Field>::value,
+              "arrays of fields are not initialized");
 
 template <typename Container>
 void Field::AppendTo(Container* dst) const {

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "protozero/message_in_place.h"
 #include "protozero/short_copy.h"
 #include "varint_slow_path.h"
 
 namespace protozero {
+
+static_assert(std::is_trivially_default_constructible<Message>::value &&
+                  std::is_trivially_destructible<Message>::value,
+              "slots become messages, and are forgotten, without any code");
 
 namespace {
 

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "protozero/message.h"
 
 namespace protozero {
+
+static_assert(std::is_trivial<ContiguousMemoryRange>::value,
+              "arrays of ranges are not initialized");
 
 uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
   return patch_addr;
