@@ -434,8 +434,8 @@ class Message {
   // setter stores it on either way, and what the one before has stored, nobody
   // reads: compilers leave that out, and keep the cursor in a register from the
   // first setter of a row to the last. They must not know that this store
-  // changes nothing. Later than |masks| are loaded, so that they are loaded
-  // once.
+  // changes nothing. With |masks|, which are in registers by then: see
+  // OpaqueAfter().
   PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos);
   PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos,
                                            internal::VarIntMasks masks);
