@@ -7,11 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <new>
 #include <string_view>
 #include <type_traits>
 
-#include "protozero/byte_order.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message_arena.h"
@@ -434,11 +432,8 @@ class Message {
   // setter stores it on either way, and what the one before has stored, nobody
   // reads: compilers leave that out, and keep the cursor in a register from the
   // first setter of a row to the last. They must not know that this store
-  // changes nothing. With |masks|, which are in registers by then: see
-  // OpaqueAfter().
+  // changes nothing.
   PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos);
-  PROTOZERO_ALWAYS_INLINE void SpillCursor(uint8_t* pos,
-                                           internal::VarIntMasks masks);
 
   // The rest of the current chunk; none after an error.
   // REQUIRES: this message holds the cursor.
@@ -491,7 +486,8 @@ class Message {
   PROTOZERO_ALWAYS_INLINE NewChild BeginLongNested(EncodedTag tag,
                                                    uint8_t* pos);
 
-  // The setters of numbers in place, and what they call where they cannot be.
+#if PROTOZERO_INLINE_SETTERS
+  // The setters of numbers, and what they call where they cannot be in place.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarIntInPlace(EncodedTag tag, T value);
   PROTOZERO_ALWAYS_INLINE void AppendTinyVarIntInPlace(EncodedTag tag,
@@ -501,14 +497,14 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits);
   template <typename Bits>
   PROTOZERO_ALWAYS_INLINE void CallAppendFixed(EncodedTag tag, Bits bits);
-
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+#if PROTOZERO_HAS_PRESERVE_MOST
   // |bits| as the wire type in |tag| says.
   PROTOZERO_SELDOM_CALLED void AppendNumber(EncodedTag tag,
                                             uint64_t bits) noexcept;
   PROTOZERO_COLD PROTOZERO_SELDOM_CALLED void AppendNumberSlowPath(
       EncodedTag tag,
       uint64_t bits) noexcept;
+#endif
 #endif
 
   // For any value, with or without room.

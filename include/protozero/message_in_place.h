@@ -30,88 +30,6 @@ PROTOZERO_ALWAYS_INLINE void Message::SpillCursor(
 #endif
 }
 
-PROTOZERO_ALWAYS_INLINE void Message::SpillCursor(uint8_t* pos,
-                                                  internal::VarIntMasks masks) {
-  write_ptr_ = internal::OpaqueAfter(masks, pos);
-}
-
-template <typename T>
-PROTOZERO_ALWAYS_INLINE void Message::AppendVarIntInPlace(EncodedTag tag,
-                                                          T value) {
-  using namespace proto_utils::internal;
-  uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
-  uint8_t* const pos = write_ptr_;
-  const VarIntMasks masks = LoadVarIntMasks();
-  // The compiler drops the second test for types that cannot be as large.
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) ||
-                         MayBeLongVarInt<T>(bits, masks))) {
-    SpillCursor(pos, masks);
-    // Its sign is extended here, not in front of the branch for both sides.
-    if constexpr (std::is_signed<T>::value)
-      value = internal::Opaque(value);
-    return CallAppendVarInt(
-        tag, proto_utils::ExtendValueForVarIntSerialization(value));
-  }
-  uint8_t* const value_pos = tag.Store(pos);
-  // Whose sign is known here.
-  if constexpr (sizeof(T) <= sizeof(uint32_t))
-    bits = static_cast<uint32_t>(bits);
-  write_ptr_ = tag.size() == 1 ? WriteVarInt56Inline<1>(bits, pos, masks)
-               : tag.size() == 2
-                   ? WriteVarInt56Inline<2>(bits, pos, masks)
-                   : WriteVarInt56Inline<0>(bits, value_pos, masks);
-}
-
-// REQUIRES: bits < 128.
-PROTOZERO_ALWAYS_INLINE void Message::AppendTinyVarIntInPlace(EncodedTag tag,
-                                                              uint64_t bits) {
-  uint8_t* const pos = write_ptr_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
-    SpillCursor(pos);
-    return CallAppendVarInt(tag, bits);
-  }
-  // Tag and value in one store.
-  const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
-  if (tag.size() == 1) {
-    internal::StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
-  } else {
-    internal::StoreLittleEndian(pos, bytes);
-  }
-  write_ptr_ = pos + tag.size() + 1;
-}
-
-template <typename Bits>
-PROTOZERO_ALWAYS_INLINE void Message::AppendFixedInPlace(EncodedTag tag,
-                                                         Bits bits) {
-  uint8_t* const pos = write_ptr_;
-  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
-    SpillCursor(pos);
-    return CallAppendFixed(tag, bits);
-  }
-  uint8_t* const value_pos = tag.Store(pos);
-  internal::StoreLittleEndian(value_pos, bits);
-  write_ptr_ = value_pos + sizeof(bits);
-}
-
-PROTOZERO_ALWAYS_INLINE void Message::CallAppendVarInt(EncodedTag tag,
-                                                       uint64_t bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
-  AppendNumber(tag, bits);
-#else
-  AppendVarIntOutOfLine(tag, bits);
-#endif
-}
-
-template <typename Bits>
-PROTOZERO_ALWAYS_INLINE void Message::CallAppendFixed(EncodedTag tag,
-                                                      Bits bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
-  AppendNumber(tag, bits);
-#else
-  AppendFixedOutOfLine(tag, bits);
-#endif
-}
-
 PROTOZERO_ALWAYS_INLINE void Message::AppendBytesInPlace(EncodedTag tag,
                                                          const void* src,
                                                          size_t size) {
@@ -195,7 +113,87 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginLongNested(
   return {child, base};
 }
 
-#if PROTOZERO_HAS_PRESERVE_MOST && PROTOZERO_INLINE_SETTERS
+#if PROTOZERO_INLINE_SETTERS
+
+template <typename T>
+PROTOZERO_ALWAYS_INLINE void Message::AppendVarIntInPlace(EncodedTag tag,
+                                                          T value) {
+  using namespace proto_utils::internal;
+  uint64_t bits = proto_utils::ExtendValueForVarIntSerialization(value);
+  uint8_t* const pos = write_ptr_;
+  const VarIntMasks masks = LoadVarIntMasks();
+  // The compiler drops the second test for types that cannot be as large.
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos) ||
+                         MayBeLongVarInt<T>(bits, masks))) {
+    // SpillCursor(), with the masks in registers on both sides of the branch.
+    write_ptr_ = internal::OpaqueAfter(masks, pos);
+    // Its sign is extended here, not in front of the branch for both sides.
+    if constexpr (std::is_signed<T>::value)
+      value = internal::Opaque(value);
+    return CallAppendVarInt(
+        tag, proto_utils::ExtendValueForVarIntSerialization(value));
+  }
+  uint8_t* const value_pos = tag.Store(pos);
+  // Whose sign is known here.
+  if constexpr (sizeof(T) <= sizeof(uint32_t))
+    bits = static_cast<uint32_t>(bits);
+  write_ptr_ = tag.size() == 1 ? WriteVarInt56Inline<1>(bits, pos, masks)
+               : tag.size() == 2
+                   ? WriteVarInt56Inline<2>(bits, pos, masks)
+                   : WriteVarInt56Inline<0>(bits, value_pos, masks);
+}
+
+// REQUIRES: bits < 128.
+PROTOZERO_ALWAYS_INLINE void Message::AppendTinyVarIntInPlace(EncodedTag tag,
+                                                              uint64_t bits) {
+  uint8_t* const pos = write_ptr_;
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
+    SpillCursor(pos);
+    return CallAppendVarInt(tag, bits);
+  }
+  // Tag and value in one store.
+  const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
+  if (tag.size() == 1) {
+    internal::StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
+  } else {
+    internal::StoreLittleEndian(pos, bytes);
+  }
+  write_ptr_ = pos + tag.size() + 1;
+}
+
+template <typename Bits>
+PROTOZERO_ALWAYS_INLINE void Message::AppendFixedInPlace(EncodedTag tag,
+                                                         Bits bits) {
+  uint8_t* const pos = write_ptr_;
+  if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
+    SpillCursor(pos);
+    return CallAppendFixed(tag, bits);
+  }
+  uint8_t* const value_pos = tag.Store(pos);
+  internal::StoreLittleEndian(value_pos, bits);
+  write_ptr_ = value_pos + sizeof(bits);
+}
+
+PROTOZERO_ALWAYS_INLINE void Message::CallAppendVarInt(EncodedTag tag,
+                                                       uint64_t bits) {
+#if PROTOZERO_HAS_PRESERVE_MOST
+  AppendNumber(tag, bits);
+#else
+  AppendVarIntOutOfLine(tag, bits);
+#endif
+}
+
+template <typename Bits>
+PROTOZERO_ALWAYS_INLINE void Message::CallAppendFixed(EncodedTag tag,
+                                                      Bits bits) {
+#if PROTOZERO_HAS_PRESERVE_MOST
+  AppendNumber(tag, bits);
+#else
+  AppendFixedOutOfLine(tag, bits);
+#endif
+}
+
+#if PROTOZERO_HAS_PRESERVE_MOST
 
 inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
@@ -215,7 +213,8 @@ inline void Message::AppendNumberSlowPath(EncodedTag tag,
   AppendFixedOutOfLine(tag, bits);
 }
 
-#endif
+#endif  // PROTOZERO_HAS_PRESERVE_MOST
+#endif  // PROTOZERO_INLINE_SETTERS
 
 }  // namespace protozero
 
