@@ -191,15 +191,13 @@ class FieldsAppender {
   PROTOZERO_ALWAYS_INLINE static size_t EncodeMessage(uint8_t* begin,
                                                       size_t size,
                                                       Values... values) {
-    if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0 ||
-                           !FitInto(size, values...))) {
+    // Larger buffers go out of line, too: what fits into the others is not too
+    // long for a message.
+    if (PROTOZERO_UNLIKELY(
+            !FitIntoBuffer(size & kInlineEncodingMask, values...))) {
       return EncodeMessageOutOfLine<T>(begin, size, Rebuild(values)...);
     }
-    const size_t encoded =
-        static_cast<size_t>(Encode(begin, values...) - begin);
-    if (PROTOZERO_UNLIKELY(encoded > proto_utils::kMaxMessageLength))
-      return 0;
-    return encoded;
+    return static_cast<size_t>(Encode(begin, values...) - begin);
   }
 
   // Whether the bytes are sure to be |max_size| at most, and to fit between
@@ -225,7 +223,7 @@ class FieldsAppender {
   }
 
   // Writes to |pos| what Append() would, and returns its end. REQUIRES:
-  // MayEncode(), or FitInto() where kInlineEncodingMask is not zero.
+  // MayEncode(), or FitIntoBuffer() where kInlineEncodingMask is not zero.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(uint8_t* pos,
                                                  Values... values) {
@@ -251,6 +249,22 @@ class FieldsAppender {
                proto_utils::kMaxMessageLength &&
            SizeAhead(values...) + proto_utils::kMaxSimpleFieldEncodedSize <=
                size;
+  }
+
+  // The same, and not if there are more bytes than a message may have.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static bool FitIntoBuffer(uint64_t size,
+                                                    Values... values) {
+    constexpr uint64_t kNeeded =
+        Encoders<Values...>::kAhead + proto_utils::kMaxSimpleFieldEncodedSize;
+    static_assert(kNeeded <= proto_utils::kMaxMessageLength);
+    // Wraps where there is less. In this order, so that the compiler sees that
+    // a single string is not too long.
+    const uint64_t room = size - kNeeded;
+    return room <= proto_utils::kMaxMessageLength - kNeeded &&
+           Encoders<Values...>::BodySize(values...) <= room &&
+           Encoders<Values...>::SizeBits(values...) <=
+               proto_utils::kMaxMessageLength;
   }
 
   // |value|, made of its parts once more: for a call, which takes a list in
