@@ -287,7 +287,7 @@ size_t CountNested(const Message& message) {
   return count;
 }
 
-// The value of a field as SpeedOfLight stores it.
+// The value of a field as Slots and SpeedOfLight store it.
 void AppendSlots(const Message& message,
                  const FieldDescriptor* field,
                  int index,  // of a repeated field, or -1
@@ -636,8 +636,7 @@ TEST(BenchmarkListTest, EveryWorkloadHasItsCounterparts) {
     workloads.insert(workload.name);
   for (const auto& [workload, implementations] : implementations_of) {
     EXPECT_EQ(workloads.count(workload), 1u) << workload;
-    for (const char* name :
-         {"Empty", "SpeedOfLight", "Protozero", "Libprotobuf"}) {
+    for (const char* name : {"Empty", "Slots", "Protozero", "Libprotobuf"}) {
       EXPECT_EQ(implementations.count(name), 1u) << workload << " " << name;
     }
   }
