@@ -19,10 +19,7 @@ namespace bench {
 
 namespace {
 
-// How many messages are encoded between two looks at Google Benchmark's
-// iteration count: enough to make those free.
-constexpr size_t kBatchSize = 64;
-// Of large messages fewer, down to one.
+// A batch has fewer of large messages, down to one.
 constexpr size_t kMaxBatchBytes = 1024 * 1024;
 
 // Inputs and outputs are shared by all rows that ask for the same: equal memory
@@ -52,7 +49,7 @@ Batch MakeBatch(const Workload& workload, const Harness& harness) {
   batch.ring = &SharedRing(ring_size, workload.slot_size);
   batch.slot_size = workload.slot_size;
   batch.count = std::max<size_t>(
-      1, std::min(kBatchSize, kMaxBatchBytes / workload.slot_size));
+      1, std::min(kMaxBatchSize, kMaxBatchBytes / workload.slot_size));
   batch.reads_back = harness.reads_back;
   return batch;
 }
