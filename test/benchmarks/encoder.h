@@ -53,7 +53,7 @@ struct Batch {
   OutputRing* ring;
   size_t slot_size;
   size_t first;     // index of the first message's input and slot
-  size_t count;     // kMaxBatchSize at most
+  size_t count;     // kMaxBatchSize at most, if it is read back
   bool reads_back;  // every byte of the slot, after each message
 };
 
