@@ -173,7 +173,7 @@ class FieldsAppender {
     uint8_t* const begin = writer.write_ptr_;
     if (PROTOZERO_UNLIKELY(
             !MayEncode(begin, writer.fast_limit_, kNoMaxSize, values...) ||
-            writer.root_ != nullptr)) {
+            writer.rare_.has_taken_cursor)) {
       return AppendMessageOutOfLine<T>(writer, Rebuild(values)...);
     }
     uint8_t* const end = Encode(begin, values...);

@@ -98,8 +98,11 @@ class Message {
                                      MessageArena* arena) {
     PROTOZERO_DCHECK(writer != nullptr && arena != nullptr,
                      "a message needs a stream and memory for its children");
-    if (PROTOZERO_UNLIKELY(writer->root_ != nullptr))
+    // A new writer is known to have had none.
+    if (PROTOZERO_UNLIKELY(writer->root_ != nullptr &&
+                           writer->has_open_root())) {
       writer->CallAbandonRoot();
+    }
     Attach(writer, arena);
   }
 
@@ -109,7 +112,8 @@ class Message {
   PROTOZERO_ALWAYS_INLINE uint32_t Finalize() {
 #if PROTOZERO_INLINE_SETTERS
     uint8_t* const end = write_ptr_;
-    if (PROTOZERO_UNLIKELY(!IsWholeRoot(end))) {
+    if (PROTOZERO_UNLIKELY(!IsShortEnough(end)) ||
+        PROTOZERO_UNLIKELY(state_.flags != kRootWithoutSize)) {
       SpillCursor(end);
       return SealNestedAndFinalize();
     }
@@ -331,7 +335,8 @@ class Message {
     kNested = 0,
     // No more fields: sealed, abandoned, or not begun yet.
     kFinalized = 1 << 0,
-    // The stream has changed chunks since the message began.
+    // The stream has changed chunks since the message began; or it is in the
+    // error state, and the message is the leaf.
     kCrossedChunk = 1 << 1,
     // Stands in for a message that could not be allocated.
     kDropsEverything = 1 << 2,
@@ -533,14 +538,19 @@ class Message {
   // size fields.
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
-  // Seals the chain of open descendants and takes the cursor from the last.
-  // REQUIRES: HasNested(), and this message is not sealed: then it may
-  // have a child that was sealed with it.
-  void SealNested();
+  // Seals the chain of open descendants and takes the cursor from the last,
+  // then does what is left to do. REQUIRES: HasNested(), and this message is
+  // not sealed: then it may have a child that was sealed with it.
+  enum AfterNested : bool { kContinue, kFinalize };
+  PROTOZERO_NOINLINE uint32_t SealNestedAnd(AfterNested next);
   // The same, where |child| and those before it in the arena are left, and it
   // is long: which was not expected, or it is not whole in this chunk.
-  PROTOZERO_COLD void SealUnexpected(Message* child, uint8_t* end);
+  PROTOZERO_COLD uint32_t SealUnexpectedAnd(AfterNested next,
+                                            Message* child,
+                                            uint8_t* end);
+  void SealUnexpected(Message* child, uint8_t* end);
   // The same, one by one and whatever they are.
+  PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next);
   PROTOZERO_COLD void SealAnyNested();
   PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
   // SealNested() for a chain of one message, narrow and short. Returns false,
@@ -573,6 +583,10 @@ class Message {
   }
   // Ends this message and its open descendants without writing any size.
   PROTOZERO_COLD void CloseChain();
+  void StopAfterError() {
+    fast_limit_ = 0;
+    state_.flags |= kCrossedChunk;
+  }
   // What a new use of a message starts with.
   static State NewState(Flags flags, uint32_t tag_size) {
     return {flags, static_cast<uint8_t>(tag_size),
@@ -585,31 +599,66 @@ class Message {
   // Begins a root message. REQUIRES: none is open on |writer|.
   PROTOZERO_ALWAYS_INLINE void Attach(ScatteredStreamWriter* writer,
                                       MessageArena* arena) {
-    write_ptr_ = writer->write_ptr_;
-    fast_limit_ = writer->fast_limit_;
     writer_ = writer;
-    base_ = writer->write_ptr_;
-    SetState(NewState(kRootWithoutSize, 0));
     writer->root_ = this;
     writer->arena_ = arena;
+    AttachAgain(writer);
+  }
+  // The same. REQUIRES: IsRootOf(writer, arena).
+  PROTOZERO_ALWAYS_INLINE void AttachAgain(ScatteredStreamWriter* writer) {
+    write_ptr_ = writer->write_ptr_;
+    fast_limit_ = writer->fast_limit_;
+    base_ = writer->write_ptr_;
+    SetState(NewState(kRootWithoutSize, 0));
     writer->write_ptr_ = ScatteredStreamWriter::Nowhere();
   }
-  // Abandon(), writer->Reset(range) and Reset(writer, arena), behind one test
-  // for all that is seldom: what is known before one branch is known after it.
+  // Whether this message was the last to begin on |writer|, and that was the
+  // last writer that it began on. REQUIRES: nobody else uses |arena|. So
+  // whoever used it last on |writer| was at this address; and if it was an
+  // object before this one, this one has not begun on |writer|.
+  bool IsRootOf(const ScatteredStreamWriter* writer,
+                const MessageArena* arena) const {
+    return PROTOZERO_LIKELY(writer_ == writer) &&
+           PROTOZERO_LIKELY(writer->arena_ == arena);
+  }
+  // Abandon() and Reset(writer, arena).
+  PROTOZERO_ALWAYS_INLINE void ResetRoot(ScatteredStreamWriter* writer,
+                                         MessageArena* arena) {
+    PROTOZERO_DCHECK(writer != nullptr, "a message needs a stream");
+    if (PROTOZERO_UNLIKELY(!IsRootOf(writer, arena)) ||
+        PROTOZERO_UNLIKELY(writer->has_open_root())) {
+      return CallResetRootSlowPath(writer, arena);
+    }
+    AttachAgain(writer);
+  }
+  PROTOZERO_COLD void ResetRootSlowPath(ScatteredStreamWriter* writer,
+                                        MessageArena* arena) {
+    // Lets go of the arena, too, which sealed messages have done.
+    Abandon();
+    writer->AbandonRoot();
+    Attach(writer, arena);
+  }
+  PROTOZERO_SELDOM_CALLED void CallResetRootSlowPath(
+      ScatteredStreamWriter* writer,
+      MessageArena* arena) noexcept {
+    ResetRootSlowPath(writer, arena);
+  }
+  // Abandon(), writer->Reset(range) and Reset(writer, arena).
   PROTOZERO_ALWAYS_INLINE void ResetIn(ScatteredStreamWriter* writer,
                                        ContiguousMemoryRange range,
                                        MessageArena* arena) {
-    if (PROTOZERO_UNLIKELY(!is_finalized() || !writer->MayEnterAtOnce(range)))
+    if (PROTOZERO_UNLIKELY(!IsRootOf(writer, arena) ||
+                           !writer->MayEnterAtOnce(range))) {
       return CallResetInSlowPath(writer, range, arena);
+    }
     writer->EnterAtOnce(range);
-    Attach(writer, arena);
+    AttachAgain(writer);
   }
   PROTOZERO_COLD void ResetInSlowPath(ScatteredStreamWriter* writer,
                                       ContiguousMemoryRange range,
                                       MessageArena* arena) {
     Abandon();
-    if (writer->root_ != nullptr)
-      writer->AbandonRoot();
+    writer->AbandonRoot();
     writer->ResetSlowPath(range);
     Attach(writer, arena);
   }
@@ -622,18 +671,27 @@ class Message {
   // Zero if the library was built without debug checks, whatever its users are.
   static uint16_t NextEpoch();
   // Whether this message is a root message without a size field that holds the
-  // cursor, |end|, and is whole within the current chunk. Where there is room,
-  // it holds the cursor; where there is no other flag, it is whole.
+  // cursor, |end|, and is whole within the current chunk: where there is no
+  // other flag, there is no error. A cursor that is not there is far away, but
+  // where addresses are short.
   bool IsWholeRoot(const uint8_t* end) const {
-    return HasFastRoom(end) && state_.flags == kRootWithoutSize &&
-           static_cast<size_t>(end - base_) <= proto_utils::kMaxMessageLength;
+    return IsShortEnough(end) && state_.flags == kRootWithoutSize;
+  }
+  bool IsShortEnough(const uint8_t* end) const {
+    const uintptr_t size =
+        reinterpret_cast<uintptr_t>(end) - reinterpret_cast<uintptr_t>(base_);
+    return (sizeof(uintptr_t) >= sizeof(uint64_t) || HasFastRoom(end)) &&
+           size <= proto_utils::kMaxMessageLength;
   }
   // Finalize() of such a message.
   uint32_t SealWholeRoot(uint8_t* end) {
     const size_t size = static_cast<size_t>(end - base_);
-    MarkSealed(size);
+    // Not a limit of 0, as MarkSealed() would have it: so what stored the
+    // cursor before this, in place, did it for nobody.
+    write_ptr_ = ScatteredStreamWriter::WithWriter();
+    state_.flags = kFinalized;
+    state_.size = static_cast<uint32_t>(size);
     writer_->write_ptr_ = end;
-    writer_->root_ = nullptr;
     return static_cast<uint32_t>(size);
   }
   PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine();

@@ -38,9 +38,7 @@ class RootMessage : public T {
 
   // Begins a new message on |writer|. See Message::Reset().
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer) {
-    // Lets go of the arena, too, which sealed messages have done.
-    Message::Abandon();
-    Message::Reset(writer, &arena_);
+    Message::ResetRoot(writer, &arena_);
   }
 
   // The same as writer->Reset(range) and then Reset(writer), in less time: for

@@ -97,7 +97,7 @@ class ScatteredStreamWriter {
   // A message that is still open on the writer is closed for good: its setters
   // do nothing from then on.
   ~ScatteredStreamWriter() {
-    if (root_ != nullptr)
+    if (has_open_root())
       CallAbandonRoot();
   }
 
@@ -216,8 +216,8 @@ class ScatteredStreamWriter {
     return delegate_->AnnotatePatch(patch_addr);
   }
 
-  WriteStatus status() const { return status_; }
-  bool ok() const { return status_ == WriteStatus::kOk; }
+  WriteStatus status() const { return rare_.status; }
+  bool ok() const { return rare_.status == WriteStatus::kOk; }
 
  private:
   friend class Message;
@@ -233,15 +233,16 @@ class ScatteredStreamWriter {
   // Before the range, or 0, if there are none; 0 if inline code is not for this
   // processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
-    return MayHaveFastRoom(range) ? FastLimitOfLong(range) : 0;
+    return MayHaveFastRoom(range)
+               ? FastLimitOfLong(range) & internal::kInlineEncodingMask
+               : 0;
   }
   // Not if it is invalid.
   static bool MayHaveFastRoom(ContiguousMemoryRange range) {
     return reinterpret_cast<uintptr_t>(range.end) >= kFastRoom;
   }
   static uintptr_t FastLimitOfLong(ContiguousMemoryRange range) {
-    return (reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1)) &
-           internal::kInlineEncodingMask;
+    return reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
   }
 
   // Past all limits: where the cursor is for whoever does not hold it. Still so
@@ -259,6 +260,11 @@ class ScatteredStreamWriter {
                                       1);
   }
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
+  // Whether a message is open on this writer, whoever holds the cursor.
+  bool has_open_root() const {
+    return cursor_is_lent() || rare_.has_taken_cursor;
+  }
+  Message* open_root() const { return has_open_root() ? root_ : nullptr; }
 
   // bytes_available(). REQUIRES: the writer holds the cursor.
   size_t room() const {
@@ -273,6 +279,10 @@ class ScatteredStreamWriter {
   void TakeCursor() {
     if (PROTOZERO_UNLIKELY(cursor_is_lent()))
       TakeCursorSlowPath();
+  }
+  void LendCursor() {
+    write_ptr_ = Nowhere();
+    rare_.has_taken_cursor = false;
   }
   // TakeCursor() for those who are not in a hurry.
   PROTOZERO_COLD void TakeCursorSlowPath();
@@ -301,12 +311,13 @@ class ScatteredStreamWriter {
     fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
-  // Reset() where no message is open, and for what is most likely a chunk.
+  // Reset() where no message is open, after no error, and for what is most
+  // likely a chunk.
   bool MayEnterAtOnce(ContiguousMemoryRange range) const {
-    return root_ == nullptr && MayHaveFastRoom(range);
+    return PROTOZERO_LIKELY(!cursor_is_lent()) && PROTOZERO_LIKELY(!IsRare()) &&
+           PROTOZERO_LIKELY(MayHaveFastRoom(range));
   }
   PROTOZERO_ALWAYS_INLINE void EnterAtOnce(ContiguousMemoryRange range) {
-    status_ = WriteStatus::kOk;
     EnterChunk(range, FastLimitOfLong(range));
   }
   // EnterChunk() where messages may be open: they go on in |range|.
@@ -329,12 +340,30 @@ class ScatteredStreamWriter {
   // Of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
-  // The outermost message that is open on this writer, if any. It and the
-  // messages nested in it are a chain; the last link is the leaf.
+  // The outermost message that is open on this writer. It and the messages
+  // nested in it are a chain; the last link is the leaf. If none is open, the
+  // last one that was, which may be gone: where the same message begins again
+  // and again, neither this nor arena_ has to be stored.
   Message* root_ = nullptr;
   // Where root_ has the messages nested in it.
   MessageArena* arena_ = nullptr;
-  WriteStatus status_ = WriteStatus::kOk;
+  // What is mostly all zero, for one test of all of it.
+  struct Rare {
+    WriteStatus status;
+    // A message is open, but the writer has the cursor.
+    bool has_taken_cursor;
+    // Inline code is not for this processor, or nobody has looked yet whether
+    // it is.
+    bool may_lack_inline_code;
+    bool unused;
+  };
+  bool IsRare() const {
+    uint32_t bits;
+    static_assert(sizeof(bits) == sizeof(rare_), "one load");
+    memcpy(&bits, &rare_, sizeof(bits));
+    return bits != 0;
+  }
+  Rare rare_ = {WriteStatus::kOk, false, true, false};
 };
 
 }  // namespace protozero

@@ -73,10 +73,8 @@ uint32_t Message::FinalizeSlowPath() {
   TakeCursor();
   uint8_t* end = SealAt(write_ptr_);
   write_ptr_ = end;
-  if (writer_->root_ == this) {
+  if (writer_->root_ == this)
     writer_->write_ptr_ = end;
-    writer_->root_ = nullptr;
-  }
   return state_.size;
 }
 
@@ -176,54 +174,70 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
 }
 
 uint32_t Message::FinalizeOutOfLine() {
-  if (HasNested() && PROTOZERO_UNLIKELY(!SealShortNested()))
-    return SealNestedAndFinalize();
   uint8_t* const end = write_ptr_;
   if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
-    return FinalizeSlowPath();
+    return SealNestedAndFinalize();
   return SealWholeRoot(end);
 }
 
 uint32_t Message::SealNestedAndFinalize() {
   if (PROTOZERO_UNLIKELY(!HasNested() || is_finalized()))
     return FinalizeSlowPath();
-  SealNested();
-  return FinalizeOutOfLine();
+  return SealNestedAnd(kFinalize);
 }
 
-void Message::SealNested() {
+uint32_t Message::SealNestedAnd(AfterNested next) {
   // Outside of blocks, the chain is a row. From the leaf up, because a child
   // that moves makes its parents longer.
   MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(arena->HasBlocksInUse()))
-    return SealAnyNested();
+    return SealAnyNestedAnd(next);
   Message* child = arena->LastInlineMessage();
   // Either way it holds the cursor, and there is no error.
   if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
-    return SealAnyNested();
+    return SealAnyNestedAnd(next);
   uint8_t* const end = child->write_ptr_;
   // Short ones first, for what holds a long message is long. Calls nothing: see
   // above.
-  for (; child->state_.flags == kNarrow; child = internal::Opaque(child - 1)) {
+  while (child->state_.flags == kNarrow) {
     const size_t size = static_cast<size_t>(end - child->base_);
     if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
       break;
     child->SealShort(size);
-    if (child == nested_)
-      return LetGoOfInlineNested(arena, child, end);
+    child = internal::Opaque(child - 1);
+    if (child < nested_)
+      break;
   }
-  for (;; --child) {
+  for (; child >= nested_; --child) {
     const size_t size = static_cast<size_t>(end - child->base_);
     if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
-      return SealUnexpected(child, end);
+      return SealUnexpectedAnd(next, child, end);
     child->SealWide(size);
-    arena->LookAtNext();
-    if (child == nested_)
-      return LetGoOfInlineNested(arena, child, end);
+    // Opaque, or the address of what it stores takes a register for the loop,
+    // which has to be saved.
+    internal::Opaque(arena)->LookAtNext();
   }
+  LetGoOfInlineNested(arena, nested_, end);
+  if (next == kContinue)
+    return 0;
+  if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
+    return FinalizeSlowPath();
+  return SealWholeRoot(end);
 }
 
-void Message::SealUnexpected(Message* child, uint8_t* end) {
+uint32_t Message::SealUnexpectedAnd(AfterNested next,
+                                    Message* child,
+                                    uint8_t* end) {
+  SealUnexpected(child, end);
+  return next == kFinalize ? FinalizeOutOfLine() : 0;
+}
+
+uint32_t Message::SealAnyNestedAnd(AfterNested next) {
+  SealAnyNested();
+  return next == kFinalize ? FinalizeOutOfLine() : 0;
+}
+
+inline void Message::SealUnexpected(Message* child, uint8_t* end) {
   MessageArena* const arena = writer_->arena_;
   for (;; --child) {
     if (child->state_.flags == kNarrow)
@@ -253,7 +267,7 @@ void Message::SealAnyNested() {
     parent = child == nested_ ? this : arena->LastMessage();
     parent->write_ptr_ = end;
     if (PROTOZERO_UNLIKELY(!writer_->ok()))
-      parent->fast_limit_ = 0;
+      parent->StopAfterError();
     if (child->is_group())
       parent->AppendEndTag(child->end_tag_);
   } while (parent != this);
@@ -286,7 +300,7 @@ bool Message::RollBackNestedMessage() {
   uint8_t* const begin =
       child->base_ - child->state_.tag_size - size_field_size;
   child->CloseChain();
-  writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
+  writer_->LendCursor();
   LetGoOfNested(begin);
   return true;
 }
@@ -299,7 +313,7 @@ bool Message::TakeCursor() {
     return false;
   }
   if (HasNested()) {
-    SealNested();
+    SealNestedAnd(kContinue);
   } else if (!writer_->cursor_is_lent()) {
     LendCursorFromWriter();
   }
@@ -323,13 +337,14 @@ void Message::Fail(WriteStatus status, size_t lost_bytes) {
 void Message::LendCursorFromWriter() {
   write_ptr_ = writer_->write_ptr_;
   if (!writer_->ok())
-    fast_limit_ = 0;
-  writer_->write_ptr_ = ScatteredStreamWriter::Nowhere();
+    StopAfterError();
+  writer_->LendCursor();
 }
 
 void Message::ReturnCursorToWriter() {
   writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
+  writer_->rare_.has_taken_cursor = true;
   write_ptr_ = ScatteredStreamWriter::WithWriter();
   // The end of the chain, for the writer to walk.
   nested_ = nullptr;

@@ -31,7 +31,7 @@ void ScatteredStreamWriter::WriteBytesSlowPath(const uint8_t* src,
     if (size == 0)
       return;
     if (!NextChunk())
-      return Fail(status_, size);
+      return Fail(status(), size);
   }
 }
 
@@ -63,9 +63,10 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
 void ScatteredStreamWriter::ResetSlowPath(ContiguousMemoryRange range) {
   TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
-  if (!ok() && root_ != nullptr)
+  if (!ok())
     AbandonRoot();
-  status_ = WriteStatus::kOk;
+  rare_.status = WriteStatus::kOk;
+  rare_.may_lack_inline_code = internal::kInlineEncodingMask == 0;
   MoveTo(range);
 }
 
@@ -77,7 +78,7 @@ void ScatteredStreamWriter::Extend() {
 bool ScatteredStreamWriter::NextChunk() {
   if (!ok())
     return false;
-  for (Message* message = root_; message; message = message->nested_) {
+  for (Message* message = open_root(); message; message = message->nested_) {
     if (!(message->state_.flags &
           (Message::kCrossedChunk | Message::kFinalized |
            Message::kHasNoSize))) {
@@ -95,7 +96,7 @@ bool ScatteredStreamWriter::NextChunk() {
 
 void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
   const uintptr_t fast_limit = FastLimitOf(range);
-  for (Message* message = root_; message; message = message->nested_) {
+  for (Message* message = open_root(); message; message = message->nested_) {
     if (message->is_finalized())
       continue;
     // Saturates: beyond kMaxMessageLength the exact size is of no interest.
@@ -112,7 +113,7 @@ void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
 
 void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
   if (ok())
-    status_ = status;
+    rare_.status = status;
   fast_limit_ = 0;
   written_previously_ += lost_bytes;
 }
@@ -177,12 +178,14 @@ uint8_t* ScatteredStreamWriter::LentWritePtr() const {
 }
 
 void ScatteredStreamWriter::AbandonRoot() {
+  if (!has_open_root())
+    return;
   // Without touching the chunk, which may be gone.
   if (cursor_is_lent())
     write_ptr_ = root_->Leaf()->write_ptr_;
   root_->CloseChain();
   arena_->Reset();
-  root_ = nullptr;
+  rare_.has_taken_cursor = false;
 }
 
 }  // namespace protozero

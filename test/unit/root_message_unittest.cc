@@ -3,6 +3,7 @@
 #include "protozero/root_message.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -100,10 +101,18 @@ TEST(RootMessageTest, AWriterInTheErrorStateTakesMessagesAndDropsThem) {
   EXPECT_EQ(stream.delegate.num_refusals(), 1u);
 }
 
-// A message and a writer that go on to another buffer in one step.
-class ResetInRangeTest : public ::testing::Test {
+// A message and a writer that go on to another buffer in one step: the first
+// one, or one after another.
+class ResetInRangeTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kSize = 64;
+
+  void SetUp() override {
+    if (GetParam()) {
+      Reset(0);
+      message_.Finalize();
+    }
+  }
 
   void Reset(size_t buffer, size_t size = kSize) {
     message_.Reset(&stream_.writer,
@@ -120,7 +129,7 @@ class ResetInRangeTest : public ::testing::Test {
   uint8_t buffers_[2][kSize] = {};
 };
 
-TEST_F(ResetInRangeTest, WritesToTheRange) {
+TEST_P(ResetInRangeTest, WritesToTheRange) {
   for (size_t buffer = 0; buffer < 2; ++buffer) {
     Reset(buffer);
     EXPECT_FALSE(message_.is_finalized());
@@ -136,7 +145,7 @@ TEST_F(ResetInRangeTest, WritesToTheRange) {
   EXPECT_EQ(stream_.delegate.num_chunks(), 0u);
 }
 
-TEST_F(ResetInRangeTest, CutsItsOpenMessageShort) {
+TEST_P(ResetInRangeTest, CutsItsOpenMessageShort) {
   Reset(0);
   message_.AppendVarInt(1, 1);
   Message* stale = message_.BeginNestedMessage<Message>(2);
@@ -149,7 +158,7 @@ TEST_F(ResetInRangeTest, CutsItsOpenMessageShort) {
   EXPECT_EQ(Written(0, 3), "08 01 12");
 }
 
-TEST_F(ResetInRangeTest, CutsOtherMessagesShort) {
+TEST_P(ResetInRangeTest, CutsOtherMessagesShort) {
   RootMessage<> other_message(&stream_.writer);
   other_message.AppendVarInt(1, 1);
   ChunkedStream other_stream(kSize);
@@ -166,7 +175,7 @@ TEST_F(ResetInRangeTest, CutsOtherMessagesShort) {
   EXPECT_EQ(other_stream.Bytes(), "08 02 00");
 }
 
-TEST_F(ResetInRangeTest, GoesOnInTheNextChunk) {
+TEST_P(ResetInRangeTest, GoesOnInTheNextChunk) {
   Reset(0, 4);
   message_.AppendVarInt(1, 1);
   message_.AppendString(2, "abcd");
@@ -175,7 +184,7 @@ TEST_F(ResetInRangeTest, GoesOnInTheNextChunk) {
   EXPECT_EQ(stream_.delegate.num_chunks(), 1u);
 }
 
-TEST_F(ResetInRangeTest, EndsAnErrorState) {
+TEST_P(ResetInRangeTest, EndsAnErrorState) {
   Reset(0, 4);
   message_.AppendString(2, std::string(100, 'a'));
   EXPECT_EQ(message_.Finalize(), 0u);
@@ -187,12 +196,173 @@ TEST_F(ResetInRangeTest, EndsAnErrorState) {
   EXPECT_EQ(Written(1, 3), "08 01 00");
 }
 
-TEST_F(ResetInRangeTest, TakesNoRangeForNoneYet) {
+TEST_P(ResetInRangeTest, TakesNoRangeForNoneYet) {
   message_.Reset(&stream_.writer, {});
   message_.AppendVarInt(1, 1);
   EXPECT_EQ(message_.Finalize(), 2u);
   EXPECT_EQ(stream_.delegate.num_chunks(), 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(AfterAnother,
+                         ResetInRangeTest,
+                         ::testing::Bool(),
+                         ::testing::PrintToStringParamName());
+
+// Messages and writers that meet each other more than once, so that each knows
+// the other, or takes it for somebody that it knew.
+class MeetAgainTest : public ::testing::TestWithParam<bool> {
+ protected:
+  static constexpr size_t kChunkSize = 4096;
+
+  struct Stream : ChunkedStream {
+    Stream() : ChunkedStream(kChunkSize, 1) {}
+    uint8_t buffer[64];
+  };
+
+  static void Reset(RootMessage<>* message, Stream* stream) {
+    if (GetParam()) {
+      message->Reset(&stream->writer,
+                     {stream->buffer, stream->buffer + sizeof(stream->buffer)});
+    } else {
+      message->Reset(&stream->writer);
+    }
+  }
+
+  static void ExpectWrites(RootMessage<>* message,
+                           Stream* stream,
+                           uint8_t value) {
+    Reset(message, stream);
+    message->AppendVarInt(1, value);
+    message->BeginNestedMessage<Message>(2)->AppendVarInt(3, value);
+    message->AppendVarInt(4, value);
+    EXPECT_EQ(message->Finalize(), 8u);
+    const std::string digits = Hex(&value, 1);
+    EXPECT_EQ(Hex(stream->writer.write_ptr() - 8, 8),
+              "08 " + digits + " 12 02 18 " + digits + " 20 " + digits);
+  }
+
+  Stream stream_;
+  Stream other_stream_;
+};
+
+TEST_P(MeetAgainTest, TwoMessagesTakeTurns) {
+  RootMessage<> a;
+  RootMessage<> b;
+  for (uint8_t i = 0; i < 8; ++i) {
+    ExpectWrites(&a, &stream_, i);
+    ExpectWrites(&b, &stream_, i);
+    if (i % 3 == 0)
+      ExpectWrites(&b, &stream_, i);
+  }
+}
+
+TEST_P(MeetAgainTest, AMessageGoesFromWriterToWriter) {
+  RootMessage<> message;
+  for (uint8_t i = 0; i < 8; ++i) {
+    ExpectWrites(&message, &stream_, i);
+    ExpectWrites(&message, &other_stream_, i);
+    if (i % 3 == 0)
+      ExpectWrites(&message, &other_stream_, i);
+  }
+}
+
+TEST_P(MeetAgainTest, AMessageWhereAnotherWas) {
+  std::optional<RootMessage<>> message;
+  for (uint8_t i = 0; i < 4; ++i) {
+    message.emplace();
+    EXPECT_TRUE(message->is_finalized());
+    ExpectWrites(&*message, &stream_, i);
+    // The writer remembers its predecessor.
+    message.emplace();
+    EXPECT_TRUE(message->is_finalized());
+    ExpectWrites(&*message, &other_stream_, i);
+    ExpectWrites(&*message, &stream_, i);
+  }
+}
+
+TEST_P(MeetAgainTest, AMessageWhereAnOpenOneWas) {
+  std::optional<RootMessage<>> message;
+  message.emplace();
+  ExpectWrites(&*message, &stream_, 1);
+  Reset(&*message, &stream_);
+  message->AppendVarInt(1, 1);
+  message.emplace();
+  ExpectWrites(&*message, &stream_, 2);
+}
+
+TEST_P(MeetAgainTest, AWriterWhereAnotherWas) {
+  std::optional<Stream> stream;
+  RootMessage<> message;
+  for (uint8_t i = 0; i < 4; ++i) {
+    stream.emplace();
+    ExpectWrites(&message, &*stream, i);
+    ExpectWrites(&message, &*stream, i);
+    if (i % 2 == 0) {
+      Reset(&message, &*stream);
+      message.AppendVarInt(1, 1);
+    }
+  }
+}
+
+TEST_P(MeetAgainTest, AMessageThatIsOpen) {
+  RootMessage<> message;
+  ExpectWrites(&message, &stream_, 1);
+  Reset(&message, &stream_);
+  Message* const stale = message.BeginNestedMessage<Message>(1);
+  ExpectWrites(&message, &stream_, 2);
+  EXPECT_TRUE(stale->is_finalized());
+  EXPECT_MISTAKE(stale->AppendVarInt(1, 1), "sealed");
+  ExpectWrites(&message, &stream_, 3);
+}
+
+TEST_P(MeetAgainTest, AMessageWhoseWriterHasTakenTheCursor) {
+  RootMessage<> message;
+  ExpectWrites(&message, &stream_, 1);
+  Reset(&message, &stream_);
+  Message* const stale = message.BeginNestedMessage<Message>(1);
+  stale->AppendVarInt(1, 1);
+  stream_.writer.WriteByte(0);
+  ExpectWrites(&message, &stream_, 2);
+  EXPECT_TRUE(stale->is_finalized());
+  // Nobody's child is in its way.
+  stream_.writer.WriteByte(0);
+  ExpectWrites(&message, &stream_, 3);
+}
+
+TEST_P(MeetAgainTest, AMessageThatHasUsedTheMemoryOfOthers) {
+  RootMessage<> message;
+  ExpectWrites(&message, &stream_, 1);
+  {
+    const auto arena = std::make_unique<MessageArena>();
+    Message* const as_plain = &message;
+    as_plain->Reset(&stream_.writer, arena.get());
+    as_plain->BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
+    as_plain->Finalize();
+  }
+  ExpectWrites(&message, &stream_, 2);
+}
+
+TEST_P(MeetAgainTest, AfterAnError) {
+  RootMessage<> message;
+  ExpectWrites(&message, &stream_, 1);
+  Reset(&message, &stream_);
+  message.AppendString(1, std::string(2 * kChunkSize, 'a'));
+  EXPECT_EQ(message.Finalize(), 0u);
+  EXPECT_FALSE(stream_.writer.ok());
+  if (GetParam()) {
+    ExpectWrites(&message, &stream_, 2);
+    EXPECT_TRUE(stream_.writer.ok());
+  } else {
+    Reset(&message, &stream_);
+    message.AppendVarInt(1, 1);
+    EXPECT_EQ(message.Finalize(), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(InARange,
+                         MeetAgainTest,
+                         ::testing::Bool(),
+                         ::testing::PrintToStringParamName());
 
 // One thread at a time is for one message and its writer. Whatever the library
 // shares between them must be safe: ThreadSanitizer watches.
