@@ -686,12 +686,13 @@ class Message {
   // Finalize() of such a message.
   uint32_t SealWholeRoot(uint8_t* end) {
     const size_t size = static_cast<size_t>(end - base_);
+    writer_->write_ptr_ = end;
     // Not a limit of 0, as MarkSealed() would have it: so what stored the
     // cursor before this, in place, did it for nobody.
     write_ptr_ = ScatteredStreamWriter::WithWriter();
-    state_.flags = kFinalized;
     state_.size = static_cast<uint32_t>(size);
-    writer_->write_ptr_ = end;
+    // Last, for whoever asks next to know it.
+    state_.flags = kFinalized;
     return static_cast<uint32_t>(size);
   }
   PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine();

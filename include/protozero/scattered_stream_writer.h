@@ -233,7 +233,7 @@ class ScatteredStreamWriter {
   // Before the range, or 0, if there are none; 0 if inline code is not for this
   // processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
-    return MayHaveFastRoom(range)
+    return PROTOZERO_LIKELY(MayHaveFastRoom(range))
                ? FastLimitOfLong(range) & internal::kInlineEncodingMask
                : 0;
   }

@@ -35,6 +35,27 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
   bool handed_out_ = false;
 };
 
+namespace internal {
+
+// Has none: for a writer that has been given its only buffer.
+class NoBufferDelegate final : public ScatteredStreamWriter::Delegate {
+ public:
+  PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override { return {}; }
+};
+
+// For one whose messages are destroyed before it: then there is nothing to do,
+// which compilers do not see.
+union UndestroyedWriter {
+  UndestroyedWriter(ScatteredStreamWriter::Delegate* delegate,
+                    ContiguousMemoryRange range)
+      : writer(delegate, range) {}
+  ~UndestroyedWriter() {}
+
+  ScatteredStreamWriter writer;
+};
+
+}  // namespace internal
+
 // A message of type T that is written to a buffer of the caller's:
 //
 //   uint8_t buffer[256];
@@ -49,9 +70,10 @@ class StaticBuffered {
  public:
   // REQUIRES: |buffer| holds |size| bytes and outlives the message.
   StaticBuffered(void* buffer, size_t size)
-      : delegate_(static_cast<uint8_t*>(buffer), size),
-        writer_(&delegate_, delegate_.StaticBufferDelegate::GetNewBuffer()),
-        message_(&writer_) {}
+      : writer_(&delegate_,
+                {static_cast<uint8_t*>(buffer),
+                 static_cast<uint8_t*>(buffer) + size}),
+        message_(&writer_.writer) {}
 
   // There may be pointers into it.
   StaticBuffered(const StaticBuffered&) = delete;
@@ -64,16 +86,18 @@ class StaticBuffered {
   // byte on; 0 for an empty message, and when the buffer was too small.
   size_t Finalize() { return message_.::protozero::Message::Finalize(); }
 
-  WriteStatus status() const { return writer_.status(); }
-  bool ok() const { return writer_.ok(); }
+  WriteStatus status() const { return writer_.writer.status(); }
+  bool ok() const { return writer_.writer.ok(); }
 
   // While ok(): the bytes written so far. Afterwards: a buffer size with which
   // the same message fits, at most three bytes too many per nested message.
-  size_t bytes_needed() const { return static_cast<size_t>(writer_.written()); }
+  size_t bytes_needed() const {
+    return static_cast<size_t>(writer_.writer.written());
+  }
 
  private:
-  StaticBufferDelegate delegate_;
-  ScatteredStreamWriter writer_;
+  internal::NoBufferDelegate delegate_;
+  internal::UndestroyedWriter writer_;
   RootMessage<T> message_;
 };
 
