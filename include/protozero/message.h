@@ -553,8 +553,8 @@ class Message {
   PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next);
   PROTOZERO_COLD void SealAnyNested();
   PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
-  // SealNested() for a chain of one message, narrow and short. Returns false,
-  // having done nothing, for any other.
+  // SealNestedAnd(kContinue) for a chain of one message, narrow and short.
+  // Returns false, having done nothing, for any other.
   bool SealShortNested();
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end);
