@@ -543,14 +543,15 @@ class Message {
   // not sealed: then it may have a child that was sealed with it.
   enum AfterNested : bool { kContinue, kFinalize };
   PROTOZERO_NOINLINE uint32_t SealNestedAnd(AfterNested next);
-  // The same, where |child| and those before it in the arena are left, and it
-  // is long: which was not expected, or it is not whole in this chunk.
-  PROTOZERO_COLD uint32_t SealUnexpectedAnd(AfterNested next,
-                                            Message* child,
-                                            uint8_t* end);
-  void SealUnexpected(Message* child, uint8_t* end);
-  // The same, one by one and whatever they are.
-  PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next);
+  // The same, for all that is not as expected. Where |child| is not null, it
+  // and those before it in the arena are left, and it is long.
+  PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next,
+                                           Message* child,
+                                           uint8_t* end);
+  // Seals them while they are long, and whole in this chunk. Returns false if
+  // any is left.
+  bool SealLong(Message* child, uint8_t* end);
+  // One by one and whatever they are.
   PROTOZERO_COLD void SealAnyNested();
   PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
   // SealNestedAnd(kContinue) for a chain of one message, narrow and short.

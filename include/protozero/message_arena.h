@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
+
 #include "protozero/compiler.h"
 
 namespace protozero {
@@ -23,21 +25,52 @@ class Message;
 // Messages of one depth, which have the same slot, tend to be alike. So the
 // arena remembers down to which depth they have been long, for those who begin
 // one to reserve a long size field at once: to move bytes that were just
-// written means to wait until they have arrived.
+// written means to wait until they have arrived. A Memory passes that on, from
+// an arena that ends to those that begin; what is written is the same either
+// way.
 //
-// One thread at a time. Users have no need to call it: RootMessage owns one.
+// One thread at a time, but for a Memory. Users have no need to call it:
+// RootMessage owns one.
 class MessageArena {
  public:
   static constexpr size_t kInlineMessages = 100;
   // sizeof(Message), which is not known here: message.h asserts that it is.
   static constexpr size_t kMessageSize = 6 * sizeof(void*) + sizeof(uint64_t);
 
+  // What an arena knows of its messages: the size of the slots before
+  // long_end_, which is even, and num_long_, which is 0 or 1, in one.
+  struct Learned {
+    uint16_t bits;
+  };
+
+  // Holds that of the arena that ended last. Any thread, at any time; who loads
+  // it may miss what another has just stored.
+  class Memory {
+   public:
+    constexpr Memory() = default;
+
+    Learned Load() const {
+      return {static_cast<uint16_t>(bits_.load(std::memory_order_relaxed))};
+    }
+
+   private:
+    friend class MessageArena;
+    // Learned::bits, and how often they have changed: see Keep(). On a cache
+    // line of its own, which all threads read and few ever write.
+    alignas(64) std::atomic<uint32_t> bits_{0};
+  };
+
   MessageArena()
       : next_(inline_slots_),
         stop_(inline_slots_ + kInlineMessages),
         long_end_(inline_slots_) {}
+  // Knows from the start what another arena has |learned|.
+  explicit MessageArena(Learned learned) : MessageArena() {
+    if (PROTOZERO_UNLIKELY(learned.bits != 0))
+      Recall(learned);
+  }
   ~MessageArena() {
-    if (PROTOZERO_UNLIKELY(first_block_ != nullptr))
+    if (PROTOZERO_UNLIKELY(has_leftovers_))
       FreeBlocks();
   }
 
@@ -51,6 +84,9 @@ class MessageArena {
       return NewMessageSlowPath();
     return reinterpret_cast<Message*>(next_++);
   }
+
+  // The same, wherever it lies.
+  PROTOZERO_COLD Message* NewMessageSlowPath();
 
   // Whether the next message needs attention: it lies beyond the current block,
   // or may be expected to be long.
@@ -85,8 +121,7 @@ class MessageArena {
 
   // Of a message that is sealed, and not deleted yet: it was long; or short,
   // although something else was expected.
-  PROTOZERO_COLD void NoteLong(const Message* message);
-  PROTOZERO_COLD void NoteShort(const Message* message);
+  PROTOZERO_COLD void NoteLength(Message* message, bool is_long);
 
   // Whether the latest message lies in a block from the heap.
   bool HasBlocksInUse() const { return current_block_ != nullptr; }
@@ -114,11 +149,15 @@ class MessageArena {
     return reinterpret_cast<Message*>(inline_slots_ + kInlineMessages);
   }
 
+  // Has arenas that begin with |memory| know what this one has learned.
+  void KeepIn(Memory* memory) const {
+    if (PROTOZERO_UNLIKELY(has_leftovers_))
+      Keep(memory);
+  }
+
   // Forgets all messages. Frees no block.
-  void Reset() {
-    current_block_ = nullptr;
-    next_ = inline_slots_;
-    stop_ = inline_slots_;
+  PROTOZERO_ALWAYS_INLINE void Reset() {
+    DeleteMessagesFrom(reinterpret_cast<Message*>(inline_slots_));
   }
 
  private:
@@ -127,24 +166,34 @@ class MessageArena {
   };
   struct Block;
 
-  PROTOZERO_COLD Message* NewMessageSlowPath();
   PROTOZERO_COLD Message* LastMessageInBlocks();
   PROTOZERO_COLD void FreeBlocks();
+  void Recall(Learned learned) {
+    long_end_ = reinterpret_cast<Slot*>(
+        reinterpret_cast<uint8_t*>(inline_slots_) + (learned.bits & ~1u));
+    num_long_ = learned.bits & 1u;
+    stop_ = inline_slots_;
+  }
+  PROTOZERO_COLD void Keep(Memory* memory) const;
 
   Slot* inline_end() { return inline_slots_ + kInlineMessages; }
-  const Slot* inline_end() const { return inline_slots_ + kInlineMessages; }
 
   Slot* next_;
   // The end of the current block; or inline_slots_, where somebody has to look.
   Slot* stop_;
   // Messages in inline slots before this one are expected to be long.
   Slot* long_end_;
-  // How often a message in it was long.
-  size_t num_long_ = 0;
-  // Heap blocks, oldest first; current_block_ is null while next_ points into
+  // How often a message in it was long, lately.
+  uint32_t num_long_ = 0;
+  // Whether there is something to do at the end: blocks to free, or something
+  // learned to keep. One test in the end for both.
+  bool has_leftovers_ = false;
+  bool has_blocks_ = false;
+  // The latest of the blocks in use. Null while next_ points into
   // inline_slots_.
-  Block* first_block_ = nullptr;
   Block* current_block_ = nullptr;
+  // The others, the lowest first. Unset unless has_blocks_.
+  Block* spare_blocks_;
   Slot inline_slots_[kInlineMessages + 1];
 };
 

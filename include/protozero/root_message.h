@@ -25,13 +25,15 @@ class RootMessage : public T {
  public:
   RootMessage() { Message::InitUnattached(); }
   // Begins a message on |writer|, as Reset() does.
-  explicit RootMessage(ScatteredStreamWriter* writer) {
-    Message::Reset(writer, &arena_);
-  }
+  explicit RootMessage(ScatteredStreamWriter* writer)
+      : RootMessage(writer, memory_.Load()) {}
 
   // A message that was not finalized ends as it stands: sizes of nested
   // messages that are still open are not written.
-  ~RootMessage() { Message::Abandon(); }
+  ~RootMessage() {
+    Message::Abandon();
+    arena_.KeepIn(&memory_);
+  }
 
   RootMessage(const RootMessage&) = delete;
   RootMessage& operator=(const RootMessage&) = delete;
@@ -49,6 +51,17 @@ class RootMessage : public T {
   }
 
  private:
+  template <typename U>
+  friend class StaticBuffered;
+
+  RootMessage(ScatteredStreamWriter* writer, MessageArena::Learned learned)
+      : arena_(learned) {
+    Message::Reset(writer, &arena_);
+  }
+
+  // Of all messages of this type, which tend to be alike.
+  static inline MessageArena::Memory memory_;
+
   MessageArena arena_;
 };
 

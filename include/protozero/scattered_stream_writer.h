@@ -87,7 +87,8 @@ class ScatteredStreamWriter {
   explicit ScatteredStreamWriter(Delegate* delegate)
       : ScatteredStreamWriter(delegate, ContiguousMemoryRange{}) {}
 
-  // Starts in |range|, as after Reset(range).
+  // Starts in |range|, as after Reset(range). Without a |delegate|, if it is
+  // null, there is no other chunk.
   ScatteredStreamWriter(Delegate* delegate, ContiguousMemoryRange range)
       : delegate_(delegate),
         write_ptr_(range.begin),
@@ -213,7 +214,7 @@ class ScatteredStreamWriter {
   // Delegate::AnnotatePatch() of this writer's delegate, for code that writes
   // nested messages through the raw stream.
   uint8_t* AnnotatePatch(uint8_t* patch_addr) {
-    return delegate_->AnnotatePatch(patch_addr);
+    return delegate_ ? delegate_->AnnotatePatch(patch_addr) : patch_addr;
   }
 
   WriteStatus status() const { return rare_.status; }
@@ -333,6 +334,13 @@ class ScatteredStreamWriter {
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);
 
+  bool IsRare() const {
+    uint32_t bits;
+    static_assert(sizeof(bits) == sizeof(rare_), "one load");
+    memcpy(&bits, &rare_, sizeof(bits));
+    return bits != 0;
+  }
+
   Delegate* const delegate_;
   // The cursor, or Nowhere() while the leaf holds it.
   uint8_t* write_ptr_;
@@ -340,13 +348,6 @@ class ScatteredStreamWriter {
   // Of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
-  // The outermost message that is open on this writer. It and the messages
-  // nested in it are a chain; the last link is the leaf. If none is open, the
-  // last one that was, which may be gone: where the same message begins again
-  // and again, neither this nor arena_ has to be stored.
-  Message* root_ = nullptr;
-  // Where root_ has the messages nested in it.
-  MessageArena* arena_ = nullptr;
   // What is mostly all zero, for one test of all of it.
   struct Rare {
     WriteStatus status;
@@ -357,13 +358,14 @@ class ScatteredStreamWriter {
     bool may_lack_inline_code;
     bool unused;
   };
-  bool IsRare() const {
-    uint32_t bits;
-    static_assert(sizeof(bits) == sizeof(rare_), "one load");
-    memcpy(&bits, &rare_, sizeof(bits));
-    return bits != 0;
-  }
   Rare rare_ = {WriteStatus::kOk, false, true, false};
+  // The outermost message that is open on this writer. It and the messages
+  // nested in it are a chain; the last link is the leaf. If none is open, the
+  // last one that was, which may be gone: where the same message begins again
+  // and again, neither this nor arena_ has to be stored.
+  Message* root_ = nullptr;
+  // Where root_ has the messages nested in it.
+  MessageArena* arena_ = nullptr;
 };
 
 }  // namespace protozero

@@ -37,18 +37,11 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
 
 namespace internal {
 
-// Has none: for a writer that has been given its only buffer.
-class NoBufferDelegate final : public ScatteredStreamWriter::Delegate {
- public:
-  PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override { return {}; }
-};
-
-// For one whose messages are destroyed before it: then there is nothing to do,
+// A writer whose messages are destroyed before it: then there is nothing to do,
 // which compilers do not see.
 union UndestroyedWriter {
-  UndestroyedWriter(ScatteredStreamWriter::Delegate* delegate,
-                    ContiguousMemoryRange range)
-      : writer(delegate, range) {}
+  explicit UndestroyedWriter(ContiguousMemoryRange range)
+      : writer(nullptr, range) {}
   ~UndestroyedWriter() {}
 
   ScatteredStreamWriter writer;
@@ -70,10 +63,7 @@ class StaticBuffered {
  public:
   // REQUIRES: |buffer| holds |size| bytes and outlives the message.
   StaticBuffered(void* buffer, size_t size)
-      : writer_(&delegate_,
-                {static_cast<uint8_t*>(buffer),
-                 static_cast<uint8_t*>(buffer) + size}),
-        message_(&writer_.writer) {}
+      : StaticBuffered(buffer, size, RootMessage<T>::memory_.Load()) {}
 
   // There may be pointers into it.
   StaticBuffered(const StaticBuffered&) = delete;
@@ -96,7 +86,14 @@ class StaticBuffered {
   }
 
  private:
-  internal::NoBufferDelegate delegate_;
+  // With what has been |learned| loaded before anything is stored: compilers do
+  // not leave out a store in front of an atomic load, even if another one
+  // follows.
+  StaticBuffered(void* buffer, size_t size, MessageArena::Learned learned)
+      : writer_({static_cast<uint8_t*>(buffer),
+                 static_cast<uint8_t*>(buffer) + size}),
+        message_(&writer_.writer, learned) {}
+
   internal::UndestroyedWriter writer_;
   RootMessage<T> message_;
 };

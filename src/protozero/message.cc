@@ -118,7 +118,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
       return end;
     }
     end = Widen(end);
-    writer_->arena_->NoteLong(this);
+    writer_->arena_->NoteLength(this, true);
   }
   const uint8_t flags = state_.flags;
   uint8_t* size_field = flags & kHasNoSize ? nullptr : size_field_;
@@ -136,7 +136,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
     if (!(flags & kRoot))
-      writer_->arena_->NoteShort(this);
+      writer_->arena_->NoteLength(this, false);
     *size_field = static_cast<uint8_t>(size);
     memmove(size_field + 1, base_, static_cast<size_t>(size));
     return end - kWidening;
@@ -191,11 +191,11 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
   // that moves makes its parents longer.
   MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(arena->HasBlocksInUse()))
-    return SealAnyNestedAnd(next);
+    return SealAnyNestedAnd(next, nullptr, nullptr);
   Message* child = arena->LastInlineMessage();
   // Either way it holds the cursor, and there is no error.
   if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
-    return SealAnyNestedAnd(next);
+    return SealAnyNestedAnd(next, nullptr, nullptr);
   uint8_t* const end = child->write_ptr_;
   // Short ones first, for what holds a long message is long. Calls nothing: see
   // above.
@@ -211,7 +211,7 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
   for (; child >= nested_; --child) {
     const size_t size = static_cast<size_t>(end - child->base_);
     if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
-      return SealUnexpectedAnd(next, child, end);
+      return SealAnyNestedAnd(next, child, end);
     child->SealWide(size);
     // Opaque, or the address of what it stores takes a register for the loop,
     // which has to be saved.
@@ -225,19 +225,15 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
   return SealWholeRoot(end);
 }
 
-uint32_t Message::SealUnexpectedAnd(AfterNested next,
-                                    Message* child,
-                                    uint8_t* end) {
-  SealUnexpected(child, end);
+uint32_t Message::SealAnyNestedAnd(AfterNested next,
+                                   Message* child,
+                                   uint8_t* end) {
+  if (child == nullptr || !SealLong(child, end))
+    SealAnyNested();
   return next == kFinalize ? FinalizeOutOfLine() : 0;
 }
 
-uint32_t Message::SealAnyNestedAnd(AfterNested next) {
-  SealAnyNested();
-  return next == kFinalize ? FinalizeOutOfLine() : 0;
-}
-
-inline void Message::SealUnexpected(Message* child, uint8_t* end) {
+inline bool Message::SealLong(Message* child, uint8_t* end) {
   MessageArena* const arena = writer_->arena_;
   for (;; --child) {
     if (child->state_.flags == kNarrow)
@@ -246,13 +242,15 @@ inline void Message::SealUnexpected(Message* child, uint8_t* end) {
     if (!child->IsWideAndLong(size))
       break;
     child->SealWide(size);
-    arena->NoteLong(child);
-    if (child == nested_)
-      return LetGoOfInlineNested(arena, child, end);
+    arena->NoteLength(child, true);
+    if (child == nested_) {
+      LetGoOfInlineNested(arena, child, end);
+      return true;
+    }
   }
   if (child->HasNested())
     child->LetGoOfInlineNested(arena, child->nested_, end);
-  SealAnyNested();
+  return false;
 }
 
 void Message::SealAnyNested() {
@@ -518,7 +516,7 @@ Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
 }
 
 Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
-  Message* child = writer_->arena_->NewMessage();
+  Message* child = writer_->arena_->NewMessageSlowPath();
   if (child == nullptr)
     return InsteadOfChild();
   uint8_t bytes[sizeof(uint64_t)];

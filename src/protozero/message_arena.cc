@@ -2,7 +2,6 @@
 
 #include "protozero/message_arena.h"
 
-#include <functional>
 #include <new>
 
 #include "protozero/message.h"
@@ -12,24 +11,31 @@ namespace protozero {
 struct MessageArena::Block {
   static constexpr size_t kMessages = 128;
 
-  Block* previous;
-  Block* next;
+  // Of those in use, the one before it; of the others, the one after it.
+  Block* other;
   Slot slots[kMessages];
 };
 
-void MessageArena::NoteLong(const Message* message) {
-  // Once may be an exception.
-  constexpr size_t kEnough = 2;
+void MessageArena::NoteLength(Message* message, bool is_long) {
+  // In a block, nothing is expected.
   if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
     return;
-  // One depth after the other: what holds a long message is long.
-  const auto* slot = reinterpret_cast<const Slot*>(message);
-  if (slot == long_end_ && ++num_long_ == kEnough) {
+  has_leftovers_ = true;
+  auto* const slot = reinterpret_cast<Slot*>(message);
+  if (is_long) {
+    // One depth after the other: what holds a long message is long. Twice, for
+    // once may be an exception.
+    if (slot == long_end_) {
+      long_end_ += num_long_;
+      num_long_ ^= 1;
+    }
+    if (slot < long_end_)
+      LookAtNext();
+  } else {
+    if (slot < long_end_)
+      long_end_ = slot;
     num_long_ = 0;
-    ++long_end_;
   }
-  if (slot < long_end_)
-    stop_ = inline_slots_;
 }
 
 bool MessageArena::PassStop() {
@@ -38,28 +44,36 @@ bool MessageArena::PassStop() {
   return !IsAtStop();
 }
 
-void MessageArena::NoteShort(const Message* message) {
-  // In a block, nothing is expected.
-  if (HasBlocksInUse())
+void MessageArena::Keep(Memory* memory) const {
+  const uint32_t known = memory->bits_.load(std::memory_order_relaxed);
+  const uint32_t learned =
+      static_cast<uint32_t>(reinterpret_cast<uint8_t*>(long_end_) -
+                            reinterpret_cast<const uint8_t*>(inline_slots_)) |
+      num_long_;
+  // Threads whose messages differ would keep on taking the line from each
+  // other: after so many changes, it stays as it is.
+  constexpr uint32_t kChange = 1 << 16;
+  constexpr uint32_t kMaxChanges = 255;
+  const uint32_t changes = known / kChange;
+  if (static_cast<uint16_t>(known) == learned || changes == kMaxChanges)
     return;
-  const auto* slot = reinterpret_cast<const Slot*>(message);
-  if (slot < long_end_)
-    long_end_ = inline_slots_ + (slot - inline_slots_);
-  num_long_ = 0;
+  memory->bits_.store((changes + 1) * kChange | learned,
+                      std::memory_order_relaxed);
 }
 
 Message* MessageArena::NewMessageSlowPath() {
   if (PassStop())
     return reinterpret_cast<Message*>(next_++);
-  Block* block = current_block_ ? current_block_->next : first_block_;
+  Block* block = has_blocks_ ? spare_blocks_ : nullptr;
   if (block == nullptr) {
     block = new (std::nothrow) Block;
     if (block == nullptr)
       return nullptr;
-    block->previous = current_block_;
-    block->next = nullptr;
-    (current_block_ ? current_block_->next : first_block_) = block;
+    block->other = nullptr;
+    has_leftovers_ = has_blocks_ = true;
   }
+  spare_blocks_ = block->other;
+  block->other = current_block_;
   current_block_ = block;
   next_ = block->slots;
   stop_ = block->slots + Block::kMessages;
@@ -68,22 +82,24 @@ Message* MessageArena::NewMessageSlowPath() {
 
 void MessageArena::DeleteMessagesFrom(Message* message) {
   DeleteInlineMessagesFrom(message);
-  const auto holds = [](const Slot* slots, size_t count, const Slot* slot) {
-    return !std::less<const Slot*>()(slot, slots) &&
-           std::less<const Slot*>()(slot, slots + count);
-  };
-  while (current_block_ &&
-         !holds(current_block_->slots, Block::kMessages, next_)) {
-    current_block_ = current_block_->previous;
+  stop_ = inline_slots_;
+  while (Block* const block = current_block_) {
+    if (reinterpret_cast<uintptr_t>(message) -
+            reinterpret_cast<uintptr_t>(block->slots) <
+        sizeof(block->slots)) {
+      stop_ = block->slots + Block::kMessages;
+      break;
+    }
+    current_block_ = block->other;
+    block->other = spare_blocks_;
+    spare_blocks_ = block;
   }
-  stop_ =
-      current_block_ ? current_block_->slots + Block::kMessages : inline_slots_;
 }
 
 Message* MessageArena::LastMessageInBlocks() {
   Slot* end = next_;
   if (end == current_block_->slots) {
-    Block* const previous = current_block_->previous;
+    Block* const previous = current_block_->other;
     end = previous ? previous->slots + Block::kMessages
                    : inline_slots_ + kInlineMessages;
   }
@@ -91,9 +107,12 @@ Message* MessageArena::LastMessageInBlocks() {
 }
 
 void MessageArena::FreeBlocks() {
-  while (first_block_ != nullptr) {
-    Block* block = first_block_;
-    first_block_ = block->next;
+  Reset();
+  if (!has_blocks_)
+    return;
+  while (spare_blocks_ != nullptr) {
+    Block* const block = spare_blocks_;
+    spare_blocks_ = block->other;
     delete block;
   }
 }

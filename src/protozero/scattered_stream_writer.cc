@@ -78,14 +78,18 @@ void ScatteredStreamWriter::Extend() {
 bool ScatteredStreamWriter::NextChunk() {
   if (!ok())
     return false;
-  for (Message* message = open_root(); message; message = message->nested_) {
-    if (!(message->state_.flags &
-          (Message::kCrossedChunk | Message::kFinalized |
-           Message::kHasNoSize))) {
-      message->MoveSizeFieldTo(delegate_->AnnotatePatch(message->size_field_));
+  ContiguousMemoryRange range{};
+  if (delegate_ != nullptr) {
+    for (Message* message = open_root(); message; message = message->nested_) {
+      if (!(message->state_.flags &
+            (Message::kCrossedChunk | Message::kFinalized |
+             Message::kHasNoSize))) {
+        message->MoveSizeFieldTo(
+            delegate_->AnnotatePatch(message->size_field_));
+      }
     }
+    range = delegate_->GetNewBuffer();
   }
-  const ContiguousMemoryRange range = delegate_->GetNewBuffer();
   if (!range.is_valid() || range.size() == 0) {
     Fail(WriteStatus::kOutOfBuffer, 0);
     return false;

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
 #include "protozero/root_message.h"
+#include "protozero/static_buffer.h"
 #include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
 #include "test/testing/message_tree.h"
@@ -216,6 +218,106 @@ TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(Write(sizes), expected) << i;
   EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
+}
+
+// What a message has learned goes on to those that begin, on a writer and as
+// the same type, after it has ended.
+template <int>
+class TypedMessage : public Message {};
+
+// Writes |depth| messages to a new one of type T, one in the other, each with
+// |size| bytes in front of the next. Returns how long their size fields were
+// when they began.
+template <typename T>
+Widths WriteNew(size_t depth, size_t size) {
+  std::string buffer(100000, 'u');
+  StaticBuffered<T> root(&buffer[0], buffer.size());
+  Widths widths;
+  Message* message = root.get();
+  MessageTree tree;
+  size_t written = 0;
+  for (size_t i = 0; i < depth; ++i) {
+    message = message->template BeginNestedMessage<Message>(1);
+    message->AppendTinyVarInt(2, 2);
+    written += 4 * (depth + 4);
+    const size_t end = buffer.rfind("\x10\x02", written);
+    EXPECT_NE(end, std::string::npos);
+    widths.push_back(end - 1 - buffer.substr(0, end).find_last_not_of('\0'));
+    message->AppendString(3, std::string(size, 'x'));
+    written = end + 2 + size;
+    MessageTree fields{NumberField(Kind::kTiny, 2, 2),
+                       BytesField(3, std::string(size, 'x'))};
+    fields.insert(fields.end(), tree.begin(), tree.end());
+    tree = {NestedField(1, fields)};
+  }
+  buffer.resize(root.Finalize());
+  EXPECT_EQ(Hex(buffer), Hex(EncodeTree(tree, {100000})));
+  return widths;
+}
+
+class MessageMemoryTest : public MessageLengthExpectationTest {};
+
+TEST_F(MessageMemoryTest, NewMessagesKnowWhatTheLastOnesWere) {
+  using T = TypedMessage<0>;
+  EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kNarrow});
+  EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kNarrow});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide}) << i;
+  EXPECT_EQ(WriteNew<T>(1, kShort), Widths{kWide});
+  EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kNarrow});
+}
+
+TEST_F(MessageMemoryTest, AtAnyDepthThereIsMemoryFor) {
+  using T = TypedMessage<1>;
+  constexpr size_t kDepth = MessageArena::kInlineMessages;
+  for (size_t i = 0; i < kDepth; ++i) {
+    Widths expected(i, kWide);
+    expected.resize(kDepth, kNarrow);
+    for (int j = 0; j < 2; ++j)
+      ASSERT_EQ(WriteNew<T>(kDepth, kLong), expected) << i;
+  }
+  EXPECT_EQ(WriteNew<T>(kDepth, kLong), Widths(kDepth, kWide));
+}
+
+TEST_F(MessageMemoryTest, OtherTypesHaveTheirOwn) {
+  using T = TypedMessage<2>;
+  for (int i = 0; i < 2; ++i)
+    WriteNew<T>(1, kLong);
+  EXPECT_EQ(WriteNew<TypedMessage<3>>(1, kLong), Widths{kNarrow});
+  EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide});
+}
+
+// Where messages of a type differ from thread to thread, nobody keeps on
+// writing to what all of them read.
+TEST_F(MessageMemoryTest, ChangesOnlySoOften) {
+  using T = TypedMessage<4>;
+  Widths last;
+  int changes = 0;
+  int last_change = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Widths widths = WriteNew<T>(1, i % 3 == 2 ? kShort : kLong);
+    if (widths != last) {
+      ++changes;
+      last_change = i;
+    }
+    last = widths;
+  }
+  EXPECT_GT(changes, 100);
+  EXPECT_LT(last_change, 300);
+}
+
+TEST_F(MessageMemoryTest, ThreadsShareIt) {
+  using T = TypedMessage<5>;
+  std::vector<std::thread> threads;
+  for (const size_t size : {kLong, kShort, kLong}) {
+    threads.emplace_back([size] {
+      // Whatever the others do, the bytes are those that they should be.
+      for (int i = 0; i < 500; ++i)
+        WriteNew<T>(3, size);
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
 }
 
 }  // namespace

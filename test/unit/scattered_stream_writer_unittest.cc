@@ -2,6 +2,7 @@
 
 #include "protozero/scattered_stream_writer.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -313,6 +314,27 @@ void FailWithRoomLeft(ChunkedStream& stream) {
   stream.Write("00 01 02");
   EXPECT_EQ(stream.writer.ReserveBytes(6), nullptr);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
+}
+
+TEST(ScatteredStreamWriterErrorTest, WithoutADelegateThereIsNoOtherChunk) {
+  uint8_t bytes[24] = {};
+  ScatteredStreamWriter writer(nullptr, {bytes, bytes + 20});
+  EXPECT_EQ(writer.AnnotatePatch(&bytes[3]), &bytes[3]);
+  RootMessage<> message(&writer);
+  Message* const child = message.BeginNestedMessage<Message>(1);
+  child->AppendFixed(2, uint64_t{0x0807060504030201});
+  EXPECT_TRUE(writer.ok());
+  child->AppendFixed(3, uint64_t{0x0807060504030201});
+  EXPECT_EQ(writer.status(), WriteStatus::kOutOfBuffer);
+  EXPECT_EQ(message.Finalize(), 0u);
+  for (size_t i = 20; i < sizeof(bytes); ++i)
+    EXPECT_EQ(bytes[i], 0) << i;
+  writer.Reset({bytes, bytes + 20});
+  EXPECT_TRUE(writer.ok());
+  for (int i = 0; i < 21; ++i)
+    writer.WriteByte(1);
+  EXPECT_EQ(writer.status(), WriteStatus::kOutOfBuffer);
+  EXPECT_EQ(bytes[20], 0);
 }
 
 TEST(ScatteredStreamWriterErrorTest, NothingIsWrittenAfterwards) {
