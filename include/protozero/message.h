@@ -349,8 +349,12 @@ class Message {
     // It has tags instead of a size. Stays when the group is sealed, for the
     // parent writes the end tag.
     kGroup = 1 << 5,
+    // Four bytes right in front of it were reserved for its size; it has not
+    // been told to put that elsewhere. Whole within the current chunk if there
+    // is no other flag.
+    kWide = 1 << 6,
     // Its size is not written: there is no size_field_.
-    kHasNoSize = 1 << 6,
+    kHasNoSize = 1 << 7,
 
     kRootWithoutSize = kRoot | kHasNoSize,
   };
@@ -404,8 +408,8 @@ class Message {
   void MoveSizeFieldTo(uint8_t* size_field) {
     size_field_ = size_field;
     state_.flags = static_cast<uint8_t>(
-        size_field == nullptr ? state_.flags | kHasNoSize
-                              : state_.flags & ~unsigned{kHasNoSize});
+        (state_.flags & ~unsigned{kHasNoSize | kWide}) |
+        (size_field == nullptr ? kHasNoSize : kNested));
   }
 
   // By how much a message moves when its size field is widened.

@@ -94,7 +94,8 @@ class MessageArena {
 
   // The second of these, looked at more closely.
   PROTOZERO_ALWAYS_INLINE bool ExpectsLong() const {
-    return !HasBlocksInUse() && next_ < long_end_;
+    return PROTOZERO_LIKELY(!HasBlocksInUse()) &&
+           PROTOZERO_LIKELY(next_ < long_end_);
   }
 
   // NewMessage() for one that is. REQUIRES: ExpectsLong().

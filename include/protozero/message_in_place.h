@@ -57,7 +57,7 @@ PROTOZERO_ALWAYS_INLINE void Message::InitNested(ScatteredStreamWriter* writer,
                                                  uint8_t* base,
                                                  State state) {
   fast_limit_ = fast_limit;
-  writer_ = writer;
+  internal::StoreAlone(&writer_, writer);
   base_ = base;
   SetState(state);
 }
@@ -107,7 +107,7 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginLongNested(
   // Opaque, or compilers copy the limit and the writer in one move, which waits
   // for the two stores before it.
   child->InitNested(writer_, internal::Opaque(fast_limit_), base,
-                    NewState(kNested, tag.size()));
+                    NewState(kWide, tag.size()));
   write_ptr_ = ScatteredStreamWriter::Nowhere();
   nested_ = child;
   return {child, base};

@@ -93,8 +93,7 @@ PROTOZERO_ALWAYS_INLINE void Message::SealWide(size_t size) {
 
 inline bool Message::IsWideAndLong(size_t size) const {
   constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
-  return state_.flags == kNested &&
-         size_field_ == base_ - kMessageLengthFieldSize &&
+  return state_.flags == kWide &&
          size - kMinSize <= kMaxMessageLength - kMinSize;
 }
 
@@ -104,7 +103,7 @@ uint8_t* Message::Widen(uint8_t* end) {
   memmove(base_, begin, static_cast<size_t>(end - begin));
   size_field_ = begin - 1;
   memset(begin, 0, kWidening);
-  state_.flags = kNested;
+  state_.flags = kWide;
   return end + kWidening;
 }
 
@@ -208,14 +207,14 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
     if (child < nested_)
       break;
   }
-  for (; child >= nested_; --child) {
-    const size_t size = static_cast<size_t>(end - child->base_);
-    if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
-      return SealAnyNestedAnd(next, child, end);
-    child->SealWide(size);
-    // Opaque, or the address of what it stores takes a register for the loop,
-    // which has to be saved.
-    internal::Opaque(arena)->LookAtNext();
+  if (child >= nested_) {
+    do {
+      const size_t size = static_cast<size_t>(end - child->base_);
+      if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
+        return SealAnyNestedAnd(next, child, end);
+      child->SealWide(size);
+    } while (--child >= nested_);
+    arena->LookAtNext();
   }
   LetGoOfInlineNested(arena, nested_, end);
   if (next == kContinue)
