@@ -50,33 +50,37 @@ void MessageArena::Keep(Memory* memory) const {
       static_cast<uint32_t>(reinterpret_cast<uint8_t*>(long_end_) -
                             reinterpret_cast<const uint8_t*>(inline_slots_)) |
       num_long_;
+  if (static_cast<uint16_t>(known) == learned)
+    return;
   // Threads whose messages differ would keep on taking the line from each
-  // other: after so many changes, it stays as it is.
+  // other: after so many changes, only one in many is made. But one is, lest an
+  // exception be taken for the rule for ever. (The count may well begin again.)
   constexpr uint32_t kChange = 1 << 16;
   constexpr uint32_t kMaxChanges = 255;
-  const uint32_t changes = known / kChange;
-  if (static_cast<uint16_t>(known) == learned || changes == kMaxChanges)
+  constexpr uint32_t kMany = 1024;
+  thread_local uint32_t num_calls = 0;
+  if (known >= kMaxChanges * kChange && ++num_calls % kMany != 0)
     return;
-  memory->bits_.store((changes + 1) * kChange | learned,
+  memory->bits_.store(((known | 0xffff) + 1) | learned,
                       std::memory_order_relaxed);
 }
 
 Message* MessageArena::NewMessageSlowPath() {
-  if (PassStop())
-    return reinterpret_cast<Message*>(next_++);
-  Block* block = has_blocks_ ? spare_blocks_ : nullptr;
-  if (block == nullptr) {
-    block = new (std::nothrow) Block;
-    if (block == nullptr)
-      return nullptr;
-    block->other = nullptr;
-    has_leftovers_ = has_blocks_ = true;
+  if (!PassStop()) {
+    Block* block = has_blocks_ ? spare_blocks_ : nullptr;
+    if (block == nullptr) {
+      block = new (std::nothrow) Block;
+      if (block == nullptr)
+        return nullptr;
+      block->other = nullptr;
+      has_leftovers_ = has_blocks_ = true;
+    }
+    spare_blocks_ = block->other;
+    block->other = current_block_;
+    current_block_ = block;
+    next_ = block->slots;
+    stop_ = block->slots + Block::kMessages;
   }
-  spare_blocks_ = block->other;
-  block->other = current_block_;
-  current_block_ = block;
-  next_ = block->slots;
-  stop_ = block->slots + Block::kMessages;
   return reinterpret_cast<Message*>(next_++);
 }
 

@@ -287,23 +287,50 @@ TEST_F(MessageMemoryTest, OtherTypesHaveTheirOwn) {
   EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide});
 }
 
-// Where messages of a type differ from thread to thread, nobody keeps on
-// writing to what all of them read.
-TEST_F(MessageMemoryTest, ChangesOnlySoOften) {
-  using T = TypedMessage<4>;
+// Writes |count| messages like those of WriteNew<T>(1, size).
+template <typename T>
+void WriteMany(int count, size_t size) {
+  const std::string bytes(size, 'x');
+  uint8_t buffer[1000];
+  for (int i = 0; i < count; ++i) {
+    StaticBuffered<T> root(buffer, sizeof(buffer));
+    root->template BeginNestedMessage<Message>(1)->AppendString(3, bytes);
+    root.Finalize();
+  }
+}
+
+// Has |count| messages of a type differ, as they may from thread to thread.
+// Returns how often another one of them was expected to be long.
+template <typename T>
+int ChangesOfMind(int count) {
   Widths last;
   int changes = 0;
-  int last_change = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < count; ++i) {
     const Widths widths = WriteNew<T>(1, i % 3 == 2 ? kShort : kLong);
-    if (widths != last) {
-      ++changes;
-      last_change = i;
-    }
+    changes += widths != last ? 1 : 0;
     last = widths;
   }
-  EXPECT_GT(changes, 100);
-  EXPECT_LT(last_change, 300);
+  return changes;
+}
+
+// Nobody keeps on writing to what all threads read.
+TEST_F(MessageMemoryTest, IsSeldomWrittenToWhereMessagesDiffer) {
+  using T = TypedMessage<4>;
+  EXPECT_GT(ChangesOfMind<T>(300), 100);
+  EXPECT_LE(ChangesOfMind<T>(2000), 5);
+}
+
+TEST_F(MessageMemoryTest, IsWrittenToAfterManyChangesWhereMessagesAgree) {
+  using T = TypedMessage<6>;
+  ChangesOfMind<T>(300);
+  for (int i = 0; i < 3; ++i) {
+    WriteMany<T>(5000, kLong);
+    EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide}) << i;
+    EXPECT_EQ(WriteNew<T>(1, kShort), Widths{kWide}) << i;
+    WriteMany<T>(5000, kShort);
+    EXPECT_EQ(WriteNew<T>(1, kShort), Widths{kNarrow}) << i;
+    EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kNarrow}) << i;
+  }
 }
 
 TEST_F(MessageMemoryTest, ThreadsShareIt) {
