@@ -127,13 +127,12 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendVarIntInPlace(EncodedTag tag,
                          MayBeLongVarInt<T>(bits, masks))) {
     // SpillCursor(), with the masks in registers on both sides of the branch.
     write_ptr_ = internal::OpaqueAfter(masks, pos);
-#if !PROTOZERO_HAS_PRESERVE_MOST
-    // A call would take the registers away.
+    // In place, for who comes here has mispredicted a branch already: from the
+    // code of a function that is called, it would take longer.
     if (sizeof(T) == sizeof(uint64_t) && HasFastRoom(internal::Opaque(pos))) {
       write_ptr_ = WriteLongVarIntInline(bits, tag.Store(pos), masks);
       return;
     }
-#endif
     // Its sign is extended here, not in front of the branch for both sides.
     if constexpr (std::is_signed<T>::value)
       value = internal::Opaque(value);
