@@ -2,6 +2,7 @@
 """Runs perfetto_benchmarks and reads what it reports: for the tools that make
 something of the figures."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -19,23 +20,31 @@ RUN_OVERHEAD = 1.25
 ROW_OVERHEAD_SECONDS = 0.1
 
 
+def spread(values):
+    """Half of them lie within a range this wide, over the median."""
+    if len(values) < 2:
+        return None
+    low, _, high = statistics.quantiles(values, method='inclusive')
+    return (high - low) / statistics.median(values)
+
+
 class Samples:
     """The repetitions of one benchmark, in nanoseconds per message."""
 
     def __init__(self):
-        self.times = []
+        self.rounds = {}  # lists of times, by the round they were measured in
         self.bytes = None
 
-    def median(self):
-        return statistics.median(self.times)
+    def times(self):
+        return [time for times in self.rounds.values() for time in times]
+
+    def median(self, number=None):
+        """Of all, or of the round of that number."""
+        return statistics.median(
+            self.times() if number is None else self.rounds[number])
 
     def spread(self):
-        """Half of the repetitions lie within a range this wide, over the
-        median."""
-        if len(self.times) < 2:
-            return None
-        low, _, high = statistics.quantiles(self.times, method='inclusive')
-        return (high - low) / self.median()
+        return spread(self.times())
 
 
 def seconds(text):
@@ -50,6 +59,10 @@ def add_arguments(parser, repetitions, min_time):
                         help='default: out/release/perfetto_benchmarks')
     parser.add_argument('--repetitions', default=repetitions, type=int,
                         help='default: %(default)s')
+    parser.add_argument('--rounds', default=1, type=int,
+                        help='run all repetitions so many times, and compare '
+                        'what was measured in the same round: for machines '
+                        'whose neighbours come and go; default: %(default)s')
     parser.add_argument('--min_time', default=min_time, type=seconds,
                         help='seconds per repetition, default: %(default)s')
     parser.add_argument('--json', type=pathlib.Path, metavar='FILE',
@@ -60,8 +73,9 @@ def add_arguments(parser, repetitions, min_time):
 
 def parse_args(parser, argv):
     args = parser.parse_args(argv)
-    if args.repetitions < 1:
-        parser.error('--repetitions must be at least 1')
+    for name in 'repetitions', 'rounds':
+        if getattr(args, name) < 1:
+            parser.error(f'--{name} must be at least 1')
     return args
 
 
@@ -105,16 +119,30 @@ class Progress:
 
 
 def measure(args, name_filter):
-    """Runs the benchmarks and returns the result of Google Benchmark."""
+    """Runs the benchmarks and returns the result of Google Benchmark, with the
+    number of its round in each run."""
     if not os.access(args.binary, os.X_OK):
         raise Error(f'{args.binary} does not exist. Build it:\n'
                     '  tools/gn gen out/release\n'
                     '  tools/ninja -C out/release perfetto_benchmarks')
     rows = count_rows(args.binary, name_filter)
-    estimate = rows * (args.repetitions * args.min_time * RUN_OVERHEAD +
-                       ROW_OVERHEAD_SECONDS)
-    progress = Progress(f'measuring {rows} rows, {args.repetitions} times each',
+    estimate = args.rounds * rows * (
+        args.repetitions * args.min_time * RUN_OVERHEAD + ROW_OVERHEAD_SECONDS)
+    progress = Progress(f'measuring {rows} rows, '
+                        f'{args.rounds * args.repetitions} times each',
                         estimate)
+    texts = [measure_once(args, name_filter, progress)
+             for _ in range(args.rounds)]
+    progress.done()
+    with reading(args.binary):
+        results = [json.loads(text) for text in texts]
+        runs = [{**run, 'round': number}
+                for number, result in enumerate(results)
+                for run in result['benchmarks']]
+    return json.dumps({**results[-1], 'benchmarks': runs}, indent=1)
+
+
+def measure_once(args, name_filter, progress):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / 'result.json'
         log = pathlib.Path(folder) / 'log'
@@ -139,13 +167,21 @@ def measure(args, name_filter):
         if process.returncode != 0:
             raise Error(f'{args.binary} failed ({process.returncode}):\n' +
                         log.read_text(errors='replace'))
-        progress.done()
         return out.read_text()
+
+
+@contextlib.contextmanager
+def reading(origin):
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as error:
+        raise Error(f'{origin} is not a result of Google Benchmark: '
+                    f'{type(error).__name__} {error}') from error
 
 
 def read_result(text, origin):
     """Returns the context and the samples, by name, in order."""
-    try:
+    with reading(origin):
         result = json.loads(text)
         samples = {}
         # Interleaved rows are reported in the order in which they finish;
@@ -157,14 +193,12 @@ def read_result(text, origin):
                 raise Error(f"{run['name']}: {run.get('error_message')}")
             row = samples.setdefault(run['run_name'], Samples())
             # Harnesses that do more than run an encoder time it themselves.
-            row.times.append(float(run.get('message_ns', run['cpu_time'])))
+            row.rounds.setdefault(run.get('round', 0), []).append(
+                float(run.get('message_ns', run['cpu_time'])))
             row.bytes = run.get('bytes')
             if run['time_unit'] != 'ns':
                 raise Error(f"{run['name']} is not in nanoseconds")
         context = result['context']
-    except (ValueError, KeyError, TypeError) as error:
-        raise Error(f'{origin} is not a result of Google Benchmark: '
-                    f'{type(error).__name__} {error}') from error
     if not samples:
         raise Error(f'{origin} has no single repetitions, only aggregates: '
                     'run without --benchmark_report_aggregates_only')
@@ -198,7 +232,7 @@ def machine(context):
 
 def repetitions(samples):
     """How many there are of each row, as text."""
-    counts = sorted({len(row.times) for row in samples.values()})
+    counts = sorted({len(row.times()) for row in samples.values()})
     return str(counts[0]) if len(counts) == 1 else \
         f'{counts[0]} to {counts[-1]}'
 

@@ -407,9 +407,9 @@ class Message {
   // Null: to nowhere.
   void MoveSizeFieldTo(uint8_t* size_field) {
     size_field_ = size_field;
-    state_.flags = static_cast<uint8_t>(
-        (state_.flags & ~unsigned{kHasNoSize | kWide}) |
-        (size_field == nullptr ? kHasNoSize : kNested));
+    state_.flags =
+        static_cast<uint8_t>((state_.flags & ~unsigned{kHasNoSize | kWide}) |
+                             (size_field == nullptr ? kHasNoSize : kNested));
   }
 
   // By how much a message moves when its size field is widened.

@@ -298,7 +298,34 @@ class BenchTableTest(ToolTest):
                      '--benchmark_repetitions=3', '--benchmark_min_time=0.5',
                      '--benchmark_filter=Simple'):
             self.assertIn(flag, args)
-        self.assertEqual(saved.read_text(), result(TIMES))
+        again = self.run_tool(f'--json={saved}')
+        self.assertEqual(again.stdout, run.stdout)
+
+    def test_rounds_are_compared_one_by_one(self):
+        # The machine is slower in all rounds but the first, for all rows.
+        rounds = [{'BM_Protozero_Simple_SpeedOfLight': [light],
+                   'BM_Protozero_Simple_Protozero': [ours],
+                   'BM_Protozero_Simple_Libprotobuf': [500]}
+                  for light, ours in ((50, 60), (100, 110), (100, 130))]
+        for number, times in enumerate(rounds):
+            (self.folder / str(number)).write_text(result(times))
+        binary = self.write_binary(f'''
+            import os
+            number = min(i for i in range(4)
+                         if os.path.exists(f'{self.folder}/{{i}}'))
+            os.rename(f'{self.folder}/{{number}}', args['benchmark_out'])
+            ''')
+        saved = self.folder / 'saved.json'
+        run = self.run_tool(f'--binary={binary}', '--repetitions=1',
+                            '--rounds=3', f'--save={saved}')
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn('Medians of 3 interleaved', run.stdout)
+        self.assertIn('medians of 3 rounds', run.stdout)
+        # 1.2, 1.1 and 1.3 times, not 110 / 100; (1.25 - 1.15) / 1.2.
+        self.assertEqual(self.row(run.stdout, 'Protozero'),
+                         ['58', '110.0', '1.20', '0.22', '8%'])
+        self.assertEqual(self.row(run.stdout, 'SpeedOfLight')[2], '1.00')
+        self.assertEqual(self.run_tool(f'--json={saved}').stdout, run.stdout)
 
     def test_failing_binary_shows_its_output(self):
         binary = self.write_binary('''
