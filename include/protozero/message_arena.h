@@ -60,14 +60,20 @@ class MessageArena {
     alignas(64) std::atomic<uint32_t> bits_{0};
   };
 
-  MessageArena()
-      : next_(inline_slots_),
-        stop_(inline_slots_ + kInlineMessages),
-        long_end_(inline_slots_) {}
-  // Knows from the start what another arena has |learned|.
-  explicit MessageArena(Learned learned) : MessageArena() {
-    if (PROTOZERO_UNLIKELY(learned.bits != 0))
-      Recall(learned);
+  MessageArena() : MessageArena(Learned{0}) {}
+  // Knows from the start what another arena has |learned|. Stores each member
+  // once: what a branch stores again, compilers do not leave out before it.
+  explicit MessageArena(Learned learned) : next_(inline_slots_) {
+    if (PROTOZERO_LIKELY(learned.bits == 0)) {
+      stop_ = inline_end();
+      long_end_ = inline_slots_;
+      num_long_ = 0;
+    } else {
+      stop_ = inline_slots_;
+      long_end_ = reinterpret_cast<Slot*>(
+          reinterpret_cast<uint8_t*>(inline_slots_) + (learned.bits & ~1u));
+      num_long_ = learned.bits & 1u;
+    }
   }
   ~MessageArena() {
     if (PROTOZERO_UNLIKELY(has_leftovers_))
@@ -169,12 +175,6 @@ class MessageArena {
 
   PROTOZERO_COLD Message* LastMessageInBlocks();
   PROTOZERO_COLD void FreeBlocks();
-  void Recall(Learned learned) {
-    long_end_ = reinterpret_cast<Slot*>(
-        reinterpret_cast<uint8_t*>(inline_slots_) + (learned.bits & ~1u));
-    num_long_ = learned.bits & 1u;
-    stop_ = inline_slots_;
-  }
   PROTOZERO_COLD void Keep(Memory* memory) const;
 
   Slot* inline_end() { return inline_slots_ + kInlineMessages; }
@@ -185,7 +185,7 @@ class MessageArena {
   // Messages in inline slots before this one are expected to be long.
   Slot* long_end_;
   // How often a message in it was long, lately.
-  uint32_t num_long_ = 0;
+  uint32_t num_long_;
   // Whether there is something to do at the end: blocks to free, or something
   // learned to keep. One test in the end for both.
   bool has_leftovers_ = false;
