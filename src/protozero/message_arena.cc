@@ -16,6 +16,20 @@ struct MessageArena::Block {
   Slot slots[kMessages];
 };
 
+namespace {
+
+// How often Keep() was called, modulo 256, by where the arena lies: those of
+// different threads are on different stacks, and so mostly on pages whose
+// counts share no cache line. Not thread_local, which may allocate.
+struct alignas(64) Count {
+  std::atomic<uint8_t> calls{0};
+};
+constexpr size_t kCounts = 16;
+constexpr size_t kPageSize = 4096;
+Count g_counts[kCounts];
+
+}  // namespace
+
 void MessageArena::NoteLength(Message* message, bool is_long) {
   // In a block, nothing is expected.
   if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
@@ -57,10 +71,15 @@ void MessageArena::Keep(Memory* memory) const {
   // exception be taken for the rule for ever. (The count may well begin again.)
   constexpr uint32_t kChange = 1 << 16;
   constexpr uint32_t kMaxChanges = 255;
-  constexpr uint32_t kMany = 1024;
-  thread_local uint32_t num_calls = 0;
-  if (known >= kMaxChanges * kChange && ++num_calls % kMany != 0)
-    return;
+  if (known >= kMaxChanges * kChange) {
+    std::atomic<uint8_t>& count =
+        g_counts[reinterpret_cast<uintptr_t>(this) / kPageSize % kCounts].calls;
+    const auto calls =
+        static_cast<uint8_t>(count.load(std::memory_order_relaxed) + 1);
+    count.store(calls, std::memory_order_relaxed);
+    if (calls != 0)
+      return;
+  }
   memory->bits_.store(((known | 0xffff) + 1) | learned,
                       std::memory_order_relaxed);
 }
