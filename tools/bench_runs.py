@@ -20,14 +20,6 @@ RUN_OVERHEAD = 1.25
 ROW_OVERHEAD_SECONDS = 0.1
 
 
-def spread(values):
-    """Half of them lie within a range this wide, over the median."""
-    if len(values) < 2:
-        return None
-    low, _, high = statistics.quantiles(values, method='inclusive')
-    return (high - low) / statistics.median(values)
-
-
 class Samples:
     """The repetitions of one benchmark, in nanoseconds per message."""
 
@@ -38,13 +30,19 @@ class Samples:
     def times(self):
         return [time for times in self.rounds.values() for time in times]
 
-    def median(self, number=None):
-        """Of all, or of the round of that number."""
-        return statistics.median(
-            self.times() if number is None else self.rounds[number])
+    def median(self):
+        return statistics.median(self.times())
 
-    def spread(self):
-        return spread(self.times())
+    def medians(self):
+        """By round."""
+        return {number: statistics.median(times)
+                for number, times in self.rounds.items()}
+
+
+def ratios(times, base):
+    """Of two dictionaries by round, one for each round that is in both."""
+    return [time / base[number] for number, time in times.items()
+            if base.get(number, 0) > 0]
 
 
 def seconds(text):
@@ -131,15 +129,14 @@ def measure(args, name_filter):
     progress = Progress(f'measuring {rows} rows, '
                         f'{args.rounds * args.repetitions} times each',
                         estimate)
-    texts = [measure_once(args, name_filter, progress)
-             for _ in range(args.rounds)]
+    results = [measure_once(args, name_filter, progress)
+               for _ in range(args.rounds)]
     progress.done()
     with reading(args.binary):
-        results = [json.loads(text) for text in texts]
         runs = [{**run, 'round': number}
                 for number, result in enumerate(results)
                 for run in result['benchmarks']]
-    return json.dumps({**results[-1], 'benchmarks': runs}, indent=1)
+    return {**results[-1], 'benchmarks': runs}
 
 
 def measure_once(args, name_filter, progress):
@@ -167,7 +164,7 @@ def measure_once(args, name_filter, progress):
         if process.returncode != 0:
             raise Error(f'{args.binary} failed ({process.returncode}):\n' +
                         log.read_text(errors='replace'))
-        return out.read_text()
+        return parse(out.read_text(), args.binary)
 
 
 @contextlib.contextmanager
@@ -179,10 +176,14 @@ def reading(origin):
                     f'{type(error).__name__} {error}') from error
 
 
-def read_result(text, origin):
+def parse(text, origin):
+    with reading(origin):
+        return json.loads(text)
+
+
+def read_result(result, origin):
     """Returns the context and the samples, by name, in order."""
     with reading(origin):
-        result = json.loads(text)
         samples = {}
         # Interleaved rows are reported in the order in which they finish;
         # the index is that in which they were registered.
@@ -213,12 +214,13 @@ def load(args, name_filter):
         except OSError as error:
             raise Error(f'{args.json}: {error.strerror}') from error
         origin = args.json
+        result = parse(text, origin)
     else:
-        text = measure(args, name_filter)
         origin = args.binary
-    context, samples = read_result(text, origin)
+        result = measure(args, name_filter)
+    context, samples = read_result(result, origin)
     if args.save:
-        write_text(args.save, text)
+        write_text(args.save, json.dumps(result, indent=1))
     return context, samples
 
 

@@ -5,6 +5,7 @@ parallel."""
 import concurrent.futures
 import os
 import pathlib
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,6 +58,15 @@ def ratio(value, base):
     if value is None or not base:
         return '-'
     return f'{value / base:.2f}'
+
+
+def spread(values):
+    """Within how wide a range half of them lie, in percent of the median, as
+    text: none of fewer than two."""
+    if len(values) < 2:
+        return ''
+    low, _, high = statistics.quantiles(values, method='inclusive')
+    return f'{(high - low) / statistics.median(values):.0%}'
 
 
 def map_parallel(function, items, jobs, what):

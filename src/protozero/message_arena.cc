@@ -18,9 +18,10 @@ struct MessageArena::Block {
 
 namespace {
 
-// How often Keep() was called, modulo 256, by where the arena lies: those of
-// different threads are on different stacks, and so mostly on pages whose
-// counts share no cache line. Not thread_local, which may allocate.
+// How often Keep() found what had changed often enough to be different, modulo
+// 256, by where the arena lies: those of different threads are on different
+// stacks, and so mostly on pages whose counts share no cache line. Not
+// thread_local, which may allocate.
 struct alignas(64) Count {
   std::atomic<uint8_t> calls{0};
 };

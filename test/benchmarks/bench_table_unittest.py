@@ -298,6 +298,10 @@ class BenchTableTest(ToolTest):
                      '--benchmark_repetitions=3', '--benchmark_min_time=0.5',
                      '--benchmark_filter=Simple'):
             self.assertIn(flag, args)
+        measured = json.loads(result(TIMES))
+        for measured_run in measured['benchmarks']:
+            measured_run['round'] = 0
+        self.assertEqual(json.loads(saved.read_text()), measured)
         again = self.run_tool(f'--json={saved}')
         self.assertEqual(again.stdout, run.stdout)
 
@@ -326,6 +330,32 @@ class BenchTableTest(ToolTest):
                          ['58', '110.0', '1.20', '0.22', '8%'])
         self.assertEqual(self.row(run.stdout, 'SpeedOfLight')[2], '1.00')
         self.assertEqual(self.run_tool(f'--json={saved}').stdout, run.stdout)
+
+    def test_rounds_of_packets_are_compared_one_by_one(self):
+        flat = 'BM_ProtoShm_Packet_Flat'
+        page = 'BM_ProtoShm_Packet_Page4K'
+        measured = json.loads(result({flat: [50, 100, 100],
+                                      page: [60, 110, 130]}))
+        for name in flat, page:
+            runs = [run for run in measured['benchmarks']
+                    if run['name'] == name]
+            for number, run in enumerate(runs):
+                run['round'] = number
+        output = self.table(json.dumps(measured))
+        self.assertIn('medians of 3 rounds', output)
+        self.assertEqual(self.row(output, 'Packet Page4K')[:3],
+                         ['58', '110.0', '1.20'])
+
+    def test_row_that_a_round_lacks_is_compared_in_the_others(self):
+        measured = json.loads(result({
+            'BM_Protozero_Simple_SpeedOfLight': [50, 100],
+            'BM_Protozero_Simple_Protozero': [60, 110]}))
+        for run, number in zip(
+                (run for run in measured['benchmarks']
+                 if run['run_type'] == 'iteration'), (0, 1, 0, 2)):
+            run['round'] = number
+        output = self.table(json.dumps(measured))
+        self.assertEqual(self.row(output, 'Protozero')[2], '1.20')
 
     def test_failing_binary_shows_its_output(self):
         binary = self.write_binary('''
