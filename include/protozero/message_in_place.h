@@ -63,11 +63,13 @@ PROTOZERO_ALWAYS_INLINE void Message::InitNested(ScatteredStreamWriter* writer,
 }
 
 PROTOZERO_ALWAYS_INLINE bool Message::MayBeginShort(const uint8_t* pos) const {
-  return HasFastRoom(pos) && !writer_->arena_->IsAtStop();
+  return PROTOZERO_LIKELY(HasFastRoom(pos)) &&
+         PROTOZERO_LIKELY(!writer_->arena_->IsAtStop());
 }
 
 PROTOZERO_ALWAYS_INLINE bool Message::MayBeginLong(const uint8_t* pos) const {
-  return HasFastRoom(pos) && !is_narrow() && writer_->arena_->ExpectsLong();
+  return PROTOZERO_LIKELY(HasFastRoom(pos)) && PROTOZERO_LIKELY(!is_narrow()) &&
+         PROTOZERO_LIKELY(writer_->arena_->ExpectsLong());
 }
 
 PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(

@@ -53,11 +53,12 @@ struct SixteenBytes {
 PROTOZERO_ALWAYS_INLINE void CopyShortBytes(uint8_t* dst,
                                             const uint8_t* src,
                                             size_t size) {
-  // Two overlapping copies of a constant size cover every size in between.
-  if (size >= 16) {
+  // Two overlapping copies of a constant size cover every size in between. The
+  // code for names, as most strings in traces are, is in a row.
+  if (PROTOZERO_LIKELY(size >= 16)) {
     const SixteenBytes first = SixteenBytes::Load(src);
     const SixteenBytes last = SixteenBytes::Load(src + size - 16);
-    if (size > 32) {
+    if (PROTOZERO_UNLIKELY(size > 32)) {
       const SixteenBytes second = SixteenBytes::Load(src + 16);
       const SixteenBytes next_to_last = SixteenBytes::Load(src + size - 32);
       second.Store(dst + 16);
