@@ -71,10 +71,10 @@ PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
 //
 // Only one message of a tree is written to at any time, the leaf. It holds the
 // stream's cursor; every other open message is told that the cursor is past
-// all limits, and every sealed one has a limit that lies before everything. So
-// the test whether a field fits is also the test whether this message is the
-// leaf, and sealing a child, widening, the next chunk and every error share the
-// slow path behind that one branch.
+// all limits, and so it remains when it is sealed; a leaf that is sealed gets a
+// limit that lies before everything. So the test whether a field fits is also
+// the test whether this message is the leaf, and sealing a child, widening, the
+// next chunk and every error share the slow path behind that one branch.
 //
 // Errors are the stream's: see ScatteredStreamWriter::status(). Writing to a
 // sealed message is a caller's mistake: stops debug builds, ignored otherwise.
@@ -558,8 +558,9 @@ class Message {
   // One by one and whatever they are.
   PROTOZERO_COLD void SealAnyNested();
   PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
-  // SealNestedAnd(kContinue) for a chain of one message, narrow and short.
-  // Returns false, having done nothing, for any other.
+  // SealNestedAnd(kContinue) for a chain of one message, narrow and short,
+  // where another begins right after it. Returns false, having done nothing,
+  // for any other.
   bool SealShortNested();
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end);
@@ -579,17 +580,19 @@ class Message {
   // Whether a message of |size| bytes in this chunk is long, and whole behind a
   // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(size_t size) const;
+  // The same of one that is short, where the chunk has a byte for it.
   void SealShort(size_t size);
-  // Leaves the epoch alone, whoever of its users checks it.
-  void MarkSealed(uint64_t size) {
-    fast_limit_ = 0;
-    state_.flags = kFinalized;
-    state_.size = static_cast<uint32_t>(size);
-  }
+  void WriteShortSize(size_t size) const;
+  // Seals it, but for the setters: see StopSetters(). Keeps the epoch, and
+  // |group_flag|, which is kGroup or none.
+  void MarkSealed(uint64_t size, uint8_t group_flag = 0);
+  // What seals a leaf, too. The setters of the others have been stopped by the
+  // cursor since they have a child, and remain so.
+  void StopSetters() { fast_limit_ = 0; }
   // Ends this message and its open descendants without writing any size.
   PROTOZERO_COLD void CloseChain();
   void StopAfterError() {
-    fast_limit_ = 0;
+    StopSetters();
     state_.flags |= kCrossedChunk;
   }
   // What a new use of a message starts with.
@@ -692,7 +695,7 @@ class Message {
   uint32_t SealWholeRoot(uint8_t* end) {
     const size_t size = static_cast<size_t>(end - base_);
     writer_->write_ptr_ = end;
-    // Not a limit of 0, as MarkSealed() would have it: so what stored the
+    // Not a limit of 0, as StopSetters() would have it: so what stored the
     // cursor before this, in place, did it for nobody.
     write_ptr_ = ScatteredStreamWriter::WithWriter();
     state_.size = static_cast<uint32_t>(size);
@@ -742,7 +745,7 @@ class Message {
   // Below this address, kFastRoom bytes can be written: none of them beyond the
   // current chunk, with kWidening bytes to spare for each narrow message that
   // is open, nor beyond the kMaxNarrowSize-th of such a message. 0 if the
-  // message is sealed or the writer in the error state.
+  // message was sealed as the leaf, or the writer is in the error state.
   uintptr_t fast_limit_;
   ScatteredStreamWriter* writer_;
   // This message's first byte in the current chunk.

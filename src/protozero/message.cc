@@ -63,7 +63,6 @@ void Message::InitUnattached() {
   fast_limit_ = 0;
   writer_ = nullptr;
   base_ = nullptr;
-  size_field_ = nullptr;
   state_ = {kFinalized, 0, 0, 0};
 }
 
@@ -78,8 +77,20 @@ uint32_t Message::FinalizeSlowPath() {
   return state_.size;
 }
 
-inline void Message::SealShort(size_t size) {
+// One store: a chain is mostly sealed right before its root, and then stores
+// are what there is too many of.
+inline void Message::MarkSealed(uint64_t size, uint8_t group_flag) {
+  SetState({static_cast<uint8_t>(kFinalized | group_flag), 0,
+            PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
+            static_cast<uint32_t>(size)});
+}
+
+inline void Message::WriteShortSize(size_t size) const {
   StoreLittleEndian(base_ - 1, static_cast<uint8_t>(size));
+}
+
+inline void Message::SealShort(size_t size) {
+  WriteShortSize(size);
   MarkSealed(size);
 }
 
@@ -110,6 +121,7 @@ uint8_t* Message::Widen(uint8_t* end) {
 uint8_t* Message::SealAt(uint8_t* end) {
   if (is_finalized())
     return end;
+  StopSetters();
   if (is_narrow()) {
     const size_t narrow_size = static_cast<size_t>(end - base_);
     if (narrow_size <= kMaxOneByteMessageLength) {
@@ -127,8 +139,7 @@ uint8_t* Message::SealAt(uint8_t* end) {
     size_field = nullptr;
     size = 0;
   }
-  MarkSealed(size);
-  state_.flags |= flags & kGroup;
+  MarkSealed(size, flags & kGroup);
   if (size_field == nullptr)
     return end;
   if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
@@ -167,7 +178,8 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   const size_t size = static_cast<size_t>(end - child->base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return false;
-  child->SealShort(size);
+  // That is all: whatever begins next takes the child's slot.
+  child->WriteShortSize(size);
   LetGoOfInlineNested(arena, child, end);
   return true;
 }
@@ -196,27 +208,36 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
   if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
     return SealAnyNestedAnd(next, nullptr, nullptr);
   uint8_t* const end = child->write_ptr_;
+  child->StopSetters();
+  Message* const first = nested_;
   // Short ones first, for what holds a long message is long. Calls nothing: see
   // above.
+  bool sealed = false;
   while (child->state_.flags == kNarrow) {
     const size_t size = static_cast<size_t>(end - child->base_);
     if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
       break;
     child->SealShort(size);
-    child = internal::Opaque(child - 1);
-    if (child < nested_)
+    sealed = child == first;
+    if (sealed)
       break;
+    --child;
   }
-  if (child >= nested_) {
-    do {
+  if (!sealed) {
+    for (;;) {
       const size_t size = static_cast<size_t>(end - child->base_);
-      if (!child->IsWideAndLong(size) || !arena->HasExpectedLong(child))
+      if (PROTOZERO_UNLIKELY(!child->IsWideAndLong(size)) ||
+          PROTOZERO_UNLIKELY(!arena->HasExpectedLong(child))) {
         return SealAnyNestedAnd(next, child, end);
+      }
       child->SealWide(size);
-    } while (--child >= nested_);
+      if (child == first)
+        break;
+      --child;
+    }
     arena->LookAtNext();
   }
-  LetGoOfInlineNested(arena, nested_, end);
+  LetGoOfInlineNested(arena, first, end);
   if (next == kContinue)
     return 0;
   if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
@@ -280,7 +301,7 @@ void Message::CloseChain() {
   for (Message* message = this; message != nullptr;) {
     Message* const nested = message->nested_message();
     message->MarkSealed(0);
-    message->write_ptr_ = nullptr;
+    message->write_ptr_ = ScatteredStreamWriter::WithWriter();
     message = nested;
   }
 }

@@ -393,6 +393,29 @@ TEST(AppendFieldsTest, AFinalizedMessageTakesNothing) {
   EXPECT_MISTAKE(AppendFields(&unattached, Fields::kBool(false)), "Reset");
 }
 
+// Whether they had a child themselves or not: nothing is written anywhere.
+TEST(AppendFieldsTest, ChildrenThatAreSealedTakeNothing) {
+  std::vector<uint8_t> buffer(256);
+  StaticBuffered<Fields> message(buffer.data(), buffer.size());
+  std::vector<Fields*> open{message.get()};
+  while (open.size() < 4) {
+    open.push_back(open.back()->BeginNestedMessage<Fields>(2));
+    AppendFields(open.back(), Fields::kInt32(1));
+  }
+  EXPECT_EQ(message.Finalize(), 12u);
+  const std::vector<uint8_t> written = buffer;
+  const std::string long_string(100, 'x');
+  for (Fields* sealed : open) {
+    EXPECT_MISTAKE(AppendFields(sealed, Fields::kInt32(1)), "sealed");
+    EXPECT_MISTAKE(AppendFields(sealed, Fields::kString(long_string)),
+                   "sealed");
+    EXPECT_MISTAKE(sealed->AppendFixed(3, 1.0), "sealed");
+  }
+  EXPECT_EQ(buffer, written);
+  EXPECT_TRUE(message.ok());
+  EXPECT_EQ(message.bytes_needed(), 12u);
+}
+
 // A random sequence of calls, mixed with setters and children.
 TEST(AppendFieldsTest, SameBytesAsSetters) {
   std::mt19937_64 random(1);

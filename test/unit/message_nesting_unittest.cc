@@ -292,8 +292,13 @@ TEST_F(MessageNestingTest, ChildrenOfASealedMessageDropEverything) {
 
 // Also if a child of its own was sealed with it.
 TEST_F(MessageNestingTest, AMessageThatWasSealedWithItsChildTakesNoFields) {
-  for (int levels = 2; levels < 5; ++levels) {
+  // Where nothing was written, there is no chunk to begin a short message in.
+  for (int i = 0; i < 8; ++i) {
+    const int levels = i / 2 + 1;
+    const bool has_chunk = i % 2 != 0;
     Start({100});
+    if (has_chunk)
+      message_->AppendVarInt(2, 1);
     std::vector<Message*> open{Begin()};
     while (static_cast<int>(open.size()) < levels)
       open.push_back(open.back()->BeginNestedMessage<Message>(1));
@@ -306,12 +311,13 @@ TEST_F(MessageNestingTest, AMessageThatWasSealedWithItsChildTakesNoFields) {
       EXPECT_MISTAKE(message->BeginNestedGroup<Message>(3), "sealed");
       EXPECT_FALSE(message->RollBackNestedMessage());
     }
-    for (int i = 0; i < levels; ++i) {
-      EXPECT_EQ(open[static_cast<size_t>(i)]->Finalize(),
-                2 * static_cast<uint32_t>(levels - 1 - i));
+    for (int level = 0; level < levels; ++level) {
+      EXPECT_EQ(open[static_cast<size_t>(level)]->Finalize(),
+                2 * static_cast<uint32_t>(levels - 1 - level));
     }
     EXPECT_EQ(Bytes(), sealed);
-    EXPECT_EQ(message_->Finalize(), 2 * static_cast<uint32_t>(levels) + 2);
+    EXPECT_EQ(message_->Finalize(),
+              2 * static_cast<uint32_t>(levels) + (has_chunk ? 4 : 2));
     EXPECT_TRUE(writer_->ok());
   }
 }
