@@ -546,7 +546,8 @@ class Message {
   // then does what is left to do. REQUIRES: HasNested(), and this message is
   // not sealed: then it may have a child that was sealed with it.
   enum AfterNested : bool { kContinue, kFinalize };
-  PROTOZERO_NOINLINE uint32_t SealNestedAnd(AfterNested next);
+  PROTOZERO_NOINLINE PROTOZERO_CACHE_LINE_ALIGNED uint32_t
+  SealNestedAnd(AfterNested next);
   // The same, for all that is not as expected. Where |child| is not null, it
   // and those before it in the arena are left, and it is long.
   PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next,

@@ -135,11 +135,16 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendVarIntInPlace(EncodedTag tag,
       write_ptr_ = WriteLongVarIntInline(bits, tag.Store(pos), masks);
       return;
     }
-    // Its sign is extended here, not in front of the branch for both sides.
+    // With clang, its sign is extended here, not in front of the branch for
+    // both sides; gcc would keep a copy of it for that.
+#if defined(__clang__)
     if constexpr (std::is_signed<T>::value)
-      value = internal::Opaque(value);
-    return CallAppendVarInt(
-        tag, proto_utils::ExtendValueForVarIntSerialization(value));
+      bits = proto_utils::ExtendValueForVarIntSerialization(
+          internal::Opaque(value));
+#else
+    bits = internal::Opaque(bits);
+#endif
+    return CallAppendVarInt(tag, bits);
   }
   uint8_t* const value_pos = tag.Store(pos);
   // Whose sign is known here.
