@@ -211,7 +211,8 @@ PROTOZERO_ALWAYS_INLINE void Message::CallAppendFixed(EncodedTag tag,
 inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendNumberSlowPath(tag, bits);
-  // Where there was room, the setter saw a varint that may be long.
+  // Where there was room, the setter saw a negative number of 32 bits: longer
+  // ones are encoded in place.
   write_ptr_ = proto_utils::internal::WriteLongVarIntInline(
       bits, internal::Opaque(tag.StoreAsWord(write_ptr_)));
 }
