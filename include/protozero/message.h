@@ -576,14 +576,14 @@ class Message {
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
-  // Writes the size of a message that is wide, and seals it.
-  void SealWide(size_t size);
   // Whether a message of |size| bytes in this chunk is long, and whole behind a
   // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(size_t size) const;
-  // The same of one that is short, where the chunk has a byte for it.
-  void SealShort(size_t size);
+  // Writes the size of a message that is narrow, and short.
   void WriteShortSize(size_t size) const;
+  // Write the size of a message that is wide, or as above, and mark it sealed.
+  void SealWide(size_t size);
+  void SealShort(size_t size);
   // Seals it, but for the setters: see StopSetters(). Keeps the epoch, and
   // |group_flag|, which is kGroup or none.
   void MarkSealed(uint64_t size, uint8_t group_flag = 0);
