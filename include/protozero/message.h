@@ -115,7 +115,7 @@ class Message {
     if (PROTOZERO_UNLIKELY(!IsShortEnough(end)) ||
         PROTOZERO_UNLIKELY(state_.flags != kRootWithoutSize)) {
       SpillCursor(end);
-      return SealNestedAndFinalize();
+      return SealNestedAnd(kFinalize);
     }
     return SealWholeRoot(end);
 #else
@@ -451,6 +451,9 @@ class Message {
         (writer_->ok() ? writer_->cur_range_.end : write_ptr_) - write_ptr_);
   }
 
+  // See message_in_place.h.
+  struct NextCursor;
+
   PROTOZERO_ALWAYS_INLINE void AppendEncodedBytes(EncodedTag tag,
                                                   const void* src,
                                                   size_t size) {
@@ -543,8 +546,8 @@ class Message {
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
   // Seals the chain of open descendants and takes the cursor from the last,
-  // then does what is left to do. REQUIRES: HasNested(), and this message is
-  // not sealed: then it may have a child that was sealed with it.
+  // then does what is left to do. REQUIRES: there is one, or that is
+  // kFinalize.
   enum AfterNested : bool { kContinue, kFinalize };
   PROTOZERO_NOINLINE PROTOZERO_CACHE_LINE_ALIGNED uint32_t
   SealNestedAnd(AfterNested next);
@@ -705,7 +708,6 @@ class Message {
     return static_cast<uint32_t>(size);
   }
   PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine();
-  PROTOZERO_NOINLINE uint32_t SealNestedAndFinalize();
   PROTOZERO_COLD uint32_t FinalizeSlowPath();
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
   PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size);

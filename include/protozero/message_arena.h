@@ -107,7 +107,7 @@ class MessageArena {
   // NewMessage() for one that is. REQUIRES: ExpectsLong().
   PROTOZERO_ALWAYS_INLINE Message* NewLongMessage() {
     Slot* const slot = next_++;
-    if (next_ == long_end_)
+    if (PROTOZERO_LIKELY(next_ == long_end_))
       stop_ = inline_end();
     return reinterpret_cast<Message*>(slot);
   }

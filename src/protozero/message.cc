@@ -104,8 +104,8 @@ PROTOZERO_ALWAYS_INLINE void Message::SealWide(size_t size) {
 
 inline bool Message::IsWideAndLong(size_t size) const {
   constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
-  return state_.flags == kWide &&
-         size - kMinSize <= kMaxMessageLength - kMinSize;
+  return PROTOZERO_LIKELY(state_.flags == kWide) &&
+         PROTOZERO_LIKELY(size - kMinSize <= kMaxMessageLength - kMinSize);
 }
 
 uint8_t* Message::Widen(uint8_t* end) {
@@ -187,17 +187,13 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
 uint32_t Message::FinalizeOutOfLine() {
   uint8_t* const end = write_ptr_;
   if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
-    return SealNestedAndFinalize();
+    return SealNestedAnd(kFinalize);
   return SealWholeRoot(end);
 }
 
-uint32_t Message::SealNestedAndFinalize() {
-  if (PROTOZERO_UNLIKELY(!HasNested() || is_finalized()))
-    return FinalizeSlowPath();
-  return SealNestedAnd(kFinalize);
-}
-
 uint32_t Message::SealNestedAnd(AfterNested next) {
+  if (PROTOZERO_UNLIKELY(!HasNested()) || PROTOZERO_UNLIKELY(is_finalized()))
+    return FinalizeSlowPath();
   // Outside of blocks, the chain is a row. From the leaf up, because a child
   // that moves makes its parents longer.
   MessageArena* const arena = writer_->arena_;
@@ -205,44 +201,44 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
     return SealAnyNestedAnd(next, nullptr, nullptr);
   Message* child = arena->LastInlineMessage();
   // Either way it holds the cursor, and there is no error.
-  if (PROTOZERO_UNLIKELY(!child->is_narrow() && !child->HasFastRoom()))
+  if (PROTOZERO_UNLIKELY(!child->is_narrow()) &&
+      PROTOZERO_UNLIKELY(!child->HasFastRoom())) {
     return SealAnyNestedAnd(next, nullptr, nullptr);
+  }
   uint8_t* const end = child->write_ptr_;
   child->StopSetters();
   Message* const first = nested_;
   // Short ones first, for what holds a long message is long. Calls nothing: see
-  // above.
-  bool sealed = false;
-  while (child->state_.flags == kNarrow) {
+  // above. With a flag instead of the goto, compilers test it in the loop.
+  for (;;) {
     const size_t size = static_cast<size_t>(end - child->base_);
-    if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
+    if (PROTOZERO_UNLIKELY(child->state_.flags != kNarrow) ||
+        PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength)) {
       break;
+    }
     child->SealShort(size);
-    sealed = child == first;
-    if (sealed)
+    if (child == first)
+      goto sealed;
+    --child;
+  }
+  for (;;) {
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (PROTOZERO_UNLIKELY(!child->IsWideAndLong(size)) ||
+        PROTOZERO_UNLIKELY(!arena->HasExpectedLong(child))) {
+      return SealAnyNestedAnd(next, child, end);
+    }
+    child->SealWide(size);
+    if (PROTOZERO_LIKELY(child == first))
       break;
     --child;
   }
-  if (!sealed) {
-    for (;;) {
-      const size_t size = static_cast<size_t>(end - child->base_);
-      if (PROTOZERO_UNLIKELY(!child->IsWideAndLong(size)) ||
-          PROTOZERO_UNLIKELY(!arena->HasExpectedLong(child))) {
-        return SealAnyNestedAnd(next, child, end);
-      }
-      child->SealWide(size);
-      if (child == first)
-        break;
-      --child;
-    }
-    arena->LookAtNext();
-  }
-  LetGoOfInlineNested(arena, first, end);
-  if (next == kContinue)
-    return 0;
-  if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
-    return FinalizeSlowPath();
-  return SealWholeRoot(end);
+  arena->LookAtNext();
+sealed:
+  arena->DeleteInlineMessagesFrom(first);
+  if (PROTOZERO_LIKELY(next == kFinalize) && PROTOZERO_LIKELY(IsWholeRoot(end)))
+    return SealWholeRoot(end);
+  write_ptr_ = end;
+  return next == kFinalize ? FinalizeSlowPath() : 0;
 }
 
 uint32_t Message::SealAnyNestedAnd(AfterNested next,
