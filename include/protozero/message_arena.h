@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -38,7 +39,7 @@ class MessageArena {
   static constexpr size_t kMessageSize = 6 * sizeof(void*) + sizeof(uint64_t);
 
   // What an arena knows of its messages: the size of the slots before
-  // long_end_, which is even, and num_long_, which is 0 or 1, in one.
+  // long_end_, which is even, and Rare::num_long, which is 0 or 1, in one.
   struct Learned {
     uint16_t bits;
   };
@@ -67,16 +68,16 @@ class MessageArena {
     if (PROTOZERO_LIKELY(learned.bits == 0)) {
       stop_ = inline_end();
       long_end_ = inline_slots_;
-      num_long_ = 0;
     } else {
       stop_ = inline_slots_;
       long_end_ = reinterpret_cast<Slot*>(
           reinterpret_cast<uint8_t*>(inline_slots_) + (learned.bits & ~1u));
-      num_long_ = learned.bits & 1u;
     }
+    const Rare rare = {learned.bits & 1u, false, false, false, false};
+    memcpy(&rare_, &rare, sizeof(rare));
   }
   ~MessageArena() {
-    if (PROTOZERO_UNLIKELY(has_leftovers_))
+    if (PROTOZERO_UNLIKELY(rare_.has_leftovers))
       FreeBlocks();
   }
 
@@ -131,7 +132,7 @@ class MessageArena {
   PROTOZERO_COLD void NoteLength(Message* message, bool is_long);
 
   // Whether the latest message lies in a block from the heap.
-  bool HasBlocksInUse() const { return current_block_ != nullptr; }
+  bool HasBlocksInUse() const { return rare_.uses_blocks; }
 
   // The latest NewMessage() not yet deleted. REQUIRES: there is one.
   Message* LastMessage() {
@@ -158,7 +159,7 @@ class MessageArena {
 
   // Has arenas that begin with |memory| know what this one has learned.
   void KeepIn(Memory* memory) const {
-    if (PROTOZERO_UNLIKELY(has_leftovers_))
+    if (PROTOZERO_UNLIKELY(rare_.has_leftovers))
       Keep(memory);
   }
 
@@ -184,16 +185,22 @@ class MessageArena {
   Slot* stop_;
   // Messages in inline slots before this one are expected to be long.
   Slot* long_end_;
-  // How often a message in it was long, lately.
-  uint32_t num_long_;
-  // Whether there is something to do at the end: blocks to free, or something
-  // learned to keep. One test in the end for both.
-  bool has_leftovers_ = false;
-  bool has_blocks_ = false;
-  // The latest of the blocks in use. Null while next_ points into
-  // inline_slots_.
-  Block* current_block_ = nullptr;
-  // The others, the lowest first. Unset unless has_blocks_.
+  // What is mostly all zero, in one word.
+  struct Rare {
+    // How often a message at long_end_ was long, lately.
+    uint32_t num_long;
+    // Whether there is something to do at the end: blocks to free, or something
+    // learned to keep. One test in the end for both.
+    bool has_leftovers;
+    bool has_blocks;
+    // Whether next_ points into one, and not into inline_slots_.
+    bool uses_blocks;
+    bool unused;
+  };
+  Rare rare_;
+  // The latest of the blocks in use, and of the others the lowest. Unset unless
+  // Rare::has_blocks.
+  Block* current_block_;
   Block* spare_blocks_;
   Slot inline_slots_[kInlineMessages + 1];
 };

@@ -228,7 +228,7 @@ uint32_t Message::SealNestedAnd(AfterNested next) {
       return SealAnyNestedAnd(next, child, end);
     }
     child->SealWide(size);
-    if (PROTOZERO_LIKELY(child == first))
+    if (child == first)
       break;
     --child;
   }

@@ -35,21 +35,21 @@ void MessageArena::NoteLength(Message* message, bool is_long) {
   // In a block, nothing is expected.
   if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
     return;
-  has_leftovers_ = true;
+  rare_.has_leftovers = true;
   auto* const slot = reinterpret_cast<Slot*>(message);
   if (is_long) {
     // One depth after the other: what holds a long message is long. Twice, for
     // once may be an exception.
     if (slot == long_end_) {
-      long_end_ += num_long_;
-      num_long_ ^= 1;
+      long_end_ += rare_.num_long;
+      rare_.num_long ^= 1;
     }
     if (slot < long_end_)
       LookAtNext();
   } else {
     if (slot < long_end_)
       long_end_ = slot;
-    num_long_ = 0;
+    rare_.num_long = 0;
   }
 }
 
@@ -64,7 +64,7 @@ void MessageArena::Keep(Memory* memory) const {
   const uint32_t learned =
       static_cast<uint32_t>(reinterpret_cast<uint8_t*>(long_end_) -
                             reinterpret_cast<const uint8_t*>(inline_slots_)) |
-      num_long_;
+      rare_.num_long;
   if (static_cast<uint16_t>(known) == learned)
     return;
   // Threads whose messages differ would keep on taking the line from each
@@ -87,17 +87,19 @@ void MessageArena::Keep(Memory* memory) const {
 
 Message* MessageArena::NewMessageSlowPath() {
   if (!PassStop()) {
-    Block* block = has_blocks_ ? spare_blocks_ : nullptr;
+    if (!rare_.has_blocks)
+      spare_blocks_ = current_block_ = nullptr;
+    Block* block = spare_blocks_;
     if (block == nullptr) {
       block = new (std::nothrow) Block;
       if (block == nullptr)
         return nullptr;
       block->other = nullptr;
-      has_leftovers_ = has_blocks_ = true;
     }
     spare_blocks_ = block->other;
     block->other = current_block_;
     current_block_ = block;
+    rare_.has_leftovers = rare_.has_blocks = rare_.uses_blocks = true;
     next_ = block->slots;
     stop_ = block->slots + Block::kMessages;
   }
@@ -107,14 +109,17 @@ Message* MessageArena::NewMessageSlowPath() {
 void MessageArena::DeleteMessagesFrom(Message* message) {
   DeleteInlineMessagesFrom(message);
   stop_ = inline_slots_;
-  while (Block* const block = current_block_) {
+  while (HasBlocksInUse()) {
+    Block* const block = current_block_;
     if (reinterpret_cast<uintptr_t>(message) -
             reinterpret_cast<uintptr_t>(block->slots) <
         sizeof(block->slots)) {
       stop_ = block->slots + Block::kMessages;
       break;
     }
-    current_block_ = block->other;
+    Block* const previous = block->other;
+    current_block_ = previous;
+    rare_.uses_blocks = previous != nullptr;
     block->other = spare_blocks_;
     spare_blocks_ = block;
   }
@@ -132,12 +137,12 @@ Message* MessageArena::LastMessageInBlocks() {
 
 void MessageArena::FreeBlocks() {
   Reset();
-  if (!has_blocks_)
+  if (!rare_.has_blocks)
     return;
-  while (spare_blocks_ != nullptr) {
-    Block* const block = spare_blocks_;
-    spare_blocks_ = block->other;
+  for (Block* block = spare_blocks_; block != nullptr;) {
+    Block* const next = block->other;
     delete block;
+    block = next;
   }
 }
 
