@@ -19,14 +19,11 @@
 #define PROTOZERO_NOINLINE __attribute__((noinline))
 // For a function of short loops: how long they take depends on which of their
 // instructions share a cache line with which others, and should not depend on
-// the code in front of them.
-#define PROTOZERO_CACHE_LINE_ALIGNED __attribute__((aligned(64)))
-// In front of "return": the caller's frame is gone before the callee begins.
-// Compilers do that anyway, but for clang where two values are returned.
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define PROTOZERO_TAIL_CALL [[clang::musttail]]
+// the code in front of them. With clang, half a line is as good.
+#if defined(__clang__)
+#define PROTOZERO_LOOPS_ALIGNED __attribute__((aligned(32)))
 #else
-#define PROTOZERO_TAIL_CALL
+#define PROTOZERO_LOOPS_ALIGNED __attribute__((aligned(64)))
 #endif
 // Whether the compiler knows |x|, which it does once it has inlined what it
 // can.
@@ -44,7 +41,7 @@
 #define PROTOZERO_UNLIKELY(x) (!!(x))
 #define PROTOZERO_ALWAYS_INLINE inline
 #define PROTOZERO_NOINLINE
-#define PROTOZERO_CACHE_LINE_ALIGNED
+#define PROTOZERO_LOOPS_ALIGNED
 #define PROTOZERO_IS_CONSTANT(x) false
 #define PROTOZERO_COLD
 #endif

@@ -147,10 +147,10 @@ class Message {
   // false and changes nothing if there is no open child, or if it is out of
   // reach: when its chunk has been left, or an error has occurred. A child that
   // was taken back must not be used any more, as if it were sealed.
-  PROTOZERO_COLD bool RollBackNestedMessage();
+  PROTOZERO_COLD bool RollBackNestedMessage() noexcept;
 
   // The child that was begun last and has not been sealed by this message.
-  Message* nested_message() { return HasNested() ? nested_ : nullptr; }
+  Message* nested_message() noexcept { return HasNested() ? nested_ : nullptr; }
 
   const ScatteredStreamWriter* stream_writer() const { return writer_; }
 
@@ -291,7 +291,7 @@ class Message {
 
   // Fields that are encoded already, tags included. Whether they belong to
   // this message is not checked.
-  void AppendRawProtoBytes(const void* data, size_t size);
+  void AppendRawProtoBytes(const void* data, size_t size) noexcept;
 
   // Begins a message-typed field. See the class comment for the life of the
   // returned message; it belongs to this message's arena. Never null: in the
@@ -389,7 +389,7 @@ class Message {
   }
 
   // The innermost open descendant, or this message if it has none.
-  Message* Leaf() {
+  Message* Leaf() noexcept {
     Message* leaf = this;
     while (leaf->HasNested())
       leaf = leaf->nested_;
@@ -466,27 +466,49 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void AppendBytesInPlace(EncodedTag tag,
                                                   const void* src,
                                                   size_t size);
-  void AppendBytesOutOfLine(EncodedTag tag, const void* src, size_t size);
+  void AppendBytesOutOfLine(EncodedTag tag,
+                            const void* src,
+                            size_t size) noexcept;
   // For any size, with or without room. Returns the cursor.
   PROTOZERO_NOINLINE uint8_t* AppendLongBytes(EncodedTag tag,
                                               const void* src,
-                                              size_t size);
+                                              size_t size) noexcept;
   // As internal::AppendBytesHeader().
-  PROTOZERO_NOINLINE bool AppendBytesHeader(EncodedTag tag, uint64_t size);
+  PROTOZERO_NOINLINE bool AppendBytesHeader(EncodedTag tag,
+                                            uint64_t size) noexcept;
   PROTOZERO_COLD size_t AppendScattered(EncodedTag tag,
                                         const ContiguousMemoryRange* ranges,
-                                        size_t num_ranges);
+                                        size_t num_ranges) noexcept;
   // A child and its cursor, which is not in it yet.
   struct NewChild {
     Message* child;
     uint8_t* write_ptr;
   };
-  Message* BeginNested(EncodedTag tag);
+  // The same, as functions return it that end with a call of each other: clang
+  // jumps to the other where they return one value, and not where it is two.
+#if defined(__clang__) && defined(__SIZEOF_INT128__)
+  __extension__ typedef unsigned __int128 ReturnedChild;
+  static ReturnedChild Return(NewChild begun) {
+    return static_cast<ReturnedChild>(
+               reinterpret_cast<uintptr_t>(begun.write_ptr))
+               << 64 |
+           reinterpret_cast<uintptr_t>(begun.child);
+  }
+  static NewChild FromReturned(ReturnedChild returned) {
+    return {reinterpret_cast<Message*>(static_cast<uintptr_t>(returned)),
+            reinterpret_cast<uint8_t*>(static_cast<uintptr_t>(returned >> 64))};
+  }
+#else
+  using ReturnedChild = NewChild;
+  static ReturnedChild Return(NewChild begun) { return begun; }
+  static NewChild FromReturned(ReturnedChild returned) { return returned; }
+#endif
+  Message* BeginNested(EncodedTag tag) noexcept;
   PROTOZERO_ALWAYS_INLINE NewChild BeginNestedInPlace(EncodedTag tag);
-  PROTOZERO_NOINLINE NewChild BeginNestedAtCursor(EncodedTag tag);
+  PROTOZERO_NOINLINE ReturnedChild BeginNestedAtCursor(EncodedTag tag) noexcept;
   // The same where a child is open, as it is for all but the first of a row, or
   // the arena has something to say.
-  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag);
+  PROTOZERO_NOINLINE ReturnedChild BeginNextNested(EncodedTag tag) noexcept;
   // Whether a child can be begun at |pos|, which is the cursor unless a child
   // is open: one that is likely to be short, or one that is expected to be
   // long.
@@ -520,65 +542,69 @@ class Message {
 #endif
 
   // For any value, with or without room.
-  PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag, uint64_t value);
-  void AppendInt32OutOfLine(EncodedTag tag, int32_t value);
+  PROTOZERO_NOINLINE void AppendVarIntOutOfLine(EncodedTag tag,
+                                                uint64_t value) noexcept;
+  void AppendInt32OutOfLine(EncodedTag tag, int32_t value) noexcept;
   template <typename Bits>
-  void AppendFixedOutOfLine(EncodedTag tag, Bits bits);
+  void AppendFixedOutOfLine(EncodedTag tag, Bits bits) noexcept;
 
-  PROTOZERO_COLD void AppendVarIntSlowPath(EncodedTag tag, uint64_t value);
+  PROTOZERO_COLD void AppendVarIntSlowPath(EncodedTag tag,
+                                           uint64_t value) noexcept;
   PROTOZERO_COLD void AppendFixedSlowPath(EncodedTag tag,
                                           uint64_t bits,
-                                          size_t size);
-  PROTOZERO_COLD NewChild BeginNestedSlowPath(EncodedTag tag);
-  PROTOZERO_COLD Message* BeginGroup(EncodedTag tag, uint32_t end_tag);
+                                          size_t size) noexcept;
+  PROTOZERO_COLD ReturnedChild BeginNestedSlowPath(EncodedTag tag) noexcept;
+  PROTOZERO_COLD Message* BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept;
   // Begins a group or, with a size field of its full width, another child:
   // wherever they may be in the chunk. REQUIRES: this message holds the cursor.
-  PROTOZERO_COLD Message* BeginAnywhere(EncodedTag tag, Flags flags);
+  PROTOZERO_COLD Message* BeginAnywhere(EncodedTag tag, Flags flags) noexcept;
   // What stands in for a child that there is no memory for, or that is begun in
   // a message that takes none.
-  PROTOZERO_COLD Message* InsteadOfChild();
+  PROTOZERO_COLD Message* InsteadOfChild() noexcept;
 
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
-  PROTOZERO_COLD bool TakeCursor();
+  PROTOZERO_COLD bool TakeCursor() noexcept;
   // The same, and has |size| more bytes accounted for in the open messages'
   // size fields.
-  PROTOZERO_NOINLINE bool TakeCursorFor(size_t size);
-  PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes);
+  PROTOZERO_NOINLINE bool TakeCursorFor(size_t size) noexcept;
+  PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes) noexcept;
   // Seals the chain of open descendants and takes the cursor from the last,
   // then does what is left to do. REQUIRES: there is one, or that is
   // kFinalize.
   enum AfterNested : bool { kContinue, kFinalize };
-  PROTOZERO_NOINLINE PROTOZERO_CACHE_LINE_ALIGNED uint32_t
-  SealNestedAnd(AfterNested next);
+  PROTOZERO_NOINLINE PROTOZERO_LOOPS_ALIGNED uint32_t
+  SealNestedAnd(AfterNested next) noexcept;
   // The same, for all that is not as expected. Where |child| is not null, it
   // and those before it in the arena are left, and it is long.
   PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next,
                                            Message* child,
-                                           uint8_t* end);
+                                           uint8_t* end) noexcept;
   // Seals them while they are long, and whole in this chunk. Returns false if
   // any is left.
-  bool SealLong(Message* child, uint8_t* end);
+  bool SealLong(Message* child, uint8_t* end) noexcept;
   // One by one and whatever they are.
-  PROTOZERO_COLD void SealAnyNested();
-  PROTOZERO_COLD void AppendEndTag(uint32_t end_tag);
+  PROTOZERO_COLD void SealAnyNested() noexcept;
+  PROTOZERO_COLD void AppendEndTag(uint32_t end_tag) noexcept;
   // SealNestedAnd(kContinue) for a chain of one message, narrow and short,
   // where another begins right after it. Returns false, having done nothing,
   // for any other.
-  bool SealShortNested();
+  bool SealShortNested() noexcept;
   // Continues at |end|, after the chain has been sealed.
-  void LetGoOfNested(uint8_t* end);
+  void LetGoOfNested(uint8_t* end) noexcept;
   // The same. REQUIRES: it is outside of |arena|'s blocks.
-  void LetGoOfInlineNested(MessageArena* arena, Message* child, uint8_t* end);
+  void LetGoOfInlineNested(MessageArena* arena,
+                           Message* child,
+                           uint8_t* end) noexcept;
   uint64_t SizeAt(const uint8_t* end) const {
     return state_.size + static_cast<uint64_t>(end - base_);
   }
   // Gives a narrow message, which ends at |end|, a size field of full width,
   // all zero. Returns the end.
-  PROTOZERO_COLD uint8_t* Widen(uint8_t* end);
+  PROTOZERO_COLD uint8_t* Widen(uint8_t* end) noexcept;
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
-  PROTOZERO_COLD uint8_t* SealAt(uint8_t* end);
+  PROTOZERO_COLD uint8_t* SealAt(uint8_t* end) noexcept;
   // Whether a message of |size| bytes in this chunk is long, and whole behind a
   // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(size_t size) const;
@@ -589,12 +615,12 @@ class Message {
   void SealShort(size_t size);
   // Seals it, but for the setters: see StopSetters(). Keeps the epoch, and
   // |group_flag|, which is kGroup or none.
-  void MarkSealed(uint64_t size, uint8_t group_flag = 0);
+  void MarkSealed(uint64_t size, uint8_t group_flag = 0) noexcept;
   // What seals a leaf, too. The setters of the others have been stopped by the
   // cursor since they have a child, and remain so.
   void StopSetters() { fast_limit_ = 0; }
   // Ends this message and its open descendants without writing any size.
-  PROTOZERO_COLD void CloseChain();
+  PROTOZERO_COLD void CloseChain() noexcept;
   void StopAfterError() {
     StopSetters();
     state_.flags |= kCrossedChunk;
@@ -644,7 +670,7 @@ class Message {
     AttachAgain(writer);
   }
   PROTOZERO_COLD void ResetRootSlowPath(ScatteredStreamWriter* writer,
-                                        MessageArena* arena) {
+                                        MessageArena* arena) noexcept {
     // Lets go of the arena, too, which sealed messages have done.
     Abandon();
     writer->AbandonRoot();
@@ -668,7 +694,7 @@ class Message {
   }
   PROTOZERO_COLD void ResetInSlowPath(ScatteredStreamWriter* writer,
                                       ContiguousMemoryRange range,
-                                      MessageArena* arena) {
+                                      MessageArena* arena) noexcept {
     Abandon();
     writer->AbandonRoot();
     writer->ResetSlowPath(range);
@@ -681,7 +707,7 @@ class Message {
     ResetInSlowPath(writer, range, arena);
   }
   // Zero if the library was built without debug checks, whatever its users are.
-  static uint16_t NextEpoch();
+  static uint16_t NextEpoch() noexcept;
   // Whether this message is a root message without a size field that holds the
   // cursor, |end|, and is whole within the current chunk: where there is no
   // other flag, there is no error. A cursor that is not there is far away, but
@@ -707,18 +733,19 @@ class Message {
     state_.flags = kFinalized;
     return static_cast<uint32_t>(size);
   }
-  PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine();
-  PROTOZERO_COLD uint32_t FinalizeSlowPath();
+  PROTOZERO_NOINLINE uint32_t FinalizeOutOfLine() noexcept;
+  PROTOZERO_COLD uint32_t FinalizeSlowPath() noexcept;
   // Writes over chunk boundaries. REQUIRES: this message holds the cursor.
-  PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size);
+  PROTOZERO_COLD void WriteScattered(const uint8_t* src, size_t size) noexcept;
 
   // The two directions of moving the cursor between the writer and the leaf.
-  PROTOZERO_COLD void LendCursorFromWriter();
-  PROTOZERO_COLD void ReturnCursorToWriter();
+  PROTOZERO_COLD void LendCursorFromWriter() noexcept;
+  PROTOZERO_COLD void ReturnCursorToWriter() noexcept;
 
   // Over chunk boundaries only where it has to. Same requirement. Not inlined:
   // its callers are many, and none is in a hurry.
-  PROTOZERO_NOINLINE void WriteEncoded(const uint8_t* src, size_t size);
+  PROTOZERO_NOINLINE void WriteEncoded(const uint8_t* src,
+                                       size_t size) noexcept;
 
   // Begins a child, without giving it the cursor.
   void InitNested(ScatteredStreamWriter* writer,
@@ -735,7 +762,7 @@ class Message {
         nested_(nullptr),
         state_(state) {}
   // Before the first Reset(): every setter is a mistake.
-  void InitUnattached();
+  void InitUnattached() noexcept;
   // Closes the message as it stands if it is still open on its writer.
   void Abandon() {
     if (PROTOZERO_UNLIKELY(!is_finalized()))

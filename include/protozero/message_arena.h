@@ -93,7 +93,7 @@ class MessageArena {
   }
 
   // The same, wherever it lies.
-  PROTOZERO_COLD Message* NewMessageSlowPath();
+  PROTOZERO_COLD Message* NewMessageSlowPath() noexcept;
 
   // Whether the next message needs attention: it lies beyond the current block,
   // or may be expected to be long.
@@ -115,7 +115,7 @@ class MessageArena {
 
   // Has the next message be one like any other. Returns false if it cannot be,
   // because the block is full.
-  PROTOZERO_COLD bool PassStop();
+  PROTOZERO_COLD bool PassStop() noexcept;
 
   // Whether it was expected of |message|, which is long, and not deleted yet.
   // REQUIRES: !HasBlocksInUse().
@@ -129,7 +129,7 @@ class MessageArena {
 
   // Of a message that is sealed, and not deleted yet: it was long; or short,
   // although something else was expected.
-  PROTOZERO_COLD void NoteLength(Message* message, bool is_long);
+  PROTOZERO_COLD void NoteLength(Message* message, bool is_long) noexcept;
 
   // Whether the latest message lies in a block from the heap.
   bool HasBlocksInUse() const { return rare_.uses_blocks; }
@@ -145,7 +145,7 @@ class MessageArena {
 
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.
-  PROTOZERO_COLD void DeleteMessagesFrom(Message* message);
+  PROTOZERO_COLD void DeleteMessagesFrom(Message* message) noexcept;
   // The same, and does not stop for that. REQUIRES: !HasBlocksInUse().
   void DeleteInlineMessagesFrom(Message* message) {
     next_ = reinterpret_cast<Slot*>(message);
@@ -174,9 +174,9 @@ class MessageArena {
   };
   struct Block;
 
-  PROTOZERO_COLD Message* LastMessageInBlocks();
-  PROTOZERO_COLD void FreeBlocks();
-  PROTOZERO_COLD void Keep(Memory* memory) const;
+  PROTOZERO_COLD Message* LastMessageInBlocks() noexcept;
+  PROTOZERO_COLD void FreeBlocks() noexcept;
+  PROTOZERO_COLD void Keep(Memory* memory) const noexcept;
 
   Slot* inline_end() { return inline_slots_ + kInlineMessages; }
 

@@ -99,7 +99,8 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!MayBeginShort(pos))) {
     SpillCursor(pos);
-    return MayBeginLong(pos) ? BeginLongNested(tag, pos) : BeginNextNested(tag);
+    return MayBeginLong(pos) ? BeginLongNested(tag, pos)
+                             : FromReturned(BeginNextNested(tag));
   }
   return BeginShortNested(tag, pos);
 }

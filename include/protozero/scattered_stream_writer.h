@@ -62,7 +62,7 @@ class ScatteredStreamWriter {
 
     virtual ~Delegate() = default;
 
-    // Neither function below may throw.
+    // Neither function below may throw: that ends the program.
     //
     // Called when the current chunk is full, or when kPatchSize contiguous
     // bytes no longer fit it. At this point the writer's accessors describe
@@ -133,7 +133,8 @@ class ScatteredStreamWriter {
 
   // What WriteBytes() does when |size| bytes do not fit the current chunk;
   // correct for any size.
-  PROTOZERO_COLD void WriteBytesSlowPath(const uint8_t* src, size_t size);
+  PROTOZERO_COLD void WriteBytesSlowPath(const uint8_t* src,
+                                         size_t size) noexcept;
 
   // Skips |size| contiguous bytes for the caller to fill in later, and returns
   // the first of them; moves to the next chunk if the current one has less
@@ -159,7 +160,7 @@ class ScatteredStreamWriter {
   // Moves the last |size| bytes written back by |offset| bytes, over the
   // |offset| bytes before them, and the cursor with them.
   // REQUIRES: size + offset bytes were written to the current chunk.
-  PROTOZERO_COLD void Rewind(size_t size, size_t offset);
+  PROTOZERO_COLD void Rewind(size_t size, size_t offset) noexcept;
 
   // Continues in |range|. What was written to the previous one stays counted
   // in written(); an error state ends. An invalid range means: none for now,
@@ -171,7 +172,7 @@ class ScatteredStreamWriter {
   }
 
   // Leaves the current chunk, whatever is left of it, for the delegate's next.
-  PROTOZERO_COLD void Extend();
+  PROTOZERO_COLD void Extend() noexcept;
 
   // Bytes left in the current chunk.
   size_t bytes_available() const {
@@ -286,23 +287,24 @@ class ScatteredStreamWriter {
     rare_.has_taken_cursor = false;
   }
   // TakeCursor() for those who are not in a hurry.
-  PROTOZERO_COLD void TakeCursorSlowPath();
-  PROTOZERO_COLD void LendCursorToLeaf();
-  PROTOZERO_COLD uint8_t* LentWritePtr() const;
-  PROTOZERO_COLD void AbandonRoot();
+  PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
+  PROTOZERO_COLD void LendCursorToLeaf() noexcept;
+  PROTOZERO_COLD uint8_t* LentWritePtr() const noexcept;
+  PROTOZERO_COLD void AbandonRoot() noexcept;
   PROTOZERO_SELDOM_CALLED void CallAbandonRoot() noexcept { AbandonRoot(); }
 
   // Widens (see Message) the open messages that may not be short any more after
   // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
   // could become too short for that. Returns where the cursor is then.
-  PROTOZERO_COLD uint8_t* WidenMessagesFor(size_t size, uint8_t* pos) const;
+  PROTOZERO_COLD uint8_t* WidenMessagesFor(size_t size,
+                                           uint8_t* pos) const noexcept;
   // All of them, as for a size that nobody knows.
-  PROTOZERO_COLD void WidenOpenMessages() const;
-  PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size);
+  PROTOZERO_COLD void WidenOpenMessages() const noexcept;
+  PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size) noexcept;
 
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
-  PROTOZERO_COLD bool NextChunk();
+  PROTOZERO_COLD bool NextChunk() noexcept;
   // Makes |range| the current chunk. REQUIRES: no message is open, or all know
   // of it already.
   PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range,
@@ -322,17 +324,17 @@ class ScatteredStreamWriter {
     EnterChunk(range, FastLimitOfLong(range));
   }
   // EnterChunk() where messages may be open: they go on in |range|.
-  PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range);
+  PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range) noexcept;
   // Reset() where a message is open, which goes on in |range|, or ends with the
   // error; or where |range| is invalid.
-  PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range);
+  PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range) noexcept;
   PROTOZERO_SELDOM_CALLED void CallResetSlowPath(
       ContiguousMemoryRange range) noexcept {
     ResetSlowPath(range);
   }
 
   // Enters the error state, and counts |lost_bytes| that are not written.
-  PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes);
+  PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes) noexcept;
 
   bool IsRare() const {
     uint32_t bits;

@@ -290,7 +290,7 @@ PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
 // Writes the varint of |value| at |dst| and returns the byte after it. Touches
 // no byte beyond the encoded ones. REQUIRES: VarIntSize() writable bytes.
 template <typename T>
-inline uint8_t* WriteVarInt(T value, uint8_t* dst) {
+inline uint8_t* WriteVarInt(T value, uint8_t* dst) noexcept {
   uint64_t bits = ExtendValueForVarIntSerialization(value);
   while (bits >= 0x80) {
     *dst++ = static_cast<uint8_t>(bits | 0x80);

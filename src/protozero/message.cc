@@ -30,7 +30,7 @@ constexpr auto WritePaddedSize =
 
 }  // namespace
 
-uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) {
+uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) noexcept {
   return proto_utils::WriteVarInt(value, dst);
 }
 
@@ -48,7 +48,7 @@ uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) {
 // returns would make them save registers on every entry.
 
 // Wraps: a handle that is 65,536 messages old may go unnoticed.
-PROTOZERO_COLD uint16_t Message::NextEpoch() {
+PROTOZERO_COLD uint16_t Message::NextEpoch() noexcept {
 #if PROTOZERO_DCHECK_IS_ON
   static std::atomic<uint16_t> last_epoch{0};
   return static_cast<uint16_t>(
@@ -58,7 +58,7 @@ PROTOZERO_COLD uint16_t Message::NextEpoch() {
 #endif
 }
 
-void Message::InitUnattached() {
+void Message::InitUnattached() noexcept {
   write_ptr_ = nullptr;
   fast_limit_ = 0;
   writer_ = nullptr;
@@ -66,7 +66,7 @@ void Message::InitUnattached() {
   state_ = {kFinalized, 0, 0, 0};
 }
 
-uint32_t Message::FinalizeSlowPath() {
+uint32_t Message::FinalizeSlowPath() noexcept {
   if (is_finalized())
     return state_.size;
   TakeCursor();
@@ -79,7 +79,7 @@ uint32_t Message::FinalizeSlowPath() {
 
 // One store: a chain is mostly sealed right before its root, and then stores
 // are what there is too many of.
-inline void Message::MarkSealed(uint64_t size, uint8_t group_flag) {
+inline void Message::MarkSealed(uint64_t size, uint8_t group_flag) noexcept {
   SetState({static_cast<uint8_t>(kFinalized | group_flag), 0,
             PROTOZERO_DCHECK_IS_ON ? state_.epoch : uint16_t{0},
             static_cast<uint32_t>(size)});
@@ -108,7 +108,7 @@ inline bool Message::IsWideAndLong(size_t size) const {
          PROTOZERO_LIKELY(size - kMinSize <= kMaxMessageLength - kMinSize);
 }
 
-uint8_t* Message::Widen(uint8_t* end) {
+uint8_t* Message::Widen(uint8_t* end) noexcept {
   uint8_t* const begin = base_;
   base_ = begin + kWidening;
   memmove(base_, begin, static_cast<size_t>(end - begin));
@@ -118,7 +118,7 @@ uint8_t* Message::Widen(uint8_t* end) {
   return end + kWidening;
 }
 
-uint8_t* Message::SealAt(uint8_t* end) {
+uint8_t* Message::SealAt(uint8_t* end) noexcept {
   if (is_finalized())
     return end;
   StopSetters();
@@ -157,17 +157,17 @@ uint8_t* Message::SealAt(uint8_t* end) {
 
 inline void Message::LetGoOfInlineNested(MessageArena* arena,
                                          Message* child,
-                                         uint8_t* end) {
+                                         uint8_t* end) noexcept {
   arena->DeleteInlineMessagesFrom(child);
   write_ptr_ = end;
 }
 
-inline void Message::LetGoOfNested(uint8_t* end) {
+inline void Message::LetGoOfNested(uint8_t* end) noexcept {
   writer_->arena_->DeleteMessagesFrom(nested_);
   write_ptr_ = end;
 }
 
-PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
+PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() noexcept {
   Message* const child = nested_;
   MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(child->HasNested() || child->state_.flags != kNarrow ||
@@ -184,14 +184,14 @@ PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() {
   return true;
 }
 
-uint32_t Message::FinalizeOutOfLine() {
+uint32_t Message::FinalizeOutOfLine() noexcept {
   uint8_t* const end = write_ptr_;
   if (PROTOZERO_UNLIKELY(!IsWholeRoot(end)))
     return SealNestedAnd(kFinalize);
   return SealWholeRoot(end);
 }
 
-uint32_t Message::SealNestedAnd(AfterNested next) {
+uint32_t Message::SealNestedAnd(AfterNested next) noexcept {
   if (PROTOZERO_UNLIKELY(!HasNested()) || PROTOZERO_UNLIKELY(is_finalized()))
     return FinalizeSlowPath();
   // Outside of blocks, the chain is a row. From the leaf up, because a child
@@ -243,13 +243,13 @@ sealed:
 
 uint32_t Message::SealAnyNestedAnd(AfterNested next,
                                    Message* child,
-                                   uint8_t* end) {
+                                   uint8_t* end) noexcept {
   if (child == nullptr || !SealLong(child, end))
     SealAnyNested();
   return next == kFinalize ? FinalizeOutOfLine() : 0;
 }
 
-inline bool Message::SealLong(Message* child, uint8_t* end) {
+inline bool Message::SealLong(Message* child, uint8_t* end) noexcept {
   MessageArena* const arena = writer_->arena_;
   for (;; --child) {
     if (child->state_.flags == kNarrow)
@@ -269,7 +269,7 @@ inline bool Message::SealLong(Message* child, uint8_t* end) {
   return false;
 }
 
-void Message::SealAnyNested() {
+void Message::SealAnyNested() noexcept {
   if (PROTOZERO_UNLIKELY(!writer_->cursor_is_lent()))
     writer_->LendCursorToLeaf();
   MessageArena* const arena = writer_->arena_;
@@ -287,13 +287,13 @@ void Message::SealAnyNested() {
   } while (parent != this);
 }
 
-void Message::AppendEndTag(uint32_t end_tag) {
+void Message::AppendEndTag(uint32_t end_tag) noexcept {
   uint8_t bytes[proto_utils::kMaxTagEncodedSize];
   const uint8_t* end = WriteVarIntSlowPath(end_tag, bytes);
   AppendRawProtoBytes(bytes, static_cast<size_t>(end - bytes));
 }
 
-void Message::CloseChain() {
+void Message::CloseChain() noexcept {
   for (Message* message = this; message != nullptr;) {
     Message* const nested = message->nested_message();
     message->MarkSealed(0);
@@ -302,7 +302,7 @@ void Message::CloseChain() {
   }
 }
 
-bool Message::RollBackNestedMessage() {
+bool Message::RollBackNestedMessage() noexcept {
   Message* const child = nested_message();
   if (child == nullptr || child->state_.tag_size == 0 ||
       (child->state_.flags & (kFinalized | kCrossedChunk)) || !writer_->ok()) {
@@ -319,7 +319,7 @@ bool Message::RollBackNestedMessage() {
   return true;
 }
 
-bool Message::TakeCursor() {
+bool Message::TakeCursor() noexcept {
   if (PROTOZERO_UNLIKELY(is_finalized())) {
     PROTOZERO_DCHECK(state_.flags & kDropsEverything,
                      "this message is sealed: its parent was written to, or it "
@@ -334,7 +334,7 @@ bool Message::TakeCursor() {
   return true;
 }
 
-bool Message::TakeCursorFor(size_t size) {
+bool Message::TakeCursorFor(size_t size) noexcept {
   if (!TakeCursor())
     return false;
   if (!HasFastRoom() || size > ScatteredStreamWriter::kFastRoom)
@@ -342,20 +342,20 @@ bool Message::TakeCursorFor(size_t size) {
   return true;
 }
 
-void Message::Fail(WriteStatus status, size_t lost_bytes) {
+void Message::Fail(WriteStatus status, size_t lost_bytes) noexcept {
   ReturnCursorToWriter();
   writer_->Fail(status, lost_bytes);
   LendCursorFromWriter();
 }
 
-void Message::LendCursorFromWriter() {
+void Message::LendCursorFromWriter() noexcept {
   write_ptr_ = writer_->write_ptr_;
   if (!writer_->ok())
     StopAfterError();
   writer_->LendCursor();
 }
 
-void Message::ReturnCursorToWriter() {
+void Message::ReturnCursorToWriter() noexcept {
   writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
   writer_->rare_.has_taken_cursor = true;
@@ -364,13 +364,13 @@ void Message::ReturnCursorToWriter() {
   nested_ = nullptr;
 }
 
-void Message::WriteScattered(const uint8_t* src, size_t size) {
+void Message::WriteScattered(const uint8_t* src, size_t size) noexcept {
   ReturnCursorToWriter();
   writer_->WriteBytesSlowPath(src, size);
   LendCursorFromWriter();
 }
 
-void Message::WriteEncoded(const uint8_t* src, size_t size) {
+void Message::WriteEncoded(const uint8_t* src, size_t size) noexcept {
   if (size == 0)  // memcpy() may not be given null, even for no bytes.
     return;
   if (PROTOZERO_UNLIKELY(size > room()))
@@ -379,19 +379,19 @@ void Message::WriteEncoded(const uint8_t* src, size_t size) {
   write_ptr_ += size;
 }
 
-void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) {
+void Message::AppendVarIntOutOfLine(EncodedTag tag, uint64_t value) noexcept {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendVarIntSlowPath(tag, value);
   write_ptr_ = proto_utils::internal::WriteVarIntInline(
       value, tag.StoreAsWord(write_ptr_));
 }
 
-void Message::AppendInt32OutOfLine(EncodedTag tag, int32_t value) {
+void Message::AppendInt32OutOfLine(EncodedTag tag, int32_t value) noexcept {
   AppendVarIntOutOfLine(tag,
                         proto_utils::ExtendValueForVarIntSerialization(value));
 }
 
-void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
+void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) noexcept {
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom))
     return;
   // Mostly a child has just been sealed.
@@ -403,17 +403,21 @@ void Message::AppendVarIntSlowPath(EncodedTag tag, uint64_t value) {
 }
 
 template <typename Bits>
-void Message::AppendFixedOutOfLine(EncodedTag tag, Bits bits) {
+void Message::AppendFixedOutOfLine(EncodedTag tag, Bits bits) noexcept {
   if (PROTOZERO_UNLIKELY(!HasFastRoom()))
     return AppendFixedSlowPath(tag, bits, sizeof(bits));
   uint8_t* pos = tag.StoreAsWord(write_ptr_);
   StoreLittleEndian(pos, bits);
   write_ptr_ = pos + sizeof(bits);
 }
-template void Message::AppendFixedOutOfLine(EncodedTag tag, uint32_t bits);
-template void Message::AppendFixedOutOfLine(EncodedTag tag, uint64_t bits);
+template void Message::AppendFixedOutOfLine(EncodedTag tag,
+                                            uint32_t bits) noexcept;
+template void Message::AppendFixedOutOfLine(EncodedTag tag,
+                                            uint64_t bits) noexcept;
 
-void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
+void Message::AppendFixedSlowPath(EncodedTag tag,
+                                  uint64_t bits,
+                                  size_t size) noexcept {
   uint8_t field[ScatteredStreamWriter::kFastRoom];
   StoreLittleEndian(tag.StoreAsWord(field), bits);
   AppendRawProtoBytes(field, tag.size() + size);
@@ -421,19 +425,19 @@ void Message::AppendFixedSlowPath(EncodedTag tag, uint64_t bits, size_t size) {
 
 void Message::AppendBytesOutOfLine(EncodedTag tag,
                                    const void* src,
-                                   size_t size) {
+                                   size_t size) noexcept {
   AppendBytesInPlace(tag, src, size);
 }
 
 uint8_t* Message::AppendLongBytes(EncodedTag tag,
                                   const void* src,
-                                  size_t size) {
+                                  size_t size) noexcept {
   if (AppendBytesHeader(tag, size))
     WriteEncoded(static_cast<const uint8_t*>(src), size);
   return write_ptr_;
 }
 
-bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) {
+bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) noexcept {
   PROTOZERO_DCHECK(size <= kMaxMessageLength,
                    "a field holds at most 268435455 bytes: split it");
   const size_t in_memory = static_cast<size_t>(
@@ -452,7 +456,7 @@ bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) {
 
 size_t Message::AppendScattered(EncodedTag tag,
                                 const ContiguousMemoryRange* ranges,
-                                size_t num_ranges) {
+                                size_t num_ranges) noexcept {
   size_t size = 0;
   for (size_t i = 0; i < num_ranges; ++i)
     size += ranges[i].size();
@@ -463,36 +467,36 @@ size_t Message::AppendScattered(EncodedTag tag,
   return size;
 }
 
-void Message::AppendRawProtoBytes(const void* data, size_t size) {
+void Message::AppendRawProtoBytes(const void* data, size_t size) noexcept {
   if (TakeCursorFor(size))
     WriteEncoded(static_cast<const uint8_t*>(data), size);
 }
 
-Message* Message::BeginNested(EncodedTag tag) {
-  const NewChild begun = BeginNestedAtCursor(tag);
+Message* Message::BeginNested(EncodedTag tag) noexcept {
+  const NewChild begun = FromReturned(BeginNestedAtCursor(tag));
   begun.child->write_ptr_ = begun.write_ptr;
   return begun.child;
 }
 
-Message::NewChild Message::BeginNestedAtCursor(EncodedTag tag) {
+Message::ReturnedChild Message::BeginNestedAtCursor(EncodedTag tag) noexcept {
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!MayBeginShort(pos)))
-    PROTOZERO_TAIL_CALL return BeginNextNested(tag);
-  return BeginShortNested(tag, pos);
+    return BeginNextNested(tag);
+  return Return(BeginShortNested(tag, pos));
 }
 
-Message::NewChild Message::BeginNextNested(EncodedTag tag) {
+Message::ReturnedChild Message::BeginNextNested(EncodedTag tag) noexcept {
   uint8_t* const pos = write_ptr_;
   if (HasNested()) {
     if (PROTOZERO_LIKELY(SealShortNested()))
-      PROTOZERO_TAIL_CALL return BeginNestedAtCursor(tag);
+      return BeginNestedAtCursor(tag);
   } else if (PROTOZERO_LIKELY(MayBeginLong(pos))) {
-    return BeginLongNested(tag, pos);
+    return Return(BeginLongNested(tag, pos));
   }
-  PROTOZERO_TAIL_CALL return BeginNestedSlowPath(tag);
+  return BeginNestedSlowPath(tag);
 }
 
-Message* Message::InsteadOfChild() {
+Message* Message::InsteadOfChild() noexcept {
   if (state_.flags & kDropsEverything)
     return this;
   if (is_finalized()) {
@@ -509,7 +513,7 @@ Message* Message::InsteadOfChild() {
   return child;
 }
 
-Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
+Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept {
   if (!TakeCursorFor(tag.size()))
     return InsteadOfChild();
   Message* child = BeginAnywhere(tag, kGroup);
@@ -518,7 +522,7 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) {
   return child;
 }
 
-Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
+Message::ReturnedChild Message::BeginNestedSlowPath(EncodedTag tag) noexcept {
   Message* child;
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
     child = InsteadOfChild();
@@ -528,10 +532,10 @@ Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) {
   } else {
     child = BeginAnywhere(tag, kNested);
   }
-  return {child, child->write_ptr_};
+  return Return({child, child->write_ptr_});
 }
 
-Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) {
+Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) noexcept {
   Message* child = writer_->arena_->NewMessageSlowPath();
   if (child == nullptr)
     return InsteadOfChild();

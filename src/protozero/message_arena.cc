@@ -31,7 +31,7 @@ Count g_counts[kCounts];
 
 }  // namespace
 
-void MessageArena::NoteLength(Message* message, bool is_long) {
+void MessageArena::NoteLength(Message* message, bool is_long) noexcept {
   // In a block, nothing is expected.
   if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
     return;
@@ -53,13 +53,13 @@ void MessageArena::NoteLength(Message* message, bool is_long) {
   }
 }
 
-bool MessageArena::PassStop() {
+bool MessageArena::PassStop() noexcept {
   if (!HasBlocksInUse())
     stop_ = inline_end();
   return !IsAtStop();
 }
 
-void MessageArena::Keep(Memory* memory) const {
+void MessageArena::Keep(Memory* memory) const noexcept {
   const uint32_t known = memory->bits_.load(std::memory_order_relaxed);
   const uint32_t learned =
       static_cast<uint32_t>(reinterpret_cast<uint8_t*>(long_end_) -
@@ -85,7 +85,7 @@ void MessageArena::Keep(Memory* memory) const {
                       std::memory_order_relaxed);
 }
 
-Message* MessageArena::NewMessageSlowPath() {
+Message* MessageArena::NewMessageSlowPath() noexcept {
   if (!PassStop()) {
     if (!rare_.has_blocks)
       spare_blocks_ = current_block_ = nullptr;
@@ -106,7 +106,7 @@ Message* MessageArena::NewMessageSlowPath() {
   return reinterpret_cast<Message*>(next_++);
 }
 
-void MessageArena::DeleteMessagesFrom(Message* message) {
+void MessageArena::DeleteMessagesFrom(Message* message) noexcept {
   DeleteInlineMessagesFrom(message);
   stop_ = inline_slots_;
   while (HasBlocksInUse()) {
@@ -125,7 +125,7 @@ void MessageArena::DeleteMessagesFrom(Message* message) {
   }
 }
 
-Message* MessageArena::LastMessageInBlocks() {
+Message* MessageArena::LastMessageInBlocks() noexcept {
   Slot* end = next_;
   if (end == current_block_->slots) {
     Block* const previous = current_block_->other;
@@ -135,7 +135,7 @@ Message* MessageArena::LastMessageInBlocks() {
   return reinterpret_cast<Message*>(end - 1);
 }
 
-void MessageArena::FreeBlocks() {
+void MessageArena::FreeBlocks() noexcept {
   Reset();
   if (!rare_.has_blocks)
     return;

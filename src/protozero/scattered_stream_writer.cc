@@ -18,7 +18,7 @@ uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
 }
 
 void ScatteredStreamWriter::WriteBytesSlowPath(const uint8_t* src,
-                                               size_t size) {
+                                               size_t size) noexcept {
   TakeCursorSlowPath();
   for (;;) {
     const size_t chunk_size = std::min(size, room());
@@ -35,7 +35,7 @@ void ScatteredStreamWriter::WriteBytesSlowPath(const uint8_t* src,
   }
 }
 
-uint8_t* ScatteredStreamWriter::ReserveBytesSlowPath(size_t size) {
+uint8_t* ScatteredStreamWriter::ReserveBytesSlowPath(size_t size) noexcept {
   TakeCursorSlowPath();
   if (size > room() && (!NextChunk() || size > room())) {
     Fail(WriteStatus::kOutOfBuffer, size);
@@ -46,7 +46,7 @@ uint8_t* ScatteredStreamWriter::ReserveBytesSlowPath(size_t size) {
   return begin;
 }
 
-void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
+void ScatteredStreamWriter::Rewind(size_t size, size_t offset) noexcept {
   TakeCursorSlowPath();
   const size_t written_to_chunk =
       static_cast<size_t>(write_ptr_ - cur_range_.begin);
@@ -60,7 +60,8 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) {
   write_ptr_ -= offset;
 }
 
-void ScatteredStreamWriter::ResetSlowPath(ContiguousMemoryRange range) {
+void ScatteredStreamWriter::ResetSlowPath(
+    ContiguousMemoryRange range) noexcept {
   TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
   if (!ok())
@@ -70,12 +71,12 @@ void ScatteredStreamWriter::ResetSlowPath(ContiguousMemoryRange range) {
   MoveTo(range);
 }
 
-void ScatteredStreamWriter::Extend() {
+void ScatteredStreamWriter::Extend() noexcept {
   TakeCursorSlowPath();
   NextChunk();
 }
 
-bool ScatteredStreamWriter::NextChunk() {
+bool ScatteredStreamWriter::NextChunk() noexcept {
   if (!ok())
     return false;
   ContiguousMemoryRange range{};
@@ -98,7 +99,7 @@ bool ScatteredStreamWriter::NextChunk() {
   return true;
 }
 
-void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
+void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) noexcept {
   const uintptr_t fast_limit = FastLimitOf(range);
   for (Message* message = open_root(); message; message = message->nested_) {
     if (message->is_finalized())
@@ -115,7 +116,8 @@ void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) {
   EnterChunk(range, fast_limit);
 }
 
-void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
+void ScatteredStreamWriter::Fail(WriteStatus status,
+                                 uint64_t lost_bytes) noexcept {
   if (ok())
     rare_.status = status;
   fast_limit_ = 0;
@@ -123,7 +125,7 @@ void ScatteredStreamWriter::Fail(WriteStatus status, uint64_t lost_bytes) {
 }
 
 uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
-                                                 uint8_t* pos) const {
+                                                 uint8_t* pos) const noexcept {
   constexpr size_t kWidening = Message::kWidening;
   // Without fast room, nothing begins narrow, and what did has been widened.
   if (fast_limit_ == 0)
@@ -160,28 +162,28 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   return pos;
 }
 
-void ScatteredStreamWriter::WidenOpenMessages() const {
+void ScatteredStreamWriter::WidenOpenMessages() const noexcept {
   Message* leaf = root_->Leaf();
   leaf->write_ptr_ =
       WidenMessagesFor(std::numeric_limits<size_t>::max(), leaf->write_ptr_);
 }
 
-void ScatteredStreamWriter::TakeCursorSlowPath() {
+void ScatteredStreamWriter::TakeCursorSlowPath() noexcept {
   if (cursor_is_lent())
     root_->Leaf()->ReturnCursorToWriter();
 }
 
-void ScatteredStreamWriter::LendCursorToLeaf() {
+void ScatteredStreamWriter::LendCursorToLeaf() noexcept {
   root_->Leaf()->LendCursorFromWriter();
 }
 
-uint8_t* ScatteredStreamWriter::LentWritePtr() const {
+uint8_t* ScatteredStreamWriter::LentWritePtr() const noexcept {
   // What somebody knows of the stream must stay true.
   WidenOpenMessages();
   return root_->Leaf()->write_ptr_;
 }
 
-void ScatteredStreamWriter::AbandonRoot() {
+void ScatteredStreamWriter::AbandonRoot() noexcept {
   if (!has_open_root())
     return;
   // Without touching the chunk, which may be gone.

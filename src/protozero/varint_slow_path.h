@@ -10,7 +10,8 @@
 namespace protozero::internal {
 
 // proto_utils::WriteVarInt() where being called is better than being fast.
-PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value, uint8_t* dst);
+PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value,
+                                            uint8_t* dst) noexcept;
 
 }  // namespace protozero::internal
 
