@@ -2,9 +2,11 @@
 
 #include "protozero/scattered_stream_writer.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <memory>
 #include <numeric>
@@ -199,6 +201,31 @@ TEST(ScatteredStreamWriterTest, SetWritePtrMovesTheCursorBothWays) {
       },
       "within cur_range");
 }
+
+#if defined(__cpp_exceptions)
+
+class ThrowingDelegate : public ScatteredStreamWriter::Delegate {
+ public:
+  ContiguousMemoryRange GetNewBuffer() override { throw 1; }
+};
+
+// Callers have nothing that would clean up after it.
+TEST(ScatteredStreamWriterTest, ADelegateThatThrowsEndsTheProgram) {
+  ThrowingDelegate delegate;
+  ScatteredStreamWriter writer(&delegate);
+  RootMessage<Message> message;
+  message.Reset(&writer);
+  const auto write = [&message] {
+    try {
+      message.AppendVarInt(1, 1);
+    } catch (int) {
+      _exit(0);
+    }
+  };
+  EXPECT_EXIT(write(), testing::KilledBySignal(SIGABRT), "");
+}
+
+#endif  // defined(__cpp_exceptions)
 
 TEST(ScatteredStreamWriterTest, UnsafeCallsCheckTheirBoundsInDebugBuilds) {
 #if PROTOZERO_DCHECK_IS_ON
