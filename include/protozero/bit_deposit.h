@@ -128,6 +128,24 @@ PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks, T value) {
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
+// Asks for the cache line |offset| bytes behind |base|, in order to write to
+// it: a store to a line that another processor has waits, and all stores behind
+// it. Compilers only ask to read it unless the build says that the processor
+// can do this; those that the functions above may be called on can, or take it
+// for a `nop`. Any address will do. REQUIRES: kInlineEncodingMask is not zero.
+template <int offset>
+PROTOZERO_ALWAYS_INLINE void PrefetchForWriting(const uint8_t* base) {
+#if PROTOZERO_USE_BIT_DEPOSIT
+  __asm__ volatile("prefetchw {%c1(%0)|byte ptr [%0+%c1]}"
+                   :
+                   : "r"(base), "i"(offset));
+#elif defined(__GNUC__)
+  __builtin_prefetch(base + offset, 1);
+#else
+  static_cast<void>(base);
+#endif
+}
+
 // |base| + |index| + |offset|, of addresses or pointers. Compilers make two
 // instructions of it for x86 if they do not know the processor, for on some of
 // before 2019 the one takes longer.

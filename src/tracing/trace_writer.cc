@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/proto_utils.h"
 #include "src/tracing/back_off.h"
 
@@ -179,7 +180,9 @@ void TraceWriter::FinishPacketSlowPath() {
     case PacketState::kNarrow:
     case PacketState::kContinued:
       if (stream_.ok()) {
-        next = MarkPacketFinished(WriteFragmentHeader());
+        uint8_t* const end = WriteFragmentHeader();
+        PrefetchBehindLongPacket(end);
+        next = MarkPacketFinished(end);
       } else {
         AbortPacket();
       }
@@ -187,6 +190,19 @@ void TraceWriter::FinishPacketSlowPath() {
   }
   ResolvePatches(true);
   LeaveAs(next);
+}
+
+void TraceWriter::PrefetchBehindLongPacket(const uint8_t* end) const {
+  if (end >= prefetch_end_)
+    return;
+  // What is behind |begin| + kPrefetchDistance has not been asked for, nor has
+  // it been written to.
+  const uint8_t* const begin =
+      std::max<const uint8_t*>(fragment_, end - kPrefetchDistance);
+  for (ptrdiff_t offset = kCacheLineSize; offset < end - begin - kCacheLineSize;
+       offset += kCacheLineSize) {
+    internal::PrefetchForWriting<kPrefetchDistance>(begin + offset);
+  }
 }
 
 void TraceWriter::AbortPacket() {
@@ -340,6 +356,14 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
   fragment_ = chunk.payload_begin();
   last_begin_ = chunk.end() - kMinRoom;
+  prefetch_end_ = nullptr;
+  if (internal::kInlineEncodingMask != 0) {
+    const ptrdiff_t ahead =
+        std::min<ptrdiff_t>(kPrefetchDistance, last_begin_ - fragment_);
+    for (ptrdiff_t offset = 0; offset < ahead; offset += kCacheLineSize)
+      internal::PrefetchForWriting<0>(fragment_ + offset);
+    prefetch_end_ = last_begin_ - ahead;
+  }
   return {chunk.payload_begin() + header_size, chunk.end() - kSpareBytes};
 }
 

@@ -6,7 +6,12 @@
 
 #include "test/benchmarks/shm_rows.h"
 
+#include <string.h>
+
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -94,6 +99,17 @@ struct TimestampOnly {
   uint64_t timestamp_ = SliceBegin().timestamp_;
 };
 
+// Of several cache lines.
+struct LongPacket {
+  using Packet = Message;
+  static constexpr size_t kFields = 28;
+  static constexpr size_t kSize = kFields * 9;
+  PROTOZERO_ALWAYS_INLINE void WriteTo(Message* packet) {
+    for (size_t i = 0; i < kFields; ++i)
+      packet->AppendFixed(2, uint64_t{i});
+  }
+};
+
 // Longer than a chunk, each field of it in as many nested messages as |kDepth|:
 // so many sizes have to be patched for each time that it goes on in another
 // chunk.
@@ -132,8 +148,7 @@ class FlatThread final : public ShmThread,
 
  private:
   // No packet is larger, so none is split.
-  static constexpr size_t kRoom = 64;
-  static_assert(Payload::kSize <= kRoom);
+  static constexpr size_t kRoom = std::max<size_t>(64, Payload::kSize);
 
   ContiguousMemoryRange GetNewBuffer() override {
     return {buffer_, buffer_ + sizeof(buffer_)};
@@ -164,7 +179,8 @@ struct ShmOptions {
 };
 
 // The service, as far as the producer's time depends on it: it acquires and
-// frees what is committed, at once, on the thread that commits.
+// frees what is committed, at once, on the thread that commits. So all of the
+// memory stays in that processor's cache.
 class InlineService final : public ProducerEndpoint {
  public:
   explicit InlineService(const ABI& abi) : abi_(abi) {}
@@ -178,12 +194,83 @@ class InlineService final : public ProducerEndpoint {
         ++num_errors_;
     }
   }
+  void Stop() {}
 
   size_t num_errors() const { return num_errors_; }
 
  private:
   const ABI abi_;
   size_t num_errors_ = 0;
+};
+
+// The same on a thread of its own, which first copies the chunks, as a trace
+// buffer does. So the memory that a writer gets comes from another processor's
+// cache, as it does where the service is another process.
+class ThreadedService final : public ProducerEndpoint {
+ public:
+  explicit ThreadedService(const ABI& abi)
+      : abi_(abi), thread_([this] { Run(); }) {}
+  ~ThreadedService() override { Stop(); }
+
+  void CommitData(const CommitDataRequest& request) override {
+    std::lock_guard<std::mutex> lock(lock_);
+    committed_.insert(committed_.end(), request.chunks_to_move,
+                      request.chunks_to_move + request.num_chunks_to_move);
+  }
+  // Once nobody commits any more; returns when all chunks are free.
+  void Stop() {
+    if (!thread_.joinable())
+      return;
+    stops_.store(true, std::memory_order_release);
+    thread_.join();
+  }
+
+  // REQUIRES: Stop().
+  size_t num_errors() const { return num_errors_; }
+
+ private:
+  void Run() {
+    std::vector<CommitDataRequest::ChunkToMove> chunks;
+    for (;;) {
+      // What is committed before it is set is found below.
+      const bool stops = stops_.load(std::memory_order_acquire);
+      chunks.clear();
+      {
+        std::lock_guard<std::mutex> lock(lock_);
+        chunks.swap(committed_);
+      }
+      for (const CommitDataRequest::ChunkToMove& move : chunks)
+        Move(move);
+      if (chunks.empty()) {
+        if (stops)
+          return;
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  void Move(const CommitDataRequest::ChunkToMove& move) {
+    const ABI::Chunk chunk =
+        abi_.TryAcquireChunkForReading(move.page, move.chunk);
+    if (!chunk.is_valid()) {
+      ++num_errors_;
+      return;
+    }
+    const size_t size =
+        static_cast<size_t>(chunk.end() - chunk.payload_begin());
+    copy_.resize(size);
+    memcpy(copy_.data(), chunk.payload_begin(), size);
+    if (!abi_.ReleaseChunkAsFree(chunk))
+      ++num_errors_;
+  }
+
+  const ABI abi_;
+  std::vector<uint8_t> copy_;
+  size_t num_errors_ = 0;
+  std::atomic<bool> stops_{false};
+  std::mutex lock_;
+  std::vector<CommitDataRequest::ChunkToMove> committed_;
+  std::thread thread_;
 };
 
 template <typename Payload>
@@ -275,7 +362,7 @@ class WriterSession : public ShmSession {
 };
 
 // Ends where the service begins.
-template <typename Payload>
+template <typename Payload, typename Service>
 class ProducerSession final : public WriterSession<Payload> {
  public:
   explicit ProducerSession(const ShmOptions& options)
@@ -288,6 +375,7 @@ class ProducerSession final : public WriterSession<Payload> {
 
   std::string Check(uint64_t packets) override {
     this->StopArbiter();
+    service_.Stop();
     if (service_.num_errors() != 0)
       return "chunks were not as the service expects them";
     return WriterSession<Payload>::Check(packets);
@@ -295,7 +383,7 @@ class ProducerSession final : public WriterSession<Payload> {
 
  private:
   const PageMemory memory_;
-  InlineService service_;
+  Service service_;
 };
 
 // All the way: to the service, which puts packets together, checks them, and
@@ -391,12 +479,12 @@ class EndToEndSession final : public WriterSession<SliceBegin>,
   uint64_t bytes_read_ = 0;
 };
 
-template <typename Payload>
+template <typename Payload, typename Service = InlineService>
 ShmRow WriterRow(const std::string& name,
                  const ShmOptions& options,
                  int threads = 1) {
   return {name, threads, [options] {
-            return std::make_unique<ProducerSession<Payload>>(options);
+            return std::make_unique<ProducerSession<Payload, Service>>(options);
           }};
 }
 
@@ -412,13 +500,13 @@ ShmRow FlatRow(const std::string& name) {
   return {name, 1, [] { return std::make_unique<FlatSession<Payload>>(); }};
 }
 
-template <typename Payload>
+template <typename Payload, typename Service = InlineService>
 void AddPageRows(const std::string& prefix,
                  ShmOptions options,
                  std::vector<ShmRow>* rows) {
   for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
     options.page_size = kilobytes * 1024;
-    rows->push_back(WriterRow<Payload>(
+    rows->push_back(WriterRow<Payload, Service>(
         prefix + "Page" + std::to_string(kilobytes) + "K", options));
   }
 }
@@ -432,6 +520,8 @@ std::vector<ShmRow> AllShmRows() {
   AddPageRows<SliceBegin>("Packet_", options, &rows);
   rows.push_back(FlatRow<FusedSliceBegin>("Packet_FusedFlat"));
   AddPageRows<FusedSliceBegin>("Packet_Fused", options, &rows);
+  rows.push_back(FlatRow<LongPacket>("Long_Flat"));
+  AddPageRows<LongPacket>("Long_", options, &rows);
 
   // With memory for both. One has to wait all the same if the other loses the
   // processor in the middle of a commit.
@@ -444,7 +534,14 @@ std::vector<ShmRow> AllShmRows() {
     rows.push_back(WriterRow<SliceBegin>("Threads_2x" + suffix, options, 2));
   }
 
+  // Larger than a first-level cache, so that what the service has copied is not
+  // what it copies next. It is as fast as a writer, or waited for.
   options.size = 1024 * 1024;
+  AddPageRows<SliceBegin, ThreadedService>("Drained_", options, &rows);
+  AddPageRows<FusedSliceBegin, ThreadedService>("Drained_Fused", options,
+                                                &rows);
+  AddPageRows<LongPacket, ThreadedService>("Long_Drained", options, &rows);
+
   for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
     options.page_size = kilobytes * 1024;
     const std::string suffix = "Page" + std::to_string(kilobytes) + "K";

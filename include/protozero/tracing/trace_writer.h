@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "protozero/append_fields.h"
+#include "protozero/bit_deposit.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message.h"
@@ -148,6 +149,13 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // empty packet that stands in for one that was announced and never written.
   static constexpr size_t kSpareBytes =
       ABI::kPacketHeaderSize - kNarrowHeaderSize + 1;
+  // The service has read what a chunk was used for before, so its cache lines
+  // are with another processor. A store waits until this one has the line, and
+  // all stores behind it wait, too, until no more fit into the processor. So
+  // the lines are asked for this long before they are needed, and none behind
+  // the chunk: somebody else may be writing there.
+  static constexpr int kPrefetchDistance = 512;
+  static constexpr int kCacheLineSize = 64;
   // No packet begins with less left in the chunk than this.
   static constexpr size_t kMinRoom = 16;
   static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
@@ -242,13 +250,21 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     const uint16_t packets =
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
-    if (PROTOZERO_UNLIKELY(end >= last_begin_))
+    if (PROTOZERO_LIKELY(end < prefetch_end_)) {
+      // What is this far behind the end of the packet before is on its way. So
+      // there are two lines to ask for, or one; more behind a long packet.
+      internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(end);
+      internal::PrefetchForWriting<kPrefetchDistance>(end);
+    } else if (end >= last_begin_) {
       return PacketState::kNone;
+    }
     return PROTOZERO_UNLIKELY((packets & ABI::kPacketCountMask) ==
                               ABI::kMaxPacketsPerChunk)
                ? PacketState::kNone
                : PacketState::kReady;
   }
+  // For a packet of more than two lines, what MarkPacketFinished() does not.
+  void PrefetchBehindLongPacket(const uint8_t* end) const;
   void CountLoss(uint64_t bytes);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket();
@@ -347,6 +363,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   uint8_t* fragment_ = nullptr;
   // From here on no packet begins.
   uint8_t* last_begin_ = nullptr;
+  // From here on, all of the chunk has been asked for. No later than
+  // last_begin_; null where PrefetchForWriting() may not be called.
+  uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;
   // Of the open packet, in chunks before the current one.
   uint64_t packet_bytes_ = 0;
