@@ -44,7 +44,9 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // Writes |size| as a varint, and the bytes. For sizes unknown at compile time:
 // the copy is larger than the call. REQUIRES: size <= kMaxMessageLength, and
 // room for |size| bytes after kMaxVarIntEncodedSize others.
-uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst);
+uint8_t* WriteSizeAndBytesUnsafe(size_t size,
+                                 const void* src,
+                                 uint8_t* dst) noexcept;
 
 // A varint of which MayBeLongVarInt(), where kMaxVarIntEncodedSize bytes are
 // writable.
@@ -288,23 +290,24 @@ class FieldsAppender {
 
   template <typename... Values>
   PROTOZERO_COLD static void AppendOutOfLine(Message& message,
-                                             Values... values) {
+                                             Values... values) noexcept {
     Encoders<Values...>::Append(message, values...);
   }
 
   template <typename T, typename... Values>
   PROTOZERO_COLD static uint32_t AppendMessageOutOfLine(
       ScatteredStreamWriter& writer,
-      Values... values) {
+      Values... values) noexcept {
     RootMessage<T> message(&writer);
     Encoders<Values...>::Append(message, values...);
     return message.Finalize();
   }
 
   template <typename T, typename... Values>
-  PROTOZERO_COLD static size_t EncodeMessageOutOfLine(uint8_t* begin,
-                                                      size_t size,
-                                                      Values... values) {
+  PROTOZERO_COLD static size_t EncodeMessageOutOfLine(
+      uint8_t* begin,
+      size_t size,
+      Values... values) noexcept {
     StaticBuffered<T> message(begin, size);
     Encoders<Values...>::Append(*message.get(), values...);
     return message.Finalize();

@@ -32,7 +32,7 @@ inline bool AppendBytesHeader(Message* message,
 // Makes room for a size of kMessageLengthFieldSize bytes instead of the one
 // that is there in front of |begin|, and writes |size|. Returns the end of the
 // |size| bytes, which move.
-PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size);
+PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept;
 
 }  // namespace internal
 

@@ -215,7 +215,7 @@ template <typename Encoding, typename T>
 PROTOZERO_NOINLINE void EncodePackedField(Message* message,
                                           uint32_t field_id,
                                           const T* values,
-                                          size_t count) {
+                                          size_t count) noexcept {
   constexpr size_t kMaxSize = Encoding::template kMaxSize<T>;
   uint8_t block[PackedBufferBase::kOnStackStorageSize];
   const T* const end = values + count;

@@ -20,7 +20,9 @@ PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
 
 }  // namespace
 
-uint8_t* WriteSizeAndBytesUnsafe(size_t size, const void* src, uint8_t* dst) {
+uint8_t* WriteSizeAndBytesUnsafe(size_t size,
+                                 const void* src,
+                                 uint8_t* dst) noexcept {
   if (PROTOZERO_UNLIKELY(size > kMaxShortCopy))
     return WriteSizeAndLongBytesUnsafe(size, src, dst);
   return WriteShortBytes(size, src, dst);

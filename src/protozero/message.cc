@@ -34,7 +34,7 @@ uint8_t* internal::WriteVarIntSlowPath(uint64_t value, uint8_t* dst) noexcept {
   return proto_utils::WriteVarInt(value, dst);
 }
 
-uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) {
+uint8_t* internal::WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
   constexpr size_t kWidening = kMessageLengthFieldSize - 1;
   auto* const moved =
       static_cast<uint8_t*>(memmove(begin + kWidening, begin, size));
