@@ -28,10 +28,15 @@ if platform.machine() == 'x86_64':
 PROGRAM = r'''
 #include <stdio.h>
 
+#include "protozero/bit_deposit.h"
 #include "protozero/scattered_heap_buffer.h"
 
 int main() {
   protozero::HeapBuffered<protozero::Message> message;
+  if (protozero::internal::kInlineEncodingMask != 0) {
+    static const uint8_t bytes[8192] = {};
+    protozero::internal::PrefetchForWriting<4096>(bytes);
+  }
   for (unsigned bit = 0; bit < 64; ++bit) {
     message->AppendVarInt(1 + bit, uint64_t{1} << bit);
     message->AppendVarInt(1 + bit, (uint64_t{1} << bit) - 1);

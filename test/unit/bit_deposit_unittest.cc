@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace protozero::internal {
@@ -99,6 +100,18 @@ TEST_F(BitDepositInstructionTest, HighestBit) {
 }
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
+
+// Nobody's memory among them; and what is asked for stays as it is.
+TEST(PrefetchTest, TakesAnyAddress) {
+  if (kInlineEncodingMask == 0)
+    GTEST_SKIP() << "not for this processor";
+  uint8_t bytes[] = {1, 2, 3};
+  PrefetchForWriting<0>(bytes);
+  PrefetchForWriting<-4096>(bytes);
+  PrefetchForWriting<1 << 30>(bytes);
+  PrefetchForWriting<0>(nullptr);
+  EXPECT_THAT(bytes, testing::ElementsAre(1, 2, 3));
+}
 
 }  // namespace
 }  // namespace protozero::internal
