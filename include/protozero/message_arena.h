@@ -92,6 +92,13 @@ class MessageArena {
     return reinterpret_cast<Message*>(next_++);
   }
 
+  // NewMessage() in two steps, for who has to store something in between.
+  // REQUIRES: !IsAtStop().
+  Message* NextMessage() const { return reinterpret_cast<Message*>(next_); }
+  void TakeMessage(Message* message) {
+    next_ = reinterpret_cast<Slot*>(message) + 1;
+  }
+
   // The same, wherever it lies.
   PROTOZERO_COLD Message* NewMessageSlowPath() noexcept;
 

@@ -108,16 +108,21 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(
 PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginShortNested(
     EncodedTag tag,
     uint8_t* pos) {
+  // First what goes to the output, where the last field went, then what goes to
+  // the arena, this message and the child, which lie next to each other: the
+  // fewer times stores change from one cache line to another, the better.
   ScatteredStreamWriter* const writer = writer_;
+  MessageArena* const arena = writer->arena_;
   const uintptr_t limit = fast_limit_;
-  Message* child = writer->arena_->NewMessage();
+  Message* const child = arena->NextMessage();
   // A word holds any tag and the zero of its size field.
   static_assert(proto_utils::kMaxTagEncodedSize + 1 <= sizeof(uint64_t));
   uint8_t* const base = tag.StoreAsWord(pos) + 1;
+  arena->TakeMessage(child);
+  nested_ = child;
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
   child->InitNested(writer, NarrowLimit(limit, base), base,
                     NewState(kNarrow, tag.size()));
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
-  nested_ = child;
   return {child, base};
 }
 
@@ -128,13 +133,13 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginLongNested(
   internal::StoreLittleEndian(size_field, uint32_t{0});
   uint8_t* const base = size_field + proto_utils::kMessageLengthFieldSize;
   Message* const child = writer_->arena_->NewLongMessage();
-  child->size_field_ = size_field;
   // Opaque, or compilers copy the limit and the writer in one move, which waits
   // for the two stores before it.
-  child->InitNested(writer_, internal::Opaque(fast_limit_), base,
-                    NewState(kWide, tag.size()));
-  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  const uintptr_t limit = internal::Opaque(fast_limit_);
   nested_ = child;
+  write_ptr_ = ScatteredStreamWriter::Nowhere();
+  child->size_field_ = size_field;
+  child->InitNested(writer_, limit, base, NewState(kWide, tag.size()));
   return {child, base};
 }
 
