@@ -84,23 +84,16 @@ class MessageArena {
   MessageArena(const MessageArena&) = delete;
   MessageArena& operator=(const MessageArena&) = delete;
 
-  // Returns memory for one Message, or null if it would have to come from the
-  // heap and there is none.
-  PROTOZERO_ALWAYS_INLINE Message* NewMessage() {
-    if (PROTOZERO_UNLIKELY(IsAtStop()))
-      return NewMessageSlowPath();
-    return reinterpret_cast<Message*>(next_++);
-  }
+  // Returns memory for one Message, wherever it lies, or null if it would have
+  // to come from the heap and there is none.
+  PROTOZERO_COLD Message* NewMessage() noexcept;
 
-  // NewMessage() in two steps, for who has to store something in between.
+  // The same in place, in two steps, for who has to store something in between.
   // REQUIRES: !IsAtStop().
   Message* NextMessage() const { return reinterpret_cast<Message*>(next_); }
   void TakeMessage(Message* message) {
     next_ = reinterpret_cast<Slot*>(message) + 1;
   }
-
-  // The same, wherever it lies.
-  PROTOZERO_COLD Message* NewMessageSlowPath() noexcept;
 
   // Whether the next message needs attention: it lies beyond the current block,
   // or may be expected to be long.

@@ -536,7 +536,7 @@ Message::ReturnedChild Message::BeginNestedSlowPath(EncodedTag tag) noexcept {
 }
 
 Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) noexcept {
-  Message* child = writer_->arena_->NewMessageSlowPath();
+  Message* child = writer_->arena_->NewMessage();
   if (child == nullptr)
     return InsteadOfChild();
   uint8_t bytes[sizeof(uint64_t)];

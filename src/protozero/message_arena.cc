@@ -85,7 +85,7 @@ void MessageArena::Keep(Memory* memory) const noexcept {
                       std::memory_order_relaxed);
 }
 
-Message* MessageArena::NewMessageSlowPath() noexcept {
+Message* MessageArena::NewMessage() noexcept {
   if (!PassStop()) {
     if (!rare_.has_blocks)
       spare_blocks_ = current_block_ = nullptr;

@@ -181,7 +181,12 @@ void TraceWriter::FinishPacketSlowPath() {
     case PacketState::kContinued:
       if (stream_.ok()) {
         uint8_t* const end = WriteFragmentHeader();
-        PrefetchBehindLongPacket(end);
+        // What MarkPacketFinished() does not ask for, and is not written to.
+        if (end < prefetch_end_) {
+          PrefetchLines(
+              std::max(fragment_ + kPrefetchDistance, end) + kCacheLineSize,
+              end + kPrefetchDistance - kCacheLineSize);
+        }
         next = MarkPacketFinished(end);
       } else {
         AbortPacket();
@@ -192,17 +197,9 @@ void TraceWriter::FinishPacketSlowPath() {
   LeaveAs(next);
 }
 
-void TraceWriter::PrefetchBehindLongPacket(const uint8_t* end) const {
-  if (end >= prefetch_end_)
-    return;
-  // What is behind |begin| + kPrefetchDistance has not been asked for, nor has
-  // it been written to.
-  const uint8_t* const begin =
-      std::max<const uint8_t*>(fragment_, end - kPrefetchDistance);
-  for (ptrdiff_t offset = kCacheLineSize; offset < end - begin - kCacheLineSize;
-       offset += kCacheLineSize) {
-    internal::PrefetchForWriting<kPrefetchDistance>(begin + offset);
-  }
+void TraceWriter::PrefetchLines(const uint8_t* begin, const uint8_t* end) {
+  for (; begin < end; begin += kCacheLineSize)
+    internal::PrefetchForWriting<0>(begin);
 }
 
 void TraceWriter::AbortPacket() {
@@ -360,8 +357,7 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   if (internal::kInlineEncodingMask != 0) {
     const ptrdiff_t ahead =
         std::min<ptrdiff_t>(kPrefetchDistance, last_begin_ - fragment_);
-    for (ptrdiff_t offset = 0; offset < ahead; offset += kCacheLineSize)
-      internal::PrefetchForWriting<0>(fragment_ + offset);
+    PrefetchLines(fragment_, fragment_ + ahead);
     prefetch_end_ = last_begin_ - ahead;
   }
   return {chunk.payload_begin() + header_size, chunk.end() - kSpareBytes};

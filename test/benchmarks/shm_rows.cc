@@ -178,38 +178,54 @@ struct ShmOptions {
   BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop;
 };
 
-// The service, as far as the producer's time depends on it: it acquires and
-// frees what is committed, at once, on the thread that commits. So all of the
-// memory stays in that processor's cache.
-class InlineService final : public ProducerEndpoint {
+// The service, as far as the producer's time depends on it.
+class BasicService : public ProducerEndpoint {
  public:
-  explicit InlineService(const ABI& abi) : abi_(abi) {}
+  explicit BasicService(const ABI& abi) : abi_(abi) {}
 
-  void CommitData(const CommitDataRequest& request) override {
-    for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
-      const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
-      const ABI::Chunk chunk =
-          abi_.TryAcquireChunkForReading(move.page, move.chunk);
-      if (!chunk.is_valid() || !abi_.ReleaseChunkAsFree(chunk))
-        ++num_errors_;
-    }
-  }
-  void Stop() {}
+  // Once nobody commits any more; returns when all chunks are free.
+  virtual void Stop() = 0;
 
+  // REQUIRES: Stop().
   size_t num_errors() const { return num_errors_; }
+
+ protected:
+  // Acquires the chunk, calls |read| with it, and frees it.
+  template <typename Read>
+  void Move(const CommitDataRequest::ChunkToMove& move, Read read) {
+    const ABI::Chunk chunk =
+        abi_.TryAcquireChunkForReading(move.page, move.chunk);
+    if (chunk.is_valid())
+      read(chunk);
+    if (!chunk.is_valid() || !abi_.ReleaseChunkAsFree(chunk))
+      ++num_errors_;
+  }
 
  private:
   const ABI abi_;
   size_t num_errors_ = 0;
 };
 
+// Acquires and frees what is committed, at once, on the thread that commits. So
+// all of the memory stays in that processor's cache.
+class InlineService final : public BasicService {
+ public:
+  using BasicService::BasicService;
+
+  void CommitData(const CommitDataRequest& request) override {
+    for (size_t i = 0; i < request.num_chunks_to_move; ++i)
+      Move(request.chunks_to_move[i], [](const ABI::Chunk&) {});
+  }
+  void Stop() override {}
+};
+
 // The same on a thread of its own, which first copies the chunks, as a trace
 // buffer does. So the memory that a writer gets comes from another processor's
 // cache, as it does where the service is another process.
-class ThreadedService final : public ProducerEndpoint {
+class ThreadedService final : public BasicService {
  public:
   explicit ThreadedService(const ABI& abi)
-      : abi_(abi), thread_([this] { Run(); }) {}
+      : BasicService(abi), thread_([this] { Run(); }) {}
   ~ThreadedService() override { Stop(); }
 
   void CommitData(const CommitDataRequest& request) override {
@@ -217,16 +233,12 @@ class ThreadedService final : public ProducerEndpoint {
     committed_.insert(committed_.end(), request.chunks_to_move,
                       request.chunks_to_move + request.num_chunks_to_move);
   }
-  // Once nobody commits any more; returns when all chunks are free.
-  void Stop() {
+  void Stop() override {
     if (!thread_.joinable())
       return;
     stops_.store(true, std::memory_order_release);
     thread_.join();
   }
-
-  // REQUIRES: Stop().
-  size_t num_errors() const { return num_errors_; }
 
  private:
   void Run() {
@@ -240,7 +252,7 @@ class ThreadedService final : public ProducerEndpoint {
         chunks.swap(committed_);
       }
       for (const CommitDataRequest::ChunkToMove& move : chunks)
-        Move(move);
+        Move(move, [this](const ABI::Chunk& chunk) { Copy(chunk); });
       if (chunks.empty()) {
         if (stops)
           return;
@@ -249,24 +261,14 @@ class ThreadedService final : public ProducerEndpoint {
     }
   }
 
-  void Move(const CommitDataRequest::ChunkToMove& move) {
-    const ABI::Chunk chunk =
-        abi_.TryAcquireChunkForReading(move.page, move.chunk);
-    if (!chunk.is_valid()) {
-      ++num_errors_;
-      return;
-    }
+  void Copy(const ABI::Chunk& chunk) {
     const size_t size =
         static_cast<size_t>(chunk.end() - chunk.payload_begin());
     copy_.resize(size);
     memcpy(copy_.data(), chunk.payload_begin(), size);
-    if (!abi_.ReleaseChunkAsFree(chunk))
-      ++num_errors_;
   }
 
-  const ABI abi_;
   std::vector<uint8_t> copy_;
-  size_t num_errors_ = 0;
   std::atomic<bool> stops_{false};
   std::mutex lock_;
   std::vector<CommitDataRequest::ChunkToMove> committed_;

@@ -149,6 +149,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // empty packet that stands in for one that was announced and never written.
   static constexpr size_t kSpareBytes =
       ABI::kPacketHeaderSize - kNarrowHeaderSize + 1;
+  // No packet begins with less left in the chunk than this.
+  static constexpr size_t kMinRoom = 16;
+  static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
+                "there is room for the length that says the packet is lost");
+
   // The service has read what a chunk was used for before, so its cache lines
   // are with another processor. A store waits until this one has the line, and
   // all stores behind it wait, too, until no more fit into the processor. So
@@ -156,10 +161,6 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // the chunk: somebody else may be writing there.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
-  // No packet begins with less left in the chunk than this.
-  static constexpr size_t kMinRoom = 16;
-  static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
-                "there is room for the length that says the packet is lost");
 
   // |arbiter| is kept even without a |slot|.
   TraceWriter(SharedMemoryArbiter* arbiter,
@@ -252,7 +253,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     SetPackets(packets);
     if (PROTOZERO_LIKELY(end < prefetch_end_)) {
       // What is this far behind the end of the packet before is on its way. So
-      // there are two lines to ask for, or one; more behind a long packet.
+      // there are two lines to ask for, or one; behind a long packet more,
+      // which FinishPacketSlowPath() has asked for.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(end);
       internal::PrefetchForWriting<kPrefetchDistance>(end);
     } else if (end >= last_begin_) {
@@ -263,8 +265,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
                ? PacketState::kNone
                : PacketState::kReady;
   }
-  // For a packet of more than two lines, what MarkPacketFinished() does not.
-  void PrefetchBehindLongPacket(const uint8_t* end) const;
+  // REQUIRES: PrefetchForWriting() may be called.
+  static void PrefetchLines(const uint8_t* begin, const uint8_t* end);
   void CountLoss(uint64_t bytes);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket();
