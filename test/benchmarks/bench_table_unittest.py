@@ -171,13 +171,15 @@ class BenchTableTest(ToolTest):
 
     def test_many_harnesses_do_not_make_long_lines(self):
         times = {**TIMES, 'BM_Protozero_Simple_Protozero_L1Random': [4],
-                 'BM_Protozero_Simple_Protozero_Cold': [300]}
+                 'BM_Protozero_Simple_Protozero_Cold': [300],
+                 'BM_Protozero_Simple_Protozero_ColdL2': [900]}
         output = self.table(result(times))
         table = output[output.index('Simple'):].splitlines()
         self.assertTrue(all(len(line) <= 120 for line in table), output)
         second = table[[i for i, line in enumerate(table)
                         if line.startswith('Simple')][1]:]
         self.assertIn('cold code', second[0])
+        self.assertIn('code cold in L2, too', second[0])
         # Without those that have no figures there.
         self.assertEqual([line.split()[0] for line in second[2:]],
                          ['Protozero'])

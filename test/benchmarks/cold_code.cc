@@ -2,26 +2,37 @@
 
 #include "test/benchmarks/cold_code.h"
 
-// 4096 jumps, each to the next half of a cache line: 128 KiB of code, twice the
-// largest first-level instruction cache of today, and more pieces than the
-// largest cache of decoded instructions has entries.
-#define BENCH_JUMPS(instruction)            \
-  asm volatile(".rept 4096\n\t" instruction \
-               " 1f\n\t"                    \
-               ".p2align 5\n"               \
-               "1:\n\t"                     \
-               ".endr"                      \
-               :                            \
-               :                            \
+// |count| jumps, each to the next address with |alignment| zeros at its end.
+#define BENCH_JUMPS(count, instruction, alignment) \
+  asm volatile(".rept " count "\n\t" instruction   \
+               " 1f\n"                             \
+               "\t.p2align " alignment             \
+               "\n"                                \
+               "1:\n\t"                            \
+               ".endr"                             \
+               :                                   \
+               :                                   \
                : "memory")
+
+// To each half of a cache line of 128 KiB of code, which is twice the largest
+// first-level instruction cache of today, and more pieces than the largest
+// cache of decoded instructions has entries.
+#define BENCH_JUMPS_OVER_L1(instruction) BENCH_JUMPS("4096", instruction, "5")
+
+// To each cache line of 4 MiB, which is more than any second-level cache has
+// that a core of today does not share.
+#define BENCH_JUMPS_OVER_L2(instruction) BENCH_JUMPS("65536", instruction, "6")
 
 namespace protozero {
 namespace bench {
 
 #if defined(__x86_64__) || defined(__i386__)
 
-__attribute__((noinline)) void EvictCode() {
-  BENCH_JUMPS("jmp");
+__attribute__((noinline)) void EvictCodeFromL1() {
+  BENCH_JUMPS_OVER_L1("jmp");
+}
+__attribute__((noinline)) void EvictCodeFromL2() {
+  BENCH_JUMPS_OVER_L2("jmp");
 }
 bool CanEvictCode() {
   return true;
@@ -29,8 +40,11 @@ bool CanEvictCode() {
 
 #elif defined(__aarch64__)
 
-__attribute__((noinline)) void EvictCode() {
-  BENCH_JUMPS("b");
+__attribute__((noinline)) void EvictCodeFromL1() {
+  BENCH_JUMPS_OVER_L1("b");
+}
+__attribute__((noinline)) void EvictCodeFromL2() {
+  BENCH_JUMPS_OVER_L2("b");
 }
 bool CanEvictCode() {
   return true;
@@ -38,7 +52,8 @@ bool CanEvictCode() {
 
 #else
 
-void EvictCode() {}
+void EvictCodeFromL1() {}
+void EvictCodeFromL2() {}
 bool CanEvictCode() {
   return false;
 }

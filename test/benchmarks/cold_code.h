@@ -13,9 +13,13 @@ namespace bench {
 // Runs through so much code that none of the caller's is left in the
 // first-level instruction cache or the cache of decoded instructions; it will
 // come from the second-level cache. Takes some microseconds.
-void EvictCode();
+void EvictCodeFromL1();
 
-// False where EvictCode() cannot do it.
+// The same for the second-level cache of a core, too, and what predicts where
+// branches go. Data are evicted as well. Takes some hundred microseconds.
+void EvictCodeFromL2();
+
+// False where these cannot do it.
 bool CanEvictCode();
 
 // A clock that is exact enough for one message, in ticks of unknown but

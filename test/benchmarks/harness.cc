@@ -42,6 +42,10 @@ const AnyInputCycle& SharedInputs(const Workload& workload, bool random) {
   return *inputs;
 }
 
+bool IsCold(const Harness& harness) {
+  return harness.code_in != CodeIn::kL1;
+}
+
 Batch MakeBatch(const Workload& workload, const Harness& harness) {
   const size_t ring_size = std::max(harness.ring_size, workload.slot_size);
   Batch batch = {};
@@ -100,6 +104,8 @@ void RunCold(::benchmark::State& state,
   using std::chrono::steady_clock;
   std::unique_ptr<Encoder> encoder = entry.create();
   const Batch batch = MakeBatch(workload, harness);
+  const auto evict_code =
+      harness.code_in == CodeIn::kBeyond ? EvictCodeFromL2 : EvictCodeFromL1;
   size_t bytes = 0;
   std::vector<uint64_t> ticks;
   ticks.reserve(static_cast<size_t>(state.max_iterations));
@@ -109,7 +115,7 @@ void RunCold(::benchmark::State& state,
     const size_t index = ticks.size();
     const CallSite call_site = (*entry.call_sites)[index % kCallSites];
     uint8_t* slot = batch.ring->At(index);
-    EvictCode();
+    evict_code();
     const uint64_t before = ReadTicks();
     bytes +=
         call_site(encoder.get(), *batch.inputs, index, slot, batch.slot_size);
@@ -129,7 +135,7 @@ void Register(const Workload& workload,
   const std::string name = "BM_Protozero_" + workload.name + "_" +
                            entry.implementation + harness.suffix +
                            workload.argument;
-  const auto run = harness.cold ? RunCold : Run;
+  const auto run = IsCold(harness) ? RunCold : Run;
   ::benchmark::RegisterBenchmark(
       name.c_str(), [run, workload, entry, &harness](::benchmark::State& s) {
         run(s, workload, entry, harness);
@@ -144,7 +150,7 @@ void RegisterBenchmarks(const std::vector<Workload>& workloads,
     for (const Harness* harness : workload.harnesses) {
       for (const EncoderEntry& entry : encoders) {
         if (entry.workload != workload.name ||
-            (harness->cold && (!CanEvictCode() || !entry.call_sites))) {
+            (IsCold(*harness) && (!CanEvictCode() || !entry.call_sites))) {
           continue;
         }
         Register(workload, entry, *harness);

@@ -31,11 +31,14 @@ Workload MakeWorkload(const char* name, size_t slot_size, Make make) {
 
 }  // namespace
 
-const Harness kRingHarness = {"", 64 * 1024 * 1024, false, true, false};
-const Harness kL1Harness = {"_L1", kL1Size, false, false, false};
-const Harness kL1RandomHarness = {"_L1Random", kL1Size, true, false, false};
-const Harness kColdHarness = {"_Cold", kL1Size, true, false, true};
-const Harness kSizeHarness = {"", kL1Size, false, false, false};
+const Harness kRingHarness = {"", 64 * 1024 * 1024, false, true, CodeIn::kL1};
+const Harness kL1Harness = {"_L1", kL1Size, false, false, CodeIn::kL1};
+const Harness kL1RandomHarness = {"_L1Random", kL1Size, true, false,
+                                  CodeIn::kL1};
+const Harness kColdHarness = {"_Cold", kL1Size, true, false, CodeIn::kL2};
+const Harness kColdL2Harness = {"_ColdL2", kL1Size, true, false,
+                                CodeIn::kBeyond};
+const Harness kSizeHarness = {"", kL1Size, false, false, CodeIn::kL1};
 
 std::vector<Workload> AllWorkloads(
     const std::shared_ptr<const TraceCorpus>& corpus) {
@@ -45,7 +48,8 @@ std::vector<Workload> AllWorkloads(
        "",
        kSlotSize,
        MakeEvents,
-       {&kRingHarness, &kL1Harness, &kL1RandomHarness, &kColdHarness}},
+       {&kRingHarness, &kL1Harness, &kL1RandomHarness, &kColdHarness,
+        &kColdL2Harness}},
       {"Nested",
        "",
        kSlotSize,
@@ -69,7 +73,7 @@ std::vector<Workload> AllWorkloads(
     workloads.push_back(MakeWorkload("MixedCorpus", slot_size, [corpus] {
       return MakeTracePackets(corpus);
     }));
-    workloads.back().harnesses.push_back(&kColdHarness);
+    workloads.back().harnesses = {&kL1Harness, &kColdHarness, &kColdL2Harness};
   }
   for (size_t size = kSmallestSize; size <= kLargestSize; size *= kSizeStep) {
     const size_t slot_size = size < kSlotSize ? kSlotSize : 2 * size;

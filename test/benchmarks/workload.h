@@ -18,13 +18,20 @@
 namespace protozero {
 namespace bench {
 
+// Where the code of an encoder is when a message begins.
+enum class CodeIn {
+  kL1,      // where the message before left it
+  kL2,      // evicted from the first-level cache
+  kBeyond,  // and from the second-level cache, as are all data
+};
+
 struct Harness {
   const char* suffix;  // of the benchmark's name
   size_t ring_size;    // bytes of output memory, used slot after slot, where
                        // the slot is not larger
   bool random_inputs;  // see Workload
   bool reads_back;     // see Batch
-  bool cold;           // code is evicted from the caches before each message
+  CodeIn code_in;
 };
 
 // A trace buffer in use: the output is never in the cache when it is written,
@@ -37,8 +44,10 @@ extern const Harness kRingHarness;
 extern const Harness kL1Harness;
 // The same without the luck of predictable branches.
 extern const Harness kL1RandomHarness;
-// The encoder in a program that does other things between two messages.
+// The encoder in a program that does other things between two messages: a few,
+// or many.
 extern const Harness kColdHarness;
+extern const Harness kColdL2Harness;
 // As L1, for messages of every size.
 extern const Harness kSizeHarness;
 
