@@ -73,7 +73,8 @@ std::vector<Workload> AllWorkloads(
     workloads.push_back(MakeWorkload("MixedCorpus", slot_size, [corpus] {
       return MakeTracePackets(corpus);
     }));
-    workloads.back().harnesses = {&kL1Harness, &kColdHarness, &kColdL2Harness};
+    workloads.back().harnesses.push_back(&kColdHarness);
+    workloads.back().harnesses.push_back(&kColdL2Harness);
   }
   for (size_t size = kSmallestSize; size <= kLargestSize; size *= kSizeStep) {
     const size_t slot_size = size < kSlotSize ? kSlotSize : 2 * size;
