@@ -246,6 +246,7 @@ const MakeMessage& MessageMaker(const std::string& workload) {
   static const auto* makers = new std::map<std::string, MakeMessage>{
       {"Simple", FromEvents(1)},
       {"Nested", FromEvents(kNestedDepth)},
+      {"Helpers", FromEvents(kNestedDepth)},
       {"RandomVarints", FromInput(VarintsMessage)},
       {"Timestamps", FromInput(VarintsMessage)},
       {"RandomBytes", FromInput(BytesMessage)},

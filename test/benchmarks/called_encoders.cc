@@ -16,6 +16,9 @@ void AddCalledEncoders(EncoderList* encoders) {
       SimpleWorkload::kName, "ProtozeroCalled", encoders);
   AddEncoder<ReusedEncoder<NestedWorkload>>(NestedWorkload::kName,
                                             "ProtozeroCalled", encoders);
+  struct Called;
+  AddEncoder<ReusedEncoder<HelpersWorkload<Called>>>(
+      HelpersWorkload<>::kName, "ProtozeroCalled", encoders);
   AddEncoderWithCallSites<ReusedEncoder<MixedCorpusWorkload>>(
       MixedCorpusWorkload::kName, "ProtozeroCalled", encoders);
 }

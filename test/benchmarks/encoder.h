@@ -32,6 +32,12 @@
 // each shall be as in a program that has one. What they call is inlined or not
 // as its library and the compiler decide.
 #define BENCH_INLINE inline __attribute__((always_inline))
+// Nor does the compiler know what the function does while it compiles others.
+#if defined(__clang__)
+#define BENCH_NOT_INLINE __attribute__((noinline))
+#else
+#define BENCH_NOT_INLINE __attribute__((noipa))
+#endif
 
 namespace protozero {
 namespace bench {

@@ -237,10 +237,13 @@ void AddWorkloadWithCallSites(EncoderList* encoders) {
 void AddFloorEncoders(EncoderList* encoders) {
   AddWorkloadWithCallSites<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
+  AddWorkload<HelpersWorkload<>>(encoders);
   AddEncoderWithCallSites<SlotMessageEncoder<SimpleWorkload, 1>>(
       "Simple", "SpeedOfLight", encoders, OutputFormat::kSlotsAndCursors);
   AddEncoder<SlotMessageEncoder<NestedWorkload, kNestedDepth>>(
       "Nested", "SpeedOfLight", encoders, OutputFormat::kSlotsAndCursors);
+  AddEncoder<SlotMessageEncoder<HelpersWorkload<>, kNestedDepth>>(
+      "Helpers", "SpeedOfLight", encoders, OutputFormat::kSlotsAndCursors);
   AddWorkload<RandomVarintsWorkload>(encoders);
   AddWorkload<TimestampsWorkload>(encoders);
   AddWorkload<RandomBytesWorkload>(encoders);

@@ -191,6 +191,8 @@ void AddLibprotobufEncoders(EncoderList* encoders) {
   AddArenaEncoder<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
   AddArenaEncoder<NestedWorkload>(encoders);
+  AddWorkload<HelpersWorkload<>>(encoders);
+  AddArenaEncoder<HelpersWorkload<>>(encoders);
   AddWorkload<RandomVarintsWorkload>(encoders);
   AddWorkload<TimestampsWorkload>(encoders);
   AddWorkload<RandomBytesWorkload>(encoders);

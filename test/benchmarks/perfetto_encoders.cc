@@ -98,6 +98,7 @@ void AddWorkload(EncoderList* encoders) {
 void AddPerfettoEncoders(EncoderList* encoders) {
   AddWorkload<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
+  AddWorkload<HelpersWorkload<>>(encoders);
 }
 
 }  // namespace bench

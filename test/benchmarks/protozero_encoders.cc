@@ -292,6 +292,8 @@ void AddProtozeroEncoders(EncoderList* encoders) {
   AddEncoderWithCallSites<FusedEncoder<FusedSimpleWorkload>>(
       SimpleWorkload::kName, "Fused", encoders);
   AddWorkload<NestedWorkload>(encoders);
+  struct InPlace;
+  AddWorkload<HelpersWorkload<InPlace>>(encoders);
   AddEncoder<ReusedEncoder<FusedNestedWorkload>>(NestedWorkload::kName,
                                                  "FusedFields", encoders);
   AddEncoder<FusedStreamEncoder<FusedNestedWorkload>>(NestedWorkload::kName,
