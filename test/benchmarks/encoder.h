@@ -32,7 +32,8 @@
 // each shall be as in a program that has one. What they call is inlined or not
 // as its library and the compiler decide.
 #define BENCH_INLINE inline __attribute__((always_inline))
-// Nor does the compiler know what the function does while it compiles others.
+// Not inlined; and with gcc, which could, nothing that is known of the function
+// or of its callers is used to compile the other.
 #if defined(__clang__)
 #define BENCH_NOT_INLINE __attribute__((noinline))
 #else

@@ -29,6 +29,20 @@ Workload MakeWorkload(const char* name, size_t slot_size, Make make) {
   return {name, "", slot_size, [make](bool) { return make(); }, {&kL1Harness}};
 }
 
+// One that the aims are about.
+Workload MakeEventWorkload(const char* name) {
+  return {name,
+          "",
+          kSlotSize,
+          MakeEvents,
+          {&kRingHarness, &kL1Harness, &kL1RandomHarness}};
+}
+
+void MeasureColdToo(Workload* workload) {
+  workload->harnesses.push_back(&kColdHarness);
+  workload->harnesses.push_back(&kColdL2Harness);
+}
+
 }  // namespace
 
 const Harness kRingHarness = {"", 64 * 1024 * 1024, false, true, CodeIn::kL1};
@@ -44,22 +58,9 @@ std::vector<Workload> AllWorkloads(
     const std::shared_ptr<const TraceCorpus>& corpus) {
   constexpr size_t kLarge = 16 * 1024;
   std::vector<Workload> workloads = {
-      {"Simple",
-       "",
-       kSlotSize,
-       MakeEvents,
-       {&kRingHarness, &kL1Harness, &kL1RandomHarness, &kColdHarness,
-        &kColdL2Harness}},
-      {"Nested",
-       "",
-       kSlotSize,
-       MakeEvents,
-       {&kRingHarness, &kL1Harness, &kL1RandomHarness}},
-      {"Helpers",
-       "",
-       kSlotSize,
-       MakeEvents,
-       {&kRingHarness, &kL1Harness, &kL1RandomHarness}},
+      MakeEventWorkload("Simple"),
+      MakeEventWorkload("Nested"),
+      MakeEventWorkload("Helpers"),
       MakeWorkload("RandomVarints", kSlotSize, MakeRandomVarints),
       MakeWorkload("Timestamps", kSlotSize, MakeTimestamps),
       MakeWorkload("RandomBytes", kSlotSize, MakeRandomBytes),
@@ -70,6 +71,7 @@ std::vector<Workload> AllWorkloads(
       MakeWorkload("Deep", 2 * kSlotSize, MakeDeep),
       MakeWorkload("Chunks", kLarge, MakeRecords),
   };
+  MeasureColdToo(&workloads.front());
   if (corpus) {
     size_t slot_size = kSlotSize;
     // Sizes may take more bytes than they need.
@@ -78,8 +80,7 @@ std::vector<Workload> AllWorkloads(
     workloads.push_back(MakeWorkload("MixedCorpus", slot_size, [corpus] {
       return MakeTracePackets(corpus);
     }));
-    workloads.back().harnesses.push_back(&kColdHarness);
-    workloads.back().harnesses.push_back(&kColdL2Harness);
+    MeasureColdToo(&workloads.back());
   }
   for (size_t size = kSmallestSize; size <= kLargestSize; size *= kSizeStep) {
     const size_t slot_size = size < kSlotSize ? kSlotSize : 2 * size;
