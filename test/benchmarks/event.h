@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include <memory>
-#include <string>
 
 #include "test/benchmarks/input_cycle.h"
 
@@ -47,7 +46,7 @@ class EventCycle : public InputCycle<Event> {
   explicit EventCycle(size_t size);
 
  private:
-  EventCycle(size_t size, std::shared_ptr<const std::string> string);
+  EventCycle(size_t size, std::shared_ptr<const char> string);
 };
 
 // Long enough that a branch predictor cannot learn the cycle by heart, as one
