@@ -2,7 +2,6 @@
 
 #include "test/benchmarks/event.h"
 
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -26,12 +25,7 @@ constexpr uint64_t kFiveByteVarint = 0x1abc'def0;
 static_assert(kFiveByteVarint >> 28 != 0 && kFiveByteVarint >> 31 == 0,
               "takes five bytes and is positive as an int32");
 
-std::shared_ptr<const char> MakeString() {
-  const auto string = std::make_shared<const String>(kString);
-  return {string, string->bytes};
-}
-
-std::vector<Event> MakeEvents(size_t size, const char* string) {
+std::vector<Event> MakeEvents(size_t size) {
   std::vector<Event> events;
   events.reserve(size + EventCycle::kOverlap);
   std::mt19937_64 random(kRandomSeed);
@@ -51,7 +45,7 @@ std::vector<Event> MakeEvents(size_t size, const char* string) {
           static_cast<int64_t>(RandomWithUniformBitLength(random, 63));
       event.number_uint64 = RandomWithUniformBitLength(random, 63);
     }
-    event.string = string;
+    event.string = kString.bytes;
     event.string_size = kStringSize;
     events.push_back(event);
   }
@@ -62,10 +56,7 @@ std::vector<Event> MakeEvents(size_t size, const char* string) {
 
 }  // namespace
 
-EventCycle::EventCycle(size_t size) : EventCycle(size, MakeString()) {}
-
-EventCycle::EventCycle(size_t size, std::shared_ptr<const char> string)
-    : InputCycle(MakeEvents(size, string.get()), size, string) {}
+EventCycle::EventCycle(size_t size) : InputCycle(MakeEvents(size), size) {}
 
 }  // namespace bench
 }  // namespace protozero

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <memory>
-
 #include "test/benchmarks/input_cycle.h"
 
 namespace protozero {
@@ -44,9 +42,6 @@ class EventCycle : public InputCycle<Event> {
   // With more, the bit lengths of the integers are uniform in 1..31 (32-bit
   // fields) and 1..63 (64-bit fields), the same sequence in every process.
   explicit EventCycle(size_t size);
-
- private:
-  EventCycle(size_t size, std::shared_ptr<const char> string);
 };
 
 // Long enough that a branch predictor cannot learn the cycle by heart, as one
