@@ -5,12 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,11 +14,11 @@
 
 #include "protozero/tracing/service_host.h"
 #include "src/pbz/program_io.h"
+#include "src/pztrace/command.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/stats.h"
-
-extern char** environ;
+#include "src/pztrace/trace_file.h"
 
 namespace pztrace {
 
@@ -33,8 +29,6 @@ using pbz::PrintError;
 using protozero::ServiceHost;
 using protozero::TraceService;
 using protozero::TracingSessionID;
-
-constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
 
 // What the handlers of signals tell the loop. They run in its thread: the other
 // one takes no signals.
@@ -79,118 +73,6 @@ class ScopedSignals {
   static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
 
   struct sigaction before_[kCount] = {};
-};
-
-// The file, and what the service writes to it.
-class TraceFile : public TraceService::Consumer {
- public:
-  ~TraceFile() override {
-    if (file_ != nullptr && file_ != stdout)
-      fclose(file_);
-  }
-
-  bool Open(const std::string& path) {
-    name_ = path == "-" ? "<stdout>" : path;
-    file_ = path == "-" ? stdout : fopen(path.c_str(), "wb");
-    if (file_ == nullptr)
-      PrintError(kProgram, "%s: %s", name_.c_str(), strerror(errno));
-    return file_ != nullptr;
-  }
-
-  bool Write(const uint8_t* data, size_t size) {
-    if (is_broken_)
-      return false;
-    bytes_ += size;
-    if (fwrite(data, 1, size, file_) != size)
-      Fail();
-    return !is_broken_;
-  }
-
-  bool OnTraceData(TracingSessionID,
-                   const uint8_t* data,
-                   size_t size) override {
-    return Write(data, size);
-  }
-
-  // Returns whether all of it has been written.
-  bool Close() {
-    FILE* const file = file_;
-    file_ = nullptr;
-    if ((file == stdout ? fflush(file) : fclose(file)) != 0 && !is_broken_)
-      Fail();
-    return !is_broken_;
-  }
-
-  const std::string& name() const { return name_; }
-  // Any thread.
-  uint64_t bytes() const { return bytes_; }
-
- private:
-  void Fail() {
-    PrintError(kProgram, "%s: %s", name_.c_str(), strerror(errno));
-    is_broken_ = true;
-  }
-
-  std::string name_;
-  FILE* file_ = nullptr;
-  std::atomic<uint64_t> bytes_{0};
-  bool is_broken_ = false;
-};
-
-// The program that is recorded.
-class Command {
- public:
-  // Returns false, and has printed why, if it can not be run.
-  bool Start(const std::vector<std::string>& command,
-             const std::string& socket) {
-    name_ = command[0];
-    std::vector<std::string> words = command;
-    std::vector<char*> argv;
-    for (std::string& word : words)
-      argv.push_back(&word[0]);
-    argv.push_back(nullptr);
-    setenv(kSocketVariable, socket.c_str(), 1);
-    const int error =
-        posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
-    if (error != 0) {
-      pid_ = -1;
-      PrintError(kProgram, "%s: %s", name_.c_str(), strerror(error));
-    }
-    return error == 0;
-  }
-
-  bool is_running() { return pid_ > 0 && !Reap(WNOHANG); }
-
-  void Signal(int signal) {
-    if (is_running())
-      kill(pid_, signal);
-  }
-
-  // Waits for it. Returns false, and has printed why, if it failed.
-  bool Finish() {
-    while (pid_ > 0 && !Reap(0)) {
-    }
-    if (WIFSIGNALED(status_)) {
-      PrintError(kProgram, "%s: %s", name_.c_str(),
-                 strsignal(WTERMSIG(status_)));
-    } else if (WEXITSTATUS(status_) != 0) {
-      PrintError(kProgram, "%s: exit code %d", name_.c_str(),
-                 WEXITSTATUS(status_));
-    }
-    return status_ == 0;
-  }
-
- private:
-  bool Reap(int flags) {
-    if (waitpid(pid_, &status_, flags) != pid_)
-      return false;
-    pid_ = -1;
-    return true;
-  }
-
-  std::string name_;
-  pid_t pid_ = -1;
-  int status_ = 0;
 };
 
 void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {

@@ -1,0 +1,63 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/command.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/pbz/program_io.h"
+#include "src/pztrace/program_name.h"
+
+extern char** environ;
+
+namespace pztrace {
+
+using pbz::PrintError;
+
+bool Command::Start(const std::vector<std::string>& command,
+                    const std::string& socket) {
+  name_ = command[0];
+  std::vector<std::string> words = command;
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(&word[0]);
+  argv.push_back(nullptr);
+  setenv(kSocketVariable, socket.c_str(), 1);
+  const int error =
+      posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
+  if (error != 0) {
+    pid_ = -1;
+    PrintError(kProgram, "%s: %s", name_.c_str(), strerror(error));
+  }
+  return error == 0;
+}
+
+void Command::Signal(int signal) {
+  if (is_running())
+    kill(pid_, signal);
+}
+
+bool Command::Finish() {
+  while (pid_ > 0 && !Reap(/*waits=*/true)) {
+  }
+  if (WIFSIGNALED(status_)) {
+    PrintError(kProgram, "%s: %s", name_.c_str(), strsignal(WTERMSIG(status_)));
+  } else if (WEXITSTATUS(status_) != 0) {
+    PrintError(kProgram, "%s: exit code %d", name_.c_str(),
+               WEXITSTATUS(status_));
+  }
+  return status_ == 0;
+}
+
+bool Command::Reap(bool waits) {
+  if (waitpid(pid_, &status_, waits ? 0 : WNOHANG) != pid_)
+    return false;
+  pid_ = -1;
+  return true;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,42 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_COMMAND_H_
+#define SRC_PZTRACE_COMMAND_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace pztrace {
+
+// By which a producer finds the service.
+inline constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
+
+// The program that is recorded.
+class Command {
+ public:
+  // Returns false, and has printed why, if it can not be run. REQUIRES:
+  // |command| is not empty.
+  bool Start(const std::vector<std::string>& command,
+             const std::string& socket);
+
+  bool is_running() { return pid_ > 0 && !Reap(/*waits=*/false); }
+
+  // If it is running.
+  void Signal(int signal);
+
+  // Waits for it. Returns false, and has printed why, if it failed.
+  bool Finish();
+
+ private:
+  bool Reap(bool waits);
+
+  std::string name_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_COMMAND_H_
