@@ -22,6 +22,9 @@ namespace {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
+constexpr FlushFlags kPeriodicFlush =
+    kFlushReasonPeriodic | kFlushInitiatorService << kFlushInitiatorShift;
+
 // How much of a trace is put together under the lock before it is given out.
 constexpr size_t kReadBatchSize = 256 * 1024;
 
@@ -327,14 +330,25 @@ class TraceService::Impl {
           instances.push_back(instance.first);
         }
       }
-      if (instances.empty())
+      // Who has not answered yet may have been stopped: what it is told is kept
+      // for it, and must not get more and more.
+      if (instances.empty() ||
+          (flags == kPeriodicFlush && IsFlushing(session->id, it.first))) {
         continue;
+      }
       flush.producers.insert(it.first);
       it.second.client->Flush(id, instances, flags);
     }
     if (flush.producers.empty())
       FinishFlush(id, true);
     return id;
+  }
+
+  bool IsFlushing(TracingSessionID session_id, ProducerID producer_id) const {
+    return std::any_of(flushes_.begin(), flushes_.end(), [&](const auto& it) {
+      return it.second.session_id == session_id &&
+             it.second.producers.count(producer_id) != 0;
+    });
   }
 
   void CloseSession(Session* session) {
@@ -534,10 +548,8 @@ class TraceService::Impl {
       if (session.stop_time <= now) {
         StopTracing(&session);
       } else if (is_due(&session.next_flush, session.config.flush_period_ms)) {
-        Flush(&session, session.config.flush_timeout_ms,
-              kFlushReasonPeriodic | kFlushInitiatorService
-                                         << kFlushInitiatorShift,
-              false, nullptr);
+        Flush(&session, session.config.flush_timeout_ms, kPeriodicFlush, false,
+              nullptr);
       }
       if (is_due(&session.next_write, session.config.write_period_ms))
         to_write.push_back(session.id);
@@ -873,6 +885,9 @@ class TraceService::Impl {
     if (session != nullptr) {
       ScrapeAll(*session);
       ++(success ? session->flushes_succeeded : session->flushes_failed);
+      // What has been flushed is not to wait for the next period.
+      if (session->next_write != kNever)
+        session->next_write = Now();
       if (flush.is_final) {
         session->final_flush_succeeded = success;
         StopDataSources(session);

@@ -424,12 +424,39 @@ TEST_F(TraceServiceTest, PeriodsAreKept) {
   PassTime(90);
   EXPECT_EQ(producer_.TakeCalls(), "");
   EXPECT_EQ(service_.NextDeadlineMs(), now_ + 10);
+  producer_.AcknowledgeFlush(1);
   PassTime(60);
   EXPECT_EQ(producer_.TakeCalls(), "clear[2] flush2[1,2]:17");
   producer_.AcknowledgeFlush(2);
   PassTime(250);
   EXPECT_EQ(producer_.TakeCalls(), "clear[2] flush3[1,2]:18");
   EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+}
+
+// What it is told is kept for it.
+TEST_F(TraceServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
+  TestProducer other;
+  other.Connect(&service_, "source", Info());
+  config_.flush_period_ms = 100;
+  config_.flush_timeout_ms = 250;
+  ConnectAndStart();
+  producer_.TakeCalls();
+  other.TakeCalls();
+  PassTime(100);
+  other.AcknowledgeFlush(1);
+  EXPECT_EQ(Stats().flushes_succeeded, 0u);
+  PassTime(100);
+  EXPECT_EQ(other.TakeCalls(), "flush1[1]:17 flush2[1]:17");
+  EXPECT_EQ(producer_.TakeCalls(), "flush1[2]:17");
+  // The others do not wait for it.
+  other.AcknowledgeFlush(2);
+  EXPECT_EQ(Stats().flushes_succeeded, 1u);
+  // A stop concerns everybody, and so does what comes after the time-out.
+  PassTime(150);
+  EXPECT_EQ(Stats().flushes_failed, 1u);
+  EXPECT_EQ(producer_.TakeCalls(), "flush3[2]:17");
+  service_.StopTracing(session_);
+  EXPECT_EQ(producer_.TakeCalls(), "flush4[2]:18");
 }
 
 TEST_F(TraceServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
@@ -833,6 +860,25 @@ TEST_F(TraceServiceTest, ConsumerIsGivenWhatComes) {
   EXPECT_EQ(ServicePacketsOfTrace(consumer_.trace).size(), 4u);
   EXPECT_EQ(consumer_.calls, "started stopped written ");
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+}
+
+// Otherwise it would be two periods old when it is written.
+TEST_F(TraceServiceTest, WhatIsFlushedIsWrittenAtOnce) {
+  config_.flush_period_ms = 100;
+  config_.write_period_ms = 100;
+  ConnectAndStart(/*scrapes=*/true);
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  writer->NewTracePacket()->AppendVarInt(1, 1u);
+  // So that the first one is complete.
+  writer->NewTracePacket()->AppendVarInt(1, 2u);
+  PassTime(100);
+  EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), 0u);
+  producer_.AcknowledgeFlush(1);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_);
+  PassTime(0);
+  EXPECT_GE(PacketsOfTrace(consumer_.trace).size(), 1u);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 100);
+  writer.reset();
 }
 
 TEST_F(TraceServiceTest, WhatCanNotBeWrittenEndsTheSession) {

@@ -57,8 +57,8 @@ struct TraceConfig {
   uint32_t incremental_state_clear_period_ms = 0;
 
   // If not 0, what has been recorded goes to Consumer::OnTraceData() so often,
-  // and when the session has stopped, and need not be read. There has to be a
-  // consumer then.
+  // when a flush is done, and when the session has stopped, and need not be
+  // read. There has to be a consumer then.
   uint32_t write_period_ms = 0;
 
   // If not empty, the trace begins with it: a TraceConfig as Perfetto defines
