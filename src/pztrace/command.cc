@@ -2,7 +2,6 @@
 
 #include "src/pztrace/command.h"
 
-#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,9 @@ namespace pztrace {
 using pbz::PrintError;
 
 bool Command::Start(const std::vector<std::string>& command,
-                    const std::string& socket) {
+                    const std::string& socket,
+                    bool output_is_trace,
+                    const sigset_t& default_signals) {
   name_ = command[0];
   std::vector<std::string> words = command;
   std::vector<char*> argv;
@@ -27,8 +28,18 @@ bool Command::Start(const std::vector<std::string>& command,
     argv.push_back(&word[0]);
   argv.push_back(nullptr);
   setenv(kSocketVariable, socket.c_str(), 1);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (output_is_trace)
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &default_signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const int error =
-      posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
+      posix_spawnp(&pid_, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     pid_ = -1;
     PrintError(kProgram, "%s: %s", name_.c_str(), strerror(error));

@@ -3,6 +3,7 @@
 #ifndef SRC_PZTRACE_COMMAND_H_
 #define SRC_PZTRACE_COMMAND_H_
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -16,10 +17,14 @@ inline constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
 // The program that is recorded.
 class Command {
  public:
-  // Returns false, and has printed why, if it can not be run. REQUIRES:
-  // |command| is not empty.
+  // |socket| is where it finds the service. If |output_is_trace|, its standard
+  // output goes to the standard error, as ours is the trace. |default_signals|
+  // are what we ignore and it need not. Returns false, and has printed why, if
+  // it can not be run. REQUIRES: |command| is not empty.
   bool Start(const std::vector<std::string>& command,
-             const std::string& socket);
+             const std::string& socket,
+             bool output_is_trace,
+             const sigset_t& default_signals);
 
   bool is_running() { return pid_ > 0 && !Reap(/*waits=*/false); }
 

@@ -3,6 +3,7 @@
 // The command line of pztrace.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,11 +55,12 @@ Records what programs trace, in Perfetto's format: ui.perfetto.dev shows it.
           standard input
 
 record:
-  -o, --output FILE   where the trace goes; - is the standard output
+  -o, --output FILE   where the trace goes; - is the standard output, and what
+                      the command prints goes to the standard error then
   --duration TIME     stop after this time, as in 10, 1.5s or 200ms
   --size SIZE         of the buffer in memory, as in 64M (the default) or 500k.
-                      It is written to the file four times per second; what
-                      comes faster than that overwrites the oldest
+                      It is collected and written to the file four times per
+                      second; what comes faster than that overwrites the oldest
   --data-source NAME  what to record (default: track_event); repeatable
   --config FILE       a serialized TraceConfig of Perfetto's, which says all
                       that; of those above, only --duration and --size may be
@@ -318,6 +320,7 @@ int RunRecord(const Options& options) {
   } else {
     config.buffers.emplace_back();
     config.buffers[0].size_bytes = kDefaultBufferSize;
+    config.flush_period_ms = kWritePeriodMs;
     config.write_period_ms = kWritePeriodMs;
     std::vector<std::string> names = options.data_sources;
     if (names.empty())
@@ -438,7 +441,21 @@ int RunCat(const Options& options) {
   return ok ? kSuccess : kFailure;
 }
 
+// Makes sure that there are a standard input, output and error: otherwise the
+// trace, or a socket, would take the place of one, and what is printed would go
+// there. What takes the place of those that are closed can be read only, so
+// printing to it is an error.
+void OpenStandardStreams() {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDONLY);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0)
+    close(fd);
+}
+
 int Main(int argc, char** argv) {
+  OpenStandardStreams();
   Options options;
   int result = kWrongUsage;
   if (ParseOptions(argc, argv, &options)) {

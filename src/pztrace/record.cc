@@ -68,6 +68,9 @@ class ScopedSignals {
     g_host = nullptr;
   }
 
+  ScopedSignals(const ScopedSignals&) = delete;
+  ScopedSignals& operator=(const ScopedSignals&) = delete;
+
  private:
   static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
   static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
@@ -75,11 +78,45 @@ class ScopedSignals {
   struct sigaction before_[kCount] = {};
 };
 
+// SIGPIPE and SIGXFSZ are ignored, as long as this exists: what would raise
+// them fails with an error.
+class IgnoredSignals {
+ public:
+  IgnoredSignals() {
+    sigemptyset(&changed_);
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    for (size_t i = 0; i < kCount; ++i) {
+      sigaction(kSignals[i], &ignore, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN)
+        sigaddset(&changed_, kSignals[i]);
+    }
+  }
+  ~IgnoredSignals() {
+    for (size_t i = 0; i < kCount; ++i)
+      sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+  IgnoredSignals(const IgnoredSignals&) = delete;
+  IgnoredSignals& operator=(const IgnoredSignals&) = delete;
+
+  // Those that were not ignored before. Other programs expect to find them so.
+  const sigset_t& signals() const { return changed_; }
+
+ private:
+  static constexpr int kSignals[] = {SIGPIPE, SIGXFSZ};
+  static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
+
+  struct sigaction before_[kCount] = {};
+  sigset_t changed_;
+};
+
 void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {
   uint64_t packets = 0;
   for (const protozero::TraceWriterStats& writer : stats.writers)
     packets += writer.packets_written;
-  const uint64_t losses = CountLosses(stats);
+  const uint64_t losses =
+      CountLosses(stats) + (file.packets_lost() != 0 ? 1 : 0);
   fprintf(stderr,
           "%s: %" PRIu64 " bytes, %" PRIu64
           " packets of %zu writers in %" PRIu32 " producers, %s",
@@ -98,6 +135,8 @@ bool Record(const RecordOptions& options) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
+  // A file that takes no more is an error to report, not a reason to die.
+  const IgnoredSignals ignored;
   TraceFile file;
   TraceService service;
   ServiceHost::Options host_options;
@@ -137,7 +176,8 @@ bool Record(const RecordOptions& options) {
   Command command;
   if (options.command.empty()) {
     fprintf(stderr, "%s=%s\n", kSocketVariable, host.socket().c_str());
-  } else if (!command.Start(options.command, host.socket())) {
+  } else if (!command.Start(options.command, host.socket(),
+                            file.is_standard_output(), ignored.signals())) {
     return false;
   }
   while (service.GetState(session) < TraceService::kStopping &&
@@ -154,7 +194,9 @@ bool Record(const RecordOptions& options) {
   // What has not been written yet.
   service.RunDue();
   service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
-    return file.Write(data, size);
+    file.Write(data, size);
+    // What can not be written is counted.
+    return true;
   });
   const protozero::TraceStats stats = service.GetStats(session);
   service.CloseSession(session);

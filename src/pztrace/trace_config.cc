@@ -89,6 +89,10 @@ bool ParseTraceConfig(ConstBytes bytes,
     config->write_period_ms = decoder.file_write_period_ms() != 0
                                   ? decoder.file_write_period_ms()
                                   : kDefaultWritePeriodMs;
+    // Otherwise a thread could keep what it has written, and nobody would write
+    // it into the file, until the end.
+    if (config->flush_period_ms == 0)
+      config->flush_period_ms = config->write_period_ms;
   }
   config->raw_config =
       std::string(reinterpret_cast<const char*>(bytes.data), bytes.size);

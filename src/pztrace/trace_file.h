@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <atomic>
 #include <string>
@@ -15,23 +14,41 @@
 namespace pztrace {
 
 // The file, and what the service writes to it.
+//
+// Nothing is held back: what Write() has returned from is in the file, so a
+// reader sees it, and it stays there if this process is killed. When the file
+// takes no more, it is cut behind its last whole packet, so that it can be read
+// without an error, and what does not get into it is counted.
 class TraceFile : public protozero::TraceService::Consumer {
  public:
   TraceFile() = default;
   ~TraceFile() override;
 
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
   // "-" is the standard output. Returns false, and has printed why, if it can
   // not be opened.
   bool Open(const std::string& path);
-  // Returns false, and has printed why, if it could not be written, now or
-  // before.
+  // |data| is whole packets. Returns false, and has printed why, if they can
+  // not be written, now or since an earlier call; then they are counted as
+  // lost.
   bool Write(const uint8_t* data, size_t size);
-  // Returns whether all of it has been written.
+  // Returns false, and has printed what is missing, unless all of it has been
+  // written.
   bool Close();
 
+  // Whether what is printed on the standard output ends in the trace.
+  bool is_standard_output() const;
   const std::string& name() const { return name_; }
-  // Any thread.
+
+  // What is in the file: its bytes, and its packets, those of the service
+  // included. Any thread.
   uint64_t bytes() const { return bytes_; }
+  uint64_t packets() const { return packets_; }
+  // What should be in it and is not.
+  uint64_t packets_lost() const { return packets_lost_; }
+  uint64_t bytes_lost() const { return bytes_lost_; }
 
   // TraceService::Consumer:
   bool OnTraceData(protozero::TracingSessionID,
@@ -39,11 +56,22 @@ class TraceFile : public protozero::TraceService::Consumer {
                    size_t size) override;
 
  private:
-  void Fail();
+  void Fail(const char* reason);
+  // Removes the last |excess| bytes. Returns false if they can not be.
+  bool Cut(size_t excess);
+  // Whether somebody has removed the file.
+  bool IsRemoved() const;
+  // Prints why, and takes everything for lost.
+  void FailAsRemoved();
 
   std::string name_;
-  FILE* file_ = nullptr;
+  int fd_ = -1;
+  // A file without a name has none to lose.
+  bool has_name_ = false;
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> packets_{0};
+  uint64_t packets_lost_ = 0;
+  uint64_t bytes_lost_ = 0;
   bool is_broken_ = false;
 };
 

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests what pztrace record leaves behind when something is in its way.
+
+Runs in the build directory, as pztrace_test.py does, and waits as that does:
+for things to happen, not for a time to pass.
+"""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+from pztrace_test import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
+
+LINE_TRACER = BUILD_DIR / 'line_tracer'
+
+
+class RecordingTest(PztraceTest):
+
+  def start_tracer(self, *options, output=None, tracer=(), **kwargs):
+    """A pztrace with a command that traces what it is told."""
+    process = subprocess.Popen(
+        [str(part) for part in (PZTRACE, 'record', '-o', output or self.trace,
+                                *options, '--', LINE_TRACER, *tracer)],
+        env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, **kwargs)
+    def end():
+      process.kill()
+      process.wait()
+      for pipe in process.stdin, process.stdout, process.stderr:
+        pipe.close()
+    self.addCleanup(end)
+    return process
+
+  def write_line(self, process, line):
+    process.stdin.write(line + b'\n')
+    process.stdin.flush()
+
+  def trace_line(self, process, line):
+    self.write_line(process, line)
+    self.assertEqual(process.stdout.readline(), b'traced\n')
+
+  def wait_for(self, condition):
+    while not condition():
+      time.sleep(0.01)
+
+  def read_trace(self):
+    return self.trace.read_bytes() if self.trace.exists() else b''
+
+  def check_readable(self, path=None):
+    """Returns what is in the file, which ends with a whole packet."""
+    code, output, error = self.run_pztrace('cat', path or self.trace)
+    self.assertEqual((code, error), (0, ''))
+    return output
+
+  def check_summary(self, error, path=None):
+    """That the bytes it names are in the file."""
+    path = path or self.trace
+    size = re.search(r'^%s: (\d+) bytes, ' % re.escape(str(path)), error, re.M)
+    self.assertIsNotNone(size, error)
+    self.assertEqual(int(size[1]), os.path.getsize(path))
+
+
+class FileTest(RecordingTest):
+
+  def test_what_is_traced_is_in_the_file_while_it_is_recorded(self):
+    config = self.encode_config('''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event" }
+        write_into_file: true
+        file_write_period_ms: 50''')
+    for options in (), ('--config', config):
+      process = self.start_tracer(*options)
+      for line in b'first', b'second':
+        # Nothing but a flush gets it out of the thread that writes it.
+        self.trace_line(process, line)
+        self.wait_for(lambda: line in self.read_trace())
+      # The recorder has no occasion to do anything more.
+      process.kill()
+      process.wait()
+      output = self.check_readable()
+      self.assertIn('first', output)
+      self.assertIn('second', output)
+      process.stdin.close()
+
+  def test_reader_of_the_output_sees_it_while_it_is_recorded(self):
+    process = self.start_tracer(output='-')
+    trace = b''
+    self.write_line(process, b'text')
+    while b'text' not in trace:
+      trace += os.read(process.stdout.fileno(), 65536)
+    process.stdin.close()
+    trace += process.stdout.read()
+    error = process.stderr.read().decode()
+    self.assertEqual(process.wait(), 0, error)
+    self.trace.write_bytes(trace)
+    self.check_readable()
+    # What the command prints is not a part of it.
+    self.assertEqual(error.splitlines()[0], 'traced')
+    self.assertIn('<stdout>: %d bytes, ' % len(trace), error)
+    self.assertIn('nothing lost\n', error)
+
+  def test_output_by_another_name(self):
+    with open(self.trace, 'wb') as file:
+      subprocess.run([str(PZTRACE), 'record', '-o', str(self.trace), '--',
+                      'sh', '-c', 'echo noise; echo more >&2'], stdout=file,
+                     stderr=subprocess.PIPE, env=self.env, check=True)
+    self.check_readable()
+    # A terminal, or nowhere, is no place where it does harm.
+    self.assertEqual(self.run_pztrace('record', '-o', '/dev/null', '--', 'echo',
+                                      'text')[1], 'text\n')
+
+  def check_full(self, code, output, error, reason):
+    """That what got into the file is told from what did not."""
+    self.assertEqual(code, 1, error)
+    self.assertIn('pztrace: %s: %s\n' % (self.trace, reason), error)
+    self.assertRegex(error, r'pztrace: %s: the last \d+ packets, \d+ bytes, are '
+                     r'not in the file\n' % self.trace)
+    self.assertNotIn('nothing lost', error)
+    # The command goes on, and is not told.
+    self.assertEqual(len(output.splitlines()), 2)
+
+  def test_file_that_may_not_grow(self):
+    # The limit is in the middle of a packet, and behind the shared memory's
+    # size.
+    for limit in 300000, 300001, 300002:
+      process = subprocess.run(
+          [str(PZTRACE), 'record', '-o', str(self.trace), '--', str(WORKERS),
+           '--items', '2000', '--size', '100'],
+          env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          check=False, preexec_fn=lambda: resource.setrlimit(
+              resource.RLIMIT_FSIZE, (limit, limit)))
+      error = process.stderr.decode()
+      self.check_full(process.returncode, process.stdout.decode(), error,
+                      'File too large')
+      self.check_summary(error)
+      self.assertLessEqual(os.path.getsize(self.trace), limit)
+      self.assertIn('packet {', self.check_readable())
+
+  def test_disk_that_is_full(self):
+    disk = self.folder / 'disk'
+    disk.mkdir()
+    self.trace = disk / 'trace'
+    copy = self.folder / 'copy'
+    # A disk of its own, which is gone with the shell.
+    script = '''
+        mount -t tmpfs -o size=64k none "$1" || exit 77
+        trace="$1/trace" copy="$2"
+        shift 2
+        "$@"
+        code=$?
+        cp "$trace" "$copy"
+        exit $code'''
+    try:
+      process = subprocess.run(
+          ['unshare', '-rm', 'sh', '-c', script, 'sh', str(disk), str(copy),
+           str(PZTRACE), 'record', '-o', str(self.trace), '--', str(WORKERS),
+           '--items', '2000', '--size', '100'], env=self.env,
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    except FileNotFoundError:
+      self.skipTest('there is no unshare')
+    error = process.stderr.decode()
+    if 'unshare: ' in error or process.returncode == 77:
+      self.skipTest('mounting is not allowed: ' + error)
+    self.check_full(process.returncode, process.stdout.decode(), error,
+                    'No space left on device')
+    size = re.search(r'^%s: (\d+) bytes, ' % self.trace, error, re.M)
+    self.assertEqual(int(size[1]), os.path.getsize(copy))
+    self.assertIn('packet {', self.check_readable(copy))
+
+  def test_nothing_can_be_written(self):
+    code, output, error = self.run_pztrace('record', '-o', '/dev/full', '--',
+                                           WORKERS)
+    self.trace = '/dev/full'
+    self.check_full(code, output, error, 'No space left on device')
+    self.assertIn('/dev/full: 0 bytes, ', error)
+
+  def test_part_of_a_file_that_is_full(self):
+    # What was there before is neither cut off nor counted.
+    limit = 300000
+    self.trace.write_bytes(b'before')
+    for mode in 'ab', 'r+b':
+      with open(self.trace, mode) as file:
+        file.seek(6)
+        process = subprocess.run(
+            [str(PZTRACE), 'record', '-o', '-', '--', str(WORKERS),
+             '--items', '2000', '--size', '100'],
+            env=self.env, stdout=file, stderr=subprocess.PIPE,
+            check=False, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_FSIZE, (limit, limit)))
+        # What is written behind it comes next to it.
+        self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_CUR),
+                         os.path.getsize(self.trace))
+      error = process.stderr.decode()
+      self.assertEqual(process.returncode, 1, error)
+      content = self.trace.read_bytes()
+      self.assertEqual(content[:6], b'before')
+      self.assertIn('<stdout>: %d bytes, ' % (len(content) - 6), error)
+      self.trace.write_bytes(content[6:])
+      self.check_readable()
+      os.truncate(self.trace, 0)
+      self.trace.write_bytes(b'before')
+
+  def test_reader_that_goes_away(self):
+    process = self.start_tracer(output='-')
+    self.write_line(process, b'text')
+    process.stdout.close()
+    process.stdout = open(os.devnull, 'rb')
+    # It says so while the command goes on.
+    error = b''
+    while b'Broken pipe' not in error:
+      line = process.stderr.readline()
+      self.assertNotEqual(line, b'')
+      error += line
+      self.write_line(process, b'text')
+    process.stdin.close()
+    error += process.stderr.read()
+    self.assertEqual(process.wait(), 1)
+    self.assertIn(b'are not in the file\n', error)
+    self.assertNotIn(b'nothing lost', error)
+
+  def test_folder_that_is_removed(self):
+    folder = self.folder / 'there'
+    folder.mkdir()
+    self.trace = folder / 'trace'
+    process = self.start_tracer()
+    self.trace_line(process, b'text')
+    self.wait_for(lambda: b'text' in self.read_trace())
+    self.trace.unlink()
+    folder.rmdir()
+    process.stdin.close()
+    error = process.stderr.read().decode()
+    self.assertEqual(process.wait(), 1)
+    self.assertIn('pztrace: %s: the file has been removed\n' % self.trace, error)
+    self.assertIn('%s: 0 bytes, ' % self.trace, error)
+    self.assertNotIn('nothing lost', error)
+
+  def test_file_that_never_had_a_name(self):
+    with tempfile.TemporaryFile() as file:
+      process = subprocess.run(
+          [str(PZTRACE), 'record', '-o', '-', '--', 'true'], stdout=file,
+          stderr=subprocess.PIPE, env=self.env, check=False)
+      self.assertEqual(process.returncode, 0, process.stderr)
+      self.assertIn('<stdout>: %d bytes, ' % os.fstat(file.fileno()).st_size,
+                    process.stderr.decode())
+
+  def test_streams_that_are_closed(self):
+    # The trace must not take their place.
+    code = subprocess.run(
+        ['sh', '-c', '"$0" record -o "$1" -- sh -c "echo text" >&- 2>&- <&-',
+         str(PZTRACE), str(self.trace)], env=self.env, check=False).returncode
+    self.assertEqual(code, 1)  # `echo` had nowhere to write to.
+    self.assertNotIn(b'text', self.read_trace())
+    self.check_readable()
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--', 'true')
+    self.assertEqual(code, 0, error)
+    process = subprocess.run(
+        ['sh', '-c', '"$0" record -o - -- true >&-', str(PZTRACE)],
+        env=self.env, stderr=subprocess.PIPE, check=False)
+    self.assertEqual(process.returncode, 1)
+    self.assertIn(b'pztrace: <stdout>: Bad file descriptor\n', process.stderr)
+
+  def test_command_has_the_signals_that_others_have(self):
+    # They would not end it if it ignored them, as we do.
+    for name in 'PIPE', 'XFSZ':
+      code, _, error = self.run_pztrace('record', '-o', self.trace, '--', 'sh',
+                                        '-c', 'kill -%s $$' % name)
+      self.assertEqual(code, 1)
+      self.assertIn('pztrace: sh: ', error)
+
+
+if __name__ == '__main__':
+  sys.exit(main())
