@@ -1,0 +1,225 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service/service_impl.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace protozero {
+
+using ABI = SharedMemoryABI;
+
+namespace {
+
+bool IsGrantedPageSize(size_t size) {
+  return size >= ABI::kMinPageSize && size <= TraceService::kMaxShmPageSize &&
+         (size & (size - 1)) == 0;
+}
+
+bool AreGrantedSizes(size_t page_size, size_t size) {
+  return IsGrantedPageSize(page_size) && size >= page_size &&
+         size <= TraceService::kMaxShmSize && size % page_size == 0;
+}
+
+}  // namespace
+
+TraceService::ShmSizes TraceService::ClampShmSizes(size_t page_size_hint,
+                                                   size_t size_hint) {
+  const size_t page_size =
+      std::min(page_size_hint != 0 ? page_size_hint : kDefaultShmPageSize,
+               kMaxShmPageSize);
+  const size_t size =
+      std::min(size_hint != 0 ? size_hint : kDefaultShmSize, kMaxShmSize);
+  return AreGrantedSizes(page_size, size)
+             ? ShmSizes{page_size, size}
+             : ShmSizes{kDefaultShmPageSize, kDefaultShmSize};
+}
+
+TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
+    Producer* client,
+    ProducerInfo info) {
+  if (producers_.size() >= kMaxProducers)
+    return nullptr;
+  const ProducerID id = ++last_producer_id_;
+  ProducerState& producer = producers_[id];
+  producer.id = id;
+  producer.client = client;
+  producer.info = std::move(info);
+  std::unique_ptr<SharedMemory> memory = std::move(producer.info.memory);
+  if (memory != nullptr &&
+      AreGrantedSizes(producer.info.shm_page_size_hint, memory->size())) {
+    UseMemory(&producer, std::move(memory), producer.info.shm_page_size_hint);
+  }
+  return &producer;
+}
+
+void TraceService::Impl::RemoveProducer(ProducerState* producer) {
+  for (auto& session : sessions_)
+    Scrape(*producer, session.second);
+  for (const BufferID id : producer->buffers) {
+    if (Buffer* const buffer = FindBuffer(id))
+      buffer->buffer.EndProducer(producer->id);
+  }
+  const ProducerID producer_id = producer->id;
+  producers_.erase(producer_id);
+  AcknowledgeFlush(producer_id, UINT64_MAX);
+  for (auto& session : sessions_)
+    UpdateState(&session.second);
+}
+
+void TraceService::Impl::RegisterTraceWriter(ProducerState* producer,
+                                             WriterID writer_id,
+                                             BufferID target_buffer) {
+  if (writer_id == 0 || writer_id > kMaxWriterID)
+    return;
+  UnregisterTraceWriter(producer, writer_id);
+  producer->writers[writer_id] = target_buffer;
+}
+
+void TraceService::Impl::UnregisterTraceWriter(ProducerState* producer,
+                                               WriterID writer_id) {
+  const auto it = producer->writers.find(writer_id);
+  if (it == producer->writers.end())
+    return;
+  if (TraceBuffer* const buffer = BufferFor(*producer, writer_id, it->second)) {
+    buffer->EndWriter(producer->id, writer_id);
+  }
+  producer->writers.erase(it);
+}
+
+bool TraceService::Impl::CommitData(ProducerState* producer,
+                                    const CommitDataRequest& request) {
+  if (producer->memory == nullptr)
+    return false;
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i)
+    MoveChunk(*producer, request.chunks_to_move[i]);
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
+    TraceBuffer* const buffer =
+        BufferFor(*producer, patches.writer_id, patches.target_buffer);
+    if (buffer == nullptr || patches.num_patches > ABI::kMaxPatchesPerChunk)
+      patches_discarded_ += patches.num_patches;
+    else
+      buffer->PatchChunk(producer->id, patches);
+  }
+  if (request.flush_request_id != 0)
+    AcknowledgeFlush(producer->id, request.flush_request_id);
+  return true;
+}
+
+// Memory and chunks.
+
+void TraceService::Impl::UseMemory(ProducerState* producer,
+                                   std::unique_ptr<SharedMemory> memory,
+                                   size_t page_size) {
+  producer->abi = ABI(memory->start(), memory->size(), page_size);
+  producer->page_size = page_size;
+  producer->memory = std::move(memory);
+}
+
+bool TraceService::Impl::SetupMemory(ProducerState* producer,
+                                     const Session& session) {
+  if (producer->memory != nullptr)
+    return true;
+  size_t page_size = producer->info.shm_page_size_hint;
+  size_t size = producer->info.shm_size_hint;
+  for (const TraceConfig::Producer& config : session.config.producers) {
+    if (config.producer_name != producer->info.name)
+      continue;
+    if (config.page_size_bytes != 0)
+      page_size = config.page_size_bytes;
+    if (config.shm_size_bytes != 0)
+      size = config.shm_size_bytes;
+  }
+  const ShmSizes sizes = ClampShmSizes(page_size, size);
+  std::unique_ptr<SharedMemory> memory =
+      producer->client->SetupTracing(sizes.size, sizes.page_size);
+  if (memory == nullptr || memory->size() < sizes.size)
+    return false;
+  UseMemory(producer, std::move(memory), sizes.page_size);
+  return true;
+}
+
+TraceService::Impl::Buffer* TraceService::Impl::FindBuffer(BufferID id) {
+  const auto it = buffers_.find(id);
+  return it == buffers_.end() ? nullptr : &it->second;
+}
+
+TraceBuffer* TraceService::Impl::BufferFor(const ProducerState& producer,
+                                           WriterID writer_id,
+                                           BufferID target_buffer) {
+  if (writer_id == 0 || writer_id > kMaxWriterID ||
+      producer.buffers.count(target_buffer) == 0) {
+    return nullptr;
+  }
+  const auto writer = producer.writers.find(writer_id);
+  if (writer != producer.writers.end() && writer->second != target_buffer)
+    return nullptr;
+  Buffer* const buffer = FindBuffer(target_buffer);
+  return buffer == nullptr ? nullptr : &buffer->buffer;
+}
+
+void TraceService::Impl::MoveChunk(const ProducerState& producer,
+                                   const CommitDataRequest::ChunkToMove& move) {
+  if (move.data != nullptr) {
+    if (!CopyChunk(ConstBytes(move.data, move.data_size), !move.is_incomplete,
+                   &chunk_)) {
+      ++chunks_discarded_;
+      return;
+    }
+  } else {
+    const ABI::Chunk chunk =
+        producer.abi.TryAcquireChunkForReading(move.page, move.chunk);
+    if (!chunk.is_valid())
+      return;
+    CopyChunk(chunk, &chunk_);
+    // If it fails, the producer has tampered with the page, and has lost it.
+    producer.abi.ReleaseChunkAsFree(chunk);
+  }
+  StoreChunk(producer, move.target_buffer);
+}
+
+void TraceService::Impl::StoreChunk(const ProducerState& producer,
+                                    BufferID target_buffer) {
+  TraceBuffer* const buffer =
+      BufferFor(producer, chunk_.writer_id, target_buffer);
+  if (buffer == nullptr) {
+    ++chunks_discarded_;
+    return;
+  }
+  buffer->CopyChunk({producer.id, producer.info.uid, producer.info.pid},
+                    chunk_);
+}
+
+void TraceService::Impl::Scrape(const ProducerState& producer,
+                                const Session& session) {
+  if (producer.info.scraping_mode != ScrapingMode::kEnabled)
+    return;
+  const std::vector<BufferID>& ids = session.buffer_ids;
+  if (std::none_of(ids.begin(), ids.end(), [&producer](BufferID id) {
+        return producer.buffers.count(id) != 0;
+      })) {
+    return;
+  }
+  for (size_t page = 0; page < producer.abi.num_pages(); ++page) {
+    if ((producer.abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
+      continue;
+    for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
+      if (!ScrapeChunk(producer.abi, page, chunk, &chunk_))
+        continue;
+      // Its header is believed only if the producer has said the same before.
+      const auto writer = producer.writers.find(chunk_.writer_id);
+      if (writer != producer.writers.end() &&
+          std::count(ids.begin(), ids.end(), writer->second) != 0) {
+        StoreChunk(producer, writer->second);
+      }
+    }
+  }
+}
+
+void TraceService::Impl::ScrapeAll(const Session& session) {
+  for (const auto& producer : producers_)
+    Scrape(producer.second, session);
+}
+
+}  // namespace protozero

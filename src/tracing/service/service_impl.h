@@ -1,0 +1,242 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_SERVICE_IMPL_H_
+#define SRC_TRACING_SERVICE_SERVICE_IMPL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protozero/tracing/trace_service.h"
+#include "src/tracing/chunk_reader.h"
+#include "src/tracing/service_packets.h"
+#include "src/tracing/trace_buffer.h"
+
+namespace protozero {
+
+// What a TraceService is made of. Its functions are defined by subject:
+//
+//   producers.cc     connections, their memory, what they commit
+//   data_sources.cc  what producers offer, and its instances in sessions
+//   sessions.cc      sessions, flushes, time
+//   reading.cc       traces and statistics
+class TraceService::Impl {
+ public:
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  enum class InstanceState { kStarting, kStarted, kStopping };
+
+  // A data source as a session has it.
+  struct Instance {
+    TracingSessionID session_id;
+    DataSourceDescriptor descriptor;
+    DataSourceConfig config;
+    InstanceState state;
+    // Of kStopping.
+    uint64_t stop_deadline;
+  };
+
+  struct ProducerState {
+    ProducerID id;
+    Producer* client;
+    ProducerInfo info;
+    std::unique_ptr<SharedMemory> memory;
+    size_t page_size = 0;
+    SharedMemoryABI abi;
+    std::vector<DataSourceDescriptor> data_sources;
+    std::map<DataSourceInstanceID, Instance> instances;
+    // Where its writers may write to; of those it has told us about, where they
+    // do.
+    std::set<BufferID> buffers;
+    std::map<WriterID, BufferID> writers;
+  };
+
+  struct Session {
+    TracingSessionID id;
+    TraceConfig config;
+    Consumer* consumer;
+    State state = kStarting;
+    std::vector<BufferID> buffer_ids;
+
+    uint64_t stop_time = kNever;
+    uint64_t next_flush = kNever;
+    uint64_t next_clear = kNever;
+    // Also when the session has stopped, until everything is written.
+    uint64_t next_write = kNever;
+    bool has_failed_to_write = false;
+
+    std::vector<uint8_t> header;
+    bool has_trailer = false;
+    uint32_t next_sequence_id = kServiceSequenceID + 1;
+
+    uint64_t invalid_packets = 0;
+    uint64_t flushes_requested = 0;
+    uint64_t flushes_succeeded = 0;
+    uint64_t flushes_failed = 0;
+    bool final_flush_succeeded = false;
+  };
+
+  struct PendingFlush {
+    TracingSessionID session_id;
+    uint64_t deadline;
+    bool is_final;
+    // Who has not answered yet.
+    std::set<ProducerID> producers;
+    std::function<void(bool)> on_done;
+  };
+
+  struct Buffer {
+    Buffer(TracingSessionID session, const TraceConfig::Buffer& config)
+        : session_id(session), buffer(config.size_bytes, config.fill_policy) {}
+    TracingSessionID session_id;
+    TraceBuffer buffer;
+  };
+
+  explicit Impl(Clock clock) : clock_(std::move(clock)) {}
+
+  uint64_t Now() const { return clock_(); }
+
+  // Held by who calls a sink. Taken before mutex_.
+  std::mutex read_mutex_;
+  mutable std::mutex mutex_;
+
+  // All of the following need mutex_.
+
+  // Producers.
+
+  ProducerState* AddProducer(Producer* client, ProducerInfo info);
+  void RemoveProducer(ProducerState* producer);
+  void RegisterDataSource(ProducerState* producer,
+                          const DataSourceDescriptor& descriptor);
+  void UnregisterDataSource(ProducerState* producer, const std::string& name);
+  void NotifyDataSourceStarted(ProducerState* producer,
+                               DataSourceInstanceID instance_id);
+  void NotifyDataSourceStopped(ProducerState* producer,
+                               DataSourceInstanceID instance_id);
+  void RegisterTraceWriter(ProducerState* producer,
+                           WriterID writer_id,
+                           BufferID target_buffer);
+  void UnregisterTraceWriter(ProducerState* producer, WriterID writer_id);
+  bool CommitData(ProducerState* producer, const CommitDataRequest& request);
+
+  // Sessions.
+
+  TracingSessionID StartTracing(const TraceConfig& config,
+                                Consumer* consumer,
+                                std::string* error);
+  void StopTracing(Session* session);
+  FlushRequestID Flush(Session* session,
+                       uint32_t timeout_ms,
+                       FlushFlags flags,
+                       bool is_final,
+                       std::function<void(bool)> on_done);
+  bool IsFlushing(TracingSessionID session_id, ProducerID producer_id) const;
+  void CloseSession(Session* session);
+  Session* FindSession(TracingSessionID id);
+  TraceStats GetStats(const Session& session);
+
+  // How far the session's buffers have been read, and how far that will be when
+  // all that they hold now has been.
+  uint64_t BytesRead(const Session& session);
+  uint64_t BytesReadWhenEmpty(const Session& session);
+
+  // Appends some of the trace. Returns whether there is more.
+  bool ReadBatch(Session* session, std::vector<uint8_t>* trace);
+
+  // Takes the lock, REQUIRES: read_mutex_.
+  bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
+
+  // Time.
+
+  uint64_t NextDeadline() const;
+
+  // All but writing. Returns what is to be written.
+  std::vector<TracingSessionID> RunDue();
+
+  // Takes the locks.
+  void WriteSession(TracingSessionID session_id);
+
+ private:
+  friend class TraceService;
+  static const char* WhyInvalid(const TraceConfig& config);
+
+  // Memory and chunks.
+
+  static void UseMemory(ProducerState* producer,
+                        std::unique_ptr<SharedMemory> memory,
+                        size_t page_size);
+  bool SetupMemory(ProducerState* producer, const Session& session);
+  Buffer* FindBuffer(BufferID id);
+
+  // Where that writer may write; null if it may not.
+  TraceBuffer* BufferFor(const ProducerState& producer,
+                         WriterID writer_id,
+                         BufferID target_buffer);
+  void MoveChunk(const ProducerState& producer,
+                 const CommitDataRequest::ChunkToMove& move);
+
+  // That is in chunk_.
+  void StoreChunk(const ProducerState& producer, BufferID target_buffer);
+
+  // Copies what the producer has not committed yet, and leaves it there.
+  void Scrape(const ProducerState& producer, const Session& session);
+  void ScrapeAll(const Session& session);
+
+  // Data sources.
+
+  // Sets up what the session wants of it.
+  void SetupDataSource(ProducerState* producer,
+                       const DataSourceDescriptor& descriptor,
+                       Session* session,
+                       std::vector<DataSourceInstanceID>* instances);
+  static void StartDataSources(
+      ProducerState* producer,
+      const std::vector<DataSourceInstanceID>& instances);
+
+  // UpdateState() comes next.
+  void StopDataSource(ProducerState* producer,
+                      std::map<DataSourceInstanceID, Instance>::iterator it);
+  void StopDataSources(Session* session);
+  void ClearIncrementalState(TracingSessionID session_id);
+
+  // Goes on if nothing is left to be waited for.
+  void UpdateState(Session* session);
+  void UpdateStates();
+
+  // Flushes.
+
+  void AcknowledgeFlush(ProducerID producer_id, FlushRequestID flush_id);
+  void FinishFlush(FlushRequestID id, bool success);
+  void FailFlushes(TracingSessionID session_id);
+
+  const Clock clock_;
+
+  std::map<ProducerID, ProducerState> producers_;
+  std::map<TracingSessionID, Session> sessions_;
+  std::map<BufferID, Buffer> buffers_;
+  std::map<FlushRequestID, PendingFlush> flushes_;
+
+  ProducerID last_producer_id_ = 0;
+  TracingSessionID last_session_id_ = 0;
+  DataSourceInstanceID last_instance_id_ = 0;
+  FlushRequestID last_flush_id_ = 0;
+  BufferID last_buffer_id_ = 0;
+
+  uint64_t chunks_discarded_ = 0;
+  uint64_t patches_discarded_ = 0;
+
+  // Where chunks are copied to before they are looked at.
+  ChunkCopy chunk_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_SERVICE_IMPL_H_
