@@ -146,13 +146,13 @@ class DataSource {
   // No value that the counter takes.
   static constexpr uint32_t kNoState = 2;
 
-  // REQUIRES: the lock of producer.cc is held.
+  // REQUIRES: ClientLock() of the implementation is held.
   void ChangeState();
 
   const DataSourceDescriptor descriptor_;
   const std::optional<BufferExhaustedPolicy> policy_;
   std::atomic<uint32_t> state_{0};
-  // Those that have been started. Guarded by the lock of producer.cc.
+  // Those that have been started. Guarded by that lock.
   std::vector<std::shared_ptr<DataSourceInstance>> instances_;
 };
 

@@ -1,0 +1,113 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PRODUCER_IMPL_H_
+#define SRC_TRACING_IPC_PRODUCER_IMPL_H_
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+
+class Producer::Impl {
+ public:
+  explicit Impl(Options options);
+  ~Impl();
+
+  State state() const;
+  uint32_t num_connections() const;
+  // In a child process, where nothing of this may be destroyed: other threads
+  // of the parent may have been using it.
+  bool is_abandoned() const { return is_abandoned_; }
+  void RegisterDataSource(std::shared_ptr<DataSource> source);
+  void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
+  bool Sync(uint32_t timeout_ms);
+  void ActivateTrigger(const std::string& name);
+
+ private:
+  using ConnectionPtr = std::shared_ptr<internal::ServiceConnection>;
+
+  // Of this process. Guarded by ClientLock().
+  static std::vector<Impl*>& All();
+  static void BeforeFork() { internal::ClientLock().lock(); }
+  static void AfterForkInParent() { internal::ClientLock().unlock(); }
+  static void AfterForkInChild();
+
+  // ---- The thread.
+  void Run();
+  // Until the connection is lost, or the destructor wants it to end.
+  void Serve(const ConnectionPtr& connection);
+  // Returns false at the end of the stream, or if it makes no sense.
+  bool Receive(const ConnectionPtr& connection, FrameReader* reader);
+  bool OnFrame(const ConnectionPtr& connection, ConstBytes payload);
+  void OnBound(const ConnectionPtr& connection);
+  bool OnReply(const ConnectionPtr& connection,
+               uint64_t request_id,
+               ConstBytes reply);
+  bool OnCommand(const ConnectionPtr& connection, ConstBytes command);
+  void OnSetup(const ConnectionPtr& connection, ConstBytes command);
+  void OnStart(const ConnectionPtr& connection, ConstBytes command);
+  void OnStop(const ConnectionPtr& connection, DataSourceInstanceID id);
+  void OnFlush(const ConnectionPtr& connection, ConstBytes command);
+  void OnClearIncrementalState(ConstBytes command);
+  // All of them.
+  void StopInstances(const ConnectionPtr& connection);
+  void Pause(uint32_t* pause_ms);
+
+  // REQUIRES, for these: ClientLock().
+  void OfferLocked(const DataSource& source);
+  bool IsRegisteredLocked(const std::shared_ptr<DataSource>& source) const {
+    return std::find(sources_.begin(), sources_.end(), source) !=
+           sources_.end();
+  }
+
+  struct Running {
+    std::shared_ptr<DataSource> source;
+    std::shared_ptr<DataSourceInstance> instance;
+  };
+  // The instance of that id, whether or not it has started.
+  Running Find(DataSourceInstanceID id);
+  Running Take(DataSourceInstanceID id);
+
+  const Options options_;
+  const std::string socket_;
+  WakeupFd wakeup_;
+
+  // ---- The thread's.
+  // What came last, and belongs to what comes next.
+  ScopedFd received_fd_;
+  uint64_t initialize_request_ = 0;
+  uint64_t command_request_ = 0;
+  // What has been set up, started or not. They change under ClientLock().
+  std::vector<Running> running_;
+
+  // ---- Guarded by ClientLock().
+  std::vector<std::shared_ptr<DataSource>> sources_;
+  ConnectionPtr connection_;
+  State state_ = State::kConnecting;
+  uint32_t num_connections_ = 0;
+  uint64_t synced_request_ = 0;
+  bool is_stopping_ = false;
+  // Set while there is one thread.
+  bool is_abandoned_ = false;
+  // That one of the above has changed.
+  std::condition_variable changed_;
+
+  std::thread thread_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PRODUCER_IMPL_H_
