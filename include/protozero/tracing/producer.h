@@ -264,6 +264,18 @@ class DataSourceWriters {
 // destructor.
 class Producer {
  public:
+  // Whose service it uses. A service can end the process of its producers (by
+  // making the memory that they share shorter), and gets what they trace.
+  enum class ServiceOwner {
+    // Root's or one's own (by the effective user) where anybody can listen: in
+    // the abstract namespace, and in folders that others than their owner may
+    // write to, as /tmp. Elsewhere, whoever owns the folder is believed.
+    kRootOrSelfWhereAnybodyCanListen,
+    // Root's or one's own, everywhere.
+    kRootOrSelf,
+    kAnybody,
+  };
+
   struct Options {
     // Sessions can select producers by it.
     std::string name;
@@ -271,6 +283,8 @@ class Producer {
     // PERFETTO_PRODUCER_SOCK_NAME in the environment, or else where a system's
     // service is: /run/perfetto/traced-producer.sock or /tmp/perfetto-producer.
     std::string socket;
+    // Another one's service is treated as if there was none.
+    ServiceOwner service_owner = ServiceOwner::kRootOrSelfWhereAnybodyCanListen;
     // In bytes. What the service is asked for; 0 leaves it to the service. Not
     // every size is possible; see SharedMemoryABI.
     size_t shared_memory_size = 0;

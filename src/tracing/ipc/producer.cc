@@ -16,6 +16,7 @@
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/producer_impl.h"
 #include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
@@ -162,6 +163,11 @@ void Producer::Impl::Run() {
   for (;;) {
     std::string error;
     ScopedFd socket = ConnectToUnixSocket(socket_, &error);
+    if (socket.is_valid() &&
+        !IsAcceptedService(socket.get(), socket_, options_.service_owner,
+                           &error)) {
+      socket.Reset();
+    }
     if (socket.is_valid()) {
       const auto connection =
           std::make_shared<ServiceConnection>(std::move(socket), &wakeup_);

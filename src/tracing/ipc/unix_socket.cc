@@ -86,7 +86,8 @@ void ScopedFd::Reset(int fd) {
 }
 
 std::string DefaultProducerSocket() {
-  const char* const path = getenv("PERFETTO_PRODUCER_SOCK_NAME");
+  // Not for programs that have more rights than whoever set their environment.
+  const char* const path = secure_getenv("PERFETTO_PRODUCER_SOCK_NAME");
   if (path != nullptr && *path != '\0')
     return path;
   return access("/run/perfetto", X_OK) == 0

@@ -1,0 +1,49 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/service_owner.h"
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+
+bool AnybodyCanListenOn(const std::string& path) {
+  if (path.empty() || path[0] == '@')
+    return true;
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
+  struct stat status;
+  // What cannot be looked at is not known to be safe.
+  return stat(folder.c_str(), &status) != 0 ||
+         (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+bool IsAcceptedService(int socket,
+                       const std::string& path,
+                       Producer::ServiceOwner accepted,
+                       std::string* reason) {
+  if (accepted == Producer::ServiceOwner::kAnybody ||
+      (accepted == Producer::ServiceOwner::kRootOrSelfWhereAnybodyCanListen &&
+       !AnybodyCanListenOn(path))) {
+    return true;
+  }
+  // Of the moment when the service began to listen: whoever it passed the
+  // socket on to was meant to have it.
+  PeerIdentity peer;
+  if (!GetPeerIdentity(socket, &peer)) {
+    *reason = "the owner of the service at " + path + " is not known";
+    return false;
+  }
+  if (peer.uid == 0 || peer.uid == geteuid())
+    return true;
+  *reason =
+      "the service at " + path + " belongs to user " + std::to_string(peer.uid);
+  return false;
+}
+
+}  // namespace protozero
