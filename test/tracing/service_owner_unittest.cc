@@ -94,6 +94,16 @@ TEST_F(ServiceOwnerTest, AnotherUsersServiceIsNone) {
   EXPECT_FALSE(IsAcceptedService(connection.get(), socket(), Owner::kRootOrSelf,
                                  &reason));
   EXPECT_EQ(reason, "the service at " + socket() + " belongs to user 65534");
+  {
+    Producer::Options options;
+    options.socket = socket();
+    options.service_owner = Owner::kRootOrSelf;
+    options.max_reconnect_pause_ms = 0;
+    Producer producer(options);
+    EXPECT_FALSE(producer.Sync(kTimeoutMs));
+    EXPECT_EQ(producer.off_reason(), Producer::OffReason::kNotTrusted);
+    EXPECT_EQ(producer.why_off(), reason);
+  }
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }

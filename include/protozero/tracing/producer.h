@@ -317,6 +317,34 @@ class Producer {
     kDisconnected,
   };
 
+  // What keeps it from tracing. Those up to kNoDescriptors may pass: it tries
+  // again, unless it is kDisconnected.
+  enum class OffReason {
+    // Nothing: sessions get what they ask for.
+    kNone,
+    // The first attempt to connect has not ended.
+    kConnecting,
+    // Nobody listens at the address, or nobody may connect to it.
+    kNoService,
+    // The service is not one of those that Options::service_owner accepts.
+    kNotTrusted,
+    // The service has ended the connection before it let this program trace.
+    kRefused,
+    // The service was there, and is gone.
+    kConnectionLost,
+    // A session wanted something, and there was no memory to share: the service
+    // could not create it, or this process could not map it.
+    kNoSharedMemory,
+    // An allocation has failed in this process.
+    kOutOfMemory,
+    // This process may open no more files, or the system may not.
+    kNoDescriptors,
+    // The system gave this process no thread.
+    kNoThread,
+    // This is a child process, after fork().
+    kForked,
+  };
+
   // Starts connecting, and does not wait for it.
   explicit Producer(Options options);
   // Stops all sessions of its data sources, commits, and disconnects. Waits up
@@ -327,6 +355,18 @@ class Producer {
   Producer& operator=(const Producer&) = delete;
 
   State state() const;
+
+  // Why sessions get nothing from this program, or not all that they ask for.
+  // kNone does not say that there is a session; see DataSource::is_enabled().
+  // Where several things went wrong, the last one.
+  OffReason off_reason() const;
+  // The same, for people: with the address, and with what the system said.
+  // Empty if it is kNone.
+  //
+  //   if (!producer.Sync(1000))
+  //     fprintf(stderr, "not traced: %s\n", producer.why_off().c_str());
+  std::string why_off() const;
+
   // How often it has been kConnected.
   uint32_t num_connections() const;
 
@@ -340,8 +380,9 @@ class Producer {
   // Waits until all that was asked of the service before has taken effect:
   // until it is connected, and the registered data sources are enabled which a
   // running session records. Returns false if that takes longer than
-  // |timeout_ms|, or if the connection is lost. REQUIRES: not called by a
-  // function of DataSource.
+  // |timeout_ms|, if the connection is lost, or if a session gets nothing for
+  // want of shared memory. Once it has returned true, off_reason() is kNone.
+  // REQUIRES: not called by a function of DataSource.
   bool Sync(uint32_t timeout_ms);
 
   // Tells the service that something has happened that a session may have been

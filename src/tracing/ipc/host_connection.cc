@@ -2,7 +2,9 @@
 
 #include "src/tracing/ipc/host_connection.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include <utility>
 
@@ -224,6 +226,7 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
       : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
           ? TraceService::ScrapingMode::kDisabled
           : TraceService::ScrapingMode::kDefault;
+  takes_memory_errors_ = request.takes_memory_errors();
   if (request.producer_provided_shmem()) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
                                            TraceService::kMaxShmSize,
@@ -251,6 +254,8 @@ bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
   std::lock_guard<std::mutex> lock(lock_);
   has_command_request_ = true;
   command_request_ = request_id;
+  if (!memory_error_.empty())
+    SendMemoryErrorLocked();
   if (owes_setup_tracing_)
     SendSetupTracingLocked();
   return true;
@@ -295,6 +300,15 @@ void HostConnection::SendSetupTracingLocked() {
       memory_fd.get());
 }
 
+void HostConnection::SendMemoryErrorLocked() {
+  if (!takes_memory_errors_)
+    return;
+  SendCommandLocked([this](Command* command) {
+    command->set_memory_error()->set_message("the service cannot create it: " +
+                                             memory_error_);
+  });
+}
+
 HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
     uint64_t request_id,
     bool success) {
@@ -321,12 +335,19 @@ void HostConnection::OnSent(SendStatus status) {
 std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
                                                            size_t page_size) {
   std::unique_ptr<SharedMemoryFile> memory = SharedMemoryFile::Create(size);
-  if (memory == nullptr)
-    return nullptr;
+  ScopedFd memory_fd;
+  if (memory != nullptr)
+    memory_fd.Reset(fcntl(memory->fd(), F_DUPFD_CLOEXEC, 0));
+  const int error = errno;
   std::lock_guard<std::mutex> lock(lock_);
-  memory_fd_.Reset(fcntl(memory->fd(), F_DUPFD_CLOEXEC, 0));
-  if (!memory_fd_.is_valid())
+  if (!memory_fd.is_valid()) {
+    memory_error_ = strerror(error);
+    if (has_command_request_)
+      SendMemoryErrorLocked();
     return nullptr;
+  }
+  memory_error_.clear();
+  memory_fd_ = std::move(memory_fd);
   page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
   owes_setup_tracing_ = true;
   if (has_command_request_)

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "protozero/const_bytes.h"
@@ -72,6 +73,7 @@ class HostConnection final : private TraceService::Producer {
   template <typename Write>
   void SendCommandLocked(Write write, int fd = -1);
   void SendSetupTracingLocked();
+  void SendMemoryErrorLocked();
   IPCFrame::InvokeMethodReply* BeginReply(uint64_t request_id, bool success);
   void EndFrame(int fd = -1);
   void OnSent(SendStatus status);
@@ -116,6 +118,9 @@ class HostConnection final : private TraceService::Producer {
   bool owes_setup_tracing_ = false;
   ScopedFd memory_fd_;
   uint32_t page_size_kb_ = 0;
+  // Why there is no memory for the producer, and whether it wants to know that.
+  std::string memory_error_;
+  bool takes_memory_errors_ = false;
 
   // Goes first: nobody calls afterwards. Null before InitializeConnection.
   std::unique_ptr<TraceService::ProducerConnection> producer_;

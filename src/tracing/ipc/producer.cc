@@ -2,8 +2,10 @@
 
 #include "protozero/tracing/producer.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 
 #include <algorithm>
 #include <chrono>
@@ -69,6 +71,7 @@ void Producer::Impl::AfterForkInChild() {
   for (Impl* producer : All()) {
     producer->is_abandoned_ = true;
     producer->state_ = State::kDisconnected;
+    producer->SetOffLocked(OffReason::kForked, "");
     for (const std::shared_ptr<DataSource>& source : producer->sources_) {
       source->instances_.clear();
       source->ChangeState();
@@ -80,6 +83,71 @@ void Producer::Impl::AfterForkInChild() {
 Producer::State Producer::Impl::state() const {
   Lock lock(ClientLock());
   return state_;
+}
+
+Producer::OffReason Producer::Impl::off_reason() const {
+  Lock lock(ClientLock());
+  return off_reason_;
+}
+
+std::string Producer::Impl::why_off() const {
+  Lock lock(ClientLock());
+  std::string detail = off_detail_;
+  switch (off_reason_) {
+    case OffReason::kNone:
+      return std::string();
+    case OffReason::kConnecting:
+      return "not connected yet to " + socket_;
+    case OffReason::kNoService:
+      return "cannot connect to " + socket_ + ": " + detail;
+    case OffReason::kNotTrusted:
+      return detail;
+    case OffReason::kRefused:
+      return "the service at " + socket_ + " has refused this program";
+    case OffReason::kConnectionLost:
+      return "the connection to " + socket_ + " is lost";
+    case OffReason::kNoSharedMemory:
+      return "no shared memory for traces: " + detail;
+    case OffReason::kOutOfMemory:
+      return "out of memory";
+    case OffReason::kNoDescriptors:
+      return "no file descriptors: " + detail;
+    case OffReason::kNoThread:
+      return "cannot start a thread: " + detail;
+    case OffReason::kForked:
+      return "this is a child process, which needs a producer of its own";
+  }
+  return std::string();
+}
+
+void Producer::Impl::SetOffLocked(OffReason reason, std::string_view detail) {
+  off_reason_ = reason;
+  const size_t size = std::min(detail.size(), sizeof(off_detail_) - 1);
+  // What comes from a service is for a terminal, perhaps.
+  std::transform(detail.data(), detail.data() + size, off_detail_,
+                 [](char c) { return c < ' ' || c > '~' ? '?' : c; });
+  off_detail_[size] = '\0';
+}
+
+void Producer::Impl::OnConnectFailed(int error) {
+  Lock lock(ClientLock());
+  SetOffLocked(error == EMFILE || error == ENFILE    ? OffReason::kNoDescriptors
+               : error == ENOMEM || error == ENOBUFS ? OffReason::kOutOfMemory
+                                                     : OffReason::kNoService,
+               strerror(error));
+}
+
+void Producer::Impl::OnNoSharedMemory(OffReason reason,
+                                      std::string_view detail) {
+  Lock lock(ClientLock());
+  lacks_memory_ = true;
+  SetOffLocked(reason, detail);
+}
+
+void Producer::Impl::OnSharedMemory() {
+  Lock lock(ClientLock());
+  lacks_memory_ = false;
+  SetOffLocked(OffReason::kNone, "");
 }
 
 uint32_t Producer::Impl::num_connections() const {
@@ -141,7 +209,10 @@ bool Producer::Impl::Sync(uint32_t timeout_ms) {
   const bool done = request != 0 && changed_.wait_until(lock, deadline, [&] {
     return connection_ != connection || synced_request_ >= request;
   });
-  const bool ok = done && connection_ == connection;
+  const bool ok = done && connection_ == connection && !lacks_memory_;
+  // Whatever was wrong before, nothing is wrong any more.
+  if (ok)
+    SetOffLocked(OffReason::kNone, "");
   // The connection may end here, which takes the lock.
   lock.unlock();
   return ok;
@@ -163,18 +234,26 @@ void Producer::Impl::Run() {
   for (;;) {
     std::string error;
     ScopedFd socket = ConnectToUnixSocket(socket_, &error);
-    if (socket.is_valid() &&
-        !IsAcceptedService(socket.get(), socket_, options_.service_owner,
-                           &error)) {
-      socket.Reset();
-    }
-    if (socket.is_valid()) {
+    if (!socket.is_valid()) {
+      OnConnectFailed(errno);
+    } else if (!IsAcceptedService(socket.get(), socket_, options_.service_owner,
+                                  &error)) {
+      Lock lock(ClientLock());
+      SetOffLocked(OffReason::kNotTrusted, error);
+    } else {
       const auto connection =
           std::make_shared<ServiceConnection>(std::move(socket), &wakeup_);
       const uint32_t connections_before = num_connections();
       Serve(connection);
-      if (num_connections() != connections_before)
+      Lock lock(ClientLock());
+      const bool was_connected = num_connections_ != connections_before;
+      // This process may have ended it, for want of memory.
+      if (was_connected && !lacks_memory_) {
         pause_ms = kMinReconnectPauseMs;
+        SetOffLocked(OffReason::kConnectionLost, "");
+      } else if (!was_connected) {
+        SetOffLocked(OffReason::kRefused, "");
+      }
     }
     {
       Lock lock(ClientLock());
@@ -289,6 +368,14 @@ void Producer::RegisterDataSource(std::shared_ptr<DataSource> source) {
 
 void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
   impl_->UnregisterDataSource(source);
+}
+
+Producer::OffReason Producer::off_reason() const {
+  return impl_->off_reason();
+}
+
+std::string Producer::why_off() const {
+  return impl_->why_off();
 }
 
 bool Producer::Sync(uint32_t timeout_ms) {

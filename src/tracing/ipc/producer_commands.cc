@@ -2,6 +2,9 @@
 
 // What the service says to a producer, and what the producer does about it.
 
+#include <errno.h>
+#include <string.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -49,6 +52,7 @@ void Producer::Impl::OnBound(const ConnectionPtr& connection) {
       ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
       [this](pb::InitializeConnectionRequest* message) {
         message->set_producer_name(options_.name);
+        message->set_takes_memory_errors(true);
         message->set_shared_memory_page_size_hint_bytes(
             static_cast<uint32_t>(options_.page_size));
         message->set_shared_memory_size_hint_bytes(
@@ -82,6 +86,10 @@ bool Producer::Impl::OnReply(const ConnectionPtr& connection,
     OfferLocked(*source);
   state_ = State::kConnected;
   ++num_connections_;
+  // That there was no memory is true until there is some.
+  if (!lacks_memory_)
+    SetOffLocked(OffReason::kNone, "");
+  lacks_memory_ = false;
   changed_.notify_all();
   return true;
 }
@@ -89,19 +97,14 @@ bool Producer::Impl::OnReply(const ConnectionPtr& connection,
 bool Producer::Impl::OnCommand(const ConnectionPtr& connection,
                                ConstBytes bytes) {
   const pb::GetAsyncCommandResponse::Decoder command(bytes);
-  if (command.has_setup_tracing()) {
-    const pb::GetAsyncCommandResponse::SetupTracing::Decoder setup(
-        command.setup_tracing());
-    SharedMemoryArbiter::Options options;
-    options.page_layout = options_.page_layout;
-    options.stall_timeout_ms = options_.stall_timeout_ms;
-    options.process_barrier = GetProcessBarrier();
-    return connection->arbiter() == nullptr &&
-           connection->SetupTracing(
-               std::move(received_fd_),
-               size_t{1024} * setup.shared_buffer_page_size_kb(), options);
-  }
-  if (command.has_setup_data_source()) {
+  if (command.has_setup_tracing())
+    return OnSetupTracing(connection, command.setup_tracing());
+  if (command.has_memory_error()) {
+    const pb::GetAsyncCommandResponse::MemoryError::Decoder error(
+        command.memory_error());
+    OnNoSharedMemory(OffReason::kNoSharedMemory,
+                     error.message().ToStdStringView());
+  } else if (command.has_setup_data_source()) {
     OnSetup(connection, command.setup_data_source());
   } else if (command.has_start_data_source()) {
     OnStart(connection, command.start_data_source());
@@ -114,6 +117,33 @@ bool Producer::Impl::OnCommand(const ConnectionPtr& connection,
   } else if (command.has_clear_incremental_state()) {
     OnClearIncrementalState(command.clear_incremental_state());
   }
+  return true;
+}
+
+bool Producer::Impl::OnSetupTracing(const ConnectionPtr& connection,
+                                    ConstBytes bytes) {
+  const pb::GetAsyncCommandResponse::SetupTracing::Decoder setup(bytes);
+  if (connection->arbiter() != nullptr)
+    return false;
+  if (!received_fd_.is_valid()) {
+    // The kernel does not say so.
+    OnNoSharedMemory(OffReason::kNoDescriptors,
+                     "the shared memory's has not arrived");
+    return false;
+  }
+  SharedMemoryArbiter::Options options;
+  options.page_layout = options_.page_layout;
+  options.stall_timeout_ms = options_.stall_timeout_ms;
+  options.process_barrier = GetProcessBarrier();
+  // What is not the system's fault is the service's.
+  errno = EINVAL;
+  if (!connection->SetupTracing(
+          std::move(received_fd_),
+          size_t{1024} * setup.shared_buffer_page_size_kb(), options)) {
+    OnNoSharedMemory(OffReason::kNoSharedMemory, strerror(errno));
+    return false;
+  }
+  OnSharedMemory();
   return true;
 }
 

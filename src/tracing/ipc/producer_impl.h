@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,8 @@ class Producer::Impl {
   ~Impl();
 
   State state() const;
+  OffReason off_reason() const;
+  std::string why_off() const;
   uint32_t num_connections() const;
   // In a child process, where nothing of this may be destroyed: other threads
   // of the parent may have been using it.
@@ -57,6 +60,7 @@ class Producer::Impl {
                uint64_t request_id,
                ConstBytes reply);
   bool OnCommand(const ConnectionPtr& connection, ConstBytes command);
+  bool OnSetupTracing(const ConnectionPtr& connection, ConstBytes command);
   void OnSetup(const ConnectionPtr& connection, ConstBytes command);
   void OnStart(const ConnectionPtr& connection, ConstBytes command);
   void OnStop(const ConnectionPtr& connection, DataSourceInstanceID id);
@@ -65,8 +69,14 @@ class Producer::Impl {
   // All of them.
   void StopInstances(const ConnectionPtr& connection);
   void Pause(uint32_t* pause_ms);
+  // Says why there is no connection; |error| is an errno.
+  void OnConnectFailed(int error);
+  // Says that a session gets nothing. |detail| may be of any bytes.
+  void OnNoSharedMemory(OffReason reason, std::string_view detail);
+  void OnSharedMemory();
 
   // REQUIRES, for these: ClientLock().
+  void SetOffLocked(OffReason reason, std::string_view detail);
   void OfferLocked(const DataSource& source);
   bool IsRegisteredLocked(const std::shared_ptr<DataSource>& source) const {
     return std::find(sources_.begin(), sources_.end(), source) !=
@@ -99,6 +109,12 @@ class Producer::Impl {
   State state_ = State::kConnecting;
   uint32_t num_connections_ = 0;
   uint64_t synced_request_ = 0;
+  // In this connection, a session wanted something and there was no memory.
+  bool lacks_memory_ = false;
+  OffReason off_reason_ = OffReason::kConnecting;
+  // What why_off() says, or ends with. Here, lest saying that there is no
+  // memory take some.
+  char off_detail_[256] = "";
   bool is_stopping_ = false;
   // Set while there is one thread.
   bool is_abandoned_ = false;

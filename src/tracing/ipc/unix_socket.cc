@@ -123,8 +123,10 @@ ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error) {
   if (address.is_valid())
     fd = NewSocket();
   if (!fd.is_valid() || connect(fd.get(), address.get(), address.size()) != 0) {
+    const int reason = errno;
     *error = ErrorText("cannot connect to", path);
     fd.Reset();
+    errno = reason;
   }
   return fd;
 }

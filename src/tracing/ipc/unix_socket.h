@@ -43,6 +43,7 @@ std::string DefaultProducerSocket();
 // An invalid one, and the reason in |error|, on failure. A socket that nobody
 // listens to any more is replaced.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
+// Leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
 // An invalid one if there is none to accept.
 ScopedFd AcceptConnection(int listening_fd);

@@ -1,0 +1,191 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Producers that can not trace: what they say, and that they do no harm.
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "test/testing/failing_calls.h"
+#include "test/tracing/ipc_testing.h"
+
+namespace protozero::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using OffReason = Producer::OffReason;
+
+std::shared_ptr<DataSource> NewSource() {
+  return std::make_shared<DataSource>(DataSourceDescriptor{kSourceName});
+}
+
+class IpcOffTest : public IpcTest {
+ public:
+  // For a producer that does not try again.
+  Producer::Options OnceOptions() const {
+    Producer::Options options = Options();
+    options.max_reconnect_pause_ms = 0;
+    return options;
+  }
+  // What such a producer says when it has given up.
+  static void ExpectOff(Producer* producer,
+                        OffReason reason,
+                        const std::string& why) {
+    EXPECT_FALSE(producer->Sync(kTimeoutMs));
+    EXPECT_EQ(producer->state(), Producer::State::kDisconnected);
+    EXPECT_EQ(producer->off_reason(), reason);
+    EXPECT_THAT(producer->why_off(), HasSubstr(why));
+  }
+  // A service ends the connection to |producer| at once, so often.
+  void Refuse(int listening_fd, int times) const {
+    for (int i = 0; i < times; ++i)
+      EXPECT_TRUE(
+          WaitFor([&] { return AcceptConnection(listening_fd).is_valid(); }));
+  }
+};
+
+TEST_F(IpcOffTest, NobodyIsThere) {
+  Producer producer(OnceOptions());
+  ExpectOff(&producer, OffReason::kNoService,
+            "cannot connect to " + socket() + ": No such file or directory");
+}
+
+TEST_F(IpcOffTest, AddressIsTooLong) {
+  Producer::Options options = OnceOptions();
+  options.socket = std::string(200, 'x');
+  Producer producer(options);
+  ExpectOff(&producer, OffReason::kNoService, "File name too long");
+}
+
+TEST_F(IpcOffTest, ServiceRefuses) {
+  std::string error;
+  const ScopedFd listening = ListenOnUnixSocket(socket(), &error);
+  ASSERT_TRUE(listening.is_valid()) << error;
+  Producer producer(OnceOptions());
+  Refuse(listening.get(), 1);
+  ExpectOff(&producer, OffReason::kRefused,
+            "the service at " + socket() + " has refused");
+}
+
+TEST_F(IpcOffTest, ServiceGoesAndComesBack) {
+  std::optional<HostThread> host(socket());
+  Producer producer(Options());
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  EXPECT_EQ(producer.off_reason(), OffReason::kNone);
+  EXPECT_EQ(producer.why_off(), "");
+  host.reset();
+  // Between the two it says kConnectionLost.
+  EXPECT_TRUE(
+      WaitFor([&] { return producer.off_reason() == OffReason::kNoService; }));
+  EXPECT_THAT(producer.why_off(), StartsWith("cannot connect to"));
+  host.emplace(socket());
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  EXPECT_EQ(producer.off_reason(), OffReason::kNone);
+}
+
+TEST_F(IpcOffTest, ConnectionIsLostForGood) {
+  std::optional<HostThread> host(socket());
+  Producer producer(OnceOptions());
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  host.reset();
+  EXPECT_TRUE(WaitFor(
+      [&] { return producer.state() == Producer::State::kDisconnected; }));
+  ExpectOff(&producer, OffReason::kConnectionLost, socket() + " is lost");
+}
+
+TEST_F(IpcOffTest, ServiceHasNoMemory) {
+  for (const bool session_is_first : {true, false}) {
+    HostThread host(socket());
+    TracingSessionID session = 0;
+    const auto source = NewSource();
+    std::optional<Producer> producer;
+    {
+      const CallsFail fail("memfd_create", ENOSYS);
+      if (session_is_first)
+        session = host.Start();
+      producer.emplace(Options());
+      producer->RegisterDataSource(source);
+      if (!session_is_first) {
+        // Nobody wants it.
+        EXPECT_TRUE(producer->Sync(kTimeoutMs));
+        session = host.Start();
+      }
+      EXPECT_FALSE(producer->Sync(kTimeoutMs));
+      EXPECT_EQ(producer->state(), Producer::State::kConnected);
+      EXPECT_EQ(producer->off_reason(), OffReason::kNoSharedMemory);
+      EXPECT_EQ(producer->why_off(),
+                "no shared memory for traces: the service cannot create it: "
+                "Function not implemented");
+      EXPECT_FALSE(source->is_enabled());
+    }
+    // The next session has some.
+    const TracingSessionID next = host.Start();
+    EXPECT_TRUE(producer->Sync(kTimeoutMs));
+    EXPECT_EQ(producer->why_off(), "");
+    DataSourceWriters writers(source);
+    WritePackets(&writers, 1, 0, 10);
+    EXPECT_EQ(Received(host.StopAndRead(next)), (Streams{{1, 10}}));
+    EXPECT_EQ(Received(host.StopAndRead(session)), Streams());
+  }
+}
+
+TEST_F(IpcOffTest, MemoryCanNotBeMapped) {
+  HostThread host(socket());
+  host.Start();
+  const auto source = NewSource();
+  // The service maps it, too.
+  {
+    const CallsFail fail("fstat", ENOMEM);
+    Producer producer(OnceOptions());
+    producer.RegisterDataSource(source);
+    EXPECT_TRUE(WaitFor(
+        [&] { return producer.state() == Producer::State::kDisconnected; }));
+    ExpectOff(&producer, OffReason::kNoSharedMemory, "Cannot allocate memory");
+    EXPECT_FALSE(source->is_enabled());
+  }
+  // It is tried again.
+  Producer producer(Options());
+  {
+    const CallsFail fail("fstat", ENOMEM);
+    producer.RegisterDataSource(source);
+    EXPECT_TRUE(WaitFor([&] { return producer.num_connections() > 2; }));
+    EXPECT_EQ(producer.off_reason(), OffReason::kNoSharedMemory);
+  }
+  EXPECT_TRUE(WaitFor([&] { return producer.Sync(kTimeoutMs); }));
+  EXPECT_EQ(producer.why_off(), "");
+}
+
+TEST_F(IpcOffTest, NoDescriptors) {
+  HostThread host(socket());
+  const CallsFail fail("socket", EMFILE);
+  Producer producer(OnceOptions());
+  ExpectOff(&producer, OffReason::kNoDescriptors, "Too many open files");
+}
+
+TEST_F(IpcOffTest, ChildProcess) {
+  HostThread host(socket());
+  Producer producer(Options());
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  const pid_t child = fork();
+  if (child == 0) {
+    ExpectOff(&producer, OffReason::kForked, "child process");
+    _exit(HasFailure());
+  }
+  int status;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(producer.why_off(), "");
+}
+
+}  // namespace
+}  // namespace protozero::test
