@@ -74,12 +74,11 @@
 // In front of the generated setters but those of packed fields and maps.
 // Whether a compiler inlines a function depends on how large it is, and on how
 // much the functions before it have made the file grow: the same setter would
-// be a call in one file and not in another. Short, because every setter has it:
-// a longer name would be a fiftieth of a generated header.
+// be a call in one file and not in another.
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && PROTOZERO_INLINE_SETTERS
-#define PZ_HOT __attribute__((always_inline))
+#define PROTOZERO_HOT __attribute__((always_inline))
 #else
-#define PZ_HOT
+#define PROTOZERO_HOT
 #endif
 
 // PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a

@@ -418,9 +418,9 @@ class Writer {
     } else if (field.type == FieldType::kBytes) {
       WriteBlockSetters(field, setter, "uint8_t");
     } else {
-      WriteFunction(
-          "PZ_HOT void " + setter + "(" + CppTypeOf(field) + " " + value_ + ")",
-          AppendStatement(traits, id, value_));
+      WriteFunction("PROTOZERO_HOT void " + setter + "(" + CppTypeOf(field) +
+                        " " + value_ + ")",
+                    AppendStatement(traits, id, value_));
     }
   }
 
@@ -451,7 +451,7 @@ class Writer {
     const std::string id = std::to_string(field.number);
     Line("  template <typename T = ", field.type_name, ">");
     if (!field.message_set_item) {
-      WriteFunction("PZ_HOT T* " + setter + "()",
+      WriteFunction("PROTOZERO_HOT T* " + setter + "()",
                     std::string("return ") + TraitsOf(field.type).appender +
                         "<T>(" + id + ");");
       return;
@@ -469,17 +469,18 @@ class Writer {
                          const std::string& setter,
                          const std::string& element) {
     const std::string id = std::to_string(field.number);
-    WriteFunction("PZ_HOT void " + setter + "(const " + element + "* " + data_ +
-                      ", size_t " + size_ + ")",
+    WriteFunction("PROTOZERO_HOT void " + setter + "(const " + element + "* " +
+                      data_ + ", size_t " + size_ + ")",
                   "AppendBytes(" + id + ", " + data_ + ", " + size_ + ");");
     // Characters convert to a std::string_view, whatever holds them.
     if (field.type == FieldType::kBytes) {
       WriteFunction(
-          "PZ_HOT void " + setter + "(::protozero::ConstBytes " + value_ + ")",
+          "PROTOZERO_HOT void " + setter + "(::protozero::ConstBytes " +
+              value_ + ")",
           "AppendBytes(" + id + ", " + value_ + ".data, " + value_ + ".size);");
     }
     WriteFunction(
-        "PZ_HOT void " + setter + "(::std::string_view " + value_ + ")",
+        "PROTOZERO_HOT void " + setter + "(::std::string_view " + value_ + ")",
         "AppendString(" + id + ", " + value_ + ");");
   }
 

@@ -289,103 +289,103 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
-  PZ_HOT void set_field_double(double value) { AppendDouble(1, value); }
+  PROTOZERO_HOT void set_field_double(double value) { AppendDouble(1, value); }
 
   using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
   static constexpr FieldMetadata_FieldFloat kFieldFloat{};
-  PZ_HOT void set_field_float(float value) { AppendFloat(2, value); }
+  PROTOZERO_HOT void set_field_float(float value) { AppendFloat(2, value); }
 
   using FieldMetadata_FieldInt64 = ::protozero::meta::Int64<3, Everything>;
   static constexpr FieldMetadata_FieldInt64 kFieldInt64{};
-  PZ_HOT void set_field_int64(int64_t value) { AppendInt64(3, value); }
+  PROTOZERO_HOT void set_field_int64(int64_t value) { AppendInt64(3, value); }
 
   using FieldMetadata_FieldUint64 = ::protozero::meta::Uint64<4, Everything>;
   static constexpr FieldMetadata_FieldUint64 kFieldUint64{};
-  PZ_HOT void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
+  PROTOZERO_HOT void set_field_uint64(uint64_t value) { AppendUint64(4, value); }
 
   using FieldMetadata_FieldInt32 = ::protozero::meta::Int32<5, Everything>;
   static constexpr FieldMetadata_FieldInt32 kFieldInt32{};
-  PZ_HOT void set_field_int32(int32_t value) { AppendInt32(5, value); }
+  PROTOZERO_HOT void set_field_int32(int32_t value) { AppendInt32(5, value); }
 
   using FieldMetadata_FieldFixed64 = ::protozero::meta::Fixed64<6, Everything>;
   static constexpr FieldMetadata_FieldFixed64 kFieldFixed64{};
-  PZ_HOT void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
+  PROTOZERO_HOT void set_field_fixed64(uint64_t value) { AppendFixed64(6, value); }
 
   using FieldMetadata_FieldFixed32 = ::protozero::meta::Fixed32<7, Everything>;
   static constexpr FieldMetadata_FieldFixed32 kFieldFixed32{};
-  PZ_HOT void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
+  PROTOZERO_HOT void set_field_fixed32(uint32_t value) { AppendFixed32(7, value); }
 
   using FieldMetadata_FieldBool = ::protozero::meta::Bool<8, Everything>;
   static constexpr FieldMetadata_FieldBool kFieldBool{};
-  PZ_HOT void set_field_bool(bool value) { AppendBool(8, value); }
+  PROTOZERO_HOT void set_field_bool(bool value) { AppendBool(8, value); }
 
   using FieldMetadata_FieldString = ::protozero::meta::String<9, Everything>;
   static constexpr FieldMetadata_FieldString kFieldString{};
-  PZ_HOT void set_field_string(const char* data, size_t size) { AppendBytes(9, data, size); }
-  PZ_HOT void set_field_string(::std::string_view value) { AppendString(9, value); }
+  PROTOZERO_HOT void set_field_string(const char* data, size_t size) { AppendBytes(9, data, size); }
+  PROTOZERO_HOT void set_field_string(::std::string_view value) { AppendString(9, value); }
 
   using FieldMetadata_FieldMessage = ::protozero::meta::Message<10, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_FieldMessage kFieldMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  PZ_HOT T* set_field_message() { return BeginNestedMessage<T>(10); }
+  PROTOZERO_HOT T* set_field_message() { return BeginNestedMessage<T>(10); }
 
   using FieldMetadata_FieldBytes = ::protozero::meta::Bytes<11, Everything>;
   static constexpr FieldMetadata_FieldBytes kFieldBytes{};
-  PZ_HOT void set_field_bytes(const uint8_t* data, size_t size) { AppendBytes(11, data, size); }
-  PZ_HOT void set_field_bytes(::protozero::ConstBytes value) { AppendBytes(11, value.data, value.size); }
-  PZ_HOT void set_field_bytes(::std::string_view value) { AppendString(11, value); }
+  PROTOZERO_HOT void set_field_bytes(const uint8_t* data, size_t size) { AppendBytes(11, data, size); }
+  PROTOZERO_HOT void set_field_bytes(::protozero::ConstBytes value) { AppendBytes(11, value.data, value.size); }
+  PROTOZERO_HOT void set_field_bytes(::std::string_view value) { AppendString(11, value); }
 
   using FieldMetadata_FieldUint32 = ::protozero::meta::Uint32<12, Everything>;
   static constexpr FieldMetadata_FieldUint32 kFieldUint32{};
-  PZ_HOT void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
+  PROTOZERO_HOT void set_field_uint32(uint32_t value) { AppendUint32(12, value); }
 
   using FieldMetadata_FieldEnum = ::protozero::meta::Enum<13, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_FieldEnum kFieldEnum{};
-  PZ_HOT void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
+  PROTOZERO_HOT void set_field_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(13, value); }
 
   using FieldMetadata_FieldSfixed32 = ::protozero::meta::Sfixed32<14, Everything>;
   static constexpr FieldMetadata_FieldSfixed32 kFieldSfixed32{};
-  PZ_HOT void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
+  PROTOZERO_HOT void set_field_sfixed32(int32_t value) { AppendSfixed32(14, value); }
 
   using FieldMetadata_FieldSfixed64 = ::protozero::meta::Sfixed64<15, Everything>;
   static constexpr FieldMetadata_FieldSfixed64 kFieldSfixed64{};
-  PZ_HOT void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
+  PROTOZERO_HOT void set_field_sfixed64(int64_t value) { AppendSfixed64(15, value); }
 
   using FieldMetadata_FieldSint32 = ::protozero::meta::Sint32<16, Everything>;
   static constexpr FieldMetadata_FieldSint32 kFieldSint32{};
-  PZ_HOT void set_field_sint32(int32_t value) { AppendSint32(16, value); }
+  PROTOZERO_HOT void set_field_sint32(int32_t value) { AppendSint32(16, value); }
 
   using FieldMetadata_FieldSint64 = ::protozero::meta::Sint64<17, Everything>;
   static constexpr FieldMetadata_FieldSint64 kFieldSint64{};
-  PZ_HOT void set_field_sint64(int64_t value) { AppendSint64(17, value); }
+  PROTOZERO_HOT void set_field_sint64(int64_t value) { AppendSint64(17, value); }
 
   using FieldMetadata_RepeatedDouble = ::protozero::meta::RepeatedDouble<31, Everything>;
   static constexpr FieldMetadata_RepeatedDouble kRepeatedDouble{};
-  PZ_HOT void add_repeated_double(double value) { AppendDouble(31, value); }
+  PROTOZERO_HOT void add_repeated_double(double value) { AppendDouble(31, value); }
 
   using FieldMetadata_RepeatedString = ::protozero::meta::RepeatedString<32, Everything>;
   static constexpr FieldMetadata_RepeatedString kRepeatedString{};
-  PZ_HOT void add_repeated_string(const char* data, size_t size) { AppendBytes(32, data, size); }
-  PZ_HOT void add_repeated_string(::std::string_view value) { AppendString(32, value); }
+  PROTOZERO_HOT void add_repeated_string(const char* data, size_t size) { AppendBytes(32, data, size); }
+  PROTOZERO_HOT void add_repeated_string(::std::string_view value) { AppendString(32, value); }
 
   using FieldMetadata_RepeatedBytes = ::protozero::meta::RepeatedBytes<33, Everything>;
   static constexpr FieldMetadata_RepeatedBytes kRepeatedBytes{};
-  PZ_HOT void add_repeated_bytes(const uint8_t* data, size_t size) { AppendBytes(33, data, size); }
-  PZ_HOT void add_repeated_bytes(::protozero::ConstBytes value) { AppendBytes(33, value.data, value.size); }
-  PZ_HOT void add_repeated_bytes(::std::string_view value) { AppendString(33, value); }
+  PROTOZERO_HOT void add_repeated_bytes(const uint8_t* data, size_t size) { AppendBytes(33, data, size); }
+  PROTOZERO_HOT void add_repeated_bytes(::protozero::ConstBytes value) { AppendBytes(33, value.data, value.size); }
+  PROTOZERO_HOT void add_repeated_bytes(::std::string_view value) { AppendString(33, value); }
 
   using FieldMetadata_RepeatedMessage = ::protozero::meta::RepeatedMessage<34, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_RepeatedMessage kRepeatedMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  PZ_HOT T* add_repeated_message() { return BeginNestedMessage<T>(34); }
+  PROTOZERO_HOT T* add_repeated_message() { return BeginNestedMessage<T>(34); }
 
   using FieldMetadata_RepeatedEnum = ::protozero::meta::RepeatedEnum<35, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything>;
   static constexpr FieldMetadata_RepeatedEnum kRepeatedEnum{};
-  PZ_HOT void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
+  PROTOZERO_HOT void add_repeated_enum(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(35, value); }
 
   using FieldMetadata_RepeatedSint64 = ::protozero::meta::RepeatedSint64<36, Everything>;
   static constexpr FieldMetadata_RepeatedSint64 kRepeatedSint64{};
-  PZ_HOT void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
+  PROTOZERO_HOT void add_repeated_sint64(int64_t value) { AppendSint64(36, value); }
 
   using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
@@ -480,7 +480,7 @@ class Everything : public ::protozero::Message {
     return entry->BeginNestedMessage<T>(2);
   }
   template <typename T = ::golden::main::pbzero::Everything_StringToMessageEntry>
-  PZ_HOT T* add_string_to_message() { return BeginNestedMessage<T>(61); }
+  PROTOZERO_HOT T* add_string_to_message() { return BeginNestedMessage<T>(61); }
 
   using FieldMetadata_SintToEnum = ::protozero::meta::RepeatedMessage<62, ::golden::main::pbzero::Everything_SintToEnumEntry, Everything>;
   static constexpr FieldMetadata_SintToEnum kSintToEnum{};
@@ -490,46 +490,46 @@ class Everything : public ::protozero::Message {
     entry->AppendInt32(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_SintToEnumEntry>
-  PZ_HOT T* add_sint_to_enum() { return BeginNestedMessage<T>(62); }
+  PROTOZERO_HOT T* add_sint_to_enum() { return BeginNestedMessage<T>(62); }
 
   using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
-  PZ_HOT void set_number(int32_t value) { AppendInt32(71, value); }
+  PROTOZERO_HOT void set_number(int32_t value) { AppendInt32(71, value); }
 
   using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
   static constexpr FieldMetadata_Text kText{};
-  PZ_HOT void set_text(const char* data, size_t size) { AppendBytes(72, data, size); }
-  PZ_HOT void set_text(::std::string_view value) { AppendString(72, value); }
+  PROTOZERO_HOT void set_text(const char* data, size_t size) { AppendBytes(72, data, size); }
+  PROTOZERO_HOT void set_text(::std::string_view value) { AppendString(72, value); }
 
   using FieldMetadata_Lazy = ::protozero::meta::Message<81, ::golden::main::pbzero::Everything, Everything>;
   static constexpr FieldMetadata_Lazy kLazy{};
   template <typename T = ::golden::main::pbzero::Everything>
-  PZ_HOT T* set_lazy() { return BeginNestedMessage<T>(81); }
+  PROTOZERO_HOT T* set_lazy() { return BeginNestedMessage<T>(81); }
   void set_lazy_raw(::std::string_view raw) { AppendString(81, raw); }
 
   using FieldMetadata_Lazies = ::protozero::meta::RepeatedMessage<82, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_Lazies kLazies{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  PZ_HOT T* add_lazies() { return BeginNestedMessage<T>(82); }
+  PROTOZERO_HOT T* add_lazies() { return BeginNestedMessage<T>(82); }
   void add_lazies_raw(::std::string_view raw) { AppendString(82, raw); }
 
   using FieldMetadata_WithDefault = ::protozero::meta::Int32<91, Everything>;
   static constexpr FieldMetadata_WithDefault kWithDefault{};
-  PZ_HOT void set_with_default(int32_t value) { AppendInt32(91, value); }
+  PROTOZERO_HOT void set_with_default(int32_t value) { AppendInt32(91, value); }
 
   using FieldMetadata_LargestId = ::protozero::meta::Int32<536870911, Everything>;
   static constexpr FieldMetadata_LargestId kLargestId{};
-  PZ_HOT void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
+  PROTOZERO_HOT void set_largest_id(int32_t value) { AppendInt32(536870911, value); }
 
   using FieldMetadata_Onegroup = ::protozero::meta::Group<201, ::golden::main::pbzero::Everything_OneGroup, Everything>;
   static constexpr FieldMetadata_Onegroup kOnegroup{};
   template <typename T = ::golden::main::pbzero::Everything_OneGroup>
-  PZ_HOT T* set_onegroup() { return BeginNestedGroup<T>(201); }
+  PROTOZERO_HOT T* set_onegroup() { return BeginNestedGroup<T>(201); }
 
   using FieldMetadata_Manygroups = ::protozero::meta::RepeatedGroup<202, ::golden::main::pbzero::Everything_ManyGroups, Everything>;
   static constexpr FieldMetadata_Manygroups kManygroups{};
   template <typename T = ::golden::main::pbzero::Everything_ManyGroups>
-  PZ_HOT T* add_manygroups() { return BeginNestedGroup<T>(202); }
+  PROTOZERO_HOT T* add_manygroups() { return BeginNestedGroup<T>(202); }
 
   using FieldMetadata_UintToBytes = ::protozero::meta::RepeatedMessage<211, ::golden::main::pbzero::Everything_UintToBytesEntry, Everything>;
   static constexpr FieldMetadata_UintToBytes kUintToBytes{};
@@ -542,7 +542,7 @@ class Everything : public ::protozero::Message {
     add_uint_to_bytes(key, value.ToStdStringView());
   }
   template <typename T = ::golden::main::pbzero::Everything_UintToBytesEntry>
-  PZ_HOT T* add_uint_to_bytes() { return BeginNestedMessage<T>(211); }
+  PROTOZERO_HOT T* add_uint_to_bytes() { return BeginNestedMessage<T>(211); }
 
   using FieldMetadata_BoolToDouble = ::protozero::meta::RepeatedMessage<212, ::golden::main::pbzero::Everything_BoolToDoubleEntry, Everything>;
   static constexpr FieldMetadata_BoolToDouble kBoolToDouble{};
@@ -552,7 +552,7 @@ class Everything : public ::protozero::Message {
     entry->AppendDouble(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_BoolToDoubleEntry>
-  PZ_HOT T* add_bool_to_double() { return BeginNestedMessage<T>(212); }
+  PROTOZERO_HOT T* add_bool_to_double() { return BeginNestedMessage<T>(212); }
 
   using FieldMetadata_FixedToString = ::protozero::meta::RepeatedMessage<213, ::golden::main::pbzero::Everything_FixedToStringEntry, Everything>;
   static constexpr FieldMetadata_FixedToString kFixedToString{};
@@ -562,102 +562,102 @@ class Everything : public ::protozero::Message {
     entry->AppendString(2, value);
   }
   template <typename T = ::golden::main::pbzero::Everything_FixedToStringEntry>
-  PZ_HOT T* add_fixed_to_string() { return BeginNestedMessage<T>(213); }
+  PROTOZERO_HOT T* add_fixed_to_string() { return BeginNestedMessage<T>(213); }
 
   using FieldMetadata_DefaultInt32 = ::protozero::meta::Int32<221, Everything>;
   static constexpr FieldMetadata_DefaultInt32 kDefaultInt32{};
-  PZ_HOT void set_default_int32(int32_t value) { AppendInt32(221, value); }
+  PROTOZERO_HOT void set_default_int32(int32_t value) { AppendInt32(221, value); }
 
   using FieldMetadata_DefaultInt64 = ::protozero::meta::Int64<222, Everything>;
   static constexpr FieldMetadata_DefaultInt64 kDefaultInt64{};
-  PZ_HOT void set_default_int64(int64_t value) { AppendInt64(222, value); }
+  PROTOZERO_HOT void set_default_int64(int64_t value) { AppendInt64(222, value); }
 
   using FieldMetadata_DefaultUint32 = ::protozero::meta::Uint32<223, Everything>;
   static constexpr FieldMetadata_DefaultUint32 kDefaultUint32{};
-  PZ_HOT void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
+  PROTOZERO_HOT void set_default_uint32(uint32_t value) { AppendUint32(223, value); }
 
   using FieldMetadata_DefaultUint64 = ::protozero::meta::Uint64<224, Everything>;
   static constexpr FieldMetadata_DefaultUint64 kDefaultUint64{};
-  PZ_HOT void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
+  PROTOZERO_HOT void set_default_uint64(uint64_t value) { AppendUint64(224, value); }
 
   using FieldMetadata_DefaultSint32 = ::protozero::meta::Sint32<225, Everything>;
   static constexpr FieldMetadata_DefaultSint32 kDefaultSint32{};
-  PZ_HOT void set_default_sint32(int32_t value) { AppendSint32(225, value); }
+  PROTOZERO_HOT void set_default_sint32(int32_t value) { AppendSint32(225, value); }
 
   using FieldMetadata_DefaultFixed64 = ::protozero::meta::Fixed64<226, Everything>;
   static constexpr FieldMetadata_DefaultFixed64 kDefaultFixed64{};
-  PZ_HOT void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
+  PROTOZERO_HOT void set_default_fixed64(uint64_t value) { AppendFixed64(226, value); }
 
   using FieldMetadata_DefaultBool = ::protozero::meta::Bool<227, Everything>;
   static constexpr FieldMetadata_DefaultBool kDefaultBool{};
-  PZ_HOT void set_default_bool(bool value) { AppendBool(227, value); }
+  PROTOZERO_HOT void set_default_bool(bool value) { AppendBool(227, value); }
 
   using FieldMetadata_DefaultFloat = ::protozero::meta::Float<228, Everything>;
   static constexpr FieldMetadata_DefaultFloat kDefaultFloat{};
-  PZ_HOT void set_default_float(float value) { AppendFloat(228, value); }
+  PROTOZERO_HOT void set_default_float(float value) { AppendFloat(228, value); }
 
   using FieldMetadata_DefaultDouble = ::protozero::meta::Double<229, Everything>;
   static constexpr FieldMetadata_DefaultDouble kDefaultDouble{};
-  PZ_HOT void set_default_double(double value) { AppendDouble(229, value); }
+  PROTOZERO_HOT void set_default_double(double value) { AppendDouble(229, value); }
 
   using FieldMetadata_InfiniteFloat = ::protozero::meta::Float<230, Everything>;
   static constexpr FieldMetadata_InfiniteFloat kInfiniteFloat{};
-  PZ_HOT void set_infinite_float(float value) { AppendFloat(230, value); }
+  PROTOZERO_HOT void set_infinite_float(float value) { AppendFloat(230, value); }
 
   using FieldMetadata_InfiniteDouble = ::protozero::meta::Double<231, Everything>;
   static constexpr FieldMetadata_InfiniteDouble kInfiniteDouble{};
-  PZ_HOT void set_infinite_double(double value) { AppendDouble(231, value); }
+  PROTOZERO_HOT void set_infinite_double(double value) { AppendDouble(231, value); }
 
   using FieldMetadata_NanDouble = ::protozero::meta::Double<232, Everything>;
   static constexpr FieldMetadata_NanDouble kNanDouble{};
-  PZ_HOT void set_nan_double(double value) { AppendDouble(232, value); }
+  PROTOZERO_HOT void set_nan_double(double value) { AppendDouble(232, value); }
 
   using FieldMetadata_NegativeZero = ::protozero::meta::Double<233, Everything>;
   static constexpr FieldMetadata_NegativeZero kNegativeZero{};
-  PZ_HOT void set_negative_zero(double value) { AppendDouble(233, value); }
+  PROTOZERO_HOT void set_negative_zero(double value) { AppendDouble(233, value); }
 
   using FieldMetadata_DefaultString = ::protozero::meta::String<234, Everything>;
   static constexpr FieldMetadata_DefaultString kDefaultString{};
-  PZ_HOT void set_default_string(const char* data, size_t size) { AppendBytes(234, data, size); }
-  PZ_HOT void set_default_string(::std::string_view value) { AppendString(234, value); }
+  PROTOZERO_HOT void set_default_string(const char* data, size_t size) { AppendBytes(234, data, size); }
+  PROTOZERO_HOT void set_default_string(::std::string_view value) { AppendString(234, value); }
 
   using FieldMetadata_DefaultBytes = ::protozero::meta::Bytes<235, Everything>;
   static constexpr FieldMetadata_DefaultBytes kDefaultBytes{};
-  PZ_HOT void set_default_bytes(const uint8_t* data, size_t size) { AppendBytes(235, data, size); }
-  PZ_HOT void set_default_bytes(::protozero::ConstBytes value) { AppendBytes(235, value.data, value.size); }
-  PZ_HOT void set_default_bytes(::std::string_view value) { AppendString(235, value); }
+  PROTOZERO_HOT void set_default_bytes(const uint8_t* data, size_t size) { AppendBytes(235, data, size); }
+  PROTOZERO_HOT void set_default_bytes(::protozero::ConstBytes value) { AppendBytes(235, value.data, value.size); }
+  PROTOZERO_HOT void set_default_bytes(::std::string_view value) { AppendString(235, value); }
 
   using FieldMetadata_DefaultEnum = ::protozero::meta::Enum<236, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_DefaultEnum kDefaultEnum{};
-  PZ_HOT void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
+  PROTOZERO_HOT void set_default_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(236, value); }
 
   using FieldMetadata_FirstEnum = ::protozero::meta::Enum<237, ::golden::imported::pbzero::Level, Everything>;
   static constexpr FieldMetadata_FirstEnum kFirstEnum{};
-  PZ_HOT void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
+  PROTOZERO_HOT void set_first_enum(::golden::imported::pbzero::Level value) { AppendInt32(237, value); }
 
   using FieldMetadata_ChosenMessage = ::protozero::meta::Message<241, ::golden::main::pbzero::Everything_Nested, Everything>;
   static constexpr FieldMetadata_ChosenMessage kChosenMessage{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  PZ_HOT T* set_chosen_message() { return BeginNestedMessage<T>(241); }
+  PROTOZERO_HOT T* set_chosen_message() { return BeginNestedMessage<T>(241); }
 
   using FieldMetadata_ChosenEnum = ::protozero::meta::Enum<242, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_ChosenEnum kChosenEnum{};
-  PZ_HOT void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
+  PROTOZERO_HOT void set_chosen_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(242, value); }
 
   using FieldMetadata_ChosenDouble = ::protozero::meta::Double<243, Everything>;
   static constexpr FieldMetadata_ChosenDouble kChosenDouble{};
-  PZ_HOT void set_chosen_double(double value) { AppendDouble(243, value); }
+  PROTOZERO_HOT void set_chosen_double(double value) { AppendDouble(243, value); }
 
   using FieldMetadata_ChosenBytes = ::protozero::meta::Bytes<244, Everything>;
   static constexpr FieldMetadata_ChosenBytes kChosenBytes{};
-  PZ_HOT void set_chosen_bytes(const uint8_t* data, size_t size) { AppendBytes(244, data, size); }
-  PZ_HOT void set_chosen_bytes(::protozero::ConstBytes value) { AppendBytes(244, value.data, value.size); }
-  PZ_HOT void set_chosen_bytes(::std::string_view value) { AppendString(244, value); }
+  PROTOZERO_HOT void set_chosen_bytes(const uint8_t* data, size_t size) { AppendBytes(244, data, size); }
+  PROTOZERO_HOT void set_chosen_bytes(::protozero::ConstBytes value) { AppendBytes(244, value.data, value.size); }
+  PROTOZERO_HOT void set_chosen_bytes(::std::string_view value) { AppendString(244, value); }
 
   using FieldMetadata_Chosengroup = ::protozero::meta::Group<245, ::golden::main::pbzero::Everything_ChosenGroup, Everything>;
   static constexpr FieldMetadata_Chosengroup kChosengroup{};
   template <typename T = ::golden::main::pbzero::Everything_ChosenGroup>
-  PZ_HOT T* set_chosengroup() { return BeginNestedGroup<T>(245); }
+  PROTOZERO_HOT T* set_chosengroup() { return BeginNestedGroup<T>(245); }
 };
 
 class Everything_StringToMessageEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -677,13 +677,13 @@ class Everything_StringToMessageEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::String<1, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(const char* data, size_t size) { AppendBytes(1, data, size); }
-  PZ_HOT void set_key(::std::string_view value) { AppendString(1, value); }
+  PROTOZERO_HOT void set_key(const char* data, size_t size) { AppendBytes(1, data, size); }
+  PROTOZERO_HOT void set_key(::std::string_view value) { AppendString(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Message<2, ::golden::main::pbzero::Everything_Nested, Everything_StringToMessageEntry>;
   static constexpr FieldMetadata_Value kValue{};
   template <typename T = ::golden::main::pbzero::Everything_Nested>
-  PZ_HOT T* set_value() { return BeginNestedMessage<T>(2); }
+  PROTOZERO_HOT T* set_value() { return BeginNestedMessage<T>(2); }
 };
 
 class Everything_SintToEnumEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -704,11 +704,11 @@ class Everything_SintToEnumEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Sint32<1, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(int32_t value) { AppendSint32(1, value); }
+  PROTOZERO_HOT void set_key(int32_t value) { AppendSint32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Enum<2, ::golden::main::pbzero::TopLevel, Everything_SintToEnumEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PZ_HOT void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
+  PROTOZERO_HOT void set_value(::golden::main::pbzero::TopLevel value) { AppendInt32(2, value); }
 };
 
 class Everything_Nested_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -730,12 +730,12 @@ class Everything_Nested : public ::protozero::Message {
   using FieldMetadata_Up = ::protozero::meta::Message<1, ::golden::main::pbzero::Everything, Everything_Nested>;
   static constexpr FieldMetadata_Up kUp{};
   template <typename T = ::golden::main::pbzero::Everything>
-  PZ_HOT T* set_up() { return BeginNestedMessage<T>(1); }
+  PROTOZERO_HOT T* set_up() { return BeginNestedMessage<T>(1); }
 
   using FieldMetadata_Deep = ::protozero::meta::Message<2, ::golden::main::pbzero::Everything_Nested_Deep, Everything_Nested>;
   static constexpr FieldMetadata_Deep kDeep{};
   template <typename T = ::golden::main::pbzero::Everything_Nested_Deep>
-  PZ_HOT T* set_deep() { return BeginNestedMessage<T>(2); }
+  PROTOZERO_HOT T* set_deep() { return BeginNestedMessage<T>(2); }
 };
 
 class Everything_Nested_Deep_Decoder : public ::protozero::MessageDecoder<1> {
@@ -760,7 +760,7 @@ class Everything_Nested_Deep : public ::protozero::Message {
 
   using FieldMetadata_Kind = ::protozero::meta::Enum<1, ::golden::main::pbzero::Everything_Nested_Deep_Kind, Everything_Nested_Deep>;
   static constexpr FieldMetadata_Kind kKind{};
-  PZ_HOT void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_kind(::golden::main::pbzero::Everything_Nested_Deep_Kind value) { AppendInt32(1, value); }
 };
 
 class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
@@ -778,7 +778,7 @@ class Everything_OneGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_OneGroup>;
   static constexpr FieldMetadata_X kX{};
-  PZ_HOT void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Everything_ManyGroups_Decoder : public ::protozero::MessageDecoder<1> {
@@ -797,7 +797,7 @@ class Everything_ManyGroups : public ::protozero::Message {
   using FieldMetadata_Inner = ::protozero::meta::Message<1, ::golden::main::pbzero::Everything_OneGroup, Everything_ManyGroups>;
   static constexpr FieldMetadata_Inner kInner{};
   template <typename T = ::golden::main::pbzero::Everything_OneGroup>
-  PZ_HOT T* set_inner() { return BeginNestedMessage<T>(1); }
+  PROTOZERO_HOT T* set_inner() { return BeginNestedMessage<T>(1); }
 };
 
 class Everything_UintToBytesEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -817,13 +817,13 @@ class Everything_UintToBytesEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Uint64<1, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(uint64_t value) { AppendUint64(1, value); }
+  PROTOZERO_HOT void set_key(uint64_t value) { AppendUint64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Everything_UintToBytesEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PZ_HOT void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
-  PZ_HOT void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
-  PZ_HOT void set_value(::std::string_view value) { AppendString(2, value); }
+  PROTOZERO_HOT void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
+  PROTOZERO_HOT void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
+  PROTOZERO_HOT void set_value(::std::string_view value) { AppendString(2, value); }
 };
 
 class Everything_BoolToDoubleEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -843,11 +843,11 @@ class Everything_BoolToDoubleEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Bool<1, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(bool value) { AppendBool(1, value); }
+  PROTOZERO_HOT void set_key(bool value) { AppendBool(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Double<2, Everything_BoolToDoubleEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PZ_HOT void set_value(double value) { AppendDouble(2, value); }
+  PROTOZERO_HOT void set_value(double value) { AppendDouble(2, value); }
 };
 
 class Everything_FixedToStringEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -867,12 +867,12 @@ class Everything_FixedToStringEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Fixed32<1, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(uint32_t value) { AppendFixed32(1, value); }
+  PROTOZERO_HOT void set_key(uint32_t value) { AppendFixed32(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::String<2, Everything_FixedToStringEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PZ_HOT void set_value(const char* data, size_t size) { AppendBytes(2, data, size); }
-  PZ_HOT void set_value(::std::string_view value) { AppendString(2, value); }
+  PROTOZERO_HOT void set_value(const char* data, size_t size) { AppendBytes(2, data, size); }
+  PROTOZERO_HOT void set_value(::std::string_view value) { AppendString(2, value); }
 };
 
 class Everything_ChosenGroup_Decoder : public ::protozero::MessageDecoder<1> {
@@ -890,7 +890,7 @@ class Everything_ChosenGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Everything_ChosenGroup>;
   static constexpr FieldMetadata_X kX{};
-  PZ_HOT void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Empty_Decoder : public ::protozero::MessageDecoder<> {
@@ -935,34 +935,34 @@ class Foreign : public ::protozero::Message {
   using FieldMetadata_Imported = ::protozero::meta::Message<1, ::golden::imported::pbzero::Imported, Foreign>;
   static constexpr FieldMetadata_Imported kImported{};
   template <typename T = ::golden::imported::pbzero::Imported>
-  PZ_HOT T* set_imported() { return BeginNestedMessage<T>(1); }
+  PROTOZERO_HOT T* set_imported() { return BeginNestedMessage<T>(1); }
 
   using FieldMetadata_Inner = ::protozero::meta::Message<2, ::golden::imported::pbzero::Imported_Inner, Foreign>;
   static constexpr FieldMetadata_Inner kInner{};
   template <typename T = ::golden::imported::pbzero::Imported_Inner>
-  PZ_HOT T* set_inner() { return BeginNestedMessage<T>(2); }
+  PROTOZERO_HOT T* set_inner() { return BeginNestedMessage<T>(2); }
 
   using FieldMetadata_NestedKind = ::protozero::meta::Enum<3, ::golden::imported::pbzero::Imported_Kind, Foreign>;
   static constexpr FieldMetadata_NestedKind kNestedKind{};
-  PZ_HOT void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
+  PROTOZERO_HOT void set_nested_kind(::golden::imported::pbzero::Imported_Kind value) { AppendInt32(3, value); }
 
   using FieldMetadata_Level = ::protozero::meta::Enum<4, ::golden::imported::pbzero::Level, Foreign>;
   static constexpr FieldMetadata_Level kLevel{};
-  PZ_HOT void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
+  PROTOZERO_HOT void set_level(::golden::imported::pbzero::Level value) { AppendInt32(4, value); }
 
   using FieldMetadata_Shared = ::protozero::meta::Message<5, ::golden::shared::pbzero::Shared, Foreign>;
   static constexpr FieldMetadata_Shared kShared{};
   template <typename T = ::golden::shared::pbzero::Shared>
-  PZ_HOT T* set_shared() { return BeginNestedMessage<T>(5); }
+  PROTOZERO_HOT T* set_shared() { return BeginNestedMessage<T>(5); }
 
   using FieldMetadata_Colors = ::protozero::meta::RepeatedEnum<6, ::golden::shared::pbzero::Shared_Color, Foreign>;
   static constexpr FieldMetadata_Colors kColors{};
-  PZ_HOT void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
+  PROTOZERO_HOT void add_colors(::golden::shared::pbzero::Shared_Color value) { AppendInt32(6, value); }
 
   using FieldMetadata_Base = ::protozero::meta::Message<7, ::golden::base::pbzero::Base, Foreign>;
   static constexpr FieldMetadata_Base kBase{};
   template <typename T = ::golden::base::pbzero::Base>
-  PZ_HOT T* set_base() { return BeginNestedMessage<T>(7); }
+  PROTOZERO_HOT T* set_base() { return BeginNestedMessage<T>(7); }
 };
 
 class MessageSet_Decoder : public ::protozero::MessageDecoder<> {
@@ -991,7 +991,7 @@ class SetItems : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, SetItems>;
   static constexpr FieldMetadata_X kX{};
-  PZ_HOT void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Mixed_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1010,8 +1010,8 @@ class Mixed : public ::protozero::Message {
 
   using FieldMetadata_Name = ::protozero::meta::String<1, Mixed>;
   static constexpr FieldMetadata_Name kName{};
-  PZ_HOT void set_name(const char* data, size_t size) { AppendBytes(1, data, size); }
-  PZ_HOT void set_name(::std::string_view value) { AppendString(1, value); }
+  PROTOZERO_HOT void set_name(const char* data, size_t size) { AppendBytes(1, data, size); }
+  PROTOZERO_HOT void set_name(::std::string_view value) { AppendString(1, value); }
 };
 
 class Mixed_ExtraGroup_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1029,7 +1029,7 @@ class Mixed_ExtraGroup : public ::protozero::Message {
 
   using FieldMetadata_X = ::protozero::meta::Int32<1, Mixed_ExtraGroup>;
   static constexpr FieldMetadata_X kX{};
-  PZ_HOT void set_x(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_x(int32_t value) { AppendInt32(1, value); }
 };
 
 class Service_Decoder : public ::protozero::MessageDecoder<1> {
@@ -1047,7 +1047,7 @@ class Service : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Service>;
   static constexpr FieldMetadata_Id kId{};
-  PZ_HOT void set_id(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 // The extensions of golden::main::pbzero::MessageSet that golden.main.SetItems declares.
@@ -1104,7 +1104,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
-  PZ_HOT void set_extra(int32_t value) { AppendInt32(1000, value); }
+  PROTOZERO_HOT void set_extra(int32_t value) { AppendInt32(1000, value); }
 
   using FieldMetadata_Extras = ::protozero::meta::PackedSint32<1001, Wrapper>;
   static constexpr FieldMetadata_Extras kExtras{};
@@ -1114,7 +1114,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 
   using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
   static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
-  PZ_HOT void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
+  PROTOZERO_HOT void set_extra_enum(::golden::main::pbzero::TopLevel value) { AppendInt32(1004, value); }
 };
 
 // The extensions of golden::main::pbzero::Everything that golden.main.Mixed declares.
@@ -1135,12 +1135,12 @@ class Mixed_extends_Everything : public ::golden::main::pbzero::Everything {
   using FieldMetadata_Mixed = ::protozero::meta::Message<1002, ::golden::main::pbzero::Mixed, Mixed_extends_Everything>;
   static constexpr FieldMetadata_Mixed kMixed{};
   template <typename T = ::golden::main::pbzero::Mixed>
-  PZ_HOT T* set_mixed() { return BeginNestedMessage<T>(1002); }
+  PROTOZERO_HOT T* set_mixed() { return BeginNestedMessage<T>(1002); }
 
   using FieldMetadata_Extragroup = ::protozero::meta::RepeatedGroup<1005, ::golden::main::pbzero::Mixed_ExtraGroup, Mixed_extends_Everything>;
   static constexpr FieldMetadata_Extragroup kExtragroup{};
   template <typename T = ::golden::main::pbzero::Mixed_ExtraGroup>
-  PZ_HOT T* add_extragroup() { return BeginNestedGroup<T>(1005); }
+  PROTOZERO_HOT T* add_extragroup() { return BeginNestedGroup<T>(1005); }
 };
 
 // The extensions of golden::base::pbzero::Base that golden.main.Mixed declares.
@@ -1159,7 +1159,7 @@ class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
   using FieldMetadata_MixedToo = ::protozero::meta::Message<100, ::golden::main::pbzero::Mixed, Mixed_extends_golden_base_Base>;
   static constexpr FieldMetadata_MixedToo kMixedToo{};
   template <typename T = ::golden::main::pbzero::Mixed>
-  PZ_HOT T* set_mixed_too() { return BeginNestedMessage<T>(100); }
+  PROTOZERO_HOT T* set_mixed_too() { return BeginNestedMessage<T>(100); }
 };
 
 // The extensions of golden::main::pbzero::Everything that test/protos/plugin/golden.proto declares.
@@ -1177,8 +1177,8 @@ class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbze
 
   using FieldMetadata_AtFileLevel = ::protozero::meta::String<1003, test_protos_plugin_golden_extends_Everything>;
   static constexpr FieldMetadata_AtFileLevel kAtFileLevel{};
-  PZ_HOT void set_at_file_level(const char* data, size_t size) { AppendBytes(1003, data, size); }
-  PZ_HOT void set_at_file_level(::std::string_view value) { AppendString(1003, value); }
+  PROTOZERO_HOT void set_at_file_level(const char* data, size_t size) { AppendBytes(1003, data, size); }
+  PROTOZERO_HOT void set_at_file_level(::std::string_view value) { AppendString(1003, value); }
 };
 
 #if __has_include("google/protobuf/descriptor.pbzero.h")
@@ -1197,8 +1197,8 @@ class test_protos_plugin_golden_extends_google_protobuf_FieldOptions : public ::
 
   using FieldMetadata_Unit = ::protozero::meta::String<50000, test_protos_plugin_golden_extends_google_protobuf_FieldOptions>;
   static constexpr FieldMetadata_Unit kUnit{};
-  PZ_HOT void set_unit(const char* data, size_t size) { AppendBytes(50000, data, size); }
-  PZ_HOT void set_unit(::std::string_view value) { AppendString(50000, value); }
+  PROTOZERO_HOT void set_unit(const char* data, size_t size) { AppendBytes(50000, data, size); }
+  PROTOZERO_HOT void set_unit(::std::string_view value) { AppendString(50000, value); }
 };
 #endif
 

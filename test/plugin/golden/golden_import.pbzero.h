@@ -78,7 +78,7 @@ class Imported : public ::protozero::Message {
 
   using FieldMetadata_Id = ::protozero::meta::Int32<1, Imported>;
   static constexpr FieldMetadata_Id kId{};
-  PZ_HOT void set_id(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_id(int32_t value) { AppendInt32(1, value); }
 };
 
 class Imported_Inner_Decoder : public ::protozero::MessageDecoder<1> {
@@ -96,7 +96,7 @@ class Imported_Inner : public ::protozero::Message {
 
   using FieldMetadata_Flag = ::protozero::meta::Bool<1, Imported_Inner>;
   static constexpr FieldMetadata_Flag kFlag{};
-  PZ_HOT void set_flag(bool value) { AppendBool(1, value); }
+  PROTOZERO_HOT void set_flag(bool value) { AppendBool(1, value); }
 };
 
 }  // namespace golden::imported::pbzero

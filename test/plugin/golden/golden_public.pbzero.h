@@ -75,7 +75,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
   static constexpr FieldMetadata_Maybe kMaybe{};
-  PZ_HOT void set_maybe(int32_t value) { AppendInt32(1, value); }
+  PROTOZERO_HOT void set_maybe(int32_t value) { AppendInt32(1, value); }
 
   using FieldMetadata_Packed = ::protozero::meta::PackedInt32<2, Shared>;
   static constexpr FieldMetadata_Packed kPacked{};
@@ -85,7 +85,7 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
-  PZ_HOT void add_unpacked(int32_t value) { AppendInt32(3, value); }
+  PROTOZERO_HOT void add_unpacked(int32_t value) { AppendInt32(3, value); }
 
   using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
@@ -95,8 +95,8 @@ class Shared : public ::protozero::Message {
 
   using FieldMetadata_Names = ::protozero::meta::RepeatedString<5, Shared>;
   static constexpr FieldMetadata_Names kNames{};
-  PZ_HOT void add_names(const char* data, size_t size) { AppendBytes(5, data, size); }
-  PZ_HOT void add_names(::std::string_view value) { AppendString(5, value); }
+  PROTOZERO_HOT void add_names(const char* data, size_t size) { AppendBytes(5, data, size); }
+  PROTOZERO_HOT void add_names(::std::string_view value) { AppendString(5, value); }
 
   using FieldMetadata_Blobs = ::protozero::meta::RepeatedMessage<6, ::golden::shared::pbzero::Shared_BlobsEntry, Shared>;
   static constexpr FieldMetadata_Blobs kBlobs{};
@@ -109,7 +109,7 @@ class Shared : public ::protozero::Message {
     add_blobs(key, value.ToStdStringView());
   }
   template <typename T = ::golden::shared::pbzero::Shared_BlobsEntry>
-  PZ_HOT T* add_blobs() { return BeginNestedMessage<T>(6); }
+  PROTOZERO_HOT T* add_blobs() { return BeginNestedMessage<T>(6); }
 };
 
 class Shared_BlobsEntry_Decoder : public ::protozero::MessageDecoder<1, 2> {
@@ -129,13 +129,13 @@ class Shared_BlobsEntry : public ::protozero::Message {
 
   using FieldMetadata_Key = ::protozero::meta::Int64<1, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Key kKey{};
-  PZ_HOT void set_key(int64_t value) { AppendInt64(1, value); }
+  PROTOZERO_HOT void set_key(int64_t value) { AppendInt64(1, value); }
 
   using FieldMetadata_Value = ::protozero::meta::Bytes<2, Shared_BlobsEntry>;
   static constexpr FieldMetadata_Value kValue{};
-  PZ_HOT void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
-  PZ_HOT void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
-  PZ_HOT void set_value(::std::string_view value) { AppendString(2, value); }
+  PROTOZERO_HOT void set_value(const uint8_t* data, size_t size) { AppendBytes(2, data, size); }
+  PROTOZERO_HOT void set_value(::protozero::ConstBytes value) { AppendBytes(2, value.data, value.size); }
+  PROTOZERO_HOT void set_value(::std::string_view value) { AppendString(2, value); }
 };
 
 }  // namespace golden::shared::pbzero
