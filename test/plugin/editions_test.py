@@ -113,11 +113,34 @@ class Builder:
     ], [runtime, '-lgmock_main', '-lgmock', '-lgtest'])
 
 
+def check_messages(counter, plugin, older_plugin):
+  """Of a plugin that does not know the edition: that one does, and how to get
+  there. protoc has nothing to add."""
+  version = subprocess.run([plugin, '--version'], capture_output=True,
+                           text=True, check=False).stdout
+  counter.check(re.search(r', editions up to 20\d\d\)\n$', version), 'version',
+                version)
+  if not older_plugin:
+    return
+  result = subprocess.run(
+      [PROTOC, '-I' + compilers.SOURCE_ROOT,
+       '--plugin=protoc-gen-plugin=' + os.path.abspath(older_plugin),
+       '--plugin_out=/tmp', PROTOS[0]], capture_output=True, text=True,
+      check=False)
+  counter.check(
+      result.returncode != 0 and re.fullmatch(
+          r'--plugin_out: [^:]*:1: editions are unknown to .* \(libprotobuf '
+          r'[\d.]+, without editions\), but not to protoc [\d.]+; build the '
+          r'plugin with libprotobuf 27 or newer, .*\n', result.stderr), 'an older plugin', result.stderr)
+
+
 def main():
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
   parser.add_argument('--build', default='.',
                       help='a build directory (default: the current one)')
+  parser.add_argument('--older-plugin', metavar='PATH',
+                      help='a plugin that was built with another libprotobuf')
   parser.add_argument('--plugin-only', action='store_true',
                       help='build the plugin, and no more')
   args = parser.parse_args()
@@ -138,6 +161,7 @@ def main():
            '--plugin=protoc-gen-plugin=' + plugin,
            '--plugin_out=wrapper_namespace=pbzero:' + builder.gen, *PROTOS])
       counter.check(True, 'the plugin takes editions')
+      check_messages(counter, plugin, args.older_plugin)
       unittests = builder.unittests(
           os.path.join(args.build, 'obj', 'src', 'protozero',
                        'libprotozero.a'))

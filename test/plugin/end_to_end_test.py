@@ -13,6 +13,7 @@ version control shows.
 import argparse
 import difflib
 import os
+import re
 import subprocess
 import tempfile
 
@@ -137,6 +138,62 @@ def test_options(counter, protoc):
       'no options', result.stderr)
 
 
+def varint_field(field, value):
+  result = bytearray([field << 3])
+  while value >= 0x80:
+    result.append(value & 0x7f | 0x80)
+    value >>= 7
+  result.append(value)
+  return bytes(result)
+
+
+def bytes_field(field, value):
+  return bytes([field << 3 | 2, len(value)]) + value
+
+
+def test_version(counter, args):
+  """Ours is that of CMakeLists.txt, libprotobuf's that of protoc."""
+  ours = re.search(r'project\(protozero VERSION ([\d.]+)',
+                   read(os.path.join(compilers.SOURCE_ROOT,
+                                     'CMakeLists.txt'))).group(1)
+  protobuf = subprocess.run([args.protoc, '--version'], capture_output=True,
+                            text=True, check=True).stdout.split()[1]
+  for path in (args.plugin, args.named):
+    result = subprocess.run([path, '--version'], capture_output=True,
+                            text=True, check=False)
+    start = '%s %s (libprotobuf %s, ' % (os.path.basename(path), ours, protobuf)
+    counter.check(result.returncode == 0 and result.stdout.startswith(start),
+                  'version', result.stdout + result.stderr)
+  result = subprocess.run([args.plugin, 'nonsense'], capture_output=True,
+                          text=True, check=False)
+  counter.check(
+      result.returncode == 1 and
+      "unknown argument 'nonsense'; protoc calls this" in result.stderr,
+      'an argument', result.stderr)
+
+
+def test_unknown_editions(counter, args):
+  """A request of a protoc that knows editions to a plugin that does not."""
+  version = subprocess.run([args.plugin, '--version'], capture_output=True,
+                           text=True, check=True).stdout.strip()
+  if 'without editions' not in version:
+    return
+  protoc = varint_field(1, 7) + varint_field(2, 36) + varint_field(3, 2)
+  schema = (bytes_field(1, b'new.proto') + bytes_field(12, b'editions') +
+            varint_field(14, 1000))
+  request = (bytes_field(1, b'new.proto') + bytes_field(3, protoc) +
+             bytes_field(15, schema))
+  result = subprocess.run([args.plugin], input=request, capture_output=True,
+                          check=False)
+  expected = ('new.proto:1: editions are unknown to %s, but not to protoc 36.2; '
+              'build the plugin with libprotobuf 27 or newer, or write the '
+              'schema as proto2 or proto3' % version)
+  counter.check(
+      result.returncode == 0 and not result.stderr and
+      expected in result.stdout.decode('utf-8', 'replace'), 'unknown editions',
+      repr(result.stdout + result.stderr))
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument('--protoc', required=True)
@@ -155,6 +212,8 @@ def main():
                lambda p: test_options(counter, p)):
     with tempfile.TemporaryDirectory() as temp:
       test(Protoc(args, temp))
+  test_version(counter, args)
+  test_unknown_editions(counter, args)
   counter.finish()
 
 
