@@ -112,18 +112,17 @@ class IgnoredSignals {
 };
 
 void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {
-  uint64_t packets = 0;
-  for (const protozero::TraceWriterStats& writer : stats.writers)
-    packets += writer.packets_written;
-  const uint64_t losses =
-      CountLosses(stats) + (file.packets_lost() != 0 ? 1 : 0);
-  fprintf(stderr,
-          "%s: %" PRIu64 " bytes, %" PRIu64
-          " packets of %zu writers in %" PRIu32 " producers, %s",
-          file.name().c_str(), file.bytes(), packets, stats.writers.size(),
-          stats.producers_seen, losses == 0 ? "nothing lost\n" : "");
-  if (losses != 0)
-    fprintf(stderr, "losses in %" PRIu64 " places\n", losses);
+  // If the file lacks some, nobody knows which of them are the service's.
+  const std::string of_writers =
+      file.packets_lost() == 0
+          ? std::to_string(stats.packets_read()) + " of them "
+          : std::string();
+  fprintf(stderr, "%s: %s, %s, %sof %s in %s, %s\n", file.name().c_str(),
+          CountOf(file.bytes(), "byte").c_str(),
+          CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
+          CountOf(stats.writers_seen(), "writer").c_str(),
+          CountOf(stats.producers_seen, "producer").c_str(),
+          DescribeLosses(stats, file.packets_lost()).c_str());
 }
 
 }  // namespace
@@ -163,6 +162,7 @@ bool Record(const RecordOptions& options) {
     RecordingStats stats;
     stats.file = file.name();
     stats.file_bytes = file.bytes();
+    stats.packets_not_written = file.packets_lost();
     stats.elapsed_ms = service.NowMs() - start_ms;
     stats.trace = service.GetStats(session);
     return SerializeStats(stats);

@@ -30,10 +30,6 @@ constexpr int kTimeoutMs = 5000;
 // Of all writers that there can be.
 constexpr size_t kMaxStatsSize = 64 * 1024 * 1024;
 
-uint64_t ChunksLost(const protozero::TraceWriterStats& writer) {
-  return writer.chunks_overwritten + writer.chunks_discarded;
-}
-
 // Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
 bool WaitFor(int fd, short events, int other_fd) {
   pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
@@ -62,14 +58,16 @@ std::string SerializeStats(const RecordingStats& stats) {
     auto* entry = message->add_writers();
     entry->set_producer_id(writer.producer_id);
     entry->set_writer_id(writer.writer_id);
-    entry->set_packets(writer.packets_written);
+    entry->set_packets(writer.packets_begun - writer.lost.total());
+    entry->set_lost(writer.lost.total());
     entry->set_bytes(writer.bytes_written);
     entry->set_chunks(writer.chunks_written);
     entry->set_patches(writer.patches_succeeded);
-    entry->set_losses(writer.losses);
-    entry->set_chunks_lost(ChunksLost(writer));
   }
-  message->set_invalid_packets(stats.trace.invalid_packets);
+  message->set_writers_seen(stats.trace.writers_seen());
+  message->set_packets(stats.trace.packets_begun() -
+                       stats.trace.lost().total());
+  message->set_losses(DescribeLosses(stats.trace, stats.packets_not_written));
   return message.SerializeAsString();
 }
 
@@ -102,34 +100,59 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
     width = std::max(width, name.size());
 
   const int columns = static_cast<int>(width);
-  fprintf(out, "%-*s %6s %10s %12s %8s %8s %7s %11s\n", columns, "producer",
-          "writer", "packets", "bytes", "chunks", "patches", "losses",
-          "chunks lost");
+  fprintf(out, "%-*s %6s %10s %10s %12s %8s %8s\n", columns, "producer",
+          "writer", "packets", "lost", "bytes", "chunks", "patches");
   std::map<uint32_t, std::string> silent = names;
   for (const ConstBytes writer_bytes : stats.writers()) {
     const pbzero::Stats_Writer::Decoder writer(writer_bytes);
     silent.erase(writer.producer_id());
     fprintf(out,
-            "%-*s %6" PRIu32 " %10" PRIu64 " %12" PRIu64 " %8" PRIu64
-            " %8" PRIu64 " %7" PRIu64 " %11" PRIu64 "\n",
+            "%-*s %6" PRIu32 " %10" PRIu64 " %10" PRIu64 " %12" PRIu64
+            " %8" PRIu64 " %8" PRIu64 "\n",
             columns, name_of(writer.producer_id()).c_str(), writer.writer_id(),
-            writer.packets(), writer.bytes(), writer.chunks(), writer.patches(),
-            writer.losses(), writer.chunks_lost());
+            writer.packets(), writer.lost(), writer.bytes(), writer.chunks(),
+            writer.patches());
   }
   for (const auto& [id, name] : silent)
     fprintf(out, "%-*s %6s\n", columns, name.c_str(), "-");
-  if (stats.invalid_packets() != 0) {
-    fprintf(out, "%" PRIu64 " packets were not valid\n",
-            stats.invalid_packets());
-  }
+  fprintf(out, "\n%s of %s, %s\n", CountOf(stats.packets(), "packet").c_str(),
+          CountOf(stats.writers_seen(), "writer").c_str(),
+          stats.losses().ToStdString().c_str());
   return true;
 }
 
-uint64_t CountLosses(const protozero::TraceStats& stats) {
-  uint64_t losses = stats.invalid_packets + stats.chunks_discarded;
-  for (const protozero::TraceWriterStats& writer : stats.writers)
-    losses += writer.losses + ChunksLost(writer);
-  return losses;
+std::string CountOf(uint64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string DescribeLosses(const protozero::TraceStats& stats,
+                           uint64_t packets_not_written) {
+  const protozero::PacketLosses lost = stats.lost();
+  std::string reasons;
+  const auto add = [&reasons](uint64_t packets, const char* reason) {
+    if (packets != 0) {
+      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(packets) +
+                 " " + reason;
+    }
+  };
+  for (size_t i = 0; i < protozero::kNumLossReasons; ++i) {
+    add(lost.packets[i],
+        protozero::LossReasonToString(static_cast<protozero::LossReason>(i)));
+  }
+  add(packets_not_written, "not written to the file");
+
+  std::string text;
+  if (!reasons.empty()) {
+    uint64_t total = lost.total();
+    protozero::PacketLosses::Increase(&total, packets_not_written);
+    text = CountOf(total, "packet") + " lost" + reasons;
+  }
+  if (stats.unknown_losses() != 0) {
+    text += (text.empty() ? "an unknown number of packets lost in "
+                          : "; and an unknown number in ") +
+            CountOf(stats.unknown_losses(), "place");
+  }
+  return text.empty() ? "nothing lost" : text;
 }
 
 StatsServer::StatsServer(std::function<std::string()> serialize)

@@ -21,6 +21,7 @@ namespace pztrace {
 struct RecordingStats {
   std::string file;
   uint64_t file_bytes = 0;
+  uint64_t packets_not_written = 0;
   uint64_t elapsed_ms = 0;
   protozero::TraceStats trace;
 };
@@ -32,8 +33,13 @@ std::string SerializeStats(const RecordingStats& stats);
 // something else.
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 
-// Where something is missing, by any of the figures.
-uint64_t CountLosses(const protozero::TraceStats& stats);
+// What is missing in the trace, by reason, in words; |packets_not_written| are
+// those that the file did not take. "nothing lost" if nothing is.
+std::string DescribeLosses(const protozero::TraceStats& stats,
+                           uint64_t packets_not_written);
+
+// "1 packet", "2 packets".
+std::string CountOf(uint64_t number, const char* noun);
 
 // Gives everybody who connects to a socket the statistics of the moment.
 class StatsServer {

@@ -123,7 +123,7 @@ bool TraceFile::Close() {
     pbz::PrintError(kProgram,
                     "%s: the last %" PRIu64 " packets, %" PRIu64
                     " bytes, are not in the file",
-                    name_.c_str(), packets_lost_, bytes_lost_);
+                    name_.c_str(), packets_lost(), bytes_lost_);
   }
   return !is_broken_;
 }

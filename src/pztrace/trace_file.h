@@ -70,7 +70,7 @@ class TraceFile : public protozero::TraceService::Consumer {
   bool has_name_ = false;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> packets_{0};
-  uint64_t packets_lost_ = 0;
+  std::atomic<uint64_t> packets_lost_{0};
   uint64_t bytes_lost_ = 0;
   bool is_broken_ = false;
 };

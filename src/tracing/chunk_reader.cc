@@ -53,8 +53,9 @@ void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
   CopyBytes(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
 }
 
-// Copies record by record: what lies behind them is being written to.
-bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy) {
+// Copies record by record: what lies behind them is being written to. |end|
+// becomes the offset of that.
+bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
   const ConstBytes bytes(chunk.payload_begin(), chunk.payload_size());
@@ -75,7 +76,20 @@ bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy) {
     payload.resize(size + record.size);
     CopyBytes(record.data, record.size, payload.data() + size);
   }
+  *end = offset;
   return true;
+}
+
+// Whether a packet begins at |offset|, behind the complete ones.
+OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
+                          const ChunkCopy& copy,
+                          size_t offset) {
+  const bool continues = copy.num_packets == 0 && copy.continues_from_previous;
+  const size_t tag = offset + ABI::kNoPacketBegunSize - 1;
+  return !continues && tag < chunk.payload_size() &&
+                 LoadRelaxed<uint8_t>(chunk.payload_begin() + tag) != 0
+             ? OpenPacket::kOne
+             : OpenPacket::kNone;
 }
 
 }  // namespace
@@ -111,6 +125,7 @@ void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
 
 void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
   copy->is_scraped = false;
+  copy->open_packet = OpenPacket::kUnknown;
   CopyHeader(*chunk.header(), true, copy);
   CopyPayload(chunk, copy);
 }
@@ -127,6 +142,7 @@ bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
          sizeof(packets));
   SetPackets(packets, is_complete, copy);
   copy->is_scraped = false;
+  copy->open_packet = OpenPacket::kUnknown;
   copy->payload.assign(bytes.data + sizeof(ABI::ChunkHeader),
                        bytes.data + bytes.size);
   return true;
@@ -135,6 +151,7 @@ bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
 bool ScrapeChunk(const ABI& abi,
                  size_t page_idx,
                  size_t chunk_idx,
+                 WriterState writer,
                  ChunkCopy* copy) {
   if (page_idx >= abi.num_pages())
     return false;
@@ -144,6 +161,8 @@ bool ScrapeChunk(const ABI& abi,
     return false;
   const ABI::ChunkHeader& header = *chunk.header();
   copy->is_scraped = true;
+  copy->open_packet = OpenPacket::kUnknown;
+  size_t end;
   switch (ABI::StateOf(word, chunk_idx)) {
     case ABI::kChunkFree:
     case ABI::kChunkBeingRead:
@@ -154,7 +173,12 @@ bool ScrapeChunk(const ABI& abi,
       break;
     case ABI::kChunkBeingWritten:
       CopyHeader(header, false, copy);
-      if (copy->num_packets == 0 || !CopyRecords(chunk, copy))
+      if (!CopyRecords(chunk, copy, &end))
+        return false;
+      // A writer that is at it would write there while this looks.
+      if (writer == WriterState::kGoneAndMarked)
+        copy->open_packet = FindOpenPacket(chunk, *copy, end);
+      else if (copy->num_packets == 0 && writer == WriterState::kAlive)
         return false;
       break;
   }

@@ -13,6 +13,14 @@
 
 namespace protozero {
 
+enum class OpenPacket : uint8_t {
+  kNone,
+  // It will never be complete.
+  kOne,
+  // Perhaps there is one.
+  kUnknown,
+};
+
 // What a chunk held when it was copied. Nothing in it has been checked but that
 // it is in bounds: another process wrote it.
 struct ChunkCopy {
@@ -28,6 +36,8 @@ struct ChunkCopy {
   bool is_complete = false;
   // It was not committed: chunks before it may have been overlooked.
   bool is_scraped = false;
+  // If it is not complete, whether a packet had begun behind those that are.
+  OpenPacket open_packet = OpenPacket::kUnknown;
   std::vector<uint8_t> payload;
 };
 
@@ -40,13 +50,26 @@ void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 // The same, of a chunk that is in |bytes|. Returns false if they are no chunk.
 bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
 
+// What a chunk's writer may be doing.
+enum class WriterState : uint8_t {
+  // Anything.
+  kAlive,
+  // Nothing any more.
+  kGone,
+  // The same; it has left SharedMemoryABI::kNoPacketBegunSize bytes where they
+  // are due.
+  kGoneAndMarked,
+};
+
 // Copies a chunk that has not been committed. If its writer may be writing to
 // it, what can be trusted: the packets before the last one, which may be
 // incomplete. Changes nothing. Returns false if there is no such chunk, if it
-// is in no state to be read, or if there is no complete packet in it.
+// is in no state to be read, or if there is no complete packet in it and its
+// writer may still write one.
 bool ScrapeChunk(const SharedMemoryABI& abi,
                  size_t page_idx,
                  size_t chunk_idx,
+                 WriterState writer,
                  ChunkCopy* copy);
 
 // Copies |size| bytes, and touches no others: their neighbours may be written.

@@ -102,7 +102,19 @@ void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
     nested->set_readaheads_succeeded(buffer.readaheads_succeeded);
     nested->set_readaheads_failed(buffer.readaheads_failed);
     nested->set_abi_violations(buffer.abi_violations);
-    nested->set_trace_writer_packet_loss(buffer.trace_writer_packet_loss);
+    nested->set_trace_writer_packet_loss(buffer.trace_writer_packet_loss());
+    nested->set_packets_begun(buffer.packets_begun);
+    nested->set_packets_read(buffer.packets_read);
+    for (size_t i = 0; i < kNumLossReasons; ++i) {
+      if (buffer.lost.packets[i] == 0)
+        continue;
+      auto* const losses = nested->add_packets_lost();
+      losses->set_reason(
+          static_cast<tracing::pbzero::TraceStats::LossReason>(i));
+      losses->set_packets(buffer.lost.packets[i]);
+    }
+    nested->set_bytes_lost(buffer.lost.bytes);
+    nested->set_unknown_losses(buffer.unknown_losses);
   }
   message->set_producers_connected(
       static_cast<uint32_t>(stats.producers.size()));
@@ -155,6 +167,12 @@ bool IsValidPacket(ConstBytes packet) {
     }
   }
   return decoder.status() == DecodeStatus::kOk;
+}
+
+bool SaysPreviousPacketDropped(ConstBytes packet) {
+  return ProtoDecoder(packet)
+             .FindField(TracePacket::kPreviousPacketDroppedFieldNumber)
+             .as_uint64() != 0;
 }
 
 void AppendPacket(const TraceBuffer::Packet& packet,

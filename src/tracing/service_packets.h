@@ -24,6 +24,9 @@ inline constexpr uint32_t kServiceSequenceID = 1;
 // service's.
 bool IsValidPacket(ConstBytes packet);
 
+// Whether its writer says that it lost something before this packet.
+bool SaysPreviousPacketDropped(ConstBytes packet);
+
 // Appends the packet as it is, and what the service knows of it. REQUIRES: it
 // is valid and has a sequence id.
 void AppendPacket(const TraceBuffer::Packet& packet,

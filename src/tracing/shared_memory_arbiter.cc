@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "protozero/compiler.h"
 #include "protozero/tracing/trace_writer.h"
@@ -80,11 +81,13 @@ std::unique_ptr<TraceWriter> SharedMemoryArbiter::CreateTraceWriter(
 }
 
 void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
-  {
+  if (slot != nullptr) {
     std::lock_guard<std::mutex> lock(writers_lock_);
     slot->writer = nullptr;
   }
   FlushPendingCommitDataRequestsAndWait();
+  if (slot == nullptr)
+    return;
   endpoint_->UnregisterTraceWriter(slot->writer_id);
   std::lock_guard<std::mutex> lock(writers_lock_);
   slot->is_in_use = false;
@@ -213,6 +216,18 @@ void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
   FlushPendingCommitDataRequests();
 }
 
+void SharedMemoryArbiter::QueueLosses(LossAccount* losses) {
+  // Not a plain load first: either this exchange finds that SendLosses() has
+  // taken the account off the list, or that one sees what was added to it.
+  if (losses->is_queued_.exchange(true, std::memory_order_acq_rel))
+    return;
+  losses->next_ = unreported_losses_.load(std::memory_order_relaxed);
+  while (!unreported_losses_.compare_exchange_weak(losses->next_, losses,
+                                                   std::memory_order_acq_rel,
+                                                   std::memory_order_relaxed)) {
+  }
+}
+
 void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
   if (flush_requests_.fetch_add(1, std::memory_order_acq_rel) != 0)
     return;
@@ -242,6 +257,7 @@ void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
 void SharedMemoryArbiter::ResetAfterFork() {
   finished_chunks_.store(kNoChunk, std::memory_order_relaxed);
   finished_patches_.store(nullptr, std::memory_order_relaxed);
+  unreported_losses_.store(nullptr, std::memory_order_relaxed);
   finished_bytes_.store(0, std::memory_order_relaxed);
   flush_requests_.store(0, std::memory_order_relaxed);
   is_reclaiming_.store(false, std::memory_order_relaxed);
@@ -256,6 +272,7 @@ void SharedMemoryArbiter::SendQueued() {
       finished_chunks_.exchange(kNoChunk, std::memory_order_acq_rel);
   SendChunks(newest);
   SendPatches(patches);
+  SendLosses(unreported_losses_.exchange(nullptr, std::memory_order_acq_rel));
 }
 
 void SharedMemoryArbiter::SendChunks(uint32_t newest) {
@@ -317,6 +334,48 @@ void SharedMemoryArbiter::SendPatches(Patch* patch) {
       patch = next;
     } while (patch != nullptr && patch->writer_id == chunk.writer_id &&
              patch->chunk_id == chunk.chunk_id);
+  }
+  send();
+}
+
+void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
+  size_t num_losses = 0;
+  const auto send = [&] {
+    if (num_losses == 0)
+      return;
+    CommitDataRequest request{nullptr, 0, nullptr, 0};
+    request.losses = losses_;
+    request.num_losses = num_losses;
+    endpoint_->CommitData(request);
+    num_losses = 0;
+  };
+  while (losses != nullptr) {
+    LossAccount* const next = losses->next_;
+    // Before the sums are read: what is added behind that puts the account on
+    // the list again.
+    losses->is_queued_.exchange(false, std::memory_order_acq_rel);
+    for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
+      const auto take_new = [](const std::atomic<uint64_t>& sum,
+                               uint64_t* reported) {
+        const uint64_t now = sum.load(std::memory_order_relaxed);
+        return now - std::exchange(*reported, now);
+      };
+      const LossAccount::Sums& sums = losses->sums_[i];
+      LossAccount::Reported* const reported = &losses->reported_[i];
+      const CommitDataRequest::WriterLosses report = {
+          losses->target_buffer_,
+          losses->writer_id_,
+          static_cast<LossReason>(i),
+          take_new(sums.packets, &reported->packets),
+          take_new(sums.begun, &reported->begun),
+          take_new(sums.bytes, &reported->bytes)};
+      if (report.packets == 0 && report.begun == 0 && report.bytes == 0)
+        continue;
+      if (num_losses == kMaxLosses)
+        send();
+      losses_[num_losses++] = report;
+    }
+    losses = next;
   }
   send();
 }

@@ -22,6 +22,11 @@ struct TraceBuffer::Chunk {
   std::unique_ptr<uint8_t[]> memory;
   // As far as it is used.
   ConstBytes payload;
+  // Packets that begin in it; those of them that were given out or lost.
+  uint64_t num_begun;
+  uint64_t num_accounted;
+  // More of them, in a later copy that found no room, and are lost.
+  uint64_t num_refused;
   uint16_t num_packets;
   bool continues_from_previous;
   bool continues_on_next;
@@ -29,6 +34,9 @@ struct TraceBuffer::Chunk {
   bool had_to_be_patched;
   bool needs_patching;
   bool is_complete;
+  // It has not been committed, and will be if its producer lives.
+  bool is_scraped;
+  OpenPacket open_packet;
 };
 
 // The packets of one writer.
@@ -55,21 +63,82 @@ struct TraceBuffer::Sequence {
     lost_something = true;
   }
 
+  // With what the writer has reported: packets that it lost before anything of
+  // them came; and for those whose beginning came, in place of the reason for
+  // which they could not be given out, the writer's.
+  TraceWriterStats Stats() const {
+    TraceWriterStats result = stats;
+    PacketLosses& losses = result.lost;
+    result.packets_begun = stats.packets_written;
+    for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
+      const uint64_t begun = std::min(reported_begun[i], reported.packets[i]);
+      const LossReason reason = static_cast<LossReason>(i);
+      losses.Add(reason, reported.packets[i] - begun);
+      PacketLosses::Increase(&result.packets_begun,
+                             reported.packets[i] - begun);
+      uint64_t left = begun;
+      for (const LossReason torn :
+           {LossReason::kUnknown, LossReason::kIncomplete}) {
+        uint64_t* const num_torn = &losses.packets[static_cast<size_t>(torn)];
+        const uint64_t moved = std::min(left, *num_torn);
+        *num_torn -= moved;
+        losses.Add(reason, moved);
+        left -= moved;
+      }
+    }
+    PacketLosses::Increase(&losses.bytes, reported.bytes);
+    return result;
+  }
+
+  // A chunk that may come yet, although its packets are accounted for: it was
+  // scraped, will be committed, and is gone.
+  struct Gone {
+    uint64_t num_begun = 0;
+    uint64_t num_lost = 0;
+    LossReason reason = LossReason::kUnknown;
+  };
+  // As many as a producer's memory has chunks, usually.
+  static constexpr size_t kMaxGone = 64;
+  void NoteGone(uint64_t position, const Gone& chunk) {
+    gone[position] = chunk;
+    if (gone.size() > kMaxGone)
+      gone.erase(gone.begin());
+  }
+  void NoteHole(uint64_t begin, uint64_t end) {
+    if (holes.size() == kMaxGone)
+      holes.pop_front();
+    holes.emplace_back(begin, end);
+  }
+  bool IsInHole(uint64_t position) const {
+    return std::any_of(
+        holes.begin(), holes.end(), [position](const auto& hole) {
+          return hole.first <= position && position < hole.second;
+        });
+  }
+
   Producer producer;
   ChunkMap chunks;
-  // The highest one so far.
-  uint64_t last_position;
+  // The highest one so far. Not valid before there was a chunk.
+  bool has_position = false;
+  uint64_t last_position = 0;
   // It is known that no chunk comes before the first one that is here.
   bool has_begun = false;
   // Where to go on reading, once that has begun. Offsets are of use only until
   // the chunk is replaced, and found again from the record.
   bool has_read = false;
-  uint64_t next_position;
+  uint64_t next_position = 0;
   uint16_t next_record = 0;
   size_t next_offset = 0;
   uint64_t lost_until = 0;
   bool lost_something = false;
   bool has_ended = false;
+  std::map<uint64_t, Gone> gone;
+  // Where reading went past chunks that had not come.
+  std::deque<std::pair<uint64_t, uint64_t>> holes;
+  // By the writer; and those of them whose beginning was in a chunk.
+  PacketLosses reported;
+  uint64_t reported_begun[kNumWriterLossReasons] = {};
+  // As it was found here.
   TraceWriterStats stats;
 };
 
@@ -79,20 +148,35 @@ namespace {
 // have one.
 constexpr uint64_t kFirstPosition = uint64_t{1} << 32;
 
-// Goes past so many records, or to the first that is none. Counts the packets
-// that begin there.
-size_t SkipRecords(ConstBytes payload,
-                   size_t num_records,
-                   bool continues_from_previous,
-                   uint64_t* num_packets) {
-  size_t offset = 0;
+// The records that a chunk announces, up to the first that is none.
+struct Records {
+  size_t size = 0;
+  // Packets, or parts of them, that begin here. The empty ones stand for
+  // nothing.
+  uint64_t num_begun = 0;
+};
+
+Records FindRecords(ConstBytes payload,
+                    size_t num_records,
+                    bool continues_from_previous,
+                    bool continues_on_next) {
+  Records records;
   for (size_t i = 0; i < num_records; ++i) {
     ConstBytes record;
-    if (ReadRecord(payload, &offset, &record) != RecordKind::kPacket)
+    if (ReadRecord(payload, &records.size, &record) != RecordKind::kPacket)
       break;
-    *num_packets += record.size != 0 && (i != 0 || !continues_from_previous);
+    const bool begins = i != 0 || !continues_from_previous;
+    const bool goes_on = i + 1 == num_records && continues_on_next;
+    records.num_begun += begins && (record.size != 0 || goes_on);
   }
-  return offset;
+  return records;
+}
+
+void AddPackets(const TraceWriterStats& stats, TraceWriterStats* sums) {
+  sums->packets_written += stats.packets_written;
+  PacketLosses::Increase(&sums->packets_begun, stats.packets_begun);
+  sums->packets_read += stats.packets_read;
+  sums->lost.Add(stats.lost);
 }
 
 }  // namespace
@@ -110,50 +194,80 @@ TraceBuffer::Sequence* TraceBuffer::FindSequence(ProducerID producer_id,
 
 TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
     const Producer& producer,
-    const ChunkCopy& chunk) {
-  const SequenceKey key(producer.id, chunk.writer_id);
+    WriterID writer_id) {
+  const SequenceKey key(producer.id, writer_id);
   const auto found = live_sequences_.find(key);
   if (found != live_sequences_.end())
     return found->second;
   const auto it = sequences_.emplace(sequences_.end());
   it->producer = producer;
-  it->last_position = kFirstPosition + chunk.chunk_id;
-  it->next_position = it->last_position;
   it->stats.producer_id = producer.id;
-  it->stats.writer_id = chunk.writer_id;
+  it->stats.writer_id = writer_id;
   live_sequences_[key] = it;
+  ++stats_.writers_seen;
   return it;
 }
 
 void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
-  const SequenceList::iterator sequence = FindOrAddSequence(producer, copy);
+  const SequenceList::iterator sequence =
+      FindOrAddSequence(producer, copy.writer_id);
+  if (!sequence->has_position) {
+    sequence->has_position = true;
+    sequence->last_position = kFirstPosition + copy.chunk_id;
+    sequence->next_position = sequence->last_position;
+  }
   TraceWriterStats& writer_stats = sequence->stats;
   const uint64_t position = sequence->PositionOf(copy.chunk_id);
   // Writers commit their chunks in order. Who scrapes comes past all of them,
   // one after the other, and may see a chunk that was begun behind its back,
   // but not the one before it.
   sequence->has_begun |= !copy.is_scraped || copy.chunk_id == 0;
+  const Records records =
+      FindRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
+                  copy.continues_on_next);
+  const uint64_t num_begun =
+      records.num_begun +
+      (!copy.is_complete && copy.open_packet == OpenPacket::kOne);
+  const auto gone = sequence->gone.find(position);
+  // Those that are not among |num_known|, which are accounted for.
+  const auto lose_new = [&](uint64_t num_known, LossReason reason) {
+    const uint64_t num_new = num_begun - std::min(num_begun, num_known);
+    writer_stats.packets_written += num_new;
+    writer_stats.lost.Add(reason, num_new);
+    return num_new;
+  };
+  const auto find_again = [&](uint64_t num_lost, LossReason reason) {
+    writer_stats.packets_written -= num_lost;
+    writer_stats.lost.packets[static_cast<size_t>(reason)] -= num_lost;
+  };
+
   if (!sequence->has_read) {
     sequence->next_position = std::min(sequence->next_position, position);
   } else if (position < sequence->next_position) {
     // It was read, from an earlier copy, or was given up.
+    if (gone != sequence->gone.end()) {
+      const uint64_t num_new =
+          lose_new(gone->second.num_begun, gone->second.reason);
+      gone->second.num_begun += num_new;
+      gone->second.num_lost += num_new;
+    } else if (sequence->IsInHole(position)) {
+      lose_new(0, ReasonOfNoRoom());
+      sequence->NoteGone(position, {num_begun, num_begun, ReasonOfNoRoom()});
+    }
     return;
   }
 
-  uint64_t num_packets = 0;
-  const size_t payload_size =
-      SkipRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
-                  &num_packets);
-  const size_t charge = kChunkOverhead + payload_size;
-  const auto discard = [&] {
+  const size_t charge = kChunkOverhead + records.size;
+  const auto note_discarded = [&] {
     ++stats_.chunks_discarded;
     ++writer_stats.chunks_discarded;
     sequence->GiveUpUntil(position + 1);
   };
 
+  uint64_t num_accounted = 0;
   const auto existing = sequence->chunks.find(position);
   if (existing != sequence->chunks.end()) {
-    const Chunk& old = *existing->second;
+    Chunk& old = *existing->second;
     if (old.num_packets > copy.num_packets ||
         (old.continues_from_previous && !copy.continues_from_previous) ||
         (old.continues_on_next && !copy.continues_on_next) ||
@@ -163,19 +277,21 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
     }
     // There can be more only in what was copied too early.
     if (old.is_complete ||
-        (!copy.is_complete && old.num_packets == copy.num_packets)) {
+        (!copy.is_complete && old.num_packets == copy.num_packets &&
+         old.open_packet == copy.open_packet)) {
       return;
     }
     // If there is no room for the new one, the old one stays.
     if (policy_ == Policy::kDiscard &&
         used_bytes_ - old.charge() + charge > size_) {
-      return discard();
+      old.num_refused +=
+          lose_new(old.num_begun + old.num_refused, LossReason::kDiscarded);
+      return note_discarded();
     }
-    uint64_t old_num_packets = 0;
-    SkipRecords(old.payload, old.num_packets, old.continues_from_previous,
-                &old_num_packets);
-    num_packets -= std::min(num_packets, old_num_packets);
     // The new one takes its place.
+    find_again(old.num_refused, LossReason::kDiscarded);
+    num_accounted = std::min(old.num_accounted, num_begun);
+    writer_stats.packets_written -= old.num_begun - num_accounted;
     ++stats_.chunks_rewritten;
     --stats_.chunks_written;
     --writer_stats.chunks_written;
@@ -186,27 +302,45 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
     ++stats_.chunks_committed_out_of_order;
   }
   sequence->last_position = std::max(sequence->last_position, position);
-  writer_stats.packets_written += num_packets;
-  if (!MakeRoom(charge))
-    return discard();
+  if (gone != sequence->gone.end()) {
+    // Here it is again, with what was lost of it.
+    const Sequence::Gone& known = gone->second;
+    find_again(known.num_lost, known.reason);
+    num_accounted = std::min(known.num_begun - known.num_lost, num_begun);
+    sequence->gone.erase(gone);
+  }
+  if (!MakeRoom(charge)) {
+    const uint64_t num_lost = lose_new(num_accounted, LossReason::kDiscarded);
+    writer_stats.lost.Add(LossReason::kDiscarded, 0, records.size);
+    if (copy.is_scraped) {
+      sequence->NoteGone(position,
+                         {num_begun, num_lost, LossReason::kDiscarded});
+    }
+    return note_discarded();
+  }
+  writer_stats.packets_written += num_begun - num_accounted;
 
   Chunk chunk;
   chunk.sequence = sequence;
   chunk.position = position;
-  chunk.memory.reset(new uint8_t[payload_size]);
-  std::copy_n(copy.payload.data(), payload_size, chunk.memory.get());
-  chunk.payload = ConstBytes(chunk.memory.get(), payload_size);
+  chunk.memory.reset(new uint8_t[records.size]);
+  std::copy_n(copy.payload.data(), records.size, chunk.memory.get());
+  chunk.payload = ConstBytes(chunk.memory.get(), records.size);
+  chunk.num_begun = num_begun;
+  chunk.num_accounted = num_accounted;
+  chunk.num_refused = 0;
   chunk.num_packets = copy.num_packets;
   chunk.continues_from_previous = copy.continues_from_previous;
   chunk.continues_on_next = copy.continues_on_next;
   chunk.had_to_be_patched = copy.needs_patching;
   chunk.needs_patching = copy.needs_patching;
   chunk.is_complete = copy.is_complete;
+  chunk.is_scraped = copy.is_scraped;
+  chunk.open_packet = copy.open_packet;
   if (sequence->has_read && position == sequence->next_position) {
     // Somebody may have rewritten what was read already.
-    uint64_t ignored = 0;
     sequence->next_offset =
-        SkipRecords(chunk.payload, sequence->next_record, false, &ignored);
+        FindRecords(chunk.payload, sequence->next_record, false, false).size;
   }
   used_bytes_ += chunk.charge();
   ++stats_.chunks_written;
@@ -234,6 +368,18 @@ void TraceBuffer::RemoveChunk(ChunkMap::iterator it) {
   chunks_.erase(chunk);
 }
 
+void TraceBuffer::CloseChunk(Chunk* chunk, LossReason reason) {
+  const uint64_t num_lost =
+      chunk->num_begun - std::min(chunk->num_begun, chunk->num_accounted);
+  Sequence& sequence = *chunk->sequence;
+  sequence.stats.lost.Add(reason, num_lost);
+  const uint64_t all_lost = num_lost + chunk->num_refused;
+  if (chunk->is_scraped && (!chunk->is_complete || all_lost != 0)) {
+    sequence.NoteGone(chunk->position, {chunk->num_begun + chunk->num_refused,
+                                        all_lost, reason});
+  }
+}
+
 void TraceBuffer::RemoveReadChunk(ChunkMap::iterator it) {
   ++stats_.chunks_read;
   stats_.bytes_read += it->second->written_bytes();
@@ -241,11 +387,13 @@ void TraceBuffer::RemoveReadChunk(ChunkMap::iterator it) {
 }
 
 void TraceBuffer::OverwriteOldest() {
-  const Chunk& chunk = chunks_.front();
+  Chunk& chunk = chunks_.front();
   const SequenceList::iterator sequence = chunk.sequence;
   ++stats_.chunks_overwritten;
   ++sequence->stats.chunks_overwritten;
   stats_.bytes_overwritten += chunk.written_bytes();
+  sequence->stats.lost.Add(LossReason::kOverwritten, 0, chunk.payload.size);
+  CloseChunk(&chunk, LossReason::kOverwritten);
   sequence->GiveUpUntil(chunk.position + 1);
   RemoveChunk(sequence->chunks.find(chunk.position));
   EraseIfDone(sequence);
@@ -304,10 +452,30 @@ void TraceBuffer::EndProducer(ProducerID producer_id) {
 void TraceBuffer::EraseIfDone(SequenceList::iterator it) {
   if (!it->has_ended || !it->chunks.empty())
     return;
-  ended_writers_.push_back(it->stats);
+  ended_writers_.push_back(it->Stats());
+  AddPackets(ended_writers_.back(), &ended_sums_);
   if (ended_writers_.size() > kMaxEndedWriters)
     ended_writers_.pop_front();
   sequences_.erase(it);
+}
+
+void TraceBuffer::ReportLosses(const Producer& producer,
+                               const CommitDataRequest::WriterLosses& losses) {
+  const size_t index = static_cast<size_t>(losses.reason);
+  if (index >= kNumWriterLossReasons)
+    return;
+  if (losses.writer_id == 0) {
+    PacketLosses::Increase(&ended_sums_.packets_begun, losses.packets);
+    ended_sums_.lost.Add(losses.reason, losses.packets, losses.bytes);
+    return;
+  }
+  Sequence& sequence = *FindOrAddSequence(producer, losses.writer_id);
+  sequence.reported.Add(losses.reason, losses.packets, losses.bytes);
+  PacketLosses::Increase(&sequence.reported_begun[index], losses.begun);
+}
+
+void TraceBuffer::ReportUnknownLoss() {
+  ++stats_.unknown_losses;
 }
 
 bool TraceBuffer::ReadPackets(size_t max_bytes,
@@ -326,6 +494,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
         ++sequence.stats.packets_read;
         bytes += packet.size;
       } else {
+        sequence.stats.lost.Add(LossReason::kInvalid, 1, packet.size);
         sequence.lost_something = lost_something;
         sequence.NoteLoss();
       }
@@ -362,17 +531,31 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       if (next_position == position)
         return false;
       sequence->NoteLoss();
+      // What was in chunks that never came.
+      stats_.unknown_losses += next_position > sequence->lost_until;
+      sequence->NoteHole(position, next_position);
       sequence->GoTo(next_position, 0, 0);
       continue;
     }
 
-    const Chunk& chunk = *it->second;
+    Chunk& chunk = *it->second;
     if (sequence->next_record >= chunk.num_packets) {
+      const bool is_given_up = position < sequence->lost_until;
       if (!chunk.is_complete) {
-        if (!gives_up && position >= sequence->lost_until)
+        if (!gives_up && !is_given_up)
           return false;
-        sequence->NoteLoss();
+        // A writer that goes on when its session ends loses nothing here.
+        const bool is_unknown =
+            chunk.open_packet == OpenPacket::kUnknown &&
+            (sequence->has_ended || sequence->chunks.size() != 1);
+        if (is_given_up || is_unknown ||
+            chunk.open_packet == OpenPacket::kOne) {
+          sequence->NoteLoss();
+        }
+        stats_.unknown_losses += is_unknown && !is_given_up;
       }
+      CloseChunk(&chunk,
+                 is_given_up ? ReasonOfNoRoom() : LossReason::kIncomplete);
       RemoveReadChunk(it);
       sequence->GoTo(position + 1, 0, 0);
       continue;
@@ -382,47 +565,69 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     size_t offset = sequence->next_offset;
     ConstBytes record;
     const RecordKind kind = ReadRecord(chunk.payload, &offset, &record);
-    if (kind != RecordKind::kPacket) {
-      ++(kind == RecordKind::kDropMarker ? stats_.trace_writer_packet_loss
-                                         : stats_.abi_violations);
+    const bool begins = record_idx != 0 || !chunk.continues_from_previous;
+    if (kind == RecordKind::kDropMarker) {
+      sequence->NoteLoss();
+      // Otherwise its writer reports it.
+      if (begins && !sequence->producer.reports_losses) {
+        ++sequence->stats.packets_written;
+        sequence->stats.lost.Add(LossReason::kUnknown, 1);
+      }
+      sequence->GoTo(position, chunk.num_packets, 0);
+      continue;
+    }
+    if (kind == RecordKind::kCorrupt) {
+      ++stats_.abi_violations;
+      ++stats_.unknown_losses;
       sequence->NoteLoss();
       sequence->GoTo(position, chunk.num_packets, 0);
       continue;
     }
     const uint16_t next_record = static_cast<uint16_t>(record_idx + 1);
-    if (record_idx == 0 && chunk.continues_from_previous) {
+    const bool is_last = next_record == chunk.num_packets;
+    const bool goes_on = is_last && chunk.continues_on_next;
+    const auto lose = [&](LossReason why) {
+      if (record.size != 0 || goes_on) {
+        ++chunk.num_accounted;
+        sequence->stats.lost.Add(why, 1, record.size);
+      }
+      sequence->NoteLoss();
+      sequence->GoTo(position, next_record, offset);
+    };
+    if (!begins) {
       // If the beginning was lost, so is the rest.
       sequence->NoteLoss();
       sequence->GoTo(position, next_record, offset);
       continue;
     }
-    const bool is_last = next_record == chunk.num_packets;
     if (is_last && chunk.needs_patching) {
       if (!gives_up)
         return false;
-      sequence->NoteLoss();
-      sequence->GoTo(position, next_record, offset);
+      lose(LossReason::kIncomplete);
       continue;
     }
-    if (!is_last || !chunk.continues_on_next) {
+    if (!goes_on) {
       sequence->GoTo(position, next_record, offset);
       // The empty ones stand for nothing.
       if (record.size == 0)
         continue;
+      ++chunk.num_accounted;
       *packet = record;
       return true;
     }
-    switch (ReadAhead(sequence, it, record, gives_up)) {
+    LossReason reason;
+    switch (ReadAhead(sequence, it, record, gives_up, &reason)) {
       case ReadAheadResult::kWhole:
         ++stats_.readaheads_succeeded;
-        if (packet_.empty())
+        if (packet_.empty()) {
+          --sequence->stats.packets_written;
           continue;
+        }
         *packet = ConstBytes(packet_);
         return true;
       case ReadAheadResult::kTorn:
         ++stats_.readaheads_failed;
-        sequence->NoteLoss();
-        sequence->GoTo(position, next_record, offset);
+        lose(reason);
         continue;
       case ReadAheadResult::kWaits:
         return false;
@@ -433,7 +638,13 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
 TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
                                                     ChunkMap::iterator it,
                                                     ConstBytes head,
-                                                    bool gives_up) {
+                                                    bool gives_up,
+                                                    LossReason* reason) {
+  *reason = LossReason::kIncomplete;
+  const auto torn_by = [reason](LossReason why) {
+    *reason = why;
+    return ReadAheadResult::kTorn;
+  };
   const ReadAheadResult missing =
       gives_up ? ReadAheadResult::kTorn : ReadAheadResult::kWaits;
   fragments_.clear();
@@ -444,7 +655,8 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
     ++it;
     ++position;
     if (it == sequence->chunks.end() || it->first != position) {
-      return position < sequence->lost_until ? ReadAheadResult::kTorn : missing;
+      return position < sequence->lost_until ? torn_by(ReasonOfNoRoom())
+                                             : missing;
     }
     const Chunk& chunk = *it->second;
     if (!chunk.continues_from_previous)
@@ -453,10 +665,16 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
       return chunk.is_complete ? ReadAheadResult::kTorn : missing;
     size_t offset = 0;
     ConstBytes record;
-    if (ReadRecord(chunk.payload, &offset, &record) != RecordKind::kPacket ||
-        record.size > kMaxPacketSize - size) {
-      return ReadAheadResult::kTorn;
+    switch (ReadRecord(chunk.payload, &offset, &record)) {
+      case RecordKind::kPacket:
+        break;
+      case RecordKind::kDropMarker:
+        return torn_by(LossReason::kUnknown);
+      case RecordKind::kCorrupt:
+        return ReadAheadResult::kTorn;
     }
+    if (record.size > kMaxPacketSize - size)
+      return torn_by(LossReason::kTooLarge);
     const bool is_last = chunk.num_packets == 1;
     if (is_last && chunk.needs_patching)
       return missing;
@@ -470,8 +688,12 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
     for (const ConstBytes& fragment : fragments_)
       packet_.insert(packet_.end(), fragment.data,
                      fragment.data + fragment.size);
-    while (sequence->chunks.begin() != it)
-      RemoveReadChunk(sequence->chunks.begin());
+    ++sequence->chunks.begin()->second->num_accounted;
+    while (sequence->chunks.begin() != it) {
+      const auto read = sequence->chunks.begin();
+      CloseChunk(&*read->second, LossReason::kIncomplete);
+      RemoveReadChunk(read);
+    }
     sequence->GoTo(position, 1, offset);
     return ReadAheadResult::kWhole;
   }
@@ -481,6 +703,13 @@ TraceBufferStats TraceBuffer::stats() const {
   TraceBufferStats stats = stats_;
   stats.buffer_size = size_;
   stats.write_wrap_count = stats.bytes_written / std::max<size_t>(size_, 1);
+  TraceWriterStats sums = ended_sums_;
+  for (const Sequence& sequence : sequences_)
+    AddPackets(sequence.Stats(), &sums);
+  stats.packets_written = sums.packets_written;
+  stats.packets_begun = sums.packets_begun;
+  stats.packets_read = sums.packets_read;
+  stats.lost = sums.lost;
   return stats;
 }
 
@@ -488,7 +717,7 @@ void TraceBuffer::AppendWriterStats(
     std::vector<TraceWriterStats>* stats) const {
   stats->insert(stats->end(), ended_writers_.begin(), ended_writers_.end());
   for (const Sequence& sequence : sequences_)
-    stats->push_back(sequence.stats);
+    stats->push_back(sequence.Stats());
 }
 
 }  // namespace protozero

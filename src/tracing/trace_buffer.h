@@ -45,6 +45,12 @@ namespace protozero {
 // packet stay here until all of them do, so that there is no other place that
 // could fill up.
 //
+// Each packet that begins in a chunk that came is accounted for once: it is
+// given out, or lost for one LossReason. The mechanism is in one place: a chunk
+// knows how many packets begin in it, counts those that are given out or lost,
+// and those that are left are lost for the reason for which it is removed.
+// Packets that began in no chunk are reported by their writer.
+//
 // One thread at a time.
 class TraceBuffer {
  public:
@@ -60,6 +66,8 @@ class TraceBuffer {
     ProducerID id;
     int32_t uid;
     int32_t pid;
+    // Its writers do as TraceWriter: they report what they lose.
+    bool reports_losses = true;
   };
 
   struct Packet {
@@ -90,6 +98,12 @@ class TraceBuffer {
   void EndWriter(ProducerID producer_id, WriterID writer_id);
   void EndProducer(ProducerID producer_id);
 
+  // What a writer says of packets that will not come, or not in whole.
+  void ReportLosses(const Producer& producer,
+                    const CommitDataRequest::WriterLosses& losses);
+  // Something was lost, and nobody knows how much.
+  void ReportUnknownLoss();
+
   // Gives out packets, and forgets them. Stops when it has given out
   // |max_bytes| or more, and returns true then: there may be more. With
   // |is_final|, does not wait for anything that may come.
@@ -98,6 +112,7 @@ class TraceBuffer {
   TraceBufferStats stats() const;
   // Appends one for each writer.
   void AppendWriterStats(std::vector<TraceWriterStats>* stats) const;
+  uint64_t bytes_read() const { return stats_.bytes_read; }
   // What counts towards the size.
   size_t used_bytes() const { return used_bytes_; }
 
@@ -112,23 +127,32 @@ class TraceBuffer {
 
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
   SequenceList::iterator FindOrAddSequence(const Producer& producer,
-                                           const ChunkCopy& chunk);
+                                           WriterID writer_id);
   // Returns false if there is no room.
   bool MakeRoom(size_t bytes);
+  // What it holds is lost by CloseChunk(), or goes on in another one.
   void RemoveChunk(ChunkMap::iterator it);
   void RemoveReadChunk(ChunkMap::iterator it);
   void OverwriteOldest();
+  // The packets of the chunk that have not been given out are lost.
+  static void CloseChunk(Chunk* chunk, LossReason reason);
+  // Of what does not fit.
+  LossReason ReasonOfNoRoom() const {
+    return policy_ == Policy::kDiscard ? LossReason::kDiscarded
+                                       : LossReason::kOverwritten;
+  }
   void EraseIfDone(SequenceList::iterator it);
 
   // Returns false if there is none, for now.
   bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
   enum class ReadAheadResult { kWhole, kTorn, kWaits };
   // Of a packet that continues behind |it|: puts it together in packet_, and
-  // goes on to where it ends.
+  // goes on to where it ends. If it is torn, says why.
   ReadAheadResult ReadAhead(Sequence* sequence,
                             ChunkMap::iterator it,
                             ConstBytes head,
-                            bool gives_up);
+                            bool gives_up,
+                            LossReason* reason);
 
   const size_t size_;
   const Policy policy_;
@@ -143,8 +167,11 @@ class TraceBuffer {
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;
 
+  // Without what is counted for each writer.
   TraceBufferStats stats_;
   std::deque<TraceWriterStats> ended_writers_;
+  // The sums of all that have ended, and what has no writer.
+  TraceWriterStats ended_sums_;
 };
 
 }  // namespace protozero

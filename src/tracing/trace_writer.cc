@@ -35,6 +35,7 @@ TraceWriter::TraceWriter(SharedMemoryArbiter* arbiter,
       slot_(slot),
       target_buffer_(target_buffer),
       policy_(policy),
+      losses_(slot == nullptr ? WriterID{0} : slot->writer_id, target_buffer),
       max_held_chunks_(
           std::min(kMaxHeldChunks,
                    arbiter->num_chunks() / kMinChunksPerHeldChunk)),
@@ -46,8 +47,7 @@ TraceWriter::~TraceWriter() {
     FinishPacketSlowPath();
   }
   ReturnChunk();
-  if (slot_ != nullptr)
-    arbiter_->ReleaseWriter(slot_);
+  arbiter_->ReleaseWriter(slot_);
 }
 
 void TraceWriter::Flush() {
@@ -136,12 +136,20 @@ Message* TraceWriter::BeginPacketSlowPath() {
 
 Message* TraceWriter::BeginDroppedPacket() {
   packet_bytes_ = 0;
-  stream_.Reset(DropPacket());
+  is_beginning_handed_over_ = false;
+  stream_.Reset(DropPacket(ExhaustionReason()));
   return BeginPacketHere();
 }
 
-ContiguousMemoryRange TraceWriter::DropPacket() {
+LossReason TraceWriter::ExhaustionReason() const {
+  return slot_ == nullptr                          ? LossReason::kNoWriterID
+         : policy_ == BufferExhaustedPolicy::kDrop ? LossReason::kMemoryFull
+                                                   : LossReason::kStallTimedOut;
+}
+
+ContiguousMemoryRange TraceWriter::DropPacket(LossReason reason) {
   EnterAs(PacketState::kDropped);
+  drop_reason_ = reason;
   fragment_ = scratch_;
   return {scratch_, scratch_ + sizeof(scratch_)};
 }
@@ -175,7 +183,7 @@ void TraceWriter::FinishPacketSlowPath() {
       // A handle that outlived its packet.
       return;
     case PacketState::kDropped:
-      CountLoss(packet_bytes_ + FragmentSize());
+      CountLoss(drop_reason_, packet_bytes_ + FragmentSize());
       break;
     case PacketState::kNarrow:
     case PacketState::kContinued:
@@ -207,21 +215,20 @@ void TraceWriter::AbortPacket() {
   // One that is whole in this chunk is as if it had not begun; it remains
   // announced in the header.
   if (state() == PacketState::kNarrow) {
-    CountLoss(FragmentSize());
+    is_beginning_handed_over_ = false;
+    CountLoss(LossReason::kTooLarge, FragmentSize());
+    ABI::WriteNoPacketBegun(fragment_);
     return;
   }
-  CountLoss(packet_bytes_ + FragmentSize());
+  CountLoss(LossReason::kTooLarge, packet_bytes_ + FragmentSize());
   WriteDropMarker();
   FinishChunk();
 }
 
-void TraceWriter::CountLoss(uint64_t bytes) {
+void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
   loss_is_unreported_ = true;
-  // No other thread writes to them.
-  packets_lost_.store(packets_lost_.load(std::memory_order_relaxed) + 1,
-                      std::memory_order_relaxed);
-  bytes_lost_.store(bytes_lost_.load(std::memory_order_relaxed) + bytes,
-                    std::memory_order_relaxed);
+  losses_.Add(reason, bytes, is_beginning_handed_over_);
+  arbiter_->QueueLosses(&losses_);
 }
 
 uint8_t* TraceWriter::WriteFragmentHeader() {
@@ -253,8 +260,10 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     packet_bytes_ += FragmentSize();
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
-  if (state() == PacketState::kNarrow)
+  if (state() == PacketState::kNarrow) {
     packet_bytes_ = 0;
+    is_beginning_handed_over_ = false;
+  }
   packet_bytes_ += FragmentSize();
 
   ABI::Chunk next;
@@ -263,13 +272,16 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   if (!next.is_valid() &&
       (is_out_of_patches_ || policy_ == BufferExhaustedPolicy::kDrop)) {
     // The fragment that was written to this chunk makes way for the news.
+    const LossReason reason =
+        is_out_of_patches_ ? LossReason::kTooLarge : ExhaustionReason();
     is_exhausted_ = !is_out_of_patches_;
     is_out_of_patches_ = false;
     patches_.MakeVoid(chunk_id_);
     WriteDropMarker();
     FinishChunk();
-    return DropPacket();
+    return DropPacket(reason);
   }
+  is_beginning_handed_over_ = true;
   fragment_ = WriteFragmentHeader();
   SetPackets(static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) |
                                    ABI::kLastPacketContinuesOnNextChunk));
@@ -282,7 +294,7 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   is_exhausted_ = !next.is_valid();
   if (is_exhausted_) {
     slot_->owes_drop_marker = true;
-    return DropPacket();
+    return DropPacket(ExhaustionReason());
   }
   EnterAs(PacketState::kContinued);
   return StartChunk(next, ABI::kFirstPacketContinuesFromPrevChunk,
@@ -350,8 +362,9 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   chunk_id_ = slot_->next_chunk_id++;
   const uint16_t packets = static_cast<uint16_t>(flags | 1);
   packets_.store(packets, std::memory_order_relaxed);
-  ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
   fragment_ = chunk.payload_begin();
+  ABI::WriteNoPacketBegun(fragment_);
+  ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
   last_begin_ = chunk.end() - kMinRoom;
   prefetch_end_ = nullptr;
   if (internal::kInlineEncodingMask != 0) {
@@ -372,7 +385,7 @@ void TraceWriter::WriteDropMarkerChunk(ABI::Chunk chunk) {
 
 SharedMemoryABI::Chunk TraceWriter::TakeChunk() {
   // If a packet was announced that never came, this is it, empty.
-  *fragment_ = 0;
+  ABI::WriteNoPacketBegun(fragment_);
   const ABI::Chunk chunk = chunk_;
   chunk_ = ABI::Chunk();
   packets_.store(0, std::memory_order_relaxed);

@@ -113,30 +113,30 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   const ABI& abi = arbiter_.shmem_abi();
   ChunkCopy copy;
   auto writer = arbiter_.CreateTraceWriter(1);
-  EXPECT_FALSE(ScrapeChunk(abi, 0, 0, &copy));
+  EXPECT_FALSE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
   {
     auto packet = writer->NewTracePacket();
     packet->AppendVarInt(1, 1u);
-    EXPECT_FALSE(ScrapeChunk(abi, 0, 0, &copy));
+    EXPECT_FALSE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
   }
   writer->NewTracePacket()->AppendString(2, std::string(200, 'x'));
   {
     auto packet = writer->NewTracePacket();
     packet->AppendVarInt(1, 2u);
-    ASSERT_TRUE(ScrapeChunk(abi, 0, 0, &copy));
+    ASSERT_TRUE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
     EXPECT_EQ(copy.num_packets, 2);
     EXPECT_EQ(copy.writer_id, 1);
     EXPECT_EQ(copy.payload.size(), 3 + 4 + 203u);
   }
-  ASSERT_TRUE(ScrapeChunk(abi, 0, 0, &copy));
+  ASSERT_TRUE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
   EXPECT_EQ(copy.num_packets, 3);
-  EXPECT_FALSE(ScrapeChunk(abi, 0, 1, &copy));
-  EXPECT_FALSE(ScrapeChunk(abi, 1, 0, &copy));
+  EXPECT_FALSE(ScrapeChunk(abi, 0, 1, WriterState::kAlive, &copy));
+  EXPECT_FALSE(ScrapeChunk(abi, 1, 0, WriterState::kAlive, &copy));
   EXPECT_FALSE(copy.is_complete);
   // Complete: read as a whole, and left where it is.
   writer->ReturnChunk();
   const uint32_t word = abi.GetPageWord(0);
-  ASSERT_TRUE(ScrapeChunk(abi, 0, 0, &copy));
+  ASSERT_TRUE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
   EXPECT_EQ(copy.num_packets, 4);
   EXPECT_EQ(copy.payload.size(), ABI::ChunkSize(kPageSize, ABI::kPageDiv1) - 8);
   EXPECT_TRUE(copy.is_complete);
@@ -169,7 +169,7 @@ TEST(ScrapeChunkThreadsTest, PacketsAreReadWhileTheNextOneIsWritten) {
   ChunkCopy copy;
   size_t num_packets = 0;
   while (num_packets < kNumPackets) {
-    if (!ScrapeChunk(arbiter.shmem_abi(), 0, 0, &copy))
+    if (!ScrapeChunk(arbiter.shmem_abi(), 0, 0, WriterState::kAlive, &copy))
       continue;
     EXPECT_GE(copy.num_packets, num_packets);
     num_packets = copy.num_packets;

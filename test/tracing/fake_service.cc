@@ -21,7 +21,8 @@ SharedMemory::SharedMemory(size_t size)
 CopiedRequest::CopiedRequest(const CommitDataRequest& request)
     : moves_(request.chunks_to_move,
              request.chunks_to_move + request.num_chunks_to_move),
-      flush_request_id_(request.flush_request_id) {
+      flush_request_id_(request.flush_request_id),
+      losses_(request.losses, request.losses + request.num_losses) {
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
     const CommitDataRequest::ChunkToPatch& chunk = request.chunks_to_patch[i];
     patches_.push_back(
@@ -35,8 +36,9 @@ CommitDataRequest CopiedRequest::Get() {
     chunks_to_patch_.push_back(patches.chunk);
     chunks_to_patch_.back().patches = patches.patches.data();
   }
-  return {moves_.data(), moves_.size(), chunks_to_patch_.data(),
-          chunks_to_patch_.size(), flush_request_id_};
+  return {moves_.data(),           moves_.size(),     chunks_to_patch_.data(),
+          chunks_to_patch_.size(), flush_request_id_, losses_.data(),
+          losses_.size()};
 }
 
 bool FakeService::DrainOne() {
@@ -120,10 +122,7 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
     CopyChunk(chunk, &copy);
     if (!abi_.ReleaseChunkAsFree(chunk))
       Complain("a chunk changed its state while it was read");
-    std::unique_ptr<Sequence>& sequence = sequences_[copy.writer_id];
-    if (sequence == nullptr)
-      sequence = std::make_unique<Sequence>(move.target_buffer);
-    sequence->buffer.CopyChunk({}, copy);
+    BufferOf(copy.writer_id, move.target_buffer).CopyChunk({}, copy);
     chunks_.push_back(std::move(copy));
   }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
@@ -139,6 +138,10 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
     if (buffer.stats().patches_failed != 0)
       Complain("a patch is for no chunk that waits for it");
   }
+  for (size_t i = 0; i < request.num_losses; ++i) {
+    const CommitDataRequest::WriterLosses& losses = request.losses[i];
+    BufferOf(losses.writer_id, losses.target_buffer).ReportLosses({}, losses);
+  }
   for (const auto& sequence : sequences_) {
     std::vector<Packet>& packets = sequence.second->packets;
     sequence.second->buffer.ReadPackets(
@@ -150,6 +153,13 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
     if (sequence.second->buffer.stats().abi_violations != 0)
       Complain("a chunk does not hold what it says");
   }
+}
+
+TraceBuffer& FakeService::BufferOf(WriterID writer_id, BufferID target) {
+  std::unique_ptr<Sequence>& sequence = sequences_[writer_id];
+  if (sequence == nullptr)
+    sequence = std::make_unique<Sequence>(target);
+  return sequence->buffer;
 }
 
 void FakeService::Complain(const std::string& complaint) {

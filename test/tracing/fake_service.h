@@ -56,6 +56,7 @@ class CopiedRequest {
   std::vector<ChunkPatches> patches_;
   std::vector<CommitDataRequest::ChunkToPatch> chunks_to_patch_;
   uint64_t flush_request_id_ = 0;
+  std::vector<CommitDataRequest::WriterLosses> losses_;
 };
 
 // Keeps what was committed, each request whole, until it is told to drain.
@@ -108,6 +109,7 @@ class FakeService : public ProducerEndpoint {
 
  private:
   void DrainRequest(const CommitDataRequest& request);
+  TraceBuffer& BufferOf(WriterID writer_id, BufferID target);
   void Complain(const std::string& complaint);
 
   const SharedMemoryABI abi_;

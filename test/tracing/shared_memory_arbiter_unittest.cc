@@ -171,7 +171,14 @@ TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   third->Flush();
   arbiter_->ReturnIdleChunks(true);
   EXPECT_EQ(third->packets_lost(), 2u);
-  EXPECT_EQ(service_.num_requests(), 0u);
+  EXPECT_EQ(third->packets_lost(LossReason::kNoWriterID), 2u);
+  // Of which the service is told.
+  EXPECT_EQ(service_.num_requests(), 1u);
+  service_.DrainAll();
+  EXPECT_EQ(service_.chunks().size(), 0u);
+  EXPECT_EQ(service_.sequences().at(0)->buffer.stats().lost.of(
+                LossReason::kNoWriterID),
+            2u);
   // An id that is free again is used, and its chunks go on being counted.
   WriteNumber(second.get(), 1);
   second.reset();

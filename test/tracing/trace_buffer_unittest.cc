@@ -254,7 +254,7 @@ TEST_F(TraceBufferTest, DropMarkerEndsPacketAndChunk) {
   Add(1, 2, "ff ff ff 7f 01 cc", kContinues);
   Add(2, 1, "01 dd");
   EXPECT_EQ(Packets(), (Strings{"aa", "!dd"}));
-  EXPECT_EQ(stats().trace_writer_packet_loss, 1u);
+  EXPECT_EQ(stats().trace_writer_packet_loss(), 1u);
   EXPECT_EQ(stats().abi_violations, 0u);
 }
 

@@ -375,7 +375,10 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
   std::mt19937_64 random(Flag("seed", 1));
   for (uint64_t kill = 0; kill < kills; ++kill) {
     TestProducer producer;
-    producer.Connect(&service_, "source0", Info());
+    TraceService::ProducerInfo info = Info();
+    // Its threads go on for a while, which those of a dead process do not.
+    info.reports_losses = false;
+    producer.Connect(&service_, "source0", std::move(info));
     constexpr ABI::PageLayout kLayouts[] = {ABI::kPageDiv1, ABI::kPageDiv4,
                                             ABI::kPageDiv14};
     SharedMemoryArbiter* const arbiter =

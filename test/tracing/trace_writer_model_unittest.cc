@@ -72,7 +72,11 @@ MessageTree RandomPacket(std::mt19937_64& random, size_t chunk_size) {
 
 class Session {
  public:
-  Session(uint64_t seed, BufferExhaustedPolicy policy) : random_(seed) {
+  Session(uint64_t seed, BufferExhaustedPolicy policy)
+      : random_(seed),
+        reason_(policy == BufferExhaustedPolicy::kDrop
+                    ? LossReason::kMemoryFull
+                    : LossReason::kStallTimedOut) {
     constexpr ABI::PageLayout kLayouts[] = {ABI::kPageDiv1, ABI::kPageDiv2,
                                             ABI::kPageDiv4, ABI::kPageDiv7,
                                             ABI::kPageDiv14};
@@ -141,6 +145,14 @@ class Session {
     for (size_t i = 0; i < writers_.size(); ++i) {
       const auto& packets = PacketsOf(i);
       ASSERT_EQ(packets.size() + losses_[i], written_[i].size());
+      // The service knows what is missing, too, and why.
+      const TraceBufferStats stats = StatsOf(i);
+      ASSERT_EQ(stats.packets_begun, written_[i].size());
+      ASSERT_EQ(stats.packets_read, packets.size());
+      ASSERT_EQ(stats.lost.total(), losses_[i]);
+      ASSERT_EQ(stats.lost.of(reason_) + stats.lost.of(LossReason::kTooLarge),
+                losses_[i]);
+      ASSERT_EQ(stats.unknown_losses, 0u);
       size_t k = 0;
       for (const FakeService::Packet& packet : packets) {
         bool is_marked = false;
@@ -187,8 +199,13 @@ class Session {
     service_->DrainAll();
     ASSERT_EQ(service_->complaints(), "");
     for (const auto& sequence : service_->sequences()) {
-      // Nothing waits for anything.
-      ASSERT_EQ(sequence.second->buffer.used_bytes(), 0u);
+      TraceBuffer& buffer = sequence.second->buffer;
+      // A writer that ended before it could say that it gave a packet up.
+      buffer.ReadPackets(SIZE_MAX, true, [](const TraceBuffer::Packet&) {
+        ADD_FAILURE() << "a packet was waiting for something";
+        return true;
+      });
+      ASSERT_EQ(buffer.used_bytes(), 0u);
     }
     // All memory is free again.
     const ABI& abi = arbiter_->shmem_abi();
@@ -203,6 +220,13 @@ class Session {
                                                    : sequence->second->packets;
   }
 
+  TraceBufferStats StatsOf(size_t writer) {
+    const auto sequence = service_->sequences().find(ids_[writer]);
+    return sequence == service_->sequences().end()
+               ? TraceBufferStats()
+               : sequence->second->buffer.stats();
+  }
+
   // The widths of sizes may differ; what is parsed may not.
   static void ExpectSame(const std::string& bytes,
                          const WrittenPacket& written) {
@@ -211,6 +235,7 @@ class Session {
   }
 
   std::mt19937_64 random_;
+  const LossReason reason_;
   size_t chunk_size_;
   std::unique_ptr<SharedMemory> memory_;
   std::unique_ptr<FakeService> service_;
@@ -236,8 +261,10 @@ TEST(TraceWriterModelTest, WhatIsLostIsCountedAndMarked) {
   const uint64_t runs = Flag("runs", 30);
   for (uint64_t i = 0; i < runs; ++i) {
     SCOPED_TRACE("--runs=1 --seed=" + std::to_string(seed + i));
-    ASSERT_NO_FATAL_FAILURE(
-        Session(seed + i, BufferExhaustedPolicy::kDrop).WriteWithLosses(150));
+    for (const auto policy :
+         {BufferExhaustedPolicy::kDrop, BufferExhaustedPolicy::kStall}) {
+      ASSERT_NO_FATAL_FAILURE(Session(seed + i, policy).WriteWithLosses(150));
+    }
   }
 }
 

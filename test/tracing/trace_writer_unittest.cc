@@ -112,8 +112,8 @@ class TraceWriterTest : public Test {
   const FakeService::Sequence& SequenceOf(WriterID writer_id) {
     return *service_.sequences().at(writer_id);
   }
-  uint64_t DropMarkersOf(WriterID writer_id) {
-    return SequenceOf(writer_id).buffer.stats().trace_writer_packet_loss;
+  uint64_t PacketsLostOf(WriterID writer_id) {
+    return SequenceOf(writer_id).buffer.stats().trace_writer_packet_loss();
   }
 
   SharedMemory memory_;
@@ -253,14 +253,14 @@ TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
   writer->NewTracePacket<Event>()->set_id(6);
   writer->Flush();
   // 284 bytes of payload: two of the first packet and its length, four of this
-  // fragment's, one spare. 277 + 276 + 50.
+  // fragment's, two spare. 276 + 275 + 52.
   EXPECT_EQ(Hex(Chunk(0), 18),
             "00 00 00 00 01 00 02 08 "
             "02 08 05 "
-            "94 82 80 00 12 d8 04");
-  EXPECT_EQ(Hex(Chunk(1), 14), "01 00 00 00 01 00 01 0c 94 82 80 00 6e 6e");
-  EXPECT_EQ(Hex(Chunk(2), 13), "02 00 00 00 01 00 03 04 b3 80 80 00 6e");
-  EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x33, 4), "02 08 06 00");
+            "93 82 80 00 12 d8 04");
+  EXPECT_EQ(Hex(Chunk(1), 14), "01 00 00 00 01 00 01 0c 93 82 80 00 6e 6e");
+  EXPECT_EQ(Hex(Chunk(2), 13), "02 00 00 00 01 00 03 04 b5 80 80 00 6e");
+  EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x35, 4), "02 08 06 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{
                          FromHex("08 05"), NamedEvent(600), FromHex("08 06")}));
   EXPECT_EQ(service_.num_patches(), 0u);
@@ -275,7 +275,7 @@ TEST_F(TraceWriterTest, SizesAreWrittenInPlaceWhileTheirChunkIsHeldBack) {
     Event* nested = packet->set_nested();
     nested->set_name(std::string(300, 'n'));
     EXPECT_EQ(service_.num_requests(), 0u);
-    EXPECT_EQ(Hex(Chunk(0) + 8, 9), "97 82 80 00 1a 00 00 00 00");
+    EXPECT_EQ(Hex(Chunk(0) + 8, 9), "96 82 80 00 1a 00 00 00 00");
     nested->set_nested()->set_name(std::string(300, 'm'));
   }
   writer->Flush();
@@ -283,7 +283,7 @@ TEST_F(TraceWriterTest, SizesAreWrittenInPlaceWhileTheirChunkIsHeldBack) {
   EXPECT_EQ(service_.num_patches(), 0u);
   EXPECT_FALSE(service_.chunks()[0].needs_patching);
   EXPECT_EQ(Hex(service_.chunks()[0].payload.data(), 9),
-            "97 82 80 00 1a e3 84 80 00");
+            "96 82 80 00 1a e3 84 80 00");
   const std::string bytes = Drain()[0];
   ProtoDecoder packet(bytes);
   ProtoDecoder nested(packet.FindField(3).as_bytes());
@@ -304,7 +304,7 @@ TEST_F(TraceWriterTest, SizesOfAPacketLongerThanWhatIsHeldBackBecomePatches) {
   service_.DrainAll();
   EXPECT_TRUE(service_.chunks()[0].needs_patching);
   EXPECT_EQ(Hex(service_.chunks()[0].payload.data(), 9),
-            "97 82 80 00 1a 00 00 00 00");
+            "96 82 80 00 1a 00 00 00 00");
   EXPECT_FALSE(service_.chunks()[1].needs_patching);
   EXPECT_EQ(service_.num_patches(), 1u);
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("1a 93 ce 80 00") +
@@ -366,7 +366,7 @@ TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
   EXPECT_FALSE(chunk.continues_on_next);
   EXPECT_FALSE(chunk.needs_patching);
   EXPECT_EQ(Hex(chunk.payload.data(), 4), "ff ff ff 7f");
-  EXPECT_EQ(DropMarkersOf(1), 1u);
+  EXPECT_EQ(PacketsLostOf(1), 1u);
   EXPECT_TRUE(service_.sequences().at(1)->packets[1].previous_packet_dropped);
   EXPECT_EQ(SequenceOf(1).buffer.used_bytes(), 0u);
 }
@@ -410,8 +410,11 @@ TEST_F(TraceWriterTest, StallThatTimesOutLeavesAWholeSequence) {
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 02"),
                                                FromHex("08 03")}));
-  // Nothing is missing: the third chunk says that the packet is lost.
-  EXPECT_EQ(DropMarkersOf(1), 1u);
+  // No chunk is missing: the third one says that a packet is lost, and the
+  // writer has said so of the other one, and why.
+  EXPECT_EQ(PacketsLostOf(1), 2u);
+  EXPECT_EQ(SequenceOf(1).buffer.stats().lost.of(LossReason::kStallTimedOut),
+            2u);
   ASSERT_EQ(service_.chunks().size(), 4u);
   for (ChunkID i = 0; i < 4; ++i)
     EXPECT_EQ(service_.chunks()[i].chunk_id, i);
@@ -444,7 +447,7 @@ TEST_F(TraceWriterTest, DeeperThanThereArePatchesIsLostAndCounted) {
   writer->NewTracePacket<Event>()->set_id(1);
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01")}));
-  EXPECT_EQ(DropMarkersOf(1), 2u);
+  EXPECT_EQ(PacketsLostOf(1), 2u);
   EXPECT_EQ(SequenceOf(1).buffer.used_bytes(), 0u);
 }
 

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
 
 // What a producer asks the service to do: first to move chunks, all of them
 // complete, out of the shared memory, then to patch chunks that were moved by
-// this request or an earlier one, then to take note that it has flushed. Valid
-// during the call it is passed to.
+// this request or an earlier one, then to take note of what writers have lost,
+// and that it has flushed. Valid during the call it is passed to.
 struct CommitDataRequest {
   struct ChunkToMove {
     uint32_t page;
@@ -41,6 +42,17 @@ struct CommitDataRequest {
     size_t num_patches;
     bool has_more_patches = false;
   };
+  // What a writer has lost for |reason| since that was reported last.
+  struct WriterLosses {
+    BufferID target_buffer;
+    // 0 if it has no id.
+    WriterID writer_id;
+    LossReason reason;
+    uint64_t packets;
+    // Those of |packets| whose beginning was in a chunk that was moved.
+    uint64_t begun;
+    uint64_t bytes;
+  };
 
   const ChunkToMove* chunks_to_move;
   size_t num_chunks_to_move;
@@ -50,6 +62,9 @@ struct CommitDataRequest {
   // If not 0: everything that this flush, and those before it, were to commit
   // has been committed, with this request at the latest.
   uint64_t flush_request_id = 0;
+
+  const WriterLosses* losses = nullptr;
+  size_t num_losses = 0;
 };
 
 // The service, as a SharedMemoryArbiter sees it: a connection to another

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -56,7 +57,8 @@ inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
 //
 // A packet that does not fit continues as the first record of the writer's next
 // chunk. The length kPacketSizeDropPacket says that the packet ends here and is
-// lost. What a chunk holds behind its records is of no interest.
+// lost. What a chunk holds behind its records is of no interest, but for what
+// our own writers leave there: see kNoPacketBegunSize.
 //
 // The life of a chunk; each arrow is a compare-and-swap of the whole word:
 //
@@ -140,6 +142,18 @@ class SharedMemoryABI {
   static constexpr uint32_t kMaxPacketFragmentSize = (1 << 28) - 2;
   // A length that is none: the packet is lost.
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
+
+  // The count of a chunk that is being written includes a packet that may not
+  // have begun. When its writer has died, the second byte behind the complete
+  // records tells: a TraceWriter leaves two zeros there, and the first field of
+  // a packet, behind a length of one byte, begins with a tag, which is not 0.
+  //
+  //   complete records | 0 | 0 |          no packet has begun
+  //   complete records | . | tag | ...    one has, and is lost
+  static constexpr size_t kNoPacketBegunSize = 2;
+  static void WriteNoPacketBegun(uint8_t* records_end) {
+    memset(records_end, 0, kNoPacketBegunSize);
+  }
 
   // A patch overwrites four bytes of a chunk's payload.
   static constexpr size_t kPatchSize = 4;

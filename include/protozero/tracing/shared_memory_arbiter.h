@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "protozero/tracing/loss_account.h"
 #include "protozero/tracing/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
@@ -164,12 +165,18 @@ class SharedMemoryArbiter {
   // Queues the patches of a chunk that has been queued before, and flushes:
   // the service can do nothing with that writer's data without them.
   void QueuePatches(const PatchList::Group& group);
+  // Has what is in |losses| reported with the next commit. It has to exist
+  // until then: see ReleaseWriter().
+  void QueueLosses(LossAccount* losses);
+  // Commits, and reports, all there is of the writer. |slot| is null if it has
+  // no id.
   void ReleaseWriter(WriterSlot* slot);
 
   // REQUIRES, for these: this thread is the one that sends.
   void SendQueued();
   void SendChunks(uint32_t newest);
   void SendPatches(Patch* patches);
+  void SendLosses(LossAccount* losses);
 
   const SharedMemoryABI abi_;
   ProducerEndpoint* const endpoint_;
@@ -182,6 +189,7 @@ class SharedMemoryArbiter {
   // not come back in between with another list behind it.
   alignas(64) std::atomic<uint32_t> finished_chunks_{kNoChunk};
   std::atomic<Patch*> finished_patches_{nullptr};
+  std::atomic<LossAccount*> unreported_losses_{nullptr};
   std::atomic<size_t> finished_bytes_{0};
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
 
@@ -194,9 +202,11 @@ class SharedMemoryArbiter {
   static constexpr size_t kMaxChunksToMove = 128;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;
+  static constexpr size_t kMaxLosses = 64;
   CommitDataRequest::ChunkToMove chunks_to_move_[kMaxChunksToMove];
   CommitDataRequest::ChunkToPatch chunks_to_patch_[kMaxChunksToPatch];
   CommitDataRequest::Patch patches_[kMaxPatches];
+  CommitDataRequest::WriterLosses losses_[kMaxLosses];
 
   // Whether ReturnIdleChunks() is under way.
   std::atomic<bool> is_reclaiming_{false};

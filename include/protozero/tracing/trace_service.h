@@ -155,6 +155,12 @@ class TraceService {
     // Whether the service may look for packets in chunks that have not been
     // committed. By default it does not.
     ScrapingMode scraping_mode = ScrapingMode::kDefault;
+    // Its writers report what they lose, and leave behind the complete packets
+    // of a chunk whether another one has begun, as TraceWriter does. If not,
+    // the service says of some losses that it does not know how large they are.
+    // REQUIRES: if they do, and are in this process, they write nothing any
+    // more when the connection ends.
+    bool reports_losses = true;
     // The producer's own, with pages of |shm_page_size_hint|: it has been
     // tracing since before it was connected.
     std::unique_ptr<SharedMemory> memory;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
@@ -39,8 +40,30 @@ struct TraceBufferStats {
   uint64_t readaheads_failed = 0;
   // What no writer does that keeps to the protocol.
   uint64_t abi_violations = 0;
-  // How often a writer said that it had lost a packet on the way.
-  uint64_t trace_writer_packet_loss = 0;
+
+  // The ledger, of all writers, those that have ended included. Once everything
+  // has been read, packets_begun is packets_read + lost.total(); before, the
+  // difference is in the buffer.
+  //
+  // Those whose beginning is in a chunk that came; and, with those that writers
+  // lost before, all that are known of.
+  uint64_t packets_written = 0;
+  uint64_t packets_begun = 0;
+  // Given out.
+  uint64_t packets_read = 0;
+  PacketLosses lost;
+  // Places where nobody knows how many packets are missing, or whether one is:
+  // a chunk that never came, or makes no sense; what writers lost that do not
+  // report it. TraceWriter makes none.
+  uint64_t unknown_losses = 0;
+  uint64_t writers_seen = 0;
+  // Packets that writers lost before the service had all of them.
+  uint64_t trace_writer_packet_loss() const {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < kNumWriterLossReasons; ++i)
+      PacketLosses::Increase(&sum, lost.packets[i]);
+    return sum;
+  }
 };
 
 // The same, for one writer, as far as it can be told.
@@ -54,9 +77,11 @@ struct TraceWriterStats {
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
   uint64_t bytes_written = 0;
-  // Begun in the chunks that were committed; and those that were given out.
+  // As in TraceBufferStats.
   uint64_t packets_written = 0;
+  uint64_t packets_begun = 0;
   uint64_t packets_read = 0;
+  PacketLosses lost;
   uint64_t patches_succeeded = 0;
   uint64_t patches_failed = 0;
   // Places where something is missing between packets that were given out,
@@ -78,7 +103,8 @@ struct TraceStats {
   std::vector<TraceProducerStats> producers;
   // One for each buffer of the TraceConfig.
   std::vector<TraceBufferStats> buffers;
-  // By producer and writer. Of producers that are gone, the last ones only.
+  // By producer and writer. Of writers that are gone, the last ones only; the
+  // sums of all are in |buffers|.
   std::vector<TraceWriterStats> writers;
 
   uint32_t producers_seen = 0;
@@ -96,6 +122,40 @@ struct TraceStats {
   uint64_t flushes_failed = 0;
   // Whether the flush before the end succeeded; of no meaning before.
   bool final_flush_succeeded = false;
+
+  // Sums over all buffers.
+  uint64_t packets_begun() const {
+    uint64_t sum = 0;
+    for (const TraceBufferStats& buffer : buffers)
+      PacketLosses::Increase(&sum, buffer.packets_begun);
+    return sum;
+  }
+  uint64_t packets_read() const {
+    uint64_t sum = 0;
+    for (const TraceBufferStats& buffer : buffers)
+      sum += buffer.packets_read;
+    return sum;
+  }
+  PacketLosses lost() const {
+    PacketLosses sum;
+    for (const TraceBufferStats& buffer : buffers)
+      sum.Add(buffer.lost);
+    return sum;
+  }
+  uint64_t writers_seen() const {
+    uint64_t sum = 0;
+    for (const TraceBufferStats& buffer : buffers)
+      sum += buffer.writers_seen;
+    return sum;
+  }
+  // Places where nobody knows how much is missing; chunks for buffers that are
+  // not there are among them.
+  uint64_t unknown_losses() const {
+    uint64_t sum = chunks_discarded;
+    for (const TraceBufferStats& buffer : buffers)
+      sum += buffer.unknown_losses;
+    return sum;
+  }
 };
 
 }  // namespace protozero

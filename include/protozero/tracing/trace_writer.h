@@ -18,6 +18,8 @@
 #include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
+#include "protozero/tracing/loss_account.h"
+#include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/patch_list.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
@@ -42,10 +44,11 @@ namespace protozero {
 // sees all packets but the one that is being written.
 //
 // When there is no chunk to be had, BufferExhaustedPolicy says what happens.
-// Lost packets are counted; the next packet that is not lost says
-// previous_packet_dropped. Lost too, and counted, are packets that exceed the
-// limits of Message, and those that cross into another chunk with more than
-// PatchPool::kNumPatches messages open.
+// Lost packets are counted, by LossReason, and the endpoint is told with the
+// next commit; the next packet that is not lost says previous_packet_dropped.
+// Lost too, and counted, are packets that exceed the limits of Message, and
+// those that cross into another chunk with more than PatchPool::kNumPatches
+// messages open.
 //
 // Takes about 8 KB. Allocates nothing after construction, unless messages are
 // nested deeper than MessageArena::kInlineMessages. One thread at a time.
@@ -105,12 +108,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // What was begun and will not arrive: packets, and the bytes in them as far
   // as they were written. Exact. Any thread.
-  uint64_t packets_lost() const {
-    return packets_lost_.load(std::memory_order_relaxed);
+  uint64_t packets_lost() const { return losses_.packets(); }
+  uint64_t packets_lost(LossReason reason) const {
+    return losses_.packets(reason);
   }
-  uint64_t bytes_lost() const {
-    return bytes_lost_.load(std::memory_order_relaxed);
-  }
+  uint64_t bytes_lost() const { return losses_.bytes(); }
 
  private:
   friend class SharedMemoryArbiter;
@@ -145,10 +147,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   static constexpr size_t kMaxHeldChunks = 4;
 
   static constexpr size_t kNarrowHeaderSize = 1;
-  // Kept free at the end of a chunk: for a length that is widened, and for the
-  // empty packet that stands in for one that was announced and never written.
+  // Kept free at the end of a chunk: for a length that is widened, and for what
+  // says that no packet was begun behind it.
   static constexpr size_t kSpareBytes =
-      ABI::kPacketHeaderSize - kNarrowHeaderSize + 1;
+      ABI::kPacketHeaderSize - kNarrowHeaderSize + ABI::kNoPacketBegunSize;
   // No packet begins with less left in the chunk than this.
   static constexpr size_t kMinRoom = 16;
   static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
@@ -247,6 +249,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // It ends at |end|, with its length in place. Returns the state to leave as.
   PacketState MarkPacketFinished(uint8_t* end) {
     fragment_ = end;
+    ABI::WriteNoPacketBegun(end);
     // Counts the next packet, and thereby says that this one is complete.
     const uint16_t packets =
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
@@ -267,9 +270,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   }
   // REQUIRES: PrefetchForWriting() may be called.
   static void PrefetchLines(const uint8_t* begin, const uint8_t* end);
-  void CountLoss(uint64_t bytes);
+  void CountLoss(LossReason reason, uint64_t bytes);
   // Goes on in scratch_.
-  ContiguousMemoryRange DropPacket();
+  ContiguousMemoryRange DropPacket(LossReason reason);
+  // Why there is no chunk.
+  LossReason ExhaustionReason() const;
   // Writes the fragment's length, in kPacketHeaderSize bytes.
   // Returns its end, which may be further down now.
   uint8_t* WriteFragmentHeader();
@@ -369,13 +374,16 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // last_begin_; null where PrefetchForWriting() may not be called.
   uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;
-  // Of the open packet, in chunks before the current one.
+  // Of the open packet, in chunks before the current one; and whether the first
+  // of these was handed over with its beginning. Not valid in kNarrow.
   uint64_t packet_bytes_ = 0;
+  bool is_beginning_handed_over_ = false;
+  // Why the open packet is kDropped.
+  LossReason drop_reason_ = LossReason::kUnknown;
   // What BeginReclaim() has found in |packets_|.
   uint16_t packets_before_ = 0;
 
-  std::atomic<uint64_t> packets_lost_{0};
-  std::atomic<uint64_t> bytes_lost_{0};
+  LossAccount losses_;
 
   PatchList patches_;
   // Oldest first.

@@ -227,6 +227,7 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
           ? TraceService::ScrapingMode::kDisabled
           : TraceService::ScrapingMode::kDefault;
   takes_memory_errors_ = request.takes_memory_errors();
+  info.reports_losses = request.reports_losses();
   if (request.producer_provided_shmem()) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
                                            TraceService::kMaxShmSize,

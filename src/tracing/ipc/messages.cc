@@ -121,12 +121,23 @@ void WriteCommitDataRequest(const CommitDataRequest& request,
   }
   if (request.flush_request_id != 0)
     message->set_flush_request_id(request.flush_request_id);
+  for (size_t i = 0; i < request.num_losses; ++i) {
+    const CommitDataRequest::WriterLosses& losses = request.losses[i];
+    auto* const report = message->add_writer_losses();
+    report->set_trace_writer_id(losses.writer_id);
+    report->set_target_buffer(losses.target_buffer);
+    report->set_reason(static_cast<uint32_t>(losses.reason));
+    report->set_packets(losses.packets);
+    report->set_begun(losses.begun);
+    report->set_bytes(losses.bytes);
+  }
 }
 
 bool CommitDataReader::Read(ConstBytes message) {
   chunks_to_move_.clear();
   chunks_to_patch_.clear();
   patches_.clear();
+  losses_.clear();
   const pb::CommitDataRequest::Decoder decoder(message);
   bool ok = decoder.status() == DecodeStatus::kOk;
   for (const ConstBytes bytes : decoder.chunks_to_move()) {
@@ -165,6 +176,20 @@ bool CommitDataReader::Read(ConstBytes message) {
     }
     chunks_to_patch_.push_back(to_patch);
   }
+  for (const ConstBytes bytes : decoder.writer_losses()) {
+    const pb::CommitDataRequest::WriterLosses::Decoder report(bytes);
+    ok = ok && report.status() == DecodeStatus::kOk;
+    CommitDataRequest::WriterLosses losses{};
+    losses.target_buffer = NarrowID<BufferID>(report.target_buffer());
+    losses.writer_id = NarrowID<WriterID>(report.trace_writer_id());
+    losses.reason = report.reason() < kNumWriterLossReasons
+                        ? static_cast<LossReason>(report.reason())
+                        : LossReason::kUnknown;
+    losses.packets = report.packets();
+    losses.begun = report.begun();
+    losses.bytes = report.bytes();
+    losses_.push_back(losses);
+  }
   // Now that they stay where they are.
   size_t num_patches = 0;
   for (CommitDataRequest::ChunkToPatch& chunk : chunks_to_patch_) {
@@ -177,6 +202,8 @@ bool CommitDataReader::Read(ConstBytes message) {
   request_.chunks_to_patch = chunks_to_patch_.data();
   request_.num_chunks_to_patch = chunks_to_patch_.size();
   request_.flush_request_id = decoder.flush_request_id();
+  request_.losses = losses_.data();
+  request_.num_losses = losses_.size();
   return ok;
 }
 

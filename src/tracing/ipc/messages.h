@@ -41,6 +41,7 @@ class CommitDataReader {
   std::vector<CommitDataRequest::ChunkToMove> chunks_to_move_;
   std::vector<CommitDataRequest::ChunkToPatch> chunks_to_patch_;
   std::vector<CommitDataRequest::Patch> patches_;
+  std::vector<CommitDataRequest::WriterLosses> losses_;
   CommitDataRequest request_{};
 };
 

@@ -61,6 +61,7 @@ void Producer::Impl::OnBound(const ConnectionPtr& connection) {
         message->set_smb_scraping_mode(options_.scraping
                                            ? Request::SMB_SCRAPING_ENABLED
                                            : Request::SMB_SCRAPING_DISABLED);
+        message->set_reports_losses(true);
       });
 }
 

@@ -55,7 +55,7 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
 
 void TraceService::Impl::RemoveProducer(ProducerState* producer) {
   for (auto& session : sessions_)
-    Scrape(*producer, session.second);
+    Scrape(*producer, session.second, /*producer_is_gone=*/true);
   for (const BufferID id : producer->buffers) {
     if (Buffer* const buffer = FindBuffer(id))
       buffer->buffer.EndProducer(producer->id);
@@ -101,6 +101,16 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
       patches_discarded_ += patches.num_patches;
     else
       buffer->PatchChunk(producer->id, patches);
+  }
+  for (size_t i = 0; i < request.num_losses; ++i) {
+    const CommitDataRequest::WriterLosses& losses = request.losses[i];
+    // What a writer without an id lost is its producer's.
+    TraceBuffer* const buffer =
+        losses.writer_id == 0
+            ? BufferOf(*producer, losses.target_buffer)
+            : BufferFor(*producer, losses.writer_id, losses.target_buffer);
+    if (buffer != nullptr)
+      buffer->ReportLosses(IdentityOf(*producer), losses);
   }
   if (request.flush_request_id != 0)
     AcknowledgeFlush(producer->id, request.flush_request_id);
@@ -148,15 +158,25 @@ TraceService::Impl::Buffer* TraceService::Impl::FindBuffer(BufferID id) {
 TraceBuffer* TraceService::Impl::BufferFor(const ProducerState& producer,
                                            WriterID writer_id,
                                            BufferID target_buffer) {
-  if (writer_id == 0 || writer_id > kMaxWriterID ||
-      producer.buffers.count(target_buffer) == 0) {
+  if (writer_id == 0 || writer_id > kMaxWriterID)
     return nullptr;
-  }
   const auto writer = producer.writers.find(writer_id);
   if (writer != producer.writers.end() && writer->second != target_buffer)
     return nullptr;
-  Buffer* const buffer = FindBuffer(target_buffer);
+  return BufferOf(producer, target_buffer);
+}
+
+TraceBuffer* TraceService::Impl::BufferOf(const ProducerState& producer,
+                                          BufferID id) {
+  Buffer* const buffer =
+      producer.buffers.count(id) == 0 ? nullptr : FindBuffer(id);
   return buffer == nullptr ? nullptr : &buffer->buffer;
+}
+
+TraceBuffer::Producer TraceService::Impl::IdentityOf(
+    const ProducerState& producer) {
+  return {producer.id, producer.info.uid, producer.info.pid,
+          producer.info.reports_losses};
 }
 
 void TraceService::Impl::MoveChunk(const ProducerState& producer,
@@ -187,13 +207,14 @@ void TraceService::Impl::StoreChunk(const ProducerState& producer,
     ++chunks_discarded_;
     return;
   }
-  buffer->CopyChunk({producer.id, producer.info.uid, producer.info.pid},
-                    chunk_);
+  buffer->CopyChunk(IdentityOf(producer), chunk_);
 }
 
 void TraceService::Impl::Scrape(const ProducerState& producer,
-                                const Session& session) {
-  if (producer.info.scraping_mode != ScrapingMode::kEnabled)
+                                const Session& session,
+                                bool producer_is_gone) {
+  const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
+  if (!is_allowed && !producer_is_gone)
     return;
   const std::vector<BufferID>& ids = session.buffer_ids;
   if (std::none_of(ids.begin(), ids.end(), [&producer](BufferID id) {
@@ -201,18 +222,27 @@ void TraceService::Impl::Scrape(const ProducerState& producer,
       })) {
     return;
   }
+  const WriterState writer_state = !producer_is_gone ? WriterState::kAlive
+                                   : producer.info.reports_losses
+                                       ? WriterState::kGoneAndMarked
+                                       : WriterState::kGone;
   for (size_t page = 0; page < producer.abi.num_pages(); ++page) {
     if ((producer.abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
       continue;
     for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
-      if (!ScrapeChunk(producer.abi, page, chunk, &chunk_))
+      if (!ScrapeChunk(producer.abi, page, chunk, writer_state, &chunk_))
         continue;
       // Its header is believed only if the producer has said the same before.
       const auto writer = producer.writers.find(chunk_.writer_id);
-      if (writer != producer.writers.end() &&
-          std::count(ids.begin(), ids.end(), writer->second) != 0) {
-        StoreChunk(producer, writer->second);
+      if (writer == producer.writers.end() ||
+          std::count(ids.begin(), ids.end(), writer->second) == 0) {
+        continue;
       }
+      if (is_allowed)
+        StoreChunk(producer, writer->second);
+      else if (chunk_.num_packets != 0 ||
+               chunk_.open_packet != OpenPacket::kNone)
+        FindBuffer(writer->second)->buffer.ReportUnknownLoss();
     }
   }
 }

@@ -58,7 +58,7 @@ TraceStats TraceService::Impl::GetStats(const Session& session) {
 uint64_t TraceService::Impl::BytesRead(const Session& session) {
   uint64_t bytes = 0;
   for (const BufferID id : session.buffer_ids)
-    bytes += FindBuffer(id)->buffer.stats().bytes_read;
+    bytes += FindBuffer(id)->buffer.bytes_read();
   return bytes;
 }
 
@@ -75,12 +75,17 @@ bool TraceService::Impl::ReadBatch(Session* session,
   std::vector<uint8_t>().swap(session->header);
   const bool is_final = session->state == kStopped;
   for (const BufferID id : session->buffer_ids) {
-    if (FindBuffer(id)->buffer.ReadPackets(
+    TraceBuffer& buffer = FindBuffer(id)->buffer;
+    if (buffer.ReadPackets(
             kReadBatchSize, is_final,
-            [session, trace](const TraceBuffer::Packet& packet) {
+            [session, trace, &buffer](const TraceBuffer::Packet& packet) {
               if (!IsValidPacket(packet.bytes)) {
                 ++session->invalid_packets;
                 return false;
+              }
+              if (!packet.producer.reports_losses &&
+                  SaysPreviousPacketDropped(packet.bytes)) {
+                buffer.ReportUnknownLoss();
               }
               if (*packet.sequence_id == 0)
                 *packet.sequence_id = session->next_sequence_id++;

@@ -180,14 +180,21 @@ class TraceService::Impl {
   TraceBuffer* BufferFor(const ProducerState& producer,
                          WriterID writer_id,
                          BufferID target_buffer);
+  // Null if it is not one that the producer may write to.
+  TraceBuffer* BufferOf(const ProducerState& producer, BufferID id);
+  static TraceBuffer::Producer IdentityOf(const ProducerState& producer);
   void MoveChunk(const ProducerState& producer,
                  const CommitDataRequest::ChunkToMove& move);
 
   // That is in chunk_.
   void StoreChunk(const ProducerState& producer, BufferID target_buffer);
 
-  // Copies what the producer has not committed yet, and leaves it there.
-  void Scrape(const ProducerState& producer, const Session& session);
+  // Copies what the producer has not committed yet, and leaves it there. If
+  // |producer_is_gone|, what that has left open is lost; if it did not agree to
+  // this, everything.
+  void Scrape(const ProducerState& producer,
+              const Session& session,
+              bool producer_is_gone = false);
   void ScrapeAll(const Session& session);
 
   // Data sources.

@@ -1,0 +1,87 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_
+#define INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "protozero/tracing/loss_reason.h"
+#include "protozero/tracing/shared_memory_abi.h"
+
+namespace protozero {
+
+// What one writer has lost, and what of that the service has been told. The
+// writer's thread adds to it; a SharedMemoryArbiter reports it with the next
+// commit, whichever thread makes that; any thread may read the sums.
+class LossAccount {
+ public:
+  // A sum that one thread adds to.
+  struct Sums {
+    std::atomic<uint64_t> packets{0};
+    // Those of |packets| whose beginning the service has, in a chunk that was
+    // handed over before they were lost.
+    std::atomic<uint64_t> begun{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+
+  LossAccount(WriterID writer_id, BufferID target_buffer)
+      : writer_id_(writer_id), target_buffer_(target_buffer) {}
+
+  LossAccount(const LossAccount&) = delete;
+  LossAccount& operator=(const LossAccount&) = delete;
+
+  void Add(LossReason reason, uint64_t bytes, bool is_begun) {
+    Sums& sums = sums_[static_cast<size_t>(reason)];
+    Increase(&sums.packets, 1);
+    Increase(&sums.begun, is_begun);
+    Increase(&sums.bytes, bytes);
+  }
+
+  uint64_t packets(LossReason reason) const {
+    const size_t index = static_cast<size_t>(reason);
+    return index >= kNumWriterLossReasons
+               ? 0
+               : sums_[index].packets.load(std::memory_order_relaxed);
+  }
+  uint64_t packets() const {
+    uint64_t total = 0;
+    for (const Sums& sums : sums_)
+      total += sums.packets.load(std::memory_order_relaxed);
+    return total;
+  }
+  uint64_t bytes() const {
+    uint64_t total = 0;
+    for (const Sums& sums : sums_)
+      total += sums.bytes.load(std::memory_order_relaxed);
+    return total;
+  }
+
+ private:
+  friend class SharedMemoryArbiter;
+
+  static void Increase(std::atomic<uint64_t>* sum, uint64_t number) {
+    sum->store(sum->load(std::memory_order_relaxed) + number,
+               std::memory_order_relaxed);
+  }
+
+  const WriterID writer_id_;
+  const BufferID target_buffer_;
+  Sums sums_[kNumWriterLossReasons];
+  // What has been reported of them. Whoever commits reads and writes it.
+  struct Reported {
+    uint64_t packets = 0;
+    uint64_t begun = 0;
+    uint64_t bytes = 0;
+  };
+  Reported reported_[kNumWriterLossReasons];
+  // Whether it is on the arbiter's list, which |next_| belongs to.
+  std::atomic<bool> is_queued_{false};
+  LossAccount* next_ = nullptr;
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_

@@ -1,0 +1,88 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_LOSS_REASON_H_
+#define INCLUDE_PROTOZERO_TRACING_LOSS_REASON_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace protozero {
+
+// Why a packet that was begun is not in the trace. Each lost packet has one
+// reason. The numbers are part of the protocol; see WriterLosses in
+// producer_port.proto.
+enum class LossReason : uint8_t {
+  // Nobody said why: the producer died before it could, or its writers do not
+  // report what they lose.
+  kUnknown = 0,
+
+  // The writer could not write it.
+  //
+  // The shared memory was full, and the policy is kDrop.
+  kMemoryFull = 1,
+  // The same; the policy is kStall, and the time to wait was over.
+  kStallTimedOut = 2,
+  // It exceeds a limit of Message, or has more than PatchPool::kNumPatches
+  // messages open where it crosses into another chunk; or it exceeds
+  // TraceService::kMaxPacketSize.
+  kTooLarge = 3,
+  // All ids of writers were taken.
+  kNoWriterID = 4,
+  // It was begun while its writer was at work: by a signal handler, for
+  // example, that interrupted it.
+  kWriterBusy = 5,
+
+  // The service received its beginning, but could not give it out.
+  //
+  // The buffer was full: its chunk made room for another one (kRingBuffer), or
+  // found no room (kDiscard).
+  kOverwritten = 6,
+  kDiscarded = 7,
+  // The rest of it never came: the process or the session ended in the middle
+  // of it.
+  kIncomplete = 8,
+  // It is malformed, or has a field that only the service may write.
+  kInvalid = 9,
+};
+
+inline constexpr size_t kNumLossReasons = 10;
+// Those before this one are a writer's.
+inline constexpr size_t kNumWriterLossReasons = 6;
+
+// A few words in lower case, for the end of a sentence. Never null.
+const char* LossReasonToString(LossReason reason);
+
+// Lost packets by reason. Sums do not overflow: they stop at UINT64_MAX, so
+// that untrusted numbers can be added.
+struct PacketLosses {
+  uint64_t packets[kNumLossReasons] = {};
+  // As far as they were written, and as far as that is known.
+  uint64_t bytes = 0;
+
+  void Add(LossReason reason, uint64_t num_packets, uint64_t num_bytes = 0) {
+    Increase(&packets[static_cast<size_t>(reason)], num_packets);
+    Increase(&bytes, num_bytes);
+  }
+  void Add(const PacketLosses& other) {
+    for (size_t i = 0; i < kNumLossReasons; ++i)
+      Increase(&packets[i], other.packets[i]);
+    Increase(&bytes, other.bytes);
+  }
+  uint64_t of(LossReason reason) const {
+    return packets[static_cast<size_t>(reason)];
+  }
+  uint64_t total() const {
+    uint64_t sum = 0;
+    for (const uint64_t number : packets)
+      Increase(&sum, number);
+    return sum;
+  }
+
+  static void Increase(uint64_t* sum, uint64_t number) {
+    *sum = number > UINT64_MAX - *sum ? UINT64_MAX : *sum + number;
+  }
+};
+
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_LOSS_REASON_H_

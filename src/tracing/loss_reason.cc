@@ -1,0 +1,33 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/loss_reason.h"
+
+namespace protozero {
+
+const char* LossReasonToString(LossReason reason) {
+  switch (reason) {
+    case LossReason::kUnknown:
+      return "reason unknown";
+    case LossReason::kMemoryFull:
+      return "shared memory full";
+    case LossReason::kStallTimedOut:
+      return "shared memory full until the wait was over";
+    case LossReason::kTooLarge:
+      return "too large";
+    case LossReason::kNoWriterID:
+      return "too many writers";
+    case LossReason::kWriterBusy:
+      return "begun within another one";
+    case LossReason::kOverwritten:
+      return "overwritten in the buffer";
+    case LossReason::kDiscarded:
+      return "no room in the buffer";
+    case LossReason::kIncomplete:
+      return "not finished";
+    case LossReason::kInvalid:
+      return "not valid";
+  }
+  return "not a reason";
+}
+
+}  // namespace protozero
