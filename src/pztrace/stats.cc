@@ -27,6 +27,8 @@ using protozero::SocketStatus;
 
 // For an answer, or for one to be taken.
 constexpr int kTimeoutMs = 5000;
+// After a client that could not be accepted.
+constexpr int kAcceptPauseMs = 100;
 // Of all writers that there can be.
 constexpr size_t kMaxStatsSize = 64 * 1024 * 1024;
 
@@ -181,8 +183,13 @@ void StatsServer::Run() {
     WaitFor(listening_.get(), POLLIN, wakeup_.fd());
     const protozero::ScopedFd connection =
         protozero::AcceptConnection(listening_.get());
-    if (!connection.is_valid())
+    if (!connection.is_valid()) {
+      // Short of descriptors, for example. Whoever waits to be accepted goes on
+      // waiting, so that looking again at once would never end.
+      pollfd pause{wakeup_.fd(), POLLIN, 0};
+      poll(&pause, 1, kAcceptPauseMs);
       continue;
+    }
     const std::string bytes = serialize_();
     const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());
     size_t rest = bytes.size();

@@ -24,6 +24,7 @@ class TraceService::Connection : public ProducerConnection {
 
   ProducerID id() const override { return id_; }
   bool uses_provided_memory() const override { return uses_provided_memory_; }
+  uint64_t bytes_copied() const override { return producer_->bytes_copied; }
 
   void RegisterDataSource(const DataSourceDescriptor& descriptor) override {
     Locked([&](Impl* impl, auto* producer) {

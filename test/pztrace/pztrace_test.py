@@ -11,7 +11,9 @@ import collections
 import os
 import pathlib
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -432,6 +434,35 @@ class StatTest(PztraceTest):
     self.assertEqual(code, 1)
     self.assertRegex(error, r'^pztrace: which one\? --pid \d+, or --pid \d+\?$')
     self.assertEqual(self.run_pztrace('stat', '--pid', process.pid)[0], 0)
+
+  def test_descriptors_run_out(self):
+    process = self.start('record', '-o', self.trace)
+    process.stderr.readline()
+    folder = pathlib.Path('/proc') / str(process.pid)
+    # There is a socket before there is a thread.
+    self.assertEqual(self.run_pztrace('stat')[0], 0)
+    used = {int(fd) for fd in os.listdir(folder / 'fd')}
+    first_free = min(set(range(len(used) + 1)) - used)
+    before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE,
+                     (first_free, before[1]))
+    # One that is in no hurry.
+    client = socket.socket(socket.AF_UNIX)
+    self.addCleanup(client.close)
+    client.connect(str(next(self.folder.rglob('*stat*'))))
+
+    thread, = set(os.listdir(folder / 'task')) - {str(process.pid)}
+    def rests():
+      status = (folder / 'task' / thread / 'status').read_text()
+      return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)$', status,
+                           re.M)[1])
+    # The thread gives up the processor, again and again, as it would not if it
+    # tried without end: then this goes on for ever.
+    at_first = rests()
+    while rests() < at_first + 4:
+      pass
+    resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
+    self.assertIn(str(self.trace).encode(), client.recv(4096))
 
 
 class CatTest(PztraceTest):

@@ -28,7 +28,12 @@ namespace protozero {
 //
 // A producer is who the kernel says it is. Whatever a producer sends, or does
 // not send, or does not read, concerns its own connection only, which takes a
-// limited amount of memory.
+// limited amount of memory, and a limited share of each turn. Those that are
+// connected are served before others are let in, a few in each turn.
+//
+// When there is no place left, the user with the most connections gives up one
+// to a user who has fewer, and among a user's processes it is the same. It is
+// the last one to come, first of those that have not said who they are.
 //
 // One thread runs the host; Stop() and Wakeup() may be called by any.
 class ServiceHost {
@@ -38,8 +43,14 @@ class ServiceHost {
     // Producer::Options::socket. Nothing but the permissions of the file and of
     // its folder keeps producers away.
     std::string socket;
-    // Further ones are closed at once.
+    // Further ones are closed at once, unless others have to make room. Those
+    // of processes whose id is not known here, for they are outside of this
+    // process's namespace, count as one process's.
     size_t max_connections = 1024;
+    size_t max_connections_per_user = 768;
+    size_t max_connections_per_process = 64;
+    // How long a connection may take to say who it is.
+    uint32_t introduction_timeout_ms = 10000;
     // What is kept for a producer that does not read. If it is more, the
     // producer is disconnected.
     size_t max_queued_bytes = 512 * 1024;

@@ -187,6 +187,9 @@ class TraceService {
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
 
+    // Of chunks that it has committed, so far: what a transport that shares its
+    // time among producers can go by. One thread, that which commits.
+    virtual uint64_t bytes_copied() const = 0;
     // Does nothing before there is memory, and returns false if that is so.
     virtual bool CommitDataIfSetUp(const CommitDataRequest& request) = 0;
     void CommitData(const CommitDataRequest& request) override {

@@ -30,21 +30,32 @@ void FrameReader::EndReceive(size_t size) {
   end_ += size;
 }
 
+size_t FrameReader::PayloadSize() const {
+  size_t size = 0;
+  for (size_t i = 0; i < kFrameHeaderSize; ++i)
+    size |= size_t{buffer_[begin_ + i]} << (8 * i);
+  return size;
+}
+
+bool FrameReader::HasFrame() const {
+  if (is_broken_ || end_ - begin_ < kFrameHeaderSize)
+    return false;
+  const size_t size = PayloadSize();
+  return size > kMaxFramePayloadSize ||
+         end_ - begin_ - kFrameHeaderSize >= size;
+}
+
 bool FrameReader::NextFrame(ConstBytes* payload) {
-  while (!is_broken_ && end_ - begin_ >= kFrameHeaderSize) {
-    const uint8_t* const frame = buffer_.data() + begin_;
-    size_t size = 0;
-    for (size_t i = 0; i < kFrameHeaderSize; ++i)
-      size |= size_t{frame[i]} << (8 * i);
+  while (HasFrame()) {
+    const size_t size = PayloadSize();
     if (size > kMaxFramePayloadSize) {
       is_broken_ = true;
       break;
     }
-    if (end_ - begin_ - kFrameHeaderSize < size)
-      break;
+    const uint8_t* const begin = buffer_.data() + begin_ + kFrameHeaderSize;
     begin_ += kFrameHeaderSize + size;
     if (size != 0) {
-      *payload = ConstBytes(frame + kFrameHeaderSize, size);
+      *payload = ConstBytes(begin, size);
       return true;
     }
   }

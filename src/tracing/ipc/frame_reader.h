@@ -46,12 +46,17 @@ class FrameReader {
   // Takes the next frame that is complete and not empty. Returns false if there
   // is none, or if the stream is broken.
   bool NextFrame(ConstBytes* payload);
+  // Whether it has something to do, without more of the stream.
+  bool HasFrame() const;
 
   // A length is out of range: nothing that follows can be told apart.
   bool is_broken() const { return is_broken_; }
 
  private:
   static constexpr size_t kMinReceiveSize = 4096;
+
+  // Of the frame at |begin_|. REQUIRES: its header is there.
+  size_t PayloadSize() const;
 
   std::vector<uint8_t> buffer_;
   // What has been received and not been given out: [begin_, end_).

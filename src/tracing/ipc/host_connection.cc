@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "protozero/decode_status.h"
@@ -36,19 +37,38 @@ HostConnection::HostConnection(TraceService* service,
 
 HostConnection::~HostConnection() = default;
 
-void HostConnection::Receive() {
-  const ContiguousMemoryRange range = reader_.BeginReceive();
-  size_t size;
-  const SocketStatus status = ReceiveFromSocket(
-      socket_.get(), range.begin, range.size(), &size, &received_fd_);
-  reader_.EndReceive(size);
+void HostConnection::TakeTurn(TurnShare share) {
+  if (debt_ >= share.bytes) {
+    debt_ -= share.bytes;
+    return;
+  }
+  share.bytes -= debt_;
+  debt_ = 0;
+  if (!reader_.HasFrame()) {
+    const ContiguousMemoryRange range = reader_.BeginReceive();
+    size_t size;
+    is_at_end_ = ReceiveFromSocket(socket_.get(), range.begin,
+                                   std::min(range.size(), share.bytes), &size,
+                                   &received_fd_) == SocketStatus::kClosed;
+    reader_.EndReceive(size);
+  }
+  const uint64_t copied_before = bytes_copied();
   ConstBytes payload;
-  while (!is_broken() && reader_.NextFrame(&payload))
+  while (share.frames != 0 && bytes_copied() - copied_before < share.bytes &&
+         !is_broken() && reader_.NextFrame(&payload)) {
+    --share.frames;
     OnFrame(payload);
-  if (status == SocketStatus::kClosed || reader_.is_broken()) {
+  }
+  const size_t copied = static_cast<size_t>(bytes_copied() - copied_before);
+  debt_ = copied > share.bytes ? copied - share.bytes : 0;
+  if (reader_.is_broken() || (is_at_end_ && !reader_.HasFrame())) {
     std::lock_guard<std::mutex> lock(lock_);
     is_broken_ = true;
   }
+}
+
+uint64_t HostConnection::bytes_copied() const {
+  return producer_ == nullptr ? 0 : producer_->bytes_copied();
 }
 
 void HostConnection::SendQueued() {

@@ -23,6 +23,14 @@
 
 namespace protozero {
 
+// What a connection may have done for it before others have their turn.
+struct TurnShare {
+  size_t frames;
+  // That are received; and those of chunks that are copied, which it may exceed
+  // once, at the cost of the turns that follow.
+  size_t bytes;
+};
+
 // The host's end of the connection to one producer, which is not trusted. What
 // comes from it are calls of a TraceService, what the service wants of it are
 // answers to its GetAsyncCommand.
@@ -42,9 +50,15 @@ class HostConnection final : private TraceService::Producer {
   ~HostConnection() override;
 
   int socket() const { return socket_.get(); }
+  const PeerIdentity& peer() const { return peer_; }
+  // It has said who it is.
+  bool is_introduced() const { return producer_ != nullptr; }
 
-  // Receives something and does what it says.
-  void Receive();
+  // Does what the frames say that have been received, or receives some if there
+  // are none.
+  void TakeTurn(TurnShare share);
+  // There is something left to do that no poll() tells of.
+  bool has_more() const { return debt_ != 0 || reader_.HasFrame(); }
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
@@ -55,6 +69,8 @@ class HostConnection final : private TraceService::Producer {
   using IPCFrame = tracing::pbzero::IPCFrame;
   using Command = tracing::pbzero::GetAsyncCommandResponse;
 
+  // By the service, of the producer's chunks, so far.
+  uint64_t bytes_copied() const;
   void OnFrame(ConstBytes payload);
   void OnBind(uint64_t request_id, ConstBytes request);
   void OnInvoke(uint64_t request_id, ConstBytes invocation);
@@ -99,6 +115,9 @@ class HostConnection final : private TraceService::Producer {
   CommitDataReader* const commit_reader_;
 
   FrameReader reader_;
+  bool is_at_end_ = false;
+  // What its last turn took beyond its share, in bytes.
+  size_t debt_ = 0;
   // What came last, and was not asked for yet.
   ScopedFd received_fd_;
   bool is_bound_ = false;

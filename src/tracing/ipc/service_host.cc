@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,17 @@ namespace protozero {
 
 namespace {
 
+// After it turned out that there is no descriptor for one more, for example.
 constexpr uint32_t kAcceptPauseMs = 100;
+
+// Between two turns of those that are connected: whoever connects and goes away
+// again in a loop costs them no more than that.
+constexpr size_t kAcceptsPerTurn = 16;
+
+// A process's share of a turn, for all of its connections. An honest one
+// commits a few times a second.
+constexpr TurnShare kTurnShare = {256, 256 * 1024};
+constexpr size_t kMinTurnBytes = 4096;
 
 }  // namespace
 
@@ -59,84 +70,197 @@ class ServiceHost::Impl {
   size_t num_connections() const { return connections_.size(); }
 
  private:
+  struct Connection {
+    std::unique_ptr<HostConnection> host;
+    // If it has not said who it is by then, it ends.
+    uint64_t introduction_deadline;
+  };
+  using Connections = std::vector<Connection>;
+  // Those of a process, and of all processes of a user.
+  using ProcessKey = std::pair<uid_t, pid_t>;
+  static ProcessKey KeyOf(const PeerIdentity& peer) {
+    return {peer.uid, peer.pid};
+  }
+
+  bool IsOverdue(const Connection& connection, uint64_t now) const {
+    return !connection.host->is_introduced() &&
+           connection.introduction_deadline <= now;
+  }
   int PollTimeout(uint32_t timeout_ms) const;
+  void Poll(uint32_t timeout_ms);
+  TurnShare ShareOf(const HostConnection& connection) const;
+  void RemoveEnded();
+  void Uncount(const PeerIdentity& peer);
   void Accept();
+  bool MakeRoomFor(const PeerIdentity& peer);
+  size_t NumOfProcess(const ProcessKey& key) const {
+    const auto it = num_of_process_.find(key);
+    return it == num_of_process_.end() ? 0 : it->second;
+  }
+  size_t NumOfUser(uid_t uid) const {
+    const auto it = num_of_user_.find(uid);
+    return it == num_of_user_.end() ? 0 : it->second;
+  }
 
   TraceService* const service_;
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
-  bool pauses_accepting_ = false;
+  // Accepts no connections before that moment.
+  uint64_t accept_after_ = 0;
   std::atomic<bool> is_stopping_{false};
-  std::vector<std::unique_ptr<HostConnection>> connections_;
+  // In the order in which they came.
+  Connections connections_;
+  std::map<ProcessKey, size_t> num_of_process_;
+  std::map<uid_t, size_t> num_of_user_;
   CommitDataReader commit_reader_;
   // Reused.
   std::vector<pollfd> poll_fds_;
 };
 
 int ServiceHost::Impl::PollTimeout(uint32_t timeout_ms) const {
-  const uint64_t deadline = service_->NextDeadlineMs();
+  const uint64_t now = service_->NowMs();
+  uint64_t deadline = service_->NextDeadlineMs();
+  if (accept_after_ > now)
+    deadline = std::min(deadline, accept_after_);
+  for (const Connection& connection : connections_) {
+    if (connection.host->has_more())
+      return 0;
+    if (!connection.host->is_introduced())
+      deadline = std::min(deadline, connection.introduction_deadline);
+  }
   if (deadline == UINT64_MAX && timeout_ms == UINT32_MAX)
     return -1;
-  const uint64_t now = service_->NowMs();
   const uint64_t until_deadline = deadline > now ? deadline - now : 0;
   return static_cast<int>(
       std::min<uint64_t>({until_deadline, timeout_ms, uint64_t{1} << 30}));
 }
 
-void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
-  const size_t num_connections = connections_.size();
+void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
   poll_fds_.clear();
   poll_fds_.push_back({wakeup_.fd(), POLLIN, 0});
   // poll() ignores what is negative.
-  poll_fds_.push_back({pauses_accepting_ ? -1 : listening_.get(), POLLIN, 0});
-  if (pauses_accepting_)
-    timeout_ms = std::min(timeout_ms, kAcceptPauseMs);
-  for (const std::unique_ptr<HostConnection>& connection : connections_) {
+  const bool accepts = accept_after_ <= service_->NowMs();
+  poll_fds_.push_back({accepts ? listening_.get() : -1, POLLIN, 0});
+  for (const Connection& connection : connections_) {
     poll_fds_.push_back(
-        {connection->socket(),
-         static_cast<short>(connection->has_queued() ? POLLIN | POLLOUT
-                                                     : POLLIN),
+        {connection.host->socket(),
+         static_cast<short>(connection.host->has_queued() ? POLLIN | POLLOUT
+                                                          : POLLIN),
          0});
   }
-  poll(poll_fds_.data(), poll_fds_.size(), PollTimeout(timeout_ms));
+  if (poll(poll_fds_.data(), poll_fds_.size(), PollTimeout(timeout_ms)) < 0) {
+    for (pollfd& fd : poll_fds_)
+      fd.revents = 0;
+  }
+}
 
+void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
+  Poll(timeout_ms);
   if (poll_fds_[0].revents != 0)
     wakeup_.Clear();
-  for (size_t i = 0; i < num_connections; ++i) {
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    HostConnection& connection = *connections_[i].host;
     const short events = poll_fds_[2 + i].revents;
     if (events & POLLOUT)
-      connections_[i]->SendQueued();
-    if (events & ~POLLOUT)
-      connections_[i]->Receive();
+      connection.SendQueued();
+    if (connection.has_more() || (events & ~POLLOUT))
+      connection.TakeTurn(ShareOf(connection));
   }
   service_->RunDue();
-  connections_.erase(
-      std::remove_if(connections_.begin(), connections_.end(),
-                     [](const std::unique_ptr<HostConnection>& connection) {
-                       return connection->is_broken();
-                     }),
-      connections_.end());
-  if (pauses_accepting_ || poll_fds_[1].revents != 0)
+  RemoveEnded();
+  if (poll_fds_[1].revents != 0)
     Accept();
 }
 
+TurnShare ServiceHost::Impl::ShareOf(const HostConnection& connection) const {
+  const size_t num = NumOfProcess(KeyOf(connection.peer()));
+  return {std::max<size_t>(kTurnShare.frames / num, 1),
+          std::max(kTurnShare.bytes / num, kMinTurnBytes)};
+}
+
+void ServiceHost::Impl::RemoveEnded() {
+  const uint64_t now = service_->NowMs();
+  // The others keep their order.
+  const auto ended = std::stable_partition(
+      connections_.begin(), connections_.end(), [&](const Connection& it) {
+        return !it.host->is_broken() && !IsOverdue(it, now);
+      });
+  for (auto it = ended; it != connections_.end(); ++it)
+    Uncount(it->host->peer());
+  connections_.erase(ended, connections_.end());
+}
+
+void ServiceHost::Impl::Uncount(const PeerIdentity& peer) {
+  const auto process = num_of_process_.find(KeyOf(peer));
+  if (--process->second == 0)
+    num_of_process_.erase(process);
+  const auto user = num_of_user_.find(peer.uid);
+  if (--user->second == 0)
+    num_of_user_.erase(user);
+}
+
 void ServiceHost::Impl::Accept() {
-  for (;;) {
+  for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
     ScopedFd socket = AcceptConnection(listening_.get());
     if (!socket.is_valid()) {
       // Short of descriptors, for example. Looking again at once is no use.
-      pauses_accepting_ = errno != EAGAIN && errno != EWOULDBLOCK;
+      if (errno != EAGAIN && errno != EWOULDBLOCK)
+        accept_after_ = service_->NowMs() + kAcceptPauseMs;
       return;
     }
     PeerIdentity peer;
-    if (connections_.size() < options_.max_connections &&
-        GetPeerIdentity(socket.get(), &peer)) {
-      connections_.emplace_back(new HostConnection(
-          service_, std::move(socket), peer, options_.max_queued_bytes,
-          &wakeup_, &commit_reader_));
-    }
+    if (!GetPeerIdentity(socket.get(), &peer) || !MakeRoomFor(peer))
+      continue;
+    ++num_of_process_[KeyOf(peer)];
+    ++num_of_user_[peer.uid];
+    connections_.push_back(
+        {std::make_unique<HostConnection>(service_, std::move(socket), peer,
+                                          options_.max_queued_bytes, &wakeup_,
+                                          &commit_reader_),
+         service_->NowMs() + options_.introduction_timeout_ms});
   }
+}
+
+// Returns false if there is none to be had.
+bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer) {
+  const ProcessKey process = KeyOf(peer);
+  if (NumOfProcess(process) >= options_.max_connections_per_process)
+    return false;
+  const bool is_full = connections_.size() >= options_.max_connections;
+  if (!is_full && NumOfUser(peer.uid) < options_.max_connections_per_user)
+    return true;
+
+  const auto has_less = [](const auto& a, const auto& b) {
+    return a.second < b.second;
+  };
+  // A user who has more than the newcomer would have gives up one, or else
+  // another process of the same user.
+  uid_t user = peer.uid;
+  if (is_full) {
+    const auto largest =
+        std::max_element(num_of_user_.begin(), num_of_user_.end(), has_less);
+    if (largest != num_of_user_.end() &&
+        largest->second > NumOfUser(peer.uid) + 1)
+      user = largest->first;
+  }
+  const auto begin = num_of_process_.lower_bound({user, 0});
+  const auto end =
+      num_of_process_.upper_bound({user, std::numeric_limits<pid_t>::max()});
+  const auto largest = std::max_element(begin, end, has_less);
+  if (largest == end ||
+      (user == peer.uid && largest->second <= NumOfProcess(process) + 1))
+    return false;
+  auto last = connections_.end();
+  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+    if (KeyOf(it->host->peer()) == largest->first &&
+        (last == connections_.end() || last->host->is_introduced() ||
+         !it->host->is_introduced()))
+      last = it;
+  }
+  Uncount(last->host->peer());
+  connections_.erase(last);
+  return true;
 }
 
 ServiceHost::ServiceHost(TraceService* service, Options options)

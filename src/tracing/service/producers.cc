@@ -91,8 +91,14 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
                                     const CommitDataRequest& request) {
   if (producer->memory == nullptr)
     return false;
-  for (size_t i = 0; i < request.num_chunks_to_move; ++i)
-    MoveChunk(*producer, request.chunks_to_move[i]);
+  // A chunk that is listed again has been freed before, unless the producer
+  // fills it faster than it is read. Nobody has to follow it.
+  const uint64_t limit = producer->bytes_copied + producer->memory->size();
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
+    if (move.data != nullptr || producer->bytes_copied < limit)
+      MoveChunk(producer, move);
+  }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
     const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
     TraceBuffer* const buffer =
@@ -179,7 +185,7 @@ TraceBuffer::Producer TraceService::Impl::IdentityOf(
           producer.info.reports_losses};
 }
 
-void TraceService::Impl::MoveChunk(const ProducerState& producer,
+void TraceService::Impl::MoveChunk(ProducerState* producer,
                                    const CommitDataRequest::ChunkToMove& move) {
   if (move.data != nullptr) {
     if (!CopyChunk(ConstBytes(move.data, move.data_size), !move.is_incomplete,
@@ -189,14 +195,15 @@ void TraceService::Impl::MoveChunk(const ProducerState& producer,
     }
   } else {
     const ABI::Chunk chunk =
-        producer.abi.TryAcquireChunkForReading(move.page, move.chunk);
+        producer->abi.TryAcquireChunkForReading(move.page, move.chunk);
     if (!chunk.is_valid())
       return;
     CopyChunk(chunk, &chunk_);
     // If it fails, the producer has tampered with the page, and has lost it.
-    producer.abi.ReleaseChunkAsFree(chunk);
+    producer->abi.ReleaseChunkAsFree(chunk);
   }
-  StoreChunk(producer, move.target_buffer);
+  producer->bytes_copied += chunk_.payload.size();
+  StoreChunk(*producer, move.target_buffer);
 }
 
 void TraceService::Impl::StoreChunk(const ProducerState& producer,

@@ -57,6 +57,7 @@ class TraceService::Impl {
     // do.
     std::set<BufferID> buffers;
     std::map<WriterID, BufferID> writers;
+    uint64_t bytes_copied = 0;
   };
 
   struct Session {
@@ -183,7 +184,7 @@ class TraceService::Impl {
   // Null if it is not one that the producer may write to.
   TraceBuffer* BufferOf(const ProducerState& producer, BufferID id);
   static TraceBuffer::Producer IdentityOf(const ProducerState& producer);
-  void MoveChunk(const ProducerState& producer,
+  void MoveChunk(ProducerState* producer,
                  const CommitDataRequest::ChunkToMove& move);
 
   // That is in chunk_.
