@@ -32,6 +32,11 @@ constexpr int kAcceptPauseMs = 100;
 // Of all writers that there can be.
 constexpr size_t kMaxStatsSize = 64 * 1024 * 1024;
 
+// A producer may say that it has lost more than there ever was.
+uint64_t PacketsNotLost(uint64_t begun, const protozero::PacketLosses& lost) {
+  return begun - std::min(begun, lost.total());
+}
+
 // Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
 bool WaitFor(int fd, short events, int other_fd) {
   pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
@@ -60,15 +65,15 @@ std::string SerializeStats(const RecordingStats& stats) {
     auto* entry = message->add_writers();
     entry->set_producer_id(writer.producer_id);
     entry->set_writer_id(writer.writer_id);
-    entry->set_packets(writer.packets_begun - writer.lost.total());
+    entry->set_packets(PacketsNotLost(writer.packets_begun, writer.lost));
     entry->set_lost(writer.lost.total());
     entry->set_bytes(writer.bytes_written);
     entry->set_chunks(writer.chunks_written);
     entry->set_patches(writer.patches_succeeded);
   }
   message->set_writers_seen(stats.trace.writers_seen());
-  message->set_packets(stats.trace.packets_begun() -
-                       stats.trace.lost().total());
+  message->set_packets(
+      PacketsNotLost(stats.trace.packets_begun(), stats.trace.lost()));
   message->set_losses(DescribeLosses(stats.trace, stats.packets_not_written));
   return message.SerializeAsString();
 }

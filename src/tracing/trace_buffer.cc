@@ -39,6 +39,33 @@ struct TraceBuffer::Chunk {
   OpenPacket open_packet;
 };
 
+// Positions, which come in rows.
+class TraceBuffer::Ranges {
+ public:
+  void Add(uint64_t begin, uint64_t end) {
+    const auto next = ranges_.upper_bound(begin);
+    if (next != ranges_.begin() && std::prev(next)->second >= begin) {
+      uint64_t& last_end = std::prev(next)->second;
+      last_end = std::max(last_end, end);
+      return;
+    }
+    ranges_[begin] = end;
+    if (ranges_.size() > kMaxRanges)
+      ranges_.erase(ranges_.begin());
+  }
+  bool Contains(uint64_t position) const {
+    const auto next = ranges_.upper_bound(position);
+    return next != ranges_.begin() && position < std::prev(next)->second;
+  }
+
+ private:
+  // Those of a writer that keeps to the protocol are fewer.
+  static constexpr size_t kMaxRanges = 64;
+
+  // The end of each, by its begin.
+  std::map<uint64_t, uint64_t> ranges_;
+};
+
 // The packets of one writer.
 struct TraceBuffer::Sequence {
   // Ids wrap around; positions do not.
@@ -90,30 +117,23 @@ struct TraceBuffer::Sequence {
     return result;
   }
 
-  // A chunk that may come yet, although its packets are accounted for: it was
-  // scraped, will be committed, and is gone.
+  // What was scraped will be committed, too. If it is gone by then, its packets
+  // are accounted for. Of a chunk that was not complete, there may be more:
   struct Gone {
     uint64_t num_begun = 0;
     uint64_t num_lost = 0;
     LossReason reason = LossReason::kUnknown;
   };
-  // As many as a producer's memory has chunks, usually.
-  static constexpr size_t kMaxGone = 64;
-  void NoteGone(uint64_t position, const Gone& chunk) {
+  // A writer has a chunk that it writes to, and a few that it holds back.
+  static constexpr size_t kMaxGone = 16;
+  void NoteGone(uint64_t position, bool is_complete, const Gone& chunk) {
+    if (is_complete) {
+      refused.Add(position, position + 1);
+      return;
+    }
     gone[position] = chunk;
     if (gone.size() > kMaxGone)
       gone.erase(gone.begin());
-  }
-  void NoteHole(uint64_t begin, uint64_t end) {
-    if (holes.size() == kMaxGone)
-      holes.pop_front();
-    holes.emplace_back(begin, end);
-  }
-  bool IsInHole(uint64_t position) const {
-    return std::any_of(
-        holes.begin(), holes.end(), [position](const auto& hole) {
-          return hole.first <= position && position < hole.second;
-        });
   }
 
   Producer producer;
@@ -133,8 +153,10 @@ struct TraceBuffer::Sequence {
   bool lost_something = false;
   bool has_ended = false;
   std::map<uint64_t, Gone> gone;
+  // Complete ones.
+  Ranges refused;
   // Where reading went past chunks that had not come.
-  std::deque<std::pair<uint64_t, uint64_t>> holes;
+  Ranges holes;
   // By the writer; and those of them whose beginning was in a chunk.
   PacketLosses reported;
   uint64_t reported_begun[kNumWriterLossReasons] = {};
@@ -241,6 +263,8 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
     writer_stats.lost.packets[static_cast<size_t>(reason)] -= num_lost;
   };
 
+  if (sequence->refused.Contains(position))
+    return;
   if (!sequence->has_read) {
     sequence->next_position = std::min(sequence->next_position, position);
   } else if (position < sequence->next_position) {
@@ -250,9 +274,10 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
           lose_new(gone->second.num_begun, gone->second.reason);
       gone->second.num_begun += num_new;
       gone->second.num_lost += num_new;
-    } else if (sequence->IsInHole(position)) {
+    } else if (sequence->holes.Contains(position)) {
       lose_new(0, ReasonOfNoRoom());
-      sequence->NoteGone(position, {num_begun, num_begun, ReasonOfNoRoom()});
+      sequence->NoteGone(position, copy.is_complete,
+                         {num_begun, num_begun, ReasonOfNoRoom()});
     }
     return;
   }
@@ -313,7 +338,7 @@ void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
     const uint64_t num_lost = lose_new(num_accounted, LossReason::kDiscarded);
     writer_stats.lost.Add(LossReason::kDiscarded, 0, records.size);
     if (copy.is_scraped) {
-      sequence->NoteGone(position,
+      sequence->NoteGone(position, copy.is_complete,
                          {num_begun, num_lost, LossReason::kDiscarded});
     }
     return note_discarded();
@@ -375,8 +400,9 @@ void TraceBuffer::CloseChunk(Chunk* chunk, LossReason reason) {
   sequence.stats.lost.Add(reason, num_lost);
   const uint64_t all_lost = num_lost + chunk->num_refused;
   if (chunk->is_scraped && (!chunk->is_complete || all_lost != 0)) {
-    sequence.NoteGone(chunk->position, {chunk->num_begun + chunk->num_refused,
-                                        all_lost, reason});
+    sequence.NoteGone(
+        chunk->position, chunk->is_complete,
+        {chunk->num_begun + chunk->num_refused, all_lost, reason});
   }
 }
 
@@ -533,7 +559,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       sequence->NoteLoss();
       // What was in chunks that never came.
       stats_.unknown_losses += next_position > sequence->lost_until;
-      sequence->NoteHole(position, next_position);
+      sequence->holes.Add(position, next_position);
       sequence->GoTo(next_position, 0, 0);
       continue;
     }

@@ -118,6 +118,7 @@ class TraceBuffer {
 
  private:
   struct Chunk;
+  class Ranges;
   struct Sequence;
   using ChunkList = std::list<Chunk>;
   using SequenceList = std::list<Sequence>;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "protozero/bit_deposit.h"
 #include "protozero/proto_utils.h"
@@ -226,9 +227,12 @@ void TraceWriter::AbortPacket() {
 }
 
 void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
-  loss_is_unreported_ = true;
   losses_.Add(reason, bytes, is_beginning_handed_over_);
   arbiter_->QueueLosses(&losses_);
+  // The first one of a row is reported at once, lest a process that is killed
+  // be believed to have lost nothing.
+  if (!std::exchange(loss_is_unreported_, true))
+    arbiter_->FlushPendingCommitDataRequests();
 }
 
 uint8_t* TraceWriter::WriteFragmentHeader() {

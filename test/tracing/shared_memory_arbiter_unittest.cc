@@ -171,7 +171,7 @@ TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   third->Flush();
   arbiter_->ReturnIdleChunks(true);
   EXPECT_EQ(third->packets_lost(), 2u);
-  EXPECT_EQ(third->packets_lost(LossReason::kNoWriterID), 2u);
+  EXPECT_EQ(third->losses().of(LossReason::kNoWriterID), 2u);
   // Of which the service is told.
   EXPECT_EQ(service_.num_requests(), 1u);
   service_.DrainAll();

@@ -197,10 +197,6 @@ class ModelRun {
     uint64_t received = 0;
     for (const std::vector<ReceivedPacket>& packets : received_)
       received += packets.size();
-    for (size_t i = 0; i < kNumLossReasons; ++i)
-      printf("%zu: %lld\n", i, (long long)stats.lost.packets[i]);
-    printf("size %zu read %llu policy %d\n", buffer_size_,
-           (unsigned long long)received, 0);
     ASSERT_EQ(stats.packets_read, received);
     ASSERT_EQ(stats.packets_written, received + stats.lost.total());
     // What had no room and comes twice, which no writer does, counts twice.

@@ -568,5 +568,199 @@ TEST_F(TraceBufferTest, EndedWritersAreForgotten) {
   EXPECT_EQ(ShortPackets(), Strings(10, "a100"));
 }
 
+// The ledger: each packet has one fate. By reason, as "reason:packets".
+class TraceBufferLedgerTest : public TraceBufferTest {
+ protected:
+  void Report(LossReason reason,
+              uint64_t packets,
+              uint64_t begun,
+              WriterID writer_id = 1) {
+    buffer_->ReportLosses(kProducer,
+                          {1, writer_id, reason, packets, begun, 10 * packets});
+  }
+  void AddOpen(ChunkID chunk_id,
+               uint16_t num_packets,
+               std::string_view hex,
+               OpenPacket open) {
+    ChunkCopy chunk = MakeChunk(1, chunk_id, num_packets, FromHex(hex),
+                                kIncomplete | kScraped);
+    chunk.open_packet = open;
+    buffer_->CopyChunk(kProducer, chunk);
+  }
+  std::string Ledger() {
+    const TraceBufferStats stats = buffer_->stats();
+    std::string text = std::to_string(stats.packets_begun) + " begun, " +
+                       std::to_string(stats.packets_read) + " read";
+    for (size_t i = 0; i < kNumLossReasons; ++i) {
+      if (stats.lost.packets[i] != 0) {
+        text += ", " + std::to_string(i) + ":" +
+                std::to_string(stats.lost.packets[i]);
+      }
+    }
+    if (stats.unknown_losses != 0)
+      text += ", " + std::to_string(stats.unknown_losses) + " unknown";
+    return text;
+  }
+};
+
+TEST_F(TraceBufferLedgerTest, WhatWritersReportIsLost) {
+  Add(0, 2, "01 aa 01 bb");
+  Report(LossReason::kMemoryFull, 3, 0);
+  Report(LossReason::kStallTimedOut, 1, 0);
+  Packets();
+  EXPECT_EQ(Ledger(), "6 begun, 2 read, 1:3, 2:1");
+  EXPECT_EQ(stats().lost.bytes, 40u);
+  EXPECT_EQ(stats().trace_writer_packet_loss(), 4u);
+  EXPECT_EQ(writer_stats().packets_begun, 6u);
+}
+
+TEST_F(TraceBufferLedgerTest, WriterThatLostItsOnlyPacketIsKnown) {
+  Report(LossReason::kMemoryFull, 1, 0);
+  buffer_->EndWriter(kProducer.id, 1);
+  Packets(true);
+  EXPECT_EQ(Ledger(), "1 begun, 0 read, 1:1");
+  EXPECT_EQ(stats().writers_seen, 1u);
+  EXPECT_EQ(writer_stats().lost.of(LossReason::kMemoryFull), 1u);
+}
+
+TEST_F(TraceBufferLedgerTest, WritersThatHaveEndedStayInTheSums) {
+  for (WriterID writer = 1; writer <= 1000; ++writer) {
+    AddOf(writer, 0, 1, FromHex("01 aa"));
+    Report(LossReason::kMemoryFull, 2, 0, writer);
+    buffer_->EndWriter(kProducer.id, writer);
+    Packets();
+  }
+  EXPECT_EQ(Ledger(), "3000 begun, 1000 read, 1:2000");
+  EXPECT_EQ(stats().writers_seen, 1000u);
+}
+
+TEST_F(TraceBufferLedgerTest, WriterWithoutAnIdIsInTheSums) {
+  Report(LossReason::kNoWriterID, 5, 0, 0);
+  EXPECT_EQ(Ledger(), "5 begun, 0 read, 4:5");
+}
+
+TEST_F(TraceBufferLedgerTest, SumsOfUntrustedNumbersStopAtTheLargest) {
+  for (uint64_t i = 0; i < 3; ++i)
+    Report(LossReason::kMemoryFull, UINT64_MAX, UINT64_MAX / 2 + i);
+  Report(LossReason::kUnknown, UINT64_MAX, 0, 0);
+  Report(static_cast<LossReason>(200), 1, 1);
+  EXPECT_EQ(stats().lost.total(), UINT64_MAX);
+  EXPECT_EQ(stats().packets_begun, UINT64_MAX);
+}
+
+TEST_F(TraceBufferLedgerTest, PacketThatWasGivenUpInItsMiddleIsLostOnce) {
+  // A drop marker in the next chunk says so, and the writer says why.
+  Add(0, 2, "01 aa 01 bb", kIsContinued);
+  Add(1, 1, "ff ff ff 7f", kContinues);
+  Packets();
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 0:1");
+  Report(LossReason::kStallTimedOut, 1, 1);
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 2:1");
+}
+
+TEST_F(TraceBufferLedgerTest, WriterMayEndBeforeItsDropMarker) {
+  Add(0, 2, "01 aa 01 bb", kIsContinued);
+  Report(LossReason::kStallTimedOut, 1, 1);
+  buffer_->EndWriter(kProducer.id, 1);
+  Packets(true);
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 2:1");
+}
+
+TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAndOverwrittenIsLostOnce) {
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kRingBuffer);
+  Add(0, 1, "01 aa", kIsContinued);
+  Report(LossReason::kStallTimedOut, 1, 1);
+  Add(1, 1, "01 bb");
+  Packets();
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 6:1");
+}
+
+TEST_F(TraceBufferLedgerTest, DropMarkerOfAWriterThatReportsNothing) {
+  TraceBuffer::Producer producer = kProducer;
+  producer.reports_losses = false;
+  buffer_->CopyChunk(producer,
+                     MakeChunk(1, 0, 2, FromHex("01 aa ff ff ff 7f")));
+  Packets();
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 0:1");
+}
+
+TEST_F(TraceBufferLedgerTest, OverwrittenPacketsAreCounted) {
+  Start(2 * TraceBuffer::kChunkOverhead, Policy::kRingBuffer);
+  Add(0, 3, "01 aa 01 bb 00");
+  Add(1, 1, "01 cc");
+  EXPECT_EQ(Packets(), (Strings{"!cc"}));
+  EXPECT_EQ(Ledger(), "3 begun, 1 read, 6:2");
+}
+
+TEST_F(TraceBufferLedgerTest, PacketsWithoutRoomAreCounted) {
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kDiscard);
+  Add(0, 2, "01 aa 01 bb");
+  Add(1, 3, "01 cc 01 dd 01 ee");
+  EXPECT_EQ(Packets(), (Strings{"aa", "bb"}));
+  EXPECT_EQ(Ledger(), "5 begun, 2 read, 7:3");
+}
+
+TEST_F(TraceBufferLedgerTest, WhatIsScrapedAndCommittedCountsOnce) {
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kDiscard);
+  Add(0, 2, "01 aa 01 bb");
+  // No room, twice: a part, a complete chunk, and what they become.
+  Add(1, 1, "01 cc", kIncomplete | kScraped);
+  Add(2, 2, "01 ee 01 ff", kScraped);
+  EXPECT_EQ(Ledger(), "5 begun, 0 read, 7:3");
+  EXPECT_EQ(Packets(), (Strings{"aa", "bb"}));
+  Add(1, 2, "01 cc 01 dd");
+  Add(2, 2, "01 ee 01 ff");
+  Packets(true);
+  EXPECT_EQ(Ledger(), "6 begun, 2 read, 7:4");
+}
+
+TEST_F(TraceBufferLedgerTest, PacketOfADeadProcessIsLostIfItWasBegun) {
+  AddOpen(0, 1, "01 aa", OpenPacket::kNone);
+  buffer_->EndProducer(kProducer.id);
+  EXPECT_EQ(Packets(), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "1 begun, 1 read");
+  EXPECT_EQ(writer_stats().losses, 0u);
+
+  Start(1 << 20, Policy::kRingBuffer);
+  AddOpen(0, 1, "01 aa", OpenPacket::kOne);
+  buffer_->EndProducer(kProducer.id);
+  EXPECT_EQ(Packets(), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 8:1");
+
+  Start(1 << 20, Policy::kRingBuffer);
+  AddOpen(0, 0, "", OpenPacket::kOne);
+  buffer_->EndProducer(kProducer.id);
+  Packets();
+  EXPECT_EQ(Ledger(), "1 begun, 0 read, 8:1");
+
+  // Nobody knows, if its writers do not tell.
+  Start(1 << 20, Policy::kRingBuffer);
+  AddOpen(0, 1, "01 aa", OpenPacket::kUnknown);
+  buffer_->EndProducer(kProducer.id);
+  Packets();
+  EXPECT_EQ(Ledger(), "1 begun, 1 read, 1 unknown");
+}
+
+TEST_F(TraceBufferLedgerTest, WriterThatGoesOnAtTheEndHasLostNothing) {
+  AddOpen(0, 1, "01 aa", OpenPacket::kUnknown);
+  EXPECT_EQ(Packets(true), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "1 begun, 1 read");
+}
+
+TEST_F(TraceBufferLedgerTest, ChunkThatNeverCameIsAnUnknownLoss) {
+  Add(0, 1, "01 aa");
+  Add(2, 1, "01 bb");
+  EXPECT_EQ(Packets(true), (Strings{"aa", "!bb"}));
+  EXPECT_EQ(Ledger(), "2 begun, 2 read, 1 unknown");
+}
+
+TEST_F(TraceBufferLedgerTest, RefusedPacketsAreNotValid) {
+  Add(0, 2, "01 aa 01 bb");
+  buffer_->ReadPackets(SIZE_MAX, false, [](const TraceBuffer::Packet& packet) {
+    return packet.bytes.data[0] != 0xaa;
+  });
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 9:1");
+}
+
 }  // namespace
 }  // namespace protozero::test

@@ -40,23 +40,14 @@ class LossAccount {
     Increase(&sums.bytes, bytes);
   }
 
-  uint64_t packets(LossReason reason) const {
-    const size_t index = static_cast<size_t>(reason);
-    return index >= kNumWriterLossReasons
-               ? 0
-               : sums_[index].packets.load(std::memory_order_relaxed);
-  }
-  uint64_t packets() const {
-    uint64_t total = 0;
-    for (const Sums& sums : sums_)
-      total += sums.packets.load(std::memory_order_relaxed);
-    return total;
-  }
-  uint64_t bytes() const {
-    uint64_t total = 0;
-    for (const Sums& sums : sums_)
-      total += sums.bytes.load(std::memory_order_relaxed);
-    return total;
+  PacketLosses Get() const {
+    PacketLosses losses;
+    for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
+      losses.Add(static_cast<LossReason>(i),
+                 sums_[i].packets.load(std::memory_order_relaxed),
+                 sums_[i].bytes.load(std::memory_order_relaxed));
+    }
+    return losses;
   }
 
  private:

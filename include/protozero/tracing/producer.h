@@ -17,6 +17,7 @@
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
 #include "protozero/tracing/data_source.h"
+#include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_writer.h"
@@ -233,8 +234,9 @@ class DataSourceWriters {
   void Flush();
 
   // What this thread has lost, in all sessions so far. See TraceWriter.
-  uint64_t packets_lost() const;
-  uint64_t bytes_lost() const;
+  PacketLosses losses() const;
+  uint64_t packets_lost() const { return losses().total(); }
+  uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
   // Not inline, so that it costs the caller neither registers nor code.
@@ -255,8 +257,8 @@ class DataSourceWriters {
   // The data source's state that |contexts_| are up to date with.
   uint32_t seen_state_ = DataSource::kNoState;
   std::vector<TraceContext> contexts_;
-  uint64_t packets_lost_ = 0;
-  uint64_t bytes_lost_ = 0;
+  // By writers that are gone.
+  PacketLosses losses_;
 };
 
 // The connection to the service, kept up by a thread of its own, which runs as

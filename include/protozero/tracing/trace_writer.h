@@ -107,12 +107,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
 
   // What was begun and will not arrive: packets, and the bytes in them as far
-  // as they were written. Exact. Any thread.
-  uint64_t packets_lost() const { return losses_.packets(); }
-  uint64_t packets_lost(LossReason reason) const {
-    return losses_.packets(reason);
-  }
-  uint64_t bytes_lost() const { return losses_.bytes(); }
+  // as they were written, by reason. Exact. Any thread.
+  PacketLosses losses() const { return losses_.Get(); }
+  uint64_t packets_lost() const { return losses().total(); }
+  uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
   friend class SharedMemoryArbiter;

@@ -76,8 +76,7 @@ void DataSourceWriters::FollowSessions() {
 }
 
 void DataSourceWriters::RemoveContext(TraceContext* context) {
-  packets_lost_ += context->writer_->packets_lost();
-  bytes_lost_ += context->writer_->bytes_lost();
+  losses_.Add(context->writer_->losses());
   ServiceConnection& connection = *context->instance_->connection_;
   if (connection.is_abandoned())
     connection.Keep(std::move(context->writer_));
@@ -91,17 +90,10 @@ void DataSourceWriters::Flush() {
   }
 }
 
-uint64_t DataSourceWriters::packets_lost() const {
-  uint64_t sum = packets_lost_;
+PacketLosses DataSourceWriters::losses() const {
+  PacketLosses sum = losses_;
   for (const TraceContext& context : contexts_)
-    sum += context.writer_->packets_lost();
-  return sum;
-}
-
-uint64_t DataSourceWriters::bytes_lost() const {
-  uint64_t sum = bytes_lost_;
-  for (const TraceContext& context : contexts_)
-    sum += context.writer_->bytes_lost();
+    sum.Add(context.writer_->losses());
   return sum;
 }
 

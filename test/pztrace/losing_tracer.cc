@@ -1,0 +1,157 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Traces, loses packets, and says how many: "BEGUN begun, LOST lost" on the
+// standard output. It is the command of a pztrace record, which it stops to
+// fill its memory.
+//
+//   losing_tracer drop | stall   the memory is full for a while
+//   losing_tracer ended          the thread ends while it is
+//   losing_tracer one            a thread begins and ends while it is
+//   losing_tracer threads N      N threads after each other, a packet each
+//   losing_tracer exit | kill    the process ends between two packets
+//   losing_tracer packet         the process ends in a packet
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "protozero/tracing/producer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+
+namespace {
+
+using perfetto::protos::pbzero::TracePacket;
+using protozero::BufferExhaustedPolicy;
+using protozero::DataSource;
+using protozero::DataSourceDescriptor;
+using protozero::DataSourceWriters;
+using protozero::TraceContext;
+
+uint64_t g_begun = 0;
+uint64_t g_lost = 0;
+
+void Write(DataSourceWriters* writers, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    writers->Trace([](TraceContext& context) {
+      ++g_begun;
+      auto packet = context.NewTracePacket<TracePacket>();
+      packet->set_timestamp(g_begun);
+      packet->set_track_event()->set_name("event");
+    });
+  }
+}
+
+// As a thread of its own does.
+void WriteInThread(const std::shared_ptr<DataSource>& source, uint64_t count) {
+  std::thread([&] {
+    DataSourceWriters writers(source);
+    Write(&writers, count);
+    g_lost += writers.packets_lost();
+  }).join();
+}
+
+// Returns when it does not run any more.
+void Stop(pid_t process) {
+  kill(process, SIGSTOP);
+  const std::string path = "/proc/" + std::to_string(process) + "/stat";
+  for (char state = 0; state != 'T'; usleep(100)) {
+    FILE* const file = fopen(path.c_str(), "r");
+    if (file == nullptr)
+      return;
+    // The name in parentheses comes first.
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+      state = 'T';
+    fclose(file);
+  }
+}
+
+int Report(uint64_t lost) {
+  printf("%" PRIu64 " begun, %" PRIu64 " lost\n", g_begun, lost);
+  return fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  protozero::Producer::Options options;
+  options.name = "losing_tracer";
+  options.shared_memory_size = 64 * 1024;
+  // These are to lose nothing, however slow the service is.
+  const bool waits = mode == "threads";
+  options.stall_timeout_ms = waits ? UINT32_MAX : 1;
+  auto& producer = *new protozero::Producer(options);
+  const auto source = std::make_shared<DataSource>(
+      DataSourceDescriptor{"track_event"}, mode == "stall"
+                                               ? BufferExhaustedPolicy::kStall
+                                               : BufferExhaustedPolicy::kDrop);
+  producer.RegisterDataSource(source);
+  if (!producer.Sync(UINT32_MAX))
+    return 1;
+  const pid_t service = getppid();
+
+  if (mode == "threads") {
+    for (uint64_t i = strtoull(argc > 2 ? argv[2] : "1", nullptr, 10); i > 0;
+         --i) {
+      WriteInThread(source, 1);
+    }
+    Report(g_lost);
+  } else if (mode == "ended" || mode == "one") {
+    auto writers = std::make_unique<DataSourceWriters>(source);
+    Write(writers.get(), 1);
+    Stop(service);
+    Write(writers.get(), 10000);
+    g_lost += writers->packets_lost();
+    const uint64_t lost_before = g_lost;
+    if (mode == "one")
+      WriteInThread(source, 1);
+    if (mode == "one" && g_lost != lost_before + 1)
+      return 1;
+    writers.reset();
+    kill(service, SIGCONT);
+    Report(g_lost);
+  } else if (mode == "drop" || mode == "stall") {
+    DataSourceWriters writers(source);
+    Write(&writers, 10);
+    Stop(service);
+    Write(&writers, 450000);
+    kill(service, SIGCONT);
+    // Until it has memory again.
+    for (uint64_t lost = 0; lost != writers.packets_lost();) {
+      lost = writers.packets_lost();
+      usleep(1000);
+      Write(&writers, 1);
+    }
+    Write(&writers, 1000);
+    writers.Flush();
+    Report(writers.packets_lost());
+  } else {
+    auto& writers = *new DataSourceWriters(source);
+    Write(&writers, 3);
+    Report(writers.packets_lost());
+    if (mode == "packet") {
+      writers.Trace([](TraceContext& context) {
+        auto packet = context.NewTracePacket<TracePacket>();
+        packet->set_timestamp(1);
+        _exit(0);
+      });
+    }
+    if (mode == "kill")
+      kill(getpid(), SIGKILL);
+    _exit(0);
+  }
+  delete &producer;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return Main(argc, argv);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests that pztrace counts as the programs do that it records.
+
+Runs in the build directory, as pztrace_test.py does.
+"""
+
+import re
+import sys
+
+from pztrace_test import BUILD_DIR, PztraceTest, main
+
+LOSING_TRACER = BUILD_DIR / 'losing_tracer'
+SUMMARY = re.compile(
+    r': \d+ bytes, (\d+) packets, (\d+) of them of (\d+) writers? in '
+    r'(\d+) producers?, (.*)\n$')
+
+
+class LossTest(PztraceTest):
+
+  def record(self, *mode, code=0):
+    """Returns what the program says, and what pztrace says; begun and lost."""
+    status, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--size=64M', '--', LOSING_TRACER, *mode)
+    self.assertEqual(status, code, error)
+    begun, lost = map(int, re.fullmatch(r'(\d+) begun, (\d+) lost\n',
+                                        output).groups())
+    summary = SUMMARY.search(error.splitlines(keepends=True)[0])
+    self.assertIsNotNone(summary, error)
+    self.assertEqual(int(summary[4]), 1)
+    # What is printed of the file is in it.
+    status, text, error = self.run_pztrace('cat', self.trace)
+    self.assertEqual((status, error), (0, ''))
+    self.assertEqual(text.count('\npacket {') + text.startswith('packet {'),
+                     int(summary[1]))
+    self.assertEqual(text.count('track_event {'), int(summary[2]))
+    return begun, lost, summary, text
+
+  def check_exact(self, *mode, reason):
+    begun, lost, summary, text = self.record(*mode)
+    self.assertGreater(lost, 0)
+    self.assertEqual(int(summary[2]), begun - lost)
+    self.assertEqual(
+        summary[5], '%d packet%s lost: %d %s' %
+        (lost, '' if lost == 1 else 's', lost, reason))
+    # The trace says so, too, by Perfetto's names and by ours.
+    for name, number in (('trace_writer_packet_loss', lost),
+                         ('packets_begun', begun),
+                         ('packets_read', begun - lost), ('packets', lost)):
+      self.assertRegex(text, r'\b%s: %d\n' % (name, number))
+    return summary
+
+  def test_memory_that_is_full(self):
+    self.check_exact('drop', reason='shared memory full')
+
+  def test_wait_that_is_over(self):
+    self.check_exact('stall',
+                     reason='shared memory full until the wait was over')
+
+  def test_thread_that_ends_while_it_loses(self):
+    self.check_exact('ended', reason='shared memory full')
+
+  def test_thread_that_loses_its_only_packet(self):
+    summary = self.check_exact('one', reason='shared memory full')
+    self.assertEqual(int(summary[3]), 2)
+
+  def test_every_writer_counts(self):
+    # More than the statistics list.
+    begun, lost, summary, _ = self.record('threads', '1000')
+    self.assertEqual((begun, lost), (1000, 0))
+    self.assertEqual((int(summary[2]), int(summary[3])), (1000, 1000))
+    self.assertEqual(summary[5], 'nothing lost')
+
+  def test_process_that_ends_between_packets(self):
+    for mode in 'exit', 'kill':
+      begun, lost, summary, _ = self.record(mode, code=int(mode == 'kill'))
+      self.assertEqual((begun, lost), (3, 0))
+      self.assertEqual(int(summary[2]), 3)
+      self.assertEqual(summary[5], 'nothing lost')
+
+  def test_process_that_ends_in_a_packet(self):
+    _, _, summary, _ = self.record('packet')
+    self.assertEqual(int(summary[2]), 3)
+    self.assertEqual(summary[5], '1 packet lost: 1 not finished')
+
+
+if __name__ == '__main__':
+  sys.exit(main())
