@@ -108,16 +108,17 @@ struct Options {
   std::vector<std::string> program;
 };
 
-// A number and one of |units|, which may be left out if the first is meant.
 struct Unit {
   std::string_view name;
   double factor;
 };
 
+// A number and one of |units|, which may be left out if the first is meant.
+// Returns false if it is something else, or less than 1. It may be as large as
+// infinity.
 template <size_t kCount>
 bool ParseNumber(const std::string& text,
                  const Unit (&units)[kCount],
-                 double max,
                  double* value) {
   if (text.empty() || text[0] < '0' || text[0] > '9')
     return false;
@@ -127,7 +128,7 @@ bool ParseNumber(const std::string& text,
   for (const Unit& candidate : units) {
     if (unit == candidate.name || (unit.empty() && &candidate == units)) {
       *value = number * candidate.factor;
-      return *value >= 1 && *value <= max;
+      return *value >= 1;
     }
   }
   return false;
@@ -138,8 +139,13 @@ bool ParseMilliseconds(const char* option,
                        uint32_t* value) {
   static constexpr Unit kUnits[] = {{"s", 1000}, {"ms", 1}, {"m", 60000}};
   double milliseconds = 0;
-  if (!ParseNumber(text, kUnits, UINT32_MAX, &milliseconds)) {
+  if (!ParseNumber(text, kUnits, &milliseconds)) {
     PrintError(kProgram, "%s takes a time, as in 10, 1.5s or 200ms", option);
+    return false;
+  }
+  if (milliseconds > UINT32_MAX) {
+    PrintError(kProgram, "%s is %u s at most, not %s", option,
+               UINT32_MAX / 1000, text.c_str());
     return false;
   }
   *value = static_cast<uint32_t>(milliseconds);
@@ -151,9 +157,14 @@ bool ParseSize(const char* option, const std::string& text, size_t* value) {
       {"", 1},        {"k", 1 << 10}, {"K", 1 << 10}, {"m", 1 << 20},
       {"M", 1 << 20}, {"g", 1 << 30}, {"G", 1 << 30}};
   double bytes = 0;
-  if (!ParseNumber(text, kUnits, static_cast<double>(PTRDIFF_MAX), &bytes)) {
+  if (!ParseNumber(text, kUnits, &bytes)) {
     PrintError(kProgram, "%s takes a number of bytes, as in 500k or 64M",
                option);
+    return false;
+  }
+  if (bytes > static_cast<double>(kMaxBufferSize)) {
+    PrintError(kProgram, "%s is less than %zuG, not %s", option,
+               (kMaxBufferSize >> 30) + 1, text.c_str());
     return false;
   }
   *value = static_cast<size_t>(bytes);
@@ -163,7 +174,7 @@ bool ParseSize(const char* option, const std::string& text, size_t* value) {
 bool ParsePid(const std::string& text, pid_t* pid) {
   static constexpr Unit kUnits[] = {{"", 1}};
   double number = 0;
-  if (!ParseNumber(text, kUnits, INT32_MAX, &number) ||
+  if (!ParseNumber(text, kUnits, &number) || number > INT32_MAX ||
       number != floor(number)) {
     PrintError(kProgram, "--pid takes the number of a process");
     return false;

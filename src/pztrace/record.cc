@@ -141,7 +141,11 @@ bool Record(const RecordOptions& options) {
   ServiceHost::Options host_options;
   host_options.socket = options.socket.empty()
                             ? ProducerSocket(folder, getpid())
-                            : options.socket;
+                            : AbsolutePath(options.socket, &error);
+  if (host_options.socket.empty()) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
   ServiceHost host(&service, host_options);
   if (!host.Listen(&error)) {
     PrintError(kProgram, "%s", error.c_str());

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,12 +26,26 @@ struct CloseFolder {
 
 }  // namespace
 
+std::string AbsolutePath(const std::string& path, std::string* error) {
+  if (!path.empty() && (path[0] == '/' || path[0] == '@'))
+    return path;
+  char folder[PATH_MAX];
+  if (getcwd(folder, sizeof(folder)) == nullptr) {
+    *error = path + ": the current folder is not known: " + strerror(errno);
+    return "";
+  }
+  return std::string(folder) + "/" + path;
+}
+
 std::string RuntimeFolder(std::string* error) {
-  const char* base = getenv("XDG_RUNTIME_DIR");
-  if (base == nullptr || *base != '/')
-    base = "/tmp";
-  const std::string path =
-      std::string(base) + "/pztrace-" + std::to_string(geteuid());
+  const char* const variable = getenv("XDG_RUNTIME_DIR");
+  // The command may have another current folder.
+  const std::string base = variable == nullptr || *variable == '\0'
+                               ? "/tmp"
+                               : AbsolutePath(variable, error);
+  if (base.empty())
+    return "";
+  const std::string path = base + "/pztrace-" + std::to_string(geteuid());
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     *error = path + ": " + strerror(errno);
     return "";

@@ -13,6 +13,10 @@ namespace pztrace {
 // Where `pztrace record` has its sockets, for `pztrace stat` to find them: a
 // folder of the user's that nobody else can enter, in XDG_RUNTIME_DIR or /tmp.
 
+// |path| as it is called from any folder. What begins with '@' is no path, and
+// remains. Returns an empty one, and says why, if it can not be told.
+std::string AbsolutePath(const std::string& path, std::string* error);
+
 // Makes it if need be. Returns its path, or an empty one, and says why, if
 // there is none to be trusted.
 std::string RuntimeFolder(std::string* error);

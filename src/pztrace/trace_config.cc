@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "protozero/decode_status.h"
@@ -22,10 +23,15 @@ using protozero::DecodeStatus;
 // often: as Perfetto's service does.
 constexpr uint32_t kDefaultWritePeriodMs = 5000;
 
+size_t FromKilobytes(uint32_t kilobytes) {
+  return static_cast<size_t>(
+      std::min<uint64_t>(uint64_t{kilobytes} * 1024, kMaxBufferSize));
+}
+
 bool ReadBuffer(ConstBytes bytes, protozero::TraceConfig::Buffer* buffer) {
   using Message = pbzero::TraceConfig_BufferConfig;
   const Message::Decoder decoder(bytes);
-  buffer->size_bytes = size_t{decoder.size_kb()} * 1024;
+  buffer->size_bytes = FromKilobytes(decoder.size_kb());
   buffer->fill_policy = decoder.fill_policy() == Message::DISCARD
                             ? protozero::TraceConfig::Buffer::kDiscard
                             : protozero::TraceConfig::Buffer::kRingBuffer;
@@ -45,8 +51,8 @@ bool ReadProducer(ConstBytes bytes,
                   protozero::TraceConfig::Producer* producer) {
   const pbzero::TraceConfig_ProducerConfig::Decoder decoder(bytes);
   producer->producer_name = decoder.producer_name().ToStdString();
-  producer->shm_size_bytes = size_t{decoder.shm_size_kb()} * 1024;
-  producer->page_size_bytes = size_t{decoder.page_size_kb()} * 1024;
+  producer->shm_size_bytes = FromKilobytes(decoder.shm_size_kb());
+  producer->page_size_bytes = FromKilobytes(decoder.page_size_kb());
   return decoder.status() == DecodeStatus::kOk;
 }
 

@@ -3,12 +3,20 @@
 #ifndef SRC_PZTRACE_TRACE_CONFIG_H_
 #define SRC_PZTRACE_TRACE_CONFIG_H_
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
 #include <string>
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_service.h"
 
 namespace pztrace {
+
+// Of one buffer: what TraceConfig's size_kb can say, or an object can have.
+inline constexpr size_t kMaxBufferSize = static_cast<size_t>(
+    std::min<uint64_t>(uint64_t{UINT32_MAX} * 1024, PTRDIFF_MAX));
 
 // Reads a TraceConfig of Perfetto's. What the service does not know is passed
 // over. Returns false, and says why, if it is malformed.

@@ -279,6 +279,32 @@ class RecordTest(PztraceTest):
     self.assertEqual(code, 0, error)
     self.assertEqual(output, '%s\n' % socket)
 
+  def test_sockets_have_absolute_paths(self):
+    # The command has another current folder, as has what it starts.
+    command = ['--', 'sh', '-c', 'cd /; echo $PERFETTO_PRODUCER_SOCK_NAME; '
+               '"%s" --items 1' % WORKERS]
+    for variable, options, socket in (
+        (None, ['--socket', 'here'], '%s/here' % self.folder),
+        (None, ['--socket', '@pztrace-%s' % self.folder],
+         '@pztrace-%s' % self.folder),
+        ('.', [], r'%s/\./pztrace-\d+/\d+\.producers' % self.folder),
+        ('', [], r'/tmp/pztrace-\d+/\d+\.producers')):
+      if variable is not None:
+        self.env['XDG_RUNTIME_DIR'] = variable
+      process = subprocess.run(
+          [str(PZTRACE), 'record', '-o', str(self.trace), *options, *command],
+          env=self.env, cwd=self.folder, stdout=subprocess.PIPE,
+          stderr=subprocess.PIPE, check=False)
+      self.assertEqual(process.returncode, 0, process.stderr)
+      self.assertRegex(process.stdout.decode(), '^%s\n' % socket)
+      self.assertIn(b'in 2 producers', process.stderr)
+
+  def test_largest_size_is_no_trouble(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--size',
+                                      '4095G', '--', WORKERS, '--items', 1)
+    self.assertEqual(code, 0, error)
+    self.assertIn('nothing lost', error)
+
   def test_other_data_sources_are_not_recorded(self):
     code, _, error = self.run_pztrace(
         'record', '-o', self.trace, '--data-source', 'other', '--data-source',
@@ -540,6 +566,18 @@ class ArgumentsTest(PztraceTest):
          '--size takes a number of bytes, as in 500k or 64M'),
         (['record', '-o', 'x', '--size=-1'],
          '--size takes a number of bytes, as in 500k or 64M'),
+        (['record', '-o', 'x', '--size', '99999999G'],
+         '--size is less than 4096G, not 99999999G'),
+        (['record', '-o', 'x', '--size=4096G'],
+         '--size is less than 4096G, not 4096G'),
+        (['record', '-o', 'x', '--size=1e999'],
+         '--size is less than 4096G, not 1e999'),
+        (['record', '-o', 'x', '--duration', '71583m'],
+         '--duration is 4294967 s at most, not 71583m'),
+        (['stat', '--interval', '99999999999999999999'],
+         '--interval is 4294967 s at most, not 99999999999999999999'),
+        (['stat', '--pid', '4294967297'],
+         '--pid takes the number of a process'),
         (['record', '-o', 'x', '--duration', '5 years'],
          '--duration takes a time, as in 10, 1.5s or 200ms'),
         (['record', '-o', 'x', '--duration=0'],
