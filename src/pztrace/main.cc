@@ -79,7 +79,9 @@ cat:
   --version           print the version
 
 Exit code: 0 if all is well, 1 if not, or if the command failed, 2 if called
-wrongly.
+wrongly. A trace that lacks something because producers could not be recorded,
+or because the file took no more, is not well; one that is empty because nobody
+had what was asked for is, and a message says so.
 )";
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };

@@ -17,6 +17,7 @@
 #include "src/pztrace/command.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
+#include "src/pztrace/session_monitor.h"
 #include "src/pztrace/stats.h"
 #include "src/pztrace/trace_file.h"
 
@@ -111,7 +112,13 @@ class IgnoredSignals {
   sigset_t changed_;
 };
 
-void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {
+// What is missing besides what is counted as lost, if anything, is |problem|.
+void PrintSummary(const TraceFile& file,
+                  const protozero::TraceStats& stats,
+                  const std::string& problem) {
+  std::string losses = DescribeLosses(stats, file.packets_lost());
+  if (!problem.empty())
+    losses = losses == kNothingLost ? problem : losses + "; " + problem;
   // If the file lacks some, nobody knows which of them are the service's.
   const std::string of_writers =
       file.packets_lost() == 0
@@ -121,8 +128,7 @@ void PrintSummary(const TraceFile& file, const protozero::TraceStats& stats) {
           CountOf(file.bytes(), "byte").c_str(),
           CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
           CountOf(stats.writers_seen(), "writer").c_str(),
-          CountOf(stats.producers_seen, "producer").c_str(),
-          DescribeLosses(stats, file.packets_lost()).c_str());
+          CountOf(stats.producers_seen, "producer").c_str(), losses.c_str());
 }
 
 }  // namespace
@@ -151,8 +157,9 @@ bool Record(const RecordOptions& options) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
+  SessionMonitor monitor(&file, &host);
   const TracingSessionID session =
-      service.StartTracing(options.config, &file, &error);
+      service.StartTracing(options.config, &monitor, &error);
   if (session == 0) {
     PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
     return false;
@@ -186,8 +193,10 @@ bool Record(const RecordOptions& options) {
   }
   while (service.GetState(session) < TraceService::kStopping &&
          g_interruptions == 0 &&
-         (options.command.empty() || command.is_running()))
+         (options.command.empty() || command.is_running())) {
     host.RunOnce(UINT32_MAX);
+    monitor.CheckHost();
+  }
 
   // A terminal interrupts both, other signals are for us to pass on.
   if (g_interruptions != 0 && g_last_interruption != SIGINT)
@@ -205,7 +214,14 @@ bool Record(const RecordOptions& options) {
   const protozero::TraceStats stats = service.GetStats(session);
   service.CloseSession(session);
   bool ok = file.Close();
-  PrintSummary(file, stats);
+  std::string problem;
+  if (!ok && file.packets_lost() == 0)
+    problem = "perhaps not all of it in the file";
+  if (!monitor.Report(options.config, stats)) {
+    ok = false;
+    problem = "producers are missing";
+  }
+  PrintSummary(file, stats, problem);
 
   // A command that goes on when there is nothing more to record keeps its
   // producers connected, until somebody loses patience.

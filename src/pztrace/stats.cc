@@ -15,6 +15,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/pztrace/shown_name.h"
 #include "src/pztrace/stats.pbzero.h"
 #include "src/tracing/ipc/background_thread.h"
 
@@ -83,13 +84,13 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
   if (stats.status() != protozero::DecodeStatus::kOk)
     return false;
   fprintf(out, "%s: %" PRIu64 " bytes after %.1f s\n\n",
-          stats.file().ToStdString().c_str(), stats.file_bytes(),
+          Escaped(stats.file().ToStdStringView()).c_str(), stats.file_bytes(),
           static_cast<double>(stats.elapsed_ms()) / 1000);
 
   std::map<uint32_t, std::string> names;
   for (const ConstBytes producer_bytes : stats.producers()) {
     const pbzero::Stats_Producer::Decoder producer(producer_bytes);
-    names[producer.id()] = producer.name().ToStdString() + " (" +
+    names[producer.id()] = ShownName(producer.name().ToStdStringView()) + " (" +
                            std::to_string(producer.pid()) + ")";
   }
   // A producer that has gone is known by its number only.
@@ -159,7 +160,7 @@ std::string DescribeLosses(const protozero::TraceStats& stats,
                           : "; and an unknown number in ") +
             CountOf(stats.unknown_losses(), "place");
   }
-  return text.empty() ? "nothing lost" : text;
+  return text.empty() ? kNothingLost : text;
 }
 
 StatsServer::StatsServer(std::function<std::string()> serialize)

@@ -34,7 +34,8 @@ std::string SerializeStats(const RecordingStats& stats);
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 
 // What is missing in the trace, by reason, in words; |packets_not_written| are
-// those that the file did not take. "nothing lost" if nothing is.
+// those that the file did not take. kNothingLost if nothing is.
+inline constexpr char kNothingLost[] = "nothing lost";
 std::string DescribeLosses(const protozero::TraceStats& stats,
                            uint64_t packets_not_written);
 

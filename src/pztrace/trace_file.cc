@@ -106,12 +106,6 @@ bool TraceFile::Write(const uint8_t* data, size_t size) {
   return !is_broken_;
 }
 
-bool TraceFile::OnTraceData(protozero::TracingSessionID,
-                            const uint8_t* data,
-                            size_t size) {
-  return Write(data, size);
-}
-
 bool TraceFile::Close() {
   if (!is_broken_ && IsRemoved())
     FailAsRemoved();

@@ -9,20 +9,18 @@
 #include <atomic>
 #include <string>
 
-#include "protozero/tracing/trace_service.h"
-
 namespace pztrace {
 
-// The file, and what the service writes to it.
+// Where the trace goes.
 //
 // Nothing is held back: what Write() has returned from is in the file, so a
 // reader sees it, and it stays there if this process is killed. When the file
 // takes no more, it is cut behind its last whole packet, so that it can be read
 // without an error, and what does not get into it is counted.
-class TraceFile : public protozero::TraceService::Consumer {
+class TraceFile {
  public:
   TraceFile() = default;
-  ~TraceFile() override;
+  ~TraceFile();
 
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
@@ -49,11 +47,6 @@ class TraceFile : public protozero::TraceService::Consumer {
   // What should be in it and is not.
   uint64_t packets_lost() const { return packets_lost_; }
   uint64_t bytes_lost() const { return bytes_lost_; }
-
-  // TraceService::Consumer:
-  bool OnTraceData(protozero::TracingSessionID,
-                   const uint8_t* data,
-                   size_t size) override;
 
  private:
   void Fail(const char* reason);

@@ -6,6 +6,7 @@ Runs in the build directory, as pztrace_test.py does, and waits as that does:
 for things to happen, not for a time to pass.
 """
 
+import errno
 import os
 import re
 import resource
@@ -14,9 +15,14 @@ import sys
 import tempfile
 import time
 
-from pztrace_test import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
+from pztrace_test import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
+                          PztraceTest, main)
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
+WITHOUT_MEMFD = BUILD_DIR / 'without_memfd'
+# What a terminal would obey, and what it looks like when it is printed.
+HOSTILE = '\x1b]0;x\x07\x9b31m\n\u202e"%s%n\udcff'
+SHOWN = '\\033]0;x\\007\\302\\23331m\\n\\342\\200\\256\\"%s%n\\377'
 
 
 class RecordingTest(PztraceTest):
@@ -271,6 +277,149 @@ class FileTest(RecordingTest):
                                         '-c', 'kill -%s $$' % name)
       self.assertEqual(code, 1)
       self.assertIn('pztrace: sh: ', error)
+
+class ProducersTest(RecordingTest):
+
+  def record(self, *options, command=(WORKERS, '--items', '3'), wrapper=(),
+             **kwargs):
+    """Returns exit code and standard error."""
+    process = subprocess.run(
+        [str(part) for part in (*wrapper, PZTRACE, 'record', '-o', self.trace,
+                                *options, '--', *command)],
+        env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, check=False, **kwargs)
+    return process.returncode, process.stderr.decode()
+
+  def test_no_memfd(self):
+    for number, reason in ((errno.ENOSYS, 'Function not implemented'),
+                           (errno.EPERM, 'Operation not permitted')):
+      code, error = self.record(wrapper=(WITHOUT_MEMFD, number))
+      if code == 77:
+        self.skipTest(error)
+      self.assertEqual(code, 1, error)
+      self.assertRegex(error, r'pztrace: traced_workers \(\d+\) is not recorded: '
+                       r'no shared memory: memfd_create of 262144 bytes: %s\n' %
+                       reason)
+      self.assertIn('pztrace: 2 of 2 producers could not be recorded, for lack '
+                    'of shared memory\n', error)
+      self.assertTrue(error.endswith(
+          ' 0 of them of 0 writers in 2 producers, producers are missing\n'), error)
+      self.check_readable()
+
+  def test_one_producer_without_memory(self):
+    # The limit of a file's size holds for shared memory, too. The larger one
+    # is too large.
+    config = self.encode_config('''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event" }
+        producers { producer_name: "large" shm_size_kb: 1024 }''')
+    code, error = self.record(
+        '--config', config, command=(
+            'sh', '-c', 'echo 1 | "$0" small; echo 2 | "$0" large; '
+            'echo 3 | "$0" small', LINE_TRACER),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                              (500000, 500000)))
+    self.assertEqual(code, 1, error)
+    self.assertRegex(error, r'pztrace: large \(\d+\) is not recorded: '
+                     r'no shared memory: ftruncate of 1048576 bytes: '
+                     r'File too large\n')
+    self.assertIn('pztrace: 1 of 3 producers could not be recorded, for lack '
+                  'of shared memory\n', error)
+    self.assertIn(', producers are missing\n', error)
+    output = self.check_readable()
+    self.assertIn('name: "1', output)
+    self.assertNotIn('name: "2', output)
+    self.assertIn('name: "3', output)
+
+  def test_few_descriptors(self):
+    # Some of which the loader needs before main().
+    complete = False
+    for limit in range(3, 20):
+      code, error = self.record(
+          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                (limit, limit)))
+      # UBSan looks at objects by means of a pipe.
+      if 'object has invalid vptr' in error:
+        continue
+      complete = code == 0
+      if complete:
+        self.assertIn(' in 2 producers, nothing lost\n', error)
+      else:
+        self.assertEqual(code, 127 if 'loading shared lib' in error else 1,
+                         error)
+        self.assertNotIn('nothing lost', error)
+        self.assertRegex(error, 'Too many open files|Error 24')
+    self.assertTrue(complete)
+
+  def test_nobody_offers_what_is_asked_for(self):
+    code, error = self.record(
+        '--data-source', 'trak_event', '--data-source', 'my.events',
+        '--data-source', 'other', '--data-source', 'other',
+        command=(LINE_TRACER, 'name', 'track_event', 'my.events'))
+    self.assertEqual(code, 0, error)
+    self.assertIn("pztrace: no producer has offered 'trak_event', 'other'; "
+                  "offered were 'my.events', 'track_event'\n", error)
+    code, error = self.record(command=(LINE_TRACER, 'name', 'my.events'))
+    self.assertEqual(code, 0, error)
+    self.assertIn("pztrace: no producer has offered 'track_event'; "
+                  "offered were 'my.events'\n", error)
+    # Nothing of that kind if all is well.
+    code, error = self.record('--data-source', 'my.events',
+                              command=(LINE_TRACER, 'name', 'my.events'))
+    self.assertEqual(code, 0, error)
+    self.assertEqual(len(error.splitlines()), 1)
+
+  def test_nobody_is_selected(self):
+    config = self.encode_config('''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event"
+                       producer_name_filter: "other" }''')
+    code, error = self.record('--config', config)
+    self.assertEqual(code, 0, error)
+    self.assertIn("pztrace: no producer has offered 'track_event' whose name is "
+                  "one that the configuration says\n", error)
+
+  def test_nobody_connects(self):
+    code, error = self.record(command=['true'])
+    self.assertEqual(code, 0, error)
+    self.assertIn('pztrace: no producer has connected, so nothing was recorded\n',
+                  error)
+
+  def test_names_are_no_orders(self):
+    # Everybody who prints them: the messages,
+    code, error = self.record(command=(LINE_TRACER, HOSTILE, HOSTILE, 'x' * 1000))
+    self.assertEqual(code, 0, error)
+    self.assertIn("offered were '%s', '%s...'\n" % (SHOWN, 'x' * 80), error)
+    code, error = self.record(
+        command=(LINE_TRACER, HOSTILE),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                              (100000, 100000)))
+    self.assertIn('pztrace: %s (' % SHOWN, error)
+    # `stat`, `cat`, and the tool that reads what protoc prints.
+    process = self.start_tracer(tracer=[HOSTILE])
+    self.trace_line(process, os.fsencode(HOSTILE.replace('\n', '')))
+    _, output, error = self.run_pztrace('stat')
+    self.assertIn('%s (' % SHOWN, output, error)
+    process.stdin.close()
+    self.assertEqual(process.wait(), 0)
+    output = self.check_readable()
+    self.assertIn('name: "%s\\n"\n' % SHOWN.replace('\\n', ''), output)
+    self.assertTrue(output.replace('\n', '').isprintable())
+    for text in 'no trace \033[31m', r'''packet {
+        track_descriptor {
+          uuid: 1
+          process {
+            pid: 1
+            process_name: "\033[31m\302\233"
+          }
+        }
+      }''':
+      process = subprocess.run([str(TRACE_SUMMARY)], input=text.encode(),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               check=False)
+      output = (process.stdout + process.stderr).decode()
+      self.assertIn('\\x1b[31m', output)
+      self.assertTrue(output.replace('\n', '').isprintable(), output)
 
 
 if __name__ == '__main__':

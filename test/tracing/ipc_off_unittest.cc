@@ -125,7 +125,7 @@ TEST_F(IpcOffTest, ServiceHasNoMemory) {
       EXPECT_EQ(producer->off_reason(), OffReason::kNoSharedMemory);
       EXPECT_EQ(producer->why_off(),
                 "no shared memory for traces: the service cannot create it: "
-                "Function not implemented");
+                "memfd_create of 131072 bytes: Function not implemented");
       EXPECT_FALSE(source->is_enabled());
     }
     // The next session has some.

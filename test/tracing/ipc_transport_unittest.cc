@@ -4,9 +4,12 @@
 // messages.
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -326,7 +329,8 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   ScopedFd fd;
   // At once.
   sender.BeginFrame()->set_request_id(1);
-  EXPECT_EQ(sender.EndFrame(here.get(), here.get()), SendStatus::kOk);
+  EXPECT_EQ(sender.EndFrame(here.get(), ScopedFd(dup(here.get()))),
+            SendStatus::kOk);
   EXPECT_EQ(ReceiveAll(there.get(), &fd), FrameWithId(1));
   EXPECT_TRUE(fd.is_valid());
   fd.Reset();
@@ -343,7 +347,7 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
     const std::unique_ptr<SharedMemoryFile> memory =
         SharedMemoryFile::Create(4096);
     sender.BeginFrame()->set_request_id(id);
-    EXPECT_EQ(sender.EndFrame(here.get(), memory->fd()), SendStatus::kOk);
+    EXPECT_EQ(sender.EndFrame(here.get(), memory->TakeFd()), SendStatus::kOk);
   }
   sender.BeginFrame()->set_request_id(id + 1);
   EXPECT_EQ(sender.EndFrame(here.get()), SendStatus::kOk);
@@ -416,6 +420,44 @@ TEST(SharedMemoryFileTest, IsZeroAndSharedAndOfOneSize) {
   created->start()[5000] = 7;
   EXPECT_EQ(attached->start()[5000], 7);
   EXPECT_EQ(SharedMemoryFile::Create(0), nullptr);
+}
+
+// Makes a limit of the process as low as can be, as long as it exists.
+class ScopedLimit {
+ public:
+  ScopedLimit(decltype(RLIMIT_FSIZE) resource, rlim_t limit)
+      : resource_(resource) {
+    getrlimit(resource_, &before_);
+    const rlimit lower{limit, before_.rlim_max};
+    setrlimit(resource_, &lower);
+  }
+  ~ScopedLimit() { setrlimit(resource_, &before_); }
+
+ private:
+  const decltype(RLIMIT_FSIZE) resource_;
+  rlimit before_;
+};
+
+TEST(SharedMemoryFileTest, SaysWhyThereIsNone) {
+  std::string error;
+  {
+    const ScopedLimit limit(RLIMIT_NOFILE, 0);
+    EXPECT_EQ(SharedMemoryFile::Create(8192, &error), nullptr);
+  }
+  EXPECT_EQ(error, "memfd_create of 8192 bytes: Too many open files");
+  {
+    // Nothing handles SIGXFSZ here.
+    const ScopedLimit limit(RLIMIT_FSIZE, 8191);
+    EXPECT_EQ(SharedMemoryFile::Create(8192, &error), nullptr);
+    EXPECT_EQ(SharedMemoryFile::Create(8192), nullptr);
+  }
+  EXPECT_EQ(error, "ftruncate of 8192 bytes: File too large");
+  sigset_t signals;
+  sigpending(&signals);
+  EXPECT_EQ(sigismember(&signals, SIGXFSZ), 0);
+  pthread_sigmask(SIG_BLOCK, nullptr, &signals);
+  EXPECT_EQ(sigismember(&signals, SIGXFSZ), 0);
+  EXPECT_NE(SharedMemoryFile::Create(8192), nullptr);
 }
 
 TEST(SharedMemoryFileTest, OthersMemoryIsChecked) {

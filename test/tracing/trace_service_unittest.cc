@@ -26,6 +26,11 @@ class TestConsumer : public TraceService::Consumer {
   void OnAllDataSourcesStarted(TracingSessionID) override {
     calls += "started ";
   }
+  void OnProducerWithoutMemory(TracingSessionID,
+                               const TraceService::ProducerInfo& info,
+                               const std::string& reason) override {
+    calls += info.name + ":" + std::to_string(info.pid) + ":" + reason + " ";
+  }
   void OnTracingStopped(TracingSessionID) override { calls += "stopped "; }
   void OnTraceWritten(TracingSessionID, bool complete) override {
     calls += complete ? "written " : "lost ";
@@ -522,13 +527,48 @@ TEST_F(TraceServiceTest, NoMemoryNoDataSources) {
                                                           size_t) override {
       return nullptr;
     }
+    std::string SetupTracingError() const override { return "poor"; }
   } producer;
   producer.Connect(&service_, "source", Info());
   Start();
   EXPECT_EQ(producer.TakeCalls(), "");
   EXPECT_FALSE(producer.connection()->CommitDataIfSetUp({}));
+  // Said once.
+  producer.connection()->RegisterDataSource({"source", 2});
+  EXPECT_EQ(consumer_.calls, "test:77:poor started ");
+  EXPECT_EQ(Stats().producers_without_memory, 1u);
+  // The others record.
+  producer_.Connect(&service_, "source", Info());
+  EXPECT_EQ(producer_.TakeCalls(), "memory262144/4096 setup1 start1");
+  EXPECT_EQ(Stats().producers_without_memory, 1u);
+  producer_.Die();
   service_.StopTracing(session_);
   EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+}
+
+TEST_F(TraceServiceTest, OffersAreComparedWithWishes) {
+  AddDataSource("another");
+  config_.data_sources[1].producer_name_filter = {"other"};
+  AddDataSource("no such");
+  producer_.Connect(&service_, "source", Info());
+  Start();
+  using Counts = std::vector<uint32_t>;
+  EXPECT_EQ(Stats().data_source_instances, (Counts{1, 0, 0}));
+  EXPECT_EQ(Stats().names_offered, Strings{"source"});
+  // From whom the session does not want it.
+  producer_.connection()->RegisterDataSource({"another"});
+  producer_.connection()->RegisterDataSource({"source", 2});
+  EXPECT_EQ(Stats().data_source_instances, (Counts{2, 0, 0}));
+  EXPECT_EQ(Stats().names_offered, (Strings{"another", "source"}));
+  // What is gone has been offered.
+  producer_.Die();
+  EXPECT_EQ(Stats().data_source_instances, (Counts{2, 0, 0}));
+  EXPECT_EQ(Stats().names_offered, (Strings{"another", "source"}));
+  TestProducer other;
+  other.Connect(&service_, "0", Info());
+  for (int i = 1; i < 100; ++i)
+    other.connection()->RegisterDataSource({std::to_string(i)});
+  EXPECT_EQ(Stats().names_offered.size(), TraceStats::kMaxNamesOffered);
 }
 
 TEST_F(TraceServiceTest, PacketsAreStamped) {

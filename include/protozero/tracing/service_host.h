@@ -83,6 +83,11 @@ class ServiceHost {
   void Wakeup();
 
   size_t num_connections() const;
+  // Why producers that want to connect wait in vain at the moment, as an errno;
+  // 0 if none does. EMFILE, for example: there is no descriptor for one.
+  int accept_error() const;
+  // How many connections have been closed because there were too many.
+  uint64_t num_refused() const;
 
  private:
   class Connection;

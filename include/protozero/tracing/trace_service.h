@@ -126,6 +126,8 @@ class TraceService {
     // producer gets no data source set up then.
     virtual std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                                        size_t page_size) = 0;
+    // Why SetupTracing() has returned null, for people to read.
+    virtual std::string SetupTracingError() const { return ""; }
     virtual void SetupDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
     virtual void StartDataSource(DataSourceInstanceID instance_id,
@@ -219,6 +221,11 @@ class TraceService {
    public:
     virtual ~Consumer() = default;
     virtual void OnAllDataSourcesStarted(TracingSessionID) {}
+    // There is no memory to share with a producer, so what the session wants of
+    // it is not recorded. At most once for each.
+    virtual void OnProducerWithoutMemory(TracingSessionID,
+                                         const ProducerInfo&,
+                                         const std::string& /*reason*/) {}
     // The session is kStopped. If TraceConfig::write_period_ms is not 0, the
     // last call of OnTraceData() is still to come, from RunDue().
     virtual void OnTracingStopped(TracingSessionID) {}

@@ -99,6 +99,8 @@ struct TraceProducerStats {
 };
 
 struct TraceStats {
+  static constexpr size_t kMaxNamesOffered = 16;
+
   // Those that are connected now.
   std::vector<TraceProducerStats> producers;
   // One for each buffer of the TraceConfig.
@@ -110,6 +112,13 @@ struct TraceStats {
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;
   uint32_t tracing_sessions = 0;
+  // Those that had a data source of the session, but no memory to share.
+  uint32_t producers_without_memory = 0;
+  // For each data source of the TraceConfig, how often a producer was asked for
+  // it; and the names that producers have offered to the session, sorted, not
+  // more than kMaxNamesOffered.
+  std::vector<uint32_t> data_source_instances;
+  std::vector<std::string> names_offered;
   // Chunks and patches for buffers that do not exist, or are not the
   // producer's to write to.
   uint64_t chunks_discarded = 0;

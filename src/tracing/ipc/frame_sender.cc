@@ -2,14 +2,14 @@
 
 #include "src/tracing/ipc/frame_sender.h"
 
-#include <fcntl.h>
+#include <utility>
 
 #include "protozero/compiler.h"
 #include "src/tracing/ipc/frame_reader.h"
 
 namespace protozero {
 
-SendStatus FrameSender::EndFrame(int socket, int fd_to_send) {
+SendStatus FrameSender::EndFrame(int socket, ScopedFd fd_to_send) {
   size_t payload_size = 0;
   const std::vector<ScatteredHeapBuffer::Slice>& slices = message_.GetSlices();
   for (const ScatteredHeapBuffer::Slice& slice : slices)
@@ -28,9 +28,9 @@ SendStatus FrameSender::EndFrame(int socket, int fd_to_send) {
     const ContiguousMemoryRange range = slice.GetUsedRange();
     queue_.insert(queue_.end(), range.begin, range.end);
   }
-  if (fd_to_send >= 0) {
+  if (fd_to_send.is_valid()) {
     PROTOZERO_DCHECK(!queued_fd_.is_valid(), "one at a time");
-    queued_fd_.Reset(fcntl(fd_to_send, F_DUPFD_CLOEXEC, 0));
+    queued_fd_ = std::move(fd_to_send);
     queued_fd_pos_ = frame;
   }
   return SendQueued(socket);

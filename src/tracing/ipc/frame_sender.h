@@ -48,10 +48,10 @@ class FrameSender {
     message_.Reset();
     return message_.get();
   }
-  // Sends the frame, or queues it, and |fd_to_send| with it, a duplicate of it
-  // that is. A frame that is too large for the protocol is not sent, which is
-  // no reason to end the connection.
-  SendStatus EndFrame(int socket, int fd_to_send = -1);
+  // Sends the frame, or queues it, and |fd_to_send| with it. A frame that is
+  // too large for the protocol is not sent, which is no reason to end the
+  // connection.
+  SendStatus EndFrame(int socket, ScopedFd fd_to_send = ScopedFd());
 
   // Sends what is queued.
   SendStatus SendQueued(int socket);

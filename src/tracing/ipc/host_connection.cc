@@ -2,10 +2,6 @@
 
 #include "src/tracing/ipc/host_connection.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -299,26 +295,25 @@ void HostConnection::SendCommand(Write write) {
 }
 
 template <typename Write>
-void HostConnection::SendCommandLocked(Write write, int fd) {
+void HostConnection::SendCommandLocked(Write write, ScopedFd fd) {
   if (!has_command_request_)
     return;
   IPCFrame::InvokeMethodReply* const reply = BeginReply(command_request_, true);
   reply->set_has_more(true);
   write(reply->BeginNestedMessage<Command>(
       IPCFrame::InvokeMethodReply::kReplyProtoFieldNumber));
-  EndFrame(fd);
+  EndFrame(std::move(fd));
 }
 
 void HostConnection::SendSetupTracingLocked() {
   owes_setup_tracing_ = false;
-  const ScopedFd memory_fd = std::move(memory_fd_);
   SendCommandLocked(
       [this](Command* command) {
         auto* const setup = command->set_setup_tracing();
         if (page_size_kb_ != 0)
           setup->set_shared_buffer_page_size_kb(page_size_kb_);
       },
-      memory_fd.get());
+      std::move(memory_fd_));
 }
 
 void HostConnection::SendMemoryErrorLocked() {
@@ -341,9 +336,9 @@ HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
   return reply;
 }
 
-void HostConnection::EndFrame(int fd) {
+void HostConnection::EndFrame(ScopedFd fd) {
   if (can_send_)
-    OnSent(sender_.EndFrame(socket_.get(), fd));
+    OnSent(sender_.EndFrame(socket_.get(), std::move(fd)));
 }
 
 void HostConnection::OnSent(SendStatus status) {
@@ -355,20 +350,18 @@ void HostConnection::OnSent(SendStatus status) {
 
 std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
                                                            size_t page_size) {
-  std::unique_ptr<SharedMemoryFile> memory = SharedMemoryFile::Create(size);
-  ScopedFd memory_fd;
-  if (memory != nullptr)
-    memory_fd.Reset(fcntl(memory->fd(), F_DUPFD_CLOEXEC, 0));
-  const int error = errno;
+  std::string error;
+  std::unique_ptr<SharedMemoryFile> memory =
+      SharedMemoryFile::Create(size, &error);
   std::lock_guard<std::mutex> lock(lock_);
-  if (!memory_fd.is_valid()) {
-    memory_error_ = strerror(error);
+  memory_error_ = error;
+  if (memory == nullptr) {
     if (has_command_request_)
       SendMemoryErrorLocked();
     return nullptr;
   }
-  memory_error_.clear();
-  memory_fd_ = std::move(memory_fd);
+  // Not a duplicate: there may be no descriptor left for one.
+  memory_fd_ = memory->TakeFd();
   page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
   owes_setup_tracing_ = true;
   if (has_command_request_)

@@ -87,16 +87,17 @@ class HostConnection final : private TraceService::Producer {
 
   // REQUIRES, for these: lock_.
   template <typename Write>
-  void SendCommandLocked(Write write, int fd = -1);
+  void SendCommandLocked(Write write, ScopedFd fd = ScopedFd());
   void SendSetupTracingLocked();
   void SendMemoryErrorLocked();
   IPCFrame::InvokeMethodReply* BeginReply(uint64_t request_id, bool success);
-  void EndFrame(int fd = -1);
+  void EndFrame(ScopedFd fd = ScopedFd());
   void OnSent(SendStatus status);
 
   // TraceService::Producer:
   std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                              size_t page_size) override;
+  std::string SetupTracingError() const override { return memory_error_; }
   void SetupDataSource(DataSourceInstanceID instance_id,
                        const DataSourceConfig& config) override;
   void StartDataSource(DataSourceInstanceID instance_id,
@@ -138,6 +139,7 @@ class HostConnection final : private TraceService::Producer {
   ScopedFd memory_fd_;
   uint32_t page_size_kb_ = 0;
   // Why there is no memory for the producer, and whether it wants to know that.
+  // Changes while the service holds its lock.
   std::string memory_error_;
   bool takes_memory_errors_ = false;
 

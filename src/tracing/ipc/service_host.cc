@@ -68,6 +68,8 @@ class ServiceHost::Impl {
   void Wakeup() { wakeup_.Notify(); }
 
   size_t num_connections() const { return connections_.size(); }
+  int accept_error() const { return accept_error_; }
+  uint64_t num_refused() const { return num_refused_; }
 
  private:
   struct Connection {
@@ -106,8 +108,10 @@ class ServiceHost::Impl {
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
-  // Accepts no connections before that moment.
+  // Accepts no connections before that moment, because of that error.
   uint64_t accept_after_ = 0;
+  int accept_error_ = 0;
+  uint64_t num_refused_ = 0;
   std::atomic<bool> is_stopping_{false};
   // In the order in which they came.
   Connections connections_;
@@ -204,14 +208,23 @@ void ServiceHost::Impl::Accept() {
   for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
     ScopedFd socket = AcceptConnection(listening_.get());
     if (!socket.is_valid()) {
-      // Short of descriptors, for example. Looking again at once is no use.
-      if (errno != EAGAIN && errno != EWOULDBLOCK)
-        accept_after_ = service_->NowMs() + kAcceptPauseMs;
+      accept_error_ = errno;
+      // Without a descriptor, accept() fails even if nobody waits.
+      pollfd waiting{listening_.get(), POLLIN, 0};
+      if (accept_error_ == EAGAIN || accept_error_ == EWOULDBLOCK ||
+          poll(&waiting, 1, 0) == 0) {
+        accept_error_ = 0;
+        return;
+      }
+      // Looking again at once is no use.
+      accept_after_ = service_->NowMs() + kAcceptPauseMs;
       return;
     }
     PeerIdentity peer;
-    if (!GetPeerIdentity(socket.get(), &peer) || !MakeRoomFor(peer))
+    if (!GetPeerIdentity(socket.get(), &peer) || !MakeRoomFor(peer)) {
+      ++num_refused_;
       continue;
+    }
     ++num_of_process_[KeyOf(peer)];
     ++num_of_user_[peer.uid];
     connections_.push_back(
@@ -260,6 +273,7 @@ bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer) {
   }
   Uncount(last->host->peer());
   connections_.erase(last);
+  ++num_refused_;
   return true;
 }
 
@@ -293,6 +307,14 @@ void ServiceHost::Wakeup() {
 
 size_t ServiceHost::num_connections() const {
   return impl_->num_connections();
+}
+
+int ServiceHost::accept_error() const {
+  return impl_->accept_error();
+}
+
+uint64_t ServiceHost::num_refused() const {
+  return impl_->num_refused();
 }
 
 }  // namespace protozero

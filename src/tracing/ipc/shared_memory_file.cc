@@ -2,9 +2,14 @@
 
 #include "src/tracing/ipc/shared_memory_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <utility>
@@ -15,16 +20,56 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
+// ftruncate(), but that a limit of the size of files is an error only. It
+// raises SIGXFSZ besides, which ends a program that does not care for it. Here,
+// it is kept from this thread, and taken back.
+int TruncateWithoutSignal(int fd, off_t size) {
+  sigset_t limit_signal;
+  sigemptyset(&limit_signal);
+  sigaddset(&limit_signal, SIGXFSZ);
+  sigset_t pending_before;
+  sigpending(&pending_before);
+  sigset_t mask_before;
+  pthread_sigmask(SIG_BLOCK, &limit_signal, &mask_before);
+  const int result = ftruncate(fd, size);
+  const int error = errno;
+  // One that was there before is for somebody else.
+  if (result != 0 && error == EFBIG &&
+      sigismember(&pending_before, SIGXFSZ) == 0) {
+    const timespec no_time{};
+    while (sigtimedwait(&limit_signal, nullptr, &no_time) < 0 &&
+           errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+  errno = error;
+  return result;
+}
+
 }  // namespace
 
-std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size) {
-  ScopedFd fd(memfd_create("protozero", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.is_valid() || size == 0 ||
-      ftruncate(fd.get(), static_cast<off_t>(size)) != 0 ||
-      fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
+                                                           std::string* error) {
+  if (size == 0)
     return nullptr;
+  const char* what = "memfd_create";
+  std::unique_ptr<SharedMemoryFile> memory;
+  ScopedFd fd(memfd_create("protozero", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (fd.is_valid()) {
+    what = "ftruncate";
+    if (TruncateWithoutSignal(fd.get(), static_cast<off_t>(size)) == 0) {
+      what = "F_ADD_SEALS";
+      if (fcntl(fd.get(), F_ADD_SEALS, kSeals) == 0) {
+        what = "mmap";
+        memory = Map(std::move(fd), size);
+      }
+    }
   }
-  return Map(std::move(fd), size);
+  if (memory == nullptr && error != nullptr) {
+    *error = std::string(what) + " of " + std::to_string(size) +
+             " bytes: " + strerror(errno);
+  }
+  return memory;
 }
 
 std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Attach(ScopedFd fd,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "protozero/tracing/shared_memory.h"
@@ -18,8 +19,11 @@ namespace protozero {
 // either: a shorter one would turn an access into a crash.
 class SharedMemoryFile final : public SharedMemory {
  public:
-  // All zero. Null if the system has none, or if |size| is 0.
-  static std::unique_ptr<SharedMemoryFile> Create(size_t size);
+  // All zero. Null if the system has none, and then the reason in |error|,
+  // which may be null; or if |size| is 0. Raises no signal, whatever the limits
+  // of the process are.
+  static std::unique_ptr<SharedMemoryFile> Create(size_t size,
+                                                  std::string* error = nullptr);
   // That of another process. Null if it is none, or of no size, or larger than
   // |max_size|, or if |needs_seals| and its size is not sealed.
   static std::unique_ptr<SharedMemoryFile> Attach(ScopedFd fd,
@@ -33,6 +37,8 @@ class SharedMemoryFile final : public SharedMemory {
   uint8_t* start() const override { return start_; }
   size_t size() const override { return size_; }
   int fd() const { return fd_.get(); }
+  // For another process; here the memory remains without it.
+  ScopedFd TakeFd() { return std::move(fd_); }
 
   // In a child process: puts zeros of its own in place of what it shares with
   // its parent's service. Safe in a handler of fork().
@@ -43,7 +49,7 @@ class SharedMemoryFile final : public SharedMemory {
       : fd_(std::move(fd)), start_(start), size_(size) {}
   static std::unique_ptr<SharedMemoryFile> Map(ScopedFd fd, size_t size);
 
-  const ScopedFd fd_;
+  ScopedFd fd_;
   uint8_t* const start_;
   const size_t size_;
 };

@@ -70,16 +70,20 @@ void TraceService::Impl::SetupDataSource(
     const DataSourceDescriptor& descriptor,
     Session* session,
     std::vector<DataSourceInstanceID>* instances) {
-  for (const TraceConfig::DataSource& wanted : session->config.data_sources) {
+  if (session->names_offered.size() < TraceStats::kMaxNamesOffered)
+    session->names_offered.insert(descriptor.name);
+  for (size_t i = 0; i < session->config.data_sources.size(); ++i) {
+    const TraceConfig::DataSource& wanted = session->config.data_sources[i];
     if (producer->instances.size() >= kMaxInstancesPerProducer)
       return;
     const std::vector<std::string>& names = wanted.producer_name_filter;
     if (wanted.config.name != descriptor.name ||
         (!names.empty() &&
          std::count(names.begin(), names.end(), producer->info.name) == 0) ||
-        !SetupMemory(producer, *session)) {
+        !SetupMemory(producer, session)) {
       continue;
     }
+    ++session->data_source_instances[i];
     const DataSourceInstanceID id = ++last_instance_id_;
     Instance& instance = producer->instances[id];
     instance.session_id = session->id;

@@ -134,12 +134,12 @@ void TraceService::Impl::UseMemory(ProducerState* producer,
 }
 
 bool TraceService::Impl::SetupMemory(ProducerState* producer,
-                                     const Session& session) {
+                                     Session* session) {
   if (producer->memory != nullptr)
     return true;
   size_t page_size = producer->info.shm_page_size_hint;
   size_t size = producer->info.shm_size_hint;
-  for (const TraceConfig::Producer& config : session.config.producers) {
+  for (const TraceConfig::Producer& config : session->config.producers) {
     if (config.producer_name != producer->info.name)
       continue;
     if (config.page_size_bytes != 0)
@@ -150,8 +150,16 @@ bool TraceService::Impl::SetupMemory(ProducerState* producer,
   const ShmSizes sizes = ClampShmSizes(page_size, size);
   std::unique_ptr<SharedMemory> memory =
       producer->client->SetupTracing(sizes.size, sizes.page_size);
-  if (memory == nullptr || memory->size() < sizes.size)
+  if (memory == nullptr || memory->size() < sizes.size) {
+    if (producer->sessions_without_memory.insert(session->id).second) {
+      ++session->producers_without_memory;
+      if (session->consumer != nullptr) {
+        session->consumer->OnProducerWithoutMemory(
+            session->id, producer->info, producer->client->SetupTracingError());
+      }
+    }
     return false;
+  }
   UseMemory(producer, std::move(memory), sizes.page_size);
   return true;
 }

@@ -47,6 +47,10 @@ TraceStats TraceService::Impl::GetStats(const Session& session) {
   stats.tracing_sessions = static_cast<uint32_t>(sessions_.size());
   stats.chunks_discarded = chunks_discarded_;
   stats.patches_discarded = patches_discarded_;
+  stats.producers_without_memory = session.producers_without_memory;
+  stats.data_source_instances = session.data_source_instances;
+  stats.names_offered.assign(session.names_offered.begin(),
+                             session.names_offered.end());
   stats.invalid_packets = session.invalid_packets;
   stats.flushes_requested = session.flushes_requested;
   stats.flushes_succeeded = session.flushes_succeeded;

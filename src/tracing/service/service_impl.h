@@ -58,6 +58,8 @@ class TraceService::Impl {
     std::set<BufferID> buffers;
     std::map<WriterID, BufferID> writers;
     uint64_t bytes_copied = 0;
+    // Which know that there is no memory.
+    std::set<TracingSessionID> sessions_without_memory;
   };
 
   struct Session {
@@ -77,6 +79,11 @@ class TraceService::Impl {
     std::vector<uint8_t> header;
     bool has_trailer = false;
     uint32_t next_sequence_id = kServiceSequenceID + 1;
+
+    // As in TraceStats.
+    uint32_t producers_without_memory = 0;
+    std::vector<uint32_t> data_source_instances;
+    std::set<std::string> names_offered;
 
     uint64_t invalid_packets = 0;
     uint64_t flushes_requested = 0;
@@ -174,7 +181,7 @@ class TraceService::Impl {
   static void UseMemory(ProducerState* producer,
                         std::unique_ptr<SharedMemory> memory,
                         size_t page_size);
-  bool SetupMemory(ProducerState* producer, const Session& session);
+  bool SetupMemory(ProducerState* producer, Session* session);
   Buffer* FindBuffer(BufferID id);
 
   // Where that writer may write; null if it may not.

@@ -32,6 +32,7 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
   session.id = id;
   session.config = config;
   session.consumer = consumer;
+  session.data_source_instances.resize(config.data_sources.size());
   for (const TraceConfig::Buffer& buffer : config.buffers) {
     // Reused as late as can be.
     do {
@@ -108,6 +109,7 @@ void TraceService::Impl::CloseSession(Session* session) {
     }
     for (const BufferID id : session->buffer_ids)
       producer.buffers.erase(id);
+    producer.sessions_without_memory.erase(session->id);
   }
   for (const BufferID id : session->buffer_ids)
     buffers_.erase(id);

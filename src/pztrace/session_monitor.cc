@@ -1,0 +1,130 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/session_monitor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "src/pbz/program_io.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/shown_name.h"
+
+namespace pztrace {
+
+namespace {
+
+using pbz::PrintError;
+using protozero::TraceConfig;
+using protozero::TraceStats;
+
+using Names = std::vector<std::string>;
+
+bool Contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string ListOf(const Names& names) {
+  std::string list;
+  for (const std::string& name : names)
+    list += (list.empty() ? "'" : ", '") + ShownName(name) + "'";
+  return list;
+}
+
+void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
+  if (stats.producers_seen == 0) {
+    PrintError(kProgram, "no producer has connected, so nothing was recorded");
+    return;
+  }
+  Names not_offered;
+  Names not_selected;
+  for (size_t i = 0; i < config.data_sources.size(); ++i) {
+    const TraceConfig::DataSource& source = config.data_sources[i];
+    const std::string& name = source.config.name;
+    if (stats.data_source_instances[i] != 0)
+      continue;
+    const bool is_offered = Contains(stats.names_offered, name);
+    Names* const names = !is_offered                            ? &not_offered
+                         : !source.producer_name_filter.empty() ? &not_selected
+                                                                : nullptr;
+    if (names != nullptr && !Contains(*names, name))
+      names->push_back(name);
+  }
+  if (!not_offered.empty()) {
+    const Names& offered = stats.names_offered;
+    PrintError(kProgram, "no producer has offered %s; %s%s%s",
+               ListOf(not_offered).c_str(),
+               offered.empty() ? "none has offered anything" : "offered were ",
+               ListOf(offered).c_str(),
+               offered.size() == TraceStats::kMaxNamesOffered ? ", ..." : "");
+  }
+  if (!not_selected.empty()) {
+    PrintError(kProgram,
+               "no producer has offered %s whose name is one that the "
+               "configuration says",
+               ListOf(not_selected).c_str());
+  }
+}
+
+}  // namespace
+
+void SessionMonitor::CheckHost() {
+  const int error = host_->accept_error();
+  if (error != 0 && !knows_accept_error_) {
+    PrintError(kProgram, "a producer can not connect: %s", strerror(error));
+    knows_accept_error_ = true;
+  }
+  if (host_->num_refused() != 0 && !knows_refusal_) {
+    PrintError(kProgram, "there are too many producers for another one");
+    knows_refusal_ = true;
+  }
+}
+
+bool SessionMonitor::Report(const TraceConfig& config,
+                            const TraceStats& stats) const {
+  bool is_complete = true;
+  if (knows_accept_error_) {
+    PrintError(kProgram,
+               "producers that could not connect are not recorded, or not from "
+               "the beginning");
+    is_complete = false;
+  }
+  if (host_->num_refused() != 0) {
+    PrintError(kProgram, "%" PRIu64 " connections were refused",
+               host_->num_refused());
+    is_complete = false;
+  }
+  if (stats.producers_without_memory != 0) {
+    PrintError(kProgram,
+               "%" PRIu32 " of %" PRIu32
+               " producers could not be recorded, for lack of shared memory",
+               stats.producers_without_memory, stats.producers_seen);
+    is_complete = false;
+  }
+  // Whoever could not connect may have had it to offer.
+  if (is_complete)
+    PrintUnmetWishes(config, stats);
+  return is_complete;
+}
+
+bool SessionMonitor::OnTraceData(protozero::TracingSessionID,
+                                 const uint8_t* data,
+                                 size_t size) {
+  return file_->Write(data, size);
+}
+
+void SessionMonitor::OnProducerWithoutMemory(
+    protozero::TracingSessionID,
+    const protozero::TraceService::ProducerInfo& info,
+    const std::string& reason) {
+  if (knows_lack_of_memory_)
+    return;
+  PrintError(kProgram, "%s (%d) is not recorded: no shared memory: %s",
+             ShownName(info.name).c_str(), static_cast<int>(info.pid),
+             reason.c_str());
+  knows_lack_of_memory_ = true;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SESSION_MONITOR_H_
+#define SRC_PZTRACE_SESSION_MONITOR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/trace_service.h"
+#include "src/pztrace/trace_file.h"
+
+namespace pztrace {
+
+// Takes a session's trace to its file, and tells the user what keeps producers
+// from being part of it: each problem when it is seen first, and all of them in
+// the end.
+class SessionMonitor : public protozero::TraceService::Consumer {
+ public:
+  // REQUIRES: they outlive it.
+  SessionMonitor(TraceFile* file, const protozero::ServiceHost* host)
+      : file_(file), host_(host) {}
+
+  // To be called whenever the host may have had a problem.
+  void CheckHost();
+
+  // Prints what is missing for whatever reason. Returns false if producers were
+  // there that could not be recorded; that nobody has offered what |config|
+  // asks for is none of our faults.
+  bool Report(const protozero::TraceConfig& config,
+              const protozero::TraceStats& stats) const;
+
+  // TraceService::Consumer:
+  bool OnTraceData(protozero::TracingSessionID,
+                   const uint8_t* data,
+                   size_t size) override;
+  void OnProducerWithoutMemory(protozero::TracingSessionID,
+                               const protozero::TraceService::ProducerInfo&,
+                               const std::string& reason) override;
+
+ private:
+  TraceFile* const file_;
+  const protozero::ServiceHost* const host_;
+  // What has been printed.
+  bool knows_accept_error_ = false;
+  bool knows_refusal_ = false;
+  bool knows_lack_of_memory_ = false;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SESSION_MONITOR_H_
