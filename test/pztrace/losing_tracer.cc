@@ -88,7 +88,7 @@ int Main(int argc, char** argv) {
   options.stall_timeout_ms = waits ? UINT32_MAX : 1;
   auto& producer = *new protozero::Producer(options);
   const auto source = std::make_shared<DataSource>(
-      DataSourceDescriptor{"track_event"}, mode == "stall"
+      DataSourceDescriptor{"track_event"}, waits || mode == "stall"
                                                ? BufferExhaustedPolicy::kStall
                                                : BufferExhaustedPolicy::kDrop);
   producer.RegisterDataSource(source);
