@@ -1,0 +1,232 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <vector>
+
+#include "src/tracing/trace_buffer.h"
+#include "src/tracing/trace_buffer_sequence.h"
+
+namespace protozero {
+
+bool TraceBuffer::ReadPackets(size_t max_bytes,
+                              bool is_final,
+                              const OnPacket& on_packet) {
+  size_t bytes = 0;
+  for (auto it = sequences_.begin(); it != sequences_.end();) {
+    Sequence& sequence = *it;
+    const bool gives_up = is_final || sequence.has_ended;
+    ConstBytes packet;
+    while (ReadNextPacket(&sequence, gives_up, &packet)) {
+      const bool lost_something = sequence.lost_something;
+      sequence.lost_something = false;
+      if (on_packet({packet, sequence.producer, &sequence.stats.sequence_id,
+                     sequence.stats.writer_id, lost_something})) {
+        ++sequence.stats.packets_read;
+        bytes += packet.size;
+      } else {
+        sequence.stats.lost.Add(LossReason::kInvalid, 1, packet.size);
+        sequence.lost_something = lost_something;
+        sequence.NoteLoss();
+      }
+      if (bytes >= max_bytes) {
+        // The others come first next time, however fast this one writes.
+        sequences_.splice(sequences_.end(), sequences_, it);
+        return true;
+      }
+    }
+    EraseIfDone(it++);
+  }
+  // A large packet was the exception.
+  std::vector<uint8_t>().swap(packet_);
+  return false;
+}
+
+bool TraceBuffer::ReadNextPacket(Sequence* sequence,
+                                 bool gives_up,
+                                 ConstBytes* packet) {
+  if (!sequence->has_begun && !gives_up)
+    return false;
+  for (;;) {
+    const auto it = sequence->chunks.begin();
+    const bool has_chunk = it != sequence->chunks.end();
+    const uint64_t position = sequence->next_position;
+    if (!has_chunk || it->first != position) {
+      // A hole, or the end.
+      uint64_t next_position = position;
+      if (has_chunk && gives_up)
+        next_position = it->first;
+      else if (position < sequence->lost_until)
+        next_position = has_chunk ? std::min(it->first, sequence->lost_until)
+                                  : sequence->lost_until;
+      if (next_position == position)
+        return false;
+      sequence->NoteLoss();
+      // What was in chunks that never came.
+      stats_.unknown_losses += next_position > sequence->lost_until;
+      sequence->holes.Add(position, next_position);
+      sequence->GoTo(next_position, 0, 0);
+      continue;
+    }
+
+    Chunk& chunk = *it->second;
+    if (sequence->next_record >= chunk.num_packets) {
+      const bool is_given_up = position < sequence->lost_until;
+      if (!chunk.is_complete) {
+        if (!gives_up && !is_given_up)
+          return false;
+        // A writer that goes on when its session ends loses nothing here.
+        const bool is_unknown =
+            chunk.open_packet == OpenPacket::kUnknown &&
+            (sequence->has_ended || sequence->chunks.size() != 1);
+        if (is_given_up || is_unknown ||
+            chunk.open_packet == OpenPacket::kOne) {
+          sequence->NoteLoss();
+        }
+        stats_.unknown_losses += is_unknown && !is_given_up;
+      }
+      CloseChunk(&chunk,
+                 is_given_up ? ReasonOfNoRoom() : LossReason::kIncomplete);
+      RemoveReadChunk(it);
+      sequence->GoTo(position + 1, 0, 0);
+      continue;
+    }
+
+    const uint16_t record_idx = sequence->next_record;
+    size_t offset = sequence->next_offset;
+    ConstBytes record;
+    const RecordKind kind = ReadRecord(chunk.payload, &offset, &record);
+    const bool begins = record_idx != 0 || !chunk.continues_from_previous;
+    if (kind == RecordKind::kDropMarker) {
+      sequence->NoteLoss();
+      // Otherwise its writer reports it.
+      if (begins && !sequence->producer.reports_losses) {
+        ++sequence->stats.packets_written;
+        sequence->stats.lost.Add(LossReason::kUnknown, 1);
+      }
+      sequence->GoTo(position, chunk.num_packets, 0);
+      continue;
+    }
+    if (kind == RecordKind::kCorrupt) {
+      ++stats_.abi_violations;
+      ++stats_.unknown_losses;
+      sequence->NoteLoss();
+      sequence->GoTo(position, chunk.num_packets, 0);
+      continue;
+    }
+    const uint16_t next_record = static_cast<uint16_t>(record_idx + 1);
+    const bool is_last = next_record == chunk.num_packets;
+    const bool goes_on = is_last && chunk.continues_on_next;
+    const auto lose = [&](LossReason why) {
+      if (record.size != 0 || goes_on) {
+        ++chunk.num_accounted;
+        sequence->stats.lost.Add(why, 1, record.size);
+      }
+      sequence->NoteLoss();
+      sequence->GoTo(position, next_record, offset);
+    };
+    if (!begins) {
+      // If the beginning was lost, so is the rest.
+      sequence->NoteLoss();
+      sequence->GoTo(position, next_record, offset);
+      continue;
+    }
+    if (is_last && chunk.needs_patching) {
+      if (!gives_up)
+        return false;
+      lose(LossReason::kIncomplete);
+      continue;
+    }
+    if (!goes_on) {
+      sequence->GoTo(position, next_record, offset);
+      // The empty ones stand for nothing.
+      if (record.size == 0)
+        continue;
+      ++chunk.num_accounted;
+      *packet = record;
+      return true;
+    }
+    LossReason reason;
+    switch (ReadAhead(sequence, it, record, gives_up, &reason)) {
+      case ReadAheadResult::kWhole:
+        ++stats_.readaheads_succeeded;
+        if (packet_.empty()) {
+          --sequence->stats.packets_written;
+          continue;
+        }
+        *packet = ConstBytes(packet_);
+        return true;
+      case ReadAheadResult::kTorn:
+        ++stats_.readaheads_failed;
+        lose(reason);
+        continue;
+      case ReadAheadResult::kWaits:
+        return false;
+    }
+  }
+}
+
+TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
+                                                    ChunkMap::iterator it,
+                                                    ConstBytes head,
+                                                    bool gives_up,
+                                                    LossReason* reason) {
+  *reason = LossReason::kIncomplete;
+  const auto torn_by = [reason](LossReason why) {
+    *reason = why;
+    return ReadAheadResult::kTorn;
+  };
+  const ReadAheadResult missing =
+      gives_up ? ReadAheadResult::kTorn : ReadAheadResult::kWaits;
+  fragments_.clear();
+  fragments_.push_back(head);
+  size_t size = head.size;
+  uint64_t position = it->first;
+  for (;;) {
+    ++it;
+    ++position;
+    if (it == sequence->chunks.end() || it->first != position) {
+      return position < sequence->lost_until ? torn_by(ReasonOfNoRoom())
+                                             : missing;
+    }
+    const Chunk& chunk = *it->second;
+    if (!chunk.continues_from_previous)
+      return ReadAheadResult::kTorn;
+    if (chunk.num_packets == 0)
+      return chunk.is_complete ? ReadAheadResult::kTorn : missing;
+    size_t offset = 0;
+    ConstBytes record;
+    switch (ReadRecord(chunk.payload, &offset, &record)) {
+      case RecordKind::kPacket:
+        break;
+      case RecordKind::kDropMarker:
+        return torn_by(LossReason::kUnknown);
+      case RecordKind::kCorrupt:
+        return ReadAheadResult::kTorn;
+    }
+    if (record.size > kMaxPacketSize - size)
+      return torn_by(LossReason::kTooLarge);
+    const bool is_last = chunk.num_packets == 1;
+    if (is_last && chunk.needs_patching)
+      return missing;
+    fragments_.push_back(record);
+    size += record.size;
+    if (is_last && chunk.continues_on_next)
+      continue;
+
+    packet_.clear();
+    packet_.reserve(size);
+    for (const ConstBytes& fragment : fragments_)
+      packet_.insert(packet_.end(), fragment.data,
+                     fragment.data + fragment.size);
+    ++sequence->chunks.begin()->second->num_accounted;
+    while (sequence->chunks.begin() != it) {
+      const auto read = sequence->chunks.begin();
+      CloseChunk(&*read->second, LossReason::kIncomplete);
+      RemoveReadChunk(read);
+    }
+    sequence->GoTo(position, 1, offset);
+    return ReadAheadResult::kWhole;
+  }
+}
+
+}  // namespace protozero
