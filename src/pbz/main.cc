@@ -31,7 +31,8 @@ constexpr char kUsage[] =
 
 Shows what is in a file of protobuf, of any size, with or without a schema.
 
-  decode  prints the fields, like protoc --decode and --decode_raw
+  decode  prints the fields: with a schema line by line as protoc --decode does,
+          without one with guesses, which comments say (# message?)
   stats   tells where the bytes go: by field, how many, and how many of them
           are tags and sizes; "with inner" adds the fields of a message to it
 
@@ -40,8 +41,7 @@ reported, after what could be read.
 
   --schema SET   a descriptor set: what the command
                  protoc --include_imports --descriptor_set_out=SET X.proto
-                 writes. Without one, names are numbers, and types are guesses,
-                 which comments say (# message?)
+                 writes. Without one, names are numbers
   --type NAME    the type of the message, "pkg.Name" or the end of that
   --offsets      decode: begin each line with the field's offset and size
   --color WHEN   auto (the default: on a terminal, unless NO_COLOR is set),

@@ -56,34 +56,30 @@ Printer::Printer(FILE* file, const Options& options)
     : file_(file), options_(options) {}
 
 void Printer::OnValue(const Node& node) {
+  if (node.shape == Shape::kPacked && node.type) {
+    ForEachElement(node, [&](uint64_t bits, uint64_t offset, size_t size) {
+      StartLine(offset, size);
+      AddNumber(node, bits);
+      EndLine();
+    });
+    return;
+  }
   StartLine(node.offset, node.size);
-  AddName(node);
-  line_ += ": ";
   switch (node.shape) {
     case Shape::kNumber:
       AddNumber(node, node.field.as_uint64());
       break;
-    case Shape::kPacked: {
-      const char* separator = "[";
-      ForEachElement(node, [&](uint64_t bits) {
-        line_ += separator;
-        separator = ", ";
-        AddNumber(node, bits);
-        if (line_.size() >= kFlushSize) {
-          fwrite(line_.data(), 1, line_.size(), file_);
-          line_.clear();
-        }
-      });
-      line_ += *separator == '[' ? "[]" : "]";
-      if (!node.type)
-        AddComment("packed?");
+    case Shape::kPacked:
+      AddGuessedNumbers(node);
       break;
-    }
     default:
+      AddName(node);
+      line_ += ": ";
       Paint(Color::kString);
-      AppendQuoted(node.field.as_bytes().ToStdStringView(), &line_);
+      AppendQuoted(node.field.as_bytes().ToStdStringView(), &line_,
+                   node.is_guess ? Escape::kLittle : Escape::kAsProtoc);
       EndPaint();
-      if (!node.type && node.shape == Shape::kBytes)
+      if (node.is_guess && node.shape == Shape::kBytes)
         AddComment("bytes?");
       break;
   }
@@ -94,9 +90,9 @@ void Printer::OnBegin(const Node& node) {
   StartLine(node.offset, node.size);
   AddName(node);
   line_ += " {";
-  if (!node.type && node.shape == Shape::kMessage)
+  if (node.is_guess && node.shape == Shape::kMessage)
     AddComment("message?");
-  if (!node.type && node.shape == Shape::kGroup)
+  if (node.is_guess && node.shape == Shape::kGroup)
     AddComment("group");
   EndLine();
   ++depth_;
@@ -143,23 +139,16 @@ void Printer::StartLine(uint64_t offset, size_t size) {
 
 void Printer::AddName(const Node& node) {
   Paint(Color::kName);
-  if (!node.type) {
-    line_ += std::to_string(node.field.id());
-  } else if (node.type->is_extension) {
-    line_ += '[';
-    line_ += node.type->name;
-    line_ += ']';
-  } else if (node.shape == Shape::kGroup && node.type->message) {
-    // Text format calls groups by the name of their type.
-    const std::string& name = node.type->message->full_name;
-    line_.append(name, name.rfind('.') + 1);
-  } else {
-    line_ += node.type->name;
-  }
+  line_ += node.type ? node.type->text_name : std::to_string(node.id);
   EndPaint();
 }
 
-void Printer::AddNumber(const Node& node, uint64_t bits) {
+void Printer::AddNumber(Node node, uint64_t bits) {
+  // A packed field of a closed enum may have elements that it does not know.
+  if (node.type && !node.type->HasValue(static_cast<int32_t>(bits)))
+    node.type = nullptr;
+  AddName(node);
+  line_ += ": ";
   Paint(Color::kNumber);
   switch (node.type ? node.type->type : SchemaType::kUnknown) {
     case SchemaType::kDouble:
@@ -201,21 +190,19 @@ void Printer::AddNumber(const Node& node, uint64_t bits) {
       break;
     }
     default:
-      if (node.shape == Shape::kPacked) {
-        line_ += std::to_string(bits);
-        break;
-      }
-      AddUntypedNumber(node.field.type(), bits);
+      AddUntypedNumber(node, bits);
       return;
   }
   EndPaint();
 }
 
-void Printer::AddUntypedNumber(ProtoWireType type, uint64_t bits) {
+void Printer::AddUntypedNumber(const Node& node, uint64_t bits) {
+  const ProtoWireType type =
+      node.shape == Shape::kPacked ? node.element : node.field.type();
   if (type == ProtoWireType::kVarInt) {
     line_ += std::to_string(bits);
     EndPaint();
-    if (bits >> 63 != 0)
+    if (node.is_guess && bits >> 63 != 0)
       AddComment(std::to_string(static_cast<int64_t>(bits)).c_str());
     return;
   }
@@ -230,8 +217,27 @@ void Printer::AddUntypedNumber(ProtoWireType type, uint64_t bits) {
       AppendFloat(FloatOf(bits), &number);
   }
   EndPaint();
-  if (!number.empty())
+  if (node.is_guess && !number.empty())
     AddComment((number + '?').c_str());
+}
+
+void Printer::AddGuessedNumbers(const Node& node) {
+  AddName(node);
+  line_ += ": ";
+  const char* separator = "[";
+  ForEachElement(node, [&](uint64_t bits, uint64_t, size_t) {
+    line_ += separator;
+    separator = ", ";
+    Paint(Color::kNumber);
+    line_ += std::to_string(bits);
+    EndPaint();
+    if (line_.size() >= kFlushSize) {
+      fwrite(line_.data(), 1, line_.size(), file_);
+      line_.clear();
+    }
+  });
+  line_ += ']';
+  AddComment("packed?");
 }
 
 void Printer::AddComment(const char* text) {

@@ -14,12 +14,18 @@
 namespace pbz {
 
 // Shows fields as protobuf's text format, in the order in which they are read.
-// Fields of an unknown type are shown by their id; comments say what is a
-// guess.
+// With a schema each line is the one that protoc --decode prints:
 //
 //   name: "text"
 //   child {
-//     2: 5
+//     sizes: 1
+//     sizes: 150
+//   }
+//
+// Without one, fields are shown by their id, and comments say what is a guess:
+//
+//   1: "text"
+//   2 {  # message?
 //     3: [1, 150]  # packed?
 //   }
 class Printer : public Visitor {
@@ -44,9 +50,10 @@ class Printer : public Visitor {
   void StartLine();
   void StartLine(uint64_t offset, size_t size);
   void AddName(const Node& node);
-  void AddNumber(const Node& node, uint64_t bits);
-  void AddUntypedNumber(protozero::proto_utils::ProtoWireType type,
-                        uint64_t bits);
+  // With its name.
+  void AddNumber(Node node, uint64_t bits);
+  void AddUntypedNumber(const Node& node, uint64_t bits);
+  void AddGuessedNumbers(const Node& node);
   void AddComment(const char* text);
   void Paint(Color color);
   void EndPaint();

@@ -3,173 +3,15 @@
 #include "src/pbz/schema.h"
 
 #include <algorithm>
-
-#include "protozero/decode_status.h"
-#include "protozero/proto_decoder.h"
+#include <set>
 
 namespace pbz {
 
 namespace {
 
-using protozero::ConstBytes;
-using protozero::Field;
-using protozero::ProtoDecoder;
-using protozero::proto_utils::ProtoWireType;
-
-// How deep messages are declared inside each other. Types are parsed with
-// recursion.
-constexpr int kMaxNestedTypes = 100;
-
-// Field ids of google/protobuf/descriptor.proto.
-namespace file_set {
-enum : uint32_t { kFile = 1 };
-}
-namespace file {
-enum : uint32_t {
-  kPackage = 2,
-  kMessage = 4,
-  kEnum = 5,
-  kExtension = 7,
-  kOptions = 8,
-  kSyntax = 12,
-  kEdition = 14,
-  kOptionsFeatures = 50,
-};
-}
-namespace message {
-enum : uint32_t {
-  kName = 1,
-  kField = 2,
-  kNested = 3,
-  kEnum = 4,
-  kExtension = 6,
-  kOptions = 7,
-  kOneof = 8,
-  kOptionsMessageSet = 1,
-  kOptionsMapEntry = 7,
-  kOptionsFeatures = 12,
-};
-}
-namespace oneof {
-enum : uint32_t { kName = 1 };
-}
-namespace field {
-enum : uint32_t {
-  kName = 1,
-  kExtendee = 2,
-  kNumber = 3,
-  kLabel = 4,
-  kType = 5,
-  kTypeName = 6,
-  kDefault = 7,
-  kOptions = 8,
-  kOneofIndex = 9,
-  kProto3Optional = 17,
-  kOptionsPacked = 2,
-  kOptionsFeatures = 21,
-};
-enum : uint64_t { kRequired = 2, kRepeated = 3 };  // Labels.
-}  // namespace field
-namespace enum_type {
-enum : uint32_t {
-  kName = 1,
-  kValue = 2,
-  kOptions = 3,
-  kOptionsFeatures = 7,
-  kValueName = 1,
-  kValueNumber = 2,
-};
-}
-namespace features {
-enum : uint32_t {
-  kPresence = 1,
-  kEnumType = 2,
-  kRepeatedEncoding = 3,
-  kUtf8Validation = 4,
-  kMessageEncoding = 5,
-};
-enum : uint64_t {
-  kImplicit = 2,
-  kLegacyRequired = 3,
-  kClosed = 2,
-  kPacked = 1,
-  kVerify = 2,
-  kDelimited = 2,
-};
-}  // namespace features
-
-// Names are shown to people. Of those that are none, nothing gets to a
-// terminal.
-std::string Name(const Field& field) {
-  std::string name = field.as_std_string();
-  for (char& c : name) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!is_letter && !(c >= '0' && c <= '9') && c != '_' && c != '.')
-      c = '?';
-  }
-  return name;
-}
-
-// What proto2 and proto3 fix for a file, and editions let each part of it
-// choose.
-struct Features {
-  bool has_presence = true;
-  bool is_required = false;
-  bool is_closed = true;
-  bool is_packed = false;
-  bool is_utf8 = false;
-  bool is_delimited = false;
-
-  // |options| are those of a file, message, enum or field, which have the
-  // features in a field of another id each.
-  Features With(const Field& options, uint32_t features_id) const {
-    Features result = *this;
-    ProtoDecoder set(
-        ProtoDecoder(options.as_bytes()).FindField(features_id).as_bytes());
-    for (Field f = set.ReadField(); f.valid(); f = set.ReadField()) {
-      const uint64_t value = f.as_uint64();
-      switch (f.id()) {
-        case features::kPresence:
-          result.has_presence = value != features::kImplicit;
-          result.is_required = value == features::kLegacyRequired;
-          break;
-        case features::kEnumType:
-          result.is_closed = value == features::kClosed;
-          break;
-        case features::kRepeatedEncoding:
-          result.is_packed = value == features::kPacked;
-          break;
-        case features::kUtf8Validation:
-          result.is_utf8 = value == features::kVerify;
-          break;
-        case features::kMessageEncoding:
-          result.is_delimited = value == features::kDelimited;
-          break;
-      }
-    }
-    return result;
-  }
-};
-
-bool IsPackable(SchemaType type) {
-  return type != SchemaType::kGroup && type != SchemaType::kUnknown &&
-         protozero::proto_utils::ProtoSchemaToWireType(type) !=
-             ProtoWireType::kLengthDelimited;
-}
-
-std::string Join(const std::string& scope, std::string_view name) {
-  std::string result = scope;
-  if (!result.empty())
-    result += '.';
-  return result.append(name);
-}
-
 // Type names of descriptors begin with a dot.
 std::string_view WithoutDot(std::string_view name) {
   return !name.empty() && name.front() == '.' ? name.substr(1) : name;
-}
-std::string TypeName(const Field& field) {
-  return std::string(WithoutDot(Name(field)));
 }
 
 bool EndsIn(std::string_view full_name, std::string_view name) {
@@ -195,294 +37,6 @@ const FieldType* MessageType::FindField(uint32_t id) const {
   return it != fields.end() && it->id == id ? &*it : nullptr;
 }
 
-class Schema::Parser {
- public:
-  explicit Parser(Schema* schema) : schema_(schema) {}
-
-  bool ParseSet(ConstBytes set) {
-    return ForEach(set, [this](const Field& f) {
-      return f.id() != file_set::kFile || ParseFile(f.as_bytes());
-    });
-  }
-
-  // Adds the extensions to what they extend, then connects fields and types.
-  void Link() {
-    for (auto& [extendee, extension] : extensions_) {
-      const auto it = schema_->messages_.find(extendee);
-      if (it == schema_->messages_.end())
-        AddMissing(extendee);
-      else
-        it->second.fields.push_back(std::move(extension));
-    }
-    for (auto& [name, message] : schema_->messages_) {
-      auto& fields = message.fields;
-      std::stable_sort(
-          fields.begin(), fields.end(),
-          [](const FieldType& a, const FieldType& b) { return a.id < b.id; });
-      fields.erase(std::unique(fields.begin(), fields.end(),
-                               [](const FieldType& a, const FieldType& b) {
-                                 return a.id == b.id;
-                               }),
-                   fields.end());
-      for (FieldType& field : fields)
-        LinkField(&field);
-    }
-    auto& missing = schema_->missing_types_;
-    std::sort(missing.begin(), missing.end());
-    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  }
-
-  const char* error() const { return error_; }
-
- private:
-  // Calls |parse| with all fields of a message, until it returns false. Returns
-  // false if it does or if the bytes are malformed.
-  template <typename Parse>
-  bool ForEach(ConstBytes bytes, Parse parse) {
-    ProtoDecoder decoder(bytes);
-    for (Field f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
-      if (!parse(f))
-        return false;
-    }
-    if (decoder.status() != protozero::DecodeStatus::kOk) {
-      error_ = protozero::DecodeStatusToString(decoder.status());
-      return false;
-    }
-    return true;
-  }
-
-  bool ParseFile(ConstBytes bytes) {
-    ProtoDecoder decoder(bytes);
-    const std::string package = Name(decoder.FindField(file::kPackage));
-    Features features;  // proto2's.
-    if (decoder.FindField(file::kEdition).valid()) {
-      features.is_closed = false;
-      features.is_packed = true;
-      features.is_utf8 = true;
-    } else if (decoder.FindField(file::kSyntax).as_string().ToStdStringView() ==
-               "proto3") {
-      features.has_presence = false;
-      features.is_closed = false;
-      features.is_packed = true;
-      features.is_utf8 = true;
-    }
-    features = features.With(decoder.FindField(file::kOptions),
-                             file::kOptionsFeatures);
-    return ForEach(bytes, [&](const Field& f) {
-      switch (f.id()) {
-        case file::kMessage:
-          return ParseMessage(f.as_bytes(), package, features, 0);
-        case file::kEnum:
-          return ParseEnum(f.as_bytes(), package, features);
-        case file::kExtension:
-          return ParseExtension(f.as_bytes(), package, features);
-      }
-      return true;
-    });
-  }
-
-  bool ParseMessage(ConstBytes bytes,
-                    const std::string& scope,
-                    const Features& parent_features,
-                    int depth) {
-    if (depth > kMaxNestedTypes) {
-      error_ = "types are nested too deeply";
-      return false;
-    }
-    ProtoDecoder decoder(bytes);
-    MessageType type;
-    type.full_name = Join(scope, Name(decoder.FindField(message::kName)));
-    const Field options = decoder.FindField(message::kOptions);
-    type.is_message_set = ProtoDecoder(options.as_bytes())
-                              .FindField(message::kOptionsMessageSet)
-                              .as_bool();
-    const Features features =
-        parent_features.With(options, message::kOptionsFeatures);
-    type.is_map_entry = ProtoDecoder(options.as_bytes())
-                            .FindField(message::kOptionsMapEntry)
-                            .as_bool();
-    const bool ok = ForEach(bytes, [&](const Field& f) {
-      switch (f.id()) {
-        case message::kField:
-          type.fields.emplace_back();
-          return ParseField(f.as_bytes(), features, &type.fields.back());
-        case message::kNested:
-          return ParseMessage(f.as_bytes(), type.full_name, features,
-                              depth + 1);
-        case message::kEnum:
-          return ParseEnum(f.as_bytes(), type.full_name, features);
-        case message::kExtension:
-          return ParseExtension(f.as_bytes(), type.full_name, features);
-        case message::kOneof:
-          type.oneofs.push_back(
-              Name(ProtoDecoder(f.as_bytes()).FindField(oneof::kName)));
-          return true;
-      }
-      return true;
-    });
-    if (type.is_map_entry) {
-      // Keys and values of maps are never groups, whatever the file says.
-      for (FieldType& field : type.fields) {
-        if (field.type == SchemaType::kGroup)
-          field.type = SchemaType::kMessage;
-      }
-    }
-    std::string name = type.full_name;
-    schema_->messages_.emplace(std::move(name), std::move(type));
-    return ok;
-  }
-
-  bool ParseField(ConstBytes bytes,
-                  const Features& parent_features,
-                  FieldType* type) {
-    bool proto3_optional = false;
-    Field options = Field();
-    const bool ok = ForEach(bytes, [&](const Field& f) {
-      const uint64_t number = f.as_uint64();
-      switch (f.id()) {
-        case field::kName:
-          type->name = Name(f);
-          break;
-        case field::kNumber:
-          type->id = f.as_uint32();
-          break;
-        case field::kLabel:
-          type->is_repeated = number == field::kRepeated;
-          type->is_required = number == field::kRequired;
-          break;
-        case field::kType:
-          if (number <= static_cast<uint64_t>(SchemaType::kSint64))
-            type->type = static_cast<SchemaType>(number);
-          break;
-        case field::kTypeName:
-          type->type_name = TypeName(f);
-          break;
-        case field::kDefault:
-          type->default_value = f.as_std_string();
-          break;
-        case field::kOptions:
-          options = f;
-          break;
-        case field::kOneofIndex:
-          type->oneof_index = f.as_int32();
-          break;
-        case field::kProto3Optional:
-          proto3_optional = f.as_bool();
-          break;
-      }
-      return true;
-    });
-
-    const Features features =
-        parent_features.With(options, field::kOptionsFeatures);
-    const bool is_message =
-        type->type == SchemaType::kMessage || type->type == SchemaType::kGroup;
-    if (type->type == SchemaType::kMessage && features.is_delimited)
-      type->type = SchemaType::kGroup;
-    type->is_required |= features.is_required;
-    type->is_utf8 = type->type == SchemaType::kString && features.is_utf8;
-    type->has_presence =
-        !type->is_repeated && (features.has_presence || is_message ||
-                               proto3_optional || type->oneof_index >= 0);
-    if (type->is_repeated && IsPackable(type->type)) {
-      type->is_packed = features.is_packed;
-      const Field packed =
-          ProtoDecoder(options.as_bytes()).FindField(field::kOptionsPacked);
-      if (packed.valid())
-        type->is_packed = packed.as_bool();
-    }
-    return ok;
-  }
-
-  bool ParseExtension(ConstBytes bytes,
-                      const std::string& scope,
-                      const Features& features) {
-    FieldType type;
-    const bool ok = ParseField(bytes, features, &type);
-    type.is_extension = true;
-    type.name = Join(scope, type.name);
-    extensions_.emplace_back(
-        TypeName(ProtoDecoder(bytes).FindField(field::kExtendee)),
-        std::move(type));
-    return ok;
-  }
-
-  bool ParseEnum(ConstBytes bytes,
-                 const std::string& scope,
-                 const Features& parent_features) {
-    ProtoDecoder decoder(bytes);
-    EnumType type;
-    type.full_name = Join(scope, Name(decoder.FindField(enum_type::kName)));
-    type.is_closed = parent_features
-                         .With(decoder.FindField(enum_type::kOptions),
-                               enum_type::kOptionsFeatures)
-                         .is_closed;
-    const bool ok = ForEach(bytes, [&](const Field& f) {
-      if (f.id() == enum_type::kValue) {
-        ProtoDecoder value(f.as_bytes());
-        const Field name = value.FindField(enum_type::kValueName);
-        const Field number = value.FindField(enum_type::kValueNumber);
-        type.values.emplace_back(number.as_int32(), Name(name));
-      }
-      return true;
-    });
-    std::stable_sort(
-        type.values.begin(), type.values.end(),
-        [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::string name = type.full_name;
-    schema_->enums_.emplace(std::move(name), std::move(type));
-    return ok;
-  }
-
-  void LinkField(FieldType* field) {
-    switch (field->type) {
-      case SchemaType::kMessage:
-      case SchemaType::kGroup: {
-        const auto it = schema_->messages_.find(field->type_name);
-        if (it == schema_->messages_.end())
-          AddMissing(field->type_name);
-        else
-          field->message = &it->second;
-        break;
-      }
-      case SchemaType::kEnum: {
-        const auto it = schema_->enums_.find(field->type_name);
-        if (it == schema_->enums_.end())
-          AddMissing(field->type_name);
-        else
-          field->enum_type = &it->second;
-        break;
-      }
-      default:
-        break;
-    }
-  }
-
-  void AddMissing(const std::string& name) {
-    schema_->missing_types_.push_back(name);
-  }
-
-  Schema* const schema_;
-  std::vector<std::pair<std::string, FieldType>> extensions_;
-  const char* error_ = nullptr;
-};
-
-std::unique_ptr<Schema> Schema::Parse(ConstBytes descriptor_set,
-                                      std::string* error) {
-  std::unique_ptr<Schema> schema(new Schema);
-  Parser parser(schema.get());
-  if (!parser.ParseSet(descriptor_set)) {
-    *error = std::string("not a descriptor set: ") + parser.error();
-    return nullptr;
-  }
-  parser.Link();
-  if (schema->messages_.empty()) {
-    *error = "not a descriptor set: it has no messages";
-    return nullptr;
-  }
-  return schema;
-}
-
 const MessageType* Schema::FindMessage(std::string_view name) const {
   name = WithoutDot(name);
   auto it = messages_.find(name);
@@ -502,6 +56,35 @@ std::vector<std::string> Schema::NamesEndingIn(std::string_view name) const {
       names.push_back(full_name);
   }
   return names;
+}
+
+std::vector<std::string> Schema::RootMessages() const {
+  std::set<const MessageType*> inner;
+  for (const auto& [full_name, message] : messages_) {
+    if (message.is_map_entry)
+      continue;
+    for (const FieldType& field : message.fields) {
+      const MessageType* type = field.message;
+      // Entries stand for the values of their map.
+      if (type && type->is_map_entry) {
+        inner.insert(type);
+        const FieldType* value = type->FindField(kMapValue);
+        type = value ? value->message : nullptr;
+      }
+      if (type != &message)
+        inner.insert(type);
+    }
+  }
+  std::vector<std::string> all;
+  std::vector<std::string> not_imported;
+  for (const auto& [full_name, message] : messages_) {
+    if (message.is_map_entry || inner.count(&message) != 0)
+      continue;
+    all.push_back(full_name);
+    if (!is_imported_[message.file])
+      not_imported.push_back(full_name);
+  }
+  return not_imported.empty() ? all : not_imported;
 }
 
 }  // namespace pbz

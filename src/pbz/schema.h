@@ -22,6 +22,10 @@ using SchemaType = protozero::proto_utils::ProtoSchemaType;
 
 struct MessageType;
 
+// Field ids of the entries of maps.
+inline constexpr uint32_t kMapKey = 1;
+inline constexpr uint32_t kMapValue = 2;
+
 struct EnumType {
   // Returns null if no value has that number. Of aliases, the first one.
   const std::string* FindName(int32_t number) const;
@@ -35,6 +39,8 @@ struct EnumType {
 struct FieldType {
   uint32_t id = 0;
   std::string name;  // Of an extension: its full name.
+  // As text format calls it, where groups have the name of their type.
+  std::string text_name;
   // kGroup for whatever is encoded as one, `DELIMITED` fields included.
   SchemaType type = SchemaType::kUnknown;
   bool is_extension = false;
@@ -51,6 +57,12 @@ struct FieldType {
   // Null if the field is none, or if the schema lacks its type.
   const MessageType* message = nullptr;
   const EnumType* enum_type = nullptr;
+
+  // Whether |number| is a value of this field. Others of a closed enum are
+  // unknown fields.
+  bool HasValue(int32_t number) const {
+    return !enum_type || !enum_type->is_closed || enum_type->FindName(number);
+  }
 };
 
 struct MessageType {
@@ -58,6 +70,7 @@ struct MessageType {
   const FieldType* FindField(uint32_t id) const;
 
   std::string full_name;
+  size_t file = 0;  // Which of the set's.
   bool is_map_entry = false;
   bool is_message_set = false;      // option message_set_wire_format = true;
   std::vector<FieldType> fields;    // By id.
@@ -90,6 +103,11 @@ class Schema {
   // The full names of all messages whose name ends in |name|.
   std::vector<std::string> NamesEndingIn(std::string_view name) const;
 
+  // The full names of the messages that a file may consist of: those that no
+  // other message refers to. If there are several, those of files that no other
+  // file imports, if any are: what is imported belongs to somebody else.
+  std::vector<std::string> RootMessages() const;
+
   const std::map<std::string, MessageType, std::less<>>& messages() const {
     return messages_;
   }
@@ -108,6 +126,7 @@ class Schema {
   // A map never moves its values.
   std::map<std::string, MessageType, std::less<>> messages_;
   std::map<std::string, EnumType, std::less<>> enums_;
+  std::vector<bool> is_imported_;  // Of each file: by another one.
   std::vector<std::string> missing_types_;
 };
 

@@ -39,14 +39,14 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
 }
 
 void Stats::OnValue(const Node& node) {
-  Path* path = Add(open_.back(), node.field.id(), node.type);
+  Path* path = Add(open_.back(), node.id, node.type);
   ++path->count;
   path->bytes += node.size;
   path->overhead += node.tag_size + node.size_size;
 }
 
 void Stats::OnBegin(const Node& node) {
-  Path* path = Add(open_.back(), node.field.id(), node.type);
+  Path* path = Add(open_.back(), node.id, node.type);
   const size_t overhead = node.tag_size + node.size_size;
   ++path->count;
   path->bytes += overhead;

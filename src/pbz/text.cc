@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <limits>
+#include <type_traits>
+
 namespace pbz {
 
 namespace {
@@ -76,7 +79,15 @@ void AppendFloatingPoint(T value,
   }
   char text[40];
   snprintf(text, sizeof(text), "%.*g", digits, static_cast<double>(value));
-  if (static_cast<T>(strtod(text, nullptr)) != value) {
+  T parsed;
+  if constexpr (std::is_same_v<T, float>)
+    parsed = strtof(text, nullptr);  // Rounded once, not twice.
+  else
+    parsed = strtod(text, nullptr);
+  // The parser that protoc tries this with refuses such floats.
+  const bool is_subnormal = std::is_same_v<T, float> && value != 0 &&
+                            fabs(value) < std::numeric_limits<T>::min();
+  if (parsed != value || is_subnormal) {
     snprintf(text, sizeof(text), "%.*g", sufficient_digits,
              static_cast<double>(value));
   }
@@ -109,14 +120,19 @@ bool IsText(std::string_view bytes) {
   return true;
 }
 
-void AppendQuoted(std::string_view bytes, std::string* out) {
+void AppendQuoted(std::string_view bytes, std::string* out, Escape escape) {
+  const bool as_protoc = escape == Escape::kAsProtoc;
   *out += '"';
   while (!bytes.empty()) {
     uint32_t code_point = 0;
     size_t size = NextCharacter(bytes, &code_point);
-    if (size != 0 && !IsControl(code_point)) {
-      if (code_point == '"' || code_point == '\\')
+    const bool is_shown =
+        !IsControl(code_point) && !(as_protoc && code_point >= 0x80);
+    if (size != 0 && is_shown) {
+      if (code_point == '"' || code_point == '\\' ||
+          (as_protoc && code_point == '\'')) {
         *out += '\\';
+      }
       *out += bytes.substr(0, size);
     } else if (code_point == '\n' && size == 1) {
       *out += "\\n";

@@ -16,12 +16,19 @@ bool IsUtf8(std::string_view bytes);
 // characters, other than line ends and tabs.
 bool IsText(std::string_view bytes);
 
-// Appends |bytes| in quotes, escaped as in protobuf's text format. What is
-// UTF-8 and can be shown remains; nothing that a terminal would obey does.
-void AppendQuoted(std::string_view bytes, std::string* out);
+// What is escaped beside quotes, and all that a terminal would obey.
+enum class Escape : bool {
+  kLittle,    // Nothing: characters beyond ASCII are shown.
+  kAsProtoc,  // What protoc escapes: all that is not ASCII.
+};
 
-// Append a number in as few digits as read back as the same number, as
-// protobuf's text format has it.
+// Appends |bytes| in quotes, escaped as in protobuf's text format.
+void AppendQuoted(std::string_view bytes,
+                  std::string* out,
+                  Escape escape = Escape::kLittle);
+
+// Append a number as protoc does: in 15 digits, those of a float in 6, or in 17
+// and 9 if they would read back as another number.
 void AppendDouble(double value, std::string* out);
 void AppendFloat(float value, std::string* out);
 

@@ -21,6 +21,14 @@ using protozero::proto_utils::VarIntSize;
 
 constexpr char kTooDeep[] = "messages are nested deeper than 100 levels";
 
+// How many unknown fields inside each other protoc takes for messages.
+constexpr int kMaxUnknownDepth = 10;
+
+// Field ids of a message set: `repeated group Item = 1 { type_id; message; }`.
+constexpr uint32_t kItem = 1;
+constexpr uint32_t kItemTypeId = 2;
+constexpr uint32_t kItemMessage = 3;
+
 bool IsWellFormed(ConstBytes bytes) {
   ProtoDecoder decoder(bytes);
   while (decoder.ReadField().valid()) {
@@ -84,31 +92,62 @@ Shape GuessShape(ConstBytes bytes) {
   return LookLikeVarInts(bytes) ? Shape::kPacked : Shape::kBytes;
 }
 
+// What protoc takes a length-delimited field for that the schema does not have.
+Shape UnknownShape(ConstBytes bytes, int unknown_depth) {
+  return bytes.size != 0 && unknown_depth < kMaxUnknownDepth &&
+                 IsWellFormed(bytes)
+             ? Shape::kMessage
+             : Shape::kBytes;
+}
+
 bool IsScalar(SchemaType type) {
   return type != SchemaType::kUnknown && type != SchemaType::kGroup &&
          ProtoSchemaToWireType(type) != ProtoWireType::kLengthDelimited;
 }
 
+// Whether |bytes|, a map's entry of |type|, has a value that its enum does not
+// have. The whole entry is an unknown field then.
+bool HasUnknownValue(const MessageType& type, ConstBytes bytes) {
+  const FieldType* value_type = type.FindField(kMapValue);
+  if (!type.is_map_entry || !value_type || !value_type->enum_type)
+    return false;
+  const Field value = ProtoDecoder(bytes).FindField(kMapValue);
+  return value.type() == ProtoWireType::kVarInt &&
+         !value_type->HasValue(value.as_int32());
+}
+
+// Where a message is.
+struct Place {
+  int depth = 0;          // Messages around it.
+  int unknown_depth = 0;  // Of these, unknown fields inside each other.
+};
+
 class Walker {
  public:
-  explicit Walker(Visitor* visitor) : visitor_(visitor) {}
+  Walker(Visitor* visitor, bool has_schema)
+      : visitor_(visitor), has_schema_(has_schema) {}
 
-  // |depth| counts the messages around this one.
   void WalkFields(ConstBytes bytes,
                   uint64_t offset,
                   const MessageType* type,
-                  int depth) {
+                  Place place) {
     ProtoDecoder decoder(bytes);
     size_t begin = 0;
     for (Field field = decoder.ReadField(); field.valid();
          field = decoder.ReadField()) {
       Node node;
       node.field = field;
+      node.id = field.id();
+      node.is_guess = !has_schema_;
       node.offset = offset + begin;
       node.size = decoder.read_offset() - begin;
       node.tag_size = TagSize(bytes.data + begin);
       node.type = type ? type->FindField(field.id()) : nullptr;
-      WalkField(&node, depth);
+      const bool is_item = type && type->is_message_set &&
+                           field.id() == kItem &&
+                           field.type() == ProtoWireType::kStartGroup;
+      if (!is_item || !WalkItem(node, *type, place))
+        WalkField(&node, place);
       begin = decoder.read_offset();
     }
     if (decoder.status() != DecodeStatus::kOk) {
@@ -125,12 +164,12 @@ class Walker {
     return size;
   }
 
-  void WalkField(Node* node, int depth) {
+  void WalkField(Node* node, Place place) {
     switch (node->field.type()) {
       case ProtoWireType::kLengthDelimited: {
         const ConstBytes bytes = node->field.as_bytes();
         node->size_size = node->size - node->tag_size - bytes.size;
-        WalkLengthDelimited(node, bytes, depth);
+        WalkLengthDelimited(node, bytes, place);
         return;
       }
       case ProtoWireType::kStartGroup: {
@@ -140,13 +179,14 @@ class Walker {
         if (node->type && node->type->type != SchemaType::kGroup)
           node->type = nullptr;
         node->shape = Shape::kGroup;
-        WalkMessage(*node, bytes, content_offset, depth);
+        WalkMessage(*node, bytes, content_offset, place);
         return;
       }
       default:
         if (node->type &&
             (!IsScalar(node->type->type) ||
-             ProtoSchemaToWireType(node->type->type) != node->field.type())) {
+             ProtoSchemaToWireType(node->type->type) != node->field.type() ||
+             !node->type->HasValue(node->field.as_int32()))) {
           node->type = nullptr;
         }
         node->shape = Shape::kNumber;
@@ -155,14 +195,56 @@ class Walker {
     }
   }
 
-  void WalkLengthDelimited(Node* node, ConstBytes bytes, int depth) {
+  // Shows an item of a message set as the extension that it is. Returns false
+  // if it does not consist of the extension's id and its message.
+  bool WalkItem(Node node, const MessageType& type, Place place) {
+    const ConstBytes item = node.field.as_bytes();
+    ProtoDecoder decoder(item);
+    Field id = Field();
+    Field message = Field();
+    for (Field f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
+      Field* part = nullptr;
+      if (f.id() == kItemTypeId && f.type() == ProtoWireType::kVarInt)
+        part = &id;
+      if (f.id() == kItemMessage && f.type() == ProtoWireType::kLengthDelimited)
+        part = &message;
+      if (!part || part->valid())
+        return false;
+      *part = f;
+    }
+    if (!id.valid() || !message.valid() ||
+        decoder.status() != DecodeStatus::kOk) {
+      return false;
+    }
+    const ConstBytes bytes = message.as_bytes();
+    const auto content_offset =
+        node.tag_size + static_cast<size_t>(bytes.data - item.data);
+    node.id = id.as_uint32();
+    node.field = message;
+    node.type = type.FindField(node.id);
+    node.tag_size = node.size - bytes.size;
+    WalkLengthDelimited(&node, bytes, content_offset, place);
+    return true;
+  }
+
+  void WalkLengthDelimited(Node* node, ConstBytes bytes, Place place) {
+    WalkLengthDelimited(node, bytes, node->size - bytes.size, place);
+  }
+
+  void WalkLengthDelimited(Node* node,
+                           ConstBytes bytes,
+                           size_t content_offset,
+                           Place place) {
     SchemaType type = node->type ? node->type->type : SchemaType::kUnknown;
     if (type == SchemaType::kGroup ||
-        (IsScalar(type) && !node->type->is_repeated)) {
+        (IsScalar(type) && !node->type->is_repeated) ||
+        (type == SchemaType::kMessage && node->type->message &&
+         HasUnknownValue(*node->type->message, bytes))) {
       node->type = nullptr;
       type = SchemaType::kUnknown;
     }
-    if (type == SchemaType::kMessage && node->type->message) {
+    if (type == SchemaType::kMessage &&
+        (node->type->message || IsWellFormed(bytes))) {
       node->shape = Shape::kMessage;
     } else if (type == SchemaType::kString) {
       node->shape = Shape::kString;
@@ -176,12 +258,13 @@ class Walker {
         return;
       }
     } else {
-      node->shape = GuessShape(bytes);
-      if (node->shape == Shape::kMessage && depth + 1 >= kMaxDepth)
+      node->shape = has_schema_ ? UnknownShape(bytes, place.unknown_depth)
+                                : GuessShape(bytes);
+      if (node->shape == Shape::kMessage && place.depth + 1 >= kMaxDepth)
         node->shape = Shape::kBytes;
     }
     if (node->shape == Shape::kMessage)
-      WalkMessage(*node, bytes, node->size - bytes.size, depth);
+      WalkMessage(*node, bytes, content_offset, place);
     else
       visitor_->OnValue(*node);
   }
@@ -189,18 +272,21 @@ class Walker {
   void WalkMessage(const Node& node,
                    ConstBytes bytes,
                    size_t content_offset,
-                   int depth) {
-    if (depth + 1 >= kMaxDepth) {
+                   Place place) {
+    if (place.depth + 1 >= kMaxDepth) {
       visitor_->OnMalformed(node.offset, node.size, kTooDeep);
       return;
     }
     visitor_->OnBegin(node);
+    ++place.depth;
+    place.unknown_depth = node.type ? 0 : place.unknown_depth + 1;
     WalkFields(bytes, node.offset + content_offset,
-               node.type ? node.type->message : nullptr, depth + 1);
+               node.type ? node.type->message : nullptr, place);
     visitor_->OnEnd(node);
   }
 
   Visitor* const visitor_;
+  const bool has_schema_;
 };
 
 }  // namespace
@@ -209,7 +295,7 @@ void Walk(ConstBytes bytes,
           uint64_t offset,
           const MessageType* type,
           Visitor* visitor) {
-  Walker(visitor).WalkFields(bytes, offset, type, 0);
+  Walker(visitor, type != nullptr).WalkFields(bytes, offset, type, Place());
 }
 
 }  // namespace pbz

@@ -27,10 +27,14 @@ enum class Shape : uint8_t {
 };
 
 struct Node {
+  // Of its tag; of an item of a message set: that of the extension.
+  uint32_t id = 0;
   // Null if the schema does not have the field, or has it with another wire
   // type, which makes it an unknown field to parsers.
   const FieldType* type = nullptr;
   Shape shape = Shape::kNumber;
+  // There is no schema at all: another shape is possible.
+  bool is_guess = false;
   // Of the elements of a packed field. kVarInt if it was guessed.
   protozero::proto_utils::ProtoWireType element =
       protozero::proto_utils::ProtoWireType::kVarInt;
@@ -61,20 +65,25 @@ inline constexpr int kMaxDepth = 100;
 
 // Walks the fields in |bytes|, which begin at |offset| in the file and belong
 // to a message of |type|; null: of an unknown one.
+//
+// With a type, all is taken for what protoc takes it for, also in fields that
+// the type does not have. Without one, length-delimited fields are guessed.
 void Walk(protozero::ConstBytes bytes,
           uint64_t offset,
           const MessageType* type,
           Visitor* visitor);
 
-// Calls |use| with each element of |node|, a packed field, as the bits that it
-// has on the wire.
+// Calls |use| with each element of |node|, a packed field: the bits that it has
+// on the wire, where it begins in the file, and how many bytes it has.
 template <typename Use>
 void ForEachElement(const Node& node, Use use) {
   using protozero::proto_utils::ProtoWireType;
   const protozero::ConstBytes bytes = node.field.as_bytes();
   const uint8_t* at = bytes.data;
   const uint8_t* const end = at + bytes.size;
+  const uint64_t offset = node.offset + node.size - bytes.size;
   while (at != end) {
+    const uint8_t* const begin = at;
     uint64_t bits = 0;
     if (node.element == ProtoWireType::kVarInt) {
       at = protozero::proto_utils::ParseVarInt(at, end, &bits);
@@ -84,7 +93,8 @@ void ForEachElement(const Node& node, Use use) {
         bits = bits << 8 | at[i];
       at += size;
     }
-    use(bits);
+    use(bits, offset + static_cast<uint64_t>(begin - bytes.data),
+        static_cast<size_t>(at - begin));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "src/pbz/printer.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -58,10 +59,21 @@ class PrinterTest : public ::testing::Test {
       repeated sint32 packed = 19 [packed = true];
       repeated fixed32 fixed = 20;
       map<int32, string> map = 21;
+      map<int32, E> enums = 22;
+      repeated E packed_enums = 23 [packed = true];
+      optional Set set = 24;
       extensions 100 to 200;
       enum E { ZERO = 0; MINUS = -1; }
     }
-    extend M { optional int32 ext = 100; })");
+    extend M { optional int32 ext = 100; }
+    message Set {
+      option message_set_wire_format = true;
+      extensions 4 to max;
+    }
+    message Item {
+      extend Set { optional Item item = 2147483646; }
+      optional int32 x = 1;
+    })");
 };
 
 TEST_F(PrinterTest, EveryTypeIsShownAsWhatItIs) {
@@ -81,7 +93,7 @@ TEST_F(PrinterTest, EveryTypeIsShownAsWhatItIs) {
   EXPECT_EQ(DecodeTyped("61000000000000f8bf"), "d: -1.5\n");
   EXPECT_EQ(DecodeTyped("6800 6801 6802"), "b: false\nb: true\nb: true\n");
   EXPECT_EQ(DecodeTyped("7000 70ffffffffffffffffff01 7005"),
-            "e: ZERO\ne: MINUS\ne: 5\n");
+            "e: ZERO\ne: MINUS\n14: 5\n");
   EXPECT_EQ(DecodeTyped("7a03610a22"), R"(s: "a\n\"")"
                                        "\n");
   EXPECT_EQ(DecodeTyped("820102ff00"), R"(y: "\377\000")"
@@ -95,9 +107,9 @@ TEST_F(PrinterTest, EveryTypeIsShownAsWhatItIs) {
 }
 
 TEST_F(PrinterTest, RepeatedFieldsAreReadPackedAndUnpacked) {
-  EXPECT_EQ(DecodeTyped("9a0103010203"), "packed: [-1, 1, -2]\n");
-  EXPECT_EQ(DecodeTyped("980101 9a0100"), "packed: -1\npacked: []\n");
-  EXPECT_EQ(DecodeTyped("a201080100000002000000"), "fixed: [1, 2]\n");
+  EXPECT_EQ(DecodeTyped("9a0103010203"), "packed: -1\npacked: 1\npacked: -2\n");
+  EXPECT_EQ(DecodeTyped("980101 9a0100"), "packed: -1\n");
+  EXPECT_EQ(DecodeTyped("a201080100000002000000"), "fixed: 1\nfixed: 2\n");
   EXPECT_EQ(DecodeTyped("a50101000000"), "fixed: 1\n");
 }
 
@@ -106,8 +118,61 @@ TEST_F(PrinterTest, WhatTheSchemaDoesNotHaveIsUnknown) {
   EXPECT_EQ(DecodeTyped("0d01000000"), "1: 0x00000001\n");  // Not a varint.
   EXPECT_EQ(DecodeTyped("0a0161"), "1: \"a\"\n");           // Not repeated.
   EXPECT_EQ(DecodeTyped("8801 05"), "17: 5\n");             // Not a message.
-  EXPECT_EQ(DecodeTyped("8b01 8c01"), "17 {  # group\n}\n");
+  EXPECT_EQ(DecodeTyped("8b01 8c01"), "17 {\n}\n");
   EXPECT_EQ(DecodeTyped("9201 00"), "18: \"\"\n");  // Not a group.
+}
+
+// As protoc shows them: without guesses, and less deep.
+TEST_F(PrinterTest, UnknownFieldsAreMessagesIfTheyCanBe) {
+  EXPECT_EQ(DecodeTyped("b80cffffffffffffffffff01"),
+            "199: 18446744073709551615\n");
+  EXPECT_EQ(DecodeTyped("bd0c0000c03f"), "199: 0x3fc00000\n");
+  EXPECT_EQ(DecodeTyped("ba0c00"), "199: \"\"\n");
+  EXPECT_EQ(DecodeTyped("ba0c026031"), "199 {\n  12: 49\n}\n");
+  EXPECT_EQ(DecodeTyped("ba0c03ff0102"), "199: \"\\377\\001\\002\"\n");
+  std::string bytes;
+  std::string text;
+  for (int i = 0; i < 12; ++i) {
+    const auto size = static_cast<char>(bytes.size());
+    bytes = Bytes(i < 11 ? "0a" : "ba0c") + size + bytes;
+  }
+  const std::string shown =
+      Decode(bytes, schema_->FindMessage("M"), Printer::Options());
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '{'), 10);
+  EXPECT_NE(shown.find("1: \"\\n\\000\"\n"), std::string::npos);
+}
+
+TEST_F(PrinterTest, OtherValuesOfClosedEnumsAreUnknownFields) {
+  EXPECT_EQ(DecodeTyped("ba0103000501"), "packed_enums: ZERO\n23: 5\n23: 1\n");
+  EXPECT_EQ(DecodeTyped("b20104 0801 1000"),
+            "enums {\n  key: 1\n  value: ZERO\n}\n");
+  EXPECT_EQ(DecodeTyped("b20104 0801 1005"), "22 {\n  1: 1\n  2: 5\n}\n");
+}
+
+TEST_F(PrinterTest, ItemsOfMessageSetsAreExtensions) {
+  const std::string item = "0b 10feffffff07 1a020805 0c";
+  EXPECT_EQ(DecodeTyped("c2010c" + item),
+            "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
+  // In the other order; unknown ones; what is none.
+  EXPECT_EQ(DecodeTyped("c2010c 0b 1a020805 10feffffff07 0c"),
+            "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
+  EXPECT_EQ(DecodeTyped("c20108 0b 1005 1a020805 0c"),
+            "set {\n  5 {\n    1: 5\n  }\n}\n");
+  EXPECT_EQ(DecodeTyped("c20104 0b 1005 0c"),
+            "set {\n  1 {\n    2: 5\n  }\n}\n");
+  Printer::Options options;
+  options.offsets = true;
+  EXPECT_EQ(Decode(Bytes("c2010c" + item), schema_->FindMessage("M"), options),
+            "          0         15  set {\n"
+            "          3         12    [p.Item] {\n"
+            "         12          2      x: 5\n"
+            "                          }\n"
+            "                        }\n");
+}
+
+TEST_F(PrinterTest, TextIsEscapedAsByProtoc) {
+  EXPECT_EQ(DecodeTyped("7a04c3a92722"), R"(s: "\303\251\'\"")"
+                                         "\n");
 }
 
 TEST_F(PrinterTest, WhatIsMalformedIsSaidInPlace) {
@@ -207,6 +272,16 @@ TEST(PrinterOptionsTest, OffsetsAreThoseOfTheFile) {
             "          2          4  2 {  # message?\n"
             "          4          2    1: 2\n"
             "                        }\n");
+}
+
+TEST(PrinterOptionsTest, ElementsHaveOffsetsToo) {
+  const auto schema =
+      ParseSchema("syntax = 'proto3'; message M { repeated int32 a = 1; }");
+  Printer::Options options;
+  options.offsets = true;
+  EXPECT_EQ(Decode(Bytes("0a0301 9601"), schema->FindMessage("M"), options),
+            "          2          1  a: 1\n"
+            "          3          2  a: 150\n");
 }
 
 TEST(PrinterOptionsTest, ColorsEnd) {

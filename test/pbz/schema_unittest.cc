@@ -118,6 +118,76 @@ TEST(SchemaTest, Proto3PacksAndHasOpenEnums) {
   EXPECT_TRUE(FieldOf(*schema, "M", 8).message->is_map_entry);
 }
 
+// Made up, as protoc 3.21 has no other way to encode fields as groups.
+TEST(SchemaTest, GroupsHaveTheNameOfTheirTypeInText) {
+  google::protobuf::FileDescriptorSet set;
+  const auto add_file = [&](const char* name) {
+    auto* file = set.add_file();
+    file->set_name(name);
+    file->set_package("p");
+    return file;
+  };
+  auto* message = add_file("m.proto")->add_message_type();
+  message->set_name("M");
+  message->add_nested_type()->set_name("Sub");
+  set.mutable_file(0)->add_message_type()->set_name("Top");
+  add_file("other.proto")->add_message_type()->set_name("Other");
+  const auto add_field = [&](int number, const char* name, const char* type) {
+    auto* field = message->add_field();
+    field->set_name(name);
+    field->set_number(number);
+    field->set_type(google::protobuf::FieldDescriptorProto::TYPE_GROUP);
+    field->set_type_name(type);
+  };
+  add_field(1, "sub", ".p.M.Sub");
+  add_field(2, "Sub", ".p.M.Sub");
+  add_field(3, "another", ".p.M.Sub");
+  add_field(4, "top", ".p.Top");
+  add_field(5, "other", ".p.Other");
+  std::string error;
+  const auto schema = Schema::Parse(AsBytes(set.SerializeAsString()), &error);
+  ASSERT_TRUE(schema) << error;
+  EXPECT_EQ(FieldOf(*schema, "p.M", 1).text_name, "Sub");
+  EXPECT_EQ(FieldOf(*schema, "p.M", 2).text_name, "Sub");
+  EXPECT_EQ(FieldOf(*schema, "p.M", 3).text_name, "another");
+  EXPECT_EQ(FieldOf(*schema, "p.M", 4).text_name, "top");
+  EXPECT_EQ(FieldOf(*schema, "p.M", 5).text_name, "other");
+}
+
+TEST(SchemaTest, RootMessagesAreInNoOther) {
+  const auto roots = [](const std::string& proto) {
+    return ParseSchema("syntax = 'proto3'; " + proto)->RootMessages();
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(roots("message A { B b = 1; A a = 2; } message B {}"), Names{"A"});
+  EXPECT_EQ(roots("message A { map<int32, B> b = 1; map<int32, A> a = 2; }"
+                  "message B { message C {} C c = 1; }"),
+            Names{"A"});
+  EXPECT_EQ(roots("message A { B b = 1; } message B { A a = 1; }"), Names{});
+  EXPECT_EQ(roots("message A {} message B {}"), (Names{"A", "B"}));
+}
+
+TEST(SchemaTest, RootMessagesAreNotImportedOnes) {
+  google::protobuf::FileDescriptorSet set;
+  for (const char* name : {"A", "B", "C"}) {
+    auto* file = set.add_file();
+    file->set_name(name);
+    file->add_message_type()->set_name(name);
+  }
+  const auto roots = [&] {
+    std::string error;
+    return Schema::Parse(AsBytes(set.SerializeAsString()), &error)
+        ->RootMessages();
+  };
+  EXPECT_EQ(roots().size(), 3u);
+  set.mutable_file(2)->add_dependency("A");
+  set.mutable_file(2)->add_dependency("B");
+  EXPECT_EQ(roots(), std::vector<std::string>{"C"});
+  // All of them are.
+  set.mutable_file(0)->add_dependency("C");
+  EXPECT_EQ(roots().size(), 3u);
+}
+
 TEST(SchemaTest, ExtensionsAreFieldsOfWhatTheyExtend) {
   const auto schema = ParseSchema(R"(
     syntax = "proto2"; package p;

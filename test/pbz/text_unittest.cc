@@ -59,6 +59,13 @@ TEST(TextTest, QuotesAreEscaped) {
   EXPECT_EQ(Quoted("a \"b\" \\"), R"("a \"b\" \\")");
   EXPECT_EQ(Quoted("\n\r\t"), R"("\n\r\t")");
   EXPECT_EQ(Quoted("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
+  EXPECT_EQ(Quoted("it's"), R"("it's")");
+}
+
+TEST(TextTest, WhatProtocEscapesIsEscapedIfWanted) {
+  std::string out;
+  AppendQuoted("it's a caf\xc3\xa9\n", &out, Escape::kAsProtoc);
+  EXPECT_EQ(out, R"("it\'s a caf\303\251\n")");
 }
 
 TEST(TextTest, NothingThatTerminalsObeyIsLeft) {
@@ -83,6 +90,9 @@ TEST(TextTest, NumbersReadBackAsTheSame) {
   EXPECT_EQ(Float(0.1f), "0.1");
   EXPECT_EQ(Float(1.0f / 3), "0.333333343");
   EXPECT_EQ(Float(-HUGE_VALF), "-inf");
+  // Six digits would do, but not for protoc.
+  EXPECT_EQ(Float(ldexpf(1, -140)), "7.17464814e-43");
+  EXPECT_EQ(Float(std::numeric_limits<float>::min()), "1.17549435e-38");
 }
 
 }  // namespace
