@@ -32,11 +32,8 @@ class TraceService::Connection : public ProducerConnection {
     });
   }
   void UpdateDataSource(const DataSourceDescriptor& descriptor) override {
-    Locked([&](Impl*, auto* producer) {
-      for (DataSourceDescriptor& source : producer->data_sources) {
-        if (source.name == descriptor.name && source.id == descriptor.id)
-          source = descriptor;
-      }
+    Locked([&](Impl* impl, auto* producer) {
+      impl->UpdateDataSource(producer, descriptor);
     });
   }
   void UnregisterDataSource(const std::string& name) override {
@@ -166,6 +163,11 @@ uint64_t TraceService::NextDeadlineMs() const {
 
 uint64_t TraceService::NowMs() const {
   return impl_->Now();
+}
+
+uint64_t TraceService::NumVisitsForTesting() const {
+  std::lock_guard<std::mutex> lock(impl_->mutex_);
+  return impl_->num_visits();
 }
 
 void TraceService::RunDue() {

@@ -300,6 +300,10 @@ class TraceService {
   // Does what is due, time-outs and periodic things. Any time will do.
   void RunDue();
 
+  // How often it has looked at a producer, session, data source, instance,
+  // flush, page or request of which there may be many: what its functions cost.
+  uint64_t NumVisitsForTesting() const;
+
  private:
   class Impl;
   class Connection;

@@ -14,36 +14,53 @@ void TraceService::Impl::RegisterDataSource(
       producer->data_sources.size() >= kMaxDataSourcesPerProducer) {
     return;
   }
-  for (const DataSourceDescriptor& other : producer->data_sources) {
-    if (descriptor.id != 0 && descriptor.id == other.id)
+  for (const auto& other : producer->data_sources) {
+    ++num_visits_;
+    if (descriptor.id != 0 && descriptor.id == other->id)
       return;
   }
-  producer->data_sources.push_back(descriptor);
+  const auto source = std::make_shared<const DataSourceDescriptor>(descriptor);
+  producer->data_sources.push_back(source);
   for (auto& it : sessions_) {
+    ++num_visits_;
     Session& session = it.second;
     if (session.state != kStarting && session.state != kStarted)
       continue;
     std::vector<DataSourceInstanceID> instances;
-    SetupDataSource(producer, descriptor, &session, &instances);
+    SetupDataSource(producer, source, &session, &instances);
     StartDataSources(producer, instances);
+  }
+}
+
+void TraceService::Impl::UpdateDataSource(
+    ProducerState* producer,
+    const DataSourceDescriptor& descriptor) {
+  for (auto& source : producer->data_sources) {
+    ++num_visits_;
+    if (source->name == descriptor.name && source->id == descriptor.id)
+      source = std::make_shared<const DataSourceDescriptor>(descriptor);
   }
 }
 
 void TraceService::Impl::UnregisterDataSource(ProducerState* producer,
                                               const std::string& name) {
-  std::vector<DataSourceDescriptor>& sources = producer->data_sources;
+  auto& sources = producer->data_sources;
   sources.erase(std::remove_if(sources.begin(), sources.end(),
-                               [&name](const DataSourceDescriptor& source) {
-                                 return source.name == name;
+                               [&](const auto& source) {
+                                 ++num_visits_;
+                                 return source->name == name;
                                }),
                 sources.end());
-  for (auto it = producer->instances.begin();
-       it != producer->instances.end();) {
-    const auto instance = it++;
-    if (instance->second.descriptor.name == name)
-      StopDataSource(producer, instance);
+  std::set<Session*> sessions;
+  for (auto it = producer->running.lower_bound({name, 0});
+       it != producer->running.end() && it->first == name;) {
+    ++num_visits_;
+    const auto instance = producer->instances.find((it++)->second);
+    sessions.insert(instance->second.session);
+    StopDataSource(producer, instance);
   }
-  UpdateStates();
+  for (Session* const session : sessions)
+    UpdateState(session);
 }
 
 void TraceService::Impl::NotifyDataSourceStarted(
@@ -54,52 +71,53 @@ void TraceService::Impl::NotifyDataSourceStarted(
       it->second.state != InstanceState::kStarting) {
     return;
   }
-  it->second.state = InstanceState::kStarted;
-  UpdateStates();
+  SetStarted(&it->second);
+  UpdateState(it->second.session);
 }
 
 void TraceService::Impl::NotifyDataSourceStopped(
     ProducerState* producer,
     DataSourceInstanceID instance_id) {
-  if (producer->instances.erase(instance_id) != 0)
-    UpdateStates();
+  const auto it = producer->instances.find(instance_id);
+  if (it == producer->instances.end())
+    return;
+  Session* const session = it->second.session;
+  EraseInstance(producer, it);
+  UpdateState(session);
 }
 
 void TraceService::Impl::SetupDataSource(
     ProducerState* producer,
-    const DataSourceDescriptor& descriptor,
+    const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
     std::vector<DataSourceInstanceID>* instances) {
   if (session->names_offered.size() < TraceStats::kMaxNamesOffered)
-    session->names_offered.insert(descriptor.name);
-  for (size_t i = 0; i < session->config.data_sources.size(); ++i) {
+    session->names_offered.insert(descriptor->name);
+  const auto found = session->sources_by_name.find(descriptor->name);
+  if (found == session->sources_by_name.end())
+    return;
+  for (const size_t i : found->second) {
+    ++num_visits_;
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
     if (producer->instances.size() >= kMaxInstancesPerProducer)
       return;
     const std::vector<std::string>& names = wanted.producer_name_filter;
-    if (wanted.config.name != descriptor.name ||
-        (!names.empty() &&
+    if ((!names.empty() &&
          std::count(names.begin(), names.end(), producer->info.name) == 0) ||
         !SetupMemory(producer, session)) {
       continue;
     }
     ++session->data_source_instances[i];
     const DataSourceInstanceID id = ++last_instance_id_;
-    Instance& instance = producer->instances[id];
-    instance.session_id = session->id;
-    instance.descriptor = descriptor;
-    instance.state = InstanceState::kStarting;
-    DataSourceConfig& config = instance.config;
-    config = wanted.config;
-    config.target_buffer = session->buffer_ids[wanted.config.target_buffer];
-    config.tracing_session_id = session->id;
-    if (config.trace_duration_ms == 0)
-      config.trace_duration_ms = session->config.duration_ms;
-    if (config.stop_timeout_ms == 0)
-      config.stop_timeout_ms = session->config.data_source_stop_timeout_ms;
-    producer->buffers.insert(config.target_buffer);
+    producer->instances[id] = {session, descriptor, &wanted.config,
+                               InstanceState::kStarting, 0};
+    producer->running.emplace(descriptor->name, id);
+    producer->buffers.insert(wanted.config.target_buffer);
+    session->producers.insert(producer->id);
+    session->instances.emplace(producer->id, id);
+    ++session->num_starting;
     instances->push_back(id);
-    producer->client->SetupDataSource(id, config);
+    producer->client->SetupDataSource(id, wanted.config);
   }
 }
 
@@ -107,53 +125,97 @@ void TraceService::Impl::StartDataSources(
     ProducerState* producer,
     const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
+    ++num_visits_;
     Instance& instance = producer->instances[id];
-    if (!instance.descriptor.will_notify_on_start)
-      instance.state = InstanceState::kStarted;
-    producer->client->StartDataSource(id, instance.config);
+    if (!instance.descriptor->will_notify_on_start)
+      SetStarted(&instance);
+    producer->client->StartDataSource(id, *instance.config);
   }
 }
 
-void TraceService::Impl::StopDataSource(
-    ProducerState* producer,
-    std::map<DataSourceInstanceID, Instance>::iterator it) {
+void TraceService::Impl::SetStarted(Instance* instance) {
+  instance->state = InstanceState::kStarted;
+  --instance->session->num_starting;
+}
+
+void TraceService::Impl::StopDataSource(ProducerState* producer,
+                                        InstanceMap::iterator it) {
   Instance& instance = it->second;
   if (instance.state == InstanceState::kStopping)
     return;
   producer->client->StopDataSource(it->first);
-  if (!instance.descriptor.will_notify_on_stop) {
-    producer->instances.erase(it);
+  if (!instance.descriptor->will_notify_on_stop) {
+    EraseInstance(producer, it);
     return;
   }
+  if (instance.state == InstanceState::kStarting)
+    --instance.session->num_starting;
   instance.state = InstanceState::kStopping;
-  instance.stop_deadline = Now() + instance.config.stop_timeout_ms;
+  instance.stop_deadline = Now() + instance.config->stop_timeout_ms;
+  stop_deadlines_.insert({instance.stop_deadline, producer->id, it->first});
+  producer->running.erase({instance.descriptor->name, it->first});
+}
+
+void TraceService::Impl::EraseInstance(ProducerState* producer,
+                                       InstanceMap::iterator it) {
+  Instance& instance = it->second;
+  switch (instance.state) {
+    case InstanceState::kStarting:
+      --instance.session->num_starting;
+      break;
+    case InstanceState::kStarted:
+      break;
+    case InstanceState::kStopping:
+      stop_deadlines_.erase({instance.stop_deadline, producer->id, it->first});
+      break;
+  }
+  producer->running.erase({instance.descriptor->name, it->first});
+  instance.session->instances.erase({producer->id, it->first});
+  producer->instances.erase(it);
 }
 
 void TraceService::Impl::StopDataSources(Session* session) {
-  for (auto& producer : producers_) {
-    auto& instances = producer.second.instances;
-    for (auto it = instances.begin(); it != instances.end();) {
-      const auto instance = it++;
-      if (instance->second.session_id == session->id)
-        StopDataSource(&producer.second, instance);
-    }
+  for (auto it = session->instances.begin(); it != session->instances.end();) {
+    ++num_visits_;
+    const auto [producer_id, instance_id] = *it++;
+    ProducerState& producer = producers_.find(producer_id)->second;
+    StopDataSource(&producer, producer.instances.find(instance_id));
   }
   UpdateState(session);
 }
 
-void TraceService::Impl::ClearIncrementalState(TracingSessionID session_id) {
-  for (auto& producer : producers_) {
-    std::vector<DataSourceInstanceID> instances;
-    for (const auto& it : producer.second.instances) {
-      if (it.second.session_id == session_id &&
-          it.second.state != InstanceState::kStopping &&
-          it.second.descriptor.handles_incremental_state_clear) {
-        instances.push_back(it.first);
+void TraceService::Impl::ForEachProducer(
+    const Session& session,
+    const std::function<bool(const DataSourceDescriptor&)>& is_wanted,
+    const std::function<void(ProducerState*,
+                             const std::vector<DataSourceInstanceID>&)>& use) {
+  std::vector<DataSourceInstanceID> instances;
+  for (auto it = session.instances.begin(); it != session.instances.end();) {
+    ProducerState& producer = producers_.find(it->first)->second;
+    instances.clear();
+    for (; it != session.instances.end() && it->first == producer.id; ++it) {
+      ++num_visits_;
+      const Instance& instance = producer.instances.find(it->second)->second;
+      if (instance.state != InstanceState::kStopping &&
+          is_wanted(*instance.descriptor)) {
+        instances.push_back(it->second);
       }
     }
     if (!instances.empty())
-      producer.second.client->ClearIncrementalState(instances);
+      use(&producer, instances);
   }
+}
+
+void TraceService::Impl::ClearIncrementalState(const Session& session) {
+  ForEachProducer(
+      session,
+      [](const DataSourceDescriptor& source) {
+        return source.handles_incremental_state_clear;
+      },
+      [](ProducerState* producer,
+         const std::vector<DataSourceInstanceID>& instances) {
+        producer->client->ClearIncrementalState(instances);
+      });
 }
 
 }  // namespace protozero

@@ -54,17 +54,25 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
 }
 
 void TraceService::Impl::RemoveProducer(ProducerState* producer) {
-  for (auto& session : sessions_)
-    Scrape(*producer, session.second, /*producer_is_gone=*/true);
-  for (const BufferID id : producer->buffers) {
-    if (Buffer* const buffer = FindBuffer(id))
-      buffer->buffer.EndProducer(producer->id);
-  }
+  Scrape(*producer, nullptr, /*producer_is_gone=*/true);
   const ProducerID producer_id = producer->id;
+  for (const BufferID id : producer->buffers) {
+    ++num_visits_;
+    Buffer* const buffer = FindBuffer(id);
+    buffer->buffer.EndProducer(producer_id);
+    FindSession(buffer->session_id)->producers.erase(producer_id);
+  }
+  std::set<Session*> sessions;
+  while (!producer->instances.empty()) {
+    ++num_visits_;
+    const auto it = producer->instances.begin();
+    sessions.insert(it->second.session);
+    EraseInstance(producer, it);
+  }
+  AcknowledgeFlush(producer, UINT64_MAX);
   producers_.erase(producer_id);
-  AcknowledgeFlush(producer_id, UINT64_MAX);
-  for (auto& session : sessions_)
-    UpdateState(&session.second);
+  for (Session* const session : sessions)
+    UpdateState(session);
 }
 
 void TraceService::Impl::RegisterTraceWriter(ProducerState* producer,
@@ -95,11 +103,13 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
   // fills it faster than it is read. Nobody has to follow it.
   const uint64_t limit = producer->bytes_copied + producer->memory->size();
   for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    ++num_visits_;
     const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
     if (move.data != nullptr || producer->bytes_copied < limit)
       MoveChunk(producer, move);
   }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    ++num_visits_;
     const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
     TraceBuffer* const buffer =
         BufferFor(*producer, patches.writer_id, patches.target_buffer);
@@ -109,6 +119,7 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
       buffer->PatchChunk(producer->id, patches);
   }
   for (size_t i = 0; i < request.num_losses; ++i) {
+    ++num_visits_;
     const CommitDataRequest::WriterLosses& losses = request.losses[i];
     // What a writer without an id lost is its producer's.
     TraceBuffer* const buffer =
@@ -119,7 +130,7 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
       buffer->ReportLosses(IdentityOf(*producer), losses);
   }
   if (request.flush_request_id != 0)
-    AcknowledgeFlush(producer->id, request.flush_request_id);
+    AcknowledgeFlush(producer, request.flush_request_id);
   return true;
 }
 
@@ -226,22 +237,22 @@ void TraceService::Impl::StoreChunk(const ProducerState& producer,
 }
 
 void TraceService::Impl::Scrape(const ProducerState& producer,
-                                const Session& session,
+                                const Session* session,
                                 bool producer_is_gone) {
   const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
-  if (!is_allowed && !producer_is_gone)
+  if ((!is_allowed && !producer_is_gone) || producer.buffers.empty())
     return;
-  const std::vector<BufferID>& ids = session.buffer_ids;
-  if (std::none_of(ids.begin(), ids.end(), [&producer](BufferID id) {
-        return producer.buffers.count(id) != 0;
-      })) {
-    return;
-  }
+  const auto is_wanted = [&](BufferID id) {
+    return session == nullptr ? producer.buffers.count(id) != 0
+                              : std::count(session->buffer_ids.begin(),
+                                           session->buffer_ids.end(), id) != 0;
+  };
   const WriterState writer_state = !producer_is_gone ? WriterState::kAlive
                                    : producer.info.reports_losses
                                        ? WriterState::kGoneAndMarked
                                        : WriterState::kGone;
   for (size_t page = 0; page < producer.abi.num_pages(); ++page) {
+    ++num_visits_;
     if ((producer.abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
       continue;
     for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
@@ -249,8 +260,7 @@ void TraceService::Impl::Scrape(const ProducerState& producer,
         continue;
       // Its header is believed only if the producer has said the same before.
       const auto writer = producer.writers.find(chunk_.writer_id);
-      if (writer == producer.writers.end() ||
-          std::count(ids.begin(), ids.end(), writer->second) == 0) {
+      if (writer == producer.writers.end() || !is_wanted(writer->second)) {
         continue;
       }
       if (is_allowed)
@@ -263,8 +273,8 @@ void TraceService::Impl::Scrape(const ProducerState& producer,
 }
 
 void TraceService::Impl::ScrapeAll(const Session& session) {
-  for (const auto& producer : producers_)
-    Scrape(producer.second, session);
+  for (const ProducerID id : session.producers)
+    Scrape(producers_.find(id)->second, &session);
 }
 
 }  // namespace protozero

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,11 +35,15 @@ class TraceService::Impl {
 
   enum class InstanceState { kStarting, kStarted, kStopping };
 
+  struct Session;
+
   // A data source as a session has it.
   struct Instance {
-    TracingSessionID session_id;
-    DataSourceDescriptor descriptor;
-    DataSourceConfig config;
+    Session* session;
+    // As it was registered when the session began to use it.
+    std::shared_ptr<const DataSourceDescriptor> descriptor;
+    // The session's, the same for all of its producers.
+    const DataSourceConfig* config;
     InstanceState state;
     // Of kStopping.
     uint64_t stop_deadline;
@@ -51,8 +56,12 @@ class TraceService::Impl {
     std::unique_ptr<SharedMemory> memory;
     size_t page_size = 0;
     SharedMemoryABI abi;
-    std::vector<DataSourceDescriptor> data_sources;
+    std::vector<std::shared_ptr<const DataSourceDescriptor>> data_sources;
     std::map<DataSourceInstanceID, Instance> instances;
+    // Those that are not kStopping, by the names of their data sources.
+    std::set<std::pair<std::string, DataSourceInstanceID>> running;
+    // What it has not answered yet.
+    std::set<FlushRequestID> flushes;
     // Where its writers may write to; of those it has told us about, where they
     // do.
     std::set<BufferID> buffers;
@@ -64,10 +73,22 @@ class TraceService::Impl {
 
   struct Session {
     TracingSessionID id;
+    // Its data sources are as producers are told.
     TraceConfig config;
     Consumer* consumer;
     State state = kStarting;
     std::vector<BufferID> buffer_ids;
+    // Which of the config's data sources have that name.
+    std::map<std::string, std::vector<size_t>> sources_by_name;
+
+    // Who may write to its buffers, and what it has of them.
+    std::set<ProducerID> producers;
+    std::set<std::pair<ProducerID, DataSourceInstanceID>> instances;
+    // Of those, the ones that are kStarting.
+    size_t num_starting = 0;
+    // Those that have not been answered by all.
+    std::set<FlushRequestID> flushes;
+    bool has_final_flush = false;
 
     uint64_t stop_time = kNever;
     uint64_t next_flush = kNever;
@@ -111,6 +132,7 @@ class TraceService::Impl {
   explicit Impl(Clock clock) : clock_(std::move(clock)) {}
 
   uint64_t Now() const { return clock_(); }
+  uint64_t num_visits() const { return num_visits_; }
 
   // Held by who calls a sink. Taken before mutex_.
   std::mutex read_mutex_;
@@ -118,13 +140,26 @@ class TraceService::Impl {
 
   // All of the following need mutex_.
 
-  // Producers.
+  // Producers: what they ask for. Beside each function stands what it may cost,
+  // however many others there are and whatever they do; "sessions" are those
+  // that run, kMaxSessions at most. Logarithms, of a map's size, are left out.
+  // TraceServiceCostTest counts.
 
+  // A constant.
   ProducerState* AddProducer(Producer* client, ProducerInfo info);
+  // All that the producer has: the pages of its memory, its buffers, instances,
+  // writers, and flushes to answer.
   void RemoveProducer(ProducerState* producer);
+  // The producer's data sources (kMaxDataSourcesPerProducer), the sessions, and
+  // the instances that it gets.
   void RegisterDataSource(ProducerState* producer,
                           const DataSourceDescriptor& descriptor);
+  // The producer's data sources.
+  void UpdateDataSource(ProducerState* producer,
+                        const DataSourceDescriptor& descriptor);
+  // The producer's data sources, and its instances of that name.
   void UnregisterDataSource(ProducerState* producer, const std::string& name);
+  // A constant.
   void NotifyDataSourceStarted(ProducerState* producer,
                                DataSourceInstanceID instance_id);
   void NotifyDataSourceStopped(ProducerState* producer,
@@ -133,6 +168,10 @@ class TraceService::Impl {
                            WriterID writer_id,
                            BufferID target_buffer);
   void UnregisterTraceWriter(ProducerState* producer, WriterID writer_id);
+  // The size of the request, the chunks that it moves (as much as the producer
+  // has memory), and the flushes that it answers. The last answer to a flush
+  // besides scrapes the producers of the session, once for all of them; so
+  // does the last data source that stops.
   bool CommitData(ProducerState* producer, const CommitDataRequest& request);
 
   // Sessions.
@@ -146,7 +185,7 @@ class TraceService::Impl {
                        FlushFlags flags,
                        bool is_final,
                        std::function<void(bool)> on_done);
-  bool IsFlushing(TracingSessionID session_id, ProducerID producer_id) const;
+  bool IsFlushing(const Session& session, const ProducerState& producer) const;
   void CloseSession(Session* session);
   Session* FindSession(TracingSessionID id);
   TraceStats GetStats(const Session& session);
@@ -162,7 +201,7 @@ class TraceService::Impl {
   // Takes the lock, REQUIRES: read_mutex_.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
 
-  // Time.
+  // Time: the sessions, and what is due.
 
   uint64_t NextDeadline() const;
 
@@ -197,40 +236,48 @@ class TraceService::Impl {
   // That is in chunk_.
   void StoreChunk(const ProducerState& producer, BufferID target_buffer);
 
-  // Copies what the producer has not committed yet, and leaves it there. If
-  // |producer_is_gone|, what that has left open is lost; if it did not agree to
-  // this, everything.
+  // Copies what the producer has not committed yet to the session's buffers, or
+  // to all that it may write to, and leaves it there. If |producer_is_gone|,
+  // what that has left open is lost; if it did not agree to this, everything.
   void Scrape(const ProducerState& producer,
-              const Session& session,
+              const Session* session,
               bool producer_is_gone = false);
   void ScrapeAll(const Session& session);
 
   // Data sources.
 
-  // Sets up what the session wants of it.
-  void SetupDataSource(ProducerState* producer,
-                       const DataSourceDescriptor& descriptor,
-                       Session* session,
-                       std::vector<DataSourceInstanceID>* instances);
-  static void StartDataSources(
-      ProducerState* producer,
-      const std::vector<DataSourceInstanceID>& instances);
+  using InstanceMap = std::map<DataSourceInstanceID, Instance>;
 
-  // UpdateState() comes next.
-  void StopDataSource(ProducerState* producer,
-                      std::map<DataSourceInstanceID, Instance>::iterator it);
+  // Sets up what the session wants of it.
+  void SetupDataSource(
+      ProducerState* producer,
+      const std::shared_ptr<const DataSourceDescriptor>& descriptor,
+      Session* session,
+      std::vector<DataSourceInstanceID>* instances);
+  void StartDataSources(ProducerState* producer,
+                        const std::vector<DataSourceInstanceID>& instances);
+  static void SetStarted(Instance* instance);
+  // UpdateState() of its session comes next, as it does after EraseInstance().
+  void StopDataSource(ProducerState* producer, InstanceMap::iterator it);
+  void EraseInstance(ProducerState* producer, InstanceMap::iterator it);
   void StopDataSources(Session* session);
-  void ClearIncrementalState(TracingSessionID session_id);
+  // Calls |use| with each producer that has such instances, and with their ids.
+  void ForEachProducer(
+      const Session& session,
+      const std::function<bool(const DataSourceDescriptor&)>& is_wanted,
+      const std::function<void(ProducerState*,
+                               const std::vector<DataSourceInstanceID>&)>& use);
+  void ClearIncrementalState(const Session& session);
 
   // Goes on if nothing is left to be waited for.
   void UpdateState(Session* session);
-  void UpdateStates();
 
   // Flushes.
 
-  void AcknowledgeFlush(ProducerID producer_id, FlushRequestID flush_id);
+  // All up to that one.
+  void AcknowledgeFlush(ProducerState* producer, FlushRequestID flush_id);
   void FinishFlush(FlushRequestID id, bool success);
-  void FailFlushes(TracingSessionID session_id);
+  void FailFlushes(Session* session);
 
   const Clock clock_;
 
@@ -238,12 +285,27 @@ class TraceService::Impl {
   std::map<TracingSessionID, Session> sessions_;
   std::map<BufferID, Buffer> buffers_;
   std::map<FlushRequestID, PendingFlush> flushes_;
+  std::set<std::pair<uint64_t, FlushRequestID>> flush_deadlines_;
+  // Of the instances that are kStopping.
+  struct StopDeadline {
+    bool operator<(const StopDeadline& other) const {
+      return std::tie(time, producer_id, instance_id) <
+             std::tie(other.time, other.producer_id, other.instance_id);
+    }
+    uint64_t time;
+    ProducerID producer_id;
+    DataSourceInstanceID instance_id;
+  };
+  std::set<StopDeadline> stop_deadlines_;
 
   ProducerID last_producer_id_ = 0;
   TracingSessionID last_session_id_ = 0;
   DataSourceInstanceID last_instance_id_ = 0;
   FlushRequestID last_flush_id_ = 0;
   BufferID last_buffer_id_ = 0;
+
+  // How often something was looked at that there may be many of.
+  mutable uint64_t num_visits_ = 0;
 
   uint64_t chunks_discarded_ = 0;
   uint64_t patches_discarded_ = 0;

@@ -41,6 +41,16 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
     buffers_.try_emplace(last_buffer_id_, id, buffer);
     session.buffer_ids.push_back(last_buffer_id_);
   }
+  for (size_t i = 0; i < config.data_sources.size(); ++i) {
+    DataSourceConfig& source = session.config.data_sources[i].config;
+    session.sources_by_name[source.name].push_back(i);
+    source.target_buffer = session.buffer_ids[source.target_buffer];
+    source.tracing_session_id = id;
+    if (source.trace_duration_ms == 0)
+      source.trace_duration_ms = config.duration_ms;
+    if (source.stop_timeout_ms == 0)
+      source.stop_timeout_ms = config.data_source_stop_timeout_ms;
+  }
   AppendTraceHeader(config.raw_config, &session.header);
   const uint64_t now = Now();
   const auto after = [now](uint32_t milliseconds) {
@@ -53,7 +63,7 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
 
   std::map<ProducerID, std::vector<DataSourceInstanceID>> instances;
   for (auto& it : producers_) {
-    for (const DataSourceDescriptor& source : it.second.data_sources)
+    for (const auto& source : it.second.data_sources)
       SetupDataSource(&it.second, source, &session, &instances[it.first]);
   }
   for (auto& it : producers_)
@@ -95,25 +105,24 @@ void TraceService::Impl::StopTracing(Session* session) {
 }
 
 void TraceService::Impl::CloseSession(Session* session) {
-  for (auto& it : producers_) {
-    ProducerState& producer = it.second;
-    for (auto instance = producer.instances.begin();
-         instance != producer.instances.end();) {
-      if (instance->second.session_id != session->id) {
-        ++instance;
-        continue;
-      }
-      if (instance->second.state != InstanceState::kStopping)
-        producer.client->StopDataSource(instance->first);
-      instance = producer.instances.erase(instance);
-    }
-    for (const BufferID id : session->buffer_ids)
-      producer.buffers.erase(id);
-    producer.sessions_without_memory.erase(session->id);
+  for (auto it = session->instances.begin(); it != session->instances.end();) {
+    const auto [producer_id, instance_id] = *it++;
+    ProducerState& producer = producers_.find(producer_id)->second;
+    const auto instance = producer.instances.find(instance_id);
+    if (instance->second.state != InstanceState::kStopping)
+      producer.client->StopDataSource(instance_id);
+    EraseInstance(&producer, instance);
   }
+  for (const ProducerID producer_id : session->producers) {
+    for (const BufferID id : session->buffer_ids)
+      producers_.find(producer_id)->second.buffers.erase(id);
+  }
+  session->producers.clear();
+  for (auto& it : producers_)
+    it.second.sessions_without_memory.erase(session->id);
   for (const BufferID id : session->buffer_ids)
     buffers_.erase(id);
-  FailFlushes(session->id);
+  FailFlushes(session);
   sessions_.erase(session->id);
 }
 
@@ -124,40 +133,23 @@ TraceService::Impl::Session* TraceService::Impl::FindSession(
 }
 
 void TraceService::Impl::UpdateState(Session* session) {
-  bool has_starting = false;
-  bool has_any = false;
-  for (const auto& producer : producers_) {
-    for (const auto& it : producer.second.instances) {
-      if (it.second.session_id != session->id)
-        continue;
-      has_any = true;
-      has_starting |= it.second.state == InstanceState::kStarting;
-    }
-  }
-  if (session->state == kStarting && !has_starting) {
+  ++num_visits_;
+  if (session->state == kStarting && session->num_starting == 0) {
     session->state = kStarted;
     if (session->consumer != nullptr)
       session->consumer->OnAllDataSourcesStarted(session->id);
   }
   // The last flush comes first, whether or not somebody takes part in it.
-  const bool is_flushing =
-      std::any_of(flushes_.begin(), flushes_.end(), [&](const auto& flush) {
-        return flush.second.session_id == session->id && flush.second.is_final;
-      });
-  if (session->state == kStopping && !has_any && !is_flushing) {
+  if (session->state == kStopping && session->instances.empty() &&
+      !session->has_final_flush) {
     ScrapeAll(*session);
     session->state = kStopped;
     if (session->config.write_period_ms != 0)
       session->next_write = Now();
-    FailFlushes(session->id);
+    FailFlushes(session);
     if (session->consumer != nullptr)
       session->consumer->OnTracingStopped(session->id);
   }
-}
-
-void TraceService::Impl::UpdateStates() {
-  for (auto& session : sessions_)
-    UpdateState(&session.second);
 }
 
 // Flushes.
@@ -173,47 +165,49 @@ FlushRequestID TraceService::Impl::Flush(Session* session,
   flush.deadline = Now() + timeout_ms;
   flush.is_final = is_final;
   flush.on_done = std::move(on_done);
+  flush_deadlines_.emplace(flush.deadline, id);
   ++session->flushes_requested;
-  for (auto& it : producers_) {
-    std::vector<DataSourceInstanceID> instances;
-    for (const auto& instance : it.second.instances) {
-      if (instance.second.session_id == session->id &&
-          instance.second.state != InstanceState::kStopping &&
-          !instance.second.descriptor.no_flush) {
-        instances.push_back(instance.first);
-      }
-    }
-    // Who has not answered yet may have been stopped: what it is told is kept
-    // for it, and must not get more and more.
-    if (instances.empty() ||
-        (flags == kPeriodicFlush && IsFlushing(session->id, it.first))) {
-      continue;
-    }
-    flush.producers.insert(it.first);
-    it.second.client->Flush(id, instances, flags);
-  }
+  ForEachProducer(
+      *session,
+      [](const DataSourceDescriptor& source) { return !source.no_flush; },
+      [&](ProducerState* producer,
+          const std::vector<DataSourceInstanceID>& instances) {
+        // Who has not answered yet may have been stopped: what it is told is
+        // kept for it, and must not get more and more.
+        if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
+          return;
+        flush.producers.insert(producer->id);
+        producer->flushes.insert(id);
+        producer->client->Flush(id, instances, flags);
+      });
+  session->flushes.insert(id);
+  session->has_final_flush = session->has_final_flush || is_final;
   if (flush.producers.empty())
     FinishFlush(id, true);
   return id;
 }
 
-bool TraceService::Impl::IsFlushing(TracingSessionID session_id,
-                                    ProducerID producer_id) const {
-  return std::any_of(flushes_.begin(), flushes_.end(), [&](const auto& it) {
-    return it.second.session_id == session_id &&
-           it.second.producers.count(producer_id) != 0;
-  });
+bool TraceService::Impl::IsFlushing(const Session& session,
+                                    const ProducerState& producer) const {
+  return std::any_of(producer.flushes.begin(), producer.flushes.end(),
+                     [&](FlushRequestID id) {
+                       ++num_visits_;
+                       return session.flushes.count(id) != 0;
+                     });
 }
 
-void TraceService::Impl::AcknowledgeFlush(ProducerID producer_id,
+void TraceService::Impl::AcknowledgeFlush(ProducerState* producer,
                                           FlushRequestID flush_id) {
+  std::set<FlushRequestID>& pending = producer->flushes;
   std::vector<FlushRequestID> done;
-  for (auto it = flushes_.begin();
-       it != flushes_.end() && it->first <= flush_id; ++it) {
-    if (it->second.producers.erase(producer_id) != 0 &&
-        it->second.producers.empty()) {
-      done.push_back(it->first);
-    }
+  while (!pending.empty() && *pending.begin() <= flush_id) {
+    ++num_visits_;
+    const FlushRequestID id = *pending.begin();
+    pending.erase(pending.begin());
+    std::set<ProducerID>& producers = flushes_.find(id)->second.producers;
+    producers.erase(producer->id);
+    if (producers.empty())
+      done.push_back(id);
   }
   for (const FlushRequestID id : done)
     FinishFlush(id, true);
@@ -225,33 +219,35 @@ void TraceService::Impl::FinishFlush(FlushRequestID id, bool success) {
     return;
   const PendingFlush flush = std::move(it->second);
   flushes_.erase(it);
+  flush_deadlines_.erase({flush.deadline, id});
+  for (const ProducerID producer_id : flush.producers) {
+    ++num_visits_;
+    producers_.find(producer_id)->second.flushes.erase(id);
+  }
+  // It is there as long as its flushes are.
   Session* const session = FindSession(flush.session_id);
-  if (session != nullptr) {
-    ScrapeAll(*session);
-    ++(success ? session->flushes_succeeded : session->flushes_failed);
-    // What has been flushed is not to wait for the next period.
-    if (session->next_write != kNever)
-      session->next_write = Now();
-    if (flush.is_final) {
-      session->final_flush_succeeded = success;
-      StopDataSources(session);
-    }
+  session->flushes.erase(id);
+  ScrapeAll(*session);
+  ++(success ? session->flushes_succeeded : session->flushes_failed);
+  // What has been flushed is not to wait for the next period.
+  if (session->next_write != kNever)
+    session->next_write = Now();
+  if (flush.is_final) {
+    session->has_final_flush = false;
+    session->final_flush_succeeded = success;
+    StopDataSources(session);
   }
   if (flush.on_done)
     flush.on_done(success);
 }
 
-void TraceService::Impl::FailFlushes(TracingSessionID session_id) {
-  for (;;) {
-    const auto it = std::find_if(flushes_.begin(), flushes_.end(),
-                                 [session_id](const auto& flush) {
-                                   return flush.second.session_id == session_id;
-                                 });
-    if (it == flushes_.end())
-      return;
-    // The session need not go on.
-    it->second.is_final = false;
-    FinishFlush(it->first, false);
+void TraceService::Impl::FailFlushes(Session* session) {
+  // The session need not go on.
+  session->has_final_flush = false;
+  while (!session->flushes.empty()) {
+    const FlushRequestID id = *session->flushes.begin();
+    flushes_.find(id)->second.is_final = false;
+    FinishFlush(id, false);
   }
 }
 
@@ -263,19 +259,16 @@ uint64_t TraceService::Impl::NextDeadline() const {
     deadline = std::min(deadline, time);
   };
   for (const auto& it : sessions_) {
+    ++num_visits_;
     consider(it.second.stop_time);
     consider(it.second.next_flush);
     consider(it.second.next_clear);
     consider(it.second.next_write);
   }
-  for (const auto& it : flushes_)
-    consider(it.second.deadline);
-  for (const auto& producer : producers_) {
-    for (const auto& instance : producer.second.instances) {
-      if (instance.second.state == InstanceState::kStopping)
-        consider(instance.second.stop_deadline);
-    }
-  }
+  if (!flush_deadlines_.empty())
+    consider(flush_deadlines_.begin()->first);
+  if (!stop_deadlines_.empty())
+    consider(stop_deadlines_.begin()->time);
   return deadline;
 }
 
@@ -288,31 +281,20 @@ std::vector<TracingSessionID> TraceService::Impl::RunDue() {
     *time = now + period_ms;
     return true;
   };
-  for (auto& producer : producers_) {
-    auto& instances = producer.second.instances;
-    for (auto it = instances.begin(); it != instances.end();) {
-      const auto instance = it++;
-      if (instance->second.state == InstanceState::kStopping &&
-          instance->second.stop_deadline <= now) {
-        instances.erase(instance);
-      }
-    }
+  while (!stop_deadlines_.empty() && stop_deadlines_.begin()->time <= now) {
+    const StopDeadline due = *stop_deadlines_.begin();
+    NotifyDataSourceStopped(&producers_.find(due.producer_id)->second,
+                            due.instance_id);
   }
-  UpdateStates();
-  for (;;) {
-    const auto it = std::find_if(
-        flushes_.begin(), flushes_.end(),
-        [now](const auto& flush) { return flush.second.deadline <= now; });
-    if (it == flushes_.end())
-      break;
-    FinishFlush(it->first, false);
-  }
+  while (!flush_deadlines_.empty() && flush_deadlines_.begin()->first <= now)
+    FinishFlush(flush_deadlines_.begin()->second, false);
   std::vector<TracingSessionID> to_write;
   for (auto& it : sessions_) {
+    ++num_visits_;
     Session& session = it.second;
     if (is_due(&session.next_clear,
                session.config.incremental_state_clear_period_ms)) {
-      ClearIncrementalState(session.id);
+      ClearIncrementalState(session);
     }
     if (session.stop_time <= now) {
       StopTracing(&session);

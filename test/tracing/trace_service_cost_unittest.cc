@@ -1,0 +1,180 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What one producer asks for costs the service as much as that producer makes
+// it, however many others there are. Counts what the service looks at; time
+// would say less.
+
+#include <functional>
+#include <list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/tracing/trace_service.h"
+#include "test/tracing/test_producer.h"
+
+namespace protozero::test {
+namespace {
+
+constexpr size_t kSessions = 3;
+
+DataSourceDescriptor Source(const std::string& name, bool notifies = true) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = name;
+  descriptor.will_notify_on_start = notifies;
+  descriptor.will_notify_on_stop = notifies;
+  return descriptor;
+}
+
+TraceService::ProducerInfo ScrapedInfo() {
+  TraceService::ProducerInfo info;
+  info.name = "test";
+  info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+  return info;
+}
+
+// Sessions with so many producers besides the one that the test is about, which
+// have instances that start, run and stop, and flushes to answer.
+class World {
+ public:
+  explicit World(size_t num_others) : service_([this] { return now_; }) {
+    TraceConfig config;
+    config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+    for (const char* name : {"other", "other.gone", "mine"}) {
+      TraceConfig::DataSource source;
+      source.config.name = name;
+      config.data_sources.push_back(source);
+    }
+    for (size_t i = 0; i < kSessions; ++i)
+      sessions_.push_back(service_.StartTracing(config, nullptr, nullptr));
+    for (size_t i = 0; i < num_others; ++i) {
+      others_.emplace_back();
+      others_.back().Connect(&service_, "other", ScrapedInfo());
+      TraceService::ProducerConnection& connection =
+          *others_.back().connection();
+      for (int j = 0; j < 5; ++j) {
+        connection.RegisterDataSource(Source("other"));
+        connection.RegisterDataSource(Source("other.gone"));
+        connection.UnregisterDataSource("other.gone");
+      }
+      for (WriterID writer = 1; writer < 20; ++writer)
+        connection.RegisterTraceWriter(writer, others_.back().buffer());
+    }
+    mine_.Connect(&service_, "mine", ScrapedInfo());
+    for (const TracingSessionID session : sessions_) {
+      for (int i = 0; i < 4; ++i)
+        service_.Flush(session, 1000, kFlushReasonExplicit, nullptr);
+    }
+  }
+
+  uint64_t Cost(const std::function<void()>& action) {
+    const uint64_t before = service_.NumVisitsForTesting();
+    action();
+    return service_.NumVisitsForTesting() - before;
+  }
+  TraceService* service() { return &service_; }
+  TestProducer* mine() { return &mine_; }
+
+ private:
+  uint64_t now_ = 1000;
+  TraceService service_;
+  std::vector<TracingSessionID> sessions_;
+  std::list<TestProducer> others_;
+  TestProducer mine_;
+};
+
+using Costs = std::vector<std::pair<std::string, uint64_t>>;
+
+Costs CostsOfRequests(size_t num_others) {
+  World world(num_others);
+  TestProducer& mine = *world.mine();
+  TraceService::ProducerConnection& connection = *mine.connection();
+  Costs costs;
+  const auto measure = [&](const std::string& name,
+                           const std::function<void()>& action) {
+    costs.emplace_back(name, world.Cost(action));
+  };
+  measure("unregister what is not there",
+          [&] { connection.UnregisterDataSource("nothing"); });
+  measure("unregister somebody else's",
+          [&] { connection.UnregisterDataSource("other"); });
+  measure("register what nobody wants",
+          [&] { connection.RegisterDataSource(Source("nothing")); });
+  measure("register", [&] { connection.RegisterDataSource(Source("mine")); });
+  measure("update", [&] { connection.UpdateDataSource(Source("mine")); });
+  // Its instances came last.
+  const auto last_instance = [&] {
+    const std::string calls = mine.TakeCalls();
+    return std::stoull(calls.substr(calls.rfind("start") + 5));
+  };
+  const DataSourceInstanceID last = last_instance();
+  measure("started", [&] { connection.NotifyDataSourceStarted(last); });
+  measure("started again", [&] { connection.NotifyDataSourceStarted(last); });
+  measure("somebody else's started",
+          [&] { connection.NotifyDataSourceStarted(1); });
+  measure("stopped", [&] { connection.NotifyDataSourceStopped(last); });
+  measure("stopped again", [&] { connection.NotifyDataSourceStopped(last); });
+  measure("register writer",
+          [&] { connection.RegisterTraceWriter(7, mine.buffer()); });
+  measure("register writer again",
+          [&] { connection.RegisterTraceWriter(7, mine.buffer()); });
+  measure("unregister writer", [&] { connection.UnregisterTraceWriter(7); });
+  measure("unregister writer again",
+          [&] { connection.UnregisterTraceWriter(7); });
+  measure("acknowledge nothing", [&] { mine.AcknowledgeFlush(1); });
+  measure("acknowledge a flush",
+          [&] { mine.AcknowledgeFlush(mine.last_flush()); });
+  measure("commit what is not there", [&] {
+    const CommitDataRequest::ChunkToMove moves[3] = {
+        {0, 0, mine.buffer()}, {1000, 0, mine.buffer()}, {0, 99, 1}};
+    const CommitDataRequest::ChunkToPatch patch{1, 1, 0, nullptr, 0};
+    connection.CommitData({moves, 3, &patch, 1});
+  });
+  measure("unregister", [&] { connection.UnregisterDataSource("mine"); });
+  measure("next deadline", [&] { world.service()->NextDeadlineMs(); });
+  measure("nothing is due", [&] { world.service()->RunDue(); });
+  measure("disconnect", [&] { mine.Die(); });
+  TestProducer late;
+  measure("connect",
+          [&] { late.Connect(world.service(), "x", ScrapedInfo()); });
+  return costs;
+}
+
+TEST(TraceServiceCostTest, RequestsCostNothingForWhatIsNotOnesOwn) {
+  const Costs alone = CostsOfRequests(1);
+  const Costs among_many = CostsOfRequests(60);
+  EXPECT_EQ(alone, among_many);
+}
+
+TEST(TraceServiceCostTest, RequestsCostWhatTheirProducerHas) {
+  constexpr uint64_t kPages =
+      TraceService::kDefaultShmSize / TraceService::kDefaultShmPageSize;
+  for (const auto& [request, cost] : CostsOfRequests(10)) {
+    // A visit for each session, and one for what is registered, at most.
+    if (request == "disconnect")
+      EXPECT_LE(cost, kPages + 10 * kSessions) << request;
+    else
+      EXPECT_LE(cost, 5 * kSessions) << request;
+  }
+}
+
+TEST(TraceServiceCostTest, UnregisteringInALoop) {
+  // As the attack: instances that never stop, and a name that does not exist.
+  World world(60);
+  TraceService::ProducerConnection& connection = *world.mine()->connection();
+  for (int i = 0; i < 1000; ++i) {
+    connection.RegisterDataSource(Source("mine"));
+    connection.UnregisterDataSource("mine");
+  }
+  connection.RegisterDataSource(Source("mine"));
+  const uint64_t cost =
+      world.Cost([&] { connection.UnregisterDataSource("nothing"); });
+  EXPECT_LE(cost, 1u);
+  EXPECT_LE(world.Cost([&] { connection.UnregisterDataSource("mine"); }),
+            1 + 2 * kSessions);
+}
+
+}  // namespace
+}  // namespace protozero::test
