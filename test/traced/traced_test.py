@@ -57,6 +57,9 @@ def record(folder, producer, scenario):
       buffers { size_kb: 262144 fill_policy: DISCARD }
       data_sources { config { name: "protozero.test" } }
       write_into_file: true
+      # Only at the end: of several writes, the last one need not have any
+      # statistics, and those of an earlier one do not say what came later.
+      file_write_period_ms: 86400000
   ''')
   with contextlib.ExitStack() as stack:
     traced = stack.enter_context(perfetto.Service(folder))
