@@ -17,7 +17,6 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/stats.pbzero.h"
-#include "src/tracing/ipc/background_thread.h"
 
 namespace pztrace {
 
@@ -167,11 +166,11 @@ StatsServer::StatsServer(std::function<std::string()> serialize)
     : serialize_(std::move(serialize)) {}
 
 StatsServer::~StatsServer() {
-  if (!thread_.joinable())
+  if (!thread_.is_started())
     return;
   stops_ = true;
   wakeup_.Notify();
-  thread_.join();
+  thread_.Join();
   unlink(socket_.c_str());
 }
 
@@ -180,8 +179,10 @@ bool StatsServer::Start(const std::string& socket, std::string* error) {
   listening_ = protozero::ListenOnUnixSocket(socket, error);
   if (!listening_.is_valid())
     return false;
-  thread_ = protozero::StartBackgroundThread([this] { Run(); });
-  return true;
+  const int failure = thread_.Start<&StatsServer::Run>(this);
+  if (failure != 0)
+    *error = std::string("cannot start a thread: ") + strerror(failure);
+  return failure == 0;
 }
 
 void StatsServer::Run() {

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_stats.h"
+#include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace pztrace {
@@ -63,7 +63,7 @@ class StatsServer {
   protozero::ScopedFd listening_;
   protozero::WakeupFd wakeup_;
   std::atomic<bool> stops_{false};
-  std::thread thread_;
+  protozero::BackgroundThread thread_;
 };
 
 // The other end. Returns false, and says why, if nobody answers in time.

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "protozero/compiler.h"
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/back_off.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 
@@ -50,34 +52,46 @@ std::unique_ptr<TraceWriter> SharedMemoryArbiter::CreateTraceWriter(
     BufferID target_buffer,
     BufferExhaustedPolicy policy) {
   WriterSlot* slot = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(writers_lock_);
-    // All ids are used once before any is used again.
-    if (writers_.size() < std::min(options_.max_writers, kMaxWriterID)) {
-      writers_.emplace_back(new WriterSlot{});
-      slot = writers_.back().get();
+  if (!TakeSlot(&slot))
+    return nullptr;
+  std::unique_ptr<TraceWriter> writer(
+      new (std::nothrow) TraceWriter(this, slot, target_buffer, policy));
+  if (slot == nullptr)
+    return writer;
+  if (writer != nullptr)
+    endpoint_->RegisterTraceWriter(slot->writer_id, target_buffer);
+  std::lock_guard<std::mutex> lock(writers_lock_);
+  slot->writer = writer.get();
+  slot->is_in_use = writer != nullptr;
+  return writer;
+}
+
+bool SharedMemoryArbiter::TakeSlot(WriterSlot** result) {
+  std::lock_guard<std::mutex> lock(writers_lock_);
+  WriterSlot* slot = nullptr;
+  bool is_out_of_memory = false;
+  // All ids are used once before any is used again.
+  if (writers_.size() < std::min(options_.max_writers, kMaxWriterID)) {
+    std::unique_ptr<WriterSlot> new_slot(new (std::nothrow) WriterSlot{});
+    is_out_of_memory = new_slot == nullptr ||
+                       !RunsInMemory([this] { writers_.emplace_back(); });
+    if (!is_out_of_memory) {
+      slot = new_slot.get();
+      writers_.back() = std::move(new_slot);
       slot->writer_id = static_cast<WriterID>(writers_.size());
       slot->home_page = slot->next_page = HomePage(writers_.size() - 1);
-    } else {
-      for (size_t i = 0; i < writers_.size() && slot == nullptr; ++i) {
-        WriterSlot* const candidate = writers_[next_writer_].get();
-        next_writer_ = (next_writer_ + 1) % writers_.size();
-        if (!candidate->is_in_use)
-          slot = candidate;
-      }
     }
-    if (slot != nullptr)
-      slot->is_in_use = true;
+  }
+  for (size_t i = 0; i < writers_.size() && slot == nullptr; ++i) {
+    WriterSlot* const candidate = writers_[next_writer_].get();
+    next_writer_ = (next_writer_ + 1) % writers_.size();
+    if (!candidate->is_in_use)
+      slot = candidate;
   }
   if (slot != nullptr)
-    endpoint_->RegisterTraceWriter(slot->writer_id, target_buffer);
-  std::unique_ptr<TraceWriter> writer(
-      new TraceWriter(this, slot, target_buffer, policy));
-  if (slot != nullptr) {
-    std::lock_guard<std::mutex> lock(writers_lock_);
-    slot->writer = writer.get();
-  }
-  return writer;
+    slot->is_in_use = true;
+  *result = slot;
+  return slot != nullptr || !is_out_of_memory;
 }
 
 void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {

@@ -23,31 +23,67 @@ namespace protozero::test {
 namespace {
 
 enum Call {
+  kAccept4,
+  kBind,
   kConnect,
   kEventfd,
   kFcntl,
   kFstat,
   kFtruncate,
+  kGetsockopt,
+  kListen,
   kMemfdCreate,
   kMmap,
+  kPoll,
+  kPthreadAtfork,
   kPthreadCreate,
   kRecvmsg,
   kSendmsg,
   kSocket,
+  kSyscall,
   kNumCalls,
 };
 
-constexpr const char* kNames[kNumCalls] = {
-    "connect",   "eventfd",      "fcntl",  "fstat",
-    "ftruncate", "memfd_create", "mmap",   "pthread_create",
-    "recvmsg",   "sendmsg",      "socket",
+struct CallInfo {
+  const char* name;
+  int usual_error;
 };
 
+constexpr CallInfo kCalls[kNumCalls] = {
+    {"accept4", EMFILE},        {"bind", EACCES},
+    {"connect", ECONNREFUSED},  {"eventfd", EMFILE},
+    {"fcntl", EMFILE},          {"fstat", ENOMEM},
+    {"ftruncate", EFBIG},       {"getsockopt", ENOBUFS},
+    {"listen", EADDRINUSE},     {"memfd_create", ENOSYS},
+    {"mmap", ENOMEM},           {"poll", ENOMEM},
+    {"pthread_atfork", ENOMEM}, {"pthread_create", EAGAIN},
+    {"recvmsg", ENOMEM},        {"sendmsg", ENOBUFS},
+    {"socket", EMFILE},         {"syscall", EPERM},
+};
+
+// Of CallsFail.
 std::atomic<int> g_errors[kNumCalls];
+
+// Of NthCallFails.
+std::atomic<bool> g_is_counting{false};
+std::atomic<uint64_t> g_count{0};
+std::atomic<uint64_t> g_first{0};
+std::atomic<uint64_t> g_last{0};
+
+thread_local bool t_is_under_test = false;
+
+bool FailsByNumber() {
+  if (!t_is_under_test || !g_is_counting)
+    return false;
+  const uint64_t number = ++g_count;
+  return number >= g_first && number <= g_last;
+}
 
 // Whether it fails now; says so in errno.
 bool Fails(Call call) {
-  const int error = g_errors[call].load(std::memory_order_relaxed);
+  int error = g_errors[call];
+  if (error == 0 && FailsByNumber())
+    error = kCalls[call].usual_error;
   if (error != 0)
     errno = error;
   return error != 0;
@@ -55,10 +91,22 @@ bool Fails(Call call) {
 
 int IndexOf(const char* name) {
   for (int i = 0; i < kNumCalls; ++i) {
-    if (strcmp(kNames[i], name) == 0)
+    if (strcmp(kCalls[i].name, name) == 0)
       return i;
   }
   abort();
+}
+
+struct ThreadStart {
+  void* (*function)(void*);
+  void* argument;
+};
+
+void* RunUnderTest(void* start) {
+  const ThreadStart copy = *static_cast<ThreadStart*>(start);
+  free(start);
+  t_is_under_test = true;
+  return copy.function(copy.argument);
 }
 
 }  // namespace
@@ -71,7 +119,50 @@ CallsFail::~CallsFail() {
   g_errors[index_] = 0;
 }
 
+NthCallFails::NthCallFails(uint64_t first, Which which) {
+  g_count = 0;
+  g_first = first;
+  g_last = which == kOnce ? first : UINT64_MAX;
+  g_is_counting = true;
+}
+
+NthCallFails::~NthCallFails() {
+  g_is_counting = false;
+}
+
+uint64_t NthCallFails::count() const {
+  return g_count;
+}
+
+void NthCallFails::Stop() {
+  g_is_counting = false;
+}
+
+CodeUnderTest::CodeUnderTest() {
+  t_is_under_test = true;
+}
+
+CodeUnderTest::~CodeUnderTest() {
+  t_is_under_test = false;
+}
+
+bool internal::AllocationFails() {
+  return FailsByNumber();
+}
+
 extern "C" {
+
+int __real_accept4(int fd, sockaddr* address, socklen_t* size, int flags);
+int __wrap_accept4(int fd, sockaddr* address, socklen_t* size, int flags);
+int __wrap_accept4(int fd, sockaddr* address, socklen_t* size, int flags) {
+  return Fails(kAccept4) ? -1 : __real_accept4(fd, address, size, flags);
+}
+
+int __real_bind(int fd, const sockaddr* address, socklen_t size);
+int __wrap_bind(int fd, const sockaddr* address, socklen_t size);
+int __wrap_bind(int fd, const sockaddr* address, socklen_t size) {
+  return Fails(kBind) ? -1 : __real_bind(fd, address, size);
+}
 
 int __real_connect(int fd, const sockaddr* address, socklen_t size);
 int __wrap_connect(int fd, const sockaddr* address, socklen_t size);
@@ -110,6 +201,31 @@ int __wrap_ftruncate(int fd, off_t size) {
   return Fails(kFtruncate) ? -1 : __real_ftruncate(fd, size);
 }
 
+int __real_getsockopt(int fd,
+                      int level,
+                      int name,
+                      void* value,
+                      socklen_t* size);
+int __wrap_getsockopt(int fd,
+                      int level,
+                      int name,
+                      void* value,
+                      socklen_t* size);
+int __wrap_getsockopt(int fd,
+                      int level,
+                      int name,
+                      void* value,
+                      socklen_t* size) {
+  return Fails(kGetsockopt) ? -1
+                            : __real_getsockopt(fd, level, name, value, size);
+}
+
+int __real_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog) {
+  return Fails(kListen) ? -1 : __real_listen(fd, backlog);
+}
+
 int __real_memfd_create(const char* name, unsigned flags);
 int __wrap_memfd_create(const char* name, unsigned flags);
 int __wrap_memfd_create(const char* name, unsigned flags) {
@@ -139,6 +255,21 @@ void* __wrap_mmap(void* address,
              : __real_mmap(address, size, protection, flags, fd, offset);
 }
 
+int __real_poll(pollfd* fds, nfds_t count, int timeout_ms);
+int __wrap_poll(pollfd* fds, nfds_t count, int timeout_ms);
+int __wrap_poll(pollfd* fds, nfds_t count, int timeout_ms) {
+  return Fails(kPoll) ? -1 : __real_poll(fds, count, timeout_ms);
+}
+
+int __real_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)());
+int __wrap_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)());
+int __wrap_pthread_atfork(void (*prepare)(),
+                          void (*parent)(),
+                          void (*child)()) {
+  return Fails(kPthreadAtfork) ? errno
+                               : __real_pthread_atfork(prepare, parent, child);
+}
+
 int __real_pthread_create(pthread_t* thread,
                           const pthread_attr_t* attributes,
                           void* (*function)(void*),
@@ -151,9 +282,13 @@ int __wrap_pthread_create(pthread_t* thread,
                           const pthread_attr_t* attributes,
                           void* (*function)(void*),
                           void* argument) {
-  return Fails(kPthreadCreate)
-             ? errno
-             : __real_pthread_create(thread, attributes, function, argument);
+  if (Fails(kPthreadCreate))
+    return errno;
+  if (!t_is_under_test)
+    return __real_pthread_create(thread, attributes, function, argument);
+  auto* const start = static_cast<ThreadStart*>(malloc(sizeof(ThreadStart)));
+  *start = {function, argument};
+  return __real_pthread_create(thread, attributes, &RunUnderTest, start);
 }
 
 ssize_t __real_recvmsg(int fd, msghdr* message, int flags);
@@ -172,6 +307,20 @@ int __real_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol) {
   return Fails(kSocket) ? -1 : __real_socket(domain, type, protocol);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...) {
+  if (Fails(kSyscall))
+    return -1;
+  va_list args;
+  va_start(args, number);
+  long values[3];
+  for (long& value : values)
+    value = va_arg(args, long);
+  va_end(args);
+  return __real_syscall(number, values[0], values[1], values[2]);
 }
 
 }  // extern "C"

@@ -172,6 +172,63 @@ TEST_F(IpcOffTest, NoDescriptors) {
   ExpectOff(&producer, OffReason::kNoDescriptors, "Too many open files");
 }
 
+TEST_F(IpcOffTest, DescriptorsComeBack) {
+  HostThread host(socket());
+  std::optional<Producer> producer;
+  {
+    const CallsFail fail("eventfd", EMFILE);
+    producer.emplace(Options());
+    EXPECT_TRUE(WaitFor(
+        [&] { return producer->off_reason() == OffReason::kNoDescriptors; }));
+    // The thread has no descriptor to be woken by, but can be ended.
+    Producer other(Options());
+  }
+  EXPECT_TRUE(producer->Sync(kTimeoutMs));
+  EXPECT_EQ(producer->why_off(), "");
+}
+
+TEST_F(IpcOffTest, NoThread) {
+  HostThread host(socket());
+  std::optional<Producer> producer;
+  {
+    const CallsFail fail("pthread_create", EAGAIN);
+    producer.emplace(Options());
+  }
+  ExpectOff(&*producer, OffReason::kNoThread, "cannot start a thread: ");
+  const auto source = NewSource();
+  EXPECT_TRUE(producer->RegisterDataSource(source));
+  producer->ActivateTrigger("trigger");
+  producer->UnregisterDataSource(source);
+  ExpectOff(&*producer, OffReason::kNoThread, "temporarily unavailable");
+}
+
+TEST_F(IpcOffTest, SocketVanishes) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = NewSource();
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  for (const char* call : {"sendmsg", "recvmsg", "poll"}) {
+    const uint32_t connections = producer.num_connections();
+    {
+      const CallsFail fail(call, ENOMEM);
+      WritePackets(&writers, 1, 0, 100);
+      writers.Flush();
+      EXPECT_TRUE(
+          WaitFor([&] { return producer.off_reason() != OffReason::kNone; }));
+    }
+    EXPECT_TRUE(WaitFor([&] {
+      return producer.Sync(kTimeoutMs) &&
+             producer.num_connections() > connections;
+    })) << call;
+  }
+  WritePackets(&writers, 2, 0, 10);
+  writers.Flush();
+  EXPECT_EQ(Received(host.StopAndRead(session))[2], 10u);
+}
+
 TEST_F(IpcOffTest, ChildProcess) {
   HostThread host(socket());
   Producer producer(Options());

@@ -248,6 +248,9 @@ class DataSourceWriters {
       write(context);
   }
   PROTOZERO_NOINLINE void FollowSessions();
+  void RemoveStoppedSessions();
+  // Returns whether there may be more.
+  bool AddStartedSession();
   // Destroys the writer.
   void RemoveContext(TraceContext* context);
 
@@ -373,9 +376,10 @@ class Producer {
   uint32_t num_connections() const;
 
   // Offers |source| to the service, now and whenever it is connected again.
+  // Returns false if there is no memory to remember it: then it stays off.
   // REQUIRES: it is registered with no other producer, and no other one of that
   // name with this.
-  void RegisterDataSource(std::shared_ptr<DataSource> source);
+  bool RegisterDataSource(std::shared_ptr<DataSource> source);
   // Its sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
 
@@ -383,7 +387,8 @@ class Producer {
   // until it is connected, and the registered data sources are enabled which a
   // running session records. Returns false if that takes longer than
   // |timeout_ms|, if the connection is lost, or if a session gets nothing for
-  // want of shared memory. Once it has returned true, off_reason() is kNone.
+  // want of shared memory. If it returns true, off_reason() is kNone, unless a
+  // thread has no memory for a writer, which it tries again with each flush.
   // REQUIRES: not called by a function of DataSource.
   bool Sync(uint32_t timeout_ms);
 

@@ -77,9 +77,10 @@ class SharedMemoryArbiter {
   SharedMemoryArbiter(const SharedMemoryArbiter&) = delete;
   SharedMemoryArbiter& operator=(const SharedMemoryArbiter&) = delete;
 
-  // A writer for one thread at a time. Never null: when there are more writers
-  // than ids, it is one that loses all packets, as any writer does whose buffer
-  // is exhausted. It must not outlive the arbiter. Takes a lock.
+  // A writer for one thread at a time. Null only if there is no memory for it.
+  // When there are more writers than ids, it is one that loses all packets, as
+  // any writer does whose buffer is exhausted. It must not outlive the arbiter.
+  // Takes a lock.
   std::unique_ptr<TraceWriter> CreateTraceWriter(
       BufferID target_buffer,
       BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop);
@@ -145,6 +146,9 @@ class SharedMemoryArbiter {
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
+  // An id for a new writer; null if there is none left. Returns false if there
+  // is no memory for one.
+  bool TakeSlot(WriterSlot** slot);
   // Of the |writer|-th writer, from 0.
   size_t HomePage(size_t writer) const;
   // Looks for a free chunk on all pages.

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include <utility>
+#include <initializer_list>
 
 namespace protozero {
 
@@ -34,9 +34,16 @@ class ScopedBlockedSignals {
 
 }  // namespace
 
-std::thread StartBackgroundThread(std::function<void()> function) {
+int BackgroundThread::StartFunction(void* (*function)(void*), void* argument) {
   const ScopedBlockedSignals blocked;
-  return std::thread(std::move(function));
+  const int error = pthread_create(&thread_, nullptr, function, argument);
+  is_started_ = error == 0;
+  return error;
+}
+
+void BackgroundThread::Join() {
+  pthread_join(thread_, nullptr);
+  is_started_ = false;
 }
 
 }  // namespace protozero

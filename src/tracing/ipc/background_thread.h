@@ -3,17 +3,47 @@
 #ifndef SRC_TRACING_IPC_BACKGROUND_THREAD_H_
 #define SRC_TRACING_IPC_BACKGROUND_THREAD_H_
 
-#include <functional>
-#include <thread>
+#include <pthread.h>
 
 namespace protozero {
 
-// Runs |function| in a thread that takes none of the process's signals: the
-// kernel gives those to any thread that does not block them, and a program that
-// knows nothing of this one expects its handlers, or its sigwait(), in threads
-// of its own. What a thread does to itself, as a fault, and the samples of
-// profilers are not blocked.
-std::thread StartBackgroundThread(std::function<void()> function);
+// A thread that takes none of the process's signals: the kernel gives those to
+// any thread that does not block them, and a program that knows nothing of this
+// one expects its handlers, or its sigwait(), in threads of its own. What a
+// thread does to itself, as a fault, and the samples of profilers are not
+// blocked.
+//
+// Not a std::thread, which ends a program without exceptions if there is no
+// thread to be had.
+class BackgroundThread {
+ public:
+  BackgroundThread() = default;
+  // REQUIRES: it has not been started, or Join() has returned.
+  ~BackgroundThread() = default;
+
+  BackgroundThread(const BackgroundThread&) = delete;
+  BackgroundThread& operator=(const BackgroundThread&) = delete;
+
+  // Calls |object->*function()| in a new thread. Returns 0, or why there is
+  // none, as an errno.
+  template <auto function, typename T>
+  int Start(T* object) {
+    return StartFunction(
+        [](void* argument) -> void* {
+          (static_cast<T*>(argument)->*function)();
+          return nullptr;
+        },
+        object);
+  }
+  bool is_started() const { return is_started_; }
+  void Join();
+
+ private:
+  int StartFunction(void* (*function)(void*), void* argument);
+
+  pthread_t thread_{};
+  bool is_started_ = false;
+};
 
 }  // namespace protozero
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 
@@ -43,36 +44,63 @@ DataSourceWriters::~DataSourceWriters() {
 }
 
 void DataSourceWriters::FollowSessions() {
-  std::vector<std::shared_ptr<DataSourceInstance>> instances;
+  RemoveStoppedSessions();
+  while (AddStartedSession()) {
+  }
+  idle_state_ = contexts_.empty() ? seen_state_ : DataSource::kNoState;
+}
+
+void DataSourceWriters::RemoveStoppedSessions() {
+  const auto end = contexts_.end();
+  auto first_to_remove = end;
   {
     std::lock_guard<std::mutex> lock(ClientLock());
     seen_state_ = source_->state_.load(std::memory_order_relaxed);
-    instances = source_->instances_;
+    const auto& instances = source_->instances_;
+    first_to_remove = std::partition(
+        contexts_.begin(), end, [&](const TraceContext& context) {
+          return std::find(instances.begin(), instances.end(),
+                           context.instance_) != instances.end();
+        });
   }
-  std::vector<TraceContext> contexts;
-  for (TraceContext& context : contexts_) {
-    const auto it =
-        std::find(instances.begin(), instances.end(), context.instance_);
-    if (it == instances.end()) {
-      RemoveContext(&context);
-    } else {
-      instances.erase(it);
-      // This may be about a flush.
-      context.writer_->ReturnChunk();
-      contexts.push_back(std::move(context));
+  for (auto context = first_to_remove; context != end; ++context)
+    RemoveContext(&*context);
+  contexts_.erase(first_to_remove, end);
+  // This may be about a flush.
+  for (TraceContext& context : contexts_)
+    context.writer_->ReturnChunk();
+}
+
+bool DataSourceWriters::AddStartedSession() {
+  TraceContext context;
+  {
+    std::lock_guard<std::mutex> lock(ClientLock());
+    for (const auto& instance : source_->instances_) {
+      if (std::none_of(contexts_.begin(), contexts_.end(),
+                       [&](const TraceContext& other) {
+                         return other.instance_ == instance;
+                       })) {
+        context.instance_ = instance;
+        break;
+      }
     }
   }
-  for (std::shared_ptr<DataSourceInstance>& instance : instances) {
-    TraceContext context;
-    const DataSourceConfig& config = instance->config();
-    context.writer_ = instance->connection_->arbiter()->CreateTraceWriter(
+  if (context.instance_ == nullptr)
+    return false;
+  const DataSourceConfig& config = context.instance_->config();
+  ServiceConnection& connection = *context.instance_->connection_;
+  if (RunsInMemory([&] { contexts_.reserve(contexts_.size() + 1); })) {
+    context.writer_ = connection.arbiter()->CreateTraceWriter(
         config.target_buffer,
         source_->policy_.value_or(config.buffer_exhausted_policy));
-    context.instance_ = std::move(instance);
-    contexts.push_back(std::move(context));
   }
-  contexts_ = std::move(contexts);
-  idle_state_ = contexts_.empty() ? seen_state_ : DataSource::kNoState;
+  const bool ok = context.writer_ != nullptr;
+  if (ok)
+    contexts_.push_back(std::move(context));
+  // If not, this is tried again when something changes, a flush for example:
+  // trying with each packet would cost more than that is worth.
+  connection.set_lacks_writer(!ok);
+  return ok;
 }
 
 void DataSourceWriters::RemoveContext(TraceContext* context) {

@@ -19,8 +19,11 @@ ContiguousMemoryRange FrameReader::BeginReceive() {
   // Grows by as much as has come, so that it takes a large frame, and not just
   // the announcement of one, to make it large.
   if (buffer_.size() - end_ < kMinReceiveSize) {
-    buffer_.resize(std::max(std::min(2 * end_, kMaxFrameSize) + kMinReceiveSize,
-                            buffer_.size()));
+    const size_t size = std::min(2 * end_, kMaxFrameSize) + kMinReceiveSize;
+    if (size > buffer_.size() && !buffer_.Resize(size)) {
+      is_broken_ = true;
+      return ContiguousMemoryRange{};
+    }
   }
   return {buffer_.data() + end_, buffer_.data() + buffer_.size()};
 }
@@ -33,7 +36,7 @@ void FrameReader::EndReceive(size_t size) {
 size_t FrameReader::PayloadSize() const {
   size_t size = 0;
   for (size_t i = 0; i < kFrameHeaderSize; ++i)
-    size |= size_t{buffer_[begin_ + i]} << (8 * i);
+    size |= size_t{buffer_.data()[begin_ + i]} << (8 * i);
   return size;
 }
 

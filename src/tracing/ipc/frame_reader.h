@@ -6,10 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <vector>
-
 #include "protozero/const_bytes.h"
 #include "protozero/contiguous_memory_range.h"
+#include "src/tracing/ipc/byte_buffer.h"
 
 namespace protozero {
 
@@ -37,8 +36,9 @@ inline void WriteFrameHeader(size_t payload_size, uint8_t* header) {
 // once it has sent as much, and no more. One thread.
 class FrameReader {
  public:
-  // Where the next bytes of the stream go; never empty. Frames that were given
-  // out are invalid from here on, all of them must have been taken.
+  // Where the next bytes of the stream go; empty only if there is no memory,
+  // and then the stream is broken. Frames that were given out are invalid from
+  // here on, all of them must have been taken.
   ContiguousMemoryRange BeginReceive();
   // So many of them have been written.
   void EndReceive(size_t size);
@@ -49,7 +49,8 @@ class FrameReader {
   // Whether it has something to do, without more of the stream.
   bool HasFrame() const;
 
-  // A length is out of range: nothing that follows can be told apart.
+  // A length is out of range, or bytes had no place: nothing that follows can
+  // be told apart.
   bool is_broken() const { return is_broken_; }
 
  private:
@@ -58,7 +59,7 @@ class FrameReader {
   // Of the frame at |begin_|. REQUIRES: its header is there.
   size_t PayloadSize() const;
 
-  std::vector<uint8_t> buffer_;
+  ByteBuffer buffer_;
   // What has been received and not been given out: [begin_, end_).
   size_t begin_ = 0;
   size_t end_ = 0;

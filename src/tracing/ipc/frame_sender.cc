@@ -2,31 +2,42 @@
 
 #include "src/tracing/ipc/frame_sender.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "protozero/compiler.h"
 #include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 
 SendStatus FrameSender::EndFrame(int socket, ScopedFd fd_to_send) {
+  using Slices = std::vector<ScatteredHeapBuffer::Slice>;
+  const Slices* slices = nullptr;
+  if (message_.status() == WriteStatus::kOutOfBuffer ||
+      !RunsInMemory([&] { slices = &message_.GetSlices(); })) {
+    return SendStatus::kOutOfMemory;
+  }
   size_t payload_size = 0;
-  const std::vector<ScatteredHeapBuffer::Slice>& slices = message_.GetSlices();
-  for (const ScatteredHeapBuffer::Slice& slice : slices)
+  for (const ScatteredHeapBuffer::Slice& slice : *slices)
     payload_size += slice.GetUsedRange().size();
   if (payload_size > kMaxFramePayloadSize || payload_size == 0)
     return SendStatus::kOk;
 
   if (begin_ == queue_.size()) {
-    queue_.clear();
+    queue_.Resize(0);
     begin_ = 0;
   }
   const size_t frame = queue_.size();
-  queue_.resize(frame + kFrameHeaderSize);
-  WriteFrameHeader(payload_size, queue_.data() + frame);
-  for (const ScatteredHeapBuffer::Slice& slice : slices) {
+  if (!queue_.Resize(frame + kFrameHeaderSize + payload_size))
+    return SendStatus::kOutOfMemory;
+  uint8_t* next = queue_.data() + frame;
+  WriteFrameHeader(payload_size, next);
+  next += kFrameHeaderSize;
+  for (const ScatteredHeapBuffer::Slice& slice : *slices) {
     const ContiguousMemoryRange range = slice.GetUsedRange();
-    queue_.insert(queue_.end(), range.begin, range.end);
+    next = std::copy(range.begin, range.end, next);
   }
   if (fd_to_send.is_valid()) {
     PROTOZERO_DCHECK(!queued_fd_.is_valid(), "one at a time");
@@ -56,8 +67,7 @@ SendStatus FrameSender::SendQueued(int socket) {
   }
   // Once half of it has been sent, what is left moves down.
   if (begin_ > queue_.size() / 2) {
-    queue_.erase(queue_.begin(),
-                 queue_.begin() + static_cast<ptrdiff_t>(begin_));
+    queue_.EraseFront(begin_);
     queued_fd_pos_ -= queued_fd_.is_valid() ? begin_ : 0;
     begin_ = 0;
   }

@@ -6,9 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <vector>
-
 #include "protozero/scattered_heap_buffer.h"
+#include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 
@@ -22,6 +21,9 @@ enum class SendStatus {
   kPeerIsGone,
   // There is more queued than is allowed.
   kPeerDoesNotRead,
+  // The frame is lost. The peer may rely on it, so nothing is to be sent any
+  // more.
+  kOutOfMemory,
 };
 
 // Sends frames to a socket, without ever waiting for the other end: what it
@@ -38,7 +40,8 @@ class FrameSender {
 
   explicit FrameSender(size_t max_queued_bytes)
       : max_queued_bytes_(max_queued_bytes) {
-    queue_.reserve(kUsualFrameSize);
+    // If there is no memory, there may be some when it is needed.
+    (void)queue_.Reserve(kUsualFrameSize);
   }
 
   FrameSender(const FrameSender&) = delete;
@@ -62,7 +65,7 @@ class FrameSender {
   HeapBuffered<tracing::pbzero::IPCFrame> message_{kUsualFrameSize,
                                                    kUsualFrameSize};
   // From begin_ on.
-  std::vector<uint8_t> queue_;
+  ByteBuffer queue_;
   size_t begin_ = 0;
   // Goes with the byte at |queued_fd_pos_|.
   ScopedFd queued_fd_;

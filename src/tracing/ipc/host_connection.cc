@@ -343,7 +343,8 @@ void HostConnection::EndFrame(ScopedFd fd) {
 
 void HostConnection::OnSent(SendStatus status) {
   can_send_ = status == SendStatus::kOk;
-  is_broken_ = is_broken_ || status == SendStatus::kPeerDoesNotRead;
+  is_broken_ = is_broken_ || status == SendStatus::kPeerDoesNotRead ||
+               status == SendStatus::kOutOfMemory;
   if (is_broken_ || (can_send_ && sender_.has_queued()))
     wakeup_->Notify();
 }

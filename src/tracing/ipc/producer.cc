@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "src/tracing/ipc/background_thread.h"
@@ -20,6 +21,7 @@
 #include "src/tracing/ipc/service_connection.h"
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {
@@ -36,39 +38,60 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint32_t kMinReconnectPauseMs = 100;
 // What the destructor waits for a service that does not read.
 constexpr int kGoodbyeTimeoutMs = 1000;
+// So short that a std::string takes no memory for it.
+constexpr char kOutOfMemory[] = "out of memory";
 
 }  // namespace
 
-std::vector<Producer::Impl*>& Producer::Impl::All() {
-  static auto& all = *new std::vector<Impl*>();
-  return all;
+Producer::Impl* Producer::Impl::first_ = nullptr;
+bool Producer::Impl::is_ready_for_fork_ = false;
+
+Producer::Impl::Impl(Options options) : options_(std::move(options)) {
+  Lock lock(ClientLock());
+  next_ = first_;
+  first_ = this;
+  StartLocked();
+  if (!thread_.is_started())
+    state_ = State::kDisconnected;
 }
 
-Producer::Impl::Impl(Options options)
-    : options_(std::move(options)),
-      socket_(options_.socket.empty() ? DefaultProducerSocket()
-                                      : options_.socket) {
-  static const int registered =
-      pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
-  (void)registered;
-  Lock lock(ClientLock());
-  All().push_back(this);
-  thread_ = StartBackgroundThread([this] { Run(); });
+void Producer::Impl::StartLocked() {
+  const auto set_socket = [this] {
+    socket_ =
+        options_.socket.empty() ? DefaultProducerSocket() : options_.socket;
+  };
+  if (!RunsInMemory(set_socket))
+    return SetOffLocked(OffReason::kOutOfMemory, "");
+  // This has no other reason to fail.
+  is_ready_for_fork_ =
+      is_ready_for_fork_ ||
+      pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild) == 0;
+  if (!is_ready_for_fork_)
+    return SetOffLocked(OffReason::kOutOfMemory, "");
+  const int error = thread_.Start<&Impl::Run>(this);
+  if (error != 0)
+    SetOffLocked(OffReason::kNoThread, strerror(error));
 }
 
 Producer::Impl::~Impl() {
   {
     Lock lock(ClientLock());
-    All().erase(std::find(All().begin(), All().end(), this));
+    Impl** link = &first_;
+    while (*link != this)
+      link = &(*link)->next_;
+    *link = next_;
     is_stopping_ = true;
+    wakeup_.Notify();
+    changed_.notify_all();
   }
-  wakeup_.Notify();
-  thread_.join();
+  if (thread_.is_started())
+    thread_.Join();
 }
 
 void Producer::Impl::AfterForkInChild() {
   ServiceConnection::AbandonAllAfterFork();
-  for (Impl* producer : All()) {
+  for (Impl* producer = first_; producer != nullptr;
+       producer = producer->next_) {
     producer->is_abandoned_ = true;
     producer->state_ = State::kDisconnected;
     producer->SetOffLocked(OffReason::kForked, "");
@@ -87,13 +110,20 @@ Producer::State Producer::Impl::state() const {
 
 Producer::OffReason Producer::Impl::off_reason() const {
   Lock lock(ClientLock());
-  return off_reason_;
+  return OffReasonLocked();
+}
+
+Producer::OffReason Producer::Impl::OffReasonLocked() const {
+  return off_reason_ == OffReason::kNone && connection_ != nullptr &&
+                 connection_->lacks_writer()
+             ? OffReason::kOutOfMemory
+             : off_reason_;
 }
 
 std::string Producer::Impl::why_off() const {
   Lock lock(ClientLock());
-  std::string detail = off_detail_;
-  switch (off_reason_) {
+  const std::string detail = off_detail_;
+  switch (OffReasonLocked()) {
     case OffReason::kNone:
       return std::string();
     case OffReason::kConnecting:
@@ -109,7 +139,7 @@ std::string Producer::Impl::why_off() const {
     case OffReason::kNoSharedMemory:
       return "no shared memory for traces: " + detail;
     case OffReason::kOutOfMemory:
-      return "out of memory";
+      return kOutOfMemory;
     case OffReason::kNoDescriptors:
       return "no file descriptors: " + detail;
     case OffReason::kNoThread:
@@ -137,6 +167,12 @@ void Producer::Impl::OnConnectFailed(int error) {
                strerror(error));
 }
 
+void Producer::Impl::OnOutOfMemory() {
+  is_out_of_memory_ = true;
+  Lock lock(ClientLock());
+  SetOffLocked(OffReason::kOutOfMemory, "");
+}
+
 void Producer::Impl::OnNoSharedMemory(OffReason reason,
                                       std::string_view detail) {
   Lock lock(ClientLock());
@@ -155,23 +191,28 @@ uint32_t Producer::Impl::num_connections() const {
   return num_connections_;
 }
 
-void Producer::Impl::RegisterDataSource(std::shared_ptr<DataSource> source) {
+bool Producer::Impl::RegisterDataSource(std::shared_ptr<DataSource> source) {
   Lock lock(ClientLock());
+  if (!RunsInMemory([&] { sources_.emplace_back(); })) {
+    SetOffLocked(OffReason::kOutOfMemory, "");
+    return false;
+  }
+  sources_.back() = std::move(source);
   if (state_ == State::kConnected)
-    OfferLocked(*source);
-  sources_.push_back(std::move(source));
+    OfferLocked(*sources_.back());
+  return true;
 }
 
 void Producer::Impl::OfferLocked(const DataSource& source) {
   connection_->InvokeLocked<pb::RegisterDataSourceRequest>(
       ProducerMethod::kRegisterDataSource, /*drop_reply=*/true,
       [&](pb::RegisterDataSourceRequest* message) {
-        DataSourceDescriptor descriptor = source.descriptor();
-        // What this class does by itself, and after the callback.
-        descriptor.will_notify_on_start = true;
-        descriptor.will_notify_on_stop = true;
-        WriteDataSourceDescriptor(descriptor,
-                                  message->set_data_source_descriptor());
+        auto* const descriptor = message->set_data_source_descriptor();
+        WriteDataSourceDescriptor(source.descriptor(), descriptor);
+        // What this class does by itself, and after the callback. What comes
+        // last counts; a copy of the descriptor would take memory.
+        descriptor->set_will_notify_on_start(true);
+        descriptor->set_will_notify_on_stop(true);
       });
 }
 
@@ -232,28 +273,11 @@ void Producer::Impl::ActivateTrigger(const std::string& name) {
 void Producer::Impl::Run() {
   uint32_t pause_ms = kMinReconnectPauseMs;
   for (;;) {
-    std::string error;
-    ScopedFd socket = ConnectToUnixSocket(socket_, &error);
-    if (!socket.is_valid()) {
-      OnConnectFailed(errno);
-    } else if (!IsAcceptedService(socket.get(), socket_, options_.service_owner,
-                                  &error)) {
-      Lock lock(ClientLock());
-      SetOffLocked(OffReason::kNotTrusted, error);
-    } else {
-      const auto connection =
-          std::make_shared<ServiceConnection>(std::move(socket), &wakeup_);
-      const uint32_t connections_before = num_connections();
-      Serve(connection);
-      Lock lock(ClientLock());
-      const bool was_connected = num_connections_ != connections_before;
-      // This process may have ended it, for want of memory.
-      if (was_connected && !lacks_memory_) {
-        pause_ms = kMinReconnectPauseMs;
-        SetOffLocked(OffReason::kConnectionLost, "");
-      } else if (!was_connected) {
-        SetOffLocked(OffReason::kRefused, "");
-      }
+    if (!RunsInMemory([&] {
+          if (ConnectAndServe())
+            pause_ms = kMinReconnectPauseMs;
+        })) {
+      OnOutOfMemory();
     }
     {
       Lock lock(ClientLock());
@@ -267,51 +291,58 @@ void Producer::Impl::Run() {
   }
 }
 
+bool Producer::Impl::ConnectAndServe() {
+  {
+    Lock lock(ClientLock());
+    if (wakeup_.fd() < 0 && !wakeup_.TryOpen()) {
+      lock.unlock();
+      OnConnectFailed(errno);
+      return false;
+    }
+  }
+  std::string error;
+  ScopedFd socket = ConnectToUnixSocket(socket_, &error);
+  if (!socket.is_valid()) {
+    OnConnectFailed(errno);
+    return false;
+  }
+  if (!IsAcceptedService(socket.get(), socket_, options_.service_owner,
+                         &error)) {
+    Lock lock(ClientLock());
+    SetOffLocked(OffReason::kNotTrusted, error);
+    return false;
+  }
+  const auto connection =
+      std::make_shared<ServiceConnection>(std::move(socket), &wakeup_);
+  const uint32_t connections_before = num_connections();
+  is_out_of_memory_ = false;
+  Serve(connection);
+  if (connection->is_out_of_memory())
+    OnOutOfMemory();
+  Lock lock(ClientLock());
+  const bool was_connected = num_connections_ != connections_before;
+  // This process may have ended it, for want of something.
+  if (is_out_of_memory_ || (was_connected && lacks_memory_))
+    return false;
+  SetOffLocked(was_connected ? OffReason::kConnectionLost : OffReason::kRefused,
+               "");
+  return was_connected;
+}
+
 void Producer::Impl::Pause(uint32_t* pause_ms) {
   *pause_ms = std::min(*pause_ms, options_.max_reconnect_pause_ms);
-  pollfd fd{wakeup_.fd(), POLLIN, 0};
-  if (poll(&fd, 1, static_cast<int>(*pause_ms)) > 0)
-    wakeup_.Clear();
+  Lock lock(ClientLock());
+  changed_.wait_for(lock, std::chrono::milliseconds(*pause_ms),
+                    [this] { return is_stopping_; });
   *pause_ms *= 2;
 }
 
 void Producer::Impl::Serve(const ConnectionPtr& connection) {
-  FrameReader reader;
   received_fd_.Reset();
   initialize_request_ = 0;
   command_request_ = 0;
-  connection->Bind();
-  SteadyClock::time_point return_idle_chunks_at;
-  while (connection->is_open()) {
-    {
-      Lock lock(ClientLock());
-      if (is_stopping_)
-        break;
-    }
-    pollfd fds[2] = {{connection->socket(), POLLIN, 0},
-                     {wakeup_.fd(), POLLIN, 0}};
-    if (connection->has_queued())
-      fds[0].events |= POLLOUT;
-    // Without instances, there is nobody who could have something to commit.
-    poll(fds, 2,
-         running_.empty() ? -1 : static_cast<int>(options_.commit_period_ms));
-    if (fds[1].revents != 0)
-      wakeup_.Clear();
-    if (fds[0].revents & POLLOUT)
-      connection->SendQueued();
-    if ((fds[0].revents & ~POLLOUT) && !Receive(connection, &reader))
-      break;
-    if (connection->arbiter() != nullptr) {
-      if (options_.idle_period_ms != 0 &&
-          SteadyClock::now() >= return_idle_chunks_at) {
-        return_idle_chunks_at =
-            SteadyClock::now() +
-            std::chrono::milliseconds(options_.idle_period_ms);
-        connection->arbiter()->ReturnIdleChunks(/*even_if_recent=*/false);
-      }
-      connection->arbiter()->FlushPendingCommitDataRequests();
-    }
-  }
+  if (!RunsInMemory([&] { HandleEvents(connection); }))
+    OnOutOfMemory();
 
   StopInstances(connection);
   const auto deadline =
@@ -332,9 +363,55 @@ void Producer::Impl::Serve(const ConnectionPtr& connection) {
   connection->Close();
 }
 
+void Producer::Impl::HandleEvents(const ConnectionPtr& connection) {
+  FrameReader reader;
+  connection->Bind();
+  SteadyClock::time_point return_idle_chunks_at;
+  while (connection->is_open()) {
+    {
+      Lock lock(ClientLock());
+      if (is_stopping_)
+        break;
+    }
+    pollfd fds[2] = {{connection->socket(), POLLIN, 0},
+                     {wakeup_.fd(), POLLIN, 0}};
+    if (connection->has_queued())
+      fds[0].events |= POLLOUT;
+    // Without instances, there is nobody who could have something to commit.
+    if (poll(fds, 2,
+             running_.empty()
+                 ? -1
+                 : static_cast<int>(options_.commit_period_ms)) < 0 &&
+        errno != EINTR) {
+      // Nothing but memory can be missing. Asking again at once is no use.
+      return OnOutOfMemory();
+    }
+    if (fds[1].revents != 0)
+      wakeup_.Clear();
+    if (fds[0].revents & POLLOUT)
+      connection->SendQueued();
+    if ((fds[0].revents & ~POLLOUT) && !Receive(connection, &reader))
+      break;
+    if (connection->arbiter() != nullptr) {
+      if (options_.idle_period_ms != 0 &&
+          SteadyClock::now() >= return_idle_chunks_at) {
+        return_idle_chunks_at =
+            SteadyClock::now() +
+            std::chrono::milliseconds(options_.idle_period_ms);
+        connection->arbiter()->ReturnIdleChunks(/*even_if_recent=*/false);
+      }
+      connection->arbiter()->FlushPendingCommitDataRequests();
+    }
+  }
+}
+
 bool Producer::Impl::Receive(const ConnectionPtr& connection,
                              FrameReader* reader) {
   const ContiguousMemoryRange range = reader->BeginReceive();
+  if (range.size() == 0) {
+    OnOutOfMemory();
+    return false;
+  }
   size_t size;
   const SocketStatus status = ReceiveFromSocket(
       connection->socket(), range.begin, range.size(), &size, &received_fd_);
@@ -347,43 +424,53 @@ bool Producer::Impl::Receive(const ConnectionPtr& connection,
   return status != SocketStatus::kClosed && !reader->is_broken();
 }
 
-Producer::Producer(Options options) : impl_(new Impl(std::move(options))) {}
+// A Producer that finds no memory for its insides is kDisconnected, for good.
+
+Producer::Producer(Options options)
+    : impl_(new(std::nothrow) Impl(std::move(options))) {}
 
 Producer::~Producer() {
-  if (impl_->is_abandoned())
+  if (impl_ != nullptr && impl_->is_abandoned())
     impl_.release();
 }
 
 Producer::State Producer::state() const {
-  return impl_->state();
+  return impl_ != nullptr ? impl_->state() : State::kDisconnected;
 }
 
 uint32_t Producer::num_connections() const {
-  return impl_->num_connections();
+  return impl_ != nullptr ? impl_->num_connections() : 0;
 }
 
-void Producer::RegisterDataSource(std::shared_ptr<DataSource> source) {
-  impl_->RegisterDataSource(std::move(source));
+bool Producer::RegisterDataSource(std::shared_ptr<DataSource> source) {
+  return impl_ != nullptr && impl_->RegisterDataSource(std::move(source));
 }
 
 void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
-  impl_->UnregisterDataSource(source);
+  if (impl_ != nullptr)
+    impl_->UnregisterDataSource(source);
 }
 
 Producer::OffReason Producer::off_reason() const {
-  return impl_->off_reason();
+  return impl_ != nullptr ? impl_->off_reason() : OffReason::kOutOfMemory;
 }
 
 std::string Producer::why_off() const {
-  return impl_->why_off();
+  std::string why = kOutOfMemory;
+  RunsInMemory([&] {
+    if (impl_ != nullptr)
+      why = impl_->why_off();
+  });
+  return why;
 }
 
 bool Producer::Sync(uint32_t timeout_ms) {
-  return impl_->Sync(timeout_ms);
+  return impl_ != nullptr && impl_->Sync(timeout_ms);
 }
 
 void Producer::ActivateTrigger(const std::string& name) {
-  impl_->ActivateTrigger(name);
+  if (impl_ != nullptr)
+    impl_->ActivateTrigger(name);
 }
 
 }  // namespace protozero

@@ -12,6 +12,7 @@
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/process_barrier.h"
 #include "src/tracing/ipc/producer_impl.h"
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
@@ -249,7 +250,9 @@ void Producer::Impl::OnClearIncrementalState(ConstBytes bytes) {
 void Producer::Impl::StopInstances(const ConnectionPtr& connection) {
   while (!running_.empty()) {
     const Running running = Take(running_.front().instance->id());
-    running.source->OnStop(*running.instance);
+    // There may be none any more, which must not keep the others from stopping.
+    if (!RunsInMemory([&] { running.source->OnStop(*running.instance); }))
+      OnOutOfMemory();
   }
   if (connection->arbiter() != nullptr)
     connection->arbiter()->FlushPendingCommitDataRequestsAndWait();

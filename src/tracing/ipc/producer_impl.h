@@ -11,11 +11,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/service_connection.h"
 #include "src/tracing/ipc/unix_socket.h"
@@ -24,6 +24,7 @@ namespace protozero {
 
 class Producer::Impl {
  public:
+  // Starts. If that fails, it is kDisconnected.
   explicit Impl(Options options);
   ~Impl();
 
@@ -34,7 +35,7 @@ class Producer::Impl {
   // In a child process, where nothing of this may be destroyed: other threads
   // of the parent may have been using it.
   bool is_abandoned() const { return is_abandoned_; }
-  void RegisterDataSource(std::shared_ptr<DataSource> source);
+  bool RegisterDataSource(std::shared_ptr<DataSource> source);
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
   bool Sync(uint32_t timeout_ms);
   void ActivateTrigger(const std::string& name);
@@ -42,16 +43,25 @@ class Producer::Impl {
  private:
   using ConnectionPtr = std::shared_ptr<internal::ServiceConnection>;
 
-  // Of this process. Guarded by ClientLock().
-  static std::vector<Impl*>& All();
+  // The first one in this process. Guarded by ClientLock().
+  static Impl* first_;
+  static bool is_ready_for_fork_;
   static void BeforeFork() { internal::ClientLock().lock(); }
   static void AfterForkInParent() { internal::ClientLock().unlock(); }
   static void AfterForkInChild();
 
+  // REQUIRES: ClientLock().
+  void StartLocked();
+
   // ---- The thread.
   void Run();
+  // Connects, and serves as long as that lasts. Returns whether the pause
+  // before the next attempt begins anew.
+  bool ConnectAndServe();
   // Until the connection is lost, or the destructor wants it to end.
   void Serve(const ConnectionPtr& connection);
+  // As long as there is memory.
+  void HandleEvents(const ConnectionPtr& connection);
   // Returns false at the end of the stream, or if it makes no sense.
   bool Receive(const ConnectionPtr& connection, FrameReader* reader);
   bool OnFrame(const ConnectionPtr& connection, ConstBytes payload);
@@ -71,12 +81,14 @@ class Producer::Impl {
   void Pause(uint32_t* pause_ms);
   // Says why there is no connection; |error| is an errno.
   void OnConnectFailed(int error);
+  void OnOutOfMemory();
   // Says that a session gets nothing. |detail| may be of any bytes.
   void OnNoSharedMemory(OffReason reason, std::string_view detail);
   void OnSharedMemory();
 
   // REQUIRES, for these: ClientLock().
   void SetOffLocked(OffReason reason, std::string_view detail);
+  OffReason OffReasonLocked() const;
   void OfferLocked(const DataSource& source);
   bool IsRegisteredLocked(const std::shared_ptr<DataSource>& source) const {
     return std::find(sources_.begin(), sources_.end(), source) !=
@@ -92,12 +104,14 @@ class Producer::Impl {
   Running Take(DataSourceInstanceID id);
 
   const Options options_;
-  const std::string socket_;
-  WakeupFd wakeup_;
+  // Empty until it has started.
+  std::string socket_;
 
   // ---- The thread's.
   // What came last, and belongs to what comes next.
   ScopedFd received_fd_;
+  // Which has ended the connection.
+  bool is_out_of_memory_ = false;
   uint64_t initialize_request_ = 0;
   uint64_t command_request_ = 0;
   // What has been set up, started or not. They change under ClientLock().
@@ -116,12 +130,15 @@ class Producer::Impl {
   // memory take some.
   char off_detail_[256] = "";
   bool is_stopping_ = false;
+  // Of the thread's poll(), if there is a descriptor for it.
+  WakeupFd wakeup_;
+  Impl* next_ = nullptr;
   // Set while there is one thread.
   bool is_abandoned_ = false;
   // That one of the above has changed.
   std::condition_variable changed_;
 
-  std::thread thread_;
+  BackgroundThread thread_;
 };
 
 }  // namespace protozero

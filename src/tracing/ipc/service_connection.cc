@@ -4,11 +4,12 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/ipc/messages.h"
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero::internal {
@@ -23,32 +24,34 @@ namespace {
 // and go.
 constexpr size_t kMaxQueuedBytes = 4 * 1024 * 1024;
 
-// What exists. Guarded by ClientLock().
-std::vector<ServiceConnection*>& AllConnections() {
-  static auto& connections = *new std::vector<ServiceConnection*>();
-  return connections;
-}
+// The first one of those that exist. Guarded by ClientLock().
+ServiceConnection* g_connections = nullptr;
 
 }  // namespace
 
 std::mutex& ClientLock() {
-  // Threads may go on when static objects are gone.
-  static auto& lock = *new std::mutex();
+  // Threads may go on when static objects are gone, so this is never destroyed;
+  // and it takes no memory that there may not be.
+  alignas(std::mutex) static unsigned char memory[sizeof(std::mutex)];
+  static auto& lock = *new (memory) std::mutex();
   return lock;
 }
 
 ServiceConnection::ServiceConnection(ScopedFd socket, const WakeupFd* wakeup)
     : wakeup_(wakeup), socket_(std::move(socket)), sender_(kMaxQueuedBytes) {
   std::lock_guard<std::mutex> lock(ClientLock());
-  AllConnections().push_back(this);
+  next_ = g_connections;
+  g_connections = this;
 }
 
 ServiceConnection::~ServiceConnection() {
   // It still commits.
   arbiter_.reset();
   std::lock_guard<std::mutex> lock(ClientLock());
-  std::vector<ServiceConnection*>& all = AllConnections();
-  all.erase(std::find(all.begin(), all.end(), this));
+  ServiceConnection** link = &g_connections;
+  while (*link != this)
+    link = &(*link)->next_;
+  *link = next_;
 }
 
 void ServiceConnection::Bind() {
@@ -116,6 +119,7 @@ void ServiceConnection::OnSent(SendStatus status) {
   const bool ok = status == SendStatus::kOk;
   if (!ok) {
     is_open_ = false;
+    is_out_of_memory_ = status == SendStatus::kOutOfMemory;
     // Whoever reads will notice.
     shutdown(socket_.get(), SHUT_RDWR);
   }
@@ -137,6 +141,11 @@ bool ServiceConnection::has_queued() const {
 bool ServiceConnection::is_open() const {
   std::lock_guard<std::mutex> lock(ClientLock());
   return is_open_;
+}
+
+bool ServiceConnection::is_out_of_memory() const {
+  std::lock_guard<std::mutex> lock(ClientLock());
+  return is_out_of_memory_;
 }
 
 void ServiceConnection::Close() {
@@ -173,7 +182,8 @@ void ServiceConnection::UnregisterTraceWriter(WriterID writer_id) {
 }
 
 void ServiceConnection::AbandonAllAfterFork() {
-  for (ServiceConnection* connection : AllConnections()) {
+  for (ServiceConnection* connection = g_connections; connection != nullptr;
+       connection = connection->next_) {
     connection->is_abandoned_ = true;
     connection->keep_this_ = connection->weak_from_this().lock();
     connection->is_open_ = false;
@@ -188,7 +198,11 @@ void ServiceConnection::AbandonAllAfterFork() {
 
 void ServiceConnection::Keep(std::unique_ptr<TraceWriter> writer) {
   std::lock_guard<std::mutex> lock(ClientLock());
-  kept_writers_.push_back(std::move(writer));
+  if (!RunsInMemory([&] { kept_writers_.emplace_back(); })) {
+    (void)writer.release();
+    return;
+  }
+  kept_writers_.back() = std::move(writer);
 }
 
 }  // namespace protozero::internal

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -75,8 +76,10 @@ class ServiceConnection final
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
-  // Until Close(), or until the service turns out to be gone.
+  // Until Close(), or until the service turns out to be gone, or something that
+  // it should hear could not be said for want of memory.
   bool is_open() const;
+  bool is_out_of_memory() const;
   void Close();
 
   // ProducerEndpoint:
@@ -90,6 +93,15 @@ class ServiceConnection final
   // REQUIRES: ClientLock().
   static void AbandonAllAfterFork();
   bool is_abandoned() const { return is_abandoned_; }
+  // Whether a thread had to do without a writer, for want of memory, and none
+  // has got one since.
+  void set_lacks_writer(bool lacks_writer) {
+    lacks_writer_.store(lacks_writer, std::memory_order_relaxed);
+  }
+  bool lacks_writer() const {
+    return lacks_writer_.load(std::memory_order_relaxed);
+  }
+
   // Takes a writer that must not be destroyed.
   void Keep(std::unique_ptr<TraceWriter> writer);
 
@@ -104,6 +116,7 @@ class ServiceConnection final
   const WakeupFd* wakeup_;
   ScopedFd socket_;
   bool is_open_ = true;
+  bool is_out_of_memory_ = false;
   FrameSender sender_;
   uint32_t service_id_ = 0;
   // By ProducerMethod, less 1. 0 if the service does not have it.
@@ -112,6 +125,11 @@ class ServiceConnection final
 
   std::unique_ptr<SharedMemoryFile> memory_;
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
+
+  std::atomic<bool> lacks_writer_{false};
+
+  // All that exist.
+  ServiceConnection* next_ = nullptr;
 
   // Set while there is one thread.
   bool is_abandoned_ = false;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <new>
 #include <utility>
 
 namespace protozero {
@@ -95,8 +96,13 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Map(ScopedFd fd,
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (start == MAP_FAILED)
     return nullptr;
-  return std::unique_ptr<SharedMemoryFile>(
-      new SharedMemoryFile(std::move(fd), static_cast<uint8_t*>(start), size));
+  std::unique_ptr<SharedMemoryFile> file(new (std::nothrow) SharedMemoryFile(
+      std::move(fd), static_cast<uint8_t*>(start), size));
+  if (file == nullptr) {
+    munmap(start, size);
+    errno = ENOMEM;
+  }
+  return file;
 }
 
 SharedMemoryFile::~SharedMemoryFile() {

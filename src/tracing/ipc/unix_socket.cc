@@ -209,9 +209,14 @@ SocketStatus ReceiveFromSocket(int fd,
   return result == 0 ? SocketStatus::kClosed : SocketStatus::kOk;
 }
 
-WakeupFd::WakeupFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+bool WakeupFd::TryOpen() {
+  fd_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return fd_.is_valid();
+}
 
 void WakeupFd::Notify() const {
+  if (!fd_.is_valid())
+    return;
   const uint64_t one = 1;
   // Fails only if it has been notified so often that it does not matter.
   [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));

@@ -81,7 +81,12 @@ SocketStatus ReceiveFromSocket(int fd,
 // Makes a poll() in another thread return. Any thread.
 class WakeupFd {
  public:
-  WakeupFd();
+  // fd() is -1 if there is no descriptor left. Then the other functions do
+  // nothing, and TryOpen() may be called.
+  WakeupFd() { TryOpen(); }
+  // Returns false, and sets errno, on failure. REQUIRES: nobody calls anything
+  // else meanwhile.
+  bool TryOpen();
   int fd() const { return fd_.get(); }
   void Notify() const;
   // Until somebody notifies again, fd() is not readable.

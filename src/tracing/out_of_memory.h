@@ -1,0 +1,29 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_OUT_OF_MEMORY_H_
+#define SRC_TRACING_OUT_OF_MEMORY_H_
+
+#include <new>
+
+namespace protozero {
+
+// Calls |function()|, and returns false if an allocation in it has failed.
+// Without exceptions, a standard container that finds no memory ends the
+// program: what has to survive there allocates with std::nothrow.
+template <typename Function>
+bool RunsInMemory(const Function& function) {
+#if defined(__cpp_exceptions)
+  try {
+    function();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  function();
+#endif
+  return true;
+}
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_OUT_OF_MEMORY_H_
