@@ -7,6 +7,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
+#include "protozero/proto_utils.h"
 
 namespace pbz {
 
@@ -17,8 +18,15 @@ constexpr size_t kMaxFieldSize = (size_t{1} << 31) - 1;
 
 }  // namespace
 
-FieldStream::FieldStream(FILE* file, size_t block_size)
-    : file_(file), buffer_(block_size) {}
+FieldStream::FieldStream(FILE* file, size_t block_size, Framing framing)
+    : file_(file), framing_(framing), buffer_(block_size) {}
+
+protozero::ConstBytes FieldStream::Peek(bool* is_whole) {
+  if (end_ == 0 && !at_end_)
+    Fill();
+  *is_whole = at_end_;
+  return protozero::ConstBytes(buffer_.data(), end_);
+}
 
 void FieldStream::Fill() {
   if (begin_ > 0) {
@@ -39,6 +47,56 @@ void FieldStream::Fill() {
 }
 
 bool FieldStream::Next(Run* run) {
+  return framing_ == Framing::kDelimited ? NextMessage(run) : NextFields(run);
+}
+
+void FieldStream::Take(size_t size_size, size_t size, Run* run) {
+  *run = Run();
+  run->data = buffer_.data() + begin_ + size_size;
+  run->size = size;
+  run->offset = offset_ + size_size;
+  run->size_size = size_size;
+  begin_ += size_size + size;
+  offset_ += size_size + size;
+}
+
+bool FieldStream::NextMessage(Run* run) {
+  while (!finished_) {
+    const uint8_t* data = buffer_.data() + begin_;
+    const size_t available = end_ - begin_;
+    uint64_t size = 0;
+    const uint8_t* next =
+        protozero::proto_utils::ParseVarInt(data, data + available, &size);
+    const auto size_size = static_cast<size_t>(next - data);
+    const size_t rest = available - size_size;
+    const bool has_size = size_size != 0 && size <= kMaxFieldSize;
+    if (has_size && size <= rest) {
+      Take(size_size, static_cast<size_t>(size), run);
+      return true;
+    }
+    const bool may_go_on =
+        has_size || (size_size == 0 &&
+                     available < protozero::proto_utils::kMaxVarIntEncodedSize);
+    if (may_go_on && !at_end_) {
+      Fill();
+      continue;
+    }
+    finished_ = true;
+    if (available == 0)
+      return false;
+    Take(has_size ? size_size : available, has_size ? rest : 0, run);
+    if (has_size)
+      run->malformed = "a message goes beyond the end of the input";
+    else if (size_size != 0)
+      run->malformed = "the size of a message is above 2 GiB";
+    else
+      run->malformed = "the size of a message is no varint";
+    return true;
+  }
+  return false;
+}
+
+bool FieldStream::NextFields(Run* run) {
   while (!finished_) {
     const uint8_t* data = buffer_.data() + begin_;
     protozero::ProtoDecoder decoder(data, end_ - begin_);
@@ -60,9 +118,7 @@ bool FieldStream::Next(Run* run) {
       if (size == 0)
         return false;
     }
-    *run = Run{data, size, offset_};
-    begin_ += size;
-    offset_ += size;
+    Take(0, size, run);
     return true;
   }
   return false;

@@ -10,10 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "protozero/const_bytes.h"
+
 namespace pbz {
 
+// What a file consists of.
+enum class Framing : bool {
+  kOneMessage,
+  kDelimited,  // Messages, each after its size, a varint.
+};
+
 // Reads a message of any size, with as much of it in memory as its largest
-// field takes, or one block: cuts it where a field ends.
+// field takes, or one block: cuts it where a field ends. Reads length-delimited
+// messages one by one.
 //
 //   FieldStream stream(file);
 //   FieldStream::Run run;
@@ -30,9 +39,20 @@ class FieldStream {
     const uint8_t* data = nullptr;
     size_t size = 0;
     uint64_t offset = 0;  // In the file.
+    // With kDelimited this is one message; the bytes of its size are in front.
+    size_t size_size = 0;
+    // What is wrong with the size, of a message that is not whole.
+    const char* malformed = nullptr;
   };
 
-  explicit FieldStream(FILE* file, size_t block_size = kBlockSize);
+  explicit FieldStream(FILE* file,
+                       size_t block_size = kBlockSize,
+                       Framing framing = Framing::kOneMessage);
+
+  Framing framing() const { return framing_; }
+
+  // The first bytes of the file: a block of them, or |is_whole|. Before Next().
+  protozero::ConstBytes Peek(bool* is_whole);
 
   // Sets |run|, which is valid until the next call. Returns false at the end of
   // the file, and after what is malformed.
@@ -47,8 +67,13 @@ class FieldStream {
 
  private:
   void Fill();
+  bool NextFields(Run* run);
+  bool NextMessage(Run* run);
+  // Hands out |size| bytes behind |size_size| others.
+  void Take(size_t size_size, size_t size, Run* run);
 
   FILE* const file_;
+  const Framing framing_;
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0;  // Of the bytes in the buffer that are not used up.
   size_t end_ = 0;

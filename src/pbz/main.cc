@@ -3,20 +3,25 @@
 // The command line of pbz: which file, which schema, what to do, and what went
 // wrong.
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/pbz/field_stream.h"
+#include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
 #include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
+#include "src/pbz/schema_source.h"
 #include "src/pbz/stats.h"
+#include "src/pbz/text.h"
 
 namespace pbz {
 
@@ -26,7 +31,7 @@ constexpr char kProgram[] = "pbz";
 constexpr char kVersionNumber[] = "0.1.0";
 
 constexpr char kUsage[] =
-    R"(Usage: pbz decode [options] FILE
+    R"(Usage: pbz [decode] [options] FILE
        pbz stats [options] FILE
 
 Shows what is in a file of protobuf, of any size, with or without a schema.
@@ -36,13 +41,16 @@ Shows what is in a file of protobuf, of any size, with or without a schema.
   stats   tells where the bytes go: by field, how many, and how many of them
           are tags and sizes; "with inner" adds the fields of a message to it
 
-FILE is one message, which may be - for the standard input. What is malformed is
-reported, after what could be read.
+FILE is one message; - is the standard input. What is malformed is reported,
+after what could be read.
 
-  --schema SET   a descriptor set: what the command
-                 protoc --include_imports --descriptor_set_out=SET X.proto
-                 writes. Without one, names are numbers
-  --type NAME    the type of the message, "pkg.Name" or the end of that
+  --schema FILE  a .proto, for which there has to be a protoc, or the descriptor
+                 set that protoc makes of it with --include_imports and
+                 --descriptor_set_out=FILE. Without one, names are numbers
+  -I DIR         where the imports of the .proto are, as for protoc; repeatable
+  --type NAME    the type of the message, "pkg.Name" or the end of that; not
+                 needed if the schema has one message that is in no other
+  --delimited    FILE is a stream of messages, each after its size
   --offsets      decode: begin each line with the field's offset and size
   --color WHEN   auto (the default: on a terminal, unless NO_COLOR is set),
                  always or never
@@ -60,6 +68,9 @@ struct Options {
 
   Command command = Command::kNone;
   std::string file;
+  bool has_command = false;  // Named one; decode is what is meant otherwise.
+  bool delimited = false;
+  std::vector<std::string> import_dirs;
   std::string schema;
   std::string type;
   std::string color = "auto";
@@ -73,7 +84,10 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     std::string_view name;
     std::string* value;
   };
+  std::string import_dir;
   const ValueOption value_options[] = {
+      {"-I", &import_dir},
+      {"--proto_path", &import_dir},
       {"--schema", &options->schema},
       {"--type", &options->type},
       {"--color", &options->color},
@@ -82,21 +96,21 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     if (only_files || arg.size() < 2 || arg.front() != '-') {
-      if (options->command == Command::kNone) {
-        if (arg == "decode") {
-          options->command = Command::kDecode;
-        } else if (arg == "stats") {
-          options->command = Command::kStats;
-        } else {
-          PrintError(kProgram, "unknown command '%s'", argv[i]);
-          return false;
-        }
-      } else if (!options->file.empty() || arg.empty()) {
-        PrintError(kProgram, "exactly one file is expected");
-        return false;
-      } else {
-        options->file = arg;
+      const bool may_be_command =
+          options->command == Command::kNone && !only_files;
+      if (may_be_command && (arg == "decode" || arg == "stats")) {
+        options->command = arg == "stats" ? Command::kStats : Command::kDecode;
+        options->has_command = true;
+        continue;
       }
+      if (options->command == Command::kNone)
+        options->command = Command::kDecode;
+      if (!options->file.empty() || arg.empty()) {
+        PrintError(kProgram, "exactly one file is expected, '%s' is another",
+                   argv[i]);
+        return false;
+      }
+      options->file = arg;
       continue;
     }
     if (arg == "--") {
@@ -108,8 +122,12 @@ bool ParseOptions(int argc, char** argv, Options* options) {
           arg == "--version" ? Command::kVersion : Command::kHelp;
       return true;
     }
-    if (arg == "--offsets") {
-      options->offsets = true;
+    if (arg == "--offsets" || arg == "--delimited") {
+      (arg == "--offsets" ? options->offsets : options->delimited) = true;
+      continue;
+    }
+    if (arg.size() > 2 && arg.substr(0, 2) == "-I") {
+      options->import_dirs.emplace_back(arg.substr(2));
       continue;
     }
     const size_t equals = arg.find('=');
@@ -125,20 +143,26 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     }
     if (equals != std::string_view::npos) {
       *found->value = arg.substr(equals + 1);
-    } else if (i + 1 == argc) {
-      PrintError(kProgram, "%s needs a value", argv[i]);
-      return false;
-    } else {
-      *found->value = argv[++i];
+    } else if (++i < argc) {
+      *found->value = argv[i];
     }
+    if (found->value->empty() || i == argc) {
+      PrintError(kProgram, "%s needs a value", std::string(name).c_str());
+      return false;
+    }
+    if (!import_dir.empty())
+      options->import_dirs.push_back(std::move(import_dir));
+    import_dir.clear();
   }
 
-  if (options->command == Command::kNone) {
-    PrintError(kProgram, "decode or stats?");
-  } else if (options->file.empty()) {
-    PrintError(kProgram, "which file?");
-  } else if (options->schema.empty() != options->type.empty()) {
-    PrintError(kProgram, "--schema and --type go together");
+  if (options->file.empty()) {
+    PrintError(kProgram, "which file? (- is the standard input)");
+  } else if (options->schema.empty() && !options->type.empty()) {
+    PrintError(kProgram, "--type needs --schema, which has the type");
+  } else if (options->schema.empty() && !options->import_dirs.empty()) {
+    PrintError(kProgram, "-I needs --schema, a .proto with imports");
+  } else if (options->schema == "-" && options->file == "-") {
+    PrintError(kProgram, "the standard input is either the schema or the file");
   } else if (!UseColor(options->color)) {
     PrintError(kProgram, "--color is auto, always or never");
   } else if (options->offsets && options->command != Command::kDecode) {
@@ -149,57 +173,36 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   return false;
 }
 
-// Returns null, and has printed why, if there is no such schema.
-std::unique_ptr<Schema> LoadSchema(const std::string& path) {
-  std::vector<uint8_t> content;
-  if (!ReadFile(kProgram, path, &content))
-    return nullptr;
-  std::string error;
-  std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
-  if (!schema) {
-    PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
-    return nullptr;
-  }
-  const std::vector<std::string>& missing = schema->missing_types();
-  if (!missing.empty()) {
-    PrintError(kProgram,
-               "%s lacks %zu types (%s%s), whose fields are guessed; protoc "
-               "has --include_imports",
-               path.c_str(), missing.size(), missing.front().c_str(),
-               missing.size() == 1 ? "" : ", ...");
-  }
-  return schema;
-}
-
-// Returns null, and has printed why, if there is no such type.
-const MessageType* FindType(const Schema& schema, const std::string& name) {
-  const MessageType* type = schema.FindMessage(name);
-  if (type)
-    return type;
-  const std::vector<std::string> candidates = schema.NamesEndingIn(name);
-  if (candidates.empty()) {
-    PrintError(kProgram, "the schema has no message '%s'", name.c_str());
-  } else {
-    PrintError(kProgram, "which '%s'? %s, or %s?", name.c_str(),
-               candidates[0].c_str(), candidates[1].c_str());
-  }
-  return nullptr;
-}
-
 int Run(const Options& options) {
   std::unique_ptr<Schema> schema;
   const MessageType* type = nullptr;
   if (!options.schema.empty()) {
-    schema = LoadSchema(options.schema);
+    schema = LoadSchema(kProgram, options.schema, options.import_dirs);
     if (!schema)
       return kFailure;
-    type = FindType(*schema, options.type);
+    type = ChooseType(kProgram, *schema, options.type);
     if (!type)
       return kWrongUsage;
   }
   const ScopedFile file = OpenFile(kProgram, options.file);
-  if (!file)
+  if (!file) {
+    if (!options.has_command && errno == ENOENT) {
+      PrintError(kProgram, "nor is it a command; those are decode and stats");
+    }
     return kFailure;
+  }
+  FieldStream stream(
+      file.get(), FieldStream::kBlockSize,
+      options.delimited ? Framing::kDelimited : Framing::kOneMessage);
+  bool is_whole = false;
+  const protozero::ConstBytes begin = stream.Peek(&is_whole);
+  const std::string why =
+      WhyUnreadable(begin, is_whole, stream.framing(), options.file);
+  if (!why.empty()) {
+    PrintError(kProgram, "%s %s", DisplayName(options.file), why.c_str());
+    return kFailure;
+  }
+  const bool is_text = begin.size != 0 && IsText(begin.ToStdStringView());
   const bool is_decode = options.command == Options::Command::kDecode;
   const bool color = *UseColor(options.color);
   Printer::Options printer_options;
@@ -211,9 +214,12 @@ int Run(const Options& options) {
   if (!is_decode)
     visitor = &stats;
 
-  FieldStream stream(file.get());
   bool ok = WalkAndReport(kProgram, DisplayName(options.file), type, &stream,
                           visitor);
+  if (!ok && is_text) {
+    PrintError(kProgram, "%s is text; protoc --encode makes a message of it",
+               DisplayName(options.file));
+  }
   if (!is_decode) {
     if (const uint64_t rest = stream.SkipRest())
       stats.AddUnread(rest);

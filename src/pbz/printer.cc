@@ -105,6 +105,15 @@ void Printer::OnEnd(const Node&) {
   EndLine();
 }
 
+void Printer::OnMessage(uint64_t offset, size_t size, size_t) {
+  StartLine(offset, size);
+  Paint(Color::kComment);
+  line_ += "# message ";
+  line_ += std::to_string(++num_messages_);
+  EndPaint();
+  EndLine();
+}
+
 void Printer::OnMalformed(uint64_t offset, size_t size, const char* reason) {
   StartLine(offset, size);
   Paint(Color::kError);

@@ -42,6 +42,7 @@ class Printer : public Visitor {
   void OnValue(const Node& node) override;
   void OnBegin(const Node& node) override;
   void OnEnd(const Node& node) override;
+  void OnMessage(uint64_t offset, size_t size, size_t size_size) override;
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override;
 
  private:
@@ -61,6 +62,7 @@ class Printer : public Visitor {
 
   FILE* const file_;
   const Options options_;
+  uint64_t num_messages_ = 0;  // Those of OnMessage().
   size_t depth_ = 0;
   std::string line_;
 };

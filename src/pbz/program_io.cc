@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/pbz/text.h"
+
 namespace pbz {
 
 namespace {
@@ -17,12 +19,19 @@ constexpr std::string_view kStandardStream = "-";
 }  // namespace
 
 void PrintError(const char* program, const char* format, ...) {
-  fprintf(stderr, "%s: ", program);
+  const int error = errno;
   va_list args;
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  va_list same_args;
+  va_copy(same_args, args);
+  const int size = vsnprintf(nullptr, 0, format, args);
   va_end(args);
-  fputc('\n', stderr);
+  std::string text(size < 0 ? 0 : static_cast<size_t>(size), '\0');
+  vsnprintf(&text[0], text.size() + 1, format, same_args);
+  va_end(same_args);
+  // Names of files may be anything.
+  fprintf(stderr, "%s: %s\n", program, Shown(text).c_str());
+  errno = error;
 }
 
 ScopedFile OpenFile(const char* program, const std::string& path) {

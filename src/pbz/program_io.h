@@ -25,7 +25,8 @@ struct CloseFile {
 };
 using ScopedFile = std::unique_ptr<FILE, CloseFile>;
 
-// A line on the standard error.
+// A line on the standard error, without anything that a terminal would obey.
+// Leaves errno alone.
 __attribute__((format(printf, 2, 3))) void PrintError(const char* program,
                                                       const char* format,
                                                       ...);

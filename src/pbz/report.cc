@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/pbz/program_io.h"
+
 namespace pbz {
 
 namespace {
@@ -22,21 +24,24 @@ class Reporter : public Visitor {
   void OnValue(const Node& node) override { next_->OnValue(node); }
   void OnBegin(const Node& node) override { next_->OnBegin(node); }
   void OnEnd(const Node& node) override { next_->OnEnd(node); }
+  void OnMessage(uint64_t offset, size_t size, size_t size_size) override {
+    next_->OnMessage(offset, size, size_size);
+  }
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
     next_->OnMalformed(offset, size, reason);
     if (++count_ <= kMaxReported) {
       // After what was printed so far, if both go to the same place.
       fflush(stdout);
-      fprintf(stderr, "%s: %s: malformed at offset %" PRIu64 ": %s\n", program_,
-              file_, offset, reason);
+      PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s", file_,
+                 offset, reason);
     }
   }
 
   // How often.
   uint64_t Finish() const {
     if (count_ > kMaxReported) {
-      fprintf(stderr, "%s: %s: %" PRIu64 " more\n", program_, file_,
-              count_ - kMaxReported);
+      PrintError(program_, "%s: %" PRIu64 " more", file_,
+                 count_ - kMaxReported);
     }
     return count_;
   }
@@ -58,13 +63,18 @@ bool WalkAndReport(const char* program,
   Reporter reporter(program, file, visitor);
   FieldStream::Run run;
   while (stream->Next(&run) && !ferror(stdout)) {
+    const uint64_t begin = run.offset - run.size_size;
+    if (run.malformed)
+      reporter.OnMalformed(begin, run.size_size, run.malformed);
+    else if (stream->framing() == Framing::kDelimited)
+      reporter.OnMessage(run.offset, run.size, run.size_size);
     Walk(protozero::ConstBytes(run.data, run.size), run.offset, type,
          &reporter);
   }
   const bool ok = reporter.Finish() == 0;
   if (stream->error().empty())
     return ok;
-  fprintf(stderr, "%s: %s: %s\n", program, file, stream->error().c_str());
+  PrintError(program, "%s: %s", file, stream->error().c_str());
   return false;
 }
 

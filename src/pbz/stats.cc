@@ -13,7 +13,8 @@ Stats::Stats(size_t max_paths) : max_paths_(max_paths), entries_(1), open_{0} {}
 Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
   auto [it, is_new] = entries_[parent].children.try_emplace(id, 0);
   if (is_new) {
-    if (entries_.size() >= max_paths_ && id != kOther && id != kMalformed) {
+    if (entries_.size() >= max_paths_ && id != kOther && id != kSizes &&
+        id != kMalformed) {
       // One per parent, so these are limited by the others.
       entries_[parent].children.erase(it);
       return Add(parent, kOther);
@@ -24,6 +25,8 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
       name += '.';
     if (id == kMalformed)
       name += "(malformed)";
+    else if (id == kSizes)
+      name += "(sizes of messages)";
     else if (id == kOther)
       name += "(other fields)";
     else if (!type)
@@ -56,6 +59,13 @@ void Stats::OnBegin(const Node& node) {
 
 void Stats::OnEnd(const Node&) {
   open_.pop_back();
+}
+
+void Stats::OnMessage(uint64_t, size_t, size_t size_size) {
+  Path* path = Add(0, kSizes);
+  ++path->count;
+  path->bytes += size_size;
+  path->overhead += size_size;
 }
 
 void Stats::OnMalformed(uint64_t, size_t size, const char*) {

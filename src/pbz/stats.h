@@ -38,6 +38,7 @@ class Stats : public Visitor {
   void OnValue(const Node& node) override;
   void OnBegin(const Node& node) override;
   void OnEnd(const Node& node) override;
+  void OnMessage(uint64_t offset, size_t size, size_t size_size) override;
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override;
 
   // Adds bytes that were not looked at, because what is before is malformed.
@@ -53,6 +54,7 @@ class Stats : public Visitor {
   // Field ids of what is none.
   static constexpr uint32_t kMalformed = 0;
   static constexpr uint32_t kOther = UINT32_MAX;
+  static constexpr uint32_t kSizes = UINT32_MAX - 1;
 
   struct Entry {
     Path path;

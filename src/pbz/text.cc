@@ -64,6 +64,31 @@ bool IsControl(uint32_t code_point) {
          (code_point >= 0x2066 && code_point <= 0x2069) || code_point == 0xfeff;
 }
 
+// |bytes| are one character, or one byte that is none.
+void AppendEscaped(std::string_view bytes, std::string* out) {
+  for (const char c : bytes) {
+    *out += '\\';
+    switch (c) {
+      case '\n':
+        *out += 'n';
+        break;
+      case '\r':
+        *out += 'r';
+        break;
+      case '\t':
+        *out += 't';
+        break;
+      default: {
+        const auto byte = static_cast<unsigned char>(c);
+        // Always three digits: a digit may follow.
+        *out += static_cast<char>('0' + (byte >> 6));
+        *out += static_cast<char>('0' + (byte >> 3 & 7));
+        *out += static_cast<char>('0' + (byte & 7));
+      }
+    }
+  }
+}
+
 template <typename T>
 void AppendFloatingPoint(T value,
                          int digits,
@@ -134,27 +159,29 @@ void AppendQuoted(std::string_view bytes, std::string* out, Escape escape) {
         *out += '\\';
       }
       *out += bytes.substr(0, size);
-    } else if (code_point == '\n' && size == 1) {
-      *out += "\\n";
-    } else if (code_point == '\r' && size == 1) {
-      *out += "\\r";
-    } else if (code_point == '\t' && size == 1) {
-      *out += "\\t";
     } else {
-      if (size == 0)
-        size = 1;
-      for (const char c : bytes.substr(0, size)) {
-        const auto byte = static_cast<unsigned char>(c);
-        // Always three digits: a digit may follow.
-        *out += '\\';
-        *out += static_cast<char>('0' + (byte >> 6));
-        *out += static_cast<char>('0' + (byte >> 3 & 7));
-        *out += static_cast<char>('0' + (byte & 7));
-      }
+      size = size == 0 ? 1 : size;
+      AppendEscaped(bytes.substr(0, size), out);
     }
     bytes.remove_prefix(size);
   }
   *out += '"';
+}
+
+std::string Shown(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    uint32_t code_point = 0;
+    size_t size = NextCharacter(bytes, &code_point);
+    if (size != 0 && (!IsControl(code_point) || code_point == '\n')) {
+      out += bytes.substr(0, size);
+    } else {
+      size = size == 0 ? 1 : size;
+      AppendEscaped(bytes.substr(0, size), &out);
+    }
+    bytes.remove_prefix(size);
+  }
+  return out;
 }
 
 void AppendDouble(double value, std::string* out) {

@@ -27,6 +27,10 @@ void AppendQuoted(std::string_view bytes,
                   std::string* out,
                   Escape escape = Escape::kLittle);
 
+// |bytes| as they can be shown: what a terminal would obey, and what is no
+// UTF-8, is escaped, line ends aside.
+std::string Shown(std::string_view bytes);
+
 // Append a number as protoc does: in 15 digits, those of a float in 6, or in 17
 // and 9 if they would read back as another number.
 void AppendDouble(double value, std::string* out);

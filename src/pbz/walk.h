@@ -53,6 +53,9 @@ class Visitor {
   // Around what is in a message or group.
   virtual void OnBegin(const Node& node) = 0;
   virtual void OnEnd(const Node& node) = 0;
+  // Before what is in one of several length-delimited messages: its size, of
+  // |size_size| bytes, is in front of |offset|.
+  virtual void OnMessage(uint64_t offset, size_t size, size_t size_size) = 0;
   // |size| bytes at |offset| are no fields. |reason| is a constant.
   virtual void OnMalformed(uint64_t offset,
                            size_t size,

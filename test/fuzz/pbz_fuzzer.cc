@@ -18,6 +18,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "src/pbz/field_stream.h"
+#include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/stats.h"
@@ -68,19 +69,23 @@ Output Print(const pbz::Printer::Options& options, Use use) {
 
 // Calls |use| with each run of fields of a file. Returns how many bytes of it.
 template <typename Use>
-uint64_t Stream(ConstBytes bytes, size_t block_size, Use use) {
+uint64_t Stream(ConstBytes bytes,
+                size_t block_size,
+                pbz::Framing framing,
+                Use use) {
   static uint8_t nothing;
   FILE* file =
       fmemopen(const_cast<uint8_t*>(bytes.size ? bytes.data : &nothing),
                bytes.size ? bytes.size : 1, "rb");
   if (bytes.size == 0)
     fgetc(file);
-  pbz::FieldStream stream(file, block_size);
+  pbz::FieldStream stream(file, block_size, framing);
   pbz::FieldStream::Run run;
   uint64_t offset = 0;
   while (stream.Next(&run)) {
-    Check(run.size != 0 && run.offset == offset, "runs do not follow");
-    offset += run.size;
+    Check(run.size + run.size_size != 0 && run.offset == offset + run.size_size,
+          "runs do not follow");
+    offset += run.size_size + run.size;
     use(ConstBytes(run.data, run.size), run.offset);
   }
   const uint64_t rest = stream.SkipRest();
@@ -123,12 +128,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     pbz::Walk(bytes, 0, type, visitor);
   });
   const Output streamed = Print(options, [&](pbz::Visitor* visitor) {
-    const uint64_t read =
-        Stream(bytes, block_size, [&](ConstBytes run, uint64_t offset) {
-          pbz::Walk(run, offset, type, visitor);
-        });
+    const uint64_t read = Stream(bytes, block_size, pbz::Framing::kOneMessage,
+                                 [&](ConstBytes run, uint64_t offset) {
+                                   pbz::Walk(run, offset, type, visitor);
+                                 });
     Check(read == bytes.size, "bytes were lost");
   });
+  Print(options, [&](pbz::Visitor* visitor) {
+    const uint64_t read = Stream(bytes, block_size, pbz::Framing::kDelimited,
+                                 [&](ConstBytes run, uint64_t offset) {
+                                   visitor->OnMessage(offset, run.size, 1);
+                                   pbz::Walk(run, offset, type, visitor);
+                                 });
+    Check(read == bytes.size, "bytes of messages were lost");
+  });
+  for (const auto framing :
+       {pbz::Framing::kOneMessage, pbz::Framing::kDelimited}) {
+    for (const bool is_whole : {false, true})
+      pbz::WhyUnreadable(bytes, is_whole, framing, "file");
+  }
   Check(whole.malformed == streamed.malformed,
         "malformed in a stream only, or elsewhere only");
   Check(whole.malformed || whole.text == streamed.text,

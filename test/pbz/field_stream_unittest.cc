@@ -57,6 +57,34 @@ TEST(FieldStreamTest, EveryBlockSizeGivesAllBytes) {
   }
 }
 
+TEST(FieldStreamTest, EveryBlockSizeGivesAllMessages) {
+  std::string bytes;
+  for (size_t size = 0; size < 150; ++size) {
+    bytes += size < 128 ? std::string(1, static_cast<char>(size))
+                        : std::string(1, static_cast<char>(size)) + '\1';
+    bytes += std::string(size, 'x');
+  }
+  for (size_t block_size = 1; block_size < 400; ++block_size) {
+    const ScopedFile file = FileOf(bytes);
+    FieldStream stream(file.get(), block_size, Framing::kDelimited);
+    bool is_whole = true;
+    EXPECT_EQ(stream.Peek(&is_whole).size, block_size);
+    EXPECT_FALSE(is_whole);
+    FieldStream::Run run;
+    uint64_t offset = 0;
+    for (size_t size = 0; size < 150; ++size) {
+      ASSERT_TRUE(stream.Next(&run));
+      ASSERT_EQ(run.size, size);
+      ASSERT_EQ(run.size_size, size < 128 ? 1u : 2u);
+      ASSERT_EQ(run.malformed, nullptr);
+      ASSERT_EQ(run.offset, offset + run.size_size);
+      offset = run.offset + size;
+    }
+    EXPECT_FALSE(stream.Next(&run));
+    EXPECT_EQ(stream.SkipRest(), 0u);
+  }
+}
+
 TEST(FieldStreamTest, EndsWithWhatIsTruncated) {
   EXPECT_EQ(Runs(Bytes("0801 12056162"), 4),
             Bytes("0801") + '|' + Bytes("12056162") + "|0");

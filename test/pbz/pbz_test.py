@@ -2,6 +2,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests of the program pbz on real files. Run in a build directory."""
 
+import bz2
+import gzip
+import lzma
 import os
 import pathlib
 import pty
@@ -246,7 +249,7 @@ class CommandLineTest(Scratch):
   def test_help(self):
     for flag in '--help', '-h':
       output = call(PBZ, flag)
-      self.assertTrue(output.startswith('Usage: pbz decode '))
+      self.assertTrue(output.startswith('Usage: pbz [decode] '))
       self.assertLessEqual(max(map(len, output.splitlines())), 80)
     self.assertEqual(call(PBZ, 'decode', '--help'), call(PBZ, '--help'))
 
@@ -258,14 +261,21 @@ class CommandLineTest(Scratch):
 
   def test_wrong_usage(self):
     for arguments, reason in [
-        ([], 'decode or stats?'),
-        (['print'], "unknown command 'print'"),
-        (['decode'], 'which file?'),
-        (['decode', 'a', 'b'], 'exactly one file is expected'),
+        ([], 'which file? (- is the standard input)'),
+        (['decode'], 'which file? (- is the standard input)'),
+        (['decode', 'a', 'b'], "exactly one file is expected, 'b' is another"),
+        (['a', 'stats'], "exactly one file is expected, 'stats' is another"),
+        (['a', 'b\033[31m'],
+         "exactly one file is expected, 'b\\033[31m' is another"),
         (['decode', '--nonsense', 'a'], "unknown option '--nonsense'"),
         (['decode', 'a', '--type'], '--type needs a value'),
-        (['decode', 'a', '--type=x'], '--schema and --type go together'),
-        (['decode', 'a', '--schema=x'], '--schema and --type go together'),
+        (['decode', 'a', '--type='], '--type needs a value'),
+        (['decode', 'a', '--type=x'],
+         '--type needs --schema, which has the type'),
+        (['a', '-I.'], '-I needs --schema, a .proto with imports'),
+        (['a', '-I'], '-I needs a value'),
+        (['-', '--schema', '-'],
+         'the standard input is either the schema or the file'),
         (['decode', 'a', '--color=x'], '--color is auto, always or never'),
         (['stats', 'a', '--offsets'], '--offsets is for decode'),
     ]:
@@ -276,11 +286,15 @@ class CommandLineTest(Scratch):
     schema = self.descriptor_set(DESCRIPTOR_DIR, DESCRIPTOR)
     path = self.file('a', b'')
     code, _, error = run(PBZ, 'decode', '--schema', schema, '--type', 'X', path)
-    self.assertEqual((code, error), (2, "pbz: the schema has no message 'X'\n"))
+    self.assertEqual((code, error), (
+        2, "pbz: the schema has no message 'X'; it has "
+        'google.protobuf.FileDescriptorSet, '
+        'google.protobuf.GeneratedCodeInfo\n'))
     code, _, error = run(PBZ, 'decode', '--schema', path, '--type', 'X', path)
-    self.assertEqual((code, error),
-                     (1, 'pbz: %s: not a descriptor set: it has no messages\n' %
-                      path))
+    self.assertEqual(code, 1)
+    self.assertEqual(error, 'pbz: %s: not a descriptor set: it has no messages;'
+                     ' make one with protoc --include_imports '
+                     '--descriptor_set_out=SET X.proto\n' % path)
 
   def test_missing_imports_are_said(self):
     schema = self.scratch / 'schema.ds'
@@ -315,6 +329,7 @@ class CommandLineTest(Scratch):
     code, output, error = run(PBZ, 'decode', path)
     self.assertEqual(code, 1)
     self.assertTrue(output.startswith('1: 1\n# malformed: '), output)
+    self.assertEqual(len(error.splitlines()), 1)
     self.assertRegex(error, r'^pbz: .*/a: malformed at offset 2: .*end')
 
   def test_a_lot_of_damage_is_reported_briefly(self):
@@ -349,6 +364,214 @@ class CommandLineTest(Scratch):
     self.assertEqual(on_terminal(TERM='xterm', NO_COLOR='1'), plain)
     self.assertIn('\033[', on_terminal(TERM='xterm', NO_COLOR=''))
     self.assertEqual(on_terminal('--color=never', TERM='xterm'), plain)
+
+
+class InputTest(Scratch):
+  """Files that are not what one might think."""
+
+  def test_decode_is_what_is_meant(self):
+    path = self.file('a', b'\x08\x01')
+    self.assertEqual(call(PBZ, path), '1: 1\n')
+    self.assertEqual(call(PBZ, '-', stdin=b'\x08\x01'), '1: 1\n')
+    for name in 'stats', 'decode':
+      self.file(name, b'\x08\x01')
+      code, output, _ = run(PBZ, '--', name, cwd=self.scratch)
+      self.assertEqual((code, output), (0, '1: 1\n'))
+    self.assertEqual(run(PBZ, 'print'), (
+        1, '', 'pbz: print: No such file or directory\n'
+        'pbz: nor is it a command; those are decode and stats\n'))
+
+  def test_compressed_files(self):
+    content = 100 * b'\x08\x01'
+    for name, bytes_ in [
+        ('gzip', gzip.compress(content)), ('xz', lzma.compress(content)),
+        ('bzip2', bz2.compress(content)),
+        # Of `zstd`, and of `lz4`.
+        ('zstd', bytes.fromhex('28b52ffd04584d000008010801') + 30 * b'\xff'),
+        ('lz4', bytes.fromhex('04224d186440a7')),
+    ]:
+      path = self.file("it's " + name, bytes_)
+      for command in 'decode', 'stats':
+        self.assertEqual(run(PBZ, command, path), (
+            1, '', "pbz: %s is compressed; try %s -dc '%s' | pbz ... -\n" %
+            (path, name, str(path).replace("'", "'\\''"))))
+      self.assertEqual(run(PBZ, '-', stdin=bytes_), (
+          1, '', 'pbz: <stdin> is compressed; pipe it through %s -dc\n' % name))
+      code, _, error = run(PBZ, '--schema', path, '-')
+      self.assertEqual((code, error), (
+          1, 'pbz: %s: is compressed; unpack it with %s -d first\n' %
+          (path, name)))
+    # Bytes that a message may begin with, too.
+    self.assertEqual(call(PBZ, '-', stdin=bytes.fromhex('28b52ffd0101020304')),
+                     '5: 6069\n31: 0x04030201\n')
+
+  def test_text(self):
+    path = self.file('a.proto', b'syntax = "proto3"; message M {}')
+    code, _, error = run(PBZ, path)
+    self.assertEqual(code, 1)
+    self.assertTrue(error.endswith(
+        'pbz: %s is text; protoc --encode makes a message of it\n' % path))
+
+  def test_delimited(self):
+    messages = [b'\x08\x01', b'', b'\x08\x02\x12\x01a']
+    content = b''.join(bytes([len(m)]) + m for m in messages)
+    path = self.file('a', content)
+    text = '# message 1\n1: 1\n# message 2\n# message 3\n1: 2\n2: "a"\n'
+    self.assertEqual(call(PBZ, '--delimited', path), text)
+    self.assertEqual(
+        call(PBZ, '--delimited', '--offsets', path),
+        '          1          2  # message 1\n'
+        '          1          2  1: 1\n'
+        '          4          0  # message 2\n'
+        '          5          5  # message 3\n'
+        '          5          2  1: 2\n'
+        '          7          3  2: "a"\n')
+    table = call(PBZ, 'stats', '--delimited', path)
+    self.assertEqual([line.split(None, 5) for line in table.splitlines()[1:]], [
+        ['4', '40.00%', '2', '4', '2', '1'],
+        ['3', '30.00%', '3', '3', '3', '(sizes of messages)'],
+        ['3', '30.00%', '2', '3', '1', '2'],
+        ['10', '100.00%', '7', '10', '6', 'all']])
+    self.assertEqual(call(PBZ, '--delimited', '-'), '')
+
+    # Of many blocks, and of messages larger than one.
+    large = b'\x12\x80\x80\x40' + (1 << 20) * b'x'
+    many = 100000 * content + b'\x84\x80\x40' + large
+    output = call(PBZ, '--delimited', '-', stdin=many)
+    self.assertEqual(output.count('# message'), 300001)
+    self.assertEqual(len(output.splitlines()[-1]), 5 + (1 << 20))
+
+  def test_delimited_files_are_recognised(self):
+    message = b'\x08\x02\x12\x01a'
+    for content in b'\x05' + message, 100000 * (b'\x05' + message):
+      self.assertEqual(run(PBZ, '-', stdin=content), (
+          1, '', 'pbz: <stdin> is a stream of messages, each after its size; '
+          'try --delimited\n'))
+    self.assertEqual(run(PBZ, '--delimited', '-', stdin=message), (
+        1, '', 'pbz: <stdin> is one message, without its size; try without '
+        '--delimited\n'))
+
+  def test_delimited_files_are_damaged(self):
+    for content, output, offset, reason in [
+        (b'\x02\x08\x01\x05\x08\x02\x12', '1: 1\n', 3,
+         'a message goes beyond the end of the input'),
+        (b'\x02\x08\x01' + 11 * b'\xff', '1: 1\n', 3,
+         'the size of a message is no varint'),
+        (b'\x02\x08\x01' + b'\xff', '1: 1\n', 3,
+         'the size of a message is no varint'),
+        (b'\x02\x08\x01' + 8 * b'\xff' + b'\x01', '1: 1\n', 3,
+         'the size of a message is above 2 GiB'),
+        (b'\x02\x08\x01\x01\x00\x02\x08\x02', '1: 1\n', 4, ''),
+    ]:
+      code, got, error = run(PBZ, '--delimited', '-', stdin=content)
+      self.assertEqual(code, 1)
+      self.assertTrue(got.startswith('# message 1\n' + output), got)
+      self.assertIn('malformed at offset %d: %s' % (offset, reason), error)
+      # What is after is read if its begin is known.
+      self.assertEqual('1: 2' in got, b'\x08\x02' in content)
+      _, table, _ = run(PBZ, 'stats', '--delimited', '-', stdin=content)
+      self.assertEqual(int(table.splitlines()[-1].split()[0]), len(content))
+
+
+class SchemaSourceTest(Scratch):
+  """--schema with a .proto, and without --type."""
+
+  def setUp(self):
+    super().setUp()
+    self.folder = self.scratch / 'schemas'
+    self.folder.mkdir()
+    (self.folder / 'b.proto').write_text(
+        'syntax = "proto3"; package p; message B { int32 b = 1; }')
+    (self.folder / 'a.proto').write_text(
+        'syntax = "proto3"; package p; import "b.proto";\n'
+        'message A { B b = 1; }')
+    self.env = dict(os.environ, PATH='%s:/usr/bin' % BUILD_DIR)
+    self.content = b'\x0a\x02\x08\x05'
+
+  def decode(self, *arguments, **options):
+    options.setdefault('env', self.env)
+    return run(PBZ, *arguments, '-', stdin=self.content, **options)
+
+  def test_protos_are_compiled(self):
+    expected = 0, 'b {\n  b: 5\n}\n', ''
+    self.assertEqual(self.decode('--schema', self.folder / 'a.proto'), expected)
+    self.assertEqual(self.decode('--schema', 'a.proto', cwd=self.folder),
+                     expected)
+    self.assertEqual(self.decode('--schema', 'schemas/a.proto',
+                                 cwd=self.scratch), expected)
+    # Names that are options to protoc; any name, if it is text.
+    for name in '-a.proto', '@a.proto', 'a.txt':
+      (self.folder / name).write_bytes((self.folder / 'a.proto').read_bytes())
+      self.assertEqual(self.decode('--schema=' + name, cwd=self.folder),
+                       expected)
+
+  def test_imports(self):
+    inner = self.scratch / 'inner'
+    inner.mkdir()
+    (self.folder / 'a.proto').rename(inner / 'a.proto')
+    for flags in [('-I', self.folder), ('-I%s' % self.folder,),
+                  ('--proto_path=%s' % self.folder,),
+                  ('-I', self.scratch, '-I', self.folder)]:
+      self.assertEqual(
+          self.decode('--schema', inner / 'a.proto', *flags),
+          (0, 'b {\n  b: 5\n}\n', ''))
+    # From the current directory.
+    (inner / 'a.proto').write_text(
+        'syntax = "proto3"; import "schemas/b.proto"; message A { p.B b = 1; }')
+    self.assertEqual(
+        self.decode('--schema', 'inner/a.proto', cwd=self.scratch),
+        (0, 'b {\n  b: 5\n}\n', ''))
+
+  def test_errors_are_those_of_protoc(self):
+    (self.folder / 'b.proto').write_text('syntax = "proto3"; message {}')
+    code, output, error = self.decode('--schema', self.folder / 'a.proto')
+    self.assertEqual((code, output), (1, ''))
+    self.assertRegex(error, r'(?s)b\.proto:1:\d+: .*pbz: .*/a\.proto: protoc '
+                     'does not compile it; -I says where imports are\n$')
+    # A shell would make a file.
+    path = self.folder / '$(touch made);.proto'
+    path.write_text('import "\033[31m";')
+    code, output, error = self.decode('--schema', path, cwd=self.scratch)
+    self.assertEqual((code, output), (1, ''))
+    self.assertNotIn('\033', error)
+    self.assertFalse((self.scratch / 'made').exists())
+
+  def test_no_protoc(self):
+    path = self.folder / 'a.proto'
+    code, output, error = self.decode('--schema', path,
+                                      env={'PATH': str(self.scratch)})
+    self.assertEqual((code, output), (1, ''))
+    self.assertIn('%s: there is no protoc to compile it; install one' % path,
+                  error)
+    code, output, error = run(PBZ, '--schema', '-', path,
+                              stdin=path.read_bytes())
+    self.assertEqual((code, output), (1, ''))
+    self.assertIn('<stdin>: a .proto has to be in a file', error)
+
+  def test_type_of_the_file(self):
+    path = self.folder / 'a.proto'
+    path.write_text('syntax = "proto3"; package p; import "b.proto";\n'
+                    'message A {} message C { B b = 1; }')
+    schema = self.descriptor_set(self.folder, 'a.proto')
+    for source in schema, path:
+      self.assertEqual(
+          self.decode('--schema', source),
+          (2, '', 'pbz: which message is the file? --type p.A, --type p.C\n'))
+    self.assertEqual(self.decode('--schema', schema, '--type', 'C')[1],
+                     'b {\n  b: 5\n}\n')
+    path.write_text('syntax = "proto3"; message A { C c = 1; }\n'
+                    'message C { A a = 1; }')
+    self.assertEqual(
+        self.decode('--schema', path),
+        (2, '', 'pbz: every message of the schema is in another one; say which '
+         'the file is with --type NAME\n'))
+    path.write_text('syntax = "proto3"; import "google/protobuf/descriptor.proto";'
+                    '\nmessage M { string s = 1; }\n'
+                    'extend google.protobuf.FieldOptions { M m = 50000; }\n'
+                    'message R { M m = 1; }')
+    self.content = b'\x0a\x03\x0a\x01a'
+    self.assertEqual(self.decode('--schema', path),
+                     (0, 'm {\n  s: "a"\n}\n', ''))
 
 
 def main():

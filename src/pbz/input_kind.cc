@@ -1,0 +1,114 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/input_kind.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string_view>
+
+#include "protozero/decode_status.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/proto_utils.h"
+
+namespace pbz {
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::DecodeStatus;
+using protozero::ProtoDecoder;
+
+// The first bytes of compressed files. Messages begin with none of them but
+// zstd's, and with that seldom.
+struct Compression {
+  const char* program;
+  std::string_view magic;
+};
+constexpr Compression kCompressions[] = {
+    {"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"xz", "\xfd\x37zXZ"},
+    {"bzip2", "BZh"},     {"lz4", "\x04\x22\x4d\x18"},
+};
+// BZh is also a string of a message. Which block size, and pi, follow.
+constexpr std::string_view kBzip2Block = "\x31\x41\x59\x26\x53\x59";
+constexpr size_t kBzip2BlockOffset = 4;
+
+bool IsMessage(ConstBytes bytes) {
+  ProtoDecoder decoder(bytes);
+  while (decoder.ReadField().valid()) {
+  }
+  return decoder.status() == DecodeStatus::kOk;
+}
+
+// Whether |bytes| are messages, each after its size. A few, if they are only
+// the begin of a file.
+bool IsStream(ConstBytes bytes, bool is_whole) {
+  int num_messages = 0;  // Of those that are not empty.
+  const uint8_t* at = bytes.data;
+  const uint8_t* const end = at + bytes.size;
+  while (at != end) {
+    uint64_t size = 0;
+    const uint8_t* next = protozero::proto_utils::ParseVarInt(at, end, &size);
+    if (next == at || size > static_cast<uint64_t>(end - next))
+      return !is_whole && num_messages > 1;
+    if (!IsMessage(ConstBytes(next, static_cast<size_t>(size))))
+      return false;
+    num_messages += size != 0;
+    at = next + size;
+  }
+  return num_messages > (is_whole ? 0 : 1);
+}
+
+// As one word of a shell's command.
+std::string Quoted(const std::string& word) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@";
+  if (word.find_first_not_of(kPlain) == std::string::npos)
+    return word;
+  std::string quoted = "'";
+  for (const char c : word)
+    c == '\'' ? quoted += "'\\''" : quoted += c;
+  return quoted + '\'';
+}
+
+}  // namespace
+
+const char* CompressionOf(ConstBytes bytes) {
+  const std::string_view text = bytes.ToStdStringView();
+  for (const Compression& compression : kCompressions) {
+    const std::string_view magic = compression.magic;
+    if (text.substr(0, magic.size()) != magic)
+      continue;
+    if (magic == "BZh" &&
+        (text.size() < kBzip2BlockOffset ||
+         text.substr(kBzip2BlockOffset, kBzip2Block.size()) != kBzip2Block)) {
+      continue;
+    }
+    return compression.program;
+  }
+  return nullptr;
+}
+
+std::string WhyUnreadable(ConstBytes bytes,
+                          bool is_whole,
+                          Framing framing,
+                          const std::string& file) {
+  const bool is_message = IsMessage(bytes);
+  const char* compression = CompressionOf(bytes);
+  if (compression && !(is_whole && is_message)) {
+    const std::string command = std::string(compression) + " -dc";
+    return file == "-" ? "is compressed; pipe it through " + command
+                       : "is compressed; try " + command + ' ' + Quoted(file) +
+                             " | pbz ... -";
+  }
+  const bool is_stream = IsStream(bytes, is_whole);
+  if (framing == Framing::kOneMessage && is_stream && !is_message)
+    return "is a stream of messages, each after its size; try --delimited";
+  if (framing == Framing::kDelimited && is_message && !is_stream &&
+      bytes.size != 0) {
+    return "is one message, without its size; try without --delimited";
+  }
+  return std::string();
+}
+
+}  // namespace pbz

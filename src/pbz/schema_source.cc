@@ -1,0 +1,219 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/schema_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/pbz/input_kind.h"
+#include "src/pbz/program_io.h"
+#include "src/pbz/text.h"
+
+extern char** environ;
+
+namespace pbz {
+
+namespace {
+
+// How many messages an error names.
+constexpr size_t kMaxNamed = 5;
+
+constexpr char kHowToMakeASet[] =
+    "protoc --include_imports --descriptor_set_out=SET X.proto";
+
+void ReadAll(FILE* file, std::vector<uint8_t>* content) {
+  uint8_t block[1 << 16];
+  while (const size_t size = fread(block, 1, sizeof(block), file))
+    content->insert(content->end(), block, block + size);
+}
+
+// Runs |args| with its standard output and error in files of their own. Returns
+// the exit code, or -1 and errno if the program cannot be run.
+int RunProgram(const std::vector<std::string>& args,
+               FILE* output,
+               FILE* errors) {
+  std::vector<char*> argv;
+  for (const std::string& arg : args)
+    argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                   O_RDONLY, 0);
+  pid_t pid = 0;
+  errno = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (errno != 0)
+    return -1;
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR)
+      return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Returns false, and has printed why, if protoc does not compile the file.
+bool Compile(const char* program,
+             const std::string& path,
+             const std::vector<std::string>& import_dirs,
+             std::vector<uint8_t>* set) {
+  std::vector<std::string> args = {"protoc", "--include_imports",
+                                   "--descriptor_set_out=/dev/stdout"};
+  std::vector<std::string> dirs = import_dirs;
+  dirs.push_back(FolderOf(path));
+  if (import_dirs.empty() && dirs.back() != ".")
+    dirs.push_back(".");
+  for (const std::string& dir : dirs)
+    args.push_back("--proto_path=" + dir);
+  // Neither an option nor a file of options.
+  const bool is_special = path[0] == '-' || path[0] == '@';
+  args.push_back(is_special ? "./" + path : path);
+
+  const ScopedFile output(tmpfile());
+  const ScopedFile errors(tmpfile());
+  if (!output || !errors) {
+    PrintError(program, "no temporary file: %s", strerror(errno));
+    return false;
+  }
+  const int code = RunProgram(args, output.get(), errors.get());
+  if (code < 0 && errno == ENOENT) {
+    PrintError(program,
+               "%s: there is no protoc to compile it; install one (Debian: "
+               "protobuf-compiler), or give a descriptor set that was made "
+               "elsewhere: %s",
+               path.c_str(), kHowToMakeASet);
+    return false;
+  }
+  if (code < 0) {
+    PrintError(program, "protoc: %s", strerror(errno));
+    return false;
+  }
+  if (code != 0) {
+    std::vector<uint8_t> text;
+    rewind(errors.get());
+    ReadAll(errors.get(), &text);
+    const std::string shown =
+        Shown(protozero::ConstBytes(text).ToStdStringView());
+    fwrite(shown.data(), 1, shown.size(), stderr);
+    PrintError(program,
+               "%s: protoc does not compile it; -I says where imports are",
+               path.c_str());
+    return false;
+  }
+  rewind(output.get());
+  ReadAll(output.get(), set);
+  return true;
+}
+
+bool IsNameOfProto(const std::string& path) {
+  constexpr std::string_view kSuffix = ".proto";
+  return path.size() > kSuffix.size() &&
+         path.compare(path.size() - kSuffix.size(), kSuffix.size(), kSuffix) ==
+             0;
+}
+
+// |before| each of a few names.
+std::string Few(const std::vector<std::string>& names, const char* before) {
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMaxNamed; ++i) {
+    text += i == 0 ? "" : ", ";
+    text += before + names[i];
+  }
+  if (names.size() > kMaxNamed)
+    text += ", or " + std::to_string(names.size() - kMaxNamed) + " others";
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Schema> LoadSchema(
+    const char* program,
+    const std::string& path,
+    const std::vector<std::string>& import_dirs) {
+  std::vector<uint8_t> content;
+  if (!ReadFile(program, path, &content))
+    return nullptr;
+  std::string error;
+  std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
+  const bool is_text = IsText(protozero::ConstBytes(content).ToStdStringView());
+  if (!schema && !content.empty() && (is_text || IsNameOfProto(path))) {
+    if (path == "-") {
+      PrintError(program,
+                 "<stdin>: a .proto has to be in a file, a descriptor set need "
+                 "not: %s",
+                 kHowToMakeASet);
+      return nullptr;
+    }
+    content.clear();
+    if (!Compile(program, path, import_dirs, &content))
+      return nullptr;
+    schema = Schema::Parse(content, &error);
+  }
+  if (!schema) {
+    if (const char* compression = CompressionOf(content)) {
+      PrintError(program, "%s: is compressed; unpack it with %s -d first",
+                 DisplayName(path), compression);
+    } else {
+      PrintError(program, "%s: %s; make one with %s", DisplayName(path),
+                 error.c_str(), kHowToMakeASet);
+    }
+    return nullptr;
+  }
+  const std::vector<std::string>& missing = schema->missing_types();
+  if (!missing.empty()) {
+    PrintError(program,
+               "%s lacks %zu types (%s%s), whose fields are guessed; make it "
+               "with protoc --include_imports",
+               DisplayName(path), missing.size(), missing.front().c_str(),
+               missing.size() == 1 ? "" : ", ...");
+  }
+  return schema;
+}
+
+const MessageType* ChooseType(const char* program,
+                              const Schema& schema,
+                              const std::string& name) {
+  if (name.empty()) {
+    const std::vector<std::string> roots = schema.RootMessages();
+    if (roots.size() == 1)
+      return schema.FindMessage(roots[0]);
+    if (roots.empty()) {
+      PrintError(program,
+                 "every message of the schema is in another one; say which the "
+                 "file is with --type NAME");
+    } else {
+      PrintError(program, "which message is the file? %s",
+                 Few(roots, "--type ").c_str());
+    }
+    return nullptr;
+  }
+  if (const MessageType* type = schema.FindMessage(name))
+    return type;
+  const std::vector<std::string> candidates = schema.NamesEndingIn(name);
+  if (candidates.empty()) {
+    PrintError(program, "the schema has no message '%s'; it has %s",
+               name.c_str(), Few(schema.RootMessages(), "").c_str());
+  } else {
+    PrintError(program, "which '%s'? %s", name.c_str(),
+               Few(candidates, "--type ").c_str());
+  }
+  return nullptr;
+}
+
+}  // namespace pbz
