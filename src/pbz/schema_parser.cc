@@ -6,6 +6,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "src/pbz/schema.h"
+#include "src/pbz/text_name.h"
 
 // Reads what google/protobuf/descriptor.proto describes.
 
@@ -172,51 +173,6 @@ std::string Join(const std::string& scope, std::string_view name) {
 std::string TypeName(const Field& field) {
   const std::string name = Name(field);
   return name.compare(0, 1, ".") == 0 ? name.substr(1) : name;
-}
-
-// What is around the last dot of a name.
-std::string_view ScopeOf(std::string_view full_name) {
-  const size_t dot = full_name.rfind('.');
-  return full_name.substr(0, dot == std::string_view::npos ? 0 : dot);
-}
-std::string_view LastOf(std::string_view full_name) {
-  return full_name.substr(full_name.rfind('.') + 1);
-}
-
-bool IsLowerCaseOf(std::string_view lower, std::string_view name) {
-  return std::equal(lower.begin(), lower.end(), name.begin(), name.end(),
-                    [](char a, char b) {
-                      return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
-                    });
-}
-
-// Whether |field| of |message| could have been declared as a `group` of proto2,
-// which declares the type and the field in one: the field has the type's name
-// in lower case, and both are in one scope of one file. Any other field that is
-// encoded like one is a field like all others to text format.
-bool IsLikeGroup(const FieldType& field, const MessageType& message) {
-  return field.type == SchemaType::kGroup && field.message &&
-         IsLowerCaseOf(field.name, LastOf(field.message->full_name)) &&
-         field.message->file == message.file &&
-         ScopeOf(field.message->full_name) == message.full_name;
-}
-
-// Extensions of message sets that a message declares in itself, with its own
-// type, have its name.
-bool IsOfMessageSet(const FieldType& extension, const MessageType& message) {
-  return message.is_message_set && extension.type == SchemaType::kMessage &&
-         !extension.is_repeated && !extension.is_required &&
-         ScopeOf(extension.name) == extension.type_name;
-}
-
-std::string TextName(const FieldType& field, const MessageType& message) {
-  if (field.is_extension) {
-    const bool has_name_of_type = IsOfMessageSet(field, message);
-    return '[' + (has_name_of_type ? field.type_name : field.name) + ']';
-  }
-  return IsLikeGroup(field, message)
-             ? std::string(LastOf(field.message->full_name))
-             : field.name;
 }
 
 }  // namespace
