@@ -184,7 +184,7 @@ bool WorkInThreads(const Options& options) {
   // It would trace without this, too, but not from the beginning.
   if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
       !producer.Sync(kConnectTimeoutMs))
-    PrintError("no tracing service answers");
+    PrintError("not traced: %s", producer.why_off().c_str());
 
   std::atomic<uint64_t> next_item{0};
   std::vector<Work> work(options.threads);

@@ -43,7 +43,8 @@ int Main(int argc, char** argv) {
   // As long as it takes: what it has to say must not depend on who is faster.
   const bool is_synced = producer.Sync(UINT32_MAX);
   DataSourceWriters writers(sources[0]);
-  char line[4096];
+  // Longer than what a pipe holds.
+  static char line[1 << 18];
   uint64_t timestamp = 0;
   while (fgets(line, sizeof(line), stdin) != nullptr) {
     bool is_on = false;

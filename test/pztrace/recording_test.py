@@ -6,13 +6,16 @@ Runs in the build directory, as pztrace_test.py does, and waits as that does:
 for things to happen, not for a time to pass.
 """
 
+import array
 import errno
+import fcntl
 import os
 import re
 import resource
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 from pztrace_test import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
@@ -228,6 +231,33 @@ class FileTest(RecordingTest):
     self.assertEqual(process.wait(), 1)
     self.assertIn(b'are not in the file\n', error)
     self.assertNotIn(b'nothing lost', error)
+
+  def test_reader_that_goes_away_in_the_middle_of_a_packet(self):
+    config = self.encode_config('''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event" }
+        producers { producer_name: "line_tracer" shm_size_kb: 1024 }
+        write_into_file: true
+        file_write_period_ms: 10''')
+    process = self.start_tracer('--config', config, output='-')
+    # A page.
+    pipe_size = fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 1)
+    # What comes before the packet, so that the pipe is empty.
+    header = os.read(process.stdout.fileno(), pipe_size)
+    self.write_line(process, b'x' * 100000)
+    def is_full():
+      size = array.array('i', [0])
+      fcntl.ioctl(process.stdout, termios.FIONREAD, size)
+      return size[0] == pipe_size
+    self.wait_for(is_full)
+    process.stdout.close()
+    process.stdout = open(os.devnull, 'rb')
+    process.stdin.close()
+    error = process.stderr.read().decode()
+    self.assertEqual(process.wait(), 1)
+    self.assertIn('pztrace: <stdout>: Broken pipe\n'
+                  'pztrace: <stdout>: ends in the middle of a packet\n', error)
+    self.assertIn('<stdout>: %d bytes, ' % (len(header) + pipe_size), error)
 
   def test_folder_that_is_removed(self):
     folder = self.folder / 'there'
