@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -465,6 +466,10 @@ class StatTest(PztraceTest):
     process = self.start('record', '-o', self.trace)
     process.stderr.readline()
     folder = pathlib.Path('/proc') / str(process.pid)
+    # UBSan takes descriptors when it sees a class first: all have been used by
+    # then.
+    while not os.path.getsize(self.trace):
+      time.sleep(0.01)
     # There is a socket before there is a thread.
     self.assertEqual(self.run_pztrace('stat')[0], 0)
     used = {int(fd) for fd in os.listdir(folder / 'fd')}
