@@ -186,7 +186,8 @@ int Run(const Options& options) {
   }
   const ScopedFile file = OpenFile(kProgram, options.file);
   if (!file) {
-    if (!options.has_command && errno == ENOENT) {
+    if (!options.has_command && errno == ENOENT &&
+        options.file.find_first_of("./") == std::string::npos) {
       PrintError(kProgram, "nor is it a command; those are decode and stats");
     }
     return kFailure;

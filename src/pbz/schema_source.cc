@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string_view>
+#include <utility>
+
 #include "src/pbz/input_kind.h"
 #include "src/pbz/program_io.h"
 #include "src/pbz/text.h"
@@ -72,6 +75,7 @@ std::string FolderOf(const std::string& path) {
 bool Compile(const char* program,
              const std::string& path,
              const std::vector<std::string>& import_dirs,
+             std::string_view proto,
              std::vector<uint8_t>* set) {
   std::vector<std::string> args = {"protoc", "--include_imports",
                                    "--descriptor_set_out=/dev/stdout"};
@@ -111,9 +115,14 @@ bool Compile(const char* program,
     const std::string shown =
         Shown(protozero::ConstBytes(text).ToStdStringView());
     fwrite(shown.data(), 1, shown.size(), stderr);
-    PrintError(program,
-               "%s: protoc does not compile it; -I says where imports are",
-               path.c_str());
+    // Old ones say a lot of an edition, but not that it is one.
+    const auto has = [&](const char* word) {
+      return proto.find(word) != std::string_view::npos;
+    };
+    PrintError(
+        program, "%s: protoc does not compile it%s%s", path.c_str(),
+        has("import") ? "; -I says where imports are" : "",
+        has("edition") ? "; editions need a protoc that knows them" : "");
     return false;
   }
   rewind(output.get());
@@ -160,9 +169,12 @@ std::unique_ptr<Schema> LoadSchema(
                  kHowToMakeASet);
       return nullptr;
     }
-    content.clear();
-    if (!Compile(program, path, import_dirs, &content))
+    std::vector<uint8_t> set;
+    if (!Compile(program, path, import_dirs,
+                 protozero::ConstBytes(content).ToStdStringView(), &set)) {
       return nullptr;
+    }
+    content = std::move(set);
     schema = Schema::Parse(content, &error);
   }
   if (!schema) {

@@ -380,6 +380,8 @@ class InputTest(Scratch):
     self.assertEqual(run(PBZ, 'print'), (
         1, '', 'pbz: print: No such file or directory\n'
         'pbz: nor is it a command; those are decode and stats\n'))
+    self.assertEqual(run(PBZ, 'no.pb'), (
+        1, '', 'pbz: no.pb: No such file or directory\n'))
 
   def test_compressed_files(self):
     content = 100 * b'\x08\x01'
@@ -528,6 +530,13 @@ class SchemaSourceTest(Scratch):
     self.assertEqual((code, output), (1, ''))
     self.assertRegex(error, r'(?s)b\.proto:1:\d+: .*pbz: .*/a\.proto: protoc '
                      'does not compile it; -I says where imports are\n$')
+    path = self.folder / 'c.proto'
+    path.write_text('edition = "2999"; message M {}')
+    code, output, error = self.decode('--schema', path)
+    self.assertEqual((code, output), (1, ''))
+    self.assertTrue(error.endswith(
+        '/c.proto: protoc does not compile it; editions need a protoc that '
+        'knows them\n'), error)
     # A shell would make a file.
     path = self.folder / '$(touch made);.proto'
     path.write_text('import "\033[31m";')
