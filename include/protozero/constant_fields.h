@@ -113,7 +113,7 @@ struct ConstantSink {
   }
   constexpr void Tag(proto_utils::internal::EncodedTag tag) {
     for (uint32_t i = 0; i < tag.size(); ++i)
-      Byte(tag.bytes() >> (8 * i));
+      Byte(tag.encoded() >> (8 * i));
   }
 
   uint8_t* bytes = nullptr;

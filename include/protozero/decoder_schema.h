@@ -22,7 +22,7 @@ struct DecoderSchema {
   // The slot of a field, or kNoSlot.
   PROTOZERO_ALWAYS_INLINE uint32_t SlotOf(uint32_t id) const {
     if (PROTOZERO_LIKELY(id < direct_size))
-      return uint32_t{direct[id]} - 1;
+      return uint32_t{direct_slots[id]} - 1;
     return SlotOfSparse(id);
   }
 
@@ -47,7 +47,7 @@ struct DecoderSchema {
   uint32_t count;  // of all fields
   // By id, one more than the slot; 0 if there is none.
   uint32_t direct_size;
-  const uint16_t* direct;
+  const uint16_t* direct_slots;
   // By hash; what is taken, one further on. The last entry is free.
   uint32_t hash_shift;
   const Entry* entries;
@@ -67,10 +67,10 @@ constexpr bool AreAscendingFieldIds(const uint32_t* ids, size_t count) {
 // How many of the ids are small. The bound keeps tables in proportion to the
 // number of fields.
 constexpr uint32_t CountSmallIds(const uint32_t* ids, size_t count) {
-  uint32_t small = 0;
-  while (small < count && ids[small] <= 64 + 8 * count)
-    ++small;
-  return small;
+  uint32_t num_small = 0;
+  while (num_small < count && ids[num_small] <= 64 + 8 * count)
+    ++num_small;
+  return num_small;
 }
 
 template <size_t size>
@@ -113,7 +113,7 @@ struct SchemaOf {
   static constexpr uint32_t kIds[kCount + 1] = {field_ids..., 0};
   static_assert(AreAscendingFieldIds(kIds, kCount),
                 "field ids must be ascending, from 1 to 536870911");
-  static_assert(kCount < UINT16_MAX, "see DecoderSchema::direct");
+  static_assert(kCount < UINT16_MAX, "see DecoderSchema::direct_slots");
   static constexpr uint32_t kSmall = CountSmallIds(kIds, kCount);
   static constexpr uint32_t kDirectSize =
       kSmall == 0 ? 1 : kIds[kSmall - 1] + 1;

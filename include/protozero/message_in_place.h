@@ -193,7 +193,7 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendTinyVarIntInPlace(EncodedTag tag,
     return CallAppendVarInt(tag, bits);
   }
   // Tag and value in one store.
-  const uint64_t bytes = tag.bytes() | bits << (8 * tag.size());
+  const uint64_t bytes = tag.encoded() | bits << (8 * tag.size());
   if (tag.size() == 1) {
     internal::StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
   } else {

@@ -188,10 +188,10 @@ class EncodedTag {
       : bytes_and_size_(bytes << 3 | size) {}
 
   // The bytes, lowest first.
-  constexpr uint64_t bytes() const { return bytes_and_size_ >> 3; }
+  constexpr uint64_t encoded() const { return bytes_and_size_ >> 3; }
   constexpr uint32_t size() const { return bytes_and_size_ & 7; }
   constexpr ProtoWireType wire_type() const {
-    return static_cast<ProtoWireType>(bytes() & 7);
+    return static_cast<ProtoWireType>(encoded() & 7);
   }
 
   // REQUIRES: eight writable bytes at |dst| where size() is three or more, and
@@ -199,11 +199,11 @@ class EncodedTag {
   PROTOZERO_ALWAYS_INLINE uint8_t* Store(uint8_t* dst) const {
     using ::protozero::internal::StoreLittleEndian;
     if (size() == 1) {
-      StoreLittleEndian(dst, static_cast<uint8_t>(bytes()));
+      StoreLittleEndian(dst, static_cast<uint8_t>(encoded()));
       return dst + 1;
     }
     if (size() == 2) {
-      StoreLittleEndian(dst, static_cast<uint16_t>(bytes()));
+      StoreLittleEndian(dst, static_cast<uint16_t>(encoded()));
       return dst + 2;
     }
     return StoreAsWord(dst);
@@ -212,7 +212,7 @@ class EncodedTag {
   // Store() without branches, for tags that are known at run time only.
   // REQUIRES: eight writable bytes at |dst|.
   PROTOZERO_ALWAYS_INLINE uint8_t* StoreAsWord(uint8_t* dst) const {
-    ::protozero::internal::StoreLittleEndian(dst, bytes());
+    ::protozero::internal::StoreLittleEndian(dst, encoded());
     return dst + size();
   }
 

@@ -113,16 +113,16 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
 
   // All bytes in one piece.
   std::vector<uint8_t> StitchSlices() {
-    std::vector<uint8_t> bytes(GetUsedSize());
-    CopyUsedBytes(bytes.data());
-    return bytes;
+    std::vector<uint8_t> stitched(GetUsedSize());
+    CopyUsedBytes(stitched.data());
+    return stitched;
   }
   // As above; the second is the number of bytes.
   std::pair<std::unique_ptr<uint8_t[]>, size_t> StitchAsUniquePtr() {
     const size_t size = GetUsedSize();
-    std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
-    CopyUsedBytes(bytes.get());
-    return {std::move(bytes), size};
+    std::unique_ptr<uint8_t[]> stitched(new uint8_t[size]);
+    CopyUsedBytes(stitched.get());
+    return {std::move(stitched), size};
   }
 
   // The stream that writes to this buffer. REQUIRES: |writer| outlives the
@@ -142,7 +142,7 @@ class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
  private:
   // What stands in front of a slice's bytes.
   struct SliceHeader {
-    uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
+    uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
     size_t used_bytes() const { return size - unused_bytes; }
 
     SliceHeader* next;

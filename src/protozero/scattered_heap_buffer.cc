@@ -50,7 +50,7 @@ ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   current_ = *link;
   current_->unused_bytes = current_->size;
   written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
-  return {current_->bytes(), current_->bytes() + current_->size};
+  return {current_->begin(), current_->begin() + current_->size};
 }
 
 ScatteredHeapBuffer::SliceHeader* ScatteredHeapBuffer::NewSlice() {
@@ -84,7 +84,7 @@ size_t ScatteredHeapBuffer::CountSlices() const {
 
 void ScatteredHeapBuffer::DescribeSlices(Slice* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
-    next->start_ = slice->bytes();
+    next->start_ = slice->begin();
     next->size_ = slice->size;
     next->unused_bytes_ = slice->unused_bytes;
     ++next;
@@ -93,7 +93,7 @@ void ScatteredHeapBuffer::DescribeSlices(Slice* next) const {
 
 void ScatteredHeapBuffer::DescribeRanges(ContiguousMemoryRange* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
-    *next++ = {slice->bytes(), slice->bytes() + slice->used_bytes()};
+    *next++ = {slice->begin(), slice->begin() + slice->used_bytes()};
   });
 }
 
@@ -107,7 +107,7 @@ size_t ScatteredHeapBuffer::GetUsedSize() {
 void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
   ForEachSlice([&dst](SliceHeader* slice) {
     if (slice->used_bytes() != 0)  // memcpy() may not be given null.
-      memcpy(dst, slice->bytes(), slice->used_bytes());
+      memcpy(dst, slice->begin(), slice->used_bytes());
     dst += slice->used_bytes();
   });
 }

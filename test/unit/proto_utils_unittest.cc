@@ -109,7 +109,7 @@ TEST(EncodedTagTest, ShortTagsAreStoredWithoutTouchingMore) {
 TEST(EncodedTagTest, IsAConstantExpression) {
   constexpr auto kTag =
       proto_utils::internal::EncodeTag(536870911, ProtoWireType::kFixed32);
-  static_assert(kTag.bytes() == 0x0ffffffffd && kTag.size() == 5);
+  static_assert(kTag.encoded() == 0x0ffffffffd && kTag.size() == 5);
 }
 
 // One row for each type of protobuf.
