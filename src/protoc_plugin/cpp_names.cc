@@ -41,6 +41,15 @@ std::string Unlike(const std::set<std::string>& declared, std::string name) {
   return name;
 }
 
+// Empty if |name| needs none. One that ends with an underscore has none, or two
+// names could have the same.
+std::string SecondNameOf(const std::string& name,
+                         const std::set<std::string>& declared) {
+  if (!IsSystemMacro(name) || name.back() == '_')
+    return std::string();
+  return Unlike(declared, name + "_");
+}
+
 bool HasFieldOfType(const Descriptor& scope, const Descriptor& type) {
   for (int i = 0; i < scope.field_count(); ++i) {
     if (scope.field(i)->message_type() == &type)
@@ -135,7 +144,9 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
 
   Enum result;
   result.identifier = EnumIdentifier(descriptor);
+  std::set<std::string> siblings;
   if (is_nested) {
+    siblings = EnumScopeNames(*descriptor.containing_type());
     result.scope = EnumScope(*descriptor.containing_type());
     result.name_in_scope = EscapeTypeName(std::string(descriptor.name()),
                                           /*is_global=*/false);
@@ -148,6 +159,9 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
     EnumValue entry;
     entry.name = std::string(value.name());
     entry.identifier = EscapeTypeName(entry.name, is_global && !is_nested);
+    entry.second_name = is_nested
+                            ? SecondNameOf(entry.identifier, siblings)
+                            : SecondName(*descriptor.file(), entry.identifier);
     entry.number = value.number();
     enumerators[entry.identifier] = entry.number;
     result.values.push_back(entry);
@@ -164,7 +178,7 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
 
   // Schemas do contain enumerators called E_MIN and E_MAX. One that has the
   // value which the constant would have replaces it.
-  const std::set<std::string>& declared = DeclaredNames(*descriptor.file());
+  const std::set<std::string>& declared = DeclaredIn(*descriptor.file()).names;
   const auto pick = [&](const std::string& suffix, const int* number) {
     const std::string name = flat_name + suffix;
     if (number != nullptr && !is_nested) {
@@ -185,15 +199,40 @@ Enum CppNames::MakeEnum(const EnumDescriptor& descriptor) const {
 
 std::string CppNames::DecoderIdentifier(const FileDescriptor& file,
                                         const std::string& identifier) const {
-  return Unlike(DeclaredNames(file), identifier + "_Decoder");
+  return Unlike(DeclaredIn(file).names, identifier + "_Decoder");
 }
 
-const std::set<std::string>& CppNames::DeclaredNames(
+std::string CppNames::SecondName(const FileDescriptor& file,
+                                 const std::string& identifier) const {
+  const std::map<std::string, std::string>& second_names =
+      DeclaredIn(file).second_names;
+  const auto found = second_names.find(identifier);
+  return found != second_names.end() ? found->second : std::string();
+}
+
+// What the enums that are nested in |message| declare in their namespace.
+std::set<std::string> CppNames::EnumScopeNames(
+    const Descriptor& message) const {
+  std::set<std::string> names;
+  const auto insert = [&](std::string_view name) {
+    names.insert(EscapeTypeName(std::string(name), /*is_global=*/false));
+  };
+  for (int i = 0; i < message.enum_type_count(); ++i) {
+    const EnumDescriptor& type = *message.enum_type(i);
+    insert(type.name());
+    for (int j = 0; j < type.value_count(); ++j)
+      insert(type.value(j)->name());
+  }
+  return names;
+}
+
+const CppNames::Declared& CppNames::DeclaredIn(
     const FileDescriptor& file) const {
-  const auto found = declared_names_.find(&file);
-  if (found != declared_names_.end())
+  const auto found = declared_.find(&file);
+  if (found != declared_.end())
     return found->second;
-  std::set<std::string>& names = declared_names_[&file];
+  Declared& declared = declared_[&file];
+  std::set<std::string>& names = declared.names;
   const bool is_global = Namespaces(file).empty();
   for (int i = 0; i < file.enum_type_count(); ++i) {
     const EnumDescriptor& type = *file.enum_type(i);
@@ -207,7 +246,14 @@ const std::set<std::string>& CppNames::DeclaredNames(
     AddDeclaredNames(*file.message_type(i), &names);
   for (const ExtensionScope& entry : FileExtensions(file))
     names.insert(entry.identifier);
-  return names;
+  for (const std::string& name : names) {
+    const std::string second = SecondNameOf(name, names);
+    if (!second.empty())
+      declared.second_names.emplace(name, second);
+  }
+  for (const auto& entry : declared.second_names)
+    names.insert(entry.second);
+  return declared;
 }
 
 void CppNames::AddDeclaredNames(const Descriptor& message,

@@ -42,6 +42,11 @@ class CppNames {
   std::string DecoderIdentifier(const google::protobuf::FileDescriptor& file,
                                 const std::string& identifier) const;
 
+  // A name that an identifier of |file|'s namespace has besides: `ERROR_`, for
+  // where some header defines a macro `ERROR`. Empty if it needs none.
+  std::string SecondName(const google::protobuf::FileDescriptor& file,
+                         const std::string& identifier) const;
+
   // The identifiers of an enum and of all that comes with it.
   Enum MakeEnum(const google::protobuf::EnumDescriptor& descriptor) const;
 
@@ -73,8 +78,14 @@ class CppNames {
 
  private:
   // What the schema itself declares at namespace level.
-  const std::set<std::string>& DeclaredNames(
+  struct Declared {
+    std::set<std::string> names;  // All of them.
+    std::map<std::string, std::string> second_names;
+  };
+  const Declared& DeclaredIn(
       const google::protobuf::FileDescriptor& file) const;
+  std::set<std::string> EnumScopeNames(
+      const google::protobuf::Descriptor& message) const;
   void AddDeclaredNames(const google::protobuf::Descriptor& message,
                         std::set<std::string>* names) const;
   std::string EnumIdentifier(
@@ -87,9 +98,7 @@ class CppNames {
       const google::protobuf::Descriptor& base) const;
 
   const Options options_;
-  mutable std::map<const google::protobuf::FileDescriptor*,
-                   std::set<std::string>>
-      declared_names_;
+  mutable std::map<const google::protobuf::FileDescriptor*, Declared> declared_;
 };
 
 }  // namespace protozero::plugin

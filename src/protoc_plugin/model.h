@@ -53,6 +53,9 @@ enum class Repetition {
 struct EnumValue {
   std::string name;        // As written in the schema.
   std::string identifier;  // The enumerator.
+  // Another enumerator of that number, for where a system header has made a
+  // macro of the first; empty where none does.
+  std::string second_name;
   int32_t number = 0;
 };
 
@@ -107,6 +110,7 @@ struct Field {
 
   // Functions of the decoder: x(), has_x() and, of kEnum only, x_enum().
   std::string getter;
+  std::string second_getter;  // As in EnumValue. Often empty.
   std::string has_function;
   std::string enum_getter;
   // What the getter of an absent field returns: a C++ expression of its type.
@@ -155,6 +159,7 @@ struct Message {
   std::string full_name;   // ".package.Outer.Inner"
   std::vector<TypeAlias> nested_messages;
   std::vector<NestedEnum> nested_enums;
+  std::vector<TypeAlias> second_names;  // Of both, as in EnumValue.
   std::vector<Field> fields;
   Decoder decoder;
   // The type of each of the decoder's oneofs, by its name inside the class.
@@ -199,6 +204,9 @@ struct File {
   std::vector<Enum> enums;
   std::vector<Message> messages;
   std::vector<ExtensionSet> extension_sets;
+
+  // Of classes and enums, as in EnumValue.
+  std::vector<TypeAlias> second_names;
 
   // Appended to parameter names of generated functions. Usually empty; it keeps
   // `set_x(int32_t value)` from hiding an enumerator `value`.

@@ -179,6 +179,14 @@ class FileBuilder {
 
   void AddEnum(const EnumDescriptor& descriptor) {
     file_.enums.push_back(names_.MakeEnum(descriptor));
+    AddSecondName(file_.enums.back().identifier);
+  }
+
+  // Of a type in the namespace of the file.
+  void AddSecondName(const std::string& identifier) {
+    const std::string second = names_.SecondName(descriptor_, identifier);
+    if (!second.empty())
+      file_.second_names.push_back({second, identifier});
   }
 
   void AddMessage(const Descriptor& descriptor) {
@@ -196,6 +204,7 @@ class FileBuilder {
           MakeDecoder(message.identifier, fields, &message.fields);
       AddNestedTypes(descriptor, &scope, &message);
       file_.messages.push_back(message);
+      AddSecondName(message.identifier);
     }
     AddExtensions(names_.MessageExtensions(descriptor));
     for (int i = 0; i < descriptor.enum_type_count(); ++i)
@@ -227,6 +236,8 @@ class FileBuilder {
       set.decoder = MakeDecoder(set.identifier, entry.fields, &set.fields);
       set.decoder.alias = "Decoder";
       file_.extension_sets.push_back(set);
+      if (set.required_header.empty())
+        AddSecondName(set.identifier);
     }
   }
 
@@ -417,6 +428,10 @@ class FileBuilder {
           entry.not_set += '_';
       }
     }
+    for (Field& field : *fields) {
+      if (IsSystemMacro(field.getter) || IsSystemFunctionMacro(field.getter))
+        field.second_getter = claim(field.getter + "_");
+    }
     return decoder;
   }
 
@@ -507,6 +522,37 @@ class FileBuilder {
                        &message->case_aliases[i], /*is_made_up=*/true));
     }
     ClaimAliases(requests, scope);
+    AddSecondNames(scope, message);
+  }
+
+  // Made up last, they yield to everything.
+  static void AddSecondNames(ClassScope* scope, Message* message) {
+    const auto claim = [scope](std::string name) {
+      if (!IsSystemMacro(name))
+        return std::string();
+      do {
+        name += '_';
+      } while (!scope->Claim(name, std::string()));
+      return name;
+    };
+    const auto add_type = [&](const TypeAlias& alias) {
+      const std::string second = claim(alias.identifier);
+      if (!second.empty())
+        message->second_names.push_back({second, alias.target});
+    };
+    for (const TypeAlias& alias : message->nested_messages)
+      add_type(alias);
+    for (NestedEnum& nested : message->nested_enums) {
+      add_type(nested.alias);
+      std::vector<ConstantAlias> constants;
+      for (const ConstantAlias& constant : nested.constants) {
+        constants.push_back(constant);
+        const std::string second = claim(constant.identifier);
+        if (!second.empty())
+          constants.push_back({second, constant.enumerator});
+      }
+      nested.constants = std::move(constants);
+    }
   }
 
   // An alias in a class is a convenience: the name at namespace level is always

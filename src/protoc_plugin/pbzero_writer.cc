@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "src/protoc_plugin/naming.h"
+#include "src/protoc_plugin/reserved_words.h"
 
 namespace protozero::plugin {
 
@@ -97,6 +99,46 @@ std::string CommentText(const std::string& text) {
   return result;
 }
 
+bool IsWordChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_';
+}
+
+// Those of the words in generated code that a system header may have made
+// macros of. Looking at the text leaves nothing out: namespaces, `set_x` and
+// whatever else the other functions here write.
+std::set<std::string> FindSystemMacros(std::string_view code) {
+  std::set<std::string> found;
+  std::unordered_set<std::string_view> seen;
+  size_t i = 0;
+  while (i < code.size()) {
+    if (code[i] == '"') {
+      // A string literal, with what is escaped in it.
+      for (++i; code[i] != '"'; ++i)
+        i += code[i] == '\\';
+      ++i;
+    } else if (code.substr(i, 2) == "//") {
+      i = code.find('\n', i);
+    } else if (IsWordChar(code[i])) {
+      // A number is a word, too, and no macro.
+      const size_t begin = i;
+      while (IsWordChar(code[i]))
+        ++i;
+      const bool is_called = code[i] == '(';
+      // A word, with the parenthesis that a macro may want.
+      const std::string_view use = code.substr(begin, i - begin + is_called);
+      if (!seen.insert(use).second)
+        continue;
+      const std::string_view word = code.substr(begin, i - begin);
+      if (IsSystemMacro(word) || (is_called && IsSystemFunctionMacro(word)))
+        found.emplace(word);
+    } else {
+      ++i;
+    }
+  }
+  return found;
+}
+
 class Writer {
  public:
   explicit Writer(const File& file) : file_(file) {
@@ -119,6 +161,7 @@ class Writer {
     Line("#define ", file_.guard);
     Line();
     WriteIncludes();
+    const size_t begin = text_.size();
     for (const ForwardDeclarations& group : file_.forward_declarations)
       WriteForwardDeclarations(group);
     OpenNamespaces(file_.namespaces);
@@ -129,7 +172,9 @@ class Writer {
       WriteMessage(message);
     for (const ExtensionSet& set : file_.extension_sets)
       WriteExtensionSet(set);
+    WriteSecondNames();
     CloseNamespaces(file_.namespaces);
+    HideMacros(begin);
     Line("#endif  // ", file_.guard);
     return text_;
   }
@@ -226,6 +271,29 @@ class Writer {
     Line();
   }
 
+  void WriteSecondNames() {
+    for (const TypeAlias& alias : file_.second_names)
+      Line("using ", alias.identifier, " = ", alias.target, ";");
+    if (!file_.second_names.empty())
+      Line();
+  }
+
+  // Names in the text from |begin| that system headers define as macros mean
+  // themselves there, whatever was included before.
+  void HideMacros(size_t begin) {
+    const std::set<std::string> macros =
+        FindSystemMacros(std::string_view(text_).substr(begin));
+    if (macros.empty())
+      return;
+    std::string hide = "// Macros of system headers, until the end.\n";
+    for (const std::string& name : macros)
+      hide += "#pragma push_macro(\"" + name + "\")\n#undef " + name + "\n";
+    text_.insert(begin, hide + "\n");
+    for (const std::string& name : macros)
+      Line("#pragma pop_macro(\"", name, "\")");
+    Line();
+  }
+
   void WriteForwardDeclarations(const ForwardDeclarations& group) {
     OpenNamespaces(group.namespaces);
     for (const ForwardDeclaration& type : group.types) {
@@ -259,8 +327,12 @@ class Writer {
       Line("namespace ", entry.scope, " {");
       Line("enum ", entry.name_in_scope, " : int32_t {");
     }
-    for (const EnumValue& value : entry.values)
-      Line("  ", value.identifier, " = ", NumberLiteral(value.number), ",");
+    for (const EnumValue& value : entry.values) {
+      const std::string number = " = " + NumberLiteral(value.number) + ",";
+      Line("  ", value.identifier, number);
+      if (!value.second_name.empty())
+        Line("  ", value.second_name, number);
+    }
     Line("};");
     if (!entry.scope.empty()) {
       Line("}  // namespace ", entry.scope);
@@ -305,6 +377,8 @@ class Writer {
       WriteAlias(alias);
     for (const NestedEnum& nested : message.nested_enums)
       WriteNestedEnum(nested);
+    for (const TypeAlias& alias : message.second_names)
+      WriteAlias(alias);
     WriteAlias({message.decoder.alias, message.decoder.identifier});
     for (size_t i = 0; i < message.case_aliases.size(); ++i) {
       WriteAlias({message.case_aliases[i],
@@ -593,8 +667,8 @@ class Writer {
                                std::to_string(field.number) + ")";
       WriteFunction("bool " + field.has_function + "() const",
                     "return " + item + ".valid();");
-      WriteFunction("::protozero::ConstBytes " + field.getter + "() const",
-                    "return " + item + ".as_bytes();");
+      WriteGetter(field, "::protozero::ConstBytes", "() const",
+                  "return " + item + ".as_bytes();");
       return;
     }
     WriteFunction("bool " + field.has_function + "() const",
@@ -615,12 +689,22 @@ class Writer {
               (field.default_value.empty() ? ZeroOf(field, type)
                                            : field.default_value);
     }
-    WriteFunction(type + " " + field.getter + "() const",
-                  "return " + value + ";");
+    WriteGetter(field, type, "() const", "return " + value + ";");
     if (field.type == FieldType::kEnum) {
       WriteFunction(field.type_name + " " + field.enum_getter + "() const",
                     "return static_cast<" + field.type_name + ">(" +
                         field.getter + "());");
+    }
+  }
+
+  // Under each of its names.
+  void WriteGetter(const Field& field,
+                   const std::string& type,
+                   const std::string& parameters,
+                   const std::string& statement) {
+    for (const std::string& name : {field.getter, field.second_getter}) {
+      if (!name.empty())
+        WriteFunction(type + " " + name + parameters, statement);
     }
   }
 
@@ -634,18 +718,17 @@ class Writer {
     if (traits.element_type != nullptr) {
       const std::string element =
           std::string("<::protozero::") + traits.element_type + ">";
-      WriteFunction(
-          "auto " + field.getter + "() const",
-          "return " + base + "GetRepeated" + element + "(" + id + ");");
+      WriteGetter(field, "auto", "() const",
+                  "return " + base + "GetRepeated" + element + "(" + id + ");");
       return;
     }
     const std::string parameter = "(bool* " + error_ + " = nullptr) const";
     const std::string arguments = "(" + id + ", " + error_ + ");";
-    WriteFunction("auto " + field.getter + parameter,
-                  "return " + base +
-                      "GetRepeatedScalar<::protozero::proto_utils::"
-                      "ProtoSchemaType::k" +
-                      traits.name + ">" + arguments);
+    WriteGetter(field, "auto", parameter,
+                "return " + base +
+                    "GetRepeatedScalar<::protozero::proto_utils::"
+                    "ProtoSchemaType::k" +
+                    traits.name + ">" + arguments);
     if (field.type == FieldType::kEnum) {
       WriteFunction("auto " + field.enum_getter + parameter,
                     "return " + base +

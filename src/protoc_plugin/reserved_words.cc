@@ -2,8 +2,13 @@
 
 #include "src/protoc_plugin/reserved_words.h"
 
+#include <stddef.h>
+
 #include <algorithm>
 #include <iterator>
+#include <string>
+
+#include "src/protoc_plugin/system_macros.h"
 
 namespace protozero::plugin {
 
@@ -231,6 +236,31 @@ bool Contains(const std::string_view (&words)[N], std::string_view word) {
   return std::binary_search(std::begin(words), std::end(words), word);
 }
 
+bool Contains(const MacroGroup* groups, size_t size, std::string_view word) {
+  // npos + 1: no underscore, an empty prefix.
+  const size_t length = word.find('_') + 1;
+  const std::string_view prefix = word.substr(0, length);
+  const std::string ending = std::string(word.substr(length)) + " ";
+  const MacroGroup* group =
+      std::lower_bound(groups, groups + size, prefix,
+                       [](const MacroGroup& row, std::string_view name) {
+                         return row.prefix < name;
+                       });
+  for (; group != groups + size && group->prefix == prefix; ++group) {
+    const std::string_view endings = group->endings;
+    for (size_t at = endings.find(ending); at != std::string_view::npos;
+         at = endings.find(ending, at + 1)) {
+      if (at == 0 || endings[at - 1] == ' ')
+        return true;
+    }
+  }
+  return false;
+}
+
+bool IsElsewhere(std::string_view word) {
+  return IsKeyword(word) || IsCommonMacro(word) || IsBareName(word);
+}
+
 }  // namespace
 
 bool IsKeyword(std::string_view word) {
@@ -240,6 +270,16 @@ bool IsKeyword(std::string_view word) {
 bool IsCommonMacro(std::string_view word) {
   return Contains(kErrnoMacros, word) || Contains(kSignalMacros, word) ||
          Contains(kStandardMacros, word) || Contains(kSystemMacros, word);
+}
+
+bool IsSystemMacro(std::string_view word) {
+  return !IsElsewhere(word) &&
+         Contains(kSystemValueMacros, kSystemValueMacrosSize, word);
+}
+
+bool IsSystemFunctionMacro(std::string_view word) {
+  return !IsElsewhere(word) &&
+         Contains(kSystemFunctionMacros, kSystemFunctionMacrosSize, word);
 }
 
 bool IsGlobalName(std::string_view word) {

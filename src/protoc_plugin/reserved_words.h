@@ -13,10 +13,17 @@ namespace protozero::plugin {
 // Of C++17 or C++20.
 bool IsKeyword(std::string_view word);
 
-// Defined as a macro by a standard or POSIX header or by the compiler. Macros
-// of other libraries and systems (`TRUE`, `DEBUG`, `ERROR`) are not known here:
-// no list would be complete, and most programs never see them.
+// Defined as a macro by a header of ISO C, or by one of POSIX that C++ headers
+// include, or by the compiler: a program cannot well do without.
 bool IsCommonMacro(std::string_view word);
+
+// Defined as a macro by some header of Linux or Windows (`ERROR`, `st_mtime`),
+// and none of the above. Most programs never see these, and may use the name,
+// so it stays, and there is a second one.
+bool IsSystemMacro(std::string_view word);
+
+// The same of those that are macros only before a parenthesis.
+bool IsSystemFunctionMacro(std::string_view word);
 
 // Declared in the global namespace by the C library.
 bool IsGlobalName(std::string_view word);

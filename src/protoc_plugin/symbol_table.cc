@@ -21,7 +21,7 @@ namespace {
 class Collector {
  public:
   Collector(const CppNames& names, const FileDescriptor& file)
-      : names_(names), namespaces_(names.Namespaces(file)) {
+      : names_(names), file_(file), namespaces_(names.Namespaces(file)) {
     std::string outer;
     for (const std::string& name : namespaces_) {
       outer += "::" + name;
@@ -55,6 +55,9 @@ class Collector {
     symbol.owner = kind + " " + symbol.element;
     symbol.line = LineOf(descriptor);
     symbols_.push_back(symbol);
+    const std::string second = names_.SecondName(file_, identifier);
+    if (!is_derived && !second.empty())
+      Add(second, "the second name of " + kind, descriptor, true);
   }
 
   void AddEnum(const EnumDescriptor& descriptor) {
@@ -115,6 +118,7 @@ class Collector {
   }
 
   const CppNames& names_;
+  const FileDescriptor& file_;
   const std::vector<std::string> namespaces_;
   std::vector<Symbol> symbols_;
 };

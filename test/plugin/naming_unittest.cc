@@ -48,6 +48,46 @@ TEST(NamingTest, EscapesWordsOfEveryTable) {
   }
 }
 
+TEST(NamingTest, MacrosOfSystems) {
+  for (const char* word : {"AF_INET",
+                           "DELETE",
+                           "ERROR",
+                           "ERROR_SUCCESS",
+                           "FALSE",
+                           "GetMessage",
+                           "I",
+                           "IN",
+                           "LOG_INFO",
+                           "OUT",
+                           "O_RDONLY",
+                           "POLLIN",
+                           "PROT_READ",
+                           "SA_SIGINFO",
+                           "S_IFREG",
+                           "TRUE",
+                           "far",
+                           "interface",
+                           "near",
+                           "si_pid",
+                           "small",
+                           "st_mtime",
+                           "xt_synproxy_info"}) {
+    EXPECT_TRUE(IsSystemMacro(word)) << word;
+    EXPECT_FALSE(IsSystemFunctionMacro(word)) << word;
+  }
+  for (const char* word : {"max", "min", "roundup", "S_ISDIR", "LOWORD"}) {
+    EXPECT_FALSE(IsSystemMacro(word)) << word;
+    EXPECT_TRUE(IsSystemFunctionMacro(word)) << word;
+  }
+  // What there is no macro of, parts of names, and what other tables have.
+  for (const char* word : {"", "_", "AF_", "INET", "AF_INE", "AF_INET_", "RO",
+                           "ERROR ", "TRUE FALSE", "_IOFBF", "bool", "errno",
+                           "EINVAL", "major", "uint32_t", "pid"}) {
+    EXPECT_FALSE(IsSystemMacro(word)) << word;
+    EXPECT_FALSE(IsSystemFunctionMacro(word)) << word;
+  }
+}
+
 TEST(NamingTest, Paths) {
   EXPECT_EQ(HeaderPath("a/b.proto"), "a/b.pbzero.h");
   EXPECT_EQ(SourcePath("a/b.proto"), "a/b.pbzero.cc");
