@@ -57,6 +57,8 @@ PROTOZERO_SELDOM_CALLED uint8_t* CallWriteLongVarInt(uint64_t bits,
 
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
+  static_assert(proto_utils::internal::IsFieldId(Field::kFieldId),
+                "field ids are 1 to 536870911");
   return proto_utils::internal::EncodeTag(
       Field::kFieldId,
       proto_utils::ProtoSchemaToWireType(Field::kProtoFieldType));

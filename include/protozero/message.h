@@ -24,7 +24,7 @@ class FieldsAppender;
 
 // Appends the tag and the size of a length-delimited field of |size| bytes,
 // which are to follow. Returns false if they are too many, then |message| is
-// in the error state, or if it takes no more fields.
+// in the error state, or if it takes no such field.
 inline bool AppendBytesHeader(Message* message,
                               uint32_t field_id,
                               uint64_t size);
@@ -154,13 +154,17 @@ class Message {
 
   const ScatteredStreamWriter* stream_writer() const { return writer_; }
 
-  // Appenders. |field_id| is 1 to 536,870,911; where it is a compile-time
-  // constant, as in generated code, so is the tag.
+  // Appenders. REQUIRES: |field_id| is 1 to 536,870,911. Another one stops
+  // debug builds; in release builds the field is not written, and a child drops
+  // what it is given. Where |field_id| is a compile-time constant, as in
+  // generated code, so is the tag, and nothing is checked.
 
   // int32, int64, uint32, uint64, bool and enum fields. Negative values of any
   // width take ten bytes.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value) {
+    if (!IsFieldId(field_id))
+      return;
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
 #if PROTOZERO_INLINE_SETTERS
@@ -187,6 +191,8 @@ class Message {
                                                 int32_t value) {
     PROTOZERO_DCHECK(0 <= value && value < 0x80,
                      "AppendVarInt() takes any value");
+    if (!IsFieldId(field_id))
+      return;
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kVarInt);
     const uint64_t bits = static_cast<uint64_t>(value) & 0x7f;
@@ -202,6 +208,8 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void AppendFixed(uint32_t field_id, T value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "fixed32 or fixed64");
     static_assert(std::is_arithmetic<T>::value, "fixed fields hold numbers");
+    if (!IsFieldId(field_id))
+      return;
     using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
     Bits bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -274,6 +282,8 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void AppendBytes(uint32_t field_id,
                                            const void* src,
                                            size_t size) {
+    if (!IsFieldId(field_id))
+      return;
     AppendEncodedBytes(
         EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited), src,
         size);
@@ -284,9 +294,7 @@ class Message {
   size_t AppendScatteredBytes(uint32_t field_id,
                               ContiguousMemoryRange* ranges,
                               size_t num_ranges) {
-    return AppendScattered(
-        EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited),
-        ranges, num_ranges);
+    return AppendScattered(field_id, ranges, num_ranges);
   }
 
   // Fields that are encoded already, tags included. Whether they belong to
@@ -298,6 +306,8 @@ class Message {
   // error state it is a message that drops what it is given.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE T* BeginNestedMessage(uint32_t field_id) {
+    if (!IsFieldId(field_id))
+      return As<T>(DroppingMessage());
     const EncodedTag tag =
         EncodeTag(field_id, proto_utils::ProtoWireType::kLengthDelimited);
 #if PROTOZERO_INLINE_SETTERS
@@ -313,6 +323,8 @@ class Message {
   // The same for a field that is a group.
   template <typename T>
   T* BeginNestedGroup(uint32_t field_id) {
+    if (!IsFieldId(field_id))
+      return As<T>(DroppingMessage());
     return As<T>(BeginGroup(
         EncodeTag(field_id, proto_utils::ProtoWireType::kStartGroup),
         proto_utils::MakeTag(field_id, proto_utils::ProtoWireType::kEndGroup)));
@@ -374,6 +386,13 @@ class Message {
   static constexpr EncodedTag EncodeTag(uint32_t field_id,
                                         proto_utils::ProtoWireType type) {
     return proto_utils::internal::EncodeTag(field_id, type);
+  }
+
+  // For what is known at run time only: of constants, nothing is left of it.
+  PROTOZERO_ALWAYS_INLINE static bool IsFieldId(uint32_t field_id) {
+    const bool is_field_id = proto_utils::internal::IsFieldId(field_id);
+    PROTOZERO_DCHECK(is_field_id, "field ids are 1 to 536870911");
+    return PROTOZERO_LIKELY(is_field_id);
   }
 
   template <typename T>
@@ -476,7 +495,7 @@ class Message {
   // As internal::AppendBytesHeader().
   PROTOZERO_NOINLINE bool AppendBytesHeader(EncodedTag tag,
                                             uint64_t size) noexcept;
-  PROTOZERO_COLD size_t AppendScattered(EncodedTag tag,
+  PROTOZERO_COLD size_t AppendScattered(uint32_t field_id,
                                         const ContiguousMemoryRange* ranges,
                                         size_t num_ranges) noexcept;
   // A child and its cursor, which is not in it yet.
@@ -561,6 +580,8 @@ class Message {
   // What stands in for a child that there is no memory for, or that is begun in
   // a message that takes none.
   PROTOZERO_COLD Message* InsteadOfChild() noexcept;
+  // One that drops everything, the same for all.
+  PROTOZERO_COLD static Message* DroppingMessage() noexcept;
 
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
@@ -752,7 +773,7 @@ class Message {
                   uintptr_t fast_limit,
                   uint8_t* base,
                   State state);
-  // The message that drops everything, for InsteadOfChild().
+  // For DroppingMessage().
   constexpr explicit Message(State state)
       : write_ptr_(nullptr),
         fast_limit_(0),
@@ -798,6 +819,8 @@ static_assert(sizeof(Message) == MessageArena::kMessageSize,
 inline bool internal::AppendBytesHeader(Message* message,
                                         uint32_t field_id,
                                         uint64_t size) {
+  if (!Message::IsFieldId(field_id))
+    return false;
   return message->AppendBytesHeader(
       Message::EncodeTag(field_id,
                          proto_utils::ProtoWireType::kLengthDelimited),

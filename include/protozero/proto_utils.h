@@ -220,7 +220,12 @@ class EncodedTag {
   uint64_t bytes_and_size_;
 };
 
+constexpr bool IsFieldId(uint32_t field_id) {
+  return field_id - 1 < kMaxFieldId;  // Wraps for 0.
+}
+
 // Without a loop, so that every optimization level folds it for a constant.
+// REQUIRES: IsFieldId(field_id).
 constexpr EncodedTag EncodeTag(uint32_t field_id, ProtoWireType wire_type) {
   const uint32_t tag = MakeTag(field_id, wire_type);
   const uint32_t size = 1u + (tag >= 1u << 7) + (tag >= 1u << 14) +

@@ -454,13 +454,13 @@ bool Message::AppendBytesHeader(EncodedTag tag, uint64_t size) noexcept {
   return true;
 }
 
-size_t Message::AppendScattered(EncodedTag tag,
+size_t Message::AppendScattered(uint32_t field_id,
                                 const ContiguousMemoryRange* ranges,
                                 size_t num_ranges) noexcept {
   size_t size = 0;
   for (size_t i = 0; i < num_ranges; ++i)
     size += ranges[i].size();
-  if (AppendBytesHeader(tag, size)) {
+  if (internal::AppendBytesHeader(this, field_id, size)) {
     for (size_t i = 0; i < num_ranges; ++i)
       AppendRawProtoBytes(ranges[i].begin, ranges[i].size());
   }
@@ -496,16 +496,19 @@ Message::ReturnedChild Message::BeginNextNested(EncodedTag tag) noexcept {
   return BeginNestedSlowPath(tag);
 }
 
+Message* Message::DroppingMessage() noexcept {
+  // There is one, for a message that takes no children has no memory that is
+  // sure to be there. Setters that drop what they are given store the null that
+  // they find.
+  static Message dropping({kFinalized | kDropsEverything, 0, 0, 0});
+  return &dropping;
+}
+
 Message* Message::InsteadOfChild() noexcept {
   if (state_.flags & kDropsEverything)
     return this;
-  if (is_finalized()) {
-    // There is one, for a sealed message has no memory that is sure to be
-    // there. Setters that drop what they are given store the null that they
-    // find.
-    static Message dropping({kFinalized | kDropsEverything, 0, 0, 0});
-    return &dropping;
-  }
+  if (is_finalized())
+    return DroppingMessage();
   Fail(WriteStatus::kOutOfMemory, 0);
   Message* const child = writer_->arena_->LastResort();
   child->InitUnattached();
