@@ -174,6 +174,8 @@ class FieldsAppender {
   PROTOZERO_ALWAYS_INLINE static uint32_t AppendMessage(
       ScatteredStreamWriter& writer,
       Values... values) {
+    PROTOZERO_DCHECK(!writer.rare_.is_asking,
+                     ScatteredStreamWriter::kReenteredAdvice);
     uint8_t* const begin = writer.write_ptr_;
     if (PROTOZERO_UNLIKELY(
             !MayEncode(begin, writer.fast_limit_, kNoMaxSize, values...) ||

@@ -465,10 +465,7 @@ class Message {
 
   // The rest of the current chunk; none after an error.
   // REQUIRES: this message holds the cursor.
-  size_t room() const {
-    return static_cast<size_t>(
-        (writer_->ok() ? writer_->cur_range_.end : write_ptr_) - write_ptr_);
-  }
+  size_t room() const { return writer_->RoomAt(write_ptr_); }
 
   // See message_in_place.h.
   struct NextCursor;
@@ -706,6 +703,8 @@ class Message {
   PROTOZERO_ALWAYS_INLINE void ResetIn(ScatteredStreamWriter* writer,
                                        ContiguousMemoryRange range,
                                        MessageArena* arena) {
+    PROTOZERO_DCHECK(!ScatteredStreamWriter::IsReversed(range),
+                     ScatteredStreamWriter::kReversedAdvice);
     if (PROTOZERO_UNLIKELY(!IsRootOf(writer, arena) ||
                            !writer->MayEnterAtOnce(range))) {
       return CallResetInSlowPath(writer, range, arena);

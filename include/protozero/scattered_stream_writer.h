@@ -62,14 +62,20 @@ class ScatteredStreamWriter {
 
     virtual ~Delegate() = default;
 
-    // Neither function below may throw: that ends the program.
+    // Neither function below may throw: that ends the program. Nor may they
+    // write to the writer that calls them, or reset it, or change a message
+    // that is open on it, but for Message::set_size_field(): that stops debug
+    // builds; in release builds, nothing is written, and the writer gets into
+    // the kReentered state. To look at both is fine.
     //
     // Called when the current chunk is full, or when kPatchSize contiguous
     // bytes no longer fit it. At this point the writer's accessors describe
     // the chunk that is being left. Returns the next chunk, of any size from
-    // kPatchSize bytes upward, which stays writable until the next call; or an
-    // invalid or empty range if there is none, which puts the writer into the
-    // kOutOfBuffer state.
+    // kPatchSize bytes upward, which stays writable until the next call. A
+    // smaller one ends the stream where that many bytes are needed in one
+    // piece. Or returns an invalid or empty range if there is none, which puts
+    // the writer into the kOutOfBuffer state; one that ends before it begins
+    // is the error kInvalidBuffer.
     virtual ContiguousMemoryRange GetNewBuffer() = 0;
 
     // Called, before GetNewBuffer(), for the size field of every message that
@@ -78,7 +84,9 @@ class ScatteredStreamWriter {
     // instead, once it is known: the same address if the chunk stays writable,
     // kPatchSize zero bytes elsewhere if the chunk is about to be given away,
     // or null if the size is not wanted. The first of the bytes is non-zero
-    // once the size is there.
+    // once the size is there. No address can be told from a wrong one: the
+    // bytes are written to when the message is sealed, whoever owns them then.
+    // Debug builds look whether they are zero.
     PROTOZERO_COLD virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
   };
 
@@ -88,12 +96,14 @@ class ScatteredStreamWriter {
       : ScatteredStreamWriter(delegate, ContiguousMemoryRange{}) {}
 
   // Starts in |range|, as after Reset(range). Without a |delegate|, if it is
-  // null, there is no other chunk.
+  // null, there is no other chunk. REQUIRES: as Reset().
   ScatteredStreamWriter(Delegate* delegate, ContiguousMemoryRange range)
       : delegate_(delegate),
         write_ptr_(range.begin),
         cur_range_(range),
-        fast_limit_(FastLimitOf(range)) {}
+        fast_limit_(FastLimitOf(range)) {
+    PROTOZERO_DCHECK(!IsReversed(range), kReversedAdvice);
+  }
 
   // A message that is still open on the writer is closed for good: its setters
   // do nothing from then on.
@@ -164,8 +174,10 @@ class ScatteredStreamWriter {
 
   // Continues in |range|. What was written to the previous one stays counted
   // in written(); an error state ends. An invalid range means: none for now,
-  // the delegate is asked at the next write.
+  // the delegate is asked at the next write. REQUIRES: |range| does not end
+  // before it begins; in release builds, it is empty then.
   PROTOZERO_ALWAYS_INLINE void Reset(ContiguousMemoryRange range) {
+    PROTOZERO_DCHECK(!IsReversed(range), kReversedAdvice);
     if (PROTOZERO_UNLIKELY(!MayEnterAtOnce(range)))
       return CallResetSlowPath(range);
     EnterAtOnce(range);
@@ -175,9 +187,7 @@ class ScatteredStreamWriter {
   PROTOZERO_COLD void Extend() noexcept;
 
   // Bytes left in the current chunk.
-  size_t bytes_available() const {
-    return static_cast<size_t>(write_limit() - write_ptr());
-  }
+  size_t bytes_available() const { return RoomAt(write_ptr()); }
 
   // The current chunk, whole; invalid before the first one.
   ContiguousMemoryRange cur_range() const { return cur_range_; }
@@ -243,6 +253,12 @@ class ScatteredStreamWriter {
   static bool MayHaveFastRoom(ContiguousMemoryRange range) {
     return reinterpret_cast<uintptr_t>(range.end) >= kFastRoom;
   }
+  // Whether it ends before it begins. Integers are compared: the two need not
+  // be in one buffer then.
+  static bool IsReversed(ContiguousMemoryRange range) {
+    return reinterpret_cast<uintptr_t>(range.end) <
+           reinterpret_cast<uintptr_t>(range.begin);
+  }
   static uintptr_t FastLimitOfLong(ContiguousMemoryRange range) {
     return reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
   }
@@ -269,16 +285,17 @@ class ScatteredStreamWriter {
   Message* open_root() const { return has_open_root() ? root_ : nullptr; }
 
   // bytes_available(). REQUIRES: the writer holds the cursor.
-  size_t room() const {
-    return ok() ? static_cast<size_t>(cur_range_.end - write_ptr_) : 0;
-  }
-
-  // The end of what may be written: nothing may be after an error.
-  uint8_t* write_limit() const {
-    return PROTOZERO_LIKELY(ok()) ? cur_range_.end : write_ptr();
+  size_t room() const { return RoomAt(write_ptr_); }
+  // None after an error. Nor is there any where the range ends before it
+  // begins, which has no fast room either.
+  size_t RoomAt(const uint8_t* pos) const {
+    return PROTOZERO_LIKELY(ok()) && PROTOZERO_LIKELY(pos < cur_range_.end)
+               ? static_cast<size_t>(cur_range_.end - pos)
+               : 0;
   }
 
   void TakeCursor() {
+    PROTOZERO_DCHECK(!rare_.is_asking, kReenteredAdvice);
     if (PROTOZERO_UNLIKELY(cursor_is_lent()))
       TakeCursorSlowPath();
   }
@@ -302,6 +319,13 @@ class ScatteredStreamWriter {
   PROTOZERO_COLD void WidenOpenMessages() const noexcept;
   PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size) noexcept;
 
+  static constexpr char kReversedAdvice[] = "a buffer ends before it begins";
+  static constexpr char kReenteredAdvice[] =
+      "GetNewBuffer() and AnnotatePatch() may look at the stream and at its "
+      "messages, but not write to them";
+  // Whether somebody writes who was asked for a buffer: a mistake. Then there
+  // is an error, and nothing may be written.
+  PROTOZERO_COLD bool IsReentered() noexcept;
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk() noexcept;
@@ -358,7 +382,8 @@ class ScatteredStreamWriter {
     // Inline code is not for this processor, or nobody has looked yet whether
     // it is.
     bool may_lack_inline_code;
-    bool unused;
+    // The delegate is being asked for a chunk. The writer has the cursor.
+    bool is_asking;
   };
   Rare rare_ = {WriteStatus::kOk, false, true, false};
   // The outermost message that is open on this writer. It and the messages

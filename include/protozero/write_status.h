@@ -20,6 +20,10 @@ enum class WriteStatus : uint8_t {
   // Messages are nested deeper than MessageArena::kInlineMessages, and there
   // was no memory for more.
   kOutOfMemory,
+  // The delegate returned a buffer that ends before it begins.
+  kInvalidBuffer,
+  // The delegate wrote to the stream that was asking it for a buffer.
+  kReentered,
 };
 
 // A sentence for a log line. Never null.

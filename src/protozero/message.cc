@@ -69,7 +69,8 @@ void Message::InitUnattached() noexcept {
 uint32_t Message::FinalizeSlowPath() noexcept {
   if (is_finalized())
     return state_.size;
-  TakeCursor();
+  if (!TakeCursor())
+    return 0;
   uint8_t* end = SealAt(write_ptr_);
   write_ptr_ = end;
   if (writer_->root_ == this)
@@ -244,6 +245,8 @@ sealed:
 uint32_t Message::SealAnyNestedAnd(AfterNested next,
                                    Message* child,
                                    uint8_t* end) noexcept {
+  if (child == nullptr && writer_->IsReentered())
+    return 0;
   if (child == nullptr || !SealLong(child, end))
     SealAnyNested();
   return next == kFinalize ? FinalizeOutOfLine() : 0;
@@ -304,7 +307,8 @@ void Message::CloseChain() noexcept {
 
 bool Message::RollBackNestedMessage() noexcept {
   Message* const child = nested_message();
-  if (child == nullptr || child->state_.tag_size == 0 ||
+  if (child == nullptr || writer_->IsReentered() ||
+      child->state_.tag_size == 0 ||
       (child->state_.flags & (kFinalized | kCrossedChunk)) || !writer_->ok()) {
     return false;
   }
@@ -328,7 +332,11 @@ bool Message::TakeCursor() noexcept {
   }
   if (HasNested()) {
     SealNestedAnd(kContinue);
-  } else if (!writer_->cursor_is_lent()) {
+    return !HasNested();
+  }
+  if (!writer_->cursor_is_lent()) {
+    if (writer_->IsReentered())
+      return false;
     LendCursorFromWriter();
   }
   return true;
@@ -507,7 +515,7 @@ Message* Message::DroppingMessage() noexcept {
 Message* Message::InsteadOfChild() noexcept {
   if (state_.flags & kDropsEverything)
     return this;
-  if (is_finalized())
+  if (is_finalized() || writer_->rare_.is_asking)
     return DroppingMessage();
   Fail(WriteStatus::kOutOfMemory, 0);
   Message* const child = writer_->arena_->LastResort();
@@ -542,6 +550,8 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) noexcept {
   Message* child = writer_->arena_->NewMessage();
   if (child == nullptr)
     return InsteadOfChild();
+  // For a delegate that seals it with those around it, which it must not do.
+  child->InitUnattached();
   uint8_t bytes[sizeof(uint64_t)];
   tag.StoreAsWord(bytes);
   WriteEncoded(bytes, tag.size());

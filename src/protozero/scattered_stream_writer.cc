@@ -13,6 +13,15 @@ namespace protozero {
 static_assert(std::is_trivial<ContiguousMemoryRange>::value,
               "arrays of ranges are not initialized");
 
+namespace {
+
+[[maybe_unused]] bool IsZeroPatch(const uint8_t* patch) {
+  constexpr uint8_t kZeros[ScatteredStreamWriter::Delegate::kPatchSize] = {};
+  return memcmp(patch, kZeros, sizeof(kZeros)) == 0;
+}
+
+}  // namespace
+
 uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
   return patch_addr;
 }
@@ -62,6 +71,8 @@ void ScatteredStreamWriter::Rewind(size_t size, size_t offset) noexcept {
 
 void ScatteredStreamWriter::ResetSlowPath(
     ContiguousMemoryRange range) noexcept {
+  if (IsReentered())
+    return;
   TakeCursorSlowPath();
   // What was dropped leaves a hole in whatever is still open.
   if (!ok())
@@ -76,20 +87,44 @@ void ScatteredStreamWriter::Extend() noexcept {
   NextChunk();
 }
 
+bool ScatteredStreamWriter::IsReentered() noexcept {
+  if (PROTOZERO_LIKELY(!rare_.is_asking))
+    return false;
+  PROTOZERO_DCHECK(false, kReenteredAdvice);
+  Fail(WriteStatus::kReentered, 0);
+  return true;
+}
+
 bool ScatteredStreamWriter::NextChunk() noexcept {
-  if (!ok())
+  if (!ok() || IsReentered())
     return false;
   ContiguousMemoryRange range{};
   if (delegate_ != nullptr) {
+    rare_.is_asking = true;
     for (Message* message = open_root(); message; message = message->nested_) {
       if (!(message->state_.flags &
             (Message::kCrossedChunk | Message::kFinalized |
              Message::kHasNoSize))) {
-        message->MoveSizeFieldTo(
-            delegate_->AnnotatePatch(message->size_field_));
+        uint8_t* const patch = delegate_->AnnotatePatch(message->size_field_);
+        PROTOZERO_DCHECK(patch == nullptr || patch == message->size_field_ ||
+                             IsZeroPatch(patch),
+                         "AnnotatePatch() returns kPatchSize zero bytes");
+        message->MoveSizeFieldTo(patch);
       }
     }
     range = delegate_->GetNewBuffer();
+    // A message that the delegate has begun has it.
+    if (cursor_is_lent()) {
+      IsReentered();
+      TakeCursorSlowPath();
+    }
+    rare_.is_asking = false;
+    if (!ok())
+      return false;
+  }
+  if (IsReversed(range)) {
+    Fail(WriteStatus::kInvalidBuffer, 0);
+    return false;
   }
   if (!range.is_valid() || range.size() == 0) {
     Fail(WriteStatus::kOutOfBuffer, 0);
@@ -186,6 +221,8 @@ uint8_t* ScatteredStreamWriter::LentWritePtr() const noexcept {
 void ScatteredStreamWriter::AbandonRoot() noexcept {
   if (!has_open_root())
     return;
+  // One that begins in its place gets the cursor, but may not write either.
+  IsReentered();
   // Without touching the chunk, which may be gone.
   if (cursor_is_lent())
     write_ptr_ = root_->Leaf()->write_ptr_;

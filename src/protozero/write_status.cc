@@ -14,6 +14,10 @@ const char* WriteStatusToString(WriteStatus status) {
       return "a message or field is longer than 268435455 bytes";
     case WriteStatus::kOutOfMemory:
       return "no memory for a deeply nested message";
+    case WriteStatus::kInvalidBuffer:
+      return "a buffer ends before it begins";
+    case WriteStatus::kReentered:
+      return "the delegate wrote to the stream that was asking it for a buffer";
   }
   return "not a status";
 }

@@ -13,9 +13,12 @@ namespace {
 TEST(WriteStatusTest, EveryValueHasAMessageOfItsOwn) {
   EXPECT_STREQ(WriteStatusToString(WriteStatus::kOk), "ok");
   std::set<std::string> messages;
-  const WriteStatus kAll[] = {WriteStatus::kOk, WriteStatus::kOutOfBuffer,
+  const WriteStatus kAll[] = {WriteStatus::kOk,
+                              WriteStatus::kOutOfBuffer,
                               WriteStatus::kMessageTooLong,
-                              WriteStatus::kOutOfMemory};
+                              WriteStatus::kOutOfMemory,
+                              WriteStatus::kInvalidBuffer,
+                              WriteStatus::kReentered};
   for (const WriteStatus status : kAll) {
     // A new value makes this switch, and so the list above, incomplete.
     switch (status) {
@@ -23,6 +26,8 @@ TEST(WriteStatusTest, EveryValueHasAMessageOfItsOwn) {
       case WriteStatus::kOutOfBuffer:
       case WriteStatus::kMessageTooLong:
       case WriteStatus::kOutOfMemory:
+      case WriteStatus::kInvalidBuffer:
+      case WriteStatus::kReentered:
         EXPECT_TRUE(messages.insert(WriteStatusToString(status)).second);
     }
   }
