@@ -77,6 +77,24 @@ message X {
 message Y { optional string s = 1; }
 extend Set { optional X in_file = 2147483646; }
 '''
+# Fields that the random schemas do not have.
+GROUPS = '''
+syntax = "proto2";
+package p;
+message M {
+  extensions 100 to 200;
+  map<int32, E> map = 1;
+  enum E { A = 0; B = -1; }
+}
+extend M { repeated group InFile = 100 { optional int32 x = 1; } }
+message Scope {
+  extend M { optional group InScope = 101 { optional group Y = 1 {} } }
+}
+'''
+GROUPS_BYTES = bytes.fromhex(
+    '0a0408011000 0a0d080210ffffffffffffffffff01'
+    'a3060801a406 a306a406 ab060b0cac06')
+
 MESSAGE_SET_BYTES = bytes.fromhex(
     '0b 10e807 1a020805 0c  0b 10d00f 1a030a0161 0c  0b 10feffffff07 1a00 0c')
 
@@ -447,6 +465,8 @@ def main():
     test_random(checker, name, protoc, has_editions, args)
     test_file(checker, name + ', message set', protoc, {'a.proto': MESSAGE_SET},
               'p.Set', MESSAGE_SET_BYTES)
+    test_file(checker, name + ', groups', protoc, {'a.proto': GROUPS}, 'p.M',
+              GROUPS_BYTES)
   print('%d passed, %d failed' % (checker.passed, checker.failed))
   return 1 if checker.failed else 0
 
