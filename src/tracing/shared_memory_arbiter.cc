@@ -184,10 +184,10 @@ void SharedMemoryArbiter::ReturnIdleChunksLocked(
       has_stopped = true;
   }
   if (has_stopped) {
-    options_.process_barrier();
+    const bool is_ordered = options_.process_barrier();
     for (const std::unique_ptr<WriterSlot>& slot : writers_) {
       if (slot->writer != nullptr)
-        slot->writer->FinishReclaim();
+        slot->writer->FinishReclaim(is_ordered);
     }
   }
   is_reclaiming_.store(false, std::memory_order_release);

@@ -92,11 +92,12 @@ bool TraceWriter::BeginReclaim(bool even_if_recent) {
   return true;
 }
 
-void TraceWriter::FinishReclaim() {
+void TraceWriter::FinishReclaim(bool is_ordered) {
   const uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
   if (reclaims % 2 == 0)
     return;
-  if (state_.load(std::memory_order_acquire) < PacketState::kBusy &&
+  if (is_ordered &&
+      state_.load(std::memory_order_acquire) < PacketState::kBusy &&
       chunk_.is_valid()) {
     // Between packets, no chunk is held back, and none has patches.
     arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);

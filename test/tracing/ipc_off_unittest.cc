@@ -229,6 +229,29 @@ TEST_F(IpcOffTest, SocketVanishes) {
   EXPECT_EQ(Received(host.StopAndRead(session))[2], 10u);
 }
 
+TEST_F(IpcOffTest, BarrierIsForbiddenLater) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = NewSource();
+  Producer::Options options = Options();
+  options.idle_period_ms = 1;
+  Producer producer(options);
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  for (uint32_t index = 0; index < 50; ++index) {
+    std::optional<CallsFail> fail;
+    if (index % 2 != 0)
+      fail.emplace("syscall", EPERM);
+    WritePackets(&writers, 1, index, index + 1);
+    // Which takes the chunk, if it can be sure that nobody writes to it.
+    EXPECT_TRUE(host.Flush(session));
+  }
+  EXPECT_EQ(producer.why_off(), "");
+  EXPECT_EQ(writers.packets_lost(), 0u);
+  EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{1, 50}}));
+}
+
 TEST_F(IpcOffTest, ChildProcess) {
   HostThread host(socket());
   Producer producer(Options());

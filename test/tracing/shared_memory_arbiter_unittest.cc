@@ -156,7 +156,7 @@ TEST_F(SharedMemoryArbiterTest, WritersComeBackToMemoryTheyHaveUsed) {
 TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   SharedMemoryArbiter::Options options;
   options.max_writers = 2;
-  options.process_barrier = [] {};
+  options.process_barrier = [] { return true; };
   Start(options);
   auto first = arbiter_->CreateTraceWriter(1);
   auto second = arbiter_->CreateTraceWriter(1);

@@ -90,7 +90,7 @@ class Session {
     options.page_layout = layout;
     options.commit_batch_bytes = random_() % (memory_->size() / 2);
     options.stall_timeout_ms = 0;
-    options.process_barrier = [] {};
+    options.process_barrier = [] { return true; };
     arbiter_ = std::make_unique<SharedMemoryArbiter>(
         memory_->start(), memory_->size(), page_size, service_.get(), options);
     const size_t max_writers = 1 + random_() % 5;

@@ -52,7 +52,10 @@ class TraceWriterTest : public Test {
     options.page_layout = layout;
     options.commit_batch_bytes = commit_batch_bytes;
     options.stall_timeout_ms = stall_timeout_ms;
-    options.process_barrier = [] { on_barrier(); };
+    options.process_barrier = [] {
+      on_barrier();
+      return barrier_works;
+    };
     arbiter_ = std::make_unique<SharedMemoryArbiter>(
         memory_.start(), memory_.size(), kPageSize, &service_, options);
   }
@@ -60,6 +63,7 @@ class TraceWriterTest : public Test {
   ~TraceWriterTest() override {
     EXPECT_EQ(service_.complaints(), "");
     on_barrier = [] {};
+    barrier_works = true;
   }
 
   uint8_t* Chunk(size_t index) {
@@ -95,6 +99,7 @@ class TraceWriterTest : public Test {
   }
   // There is one thread, which needs none.
   static inline std::function<void()> on_barrier = [] {};
+  static inline bool barrier_works = true;
 
   ABI::PageLayout arbiter_layout() {
     for (uint32_t i = 0; i < ABI::kNumPageLayouts; ++i) {
@@ -557,6 +562,21 @@ TEST_F(TraceWriterTest, WhoWaitsTakesChunksOfIdleWriters) {
   writers.clear();
   for (size_t i = 1; i <= 3 * arbiter_->num_chunks(); ++i)
     EXPECT_EQ(Drain(static_cast<WriterID>(i)).size(), 1u);
+}
+
+// Nobody knows then whether their threads are writing.
+TEST_F(TraceWriterTest, NoChunkIsTakenWhereTheBarrierFails) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(1);
+  barrier_works = false;
+  for (uint32_t id = 2; id < 5; ++id) {
+    arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+    EXPECT_TRUE(Drain().empty());
+    writer->NewTracePacket<Event>()->set_id(id);
+  }
+  barrier_works = true;
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_EQ(Drain().size(), 4u);
 }
 
 // A thread that begins a packet while its chunk is being taken would wait for

@@ -43,9 +43,10 @@ enum class BufferExhaustedPolicy {
 // Allocates when writers are created, and in the constructor. Any thread.
 class SharedMemoryArbiter {
  public:
-  // Returns when every thread of this process has executed a full memory
+  // Returns true when every thread of this process has executed a full memory
   // barrier since the call: on Linux, membarrier(2), registered and expedited.
-  using ProcessBarrier = void (*)();
+  // Returns false if it cannot have them do that, or not any more.
+  using ProcessBarrier = bool (*)();
 
   struct Options {
     // How many chunks share a page.
@@ -98,7 +99,8 @@ class SharedMemoryArbiter {
   // last. Their threads notice when they write the next packet, which begins in
   // another chunk; they wait if that is right now. Costs a thread that writes
   // nothing but a comparison in each packet. Does nothing without
-  // Options::process_barrier. A writer that waits for a chunk does it, too.
+  // Options::process_barrier, or where that returns false. A writer that waits
+  // for a chunk does it, too.
   void ReturnIdleChunks(bool even_if_recent);
 
   // Forgets what has been queued, whoever is sending, and whoever is taking

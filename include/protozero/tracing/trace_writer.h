@@ -336,9 +336,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // looks idle, and |even_if_recent| or no packet was written since the last
   // call, stops it and returns true. FinishReclaim() has to follow.
   bool BeginReclaim(bool even_if_recent);
-  // Queues the chunk if the writer is idle, and lets it go on. REQUIRES: all
-  // threads have executed a memory barrier since BeginReclaim().
-  void FinishReclaim();
+  // Lets the writer go on. |is_ordered| says that all threads have executed a
+  // memory barrier since BeginReclaim(): queues the chunk before, if the writer
+  // is idle. Otherwise nobody knows whether it is.
+  void FinishReclaim(bool is_ordered);
 
   SharedMemoryArbiter* const arbiter_;
   SharedMemoryArbiter::WriterSlot* const slot_;

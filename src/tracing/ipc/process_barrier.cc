@@ -14,8 +14,10 @@ SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
               0) == 0;
   if (!is_available)
     return nullptr;
-  return
-      [] { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); };
+  // A filter of system calls may have come since.
+  return [] {
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+  };
 }
 
 }  // namespace protozero

@@ -8,7 +8,8 @@
 namespace protozero {
 
 // For SharedMemoryArbiter::Options; null if the kernel has none: before
-// Linux 4.14, or where it is not allowed. Any thread.
+// Linux 4.14, or where it is not allowed. Where it is forbidden later, what
+// this returns returns false from then on. Any thread.
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier();
 
 }  // namespace protozero
