@@ -29,8 +29,9 @@ using protozero::SocketStatus;
 constexpr int kTimeoutMs = 5000;
 // After a client that could not be accepted.
 constexpr int kAcceptPauseMs = 100;
-// Of all writers that there can be.
-constexpr size_t kMaxStatsSize = 64 * 1024 * 1024;
+// More than those of TraceStats::kMaxWriters writers, and of as many producers
+// as there may be.
+constexpr size_t kMaxStatsSize = 4 * 1024 * 1024;
 
 // A producer may say that it has lost more than there ever was.
 uint64_t PacketsNotLost(uint64_t begun, const protozero::PacketLosses& lost) {
@@ -72,6 +73,7 @@ std::string SerializeStats(const RecordingStats& stats) {
     entry->set_patches(writer.patches_succeeded);
   }
   message->set_writers_seen(stats.trace.writers_seen());
+  message->set_writers_left_out(stats.trace.writers_left_out);
   message->set_packets(
       PacketsNotLost(stats.trace.packets_begun(), stats.trace.lost()));
   message->set_losses(DescribeLosses(stats.trace, stats.packets_not_written));
@@ -122,6 +124,10 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
   }
   for (const auto& [id, name] : silent)
     fprintf(out, "%-*s %6s\n", columns, name.c_str(), "-");
+  if (stats.writers_left_out() != 0) {
+    fprintf(out, "and %s with fewer bytes\n",
+            CountOf(stats.writers_left_out(), "writer").c_str());
+  }
   fprintf(out, "\n%s of %s, %s\n", CountOf(stats.packets(), "packet").c_str(),
           CountOf(stats.writers_seen(), "writer").c_str(),
           stats.losses().ToStdString().c_str());

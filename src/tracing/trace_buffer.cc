@@ -53,7 +53,9 @@ void AddPackets(const TraceWriterStats& stats, TraceWriterStats* sums) {
 }  // namespace
 
 TraceBuffer::TraceBuffer(size_t size, Policy policy)
-    : size_(size), policy_(policy) {}
+    : size_(size),
+      policy_(policy),
+      max_writer_bytes_(std::max(size / 4, kMinWriterBytes)) {}
 
 TraceBuffer::~TraceBuffer() = default;
 
@@ -75,6 +77,7 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
   it->stats.producer_id = producer.id;
   it->stats.writer_id = writer_id;
   live_sequences_[key] = it;
+  AddToOwner(it);
   ++stats_.writers_seen;
   return it;
 }
@@ -82,6 +85,13 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
 void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
   const SequenceList::iterator sequence =
       FindOrAddSequence(producer, copy.writer_id);
+  CopyChunkTo(sequence, copy);
+  Charge(&*sequence, sequence->charge());
+  LimitWriters();
+}
+
+void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
+                              const ChunkCopy& copy) {
   if (!sequence->has_position) {
     sequence->has_position = true;
     sequence->last_position = kFirstPosition + copy.chunk_id;
@@ -261,17 +271,25 @@ void TraceBuffer::RemoveReadChunk(ChunkMap::iterator it) {
   RemoveChunk(it);
 }
 
-void TraceBuffer::OverwriteOldest() {
-  Chunk& chunk = chunks_.front();
-  const SequenceList::iterator sequence = chunk.sequence;
+void TraceBuffer::DropChunk(ChunkMap::iterator it) {
+  Chunk& chunk = *it->second;
+  Sequence& sequence = *chunk.sequence;
   ++stats_.chunks_overwritten;
-  ++sequence->stats.chunks_overwritten;
+  ++sequence.stats.chunks_overwritten;
   stats_.bytes_overwritten += chunk.written_bytes();
-  sequence->stats.lost.Add(LossReason::kOverwritten, 0, chunk.payload.size);
-  CloseChunk(&chunk, LossReason::kOverwritten);
-  sequence->GiveUpUntil(chunk.position + 1);
-  RemoveChunk(sequence->chunks.find(chunk.position));
-  EraseIfDone(sequence);
+  const LossReason reason = ReasonOfNoRoom();
+  sequence.stats.lost.Add(reason, 0, chunk.payload.size);
+  CloseChunk(&chunk, reason);
+  sequence.GiveUpUntil(chunk.position + 1);
+  RemoveChunk(it);
+}
+
+void TraceBuffer::OverwriteOldest() {
+  const Chunk& chunk = chunks_.front();
+  const SequenceList::iterator sequence = chunk.sequence;
+  DropChunk(sequence->chunks.find(chunk.position));
+  if (!EraseIfDone(sequence))
+    Charge(&*sequence, sequence->charge());
 }
 
 void TraceBuffer::PatchChunk(ProducerID producer_id,
@@ -312,6 +330,8 @@ void TraceBuffer::EndWriter(ProducerID producer_id, WriterID writer_id) {
   const SequenceList::iterator sequence = it->second;
   live_sequences_.erase(it);
   sequence->has_ended = true;
+  Owner& owner = owners_.find(OwnerOf(*sequence))->second;
+  owner.ended.splice(owner.ended.end(), owner.live, sequence->place);
   EraseIfDone(sequence);
 }
 
@@ -324,14 +344,16 @@ void TraceBuffer::EndProducer(ProducerID producer_id) {
   }
 }
 
-void TraceBuffer::EraseIfDone(SequenceList::iterator it) {
+bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
   if (!it->has_ended || !it->chunks.empty())
-    return;
+    return false;
   ended_writers_.push_back(it->Stats());
   AddPackets(ended_writers_.back(), &ended_sums_);
   if (ended_writers_.size() > kMaxEndedWriters)
     ended_writers_.pop_front();
+  RemoveFromOwner(it);
   sequences_.erase(it);
+  return true;
 }
 
 void TraceBuffer::ReportLosses(const Producer& producer,
@@ -347,6 +369,7 @@ void TraceBuffer::ReportLosses(const Producer& producer,
   Sequence& sequence = *FindOrAddSequence(producer, losses.writer_id);
   sequence.reported.Add(losses.reason, losses.packets, losses.bytes);
   PacketLosses::Increase(&sequence.reported_begun[index], losses.begun);
+  LimitWriters();
 }
 
 void TraceBuffer::ReportUnknownLoss() {

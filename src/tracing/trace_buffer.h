@@ -11,6 +11,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,14 @@ class TraceBuffer {
  public:
   static constexpr size_t kMaxPacketSize = TraceService::kMaxPacketSize;
   // What a chunk takes besides its payload, about.
-  static constexpr size_t kChunkOverhead = 160;
+  static constexpr size_t kChunkOverhead = 240;
+  // What a writer takes, about, until it has ended and its chunks are gone; and
+  // what each row of chunks takes that it has not committed, but lost.
+  static constexpr size_t kWriterOverhead = 1024;
+  static constexpr size_t kRowOverhead = 96;
+  // All writers together take so much besides the size of the buffer: a fourth
+  // of that, or if it is small, what 1024 of them need.
+  static constexpr size_t kMinWriterBytes = 1024 * kWriterOverhead;
   // Writers that are gone are remembered for the statistics.
   static constexpr size_t kMaxEndedWriters = 256;
 
@@ -115,6 +123,9 @@ class TraceBuffer {
   uint64_t bytes_read() const { return stats_.bytes_read; }
   // What counts towards the size.
   size_t used_bytes() const { return used_bytes_; }
+  // What its writers take besides.
+  size_t writer_bytes() const { return writer_bytes_; }
+  size_t max_writer_bytes() const { return max_writer_bytes_; }
 
  private:
   struct Chunk;
@@ -126,14 +137,27 @@ class TraceBuffer {
   using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
   using SequenceKey = std::pair<ProducerID, WriterID>;
 
+  // A process: all of its producers have one share of the room for writers. In
+  // the order in which they came, and in which they ended.
+  struct Owner {
+    size_t bytes = 0;
+    std::list<SequenceList::iterator> live;
+    std::list<SequenceList::iterator> ended;
+  };
+  // User and process id.
+  using OwnerKey = std::pair<int32_t, int32_t>;
+
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
   SequenceList::iterator FindOrAddSequence(const Producer& producer,
                                            WriterID writer_id);
+  void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
   // Returns false if there is no room.
   bool MakeRoom(size_t bytes);
   // What it holds is lost by CloseChunk(), or goes on in another one.
   void RemoveChunk(ChunkMap::iterator it);
   void RemoveReadChunk(ChunkMap::iterator it);
+  // To make room.
+  void DropChunk(ChunkMap::iterator it);
   void OverwriteOldest();
   // The packets of the chunk that have not been given out are lost.
   static void CloseChunk(Chunk* chunk, LossReason reason);
@@ -142,7 +166,17 @@ class TraceBuffer {
     return policy_ == Policy::kDiscard ? LossReason::kDiscarded
                                        : LossReason::kOverwritten;
   }
-  void EraseIfDone(SequenceList::iterator it);
+  // Returns whether it has erased it.
+  bool EraseIfDone(SequenceList::iterator it);
+
+  // In trace_buffer_writers.cc.
+  static OwnerKey OwnerOf(const Sequence& sequence);
+  void AddToOwner(SequenceList::iterator it);
+  void RemoveFromOwner(SequenceList::iterator it);
+  void Charge(Sequence* sequence, size_t bytes);
+  // Forgets writers of the process that has most of them, and what they wrote.
+  void LimitWriters();
+  void Forget(SequenceList::iterator it);
 
   // Returns false if there is none, for now.
   bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
@@ -158,12 +192,16 @@ class TraceBuffer {
   const size_t size_;
   const Policy policy_;
   size_t used_bytes_ = 0;
+  const size_t max_writer_bytes_;
+  size_t writer_bytes_ = 0;
 
   // In the order in which they came.
   ChunkList chunks_;
   SequenceList sequences_;
   // Those that have not ended.
   std::map<SequenceKey, SequenceList::iterator> live_sequences_;
+  std::map<OwnerKey, Owner> owners_;
+  std::set<std::pair<size_t, OwnerKey>> owners_by_bytes_;
 
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;

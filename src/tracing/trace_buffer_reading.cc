@@ -31,9 +31,11 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
       if (bytes >= max_bytes) {
         // The others come first next time, however fast this one writes.
         sequences_.splice(sequences_.end(), sequences_, it);
+        Charge(&sequence, sequence.charge());
         return true;
       }
     }
+    Charge(&sequence, sequence.charge());
     EraseIfDone(it++);
   }
   // A large packet was the exception.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <list>
 #include <map>
 #include <memory>
 
@@ -64,6 +65,7 @@ class TraceBuffer::Ranges {
     const auto next = ranges_.upper_bound(position);
     return next != ranges_.begin() && position < std::prev(next)->second;
   }
+  size_t size() const { return ranges_.size(); }
 
  private:
   // Those of a writer that keeps to the protocol are fewer.
@@ -143,7 +145,15 @@ struct TraceBuffer::Sequence {
       gone.erase(gone.begin());
   }
 
+  size_t charge() const {
+    return kWriterOverhead +
+           kRowOverhead * (gone.size() + refused.size() + holes.size());
+  }
+
   Producer producer;
+  // Where its owner has it, and what that has been charged for it.
+  std::list<SequenceList::iterator>::iterator place;
+  size_t charged = 0;
   ChunkMap chunks;
   // The highest one so far. Not valid before there was a chunk.
   bool has_position = false;

@@ -1,8 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // What one producer asks for costs the service as much as that producer makes
-// it, however many others there are. Counts what the service looks at; time
-// would say less.
+// it, however many others there are. Counts what the service looks at, and what
+// it keeps; time would say less.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <functional>
 #include <list>
@@ -12,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/trace_service.h"
 #include "test/tracing/test_producer.h"
 
@@ -174,6 +179,69 @@ TEST(TraceServiceCostTest, UnregisteringInALoop) {
   EXPECT_LE(cost, 1u);
   EXPECT_LE(world.Cost([&] { connection.UnregisterDataSource("mine"); }),
             1 + 2 * kSessions);
+}
+
+TEST(TraceServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
+  TraceService service([] { return uint64_t{1000}; });
+  TraceConfig config;
+  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = "mine";
+  const TracingSessionID session =
+      service.StartTracing(config, nullptr, nullptr);
+  TestProducer victim;
+  victim.Connect(&service, "mine", ScrapedInfo());
+  std::list<TestProducer> attackers;
+  for (int i = 0; i < 3; ++i) {
+    attackers.emplace_back();
+    TraceService::ProducerInfo info = ScrapedInfo();
+    info.pid = 666;
+    attackers.back().Connect(&service, "mine", std::move(info));
+  }
+  const auto commit = [](TestProducer* producer, WriterID writer,
+                         size_t packet_size) {
+    std::string chunk(sizeof(SharedMemoryABI::ChunkHeader), '\0');
+    chunk[offsetof(SharedMemoryABI::ChunkHeader, packets)] = 1;
+    memcpy(&chunk[offsetof(SharedMemoryABI::ChunkHeader, writer_id)], &writer,
+           sizeof(writer));
+    chunk += static_cast<char>(packet_size);
+    chunk.append(packet_size, '\0');
+    CommitDataRequest::ChunkToMove move{};
+    move.target_buffer = producer->buffer();
+    move.data = reinterpret_cast<const uint8_t*>(chunk.data());
+    move.data_size = chunk.size();
+    producer->connection()->RegisterTraceWriter(writer, producer->buffer());
+    producer->connection()->CommitData({&move, 1, nullptr, 0});
+  };
+  for (WriterID writer = 1; writer <= 20; ++writer)
+    commit(&victim, writer, 100);
+  constexpr WriterID kWriters = 2000;
+  for (WriterID writer = 1; writer <= kWriters; ++writer) {
+    for (TestProducer& attacker : attackers)
+      commit(&attacker, writer, 2);
+  }
+  const TraceStats stats = service.GetStats(session);
+  EXPECT_EQ(stats.writers.size(), TraceStats::kMaxWriters);
+  EXPECT_GT(stats.writers_left_out, 0u);
+  // Nobody is forgotten in the sums.
+  EXPECT_EQ(stats.writers_seen(), 20 + 3u * kWriters);
+  EXPECT_EQ(stats.packets_begun(), 20 + 3u * kWriters);
+  size_t of_victim = 0;
+  for (const TraceWriterStats& writer : stats.writers) {
+    of_victim += writer.producer_id == victim.connection()->id();
+    EXPECT_LE(of_victim, 20u);
+  }
+  EXPECT_EQ(of_victim, 20u);
+}
+
+TEST(TraceServiceCostTest, NamesAreLimited) {
+  TraceService service;
+  TestProducer producer;
+  TraceService::ProducerInfo info;
+  info.name.assign(TraceService::kMaxProducerNameSize + 1, 'x');
+  EXPECT_EQ(service.ConnectProducer(&producer, std::move(info)), nullptr);
+  info.name.assign(TraceService::kMaxProducerNameSize, 'x');
+  EXPECT_NE(service.ConnectProducer(&producer, std::move(info)), nullptr);
 }
 
 }  // namespace

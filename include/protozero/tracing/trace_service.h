@@ -29,7 +29,9 @@ struct TraceConfig {
       kDiscard,
     };
     // An upper limit of what is kept until it is read; memory is allocated as
-    // it is needed. Not 0.
+    // it is needed. Not 0. What the service knows of the writers takes a fourth
+    // of it besides, or a megabyte if that is more. Then the process that has
+    // the most writers loses some, and what they have written.
     size_t size_bytes = 0;
     FillPolicy fill_policy = kRingBuffer;
   };
@@ -98,6 +100,7 @@ struct TraceConfig {
 class TraceService {
  public:
   // What a producer may have, and the sizes of its memory.
+  static constexpr size_t kMaxProducerNameSize = 1024;
   static constexpr size_t kMaxDataSourcesPerProducer = 256;
   static constexpr size_t kMaxDataSourceNameSize = 1024;
   static constexpr size_t kMaxInstancesPerProducer = 4096;
@@ -260,7 +263,8 @@ class TraceService {
   };
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
-  // Null if there are too many. REQUIRES: |producer| outlives the connection.
+  // Null if there are too many, or if its name is too long. REQUIRES:
+  // |producer| outlives the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(Producer* producer,
                                                       ProducerInfo info);
 

@@ -100,14 +100,17 @@ struct TraceProducerStats {
 
 struct TraceStats {
   static constexpr size_t kMaxNamesOffered = 16;
+  static constexpr size_t kMaxWriters = 1024;
 
   // Those that are connected now.
   std::vector<TraceProducerStats> producers;
   // One for each buffer of the TraceConfig.
   std::vector<TraceBufferStats> buffers;
-  // By producer and writer. Of writers that are gone, the last ones only; the
+  // By producer and writer. Of writers that are gone, the last ones only, and
+  // of all these, not more than kMaxWriters: those with the most bytes. The
   // sums of all are in |buffers|.
   std::vector<TraceWriterStats> writers;
+  size_t writers_left_out = 0;
 
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;

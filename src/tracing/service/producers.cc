@@ -38,8 +38,10 @@ TraceService::ShmSizes TraceService::ClampShmSizes(size_t page_size_hint,
 TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
     Producer* client,
     ProducerInfo info) {
-  if (producers_.size() >= kMaxProducers)
+  if (producers_.size() >= kMaxProducers ||
+      info.name.size() > kMaxProducerNameSize) {
     return nullptr;
+  }
   const ProducerID id = ++last_producer_id_;
   ProducerState& producer = producers_[id];
   producer.id = id;
@@ -81,18 +83,15 @@ void TraceService::Impl::RegisterTraceWriter(ProducerState* producer,
   if (writer_id == 0 || writer_id > kMaxWriterID)
     return;
   UnregisterTraceWriter(producer, writer_id);
-  producer->writers[writer_id] = target_buffer;
+  producer->writers.Set(writer_id, target_buffer);
 }
 
 void TraceService::Impl::UnregisterTraceWriter(ProducerState* producer,
                                                WriterID writer_id) {
-  const auto it = producer->writers.find(writer_id);
-  if (it == producer->writers.end())
-    return;
-  if (TraceBuffer* const buffer = BufferFor(*producer, writer_id, it->second)) {
+  const BufferID target = producer->writers.Get(writer_id);
+  if (TraceBuffer* const buffer = BufferFor(*producer, writer_id, target))
     buffer->EndWriter(producer->id, writer_id);
-  }
-  producer->writers.erase(it);
+  producer->writers.Set(writer_id, 0);
 }
 
 bool TraceService::Impl::CommitData(ProducerState* producer,
@@ -185,8 +184,8 @@ TraceBuffer* TraceService::Impl::BufferFor(const ProducerState& producer,
                                            BufferID target_buffer) {
   if (writer_id == 0 || writer_id > kMaxWriterID)
     return nullptr;
-  const auto writer = producer.writers.find(writer_id);
-  if (writer != producer.writers.end() && writer->second != target_buffer)
+  const BufferID registered = producer.writers.Get(writer_id);
+  if (registered != 0 && registered != target_buffer)
     return nullptr;
   return BufferOf(producer, target_buffer);
 }
@@ -259,15 +258,15 @@ void TraceService::Impl::Scrape(const ProducerState& producer,
       if (!ScrapeChunk(producer.abi, page, chunk, writer_state, &chunk_))
         continue;
       // Its header is believed only if the producer has said the same before.
-      const auto writer = producer.writers.find(chunk_.writer_id);
-      if (writer == producer.writers.end() || !is_wanted(writer->second)) {
+      const BufferID target = producer.writers.Get(chunk_.writer_id);
+      if (target == 0 || !is_wanted(target)) {
         continue;
       }
       if (is_allowed)
-        StoreChunk(producer, writer->second);
+        StoreChunk(producer, target);
       else if (chunk_.num_packets != 0 ||
                chunk_.open_packet != OpenPacket::kNone)
-        FindBuffer(writer->second)->buffer.ReportUnknownLoss();
+        FindBuffer(target)->buffer.ReportUnknownLoss();
     }
   }
 }

@@ -38,6 +38,15 @@ TraceStats TraceService::Impl::GetStats(const Session& session) {
     for (size_t i = first; i < stats.writers.size(); ++i)
       stats.writers[i].buffer_id = id;
   }
+  if (stats.writers.size() > TraceStats::kMaxWriters) {
+    const auto end = stats.writers.begin() + TraceStats::kMaxWriters;
+    std::nth_element(stats.writers.begin(), end, stats.writers.end(),
+                     [](const TraceWriterStats& a, const TraceWriterStats& b) {
+                       return a.bytes_written > b.bytes_written;
+                     });
+    stats.writers_left_out = stats.writers.size() - TraceStats::kMaxWriters;
+    stats.writers.resize(TraceStats::kMaxWriters);
+  }
   std::stable_sort(stats.writers.begin(), stats.writers.end(),
                    [](const TraceWriterStats& a, const TraceWriterStats& b) {
                      return std::make_pair(a.producer_id, a.writer_id) <

@@ -49,6 +49,24 @@ class TraceService::Impl {
     uint64_t stop_deadline;
   };
 
+  // By writer, which buffer it writes to: two bytes for each id up to the
+  // highest, of which there are 32767. 0 for none.
+  class WriterTargets {
+   public:
+    BufferID Get(WriterID id) const {
+      return id < targets_.size() ? targets_[id] : BufferID{0};
+    }
+    void Set(WriterID id, BufferID target) {
+      if (id >= targets_.size() && target != 0)
+        targets_.resize(size_t{id} + 1);
+      if (id < targets_.size())
+        targets_[id] = target;
+    }
+
+   private:
+    std::vector<BufferID> targets_;
+  };
+
   struct ProducerState {
     ProducerID id;
     Producer* client;
@@ -65,7 +83,7 @@ class TraceService::Impl {
     // Where its writers may write to; of those it has told us about, where they
     // do.
     std::set<BufferID> buffers;
-    std::map<WriterID, BufferID> writers;
+    WriterTargets writers;
     uint64_t bytes_copied = 0;
     // Which know that there is no memory.
     std::set<TracingSessionID> sessions_without_memory;
