@@ -482,16 +482,18 @@ class StatTest(PztraceTest):
     self.addCleanup(client.close)
     client.connect(str(next(self.folder.rglob('*stat*'))))
 
-    thread, = set(os.listdir(folder / 'task')) - {str(process.pid)}
-    def rests():
+    # TSan has one of its own.
+    threads = set(os.listdir(folder / 'task')) - {str(process.pid)}
+    def rests(thread):
       status = (folder / 'task' / thread / 'status').read_text()
       return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)$', status,
                            re.M)[1])
-    # The thread gives up the processor, again and again, as it would not if it
-    # tried without end: then this goes on for ever.
-    at_first = rests()
-    while rests() < at_first + 4:
-      pass
+    # The threads give up the processor, again and again, as they would not if
+    # they tried without end: then this goes on for ever.
+    for thread in threads:
+      at_first = rests(thread)
+      while rests(thread) < at_first + 4:
+        pass
     resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
     self.assertIn(str(self.trace).encode(), client.recv(4096))
 
