@@ -234,6 +234,39 @@ TEST(TraceServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
   EXPECT_EQ(of_victim, 20u);
 }
 
+TEST(TraceServiceCostTest, MemoryToShareIsLimited) {
+  TraceService service;
+  TraceConfig config;
+  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = "mine";
+  const TracingSessionID session =
+      service.StartTracing(config, nullptr, nullptr);
+  std::list<TestProducer> producers;
+  // What a process has, of so many connections.
+  const auto connect = [&](int32_t pid, int count) {
+    for (int i = 0; i < count; ++i) {
+      TraceService::ProducerInfo info;
+      info.pid = pid;
+      info.shm_size_hint = TraceService::kMaxShmSize;
+      producers.emplace_back();
+      producers.back().Connect(&service, "mine", std::move(info));
+    }
+    size_t sum = 0;
+    for (const TraceProducerStats& producer :
+         service.GetStats(session).producers) {
+      sum += producer.pid == pid ? producer.shm_size : 0;
+    }
+    return sum;
+  };
+  constexpr size_t kLimit = TraceService::kMaxShmSizePerProcess;
+  EXPECT_EQ(connect(1, 2), kLimit);
+  EXPECT_EQ(connect(1, 5), kLimit + 5 * TraceService::kDefaultShmSize);
+  EXPECT_EQ(connect(2, 1), TraceService::kMaxShmSize);
+  producers.clear();
+  EXPECT_EQ(connect(1, 2), kLimit);
+}
+
 TEST(TraceServiceCostTest, NamesAreLimited) {
   TraceService service;
   TestProducer producer;

@@ -109,6 +109,9 @@ class TraceService {
   static constexpr size_t kDefaultShmSize = 256 * 1024;
   static constexpr size_t kMaxShmPageSize = 32 * 1024;
   static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
+  // Of all producers of a process. Beyond, they get kDefaultShmSize, and may
+  // not bring their own.
+  static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
   // What a session may have, and how many there may be.
   static constexpr size_t kMaxBuffersPerSession = 128;
   static constexpr size_t kMaxDataSourcesPerSession = 1024;

@@ -49,7 +49,8 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
   producer.info = std::move(info);
   std::unique_ptr<SharedMemory> memory = std::move(producer.info.memory);
   if (memory != nullptr &&
-      AreGrantedSizes(producer.info.shm_page_size_hint, memory->size())) {
+      AreGrantedSizes(producer.info.shm_page_size_hint, memory->size()) &&
+      *MemoryOfProcess(producer) + memory->size() <= kMaxShmSizePerProcess) {
     UseMemory(&producer, std::move(memory), producer.info.shm_page_size_hint);
   }
   return &producer;
@@ -72,6 +73,7 @@ void TraceService::Impl::RemoveProducer(ProducerState* producer) {
     EraseInstance(producer, it);
   }
   AcknowledgeFlush(producer, UINT64_MAX);
+  ForgetMemory(*producer);
   producers_.erase(producer_id);
   for (Session* const session : sessions)
     UpdateState(session);
@@ -138,9 +140,18 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
 void TraceService::Impl::UseMemory(ProducerState* producer,
                                    std::unique_ptr<SharedMemory> memory,
                                    size_t page_size) {
+  *MemoryOfProcess(*producer) += memory->size();
   producer->abi = ABI(memory->start(), memory->size(), page_size);
   producer->page_size = page_size;
   producer->memory = std::move(memory);
+}
+
+void TraceService::Impl::ForgetMemory(const ProducerState& producer) {
+  size_t* const bytes = MemoryOfProcess(producer);
+  if (producer.memory != nullptr)
+    *bytes -= producer.memory->size();
+  if (*bytes == 0)
+    memory_of_process_.erase({producer.info.uid, producer.info.pid});
 }
 
 bool TraceService::Impl::SetupMemory(ProducerState* producer,
@@ -157,7 +168,9 @@ bool TraceService::Impl::SetupMemory(ProducerState* producer,
     if (config.shm_size_bytes != 0)
       size = config.shm_size_bytes;
   }
-  const ShmSizes sizes = ClampShmSizes(page_size, size);
+  ShmSizes sizes = ClampShmSizes(page_size, size);
+  if (*MemoryOfProcess(*producer) + sizes.size > kMaxShmSizePerProcess)
+    sizes = {kDefaultShmPageSize, kDefaultShmSize};
   std::unique_ptr<SharedMemory> memory =
       producer->client->SetupTracing(sizes.size, sizes.page_size);
   if (memory == nullptr || memory->size() < sizes.size) {

@@ -235,9 +235,14 @@ class TraceService::Impl {
 
   // Memory and chunks.
 
-  static void UseMemory(ProducerState* producer,
-                        std::unique_ptr<SharedMemory> memory,
-                        size_t page_size);
+  void UseMemory(ProducerState* producer,
+                 std::unique_ptr<SharedMemory> memory,
+                 size_t page_size);
+  // What the producers of its process have.
+  size_t* MemoryOfProcess(const ProducerState& producer) {
+    return &memory_of_process_[{producer.info.uid, producer.info.pid}];
+  }
+  void ForgetMemory(const ProducerState& producer);
   bool SetupMemory(ProducerState* producer, Session* session);
   Buffer* FindBuffer(BufferID id);
 
@@ -300,6 +305,7 @@ class TraceService::Impl {
   const Clock clock_;
 
   std::map<ProducerID, ProducerState> producers_;
+  std::map<std::pair<int32_t, int32_t>, size_t> memory_of_process_;
   std::map<TracingSessionID, Session> sessions_;
   std::map<BufferID, Buffer> buffers_;
   std::map<FlushRequestID, PendingFlush> flushes_;
