@@ -118,7 +118,7 @@ class TracedRun {
     config.data_sources[0].config.name = kSourceName;
     config.data_sources[1].config.name = kStallingSourceName;
     if (random_() % 2 == 0)
-      config.flush_period_ms = 1 + random_() % 50;
+      config.flush_period_ms = Below(50) + 1;
     config.flush_timeout_ms = kTimeoutMs;
     session_ = service_.StartTracing(config, nullptr, &error);
     EXPECT_NE(session_, 0u) << error;
@@ -135,8 +135,8 @@ class TracedRun {
         SharedMemoryABI::kPageDiv1, SharedMemoryABI::kPageDiv4,
         SharedMemoryABI::kPageDiv14};
     options.page_layout = kLayouts[random_() % 3];
-    options.stall_timeout_ms = random_() % 3;
-    options.commit_period_ms = 1 + random_() % 20;
+    options.stall_timeout_ms = Below(3);
+    options.commit_period_ms = Below(20) + 1;
     const uint64_t child_seed = random_();
     const size_t num_threads = 1 + random_() % kMaxThreads;
     const pid_t process = fork();
@@ -179,6 +179,10 @@ class TracedRun {
   const std::string& trace() const { return trace_; }
 
  private:
+  uint32_t Below(uint32_t limit) {
+    return static_cast<uint32_t>(random_() % limit);
+  }
+
   void Read() {
     service_.ReadPackets(session_, [this](const uint8_t* data, size_t size) {
       trace_.append(reinterpret_cast<const char*>(data), size);
