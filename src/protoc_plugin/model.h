@@ -94,7 +94,7 @@ struct Enum {
 };
 
 struct Field {
-  std::string name;   // As written in the schema: set_<name>, add_<name>.
+  std::string name;   // In functions: set_<name>, add_<name>, has_<name>.
   std::string camel;  // k<camel>, k<camel>FieldNumber, FieldMetadata_<camel>.
   int32_t number = 0;
   FieldType type = FieldType::kInt32;

@@ -244,10 +244,20 @@ class FileBuilder {
   std::vector<Field> MakeFields(
       const std::vector<const FieldDescriptor*>& descriptors,
       ClassScope* scope) {
+    std::map<std::string, int> uses_of_lower_case;
+    for (const FieldDescriptor* descriptor : descriptors)
+      ++uses_of_lower_case[ToLowerCase(std::string(descriptor->name()))];
+
     std::vector<Field> fields;
     for (const FieldDescriptor* descriptor : descriptors) {
-      fields.push_back(MakeField(*descriptor));
-      ClaimSetters(*descriptor, fields.back(), scope);
+      Field field = MakeField(*descriptor);
+      // As in other C++ code for protobuf. Names that this would make the same
+      // stay as they are: no field then has what looks like another's name.
+      const std::string lower_case = ToLowerCase(field.name);
+      if (uses_of_lower_case[lower_case] == 1)
+        field.name = lower_case;
+      ClaimSetters(*descriptor, field, scope);
+      fields.push_back(std::move(field));
     }
 
     // Different fields may come out as the same camel case: foo_1 and foo1. The
@@ -349,7 +359,7 @@ class FileBuilder {
                       Field* field,
                       ClassScope* scope) {
     const std::string number = std::to_string(field->number);
-    std::string camel = ToCamelCase(field->name);
+    std::string camel = ToCamelCase(std::string(descriptor.name()));
     if (camel.empty())  // `_` is a valid name for a field.
       camel = "Field" + number;
     const auto names = [](const std::string& base) {

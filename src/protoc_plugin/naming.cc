@@ -28,6 +28,10 @@ char ToUpper(char c) {
   return IsLower(c) ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
+char ToLower(char c) {
+  return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 std::string StripProtoSuffix(const std::string& path) {
   for (const std::string_view suffix : {".proto", ".protodevel"}) {
     if (path.size() > suffix.size() &&
@@ -66,6 +70,13 @@ std::string EscapeName(const std::string& name) {
 
 std::string EscapeGlobalName(const std::string& name) {
   return IsGlobalName(name) ? name + "_" : EscapeName(name);
+}
+
+std::string ToLowerCase(const std::string& name) {
+  std::string lower;
+  for (const char c : name)
+    lower += ToLower(c);
+  return lower;
 }
 
 std::string ToCamelCase(const std::string& name) {

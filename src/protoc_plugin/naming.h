@@ -29,6 +29,9 @@ std::string EscapeName(const std::string& name);
 // `protozero`.
 std::string EscapeGlobalName(const std::string& name);
 
+// fooBar -> foobar.
+std::string ToLowerCase(const std::string& name);
+
 // foo_bar -> FooBar. Empty if `name` consists of underscores.
 std::string ToCamelCase(const std::string& name);
 

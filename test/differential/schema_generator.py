@@ -145,6 +145,10 @@ class Field:
     self.message = None  # The type of a message or group.
     self.enum = None  # The type of an enum.
 
+  def cpp_name(self):
+    """What its functions are called after."""
+    return self.name.lower()
+
   def is_map(self):
     return self.type_name.startswith('map<')
 
@@ -585,7 +589,8 @@ def set_statement(field, rng):
     template = '{set}(r.Number<{cpp_type}>({id}));'
   adds = field.label == 'repeated' and not field.is_packed
   return template.format(
-      set='m->%s_%s' % ('add' if adds else 'set', field.name), id=field.number,
+      set='m->%s_%s' % ('add' if adds else 'set', field.cpp_name()),
+      id=field.number,
       index=field.message.index if field.message else None, builder=builder,
       cpp_type=cpp_type)
 
@@ -631,9 +636,9 @@ def read_statements(field):
              '  {set}(d.{get}());']
   adds = adds and not field.is_packed
   return [line.format(
-      set='m->%s_%s' % ('add' if adds else 'set', field.name), name=field.name,
-      get=escape(field.name), id=field.number, builder=builder,
-      cpp_type=cpp_type,
+      set='m->%s_%s' % ('add' if adds else 'set', field.cpp_name()),
+      name=field.cpp_name(), get=escape(field.cpp_name()), id=field.number,
+      builder=builder, cpp_type=cpp_type,
       index=field.message.index if field.message else None) for line in lines]
 
 

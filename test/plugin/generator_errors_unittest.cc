@@ -175,6 +175,19 @@ message M {
             "field p.M.x; rename one of them");
 }
 
+TEST(GeneratorErrorsTest, SetterInLowerCaseIsTaken) {
+  const ProtocResult result = RunProtoc(R"(syntax = "proto2";
+package p;
+message M {
+  optional M x = 1 [lazy = true];
+  optional bytes X_raw = 2;
+})");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:5: p.M.X_raw: its C++ name set_x_raw is also that of "
+            "field p.M.x; rename one of them");
+}
+
 TEST(GeneratorErrorsTest, SetterIsNamedLikeItsClass) {
   const ProtocResult result = RunProtoc(R"(syntax = "proto2";
 package p;

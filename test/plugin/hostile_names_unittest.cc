@@ -79,7 +79,7 @@ TEST_F(HostileNamesTest, Macros) {
   EXPECT_STREQ(hz::Macros_Name(hz::linux_), "linux");
   EXPECT_EQ(hz::NAN_::UINT64_MAX_, hz::NAN_::SIZE_MAX_::UINT64_MAX_);
   HeapBuffered<hz::NAN_> m;
-  m->set_NULL(1);
+  m->set_null(1);
   m->set_errno(2);
   EXPECT_EQ(Text(&m), "NULL: 1 errno: 2");
   EXPECT_EQ(hz::NAN_::kNULLFieldNumber, 1);
@@ -197,6 +197,56 @@ TEST_F(HostileNamesTest, CamelCase) {
   EXPECT_EQ(hz::CamelCase::kAFieldNumber_12.kFieldId, 12u);
 }
 
+TEST_F(HostileNamesTest, Capitals) {
+  HeapBuffered<hz::Capitals> m;
+  m->set_foobar(1);
+  m->add_foo_baz("baz");
+  m->set_level(hz::Capitals::HIGH);
+  m->set_class(true);
+  m->set_packedones(std::vector<int32_t>{-1});
+  m->add_byname("k", 6);
+  m->set_lazy_raw("\x08\x07");
+  m->set_oneint(8);
+  m->set_both(10);
+  m->set_Both(11);
+  m->set_NULL(12);
+  m->set_null(13);
+  EXPECT_EQ(Text(&m),
+            "fooBar: 1 FOO_BAZ: \"baz\" Level: HIGH Class: true packedOnes: -1 "
+            "byName { key: \"k\" value: 6 } Lazy { fooBar: 7 } oneInt: 8 "
+            "both: 10 Both: 11 NULL: 12 null: 13");
+
+  const std::string bytes = m.SerializeAsString();
+  const hz::Capitals::Decoder d(bytes);
+  EXPECT_TRUE(d.has_foobar());
+  EXPECT_EQ(d.foobar(), 1);
+  EXPECT_EQ((*d.foo_baz()).ToStdString(), "baz");
+  EXPECT_EQ(d.level(), 1);
+  EXPECT_EQ(d.level_enum(), hz::Capitals::HIGH);
+  EXPECT_TRUE(d.has_class() && d.class_());
+  EXPECT_EQ(*d.packedones(), -1);
+  EXPECT_EQ(hz::Capitals::ByNameEntry::Decoder(*d.byname()).value(), 6);
+  EXPECT_EQ(hz::Capitals::Decoder(d.lazy()).foobar(), 7);
+  EXPECT_EQ(d.WhichOne_case(), hz::Capitals::WhichOneCase::kOneInt);
+  EXPECT_EQ(d.oneint(), 8);
+  EXPECT_FALSE(d.has_onestring());
+  EXPECT_TRUE(d.has_both() && d.has_Both() && d.has_NULL() && d.has_null());
+  EXPECT_EQ(d.both(), 10);
+  EXPECT_EQ(d.Both(), 11);
+  EXPECT_EQ(d.NULL_(), 12);
+  EXPECT_EQ(d.null(), 13);
+
+  EXPECT_EQ(hz::Capitals::kFooBarFieldNumber, 1);
+  EXPECT_EQ(hz::Capitals::kFOOBAZ.kFieldId, 2u);
+  EXPECT_EQ(hz::Capitals::FieldMetadata_Both::kFieldId, 10u);
+  EXPECT_EQ(hz::Capitals::kBoth_11FieldNumber, 11);
+
+  HeapBuffered<hz::CapitalsExtension> extended;
+  extended->set_extraint(5);
+  const std::string extended_bytes = extended.SerializeAsString();
+  EXPECT_EQ(hz::CapitalsExtension::Decoder(extended_bytes).extraint(), 5);
+}
+
 static_assert(hz::Limits_MIN_ == hz::Limits_LOW, "");
 static_assert(hz::Limits_MIN == 0 && hz::Limits_MAX == 5, "");
 static_assert(hz::Extreme_MIN == INT32_MIN && hz::Extreme_MAX == INT32_MAX, "");
@@ -219,7 +269,7 @@ typename T::Decoder Read(HeapBuffered<T>* message, std::string* bytes) {
 TEST_F(HostileNamesTest, Getters) {
   HeapBuffered<hz::Readers> m;
   m->set_status(1);
-  m->set_Get("get");
+  m->set_get("get");
   m->set_at(3);
   m->add_begin(4);
   m->set_end("end");
@@ -244,7 +294,7 @@ TEST_F(HostileNamesTest, Getters) {
   std::string bytes;
   const hz::Readers_Decoder d = Read(&m, &bytes);
   EXPECT_EQ(d.status(), 1);
-  EXPECT_EQ(d.Get().ToStdString(), "get");
+  EXPECT_EQ(d.get().ToStdString(), "get");
   EXPECT_EQ(d.at(), 3);
   EXPECT_EQ(*d.begin(), 4);
   EXPECT_EQ(d.end().ToStdString(), "end");
@@ -331,7 +381,7 @@ TEST_F(HostileNamesTest, Recursion) {
 TEST_F(HostileNamesTest, Extensions) {
   HeapBuffered<hz::Wrapper> m;
   m->set_class(1);
-  m->set_NULL()->set_x(2);
+  m->set_null()->set_x(2);
   m->add_value("v");
   EXPECT_EQ(Text(&m),
             "[hostile.namespace.protozero.std.Wrapper.class]: 1 "

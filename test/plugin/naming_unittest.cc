@@ -27,6 +27,10 @@ TEST(NamingTest, ToCamelCase) {
   EXPECT_EQ(ToCamelCase("___"), "");
 }
 
+TEST(NamingTest, ToLowerCase) {
+  EXPECT_EQ(ToLowerCase("fooBar_9Z"), "foobar_9z");
+}
+
 TEST(NamingTest, EscapesWordsOfEveryTable) {
   for (const char* word :
        {"alignas", "and", "char8_t", "co_yield", "typeof", "xor_eq", "EOF",

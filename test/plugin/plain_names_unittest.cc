@@ -16,7 +16,7 @@ namespace mz = ::macros::far::IN::pbzero;
 
 TEST(PlainNamesTest, AreThoseOfTheSchema) {
   protozero::HeapBuffered<mz::GetMessage> m;
-  m->set_far()->set_IGNORE_();
+  m->set_far()->set_ignore_();
   m->add_small("x");
   m->set_max(mz::Level::ERROR);
   m->set_max(mz::DELETE);
@@ -25,7 +25,7 @@ TEST(PlainNamesTest, AreThoseOfTheSchema) {
   EXPECT_EQ(d.max_enum(), mz::DELETE);
   EXPECT_EQ((*d.small()).ToStdString(), "x");
   EXPECT_EQ(d.interface().ToStdString(), "struct");
-  EXPECT_TRUE(mz::GetMessage::IGNORE::Decoder(d.far()).has_IGNORE_());
+  EXPECT_TRUE(mz::GetMessage::IGNORE::Decoder(d.far()).has_ignore_());
   EXPECT_STREQ(mz::Level_Name(mz::ERROR), "ERROR");
   mz::Level level{};
   EXPECT_TRUE(mz::Level_Parse("min", &level));

@@ -47,11 +47,11 @@ inline bool WritesAndReads() {
                            M::Mode::SA_SIGINFO_};
   m->set_near(modes, 4);
   M::IGNORE_* nested = m->set_far();
-  nested->set_IGNORE_();
+  nested->set_ignore_();
   m->set_roundup()->set_x(5);
   m->set_far_(6);
   m->set_st_mtime_("bytes");
-  m->add_sa_handler("key")->set_IGNORE_();
+  m->add_sa_handler("key")->set_ignore_();
   const std::string bytes = m.SerializeAsString();
 
   const M::Decoder d(bytes);
@@ -59,23 +59,23 @@ inline bool WritesAndReads() {
             d.interface_().ToStdString() == "struct" &&
             (*d.small_()).ToStdString() == "small" && d.has_max() &&
             d.max_enum() == mz::DELETE__ && d.far_() == 6 &&
-            d.st_mtime_().ToStdString() == "bytes" && !d.has_S_IFREG() &&
-            !d.S_IFREG_() && d.DELETE_case() == M::DELETECase::kRoundup;
+            d.st_mtime_().ToStdString() == "bytes" && !d.has_s_ifreg() &&
+            !d.s_ifreg() && d.DELETE_case() == M::DELETECase::kRoundup;
   size_t i = 0;
   for (const M::Mode mode : d.near_enum())
     ok = ok && mode == modes[i++];
   ok = ok && i == 4;
   const M::IGNORE_::Decoder ignored(d.far__());
-  ok = ok && ignored.has_IGNORE_();
+  ok = ok && ignored.has_ignore_();
   const oz::Imported_interface::Decoder imported(d.roundup_());
   ok = ok && imported.x() == 5;
 
   protozero::HeapBuffered<mz::DrawText_> extension;
-  extension->set_CreateFile()->set_SOCK_DGRAM(oz::Imported::SOCK_STREAM_::UNIX);
+  extension->set_createfile()->set_sock_dgram(oz::Imported::SOCK_STREAM_::UNIX);
   const std::string extended = extension.SerializeAsString();
   const mz::hyper_::Decoder added(
-      mz::DrawText_::Decoder(extended).CreateFile_());
-  return ok && added.SOCK_DGRAM_() == 1;
+      mz::DrawText_::Decoder(extended).createfile());
+  return ok && added.sock_dgram() == 1;
 }
 
 }  // namespace system_macros
