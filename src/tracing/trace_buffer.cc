@@ -117,6 +117,11 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     writer_stats.lost.Add(reason, num_new);
     return num_new;
   };
+  // A packet that was open in an earlier copy, and that its writer has given up
+  // since then, is in the writer's account: it put a drop marker in its place.
+  const auto num_given_up = [&](uint64_t num_known) {
+    return copy.is_complete ? num_known - std::min(num_known, num_begun) : 0;
+  };
   const auto find_again = [&](uint64_t num_lost, LossReason reason) {
     writer_stats.packets_written -= num_lost;
     writer_stats.lost.packets[static_cast<size_t>(reason)] -= num_lost;
@@ -129,10 +134,15 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   } else if (position < sequence->next_position) {
     // It was read, from an earlier copy, or was given up.
     if (gone != sequence->gone.end()) {
-      const uint64_t num_new =
-          lose_new(gone->second.num_begun, gone->second.reason);
-      gone->second.num_begun += num_new;
-      gone->second.num_lost += num_new;
+      Sequence::Gone& known = gone->second;
+      const uint64_t num_new = lose_new(known.num_begun, known.reason);
+      known.num_begun += num_new;
+      known.num_lost += num_new;
+      const uint64_t num_void =
+          std::min(num_given_up(known.num_begun), known.num_lost);
+      find_again(num_void, known.reason);
+      known.num_begun -= num_void;
+      known.num_lost -= num_void;
     } else if (sequence->holes.Contains(position)) {
       lose_new(0, ReasonOfNoRoom());
       sequence->NoteGone(position, copy.is_complete,
@@ -170,6 +180,13 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
         used_bytes_ - old.charge() + charge > size_) {
       old.num_refused +=
           lose_new(old.num_begun + old.num_refused, LossReason::kDiscarded);
+      uint64_t num_void = num_given_up(old.num_begun + old.num_refused);
+      const uint64_t num_refused = std::min(num_void, old.num_refused);
+      find_again(num_refused, LossReason::kDiscarded);
+      old.num_refused -= num_refused;
+      num_void = std::min(num_void - num_refused, old.num_left());
+      writer_stats.packets_written -= num_void;
+      old.num_begun -= num_void;
       return note_discarded();
     }
     // The new one takes its place.
@@ -253,8 +270,7 @@ void TraceBuffer::RemoveChunk(ChunkMap::iterator it) {
 }
 
 void TraceBuffer::CloseChunk(Chunk* chunk, LossReason reason) {
-  const uint64_t num_lost =
-      chunk->num_begun - std::min(chunk->num_begun, chunk->num_accounted);
+  const uint64_t num_lost = chunk->num_left();
   Sequence& sequence = *chunk->sequence;
   sequence.stats.lost.Add(reason, num_lost);
   const uint64_t all_lost = num_lost + chunk->num_refused;

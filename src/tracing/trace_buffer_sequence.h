@@ -35,6 +35,9 @@ struct TraceBuffer::Chunk {
   uint64_t num_accounted;
   // More of them, in a later copy that found no room, and are lost.
   uint64_t num_refused;
+  uint64_t num_left() const {
+    return num_begun - std::min(num_begun, num_accounted);
+  }
   uint16_t num_packets;
   bool continues_from_previous;
   bool continues_on_next;

@@ -675,6 +675,43 @@ TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAndOverwrittenIsLostOnce) {
   EXPECT_EQ(Ledger(), "2 begun, 1 read, 6:1");
 }
 
+TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAfterItWasScrapedIsLostOnce) {
+  // A packet is open. Then its chunk is overwritten and read past; or read past
+  // only; or the rest of it finds no room.
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kRingBuffer);
+  AddOpen(0, 1, "01 aa", OpenPacket::kOne);
+  EXPECT_EQ(Packets(), Strings{"aa"});
+  AddOf(2, 0, 1, FromHex("01 bb"));
+  EXPECT_EQ(Packets(), Strings{"bb"});
+  EXPECT_EQ(Ledger(), "3 begun, 2 read, 6:1");
+  Add(0, 2, "01 aa ff ff ff 7f");
+  Report(LossReason::kMemoryFull, 1, 0);
+  EXPECT_EQ(Ledger(), "3 begun, 2 read, 1:1");
+
+  Start(1 << 20, Policy::kRingBuffer);
+  AddOpen(0, 1, "01 aa", OpenPacket::kOne);
+  EXPECT_EQ(Packets(true), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 8:1");
+  Add(0, 2, "01 aa ff ff ff 7f");
+  Report(LossReason::kMemoryFull, 1, 0);
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 1:1");
+
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kDiscard);
+  AddOpen(0, 1, "01 aa", OpenPacket::kOne);
+  Add(0, 2, "01 aa ff ff ff 7f");
+  Report(LossReason::kMemoryFull, 1, 0);
+  EXPECT_EQ(Packets(true), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "2 begun, 1 read, 1:1");
+
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kDiscard);
+  AddOpen(0, 1, "01 aa", OpenPacket::kOne);
+  AddOpen(0, 3, "01 aa 01 bb 01 cc", OpenPacket::kOne);
+  Add(0, 4, "01 aa 01 bb 01 cc ff ff ff 7f");
+  Report(LossReason::kMemoryFull, 1, 0);
+  EXPECT_EQ(Packets(true), Strings{"aa"});
+  EXPECT_EQ(Ledger(), "4 begun, 1 read, 1:1, 7:2");
+}
+
 TEST_F(TraceBufferLedgerTest, DropMarkerOfAWriterThatReportsNothing) {
   TraceBuffer::Producer producer = kProducer;
   producer.reports_losses = false;
