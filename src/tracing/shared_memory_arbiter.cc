@@ -371,11 +371,12 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
     for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
       const auto take_new = [](const std::atomic<uint64_t>& sum,
                                uint64_t* reported) {
-        const uint64_t now = sum.load(std::memory_order_relaxed);
+        const uint64_t now = sum.load(std::memory_order_acquire);
         return now - std::exchange(*reported, now);
       };
       const LossAccount::Sums& sums = losses->sums_[i];
       LossAccount::Reported* const reported = &losses->reported_[i];
+      // The packets first, see LossAccount::Add().
       const CommitDataRequest::WriterLosses report = {
           losses->target_buffer_,
           losses->writer_id_,

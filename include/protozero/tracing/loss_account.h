@@ -35,8 +35,10 @@ class LossAccount {
 
   void Add(LossReason reason, uint64_t bytes, bool is_begun) {
     Sums& sums = sums_[static_cast<size_t>(reason)];
-    Increase(&sums.packets, 1);
+    // In this order: a report of a packet says whether the service has its
+    // beginning, or a program that ends then would have lost it twice.
     Increase(&sums.begun, is_begun);
+    Increase(&sums.packets, 1);
     Increase(&sums.bytes, bytes);
   }
 
@@ -55,7 +57,7 @@ class LossAccount {
 
   static void Increase(std::atomic<uint64_t>* sum, uint64_t number) {
     sum->store(sum->load(std::memory_order_relaxed) + number,
-               std::memory_order_relaxed);
+               std::memory_order_release);
   }
 
   const WriterID writer_id_;
