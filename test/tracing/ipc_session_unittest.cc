@@ -499,7 +499,9 @@ TEST_F(IpcSessionTest, KilledProducersLoseNothingThatTheyHaveCommitted) {
       for (uint32_t index = 0;; index += 10) {
         WritePackets(&writers, 1, index, index + 10);
         writers.Flush();
-        committed->store(index + 10);
+        // The socket may be full, and what was committed wait in here.
+        if (producer.Sync(kTimeoutMs))
+          committed->store(index + 10);
       }
     });
     HostThread host(socket());
