@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <utility>
+
 #include "protozero/compiler.h"
 #include "protozero/proto_utils.h"
 
@@ -123,6 +125,37 @@ struct SchemaOf {
                                                               kSmall};
   static constexpr DecoderSchema kSchema{kCount, kDirectSize, kDirect.slots,
                                          kShift, kSparse.entries};
+};
+
+// In ascending order, each once.
+template <size_t size>
+struct SortedIds {
+  explicit constexpr SortedIds(const uint32_t* unsorted) {
+    for (size_t i = 0; i < size; ++i) {
+      size_t place = count;
+      while (place > 0 && ids[place - 1] > unsorted[i])
+        --place;
+      if (place > 0 && ids[place - 1] == unsorted[i])
+        continue;
+      for (size_t j = count++; j > place; --j)
+        ids[j] = ids[j - 1];
+      ids[place] = unsorted[i];
+    }
+  }
+  uint32_t ids[size + 1] = {};
+  size_t count = 0;
+};
+
+// SchemaOf those ids, in any order.
+template <uint32_t... field_ids>
+struct UnsortedSchemaOf {
+  static constexpr uint32_t kUnsorted[] = {field_ids..., 0};
+  static constexpr SortedIds<sizeof...(field_ids)> kSorted{kUnsorted};
+
+  template <size_t... indexes>
+  static SchemaOf<kSorted.ids[indexes]...> Sort(
+      std::index_sequence<indexes...>);
+  using Schema = decltype(Sort(std::make_index_sequence<kSorted.count>()));
 };
 
 template <size_t size>

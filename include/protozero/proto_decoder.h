@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -107,25 +108,49 @@ class ProtoDecoder {
 //   for (const Field& field : decoder.unknown_fields())
 class UnknownFieldRange {
  public:
+  // Independent of the range.
   class Iterator {
    public:
-    Iterator(const UnknownFieldRange* range, const uint8_t* pos)
-        : range_(range), pos_(pos) {
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Field;
+    using difference_type = ptrdiff_t;
+    using pointer = const Field*;
+    using reference = const Field&;
+
+    Iterator(const uint8_t* begin,
+             const uint8_t* end,
+             const internal::DecoderSchema* schema)
+        : next_(begin), end_(end), schema_(schema) {
       ++*this;
     }
     const Field& operator*() const { return field_; }
     const Field* operator->() const { return &field_; }
     Iterator& operator++();
-    friend bool operator!=(const Iterator& it, internal::EndOfRange) {
-      return it.field_.valid();
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
     }
-    friend bool operator==(const Iterator& it, internal::EndOfRange) {
-      return !it.field_.valid();
+    friend bool operator==(const Iterator& a, const Iterator& b) {
+      return a.pos_ == b.pos_;
+    }
+    friend bool operator!=(const Iterator& a, const Iterator& b) {
+      return a.pos_ != b.pos_;
+    }
+    // How many fields there are from |b| to |a|: reads them. REQUIRES: |a| is
+    // not before |b|.
+    friend ptrdiff_t operator-(const Iterator& a, Iterator b) {
+      ptrdiff_t count = 0;
+      for (; b != a; ++b)
+        ++count;
+      return count;
     }
 
    private:
-    const UnknownFieldRange* range_;
-    const uint8_t* pos_;
+    const uint8_t* pos_;  // Where the field begins; end_ behind the last one.
+    const uint8_t* next_;
+    const uint8_t* end_;
+    const internal::DecoderSchema* schema_;
     Field field_{};
   };
 
@@ -134,9 +159,8 @@ class UnknownFieldRange {
                     const internal::DecoderSchema* schema)
       : begin_(begin), end_(end), schema_(schema) {}
 
-  // REQUIRES: the range outlives its iterators.
-  Iterator begin() const { return Iterator(this, begin_); }
-  internal::EndOfRange end() const { return {}; }
+  Iterator begin() const { return Iterator(begin_, end_, schema_); }
+  Iterator end() const { return Iterator(end_, end_, schema_); }
 
  private:
   const uint8_t* begin_;
@@ -169,7 +193,16 @@ class TypedProtoDecoderBase : public ProtoDecoder {
     return RepeatedFieldIterator<T>(FieldsOf(id));
   }
 
-  // Of numbers, packed or not. See RepeatedScalarIterator for |parse_error|.
+  // The same of numbers of the schema's type |type|, packed or not. See
+  // RepeatedScalarIterator for |parse_error|.
+  template <proto_utils::ProtoSchemaType type>
+  RepeatedFieldIterator<typename internal::ScalarTypeOf<type>::type>
+  GetRepeated(uint32_t id, bool* parse_error = nullptr) const {
+    return {FieldsOf(id), type, parse_error};
+  }
+
+  // The same, faster where fields are packed: the type of the iterator tells
+  // the encoding. Those of different schema types are different.
   template <proto_utils::ProtoSchemaType type>
   RepeatedScalarIterator<type> GetRepeatedScalar(
       uint32_t id,
@@ -378,9 +411,19 @@ class TypedProtoDecoder : public internal::DecoderWithSlots<MAX_FIELD_ID> {
   }
 };
 
-// The ids, in ascending order, that a SelectiveTypedProtoDecoder shall know.
+// The ids, in any order, that a SelectiveTypedProtoDecoder shall know.
 template <uint32_t... ids>
-struct SelectiveDecodeMask {};
+struct SelectiveDecodeMask {
+  // The largest one; 0 if there is none.
+  static constexpr uint32_t kMaxFieldId = [] {
+    uint32_t max = 0;
+    ((max = ids > max ? ids : max), ...);
+    return max;
+  }();
+  static constexpr bool contains([[maybe_unused]] uint32_t id) {
+    return ((id == ids) || ...);
+  }
+};
 
 // Knows some of the fields 1 to MAX_FIELD_ID, which the constructor says; all
 // others are unknown_fields(). For code that looks into a few fields and passes
@@ -396,8 +439,8 @@ class SelectiveTypedProtoDecoder
       : SelectiveTypedProtoDecoder::DecoderWithSlots(
             data,
             size,
-            &internal::SchemaOf<ids...>::kSchema,
-            sizeof...(ids)) {
+            &internal::UnsortedSchemaOf<ids...>::Schema::kSchema,
+            internal::UnsortedSchemaOf<ids...>::Schema::kCount) {
     static_assert(((ids <= MAX_FIELD_ID) && ...), "fields 1 to MAX_FIELD_ID");
   }
 

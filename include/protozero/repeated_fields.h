@@ -64,78 +64,77 @@ class IteratorRange {
   friend bool operator==(const Iterator& it, EndOfRange) { return !it; }
 };
 
-// Whether a field may be a T: the wire type of all Ts, bytes or numbers.
+// Strings, bytes, or fields of any kind.
 template <typename T>
-bool MayHold(const Field& field) {
-  using proto_utils::ProtoWireType;
-  if constexpr (std::is_same<T, Field>::value) {
-    return true;
-  } else {
-    const bool is_bytes = field.type() == ProtoWireType::kLengthDelimited ||
-                          field.type() == ProtoWireType::kStartGroup;
-    return is_bytes == std::is_class<T>::value;
-  }
-}
-
-}  // namespace internal
-
-// The values of a field that is not packed: T is a type that Field::get()
-// takes. Fields of the id with a wire type that no T has are passed over.
-template <typename T>
-class RepeatedFieldIterator
-    : public internal::IteratorRange<RepeatedFieldIterator<T>> {
+class BytesCursor {
  public:
-  RepeatedFieldIterator() = default;
-  explicit RepeatedFieldIterator(const internal::RepeatedFields& fields)
+  BytesCursor() = default;
+  explicit BytesCursor(const RepeatedFields& fields)
       : others_(fields.others), field_(fields.first) {
-    if (field_.valid() && !internal::MayHold<T>(field_))
-      ++*this;
+    if (field_.valid() && !MayBe(field_))
+      Next();
   }
 
-  explicit operator bool() const { return field_.valid(); }
-  T operator*() const {
-    T value{};
-    field_.get(&value);
-    return value;
-  }
-  const Field* operator->() const { return &field_; }
   const Field& field() const { return field_; }
-
-  RepeatedFieldIterator& operator++() {
+  void Next() {
     do {
       field_ = others_.Next();
-    } while (field_.valid() && !internal::MayHold<T>(field_));
-    return *this;
-  }
-  RepeatedFieldIterator operator++(int) {
-    RepeatedFieldIterator before = *this;
-    ++*this;
-    return before;
+    } while (field_.valid() && !MayBe(field_));
   }
 
  private:
-  internal::FieldScanner others_;
+  static bool MayBe(const Field& field) {
+    using proto_utils::ProtoWireType;
+    return std::is_same<T, Field>::value ||
+           field.type() == ProtoWireType::kLengthDelimited ||
+           field.type() == ProtoWireType::kStartGroup;
+  }
+
+  FieldScanner others_;
   Field field_{};
 };
 
-namespace internal {
+// Numbers. One class for all their types, which a caller may mix: the encoding
+// is a value.
+class NumberCursor {
+ public:
+  NumberCursor() = default;
+  // Of whatever encoding, but not packed.
+  explicit NumberCursor(const RepeatedFields& fields) : others_(fields.others) {
+    Enter(fields.first);
+  }
+  // Of the schema's type |type|, packed or not.
+  NumberCursor(const RepeatedFields& fields,
+               proto_utils::ProtoSchemaType type,
+               bool* parse_error)
+      : others_(fields.others),
+        parse_error_(parse_error),
+        is_typed_(true),
+        is_zigzag_(type == proto_utils::ProtoSchemaType::kSint32 ||
+                   type == proto_utils::ProtoSchemaType::kSint64),
+        wire_type_(proto_utils::ProtoSchemaToWireType(type)) {
+    Enter(fields.first);
+  }
 
-// A number, and the byte after it; null instead of that if it is malformed.
-// Returned in two registers.
-struct ParsedNumber {
-  const uint8_t* next;
-  uint64_t value;
+  // An element of a packed field is a field by itself.
+  const Field& field() const { return field_; }
+  void Next();
+  bool IsZigZag() const { return is_zigzag_; }
+
+ private:
+  // To the first number in |field|, or in another one after it.
+  void Enter(Field field);
+
+  FieldScanner others_;
+  Field field_{};
+  const uint8_t* pos_ = nullptr;  // In the payload of a packed field.
+  const uint8_t* end_ = nullptr;
+  uint32_t tag_ = 0;  // Of its elements, were they not packed.
+  bool* parse_error_ = nullptr;
+  bool is_typed_ = false;
+  bool is_zigzag_ = false;
+  proto_utils::ProtoWireType wire_type_ = proto_utils::ProtoWireType::kVarInt;
 };
-
-// The varint at |pos|. Bits beyond the 64th are dropped.
-ParsedNumber ParseLongVarInt(const uint8_t* pos, const uint8_t* end);
-
-PROTOZERO_ALWAYS_INLINE ParsedNumber ParseVarInt(const uint8_t* pos,
-                                                 const uint8_t* end) {
-  if (PROTOZERO_LIKELY(pos != end && *pos < 0x80))
-    return {pos + 1, *pos};
-  return ParseLongVarInt(pos, end);
-}
 
 // The bits of a value on the wire, as a T.
 template <typename T, bool zigzag>
@@ -157,6 +156,103 @@ T FromWire(uint64_t bits) {
     return static_cast<T>(static_cast<int32_t>(bits));
   } else {
     return static_cast<T>(bits);
+  }
+}
+
+}  // namespace internal
+
+// The values of a repeated field: T is a type that Field::get() takes. Fields
+// of the id with a wire type that no T has are passed over. All numbers of one
+// C++ type have one iterator, whichever the schema's types are:
+//
+//   RepeatedFieldIterator<uint64_t> ids =
+//       is_short ? decoder.uint64_ids() : decoder.fixed64_ids();
+//
+// One that knows the schema's type reads packed fields, too, and un-zigzags
+// sint32 and sint64: see TypedProtoDecoderBase::GetRepeated().
+template <typename T>
+class RepeatedFieldIterator
+    : public internal::IteratorRange<RepeatedFieldIterator<T>> {
+  using Cursor = std::conditional_t<std::is_class<T>::value,
+                                    internal::BytesCursor<T>,
+                                    internal::NumberCursor>;
+
+ public:
+  RepeatedFieldIterator() = default;
+  explicit RepeatedFieldIterator(const internal::RepeatedFields& fields)
+      : cursor_(fields) {}
+  // Of numbers. |parse_error| is that of RepeatedScalarIterator.
+  RepeatedFieldIterator(const internal::RepeatedFields& fields,
+                        proto_utils::ProtoSchemaType type,
+                        bool* parse_error)
+      : cursor_(fields, type, parse_error) {}
+
+  explicit operator bool() const { return field().valid(); }
+  T operator*() const {
+    if constexpr (std::is_integral<T>::value) {
+      // No need to ask whether the field has bytes.
+      const uint64_t bits = field().raw_int_value();
+      if constexpr (std::is_signed<T>::value) {
+        if (cursor_.IsZigZag())
+          return internal::FromWire<T, true>(bits);
+      }
+      return internal::FromWire<T, false>(bits);
+    } else {
+      T value{};
+      field().get(&value);
+      return value;
+    }
+  }
+  // The field as it is on the wire, so that as_sint32() un-zigzags. An element
+  // of a packed one is as if it were not packed.
+  const Field* operator->() const { return &field(); }
+  const Field& field() const { return cursor_.field(); }
+
+  RepeatedFieldIterator& operator++() {
+    cursor_.Next();
+    return *this;
+  }
+  RepeatedFieldIterator operator++(int) {
+    RepeatedFieldIterator before = *this;
+    ++*this;
+    return before;
+  }
+
+ private:
+  Cursor cursor_;
+};
+
+namespace internal {
+
+// A number, and the byte after it; null instead of that if it is malformed.
+// Returned in two registers.
+struct ParsedNumber {
+  const uint8_t* next;
+  uint64_t value;
+};
+
+// The varint at |pos|. Bits beyond the 64th are dropped.
+ParsedNumber ParseLongVarInt(const uint8_t* pos, const uint8_t* end);
+
+PROTOZERO_ALWAYS_INLINE ParsedNumber ParseVarInt(const uint8_t* pos,
+                                                 const uint8_t* end) {
+  if (PROTOZERO_LIKELY(pos != end && *pos < 0x80))
+    return {pos + 1, *pos};
+  return ParseLongVarInt(pos, end);
+}
+
+template <proto_utils::ProtoWireType wire_type>
+PROTOZERO_ALWAYS_INLINE ParsedNumber ParseNumber(const uint8_t* pos,
+                                                 const uint8_t* end) {
+  using proto_utils::ProtoWireType;
+  if constexpr (wire_type == ProtoWireType::kVarInt) {
+    return ParseVarInt(pos, end);
+  } else {
+    using Bits = std::conditional_t<wire_type == ProtoWireType::kFixed64,
+                                    uint64_t, uint32_t>;
+    if (static_cast<size_t>(end - pos) < sizeof(Bits))
+      return {nullptr, 0};
+    return {pos + sizeof(Bits), LoadLittleEndian<Bits>(pos)};
   }
 }
 
@@ -191,17 +287,7 @@ class ScalarIterator
       Enter(others_.Next());
       return *this;
     }
-    ParsedNumber number;
-    if constexpr (wire_type == ProtoWireType::kVarInt) {
-      number = ParseVarInt(pos_, end_);
-    } else {
-      using Bits = std::conditional_t<wire_type == ProtoWireType::kFixed64,
-                                      uint64_t, uint32_t>;
-      number =
-          static_cast<size_t>(end_ - pos_) < sizeof(Bits)
-              ? ParsedNumber{nullptr, 0}
-              : ParsedNumber{pos_ + sizeof(Bits), LoadLittleEndian<Bits>(pos_)};
-    }
+    const ParsedNumber number = ParseNumber<wire_type>(pos_, end_);
     valid_ = true;
     bits_ = number.value;
     pos_ = number.next;

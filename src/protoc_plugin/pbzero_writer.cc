@@ -722,12 +722,16 @@ class Writer {
                   "return " + base + "GetRepeated" + element + "(" + id + ");");
       return;
     }
+    // What the schema packs is read fastest packed; the other iterator is one
+    // for all types of the schema, and has fields.
+    const std::string get = field.repetition == Repetition::kRepeatedPacked
+                                ? "GetRepeatedScalar"
+                                : "GetRepeated";
     const std::string parameter = "(bool* " + error_ + " = nullptr) const";
     const std::string arguments = "(" + id + ", " + error_ + ");";
     WriteGetter(field, "auto", parameter,
-                "return " + base +
-                    "GetRepeatedScalar<::protozero::proto_utils::"
-                    "ProtoSchemaType::k" +
+                "return " + base + get +
+                    "<::protozero::proto_utils::ProtoSchemaType::k" +
                     traits.name + ">" + arguments);
     if (field.type == FieldType::kEnum) {
       WriteFunction("auto " + field.enum_getter + parameter,

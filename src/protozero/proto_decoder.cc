@@ -8,6 +8,7 @@ namespace protozero {
 
 using internal::DecoderSchema;
 using internal::ParseField;
+using proto_utils::ProtoWireType;
 
 void ProtoDecoder::SetError(const uint8_t* field) {
   const internal::DecodeError error = internal::FindError(field, end_);
@@ -68,13 +69,56 @@ Field internal::FieldScanner::Next() {
   return Field();
 }
 
-UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
-  while (pos_ != range_->end_) {
-    const uint8_t* next = ParseField(pos_, range_->end_, &field_);
-    if (PROTOZERO_UNLIKELY(next == nullptr))
+void internal::NumberCursor::Next() {
+  if (PROTOZERO_LIKELY(pos_ == end_)) {
+    Enter(others_.Next());
+    return;
+  }
+  ParsedNumber number;
+  if (wire_type_ == ProtoWireType::kVarInt)
+    number = ParseNumber<ProtoWireType::kVarInt>(pos_, end_);
+  else if (wire_type_ == ProtoWireType::kFixed32)
+    number = ParseNumber<ProtoWireType::kFixed32>(pos_, end_);
+  else
+    number = ParseNumber<ProtoWireType::kFixed64>(pos_, end_);
+  if (PROTOZERO_UNLIKELY(number.next == nullptr)) {
+    // What follows may be anything.
+    bool* const parse_error = parse_error_;
+    *this = NumberCursor();
+    if (parse_error != nullptr)
+      *parse_error = true;
+    return;
+  }
+  pos_ = number.next;
+  field_.initialize_with_tag(tag_, number.value, 0);
+}
+
+void internal::NumberCursor::Enter(Field field) {
+  for (; field.valid(); field = others_.Next()) {
+    const bool is_bytes = field.type() == ProtoWireType::kLengthDelimited ||
+                          field.type() == ProtoWireType::kStartGroup;
+    if (is_typed_ ? field.type() == wire_type_ : !is_bytes)
       break;
-    pos_ = next;
-    if (range_->schema_->SlotOf(field_.id()) == DecoderSchema::kNoSlot)
+    if (is_typed_ && field.type() == ProtoWireType::kLengthDelimited &&
+        field.size() > 0) {
+      pos_ = field.data();
+      end_ = pos_ + field.size();
+      tag_ = proto_utils::MakeTag(field.id(), wire_type_);
+      Next();
+      return;
+    }
+  }
+  field_ = field;
+}
+
+UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
+  for (pos_ = next_; pos_ != end_; pos_ = next_) {
+    next_ = ParseField(pos_, end_, &field_);
+    if (PROTOZERO_UNLIKELY(next_ == nullptr)) {
+      pos_ = next_ = end_;
+      break;
+    }
+    if (schema_->SlotOf(field_.id()) == DecoderSchema::kNoSlot)
       return *this;
   }
   field_ = Field();

@@ -56,6 +56,21 @@ static_assert(
     std::is_same<decltype(&Decoder::repeated_string),
                  RepeatedFieldIterator<ConstChars> (Decoder::*)() const>::value,
     "");
+static_assert(std::is_same<decltype(std::declval<Decoder>().repeated_double()),
+                           RepeatedFieldIterator<double>>::value,
+              "");
+static_assert(std::is_same<decltype(std::declval<Decoder>().repeated_sint64()),
+                           RepeatedFieldIterator<int64_t>>::value,
+              "");
+static_assert(std::is_same<decltype(std::declval<Decoder>().repeated_enum()),
+                           RepeatedFieldIterator<int32_t>>::value,
+              "");
+static_assert(
+    std::is_same<
+        decltype(std::declval<Decoder>().packed_int32()),
+        PackedRepeatedFieldIterator<proto_utils::ProtoWireType::kVarInt,
+                                    int32_t>>::value,
+    "");
 
 template <typename T>
 T Copy(T value) {
@@ -222,6 +237,8 @@ TEST_F(GeneratedDecoderTest, RepeatedFields) {
   EXPECT_TRUE(Are(d.repeated_string(), {"a", ""}));
   EXPECT_TRUE(Are(d.repeated_bytes(), {"\x01"}));
   EXPECT_TRUE(Are(d.repeated_sint64(), {-1, 1}));
+  EXPECT_EQ(d.repeated_sint64()->as_sint64(), -1);
+  EXPECT_EQ(d.repeated_sint64().field().as_int64(), 1);
   EXPECT_TRUE(Are(d.repeated_enum(), {1, 0}));
   EXPECT_TRUE(Are(d.repeated_enum_enum(), {pz::Everything_Nested_Deep::SOME,
                                            pz::Everything_Nested_Deep::NONE}));

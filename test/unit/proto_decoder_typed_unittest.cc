@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -195,6 +196,26 @@ TEST(MessageDecoderTest, UnknownFieldsEndAtAMalformedOne) {
   EXPECT_EQ(UnknownIds(Event(bytes)), (std::vector<uint32_t>{4, 5}));
 }
 
+TEST(MessageDecoderTest, UnknownFieldsCanBeCounted) {
+  const std::string bytes = FromHex("20 01 08 01 22 00 28 01 08 02 a8 1f 05");
+  const Event event(bytes);
+  EXPECT_EQ(event.unknown_fields().end() - event.unknown_fields().begin(), 4);
+  UnknownFieldRange::Iterator it = event.unknown_fields().begin();
+  EXPECT_EQ((it++)->id(), 4u);
+  EXPECT_EQ(event.unknown_fields().end() - it, 3);
+  EXPECT_EQ(it - it, 0);
+  EXPECT_EQ(std::distance(it, event.unknown_fields().end()), 3);
+  EXPECT_TRUE(it != event.unknown_fields().begin());
+  EXPECT_TRUE(it == ++event.unknown_fields().begin());
+
+  const std::string malformed = FromHex("20 01 08 01 28 01 00 30 01");
+  const Event stopped(malformed);
+  EXPECT_EQ(stopped.unknown_fields().end() - stopped.unknown_fields().begin(),
+            2);
+  const Event empty((std::string_view()));
+  EXPECT_EQ(empty.unknown_fields().end() - empty.unknown_fields().begin(), 0);
+}
+
 // Oneofs
 
 uint32_t Which(const std::string& hex) {
@@ -260,6 +281,28 @@ TEST(SelectiveTypedProtoDecoderTest, KnowsTheSelectedFields) {
   for (const Field& field : decoder.unknown_fields())
     field.SerializeAndAppendTo(&rest);
   EXPECT_EQ(test::Hex(rest), "08 01 18 03 28 05 a0 1f 06");
+}
+
+TEST(SelectiveTypedProtoDecoderTest, TakesIdsInAnyOrder) {
+  const std::string bytes = FromHex("08 01 10 02 18 03 40 04 28 05 a0 1f 06");
+  using Mask = SelectiveDecodeMask<8, 3, 1, 3>;
+  static_assert(Mask::kMaxFieldId == 8);
+  static_assert(Mask::contains(8) && Mask::contains(3) && Mask::contains(1));
+  static_assert(!Mask::contains(0) && !Mask::contains(4));
+  static constexpr Mask kMask{};
+  const SelectiveTypedProtoDecoder<static_cast<int>(Mask::kMaxFieldId)> decoder(
+      bytes.data(), bytes.size(), kMask);
+  EXPECT_EQ(decoder.at<1>().as_int32(), 1);
+  EXPECT_FALSE(decoder.at<2>().valid());
+  EXPECT_EQ(decoder.at<3>().as_int32(), 3);
+  EXPECT_EQ(decoder.at<8>().as_int32(), 4);
+  EXPECT_EQ(UnknownIds(decoder), (std::vector<uint32_t>{2, 5, 500}));
+
+  static_assert(SelectiveDecodeMask<>::kMaxFieldId == 0);
+  static_assert(!SelectiveDecodeMask<>::contains(1));
+  const SelectiveTypedProtoDecoder<5> none(bytes.data(), bytes.size(),
+                                           SelectiveDecodeMask<>());
+  EXPECT_EQ(UnknownIds(none), (std::vector<uint32_t>{1, 2, 3, 8, 5, 500}));
 }
 
 TEST(SelectiveTypedProtoDecoderTest, CanBeCopied) {

@@ -44,7 +44,13 @@ template <ProtoSchemaType type>
 auto Scalars(const std::string& hex, bool* parse_error = nullptr) {
   const std::string bytes = FromHex(hex);
   const Decoder decoder(bytes);
-  return Values(decoder.GetRepeatedScalar<type>(2, parse_error));
+  const auto values = Values(decoder.GetRepeatedScalar<type>(2, parse_error));
+  // The iterator that is one for all types of the schema.
+  using T = typename decltype(values)::value_type;
+  const RepeatedFieldIterator<T> it = decoder.GetRepeated<type>(2, parse_error);
+  EXPECT_EQ(Values(it), values);
+  EXPECT_EQ(Values(decoder.GetRepeated<type>(2)), values);
+  return values;
 }
 
 std::vector<std::string> Strings(const Decoder& decoder, uint32_t id) {
@@ -252,6 +258,59 @@ TEST(RepeatedScalarIteratorTest, StopsWhereAPayloadIsMalformed) {
   EXPECT_TRUE(Scalars<ProtoSchemaType::kDouble>("12 07 00 00 00 00 00 00 00",
                                                 &parse_error)
                   .empty());
+  EXPECT_TRUE(parse_error);
+}
+
+// Of all schema types with the same C++ type, in a parameter, a member or
+// either branch of `?:`.
+TEST(RepeatedFieldIteratorTest, IsOneTypeForAllSchemaTypes) {
+  const std::string bytes =
+      FromHex("08 05 08 06 15 07 00 00 00 1a 02 01 04 1a 01 05 18 03");
+  const Decoder decoder(bytes);
+  struct Holder {
+    RepeatedFieldIterator<int32_t> it;
+  };
+  Holder holder;
+  EXPECT_FALSE(holder.it);
+  for (const bool first : {true, false}) {
+    holder.it = first ? decoder.GetRepeated<ProtoSchemaType::kInt32>(1)
+                      : decoder.GetRepeated<ProtoSchemaType::kSfixed32>(2);
+    EXPECT_EQ(*holder.it, first ? 5 : 7);
+  }
+  holder.it = decoder.GetRepeated<int32_t>(1);
+  EXPECT_EQ(Values(holder.it), (std::vector<int32_t>{5, 6}));
+  holder.it = decoder.GetRepeated<ProtoSchemaType::kSint32>(3);
+  EXPECT_EQ(Values(holder.it), (std::vector<int32_t>{-1, 2, -3, -2}));
+
+  // Each element is a field, those of packed ones too.
+  std::vector<int32_t> raw;
+  for (; holder.it; ++holder.it) {
+    EXPECT_EQ(holder.it.field().id(), 3u);
+    EXPECT_EQ(holder.it->type(), ProtoWireType::kVarInt);
+    EXPECT_EQ(holder.it->as_sint32(), *holder.it);
+    raw.push_back(holder.it->as_int32());
+  }
+  EXPECT_EQ(raw, (std::vector<int32_t>{1, 4, 5, 3}));
+  EXPECT_FALSE(holder.it.field().valid());
+  EXPECT_EQ(*holder.it, 0);
+}
+
+TEST(RepeatedFieldIteratorTest, StopsWhereAPayloadIsMalformed) {
+  for (const char* malformed :
+       {"12 03 01 02 80", "12 02 01 02 12 01 ff 10 03"}) {
+    const std::string bytes = FromHex(malformed);
+    const Decoder decoder(bytes);
+    bool parse_error = false;
+    EXPECT_EQ(
+        Values(decoder.GetRepeated<ProtoSchemaType::kInt32>(2, &parse_error)),
+        (std::vector<int32_t>{1, 2}));
+    EXPECT_TRUE(parse_error) << malformed;
+  }
+  const std::string bytes = FromHex("12 07 05 00 00 00 06 00 00");
+  bool parse_error = false;
+  EXPECT_EQ(Values(Decoder(bytes).GetRepeated<ProtoSchemaType::kFixed32>(
+                2, &parse_error)),
+            (std::vector<uint32_t>{5}));
   EXPECT_TRUE(parse_error);
 }
 

@@ -154,7 +154,7 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_field_sint64() const { return Has(16); }
   int64_t field_sint64() const { return AsSint64(16); }
   bool has_repeated_double() const { return Has(17); }
-  auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
+  auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
   bool has_repeated_string() const { return Has(18); }
   auto repeated_string() const { return GetRepeated<::protozero::ConstChars>(32); }
   bool has_repeated_bytes() const { return Has(19); }
@@ -162,10 +162,10 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_repeated_message() const { return Has(20); }
   auto repeated_message() const { return GetRepeated<::protozero::ConstBytes>(34); }
   bool has_repeated_enum() const { return Has(21); }
-  auto repeated_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr); }
+  auto repeated_enum(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr); }
   auto repeated_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::Everything_Nested_Deep_Kind>(35, parse_error_ptr); }
   bool has_repeated_sint64() const { return Has(22); }
-  auto repeated_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr); }
+  auto repeated_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr); }
   bool has_packed_double() const { return Has(23); }
   auto packed_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(41, parse_error_ptr); }
   bool has_packed_float() const { return Has(24); }
@@ -920,7 +920,7 @@ class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> 
   bool has_shared() const { return Has(4); }
   ::protozero::ConstBytes shared() const { return AsBytes(4); }
   bool has_colors() const { return Has(5); }
-  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
+  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
   auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr); }
   bool has_base() const { return Has(6); }
   ::protozero::ConstBytes base() const { return AsBytes(6); }

@@ -50,7 +50,7 @@ class Shared_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6> {
   bool has_packed() const { return Has(1); }
   auto packed(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr); }
   bool has_unpacked() const { return Has(2); }
-  auto unpacked(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr); }
+  auto unpacked(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr); }
   bool has_colors() const { return Has(3); }
   auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(4, parse_error_ptr); }
   auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(4, parse_error_ptr); }
