@@ -18,6 +18,11 @@ namespace protozero {
 // contiguous container of uint8_t or std::byte converts to it; nothing is
 // copied, so the container must outlive the view.
 struct ConstBytes {
+  // Traits that string views and hashes of users ask for, as those of Perfetto
+  // do, in order to take what has |data| and |size|.
+  static constexpr bool kConvertibleToStringView = true;
+  static constexpr bool kHashable = true;
+
   constexpr ConstBytes() = default;
   constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
 
@@ -44,6 +49,9 @@ struct ConstBytes {
 
 // Characters that somebody else owns, not null-terminated.
 struct ConstChars {
+  static constexpr bool kConvertibleToStringView = true;
+  static constexpr bool kHashable = true;
+
   std::string_view ToStdStringView() const {
     return std::string_view(data, size);
   }

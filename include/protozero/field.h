@@ -114,6 +114,14 @@ class Field {
                   uint32_t size) {
     initialize_with_tag(proto_utils::MakeTag(id, type), int_value, size);
   }
+  // The same with the number of a wire type.
+  void initialize(uint32_t id,
+                  uint8_t type,
+                  uint64_t int_value,
+                  uint32_t size) {
+    initialize(id, static_cast<proto_utils::ProtoWireType>(type), int_value,
+               size);
+  }
   void initialize_with_tag(uint32_t tag, uint64_t int_value, uint32_t size) {
     value_ = int_value;
     size_ = size;

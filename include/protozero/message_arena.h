@@ -151,6 +151,11 @@ class MessageArena {
     next_ = reinterpret_cast<Slot*>(message);
   }
 
+  // The latest only. REQUIRES: |message| is LastMessage().
+  void DeleteLastMessage(Message* message) noexcept {
+    DeleteMessagesFrom(message);
+  }
+
   // Memory for one more, which NewMessage() never returns: for the message that
   // stands in for those that there is no memory for.
   Message* LastResort() {

@@ -65,5 +65,26 @@ TEST(ConstCharsTest, IsAnAggregateOfPointerAndSize) {
   static_assert(std::is_trivially_copyable<ConstChars>::value);
 }
 
+// As users of Perfetto's have one.
+struct StringView {
+  template <typename T,
+            typename = std::enable_if_t<T::kConvertibleToStringView>>
+  StringView(const T& chars)  // NOLINT: implicit, like Perfetto's.
+      : data(reinterpret_cast<const char*>(chars.data)), size(chars.size) {}
+  const char* data;
+  size_t size;
+};
+
+std::string Text(StringView view) {
+  return std::string(view.data, view.size);
+}
+
+TEST(ConstBytesTest, ConvertsToAStringViewOfUsers) {
+  const uint8_t bytes[] = {'a', 'b'};
+  EXPECT_EQ(Text(ConstBytes{bytes, 2}), "ab");
+  EXPECT_EQ(Text(ConstChars{"cd", 2}), "cd");
+  static_assert(ConstBytes::kHashable && ConstChars::kHashable);
+}
+
 }  // namespace
 }  // namespace protozero

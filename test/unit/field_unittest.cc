@@ -96,6 +96,18 @@ TEST(FieldTest, KeepsIdsAndTypesApart) {
   EXPECT_EQ(Field::kMaxId, 536870911u);
 }
 
+TEST(FieldTest, TakesTheNumberOfAWireType) {
+  Field field;
+  field.initialize(3, /*type=*/0, 150, 0);
+  EXPECT_EQ(field.id(), 3u);
+  EXPECT_EQ(field.type(), ProtoWireType::kVarInt);
+  EXPECT_EQ(field.as_int32(), 150);
+  const uint8_t type = 5;
+  field.initialize(4, type, 7, 0);
+  EXPECT_EQ(field.id(), 4u);
+  EXPECT_EQ(field.type(), ProtoWireType::kFixed32);
+}
+
 TEST(FieldTest, GivesIntegersOfEveryType) {
   const Field small = VarInt(5);
   EXPECT_TRUE(small.as_bool());

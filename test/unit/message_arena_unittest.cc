@@ -77,6 +77,16 @@ TEST(MessageArenaTest, TheLastOneDeletedIsTheFirstOneReused) {
   }
 }
 
+TEST(MessageArenaTest, DeletesTheLastMessage) {
+  MessageArena arena;
+  const auto messages = NewMessages(arena, 300);
+  for (size_t depth = messages.size(); depth > 1; --depth) {
+    arena.DeleteLastMessage(messages[depth - 1]);
+    ASSERT_EQ(arena.LastMessage(), messages[depth - 2]);
+  }
+  EXPECT_EQ(arena.NewMessage(), messages[1]);
+}
+
 TEST(MessageArenaTest, CrossingEveryLevelBackAndForthReusesTheSameMemory) {
   MessageArena arena;
   const auto messages = NewMessages(arena, 400);
