@@ -24,6 +24,18 @@ bool SplitNamespaces(const std::string& value,
   }
 }
 
+bool IsOfOtherPlugins(const std::string& name) {
+  for (const char* option :
+       {"external_crate", "guard_add_prefix", "guard_add_prefix_external",
+        "guard_strip_prefix", "guard_strip_prefix_external", "invoker",
+        "local_files", "path_add_prefix", "path_add_prefix_external",
+        "path_strip_prefix", "path_strip_prefix_external"}) {
+    if (name == option)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ParseOptions(const std::string& text,
@@ -42,6 +54,21 @@ bool ParseOptions(const std::string& text,
 
     const size_t equals = option.find('=');
     const std::string name = option.substr(0, equals);
+    // Perfetto's plugin then includes the one header of its SDK. There is none
+    // here, and no need for another.
+    if (option == "sdk=true" || option == "sdk=1")
+      continue;
+    if (name == "sdk") {
+      *error =
+          "option 'sdk' is ignored, and takes 'true' or '1' only; leave it out";
+      return false;
+    }
+    if (IsOfOtherPlugins(name)) {
+      *error = "option '" + name +
+               "' is one of Perfetto's plugins for C and Rust, and means "
+               "nothing for a C++ header; leave it out";
+      return false;
+    }
     if (name != "wrapper_namespace") {
       *error = "unknown option '" + name +
                "'; the known options are: wrapper_namespace=NAMESPACE";

@@ -284,11 +284,41 @@ TEST(GeneratorErrorsTest, NamespaceOfTheStandardLibrary) {
 
 TEST(GeneratorErrorsTest, UnknownOption) {
   const ProtocResult result =
-      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "sdk=1");
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "lite=1");
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
-            "unknown option 'sdk'; the known options are: "
+            "unknown option 'lite'; the known options are: "
             "wrapper_namespace=NAMESPACE");
+}
+
+TEST(GeneratorErrorsTest, OptionsOfPerfettosPlugins) {
+  const std::string header =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "wrapper_namespace=x")
+          .files.at("a.pbzero.h");
+  for (const std::string options :
+       {"sdk=true,wrapper_namespace=x", "wrapper_namespace=x,sdk=1"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, options);
+    EXPECT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.files.at("a.pbzero.h"), header);
+  }
+  for (const std::string option : {"sdk", "sdk=", "sdk=yes"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, option);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error,
+              "option 'sdk' is ignored, and takes 'true' or '1' only; leave it "
+              "out");
+  }
+  for (const std::string option : {"invoker", "path_strip_prefix"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, option + "=x");
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error, "option '" + option +
+                                "' is one of Perfetto's plugins for C and "
+                                "Rust, and means nothing for a C++ header; "
+                                "leave it out");
+  }
 }
 
 TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
