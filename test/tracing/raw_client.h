@@ -24,9 +24,10 @@
 
 namespace protozero::test {
 
-// A client that says what the test wants it to.
+// A client that says what the test wants it to; or the other end of one.
 class RawClient {
  public:
+  explicit RawClient(ScopedFd socket) : socket_(std::move(socket)) {}
   explicit RawClient(const std::string& socket) {
     std::string error;
     socket_ = ConnectToUnixSocket(socket, &error);

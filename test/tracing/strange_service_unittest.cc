@@ -1,0 +1,414 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Services that do not do what services do: the program that traces goes on,
+// and can say why it is not traced.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/producer_methods.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/protos/data_source.pbzero.h"
+#include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/producer_port.pbzero.h"
+#include "test/tracing/ipc_testing.h"
+#include "test/tracing/raw_client.h"
+
+namespace protozero::test {
+namespace {
+
+namespace pb = tracing::pbzero;
+using Command = pb::GetAsyncCommandResponse;
+using OffReason = Producer::OffReason;
+
+// Counts what it hears of sessions.
+class CountingSource : public DataSource {
+ public:
+  CountingSource() : DataSource(DataSourceDescriptor{kSourceName}) {}
+  std::atomic<int> setups{0};
+  std::atomic<int> starts{0};
+  std::atomic<int> stops{0};
+
+ private:
+  void OnSetup(const DataSourceInstance&) override { ++setups; }
+  void OnStart(const DataSourceInstance&) override { ++starts; }
+  void OnStop(const DataSourceInstance&) override { ++stops; }
+};
+
+// A service that says what the test wants it to, to one producer.
+class RawService {
+ public:
+  explicit RawService(const std::string& socket) {
+    std::string error;
+    listening_ = ListenOnUnixSocket(socket, &error);
+    EXPECT_TRUE(listening_.is_valid()) << error;
+  }
+
+  void Accept() {
+    ScopedFd socket;
+    EXPECT_TRUE(WaitFor([&] {
+      socket = AcceptConnection(listening_.get());
+      return socket.is_valid();
+    }));
+    peer_ = std::make_unique<RawClient>(std::move(socket));
+  }
+  void Close() { peer_.reset(); }
+
+  // Reads until the producer calls |method|, and returns what it says. Notes
+  // down the id of the call.
+  std::string WaitForCall(ProducerMethod method) {
+    for (;;) {
+      const std::string payload = peer_->Receive();
+      if (payload.empty())
+        return "the connection has ended";
+      const pb::IPCFrame::Decoder frame(payload);
+      const pb::IPCFrame::InvokeMethod::Decoder call(frame.msg_invoke_method());
+      if (call.method_id() != static_cast<uint32_t>(method))
+        continue;
+      request_id_ = frame.request_id();
+      return call.args_proto().ToStdString();
+    }
+  }
+  void AnswerBind(bool success, size_t num_methods) {
+    const std::string payload = peer_->Receive();
+    const pb::IPCFrame::Decoder request(payload);
+    Send([&](pb::IPCFrame* frame) {
+      frame->set_request_id(request.request_id());
+      auto* const reply = frame->set_msg_bind_service_reply();
+      reply->set_success(success);
+      reply->set_service_id(1);
+      for (uint32_t i = 0; i < num_methods; ++i) {
+        auto* const method = reply->add_methods();
+        method->set_id(i + 1);
+        method->set_name(kProducerMethodNames[i]);
+      }
+    });
+  }
+  // The last call.
+  void Answer(bool success) {
+    Send([&](pb::IPCFrame* frame) {
+      frame->set_request_id(request_id_);
+      auto* const reply = frame->set_msg_invoke_method_reply();
+      if (success)
+        reply->set_success(true);
+    });
+  }
+  // As a service that behaves.
+  void Welcome() {
+    Accept();
+    AnswerBind(true, kNumProducerMethods);
+    WaitForCall(ProducerMethod::kInitializeConnection);
+    Answer(true);
+    WaitForCall(ProducerMethod::kGetAsyncCommand);
+    command_request_ = request_id_;
+  }
+
+  void Tell(const std::function<void(Command*)>& write, int fd = -1) {
+    Send(
+        [&](pb::IPCFrame* frame) {
+          frame->set_request_id(command_request_);
+          auto* const reply = frame->set_msg_invoke_method_reply();
+          reply->set_success(true);
+          reply->set_has_more(true);
+          write(reply->BeginNestedMessage<Command>(
+              pb::IPCFrame::InvokeMethodReply::kReplyProtoFieldNumber));
+        },
+        fd);
+  }
+  void TellMemory(int fd, uint32_t page_size_kb = 4) {
+    Tell(
+        [&](Command* command) {
+          command->set_setup_tracing()->set_shared_buffer_page_size_kb(
+              page_size_kb);
+        },
+        fd);
+  }
+  void TellSetup(uint64_t instance, const std::string& name) {
+    Tell([&](Command* command) {
+      auto* const setup = command->set_setup_data_source();
+      setup->set_new_instance_id(instance);
+      setup->set_config()->set_name(name);
+    });
+  }
+  void TellStart(uint64_t instance) {
+    Tell([&](Command* command) {
+      command->set_start_data_source()->set_new_instance_id(instance);
+    });
+  }
+  void TellStop(uint64_t instance) {
+    Tell([&](Command* command) {
+      command->set_stop_data_source()->set_instance_id(instance);
+    });
+  }
+  // Flushes. When that is acknowledged, everything before has been done.
+  void TellFlush(uint64_t instance) {
+    const uint64_t id = ++flush_id_;
+    Tell([&](Command* command) {
+      auto* const flush = command->set_flush();
+      flush->add_data_source_ids(instance);
+      flush->set_request_id(id);
+    });
+    for (;;) {
+      const std::string args = WaitForCall(ProducerMethod::kCommitData);
+      const pb::CommitDataRequest::Decoder commit(args);
+      ASSERT_EQ(commit.status(), DecodeStatus::kOk);
+      if (commit.flush_request_id() == id)
+        return;
+    }
+  }
+  template <typename Write>
+  void Send(Write write, int fd = -1) {
+    peer_->Send(write, fd);
+  }
+  RawClient* peer() { return peer_.get(); }
+
+ private:
+  ScopedFd listening_;
+  std::unique_ptr<RawClient> peer_;
+  uint64_t request_id_ = 0;
+  uint64_t command_request_ = 0;
+  uint64_t flush_id_ = 0;
+};
+
+class StrangeServiceTest : public IpcTest {
+ protected:
+  StrangeServiceTest() : service_(socket()) {}
+
+  // A producer that does not try again.
+  std::unique_ptr<Producer> NewProducer() {
+    Producer::Options options = Options();
+    options.max_reconnect_pause_ms = 0;
+    auto producer = std::make_unique<Producer>(options);
+    producer->RegisterDataSource(source_);
+    return producer;
+  }
+  static void ExpectOff(Producer* producer, OffReason reason) {
+    EXPECT_TRUE(WaitFor(
+        [&] { return producer->state() == Producer::State::kDisconnected; }));
+    EXPECT_EQ(producer->off_reason(), reason) << producer->why_off();
+    EXPECT_NE(producer->why_off(), "");
+  }
+
+  const std::shared_ptr<CountingSource> source_ =
+      std::make_shared<CountingSource>();
+  const std::unique_ptr<SharedMemoryFile> memory_ =
+      SharedMemoryFile::Create(64 * 1024);
+  RawService service_;
+};
+
+TEST_F(StrangeServiceTest, ThatIsNone) {
+  const auto producer = NewProducer();
+  service_.Accept();
+  service_.AnswerBind(false, 0);
+  ExpectOff(producer.get(), OffReason::kRefused);
+}
+
+TEST_F(StrangeServiceTest, ThatSaysYesAndHasNoMethods) {
+  const auto producer = NewProducer();
+  service_.Accept();
+  service_.AnswerBind(true, 0);
+  ExpectOff(producer.get(), OffReason::kRefused);
+}
+
+TEST_F(StrangeServiceTest, ThatTakesNoProducer) {
+  const auto producer = NewProducer();
+  service_.Accept();
+  service_.AnswerBind(true, kNumProducerMethods);
+  service_.WaitForCall(ProducerMethod::kInitializeConnection);
+  service_.Answer(false);
+  ExpectOff(producer.get(), OffReason::kRefused);
+}
+
+TEST_F(StrangeServiceTest, ThatGivesNoCommands) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  service_.Answer(false);
+  ExpectOff(producer.get(), OffReason::kConnectionLost);
+}
+
+TEST_F(StrangeServiceTest, ThatHasFewMethods) {
+  const auto producer = NewProducer();
+  service_.Accept();
+  service_.AnswerBind(true, 1);
+  service_.WaitForCall(ProducerMethod::kInitializeConnection);
+  service_.Answer(true);
+  EXPECT_TRUE(WaitFor(
+      [&] { return producer->state() == Producer::State::kConnected; }));
+  // What can not be asked is not asked.
+  EXPECT_FALSE(producer->Sync(0));
+  producer->ActivateTrigger("trigger");
+  producer->UnregisterDataSource(source_);
+}
+
+TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  // Without memory, and of nothing that there is.
+  service_.TellSetup(1, kSourceName);
+  service_.TellStart(1);
+  service_.TellStop(77);
+  service_.TellFlush(77);
+  service_.TellMemory(memory_->fd());
+  service_.TellSetup(2, "other");
+  service_.TellStart(2);
+  service_.Tell([](Command* command) {
+    command->set_clear_incremental_state()->add_data_source_ids(77);
+  });
+  service_.Tell([](Command*) {});
+  service_.Tell([](Command* command) {
+    // A config that is cut off.
+    command->AppendBytes(Command::kSetupDataSourceFieldNumber,
+                         "\x08\x05\x12\x09", 4);
+  });
+  service_.peer()->SendBytes(RawClient::Framed("\xff\xff\xff"));
+  service_.Send([](pb::IPCFrame* frame) {
+    frame->set_request_id(1);
+    frame->set_msg_request_error()->set_error("no");
+  });
+  // An answer to a request that nobody made; it failed.
+  service_.Send([](pb::IPCFrame* frame) {
+    frame->set_request_id(99999);
+    frame->set_msg_invoke_method_reply();
+  });
+  service_.TellFlush(2);
+  EXPECT_EQ(source_->setups, 0);
+  EXPECT_EQ(source_->starts, 0);
+  EXPECT_EQ(producer->state(), Producer::State::kConnected);
+
+  // What makes sense is done, once.
+  for (int i = 0; i < 2; ++i)
+    service_.TellSetup(3, kSourceName);
+  for (int i = 0; i < 2; ++i)
+    service_.TellStart(3);
+  service_.TellFlush(3);
+  EXPECT_EQ(source_->setups, 1);
+  EXPECT_EQ(source_->starts, 1);
+  EXPECT_TRUE(source_->is_enabled());
+  for (int i = 0; i < 2; ++i)
+    service_.TellStop(3);
+  service_.TellFlush(3);
+  EXPECT_EQ(source_->stops, 1);
+  EXPECT_FALSE(source_->is_enabled());
+}
+
+TEST_F(StrangeServiceTest, StartThatComesTooLateIsIgnored) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  service_.TellMemory(memory_->fd());
+  service_.TellSetup(1, kSourceName);
+  service_.TellFlush(1);
+  producer->UnregisterDataSource(source_);
+  // Again, which is nothing.
+  producer->UnregisterDataSource(source_);
+  service_.TellStart(1);
+  service_.TellFlush(1);
+  EXPECT_EQ(source_->starts, 0);
+  EXPECT_FALSE(source_->is_enabled());
+}
+
+TEST_F(StrangeServiceTest, MemoryWithoutADescriptor) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  service_.TellMemory(-1);
+  ExpectOff(producer.get(), OffReason::kNoDescriptors);
+}
+
+TEST_F(StrangeServiceTest, MemoryThatIsNone) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  const ScopedFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  service_.TellMemory(null.get());
+  ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+}
+
+TEST_F(StrangeServiceTest, MemoryInPagesOfAnImpossibleSize) {
+  for (const uint32_t page_size_kb : {0u, 3u, 128u, UINT32_MAX}) {
+    const auto producer = NewProducer();
+    service_.Welcome();
+    service_.TellMemory(memory_->fd(), page_size_kb);
+    ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+    producer->UnregisterDataSource(source_);
+  }
+}
+
+TEST_F(StrangeServiceTest, MemorySmallerThanItsPages) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  const auto memory = SharedMemoryFile::Create(4096);
+  service_.TellMemory(memory->fd(), 32);
+  ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+}
+
+TEST_F(StrangeServiceTest, SecondMemoryEndsTheConnection) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  service_.TellMemory(memory_->fd());
+  service_.TellMemory(memory_->fd());
+  ExpectOff(producer.get(), OffReason::kConnectionLost);
+}
+
+TEST_F(StrangeServiceTest, FrameThatIsTooLongEndsTheConnection) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  service_.peer()->SendBytes("\xff\xff\xff\x7f");
+  ExpectOff(producer.get(), OffReason::kConnectionLost);
+}
+
+TEST_F(StrangeServiceTest, ThatReadsLate) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  // More than a socket takes: it is queued, and arrives.
+  constexpr int kTriggers = 2000;
+  for (int i = 0; i < kTriggers; ++i)
+    producer->ActivateTrigger(std::string(1000, 't'));
+  for (int i = 0; i < kTriggers; ++i) {
+    const std::string args =
+        service_.WaitForCall(ProducerMethod::kActivateTriggers);
+    ASSERT_EQ(args.size(), 1003u) << i;
+  }
+  EXPECT_EQ(producer->state(), Producer::State::kConnected);
+}
+
+TEST_F(StrangeServiceTest, ThatNeverReads) {
+  const auto producer = NewProducer();
+  service_.Welcome();
+  // Until so much is queued that the connection ends.
+  EXPECT_TRUE(WaitFor([&] {
+    producer->ActivateTrigger(std::string(100000, 't'));
+    return producer->state() == Producer::State::kDisconnected;
+  }));
+  ExpectOff(producer.get(), OffReason::kConnectionLost);
+}
+
+TEST_F(StrangeServiceTest, ThatReadsTheGoodbye) {
+  auto producer = NewProducer();
+  service_.Welcome();
+  constexpr int kTriggers = 1000;
+  for (int i = 0; i < kTriggers; ++i)
+    producer->ActivateTrigger(std::string(1000, 't'));
+  std::thread reader([&] {
+    for (int i = 0; i < kTriggers; ++i)
+      EXPECT_EQ(service_.WaitForCall(ProducerMethod::kActivateTriggers).size(),
+                1003u);
+  });
+  // Waits for what is queued.
+  producer.reset();
+  reader.join();
+}
+
+}  // namespace
+}  // namespace protozero::test
