@@ -204,8 +204,8 @@ class TracedRun {
     producer.Sync(kTimeoutMs);
     std::vector<std::thread> threads;
     for (size_t i = 0; i < num_threads; ++i) {
-      threads.emplace_back([this, seed, i, &sources] {
-        BeThread(seed + i, sources[(seed >> i) % 2], &reports_[i]);
+      threads.emplace_back([this, seed, i, &producer, &sources] {
+        BeThread(seed + i, &producer, sources[(seed >> i) % 2], &reports_[i]);
       });
     }
     for (size_t i = 0; i < num_threads; ++i) {
@@ -220,6 +220,7 @@ class TracedRun {
   }
 
   void BeThread(uint64_t seed,
+                Producer* producer,
                 const std::shared_ptr<DataSource>& source,
                 ThreadReport* report) {
     std::mt19937_64 random(seed);
@@ -253,6 +254,8 @@ class TracedRun {
       }
       if (end_ == End::kExitBetweenPackets || end_ == End::kExitInPacket) {
         writers.Flush();
+        // What the socket did not take waits in here.
+        producer->Sync(kTimeoutMs);
         const uint64_t lost = writers.packets_lost();
         for (uint64_t i = random() % 4; i > 0; --i)
           write(true);

@@ -196,6 +196,10 @@ class StrangeServiceTest : public IpcTest {
     producer->RegisterDataSource(source_);
     return producer;
   }
+  static void WaitUntilConnected(const Producer& producer) {
+    EXPECT_TRUE(WaitFor(
+        [&] { return producer.state() == Producer::State::kConnected; }));
+  }
   static void ExpectOff(Producer* producer, OffReason reason) {
     EXPECT_TRUE(WaitFor(
         [&] { return producer->state() == Producer::State::kDisconnected; }));
@@ -246,8 +250,7 @@ TEST_F(StrangeServiceTest, ThatHasFewMethods) {
   service_.AnswerBind(true, 1);
   service_.WaitForCall(ProducerMethod::kInitializeConnection);
   service_.Answer(true);
-  EXPECT_TRUE(WaitFor(
-      [&] { return producer->state() == Producer::State::kConnected; }));
+  WaitUntilConnected(*producer);
   // What can not be asked is not asked.
   EXPECT_FALSE(producer->Sync(0));
   producer->ActivateTrigger("trigger");
@@ -371,6 +374,7 @@ TEST_F(StrangeServiceTest, FrameThatIsTooLongEndsTheConnection) {
 TEST_F(StrangeServiceTest, ThatReadsLate) {
   const auto producer = NewProducer();
   service_.Welcome();
+  WaitUntilConnected(*producer);
   // More than a socket takes: it is queued, and arrives.
   constexpr int kTriggers = 2000;
   for (int i = 0; i < kTriggers; ++i)
@@ -397,6 +401,7 @@ TEST_F(StrangeServiceTest, ThatNeverReads) {
 TEST_F(StrangeServiceTest, ThatReadsTheGoodbye) {
   auto producer = NewProducer();
   service_.Welcome();
+  WaitUntilConnected(*producer);
   constexpr int kTriggers = 1000;
   for (int i = 0; i < kTriggers; ++i)
     producer->ActivateTrigger(std::string(1000, 't'));
