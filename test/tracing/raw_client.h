@@ -33,6 +33,7 @@ class RawClient {
     socket_ = ConnectToUnixSocket(socket, &error);
     EXPECT_TRUE(socket_.is_valid()) << error;
   }
+  explicit RawClient(ScopedFd socket) : socket_(std::move(socket)) {}
 
   template <typename Write>
   void Send(Write write, int fd = -1) {
@@ -54,13 +55,16 @@ class RawClient {
           socket_.get(), reinterpret_cast<const uint8_t*>(bytes.data()) + begin,
           bytes.size() - begin, fd, &sent);
       begin += sent;
-      if (status == SocketStatus::kClosed)
+      if (status == SocketStatus::kClosed ||
+          (status == SocketStatus::kWouldBlock && !Poll(POLLOUT))) {
+        is_broken_ = true;
         return false;
-      if (status == SocketStatus::kWouldBlock && !Poll(POLLOUT))
-        return false;
+      }
     }
     return true;
   }
+  // Whether something could not be sent.
+  bool is_broken() const { return is_broken_; }
   void Bind(const std::string& name = "ProducerPort") {
     Send([&](tracing::pbzero::IPCFrame* frame) {
       frame->set_request_id(1);
@@ -206,6 +210,7 @@ class RawClient {
   ScopedFd received_fd_;
   uint64_t instance_id_ = 0;
   BufferID target_buffer_ = 0;
+  bool is_broken_ = false;
 };
 
 // Methods, by the ids that the host gives them.
