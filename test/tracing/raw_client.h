@@ -33,7 +33,6 @@ class RawClient {
     socket_ = ConnectToUnixSocket(socket, &error);
     EXPECT_TRUE(socket_.is_valid()) << error;
   }
-  explicit RawClient(ScopedFd socket) : socket_(std::move(socket)) {}
 
   template <typename Write>
   void Send(Write write, int fd = -1) {
