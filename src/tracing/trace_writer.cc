@@ -236,6 +236,11 @@ void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
     arbiter_->FlushPendingCommitDataRequests();
 }
 
+void TraceWriter::CountWhileBusy(uint64_t packets) {
+  losses_.AddWhileBusy(packets);
+  arbiter_->QueueLosses(&losses_);
+}
+
 uint8_t* TraceWriter::WriteFragmentHeader() {
   const size_t size = FragmentSize();
   uint8_t* end = stream_.write_ptr();

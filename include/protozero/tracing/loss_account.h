@@ -42,6 +42,13 @@ class LossAccount {
     Increase(&sums.bytes, bytes);
   }
 
+  // As kWriterBusy. Signal handlers do this, while others do, and while Add()
+  // is at work; which is why it adds to a sum that Add() leaves alone.
+  void AddWhileBusy(uint64_t packets) {
+    sums_[static_cast<size_t>(LossReason::kWriterBusy)].packets.fetch_add(
+        packets, std::memory_order_relaxed);
+  }
+
   PacketLosses Get() const {
     PacketLosses losses;
     for (size_t i = 0; i < kNumWriterLossReasons; ++i) {

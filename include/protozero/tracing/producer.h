@@ -144,8 +144,10 @@ class DataSource {
   // and a bit.
   static constexpr uint32_t kEnabled = 1;
   static constexpr uint32_t kStateStep = 4;
-  // No value that the counter takes.
+  // No values that the counter takes.
   static constexpr uint32_t kNoState = 2;
+  static constexpr uint32_t kTracing = 3;
+  static constexpr uint32_t kFollowing = 6;
 
   // REQUIRES: ClientLock() of the implementation is held.
   void ChangeState();
@@ -204,6 +206,14 @@ class TraceContext {
 // One thread's writers for a data source: one for each session. Follows the
 // sessions as they come and go; creating and destroying writers takes a lock.
 // Usually thread_local. One thread at a time.
+//
+// A signal handler may call Trace() of the writers of the thread that it
+// interrupts. If that thread is in a call itself, its writers are busy: then
+// the handler's call does nothing but count a packet as lost, for each session,
+// as LossReason::kWriterBusy. REQUIRES, in a handler: the thread has called
+// Trace() since the session began, for a call that creates a writer allocates
+// and takes a lock; and it was not interrupted in a function of Producer, or of
+// the writers of another data source.
 class DataSourceWriters {
  public:
   explicit DataSourceWriters(std::shared_ptr<DataSource> source);
@@ -214,8 +224,8 @@ class DataSourceWriters {
   DataSourceWriters& operator=(const DataSourceWriters&) = delete;
 
   // Calls |write(TraceContext&)| for each session that records the data source.
-  // The context is valid during the call, and so are packets. |write| must not
-  // call Trace() of this object.
+  // The context is valid during the call, and so are packets. If |write| calls
+  // Trace() of this object, that is lost as if a signal handler had called it.
   template <typename Write>
   void Trace(Write&& write) {
     // In registers if possible: if it had an address, it would be stored there
@@ -242,13 +252,44 @@ class DataSourceWriters {
   // Not inline, so that it costs the caller neither registers nor code.
   template <typename Write>
   PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write write) {
-    if (PROTOZERO_UNLIKELY(state != seen_state_))
-      FollowSessions();
+    if (PROTOZERO_UNLIKELY(state !=
+                           seen_state_.load(std::memory_order_relaxed)) &&
+        !FollowSessions()) {
+      return;
+    }
+    const Busy busy(&seen_state_, DataSource::kTracing);
     for (TraceContext& context : contexts_)
       write(context);
   }
-  PROTOZERO_NOINLINE void FollowSessions();
-  void RemoveStoppedSessions();
+
+  // In its scope, |seen_state_| is another value, so that a signal handler
+  // which traces gets to FollowSessions(), and goes no further. A handler that
+  // comes just before finds everything in order, and leaves it so.
+  class Busy {
+   public:
+    Busy(std::atomic<uint32_t>* seen_state, uint32_t while_busy)
+        : seen_state_(seen_state),
+          before_(seen_state->load(std::memory_order_relaxed)) {
+      seen_state->store(while_busy, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Busy() {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      seen_state_->store(before_, std::memory_order_relaxed);
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    void set_before(uint32_t state) { before_ = state; }
+
+   private:
+    std::atomic<uint32_t>* const seen_state_;
+    uint32_t before_;
+  };
+
+  // Returns false if the writers are busy. Then the call is counted.
+  PROTOZERO_NOINLINE bool FollowSessions();
+  // Returns the state that this is about.
+  uint32_t RemoveStoppedSessions();
   // Returns whether there may be more.
   bool AddStartedSession();
   // Destroys the writer.
@@ -257,9 +298,12 @@ class DataSourceWriters {
   const std::shared_ptr<DataSource> source_;
   // The data source's state when it is off and there is nothing to let go of.
   uint32_t idle_state_ = DataSource::kNoState;
-  // The data source's state that |contexts_| are up to date with.
-  uint32_t seen_state_ = DataSource::kNoState;
+  // The data source's state that |contexts_| are up to date with; kTracing
+  // while they are used; kFollowing while they change.
+  mutable std::atomic<uint32_t> seen_state_{DataSource::kNoState};
   std::vector<TraceContext> contexts_;
+  // Calls of Trace() while they changed, which have not been counted as losses.
+  std::atomic<uint32_t> calls_while_following_{0};
   // By writers that are gone.
   PacketLosses losses_;
 };

@@ -113,6 +113,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
+  friend class DataSourceWriters;
   friend class SharedMemoryArbiter;
   using ABI = SharedMemoryABI;
 
@@ -269,6 +270,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // REQUIRES: PrefetchForWriting() may be called.
   static void PrefetchLines(const uint8_t* begin, const uint8_t* end);
   void CountLoss(LossReason reason, uint64_t bytes);
+  // Counts packets that were not even begun, since the writer was busy. Safe in
+  // a signal handler that interrupts its thread anywhere.
+  void CountWhileBusy(uint64_t packets);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket(LossReason reason);
   // Why there is no chunk.

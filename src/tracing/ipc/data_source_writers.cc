@@ -39,23 +39,44 @@ DataSourceWriters::DataSourceWriters(std::shared_ptr<DataSource> source)
     : source_(std::move(source)) {}
 
 DataSourceWriters::~DataSourceWriters() {
+  const Busy busy(&seen_state_, DataSource::kFollowing);
   for (TraceContext& context : contexts_)
     RemoveContext(&context);
 }
 
-void DataSourceWriters::FollowSessions() {
-  RemoveStoppedSessions();
+bool DataSourceWriters::FollowSessions() {
+  const uint32_t seen_state = seen_state_.load(std::memory_order_relaxed);
+  if (seen_state == DataSource::kTracing) {
+    for (TraceContext& context : contexts_)
+      context.writer_->CountWhileBusy(1);
+    return false;
+  }
+  if (seen_state == DataSource::kFollowing) {
+    calls_while_following_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  Busy busy(&seen_state_, DataSource::kFollowing);
+  const uint32_t state = RemoveStoppedSessions();
   while (AddStartedSession()) {
   }
-  idle_state_ = contexts_.empty() ? seen_state_ : DataSource::kNoState;
+  const uint32_t calls =
+      calls_while_following_.exchange(0, std::memory_order_relaxed);
+  if (calls != 0) {
+    for (TraceContext& context : contexts_)
+      context.writer_->CountWhileBusy(calls);
+  }
+  idle_state_ = contexts_.empty() ? state : DataSource::kNoState;
+  busy.set_before(state);
+  return true;
 }
 
-void DataSourceWriters::RemoveStoppedSessions() {
+uint32_t DataSourceWriters::RemoveStoppedSessions() {
   const auto end = contexts_.end();
   auto first_to_remove = end;
+  uint32_t state;
   {
     std::lock_guard<std::mutex> lock(ClientLock());
-    seen_state_ = source_->state_.load(std::memory_order_relaxed);
+    state = source_->state_.load(std::memory_order_relaxed);
     const auto& instances = source_->instances_;
     first_to_remove = std::partition(
         contexts_.begin(), end, [&](const TraceContext& context) {
@@ -69,6 +90,7 @@ void DataSourceWriters::RemoveStoppedSessions() {
   // This may be about a flush.
   for (TraceContext& context : contexts_)
     context.writer_->ReturnChunk();
+  return state;
 }
 
 bool DataSourceWriters::AddStartedSession() {
@@ -112,6 +134,7 @@ void DataSourceWriters::RemoveContext(TraceContext* context) {
 }
 
 void DataSourceWriters::Flush() {
+  const Busy busy(&seen_state_, DataSource::kTracing);
   for (TraceContext& context : contexts_) {
     if (!context.instance_->connection_->is_abandoned())
       context.writer_->Flush();
@@ -119,6 +142,7 @@ void DataSourceWriters::Flush() {
 }
 
 PacketLosses DataSourceWriters::losses() const {
+  const Busy busy(&seen_state_, DataSource::kTracing);
   PacketLosses sum = losses_;
   for (const TraceContext& context : contexts_)
     sum.Add(context.writer_->losses());
