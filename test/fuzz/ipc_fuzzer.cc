@@ -157,8 +157,12 @@ class FuzzedProducer {
 
   // The host reads what it has been sent, and the producer what comes back.
   void Deliver() {
-    while (!host_->is_broken() && IsReadable(host_->socket()))
-      host_->Receive();
+    // In turns that are shorter than what is sent at a time.
+    constexpr TurnShare kShare = {2, 512};
+    while (!host_->is_broken() &&
+           (host_->has_more() || IsReadable(host_->socket()))) {
+      host_->TakeTurn(kShare);
+    }
     if (!reads_)
       return;
     host_->SendQueued();
