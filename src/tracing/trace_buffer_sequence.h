@@ -53,12 +53,16 @@ struct TraceBuffer::Chunk {
 // Positions, which come in rows.
 class TraceBuffer::Ranges {
  public:
+  // In any order: scraped chunks come in that of their pages.
   void Add(uint64_t begin, uint64_t end) {
-    const auto next = ranges_.upper_bound(begin);
+    auto next = ranges_.upper_bound(begin);
     if (next != ranges_.begin() && std::prev(next)->second >= begin) {
-      uint64_t& last_end = std::prev(next)->second;
-      last_end = std::max(last_end, end);
-      return;
+      --next;
+      begin = next->first;
+    }
+    while (next != ranges_.end() && next->first <= end) {
+      end = std::max(end, next->second);
+      next = ranges_.erase(next);
     }
     ranges_[begin] = end;
     if (ranges_.size() > kMaxRanges)
@@ -71,8 +75,9 @@ class TraceBuffer::Ranges {
   size_t size() const { return ranges_.size(); }
 
  private:
-  // Those of a writer that keeps to the protocol are fewer.
-  static constexpr size_t kMaxRanges = 64;
+  // More than every second chunk of a memory of usual size, in the smallest
+  // chunks there are.
+  static constexpr size_t kMaxRanges = 2048;
 
   // The end of each, by its begin.
   std::map<uint64_t, uint64_t> ranges_;

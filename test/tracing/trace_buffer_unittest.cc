@@ -751,6 +751,20 @@ TEST_F(TraceBufferLedgerTest, WhatIsScrapedAndCommittedCountsOnce) {
   EXPECT_EQ(Ledger(), "6 begun, 2 read, 7:4");
 }
 
+TEST_F(TraceBufferLedgerTest, ManyScrapedChunksThatAreOverwrittenCountOnce) {
+  // They are scraped in the order of their pages, which is any, and overwritten
+  // in that; then they are committed.
+  constexpr ChunkID kChunks = 1000;
+  Start(10 * TraceBuffer::kChunkOverhead, Policy::kRingBuffer);
+  for (ChunkID i = 0; i < kChunks; ++i)
+    Add(kChunks - 1 - i * 7 % kChunks, 1, "01 aa", kScraped);
+  for (ChunkID id = 0; id < kChunks; ++id)
+    Add(id, 1, "01 aa");
+  Packets(true);
+  EXPECT_EQ(stats().packets_begun, kChunks);
+  EXPECT_EQ(stats().packets_read + stats().lost.total(), kChunks);
+}
+
 TEST_F(TraceBufferLedgerTest, PacketOfADeadProcessIsLostIfItWasBegun) {
   AddOpen(0, 1, "01 aa", OpenPacket::kNone);
   buffer_->EndProducer(kProducer.id);
