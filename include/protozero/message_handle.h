@@ -31,9 +31,15 @@ class MessageHandleBase {
   }
 
   MessageHandleBase(MessageHandleBase&& other) noexcept { MoveFrom(other); }
+  // Finalizes what the handle held, unless |other| holds the same message: then
+  // that is the message's use from now on, and the one before it is over. So a
+  // message that is handed out again and again can have one handle:
+  //
+  //   packet->Finalize();
+  //   packet = writer->NewTracePacket();
   MessageHandleBase& operator=(MessageHandleBase&& other) noexcept {
     if (this != &other) {
-      if (message_ != nullptr)
+      if (message_ != nullptr && message_ != other.message_)
         FinalizeMessage();
       MoveFrom(other);
     }

@@ -620,6 +620,30 @@ TEST_F(TraceWriterTest, StreamCanBeTakenFromTheHandle) {
   EXPECT_EQ(Drain(), (std::vector<std::string>{bytes, FromHex("08 01")}));
 }
 
+TEST_F(TraceWriterTest, OneHandleServesForAllPackets) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  auto packet = writer->NewTracePacket<Event>();
+  std::vector<std::string> expected;
+  for (const bool is_finalized : {true, false, false, true}) {
+    packet->set_id(1);
+    if (is_finalized)
+      packet->Finalize();
+    // Otherwise the next packet ends this one.
+    packet = writer->NewTracePacket<Event>();
+    packet->set_name(std::string(300, 'n'));
+    packet->Finalize();
+    packet = writer->NewTracePacket<Event>();
+    expected.push_back(FromHex("08 01"));
+    expected.push_back(NamedEvent(300));
+  }
+  packet->set_id(2);
+  packet = MessageHandle<Event>();
+  expected.push_back(FromHex("08 02"));
+  writer->Flush();
+  EXPECT_EQ(Drain(), expected);
+  EXPECT_EQ(writer->packets_lost(), 0u);
+}
+
 TEST_F(TraceWriterTest, HandleThatOutlivesItsPacketDoesNoHarm) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   EXPECT_MISTAKE(

@@ -142,6 +142,55 @@ TEST_F(MessageHandleTest, AssigningAHandleToItselfChangesNothing) {
   EXPECT_FALSE(event_.is_finalized());
 }
 
+// Assigning the next handle of a message that is used again.
+
+TEST_F(MessageHandleTest, AssigningTheNextUseOfTheMessageLeavesItOpen) {
+  const auto begin_next = [this] {
+    event_.Reset(&writer_);
+    return Handle(&event_);
+  };
+  Handle handle = begin_next();
+  handle->AppendVarInt(1, 1);
+  handle->Finalize();
+  handle = begin_next();
+  EXPECT_FALSE(event_.is_finalized());
+  handle->AppendVarInt(2, 2);
+  handle->Finalize();
+  EXPECT_EQ(Bytes(), "08 01 10 02");
+}
+
+TEST_F(MessageHandleTest, AssigningTheNextUseTellsItsListenerOnly) {
+  Listener first;
+  Listener second;
+  {
+    Handle handle(&event_);
+    handle.set_finalization_listener(&first);
+    handle->set_id(1);
+    handle->Finalize();
+    event_.Reset(&writer_);
+    Handle next(&event_);
+    next.set_finalization_listener(&second);
+    handle = std::move(next);
+    handle->set_id(2);
+  }
+  EXPECT_THAT(first.finalized, IsEmpty());
+  EXPECT_THAT(second.finalized, ElementsAre(&event_));
+  EXPECT_EQ(Bytes(), "08 01 08 02");
+}
+
+TEST_F(MessageHandleTest, AssigningTheNextChildLeavesItOpen) {
+  Handle child(event_.set_child());
+  child->set_id(1);
+  // In the memory of the first one, which it seals.
+  child = Handle(event_.set_child());
+  child->set_id(2);
+  child = Handle(event_.set_child());
+  child->set_id(3);
+  child = Handle();
+  event_.Finalize();
+  EXPECT_EQ(Bytes(), "12 02 08 01 12 02 08 02 12 02 08 03");
+}
+
 TEST_F(MessageHandleTest, TheListenerMayHandTheMessageOutAgain) {
   class Recycler : public MessageFinalizationListener {
    public:
