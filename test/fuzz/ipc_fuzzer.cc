@@ -82,7 +82,7 @@ class FuzzedProducer {
     here_.Reset(fds[0]);
     host_.reset(new HostConnection(&service_, ScopedFd(fds[1]), {1, 2},
                                    /*max_queued_bytes=*/4096, &wakeup_,
-                                   &commit_reader_));
+                                   &memory_reserve_, &commit_reader_));
     for (TracingSessionID& session : sessions_) {
       TraceConfig config;
       config.buffers.push_back({16 * 1024, TraceConfig::Buffer::kRingBuffer});
@@ -228,6 +228,7 @@ class FuzzedProducer {
   uint64_t time_ms_ = 0;
   TraceService service_{[this] { return time_ms_; }};
   WakeupFd wakeup_;
+  DescriptorReserve memory_reserve_;
   CommitDataReader commit_reader_;
   TracingSessionID sessions_[2];
   ScopedFd here_;

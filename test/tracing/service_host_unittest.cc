@@ -6,6 +6,7 @@
 
 #include "protozero/tracing/service_host.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -385,20 +386,35 @@ TEST_F(ServiceHostTest, UserWithManyPlacesMakesRoom) {
   EXPECT_FALSE(third->IsClosed());
 }
 
+// In its scope, no file can be opened.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    // As many as there are: poll() does not take more than the limit.
+    const int next = dup(0);
+    close(next);
+    const rlimit none{static_cast<rlim_t>(next), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_;
+};
+
 TEST_F(ServiceHostTest, WithoutDescriptorsItRests) {
   Listen();
   const auto victim = Connect();
   const std::vector<ScopedFd> others = HalfOpen(1);
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  // As many as there are: poll() does not take more than the limit.
-  const int next = dup(0);
-  close(next);
-  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   victim->SendBytes(SyncFrame());
-  Turn();
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  {
+    const NoDescriptors limit;
+    Turn();
+    EXPECT_EQ(host_->accept_error(), EMFILE);
+  }
   EXPECT_EQ(victim->CountReceived(), 1u);
   // It does not look again before it is time, whatever else there is to do.
   for (int turn = 0; turn < 10; ++turn) {
@@ -410,6 +426,63 @@ TEST_F(ServiceHostTest, WithoutDescriptorsItRests) {
   now_ += 100;
   host_->RunOnce(UINT32_MAX);
   EXPECT_EQ(host_->num_connections(), 2u);
+  EXPECT_EQ(host_->accept_error(), 0);
+}
+
+TEST_F(ServiceHostTest, WithoutDescriptorsProcessWithManyPlacesMakesRoom) {
+  Listen();
+  TraceConfig config;
+  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = kSourceName;
+  ASSERT_NE(service_.StartTracing(config, nullptr, nullptr), 0u);
+  const auto connect = [this] {
+    auto client = std::make_unique<RawClient>(socket());
+    client->Bind();
+    client->Initialize();
+    client->Invoke(3, kGetAsyncCommand);
+    RegisterSource(client.get(), 4);
+    return client;
+  };
+  const std::vector<std::string> is_recorded = {"1 bound yes 12",
+                                                "2 yes",
+                                                "3 yes command setup_tracing 4",
+                                                "3 yes command setup",
+                                                "3 yes command start",
+                                                "4 yes"};
+  const auto victim = connect();
+  Turns();
+  EXPECT_EQ(victim->ReceiveTexts(6), is_recorded);
+  const OtherProcess greedy(socket(), 6, getuid());
+  Turns();
+  EXPECT_EQ(host_->num_connections(), 7u);
+
+  const auto second = connect();
+  const auto third = connect();
+  {
+    const NoDescriptors limit;
+    Turns();
+    EXPECT_EQ(host_->accept_error(), 0);
+  }
+  EXPECT_EQ(host_->num_connections(), 7u);
+  EXPECT_EQ(host_->num_refused(), 2u);
+  // There was one for their memory, too.
+  EXPECT_EQ(second->ReceiveTexts(6), is_recorded);
+  EXPECT_TRUE(second->TakeFd().is_valid());
+  EXPECT_EQ(third->ReceiveTexts(6), is_recorded);
+
+  // The greedy one has four, this process three: whoever comes now would have
+  // as many, and is sent away.
+  const auto fourth = connect();
+  {
+    const NoDescriptors limit;
+    Turns();
+  }
+  EXPECT_EQ(host_->num_connections(), 7u);
+  EXPECT_EQ(fourth->Receive(), "");
+  victim->SendBytes(SyncFrame());
+  Turns();
+  EXPECT_EQ(victim->CountReceived(), 1u);
 }
 
 }  // namespace

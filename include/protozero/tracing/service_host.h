@@ -31,9 +31,10 @@ namespace protozero {
 // limited amount of memory, and a limited share of each turn. Those that are
 // connected are served before others are let in, a few in each turn.
 //
-// When there is no place left, the user with the most connections gives up one
-// to a user who has fewer, and among a user's processes it is the same. It is
-// the last one to come, first of those that have not said who they are.
+// When there is no place left, or no file descriptor, the user with the most
+// connections gives up one to a user who has fewer, and among a user's
+// processes it is the same. It is the last one to come, first of those that
+// have not said who they are.
 //
 // One thread runs the host; Stop() and Wakeup() may be called by any.
 class ServiceHost {
@@ -84,7 +85,8 @@ class ServiceHost {
 
   size_t num_connections() const;
   // Why producers that want to connect wait in vain at the moment, as an errno;
-  // 0 if none does. EMFILE, for example: there is no descriptor for one.
+  // 0 if none does. EMFILE, for example: there is no descriptor for one, and
+  // nobody has so many connections that one has to make room.
   int accept_error() const;
   // How many connections have been closed because there were too many.
   uint64_t num_refused() const;

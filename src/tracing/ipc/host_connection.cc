@@ -23,11 +23,13 @@ HostConnection::HostConnection(TraceService* service,
                                PeerIdentity peer,
                                size_t max_queued_bytes,
                                const WakeupFd* wakeup,
+                               DescriptorReserve* memory_reserve,
                                CommitDataReader* commit_reader)
     : service_(service),
       socket_(std::move(socket)),
       peer_(peer),
       wakeup_(wakeup),
+      memory_reserve_(memory_reserve),
       commit_reader_(commit_reader),
       sender_(max_queued_bytes) {}
 
@@ -351,16 +353,25 @@ void HostConnection::OnSent(SendStatus status) {
 
 std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
                                                            size_t page_size) {
-  std::string error;
-  std::unique_ptr<SharedMemoryFile> memory =
-      SharedMemoryFile::Create(size, &error);
   std::lock_guard<std::mutex> lock(lock_);
-  memory_error_ = error;
-  if (memory == nullptr) {
-    if (has_command_request_)
-      SendMemoryErrorLocked();
+  const auto create = [&] { return CreateMemoryLocked(size, page_size); };
+  std::unique_ptr<SharedMemory> memory = create();
+  // The reserve is for those who take the descriptor at once.
+  if (memory == nullptr && LacksDescriptors(errno) && has_command_request_)
+    memory = memory_reserve_->Use(create);
+  if (memory == nullptr && has_command_request_)
+    SendMemoryErrorLocked();
+  return memory;
+}
+
+std::unique_ptr<SharedMemory> HostConnection::CreateMemoryLocked(
+    size_t size,
+    size_t page_size) {
+  memory_error_.clear();
+  std::unique_ptr<SharedMemoryFile> memory =
+      SharedMemoryFile::Create(size, &memory_error_);
+  if (memory == nullptr)
     return nullptr;
-  }
   // Not a duplicate: there may be no descriptor left for one.
   memory_fd_ = memory->TakeFd();
   page_size_kb_ = static_cast<uint32_t>(page_size / 1024);

@@ -13,6 +13,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_service.h"
+#include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/messages.h"
@@ -40,12 +41,14 @@ struct TurnShare {
 class HostConnection final : private TraceService::Producer {
  public:
   // What a frame may hold, and what it takes to read it, is shared by all
-  // connections. |wakeup| is notified when there is something queued.
+  // connections. |wakeup| is notified when there is something queued. Memory is
+  // created with the help of |memory_reserve|, if nothing else does.
   HostConnection(TraceService* service,
                  ScopedFd socket,
                  PeerIdentity peer,
                  size_t max_queued_bytes,
                  const WakeupFd* wakeup,
+                 DescriptorReserve* memory_reserve,
                  CommitDataReader* commit_reader);
   ~HostConnection() override;
 
@@ -88,6 +91,9 @@ class HostConnection final : private TraceService::Producer {
   // REQUIRES, for these: lock_.
   template <typename Write>
   void SendCommandLocked(Write write, ScopedFd fd = ScopedFd());
+  // Leaves the reason in memory_error_ and errno, on failure.
+  std::unique_ptr<SharedMemory> CreateMemoryLocked(size_t size,
+                                                   size_t page_size);
   void SendSetupTracingLocked();
   void SendMemoryErrorLocked();
   IPCFrame::InvokeMethodReply* BeginReply(uint64_t request_id, bool success);
@@ -113,6 +119,7 @@ class HostConnection final : private TraceService::Producer {
   const ScopedFd socket_;
   const PeerIdentity peer_;
   const WakeupFd* const wakeup_;
+  DescriptorReserve* const memory_reserve_;
   CommitDataReader* const commit_reader_;
 
   FrameReader reader_;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/host_connection.h"
@@ -94,7 +95,9 @@ class ServiceHost::Impl {
   void RemoveEnded();
   void Uncount(const PeerIdentity& peer);
   void Accept();
-  bool MakeRoomFor(const PeerIdentity& peer);
+  bool AcceptByReserve();
+  void Admit(ScopedFd socket, bool is_full);
+  bool MakeRoomFor(const PeerIdentity& peer, bool is_full);
   size_t NumOfProcess(const ProcessKey& key) const {
     const auto it = num_of_process_.find(key);
     return it == num_of_process_.end() ? 0 : it->second;
@@ -108,6 +111,9 @@ class ServiceHost::Impl {
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
+  // One for the newcomer who takes another one's place, and one for memory.
+  DescriptorReserve accept_reserve_;
+  DescriptorReserve memory_reserve_;
   // Accepts no connections before that moment, because of that error.
   uint64_t accept_after_ = 0;
   int accept_error_ = 0;
@@ -207,40 +213,64 @@ void ServiceHost::Impl::Uncount(const PeerIdentity& peer) {
 void ServiceHost::Impl::Accept() {
   for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
     ScopedFd socket = AcceptConnection(listening_.get());
-    if (!socket.is_valid()) {
-      accept_error_ = errno;
-      // Without a descriptor, accept() fails even if nobody waits.
-      pollfd waiting{listening_.get(), POLLIN, 0};
-      if (accept_error_ == EAGAIN || accept_error_ == EWOULDBLOCK ||
-          poll(&waiting, 1, 0) == 0) {
-        accept_error_ = 0;
-        return;
-      }
-      // Looking again at once is no use.
-      accept_after_ = service_->NowMs() + kAcceptPauseMs;
-      return;
-    }
-    PeerIdentity peer;
-    if (!GetPeerIdentity(socket.get(), &peer) || !MakeRoomFor(peer)) {
-      ++num_refused_;
+    if (socket.is_valid()) {
+      Admit(std::move(socket), /*is_full=*/false);
       continue;
     }
-    ++num_of_process_[KeyOf(peer)];
-    ++num_of_user_[peer.uid];
-    connections_.push_back(
-        {std::make_unique<HostConnection>(service_, std::move(socket), peer,
-                                          options_.max_queued_bytes, &wakeup_,
-                                          &commit_reader_),
-         service_->NowMs() + options_.introduction_timeout_ms});
+    accept_error_ = errno;
+    // Without a descriptor, accept() fails even if nobody waits.
+    pollfd waiting{listening_.get(), POLLIN, 0};
+    if (accept_error_ == EAGAIN || poll(&waiting, 1, 0) == 0) {
+      accept_error_ = 0;
+      return;
+    }
+    if (LacksDescriptors(accept_error_) && AcceptByReserve())
+      continue;
+    // Looking again at once is no use.
+    accept_after_ = service_->NowMs() + kAcceptPauseMs;
+    return;
   }
 }
 
-// Returns false if there is none to be had.
-bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer) {
+// When there is no descriptor, those that have many connections make room, as
+// if there were no place. Returns whether there was a newcomer to decide on.
+bool ServiceHost::Impl::AcceptByReserve() {
+  // If nobody has more than one, all newcomers wait for a descriptor.
+  if (std::none_of(num_of_user_.begin(), num_of_user_.end(),
+                   [](const auto& user) { return user.second > 1; }))
+    return false;
+  return accept_reserve_.Use([this] {
+    // Who it is can be told only of a connection that has been accepted.
+    ScopedFd socket = AcceptConnection(listening_.get());
+    const bool has_come = socket.is_valid();
+    if (has_come)
+      Admit(std::move(socket), /*is_full=*/true);
+    return has_come;
+  });
+}
+
+void ServiceHost::Impl::Admit(ScopedFd socket, bool is_full) {
+  PeerIdentity peer;
+  if (!GetPeerIdentity(socket.get(), &peer) || !MakeRoomFor(peer, is_full)) {
+    ++num_refused_;
+    return;
+  }
+  ++num_of_process_[KeyOf(peer)];
+  ++num_of_user_[peer.uid];
+  connections_.push_back(
+      {std::make_unique<HostConnection>(service_, std::move(socket), peer,
+                                        options_.max_queued_bytes, &wakeup_,
+                                        &memory_reserve_, &commit_reader_),
+       service_->NowMs() + options_.introduction_timeout_ms});
+}
+
+// Returns false if there is none to be had. |is_full| if no other connection is
+// possible, whatever the options say.
+bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   const ProcessKey process = KeyOf(peer);
   if (NumOfProcess(process) >= options_.max_connections_per_process)
     return false;
-  const bool is_full = connections_.size() >= options_.max_connections;
+  is_full = is_full || connections_.size() >= options_.max_connections;
   if (!is_full && NumOfUser(peer.uid) < options_.max_connections_per_user)
     return true;
 

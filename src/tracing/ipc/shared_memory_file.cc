@@ -67,8 +67,10 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
     }
   }
   if (memory == nullptr && error != nullptr) {
+    const int reason = errno;
     *error = std::string(what) + " of " + std::to_string(size) +
-             " bytes: " + strerror(errno);
+             " bytes: " + strerror(reason);
+    errno = reason;
   }
   return memory;
 }

@@ -1,0 +1,50 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_DESCRIPTOR_RESERVE_H_
+#define SRC_TRACING_IPC_DESCRIPTOR_RESERVE_H_
+
+#include <errno.h>
+#include <sys/eventfd.h>
+
+#include <mutex>
+
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+
+inline bool LacksDescriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+// A descriptor that is of no use but to be given up, for a moment, when there
+// is no other one left. Any thread.
+class DescriptorReserve {
+ public:
+  DescriptorReserve() { Fill(); }
+
+  // Calls |function()|, which finds one descriptor more, if this could keep
+  // one. It comes back here, or is missing here, if |function| keeps its own.
+  template <typename Function>
+  auto Use(const Function& function) {
+    std::lock_guard<std::mutex> lock(lock_);
+    // Perhaps somebody has returned what was missing.
+    Fill();
+    fd_.Reset();
+    auto result = function();
+    Fill();
+    return result;
+  }
+
+ private:
+  void Fill() {
+    if (!fd_.is_valid())
+      fd_.Reset(eventfd(0, EFD_CLOEXEC));
+  }
+
+  std::mutex lock_;
+  ScopedFd fd_;
+};
+
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_DESCRIPTOR_RESERVE_H_
