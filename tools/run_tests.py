@@ -152,8 +152,14 @@ def count_gtest(report):
   return outcome
 
 
+# A sanitizer's report ends the program with an error, whatever the case in
+# which it was found says of itself.
+SANITIZER_REPORT = re.compile(r'Sanitizer: |: runtime error: ')
+
+
 def without_passed_cases(output):
-  """GoogleTest's output, with what it says of cases that passed left out."""
+  """GoogleTest's output, with what it says of cases that passed left out,
+  unless a sanitizer has found something there."""
   kept, case = [], None
   for line in output.splitlines(keepends=True):
     if line.startswith('[ RUN      ]'):
@@ -162,6 +168,8 @@ def without_passed_cases(output):
       if line.strip() and not line.startswith('[-----'):
         kept.append(line)
     elif line.startswith('[       OK ]'):
+      if SANITIZER_REPORT.search(''.join(case)):
+        kept += case + [line]
       case = None
     else:
       case.append(line)
