@@ -44,7 +44,7 @@ void CopyHeader(const ABI::ChunkHeader& header,
                 bool is_complete,
                 ChunkCopy* copy) {
   SetPackets(header.packets.load(std::memory_order_acquire), is_complete, copy);
-  copy->writer_id = header.writer_id.load(std::memory_order_relaxed);
+  copy->writer_id = header.writer_id.load(std::memory_order_acquire);
   copy->chunk_id = header.chunk_id.load(std::memory_order_relaxed);
 }
 

@@ -74,8 +74,10 @@ void SharedMemoryABI::InitChunkForWriting(const Chunk& chunk,
                                           ChunkID chunk_id,
                                           uint16_t packets) {
   ChunkHeader* const header = chunk.header();
-  header->writer_id.store(writer_id, std::memory_order_relaxed);
+  // A process may be killed between any two of these, and its chunk is scraped
+  // then. Whoever sees a writer knows its chunk's id.
   header->chunk_id.store(chunk_id, std::memory_order_relaxed);
+  header->writer_id.store(writer_id, std::memory_order_release);
   // Whoever sees packets knows whose they are.
   header->packets.store(packets, std::memory_order_release);
 }

@@ -274,9 +274,9 @@ void TraceBuffer::CloseChunk(Chunk* chunk, LossReason reason) {
   Sequence& sequence = *chunk->sequence;
   sequence.stats.lost.Add(reason, num_lost);
   const uint64_t all_lost = num_lost + chunk->num_refused;
-  if (chunk->is_scraped && (!chunk->is_complete || all_lost != 0)) {
+  if (chunk->is_scraped && !chunk->is_complete) {
     sequence.NoteGone(
-        chunk->position, chunk->is_complete,
+        chunk->position, false,
         {chunk->num_begun + chunk->num_refused, all_lost, reason});
   }
 }
@@ -296,6 +296,10 @@ void TraceBuffer::DropChunk(ChunkMap::iterator it) {
   const LossReason reason = ReasonOfNoRoom();
   sequence.stats.lost.Add(reason, 0, chunk.payload.size);
   CloseChunk(&chunk, reason);
+  // Its place becomes a hole, even if all of it was read: what comes there by
+  // its commit is not new.
+  if (chunk.is_scraped && chunk.is_complete)
+    sequence.NoteGone(chunk.position, true, {});
   sequence.GiveUpUntil(chunk.position + 1);
   RemoveChunk(it);
 }

@@ -71,8 +71,9 @@ void TraceWriter::Enter() {
   BackOff back_off;
   while ((reclaims_seen_ = reclaims_.load(std::memory_order_acquire)) % 2 !=
          0) {
-    // Not in a child process, where the thread that reclaimed is gone.
-    if (!arbiter_->is_reclaiming_.load(std::memory_order_relaxed)) {
+    // It has ended just now, and what it did is to be seen here; or this is a
+    // child process, where the thread that reclaimed is gone.
+    if (!arbiter_->is_reclaiming_.load(std::memory_order_acquire)) {
       reclaims_.store(++reclaims_seen_, std::memory_order_relaxed);
       return;
     }

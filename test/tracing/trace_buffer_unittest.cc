@@ -2,7 +2,9 @@
 
 #include "src/tracing/trace_buffer.h"
 
+#include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -763,6 +765,88 @@ TEST_F(TraceBufferLedgerTest, ManyScrapedChunksThatAreOverwrittenCountOnce) {
   Packets(true);
   EXPECT_EQ(stats().packets_begun, kChunks);
   EXPECT_EQ(stats().packets_read + stats().lost.total(), kChunks);
+}
+
+TEST_F(TraceBufferLedgerTest,
+       ScrapedChunkThatWasReadAndIsOverwrittenCountsOnce) {
+  Start(TraceBuffer::kChunkOverhead + 4, Policy::kRingBuffer);
+  Add(0, 1, "01 aa", kScraped);
+  // All of it was read, and it is still here.
+  const auto read = [](const TraceBuffer::Packet&) { return true; };
+  EXPECT_TRUE(buffer_->ReadPackets(1, false, read));
+  AddOf(2, 0, 1, FromHex("01 bb"));
+  EXPECT_EQ(Packets(), Strings{"bb"});
+  Add(0, 1, "01 aa");
+  EXPECT_EQ(Ledger(), "2 begun, 2 read");
+}
+
+// Chunks that are scraped at any time, in any order, and committed in that of
+// their ids; in a buffer that has room for few of them, read at any time.
+TEST_F(TraceBufferLedgerTest, EveryPacketCountsOnceInAnyOrder) {
+  struct Written {
+    ChunkID id;
+    uint16_t num_packets;
+  };
+  constexpr size_t kMaxUncommitted = 16;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    Start((1 + random() % 8) * (TraceBuffer::kChunkOverhead + 10),
+          random() % 2 == 0 ? Policy::kRingBuffer : Policy::kDiscard);
+    const auto add = [&](const Written& chunk, int flags) {
+      std::string payload;
+      for (uint16_t i = 0; i < chunk.num_packets; ++i)
+        payload += "\x01p";
+      AddOf(1, chunk.id, chunk.num_packets, payload, flags);
+    };
+    uint64_t written = 0;
+    std::vector<Written> uncommitted = {{0, 0}};
+    const auto commit_oldest = [&] {
+      add(uncommitted.front(), 0);
+      uncommitted.erase(uncommitted.begin());
+    };
+    const auto begin_chunk = [&] {
+      uncommitted.push_back({uncommitted.back().id + 1, 0});
+    };
+    for (int step = 0; step < 300; ++step) {
+      switch (random() % 6) {
+        case 0:
+        case 1:
+          ++uncommitted.back().num_packets;
+          ++written;
+          break;
+        case 2:
+          if (uncommitted.size() < kMaxUncommitted)
+            begin_chunk();
+          break;
+        case 3:
+          if (uncommitted.size() > 1)
+            commit_oldest();
+          break;
+        case 4: {
+          std::vector<Written> scraped = uncommitted;
+          std::shuffle(scraped.begin(), scraped.end(), random);
+          for (const Written& chunk : scraped) {
+            const bool is_complete = chunk.id != uncommitted.back().id;
+            if (is_complete || chunk.num_packets != 0)
+              add(chunk, is_complete ? kScraped : kScraped | kIncomplete);
+          }
+          break;
+        }
+        case 5:
+          buffer_->ReadPackets(1 + random() % 4, false,
+                               [](const TraceBuffer::Packet&) { return true; });
+          break;
+      }
+    }
+    while (!uncommitted.empty())
+      commit_oldest();
+    Packets(true);
+    ASSERT_EQ(stats().packets_begun, written);
+    ASSERT_EQ(stats().packets_read + stats().lost.total(), written);
+    ASSERT_EQ(stats().unknown_losses, 0u);
+    ASSERT_EQ(stats().abi_violations, 0u);
+  }
 }
 
 TEST_F(TraceBufferLedgerTest, PacketOfADeadProcessIsLostIfItWasBegun) {
