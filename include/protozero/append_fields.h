@@ -17,6 +17,7 @@
 #include "protozero/field.h"
 #include "protozero/field_value.h"
 #include "protozero/message.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
@@ -25,6 +26,7 @@
 #include "protozero/wire_number.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
@@ -597,6 +599,7 @@ PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
   }
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_APPEND_FIELDS_H_

@@ -8,6 +8,7 @@
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
 // x86 instructions that encode a varint in a third of the instructions
 // that portable code takes, without asking for a build that needs them: the
@@ -27,7 +28,9 @@
 #endif
 #endif
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
@@ -162,6 +165,8 @@ PROTOZERO_ALWAYS_INLINE T AddOffset(T base, size_t index) {
 #endif
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_BIT_DEPOSIT_H_

@@ -6,8 +6,10 @@
 #include <stddef.h>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Where ScatteredHeapBuffer and HeapBuffered get their memory, for those who
 // know better than the heap. Implement it for memory of your own:
@@ -93,6 +95,7 @@ PROTOZERO_COLD void DeallocateBuffer(BufferAllocator* allocator,
 
 }  // namespace internal
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_BUFFER_ALLOCATOR_H_

@@ -10,10 +10,14 @@
 #include <new>
 #include <type_traits>
 
+#include "protozero/namespace.h"
+
 // Unaligned little-endian loads and stores: protobuf's fixed-width types, and
 // every multi-byte store of the encoder, are little-endian on every machine.
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // PROTOZERO_FORCE_BIG_ENDIAN_PATH lets a little-endian machine test the code
 // that big-endian ones run; both produce the same bytes.
@@ -87,6 +91,8 @@ inline T LoadLittleEndian(const uint8_t* src) {
   }
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_BYTE_ORDER_H_

@@ -3,6 +3,8 @@
 #ifndef INCLUDE_PROTOZERO_COMPILER_H_
 #define INCLUDE_PROTOZERO_COMPILER_H_
 
+#include "protozero/namespace.h"
+
 // The few compiler hints the runtime depends on for its speed, and its one
 // family of checks. Nothing here changes a layout: objects compiled with and
 // without NDEBUG can be linked together.
@@ -94,16 +96,18 @@
 #endif
 
 #if PROTOZERO_DCHECK_IS_ON
-#define PROTOZERO_DCHECK(condition, advice)                           \
-  (PROTOZERO_LIKELY(condition) ? static_cast<void>(0)                 \
-                               : ::protozero::internal::DcheckFailed( \
+#define PROTOZERO_DCHECK(condition, advice)                                 \
+  (PROTOZERO_LIKELY(condition) ? static_cast<void>(0)                       \
+                               : PROTOZERO_RUNTIME::internal::DcheckFailed( \
                                      __FILE__, __LINE__, #condition, advice))
 #else
 #define PROTOZERO_DCHECK(condition, advice) \
   static_cast<void>(sizeof((condition) ? 1 : 0))
 #endif
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // |value|, of which the compiler knows nothing any more.
 template <typename T>
@@ -127,6 +131,8 @@ PROTOZERO_ALWAYS_INLINE void StoreAlone(T* dst, T value) {
                                               const char* condition,
                                               const char* advice);
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_COMPILER_H_

@@ -8,7 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Elements that somebody else owns, one after the other in memory, as handed to
 // the setter of a packed field. Arrays, and containers whose data() points to
@@ -33,6 +36,7 @@ struct ConstArray {
   size_t size;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_CONST_ARRAY_H_

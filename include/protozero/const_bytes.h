@@ -12,7 +12,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Bytes that somebody else owns, as read from or handed to a bytes field. Any
 // contiguous container of uint8_t or std::byte converts to it; nothing is
@@ -63,6 +66,7 @@ struct ConstChars {
   size_t size = 0;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_CONST_BYTES_H_

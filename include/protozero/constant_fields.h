@@ -16,6 +16,7 @@
 #include "protozero/compiler.h"
 #include "protozero/field.h"
 #include "protozero/field_value.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/value_pack.h"
 #include "protozero/wire_number.h"
@@ -24,6 +25,7 @@
 // encoded in a constant expression.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // In place of a value in MakeConstantMessage(): a value that is not known yet.
 // For numbers, bools and enums. In the encoded message, holes of
@@ -252,6 +254,7 @@ struct ConstantFields<T, FieldList<Values...>> {
 
 }  // namespace internal
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_

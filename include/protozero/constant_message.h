@@ -15,6 +15,7 @@
 #include "protozero/constant_fields.h"  // IWYU pragma: export
 #include "protozero/field_value.h"
 #include "protozero/message.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/value_pack.h"
 
@@ -44,6 +45,7 @@
 // they are.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // An encoded message of class T. Sizes and numbers are as short as they can be.
 //
@@ -281,6 +283,7 @@ struct ConstantEncoder<FieldValue<Field, FilledStencil<T, N, Holes...>>>
 
 }  // namespace internal
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_CONSTANT_MESSAGE_H_

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A half-open range [begin, end) of writable bytes that somebody else owns. A
 // default-initialized one is indeterminate, like any plain pointer pair; write
@@ -27,6 +30,7 @@ struct ContiguousMemoryRange {
   size_t size() const { return static_cast<size_t>(end - begin); }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_CONTIGUOUS_MEMORY_RANGE_H_

@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Why a decoder stopped before the end of its input.
 enum class DecodeStatus : uint8_t {
@@ -30,6 +33,7 @@ enum class DecodeStatus : uint8_t {
 // A sentence for a log line. Never null.
 const char* DecodeStatusToString(DecodeStatus status);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_DECODE_STATUS_H_

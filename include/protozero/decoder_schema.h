@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // Which fields a typed decoder knows, made by the compiler from their ids. Each
@@ -16,7 +17,9 @@
 // they index, large ones in a hash table, whose size depends on how many they
 // are and not on how large.
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 struct DecoderSchema {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -178,6 +181,8 @@ struct DenseSchema {
                                          kNone.entries};
 };
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_DECODER_SCHEMA_H_

@@ -8,7 +8,10 @@
 
 #include <string_view>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A value of an enum as the schema declares it. Generated code has an array of
 // them for each enum, in ascending order of the numbers; of several names for
@@ -59,6 +62,7 @@ constexpr bool ParseEnum(const EnumValue (&values)[n],
 
 }  // namespace internal
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_ENUM_VALUES_H_

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A field as it was read: its id, its wire type, and its number or where its
 // bytes are. Nothing is copied, so the bytes that were decoded must outlive it.
@@ -148,6 +150,7 @@ class Field {
 
 static_assert(sizeof(Field) == 16, "two registers");
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_FIELD_H_

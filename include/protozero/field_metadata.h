@@ -10,6 +10,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/field_value.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // What a generated class knows about each of its fields, as a type: kFoo, the
@@ -30,7 +31,9 @@
 // gcc by a tenth of the whole. So does a call operator that looks into what it
 // may be given before it is called.
 
-namespace protozero::meta {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace meta {
 
 #define PROTOZERO_FIELD(name, repetition, type, CppFieldType, call) \
   struct name : proto_utils::FieldMetadataBase {                    \
@@ -120,6 +123,8 @@ PROTOZERO_MESSAGE_FIELDS(Group, SetterNotation)
 #undef PROTOZERO_BYTES_FIELDS
 #undef PROTOZERO_MESSAGE_FIELDS
 
-}  // namespace protozero::meta
+}  // namespace meta
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_FIELD_METADATA_H_

@@ -10,8 +10,10 @@
 #include <type_traits>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A field together with a value for it. Each field constant of a generated
 // class makes them, from what the field's setter takes:
@@ -192,6 +194,7 @@ struct EnableUnlessTaken : std::enable_if<!((sizeof...(Values) == 1) && ... &&
 
 }  // namespace internal
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_FIELD_VALUE_H_

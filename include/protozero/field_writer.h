@@ -10,6 +10,7 @@
 
 #include "protozero/compiler.h"
 #include "protozero/message.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // From a schema type to the appender that encodes it, for generic code over
@@ -18,7 +19,9 @@
 //   FieldWriter<FieldMetadata_Id::kProtoFieldType>::Append(
 //       message, FieldMetadata_Id::kFieldId, value);
 //
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 template <typename CppType>
 struct VarIntFieldWriter {
@@ -117,6 +120,8 @@ struct FieldWriter<SchemaType::kEnum> {
   }
 };
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_FIELD_WRITER_H_

@@ -13,10 +13,12 @@
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message_arena.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
@@ -826,6 +828,7 @@ inline bool internal::AppendBytesHeader(Message* message,
       size);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #if PROTOZERO_INLINE_SETTERS

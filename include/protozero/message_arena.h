@@ -10,8 +10,10 @@
 #include <atomic>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class Message;
 
@@ -210,6 +212,7 @@ class MessageArena {
   Slot inline_slots_[kInlineMessages + 1];
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_ARENA_H_

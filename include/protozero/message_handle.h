@@ -7,9 +7,11 @@
 
 #include "protozero/compiler.h"
 #include "protozero/message.h"
+#include "protozero/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Told when a message that was handed out through a MessageHandle is complete:
 // the owner of the message can publish it, or reuse it, from then on.
@@ -126,6 +128,7 @@ class MessageHandle : public MessageHandleBase {
   T* get() const { return static_cast<T*>(message()); }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_HANDLE_H_

@@ -14,6 +14,7 @@
 #include "protozero/compiler.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/short_copy.h"
@@ -23,6 +24,7 @@
 // nobody else has to compile it. Not to be included by users.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 PROTOZERO_ALWAYS_INLINE void Message::SpillCursor(
     [[maybe_unused]] uint8_t* pos) {
@@ -258,6 +260,7 @@ inline void Message::AppendNumberSlowPath(EncodedTag tag,
 #endif  // PROTOZERO_HAS_PRESERVE_MOST
 #endif  // PROTOZERO_INLINE_SETTERS
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_

@@ -7,6 +7,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/repeated_fields.h"
 
@@ -18,7 +19,9 @@
 // whose type id is the number of the extension. The fields of an item come in
 // any order.
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The message of the last item with |type_id| among |items|, or an invalid
 // field.
@@ -34,6 +37,8 @@ inline Field FindMessageSetItem(RepeatedFieldIterator<ConstBytes> items,
   return found;
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_SET_H_

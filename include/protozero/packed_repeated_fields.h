@@ -13,6 +13,7 @@
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
 #include "protozero/message.h"
+#include "protozero/namespace.h"
 #include "protozero/varint.h"
 
 // Packed repeated fields: all elements in one field, without tags of their own,
@@ -33,6 +34,7 @@
 //   event->set_samples(samples);
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
@@ -338,6 +340,7 @@ class PackedFixedSizeInt : public PackedBufferBase {
   }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_PACKED_REPEATED_FIELDS_H_

@@ -8,8 +8,10 @@
 #include <memory_resource>
 
 #include "protozero/buffer_allocator.h"
+#include "protozero/namespace.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Lets buffers have their memory from a std::pmr::memory_resource:
 //
@@ -48,6 +50,7 @@ class PmrBufferAllocator final : public BufferAllocator {
   std::pmr::memory_resource* const resource_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_PMR_BUFFER_ALLOCATOR_H_

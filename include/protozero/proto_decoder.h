@@ -16,6 +16,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/decoder_schema.h"
 #include "protozero/field.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
 
@@ -30,6 +31,7 @@
 // unless all of them call const functions.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Reads the fields of a message one after the other:
 //
@@ -452,6 +454,7 @@ class SelectiveTypedProtoDecoder
   }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_PROTO_DECODER_H_

@@ -10,11 +10,14 @@
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 #include "protozero/varint.h"  // IWYU pragma: export
 
 // The wire format's vocabulary: wire types, schema types, tags and limits.
 
-namespace protozero::proto_utils {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace proto_utils {
 
 // The low three bits of a tag.
 enum class ProtoWireType : uint32_t {
@@ -197,7 +200,7 @@ class EncodedTag {
   // REQUIRES: eight writable bytes at |dst| where size() is three or more, and
   // size() bytes otherwise.
   PROTOZERO_ALWAYS_INLINE uint8_t* Store(uint8_t* dst) const {
-    using ::protozero::internal::StoreLittleEndian;
+    using PROTOZERO_RUNTIME::internal::StoreLittleEndian;
     if (size() == 1) {
       StoreLittleEndian(dst, static_cast<uint8_t>(encoded()));
       return dst + 1;
@@ -212,7 +215,7 @@ class EncodedTag {
   // Store() without branches, for tags that are known at run time only.
   // REQUIRES: eight writable bytes at |dst|.
   PROTOZERO_ALWAYS_INLINE uint8_t* StoreAsWord(uint8_t* dst) const {
-    ::protozero::internal::StoreLittleEndian(dst, encoded());
+    PROTOZERO_RUNTIME::internal::StoreLittleEndian(dst, encoded());
     return dst + size();
   }
 
@@ -237,6 +240,8 @@ constexpr EncodedTag EncodeTag(uint32_t field_id, ProtoWireType wire_type) {
 
 }  // namespace internal
 
-}  // namespace protozero::proto_utils
+}  // namespace proto_utils
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_PROTO_UTILS_H_

@@ -12,6 +12,7 @@
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
 #include "protozero/field.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // The values of a repeated field, in the order of the wire:
@@ -26,6 +27,7 @@
 // copied.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
@@ -382,6 +384,7 @@ template <proto_utils::ProtoWireType wire_type, typename T>
 using UnifiedRepeatedFieldIterator =
     internal::ScalarIterator<wire_type, T, false>;
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_REPEATED_FIELDS_H_

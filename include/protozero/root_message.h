@@ -5,9 +5,11 @@
 
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
+#include "protozero/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A message that is not nested in another one, with the memory for those that
 // will be nested in it. Takes about 6.5 KB, untouched until messages nest, so
@@ -65,6 +67,7 @@ class RootMessage : public T {
   MessageArena arena_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_ROOT_MESSAGE_H_

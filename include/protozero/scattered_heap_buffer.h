@@ -14,10 +14,12 @@
 #include "protozero/buffer_allocator.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Serialization into heap memory that grows slice by slice; nothing is moved
 // when it grows. One thread at a time.
@@ -245,7 +247,7 @@ class HeapBuffered {
 
   // Begins a new message in the same memory.
   void Reset() {
-    message_.::protozero::Message::Finalize();
+    message_.PROTOZERO_RUNTIME::Message::Finalize();
     buffer_.Reset();
     writer_.Reset(ContiguousMemoryRange{});
     message_.Reset(&writer_);
@@ -253,7 +255,7 @@ class HeapBuffered {
 
  private:
   bool FinalizeAndCheck() {
-    message_.::protozero::Message::Finalize();
+    message_.PROTOZERO_RUNTIME::Message::Finalize();
     return writer_.ok();
   }
 
@@ -262,6 +264,7 @@ class HeapBuffered {
   RootMessage<T> message_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_HEAP_BUFFER_H_

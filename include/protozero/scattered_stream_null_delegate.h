@@ -8,9 +8,11 @@
 
 #include <memory>
 
+#include "protozero/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Throws everything away: hands out the same chunk again and again. For
 // writers that must exist although nobody listens. Allocates in its
@@ -31,6 +33,7 @@ class ScatteredStreamWriterNullDelegate
   const std::unique_ptr<uint8_t[]> chunk_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_NULL_DELEGATE_H_

@@ -10,10 +10,12 @@
 #include "protozero/bit_deposit.h"
 #include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/write_status.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class Message;
 class MessageArena;
@@ -395,6 +397,7 @@ class ScatteredStreamWriter {
   MessageArena* arena_ = nullptr;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_WRITER_H_

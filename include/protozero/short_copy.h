@@ -11,8 +11,11 @@
 
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 inline constexpr size_t kMaxShortCopy = 64;
 
@@ -96,6 +99,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteShortBytes(size_t size,
   return dst + size;
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_SHORT_COPY_H_

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Serialization into one buffer of a fixed size, for messages whose size is
 // bounded. No allocation. One thread at a time.
@@ -74,7 +76,7 @@ class StaticBuffered {
 
   // Seals the message and returns its size in bytes, from the buffer's first
   // byte on; 0 for an empty message, and when the buffer was too small.
-  size_t Finalize() { return message_.::protozero::Message::Finalize(); }
+  size_t Finalize() { return message_.PROTOZERO_RUNTIME::Message::Finalize(); }
 
   WriteStatus status() const { return writer_.writer.status(); }
   bool ok() const { return writer_.writer.ok(); }
@@ -111,6 +113,7 @@ class StackBuffered : public StaticBuffered<T> {
   uint8_t bytes_[N];
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_STATIC_BUFFER_H_

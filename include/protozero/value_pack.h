@@ -7,7 +7,10 @@
 
 #include <utility>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // Values of several types, one after another. An aggregate, which is copied as
@@ -39,6 +42,7 @@ template <typename... T, typename... U>
 TypeList<T..., U...> operator+(TypeList<T...>, TypeList<U...>);
 
 }  // namespace internal
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_VALUE_PACK_H_

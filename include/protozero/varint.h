@@ -12,6 +12,7 @@
 #include "protozero/bit_deposit.h"
 #include "protozero/byte_order.h"
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
 // Base-128 varints, protobuf's variable-length integers:
 //
@@ -21,7 +22,9 @@
 // The top bit of a byte says that another one follows. 64 bits take at most
 // ten bytes. All functions here are pure and safe to call from any thread.
 
-namespace protozero::proto_utils {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace proto_utils {
 
 inline constexpr size_t kMaxVarIntEncodedSize = 10;
 
@@ -75,8 +78,8 @@ inline size_t VarIntSize(uint64_t value) {
 
 namespace internal {
 
-using ::protozero::internal::LoadVarIntMasks;
-using ::protozero::internal::VarIntMasks;
+using PROTOZERO_RUNTIME::internal::LoadVarIntMasks;
+using PROTOZERO_RUNTIME::internal::VarIntMasks;
 
 // Deals the low 56 bits of |value| out into eight groups of seven bits, one
 // group a byte. Each step halves the group width: the upper half of every
@@ -115,7 +118,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
   const uint64_t groups = SpreadSevenBitGroups(value);
   // Every byte below the highest one continues. (Zero has one byte as well.)
   const uint32_t unused_bits = LeadingZeroByteBits(groups | 1);
-  ::protozero::internal::StoreLittleEndian(
+  PROTOZERO_RUNTIME::internal::StoreLittleEndian(
       dst, groups | (0x0080808080808080u >> unused_bits));
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
@@ -127,8 +130,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
                                                        uint8_t* dst) {
   // Bits 56 to 63 are the ninth byte exactly as it is encoded: bit 63, the
   // only bit of a tenth group, is also the ninth byte's continuation bit.
-  using ::protozero::internal::Opaque;
-  using ::protozero::internal::StoreLittleEndian;
+  using PROTOZERO_RUNTIME::internal::Opaque;
+  using PROTOZERO_RUNTIME::internal::StoreLittleEndian;
   const uint64_t ninth = Opaque(value >> 56);
   // One unless |ninth| is zero. A comparison would take more registers.
   const uint64_t has_ninth = Opaque((0 - ninth) >> 63);
@@ -168,7 +171,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
     uint8_t* pos,
     [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  using namespace ::protozero::internal;
+  using namespace PROTOZERO_RUNTIME::internal;
   uint64_t encoded;
   uint32_t last_byte;
   if (PROTOZERO_IS_CONSTANT(value)) {
@@ -218,7 +221,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntInline(
     [[maybe_unused]] VarIntMasks masks = LoadVarIntMasks()) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   const uint64_t groups =
-      ::protozero::internal::DepositSevenBitGroups(value, masks);
+      PROTOZERO_RUNTIME::internal::DepositSevenBitGroups(value, masks);
   return WriteLongVarIntUnsafe(groups | masks.continuation_bits, value, dst);
 #else
   return WriteLongVarIntOutOfLineUnsafe(value, dst);
@@ -253,7 +256,7 @@ PROTOZERO_ALWAYS_INLINE void StorePaddedGroups(uint64_t groups,
   constexpr uint64_t kContinuation =
       kContinued == 0 ? 0 : 0x8080808080808080 >> (8 * (8 - kContinued));
   uint8_t word[sizeof(uint64_t)];
-  ::protozero::internal::StoreLittleEndian(word, groups | kContinuation);
+  PROTOZERO_RUNTIME::internal::StoreLittleEndian(word, groups | kContinuation);
   memcpy(dst, word, kInWord);
   if constexpr (width == 9) {
     dst[8] = static_cast<uint8_t>(bits >> 56 & 0x7f);
@@ -277,7 +280,7 @@ template <size_t width>
 PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
                                                      uint8_t* dst) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  using namespace ::protozero::internal;
+  using namespace PROTOZERO_RUNTIME::internal;
   if (!PROTOZERO_IS_CONSTANT(bits)) {
     return StorePaddedGroups<width>(DepositSevenBitGroups(bits), bits, dst);
   }
@@ -370,6 +373,8 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseVarIntFast(const uint8_t* start,
   return ParseVarIntUnrolled(start, end, out_value);
 }
 
-}  // namespace protozero::proto_utils
+}  // namespace proto_utils
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_VARINT_H_

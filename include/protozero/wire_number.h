@@ -10,12 +10,15 @@
 #include <type_traits>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // From the value of a number, bool or enum field to the integer that stands for
 // it on the wire.
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_bit_cast)
@@ -88,6 +91,8 @@ inline constexpr size_t kMaxNumberSize = [] {
   }
 }();
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_WIRE_NUMBER_H_

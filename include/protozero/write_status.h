@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Why a stream stopped taking bytes. The first cause stays until the stream is
 // reset; everything written after it is dropped.
@@ -29,6 +31,7 @@ enum class WriteStatus : uint8_t {
 // A sentence for a log line. Never null.
 PROTOZERO_COLD const char* WriteStatusToString(WriteStatus status);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_WRITE_STATUS_H_

@@ -5,7 +5,9 @@
 #include "protozero/short_copy.h"
 #include "varint_slow_path.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -28,4 +30,6 @@ uint8_t* WriteSizeAndBytesUnsafe(size_t size,
   return WriteShortBytes(size, src, dst);
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -4,7 +4,9 @@
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -54,6 +56,8 @@ __attribute__((constructor)) PROTOZERO_COLD void SetInlineEncodingMask() {
 
 uintptr_t kInlineEncodingMask = 0;
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT

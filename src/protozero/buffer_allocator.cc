@@ -5,6 +5,7 @@
 #include <new>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
@@ -60,4 +61,5 @@ void RecyclingBufferAllocator::Deallocate(void* memory, size_t size) {
   kept_bytes_ += size;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 void DcheckFailed(const char* file,
                   int line,
@@ -16,4 +18,6 @@ void DcheckFailed(const char* file,
   abort();
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

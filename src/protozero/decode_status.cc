@@ -3,6 +3,7 @@
 #include "protozero/decode_status.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 const char* DecodeStatusToString(DecodeStatus status) {
   switch (status) {
@@ -26,4 +27,5 @@ const char* DecodeStatusToString(DecodeStatus status) {
   return "not a status";
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -7,6 +7,7 @@
 #include "protozero/byte_order.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 static_assert(std::is_trivially_copyable<Field>::value &&
                   std::is_trivially_default_constructible<Field>::value,
@@ -58,4 +59,5 @@ void Field::SerializeAndAppendTo(std::vector<uint8_t>* dst) const {
   AppendTo(dst);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

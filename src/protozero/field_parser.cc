@@ -2,7 +2,9 @@
 
 #include "field_parser.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 using proto_utils::kMaxTagEncodedSize;
 using proto_utils::kMaxVarIntEncodedSize;
@@ -203,4 +205,6 @@ DecodeError FindError(const uint8_t* pos, const uint8_t* end) {
   return error;
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -11,6 +11,7 @@
 #include "protozero/compiler.h"
 #include "protozero/decode_status.h"
 #include "protozero/field.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
@@ -23,7 +24,9 @@
 // registers to save. All else, malformed fields among it, starts again in
 // ParseAnyField().
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The field at |pos|, to |field|. Returns the byte after it, or null if it is
 // malformed, with |field| in any state. REQUIRES: pos != end.
@@ -193,6 +196,8 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseField(const uint8_t* pos,
   return next;
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // SRC_PROTOZERO_FIELD_PARSER_H_

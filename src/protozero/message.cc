@@ -11,6 +11,7 @@
 #include "varint_slow_path.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 static_assert(std::is_trivially_default_constructible<Message>::value &&
                   std::is_trivially_destructible<Message>::value,
@@ -579,4 +580,5 @@ Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) noexcept {
   return child;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -7,6 +7,7 @@
 #include "protozero/message.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 struct MessageArena::Block {
   static constexpr size_t kMessages = 128;
@@ -146,4 +147,5 @@ void MessageArena::FreeBlocks() noexcept {
   }
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

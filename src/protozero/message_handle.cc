@@ -3,6 +3,7 @@
 #include "protozero/message_handle.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 MessageFinalizationListener::~MessageFinalizationListener() = default;
 
@@ -22,4 +23,5 @@ void MessageHandleBase::Finalize(Message* message,
     listener->OnMessageFinalized(message);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

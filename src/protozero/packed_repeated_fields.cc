@@ -7,6 +7,7 @@
 #include "varint_slow_path.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 PackedBufferBase::~PackedBufferBase() {
   delete[] heap_;
@@ -37,4 +38,5 @@ void PackedBufferBase::AppendVarIntOutOfLine(uint64_t bits) {
                    : internal::WriteVarIntSlowPath(bits, write_ptr_);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

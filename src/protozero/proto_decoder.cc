@@ -5,6 +5,7 @@
 #include "field_parser.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using internal::DecoderSchema;
 using internal::ParseField;
@@ -204,4 +205,5 @@ uint32_t TypedProtoDecoderBase::WhichOneof(
   return which;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

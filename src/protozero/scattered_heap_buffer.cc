@@ -10,6 +10,7 @@
 #include "protozero/compiler.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 ScatteredHeapBuffer::Slice::Slice(size_t size)
     : owned_(new(std::nothrow) uint8_t[size]),
@@ -128,4 +129,5 @@ size_t ScatteredHeapBuffer::GetTotalSize() const {
   return size;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

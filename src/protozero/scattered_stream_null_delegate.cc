@@ -5,6 +5,7 @@
 #include "protozero/compiler.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 ScatteredStreamWriterNullDelegate::ScatteredStreamWriterNullDelegate(
     size_t chunk_size)
@@ -24,4 +25,5 @@ uint8_t* ScatteredStreamWriterNullDelegate::AnnotatePatch(uint8_t*) {
   return nullptr;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -9,6 +9,7 @@
 #include "protozero/message.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 static_assert(std::is_trivial<ContiguousMemoryRange>::value,
               "arrays of ranges are not initialized");
@@ -231,4 +232,5 @@ void ScatteredStreamWriter::AbandonRoot() noexcept {
   rare_.has_taken_cursor = false;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

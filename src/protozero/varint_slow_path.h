@@ -6,13 +6,18 @@
 #include <stdint.h>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // proto_utils::WriteVarInt() where being called is better than being fast.
 PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value,
                                             uint8_t* dst) noexcept;
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // SRC_PROTOZERO_VARINT_SLOW_PATH_H_

@@ -3,6 +3,7 @@
 #include "protozero/write_status.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 const char* WriteStatusToString(WriteStatus status) {
   switch (status) {
@@ -22,4 +23,5 @@ const char* WriteStatusToString(WriteStatus status) {
   return "not a status";
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -7,7 +7,10 @@
 #include <chrono>
 #include <thread>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Waits a little longer each time, for something that another thread or
 // process has to do.
@@ -31,6 +34,7 @@ class BackOff {
   std::chrono::microseconds pause_{8};
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_BACK_OFF_H_

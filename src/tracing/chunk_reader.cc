@@ -8,6 +8,7 @@
 #include <atomic>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using ABI = SharedMemoryABI;
 
@@ -223,4 +224,5 @@ RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record) {
   return RecordKind::kPacket;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 enum class OpenPacket : uint8_t {
   kNone,
@@ -95,6 +97,7 @@ enum class RecordKind {
 // Reads the record at |offset|, which becomes that of the next one.
 RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_CHUNK_READER_H_

@@ -5,9 +5,11 @@
 
 #include <stdint.h>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What InPlaceEndpoint and PacketReader tell each other about a complete chunk,
 // in bits of ChunkHeader::packets that no one else uses. A chunk may be read
@@ -39,6 +41,7 @@ inline bool FinishChunkInPlace(const SharedMemoryABI& abi,
   return acquired.is_valid() && abi.ReleaseChunkAsFree(acquired);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IN_PLACE_CHUNK_H_

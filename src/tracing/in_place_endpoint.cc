@@ -7,6 +7,7 @@
 #include "src/tracing/in_place_chunk.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using ABI = SharedMemoryABI;
 
@@ -56,4 +57,5 @@ void InPlaceEndpoint::PatchChunk(
   }
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -3,6 +3,7 @@
 #include "protozero/tracing/loss_reason.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 const char* LossReasonToString(LossReason reason) {
   switch (reason) {
@@ -30,4 +31,5 @@ const char* LossReasonToString(LossReason reason) {
   return "not a reason";
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

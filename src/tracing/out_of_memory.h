@@ -5,7 +5,10 @@
 
 #include <new>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Calls |function()|, and returns false if an allocation in it has failed.
 // Without exceptions, a standard container that finds no memory ends the
@@ -24,6 +27,7 @@ bool RunsInMemory(const Function& function) {
   return true;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_OUT_OF_MEMORY_H_

@@ -9,6 +9,7 @@
 #include "src/tracing/in_place_chunk.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -369,4 +370,5 @@ void PacketReader::CloseChunk(Writer* writer, bool is_complete) {
     ++stats_.chunks_corrupt;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -13,6 +13,7 @@
 #include "src/tracing/protos/trace_service.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using proto_utils::ProtoWireType;
 using tracing::pbzero::Trace;
@@ -216,4 +217,5 @@ void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
   Append(&message, trace);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

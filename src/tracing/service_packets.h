@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/trace_stats.h"
 #include "src/tracing/trace_buffer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // The packets of a trace, as records of a Trace: tag, length, packet.
 
@@ -38,6 +40,7 @@ void AppendTraceHeader(const std::string& raw_config,
 // At its end.
 void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_SERVICE_PACKETS_H_

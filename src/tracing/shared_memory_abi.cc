@@ -5,6 +5,7 @@
 #include "protozero/compiler.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -142,4 +143,5 @@ bool SharedMemoryABI::ChangeState(const Chunk& chunk,
   return false;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

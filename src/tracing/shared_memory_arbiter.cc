@@ -15,6 +15,7 @@
 #include "src/tracing/out_of_memory.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using Chunk = SharedMemoryABI::Chunk;
 
@@ -395,4 +396,5 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
   send();
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -10,6 +10,7 @@
 #include "src/tracing/trace_buffer_sequence.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using ABI = SharedMemoryABI;
 
@@ -417,4 +418,5 @@ void TraceBuffer::AppendWriterStats(
     stats->push_back(sequence.Stats());
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_stats.h"
 #include "src/tracing/chunk_reader.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Keeps the chunks of any number of writers until their packets are read, up to
 // a number of bytes: then the oldest chunks, or the new ones, are lost.
@@ -213,6 +215,7 @@ class TraceBuffer {
   TraceWriterStats ended_sums_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_TRACE_BUFFER_H_

@@ -7,6 +7,7 @@
 #include "src/tracing/trace_buffer_sequence.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 bool TraceBuffer::ReadPackets(size_t max_bytes,
                               bool is_final,
@@ -231,4 +232,5 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
   }
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

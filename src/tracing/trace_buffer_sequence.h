@@ -12,9 +12,11 @@
 #include <map>
 #include <memory>
 
+#include "protozero/namespace.h"
 #include "src/tracing/trace_buffer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What a TraceBuffer consists of; for trace_buffer.cc, which takes chunks, and
 // trace_buffer_reading.cc, which gives out packets.
@@ -189,6 +191,7 @@ struct TraceBuffer::Sequence {
   TraceWriterStats stats;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_TRACE_BUFFER_SEQUENCE_H_

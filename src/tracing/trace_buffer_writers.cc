@@ -9,6 +9,7 @@
 #include "src/tracing/trace_buffer_sequence.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 TraceBuffer::OwnerKey TraceBuffer::OwnerOf(const Sequence& sequence) {
   return {sequence.producer.uid, sequence.producer.pid};
@@ -67,4 +68,5 @@ void TraceBuffer::Forget(SequenceList::iterator it) {
     EndWriter(it->producer.id, it->stats.writer_id);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

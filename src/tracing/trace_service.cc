@@ -10,6 +10,7 @@
 #include "src/tracing/trace_buffer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class TraceService::Connection : public ProducerConnection {
  public:
@@ -180,4 +181,5 @@ void TraceService::RunDue() {
     impl_->WriteSession(id);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -12,6 +12,7 @@
 #include "src/tracing/back_off.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -473,4 +474,5 @@ void TraceWriter::QueueOldestHeldChunk() {
   arbiter_->QueueFinishedChunk(held.chunk, target_buffer_);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/packet_reader.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A PacketReader that a coroutine waits for:
 //
@@ -127,6 +129,7 @@ class AsyncPacketReader {
   bool is_closed_ = false;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // defined(__cpp_impl_coroutine)

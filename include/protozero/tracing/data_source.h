@@ -7,10 +7,12 @@
 
 #include <string>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Counted by the service from 1; 0 is none.
 using TracingSessionID = uint64_t;
@@ -70,6 +72,7 @@ struct DataSourceConfig {
   std::string raw_fields;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_H_

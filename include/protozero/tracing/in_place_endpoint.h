@@ -3,10 +3,12 @@
 #ifndef INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 #define INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // For a SharedMemoryArbiter whose memory is read by a PacketReader, in this
 // process or another one: nothing is sent, all that the reader needs to know
@@ -37,6 +39,7 @@ class InPlaceEndpoint final : public ProducerEndpoint {
   const SharedMemoryABI abi_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_

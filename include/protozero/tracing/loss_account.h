@@ -8,10 +8,12 @@
 
 #include <atomic>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What one writer has lost, and what of that the service has been told. The
 // writer's thread adds to it; a SharedMemoryArbiter reports it with the next
@@ -82,6 +84,7 @@ class LossAccount {
   LossAccount* next_ = nullptr;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Why a packet that was begun is not in the trace. Each lost packet has one
 // reason. The numbers are part of the protocol; see WriterLosses in
@@ -83,6 +86,7 @@ struct PacketLosses {
   }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_LOSS_REASON_H_

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Reads packets out of shared memory while others write them, each as soon as
 // it is complete: without a service, a system call, or a message from the
@@ -171,6 +173,7 @@ class PacketReader {
   bool is_full_ = false;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PACKET_READER_H_

@@ -10,9 +10,11 @@
 #include <atomic>
 
 #include "protozero/compiler.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Stands in for the size field of a nested message whose chunk was left before
 // the message was complete.
@@ -132,6 +134,7 @@ class PatchList {
   Patch* last_ = nullptr;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_

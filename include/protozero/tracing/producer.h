@@ -16,6 +16,7 @@
 #include "protozero/compiler.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
@@ -58,6 +59,7 @@
 // - exec(): nothing is passed on.
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class DataSource;
 class DataSourceWriters;
@@ -445,6 +447,7 @@ class Producer {
   std::unique_ptr<Impl> impl_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_H_

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What a producer asks the service to do: first to move chunks, all of them
 // complete, out of the shared memory, then to patch chunks that were moved by
@@ -86,6 +88,7 @@ class ProducerEndpoint {
   virtual void UnregisterTraceWriter(WriterID /*writer_id*/) {}
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_ENDPOINT_H_

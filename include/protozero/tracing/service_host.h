@@ -9,9 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/trace_service.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Lets producers of other processes connect to a TraceService, by a Unix socket
 // and Perfetto's protocol, and does what the service has to do from time to
@@ -97,6 +99,7 @@ class ServiceHost {
   const std::unique_ptr<Impl> impl_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SERVICE_HOST_H_

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Memory that a producer and the service share, as one of them has mapped it;
 // unmapped when the object goes. How it is made and passed on is a matter of
@@ -21,6 +24,7 @@ class SharedMemory {
   virtual size_t size() const = 0;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_H_

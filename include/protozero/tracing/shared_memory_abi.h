@@ -9,7 +9,10 @@
 
 #include <atomic>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Identifies a writer within one producer: 1 to kMaxWriterID. 0 is nobody.
 using WriterID = uint16_t;
@@ -296,6 +299,7 @@ static_assert(
     SharedMemoryABI::ChunkSize(4096, SharedMemoryABI::kPageDiv7) == 584 &&
     SharedMemoryABI::ChunkSize(32768, SharedMemoryABI::kPageDiv14) == 2340);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ABI_H_

@@ -11,12 +11,14 @@
 #include <mutex>
 #include <vector>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/loss_account.h"
 #include "protozero/tracing/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class TraceWriter;
 
@@ -225,6 +227,7 @@ class SharedMemoryArbiter {
   size_t next_writer_ = 0;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ARBITER_H_

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory.h"
@@ -18,6 +19,7 @@
 #include "protozero/tracing/trace_stats.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What is to be traced, where to, and for how long.
 struct TraceConfig {
@@ -318,6 +320,7 @@ class TraceService {
   const std::unique_ptr<Impl> impl_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_

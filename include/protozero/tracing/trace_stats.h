@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Counted from 1, not reused.
 using ProducerID = uint32_t;
@@ -170,6 +172,7 @@ struct TraceStats {
   }
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_STATS_H_

@@ -15,6 +15,7 @@
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
+#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
@@ -25,6 +26,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Writes trace packets into chunks of shared memory, each field straight to
 // where the service will read it:
@@ -400,6 +402,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   uint8_t scratch_[1024];
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_WRITER_H_

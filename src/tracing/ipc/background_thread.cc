@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -46,4 +47,5 @@ void BackgroundThread::Join() {
   is_started_ = false;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -5,7 +5,10 @@
 
 #include <pthread.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A thread that takes none of the process's signals: the kernel gives those to
 // any thread that does not block them, and a program that knows nothing of this
@@ -45,6 +48,7 @@ class BackgroundThread {
   bool is_started_ = false;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_BACKGROUND_THREAD_H_

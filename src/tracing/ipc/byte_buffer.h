@@ -12,7 +12,10 @@
 #include <new>
 #include <utility>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // As many bytes as there are, or as there is memory for: what a std::vector
 // does, but that growing can fail, and is not the end of the program then. What
@@ -55,6 +58,7 @@ class ByteBuffer {
   size_t capacity_ = 0;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_BYTE_BUFFER_H_

@@ -10,6 +10,7 @@
 #include "src/tracing/out_of_memory.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using internal::ClientLock;
 using internal::ServiceConnection;
@@ -149,4 +150,5 @@ PacketLosses DataSourceWriters::losses() const {
   return sum;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

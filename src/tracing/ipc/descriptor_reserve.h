@@ -8,9 +8,11 @@
 
 #include <mutex>
 
+#include "protozero/namespace.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 inline bool LacksDescriptors(int error) {
   return error == EMFILE || error == ENFILE;
@@ -45,6 +47,7 @@ class DescriptorReserve {
   ScopedFd fd_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_DESCRIPTOR_RESERVE_H_

@@ -9,6 +9,7 @@
 #include "protozero/compiler.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 ContiguousMemoryRange FrameReader::BeginReceive() {
   // What is left is less than a frame.
@@ -65,4 +66,5 @@ bool FrameReader::NextFrame(ConstBytes* payload) {
   return false;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -8,9 +8,11 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/namespace.h"
 #include "src/tracing/ipc/byte_buffer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A frame on the socket:
 //
@@ -66,6 +68,7 @@ class FrameReader {
   bool is_broken_ = false;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_FRAME_READER_H_

@@ -11,6 +11,7 @@
 #include "src/tracing/out_of_memory.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 SendStatus FrameSender::EndFrame(int socket, ScopedFd fd_to_send) {
   using Slices = std::vector<ScatteredHeapBuffer::Slice>;
@@ -76,4 +77,5 @@ SendStatus FrameSender::SendQueued(int socket) {
              : SendStatus::kPeerDoesNotRead;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 enum class SendStatus {
   // Sent, or queued.
@@ -72,6 +74,7 @@ class FrameSender {
   size_t queued_fd_pos_ = 0;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_FRAME_SENDER_H_

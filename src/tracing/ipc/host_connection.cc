@@ -9,6 +9,7 @@
 #include "src/tracing/ipc/shared_memory_file.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 
@@ -426,4 +427,5 @@ void HostConnection::ClearIncrementalState(
   });
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

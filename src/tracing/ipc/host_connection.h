@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/trace_service.h"
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
@@ -23,6 +24,7 @@
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What a connection may have done for it before others have their turn.
 struct TurnShare {
@@ -154,6 +156,7 @@ class HostConnection final : private TraceService::Producer {
   std::unique_ptr<TraceService::ProducerConnection> producer_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_HOST_CONNECTION_H_

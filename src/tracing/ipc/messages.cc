@@ -11,6 +11,7 @@
 #include "protozero/decode_status.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 
@@ -207,4 +208,5 @@ bool CommitDataReader::Read(ConstBytes message) {
   return ok;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

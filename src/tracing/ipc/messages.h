@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "src/tracing/protos/data_source.pbzero.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Between the messages of the protocol and the structs of the API. Reading
 // returns false for what is malformed; a number that is out of its type's range
@@ -45,6 +47,7 @@ class CommitDataReader {
   CommitDataRequest request_{};
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_MESSAGES_H_

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
   static const bool is_available =
@@ -20,4 +21,5 @@ SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
   };
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

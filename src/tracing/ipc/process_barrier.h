@@ -3,15 +3,18 @@
 #ifndef SRC_TRACING_IPC_PROCESS_BARRIER_H_
 #define SRC_TRACING_IPC_PROCESS_BARRIER_H_
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // For SharedMemoryArbiter::Options; null if the kernel has none: before
 // Linux 4.14, or where it is not allowed. Where it is forbidden later, what
 // this returns returns false from then on. Any thread.
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier();
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_PROCESS_BARRIER_H_

@@ -25,6 +25,7 @@
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 using internal::ClientLock;
@@ -473,4 +474,5 @@ void Producer::ActivateTrigger(const std::string& name) {
     impl_->ActivateTrigger(name);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -17,6 +17,7 @@
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 using internal::ClientLock;
@@ -285,4 +286,5 @@ Producer::Impl::Running Producer::Impl::Take(DataSourceInstanceID id) {
   return running;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/frame_reader.h"
@@ -21,6 +22,7 @@
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 class Producer::Impl {
  public:
@@ -141,6 +143,7 @@ class Producer::Impl {
   BackgroundThread thread_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_PRODUCER_IMPL_H_

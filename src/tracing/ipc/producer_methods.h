@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 inline constexpr char kProducerServiceName[] = "ProducerPort";
 
@@ -48,6 +51,7 @@ static_assert(sizeof(kProducerMethodNames) / sizeof(kProducerMethodNames[0]) ==
               static_cast<size_t>(ProducerMethod::kUpdateDataSource) ==
                   kNumProducerMethods);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_PRODUCER_METHODS_H_

@@ -12,7 +12,9 @@
 #include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace pb = tracing::pbzero;
 
@@ -205,4 +207,6 @@ void ServiceConnection::Keep(std::unique_ptr<TraceWriter> writer) {
   kept_writers_.back() = std::move(writer);
 }
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

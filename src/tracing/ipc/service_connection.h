@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "src/tracing/ipc/frame_sender.h"
@@ -20,7 +21,9 @@
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 
-namespace protozero::internal {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // Guards all that the producers, data sources and connections of this process
 // share between threads. There is one for all so that fork() can take it: a
@@ -137,6 +140,8 @@ class ServiceConnection final
   std::vector<std::unique_ptr<TraceWriter>> kept_writers_;
 };
 
-}  // namespace protozero::internal
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_SERVICE_CONNECTION_H_

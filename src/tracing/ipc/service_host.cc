@@ -21,6 +21,7 @@
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -347,4 +348,5 @@ uint64_t ServiceHost::num_refused() const {
   return impl_->num_refused();
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

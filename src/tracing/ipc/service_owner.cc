@@ -9,6 +9,7 @@
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 bool AnybodyCanListenOn(const std::string& path) {
   if (path.empty() || path[0] == '@')
@@ -46,4 +47,5 @@ bool IsAcceptedService(int socket,
   return false;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -5,9 +5,11 @@
 
 #include <string>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/producer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Whether users who have nothing to do with this process could have created a
 // socket of that name: one in the abstract namespace, or in a folder that
@@ -21,6 +23,7 @@ bool IsAcceptedService(int socket,
                        Producer::ServiceOwner accepted,
                        std::string* reason);
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_SERVICE_OWNER_H_

@@ -16,6 +16,7 @@
 #include <utility>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -116,4 +117,5 @@ void SharedMemoryFile::DetachAfterFork() const {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

@@ -10,10 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/shared_memory.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // Memory that two processes have in common. Its size can not be changed by
 // either: a shorter one would turn an access into a crash.
@@ -54,6 +56,7 @@ class SharedMemoryFile final : public SharedMemory {
   const size_t size_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_SHARED_MEMORY_FILE_H_

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -228,4 +229,5 @@ void WakeupFd::Clear() const {
       read(fd_.get(), &count, sizeof(count));
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

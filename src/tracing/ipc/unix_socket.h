@@ -10,7 +10,10 @@
 #include <string>
 #include <utility>
 
+#include "protozero/namespace.h"
+
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // A file descriptor that is closed in the end.
 class ScopedFd {
@@ -96,6 +99,7 @@ class WakeupFd {
   ScopedFd fd_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_IPC_UNIX_SOCKET_H_

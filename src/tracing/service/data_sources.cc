@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 void TraceService::Impl::RegisterDataSource(
     ProducerState* producer,
@@ -218,4 +219,5 @@ void TraceService::Impl::ClearIncrementalState(const Session& session) {
       });
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

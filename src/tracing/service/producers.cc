@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 using ABI = SharedMemoryABI;
 
@@ -289,4 +290,5 @@ void TraceService::Impl::ScrapeAll(const Session& session) {
     Scrape(producers_.find(id)->second, &session);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

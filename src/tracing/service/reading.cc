@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -175,4 +176,5 @@ void TraceService::Impl::WriteSession(TracingSessionID session_id) {
     consumer->OnTraceWritten(session_id, is_complete);
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero

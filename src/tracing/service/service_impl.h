@@ -16,12 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "protozero/namespace.h"
 #include "protozero/tracing/trace_service.h"
 #include "src/tracing/chunk_reader.h"
 #include "src/tracing/service_packets.h"
 #include "src/tracing/trace_buffer.h"
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 // What a TraceService is made of. Its functions are defined by subject:
 //
@@ -338,6 +340,7 @@ class TraceService::Impl {
   ChunkCopy chunk_;
 };
 
+PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // SRC_TRACING_SERVICE_SERVICE_IMPL_H_

@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace protozero {
+PROTOZERO_ABI_BEGIN
 
 namespace {
 
@@ -308,4 +309,5 @@ std::vector<TracingSessionID> TraceService::Impl::RunDue() {
   return to_write;
 }
 
+PROTOZERO_ABI_END
 }  // namespace protozero
