@@ -17,6 +17,9 @@ import unittest
 import xml.dom.minidom
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+
 BENCH_TABLE = ROOT / 'tools' / 'bench_table'
 PLOT_BYTES = ROOT / 'tools' / 'plot_bytes'
 
@@ -497,15 +500,5 @@ class PlotBytesTest(ToolTest):
         self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
 
 
-def main():
-    suite = unittest.TestSuite(
-        unittest.defaultTestLoader.loadTestsFromTestCase(case)
-        for case in (BenchTableTest, PlotBytesTest))
-    outcome = unittest.TextTestRunner(verbosity=1).run(suite)
-    failed = len(outcome.failures) + len(outcome.errors)
-    print(f'{outcome.testsRun - failed} passed, {failed} failed')
-    return 1 if failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_cases())

@@ -15,6 +15,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+
 HERE = ROOT / 'test' / 'examples'
 SAMPLE = HERE / 'sample.ninja_log'
 SCHEMA_DIR = ROOT / 'src' / 'tracing' / 'protos'
@@ -397,15 +400,5 @@ class RunTest(unittest.TestCase):
                              (2, b'', 'run: %s (see --help)\n' % reason))
 
 
-def main():
-    program = unittest.main(
-        exit=False, testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
-    result = program.result
-    failed = len(result.failures) + len(result.errors)
-    passed = result.testsRun - failed - len(result.skipped)
-    print('%d passed, %d failed' % (passed, failed))
-    return 1 if failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_cases())

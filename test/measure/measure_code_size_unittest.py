@@ -15,7 +15,8 @@ import sys
 import tempfile
 import unittest
 
-from testing import TOOLS, load_tool, run_cases
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
+from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
 
 tool = load_tool('measure_code_size')
 
@@ -298,9 +299,9 @@ def main():
     global BUILD
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--build', required=True, type=pathlib.Path)
-    BUILD = parser.parse_args().build.resolve()
-    return run_cases(SectionsTest, ArithmeticTest, SourceTest, TableTest,
-                     RealTest)
+    args, others = parser.parse_known_args()
+    BUILD = args.build.resolve()
+    return run_cases(others)
 
 
 if __name__ == '__main__':

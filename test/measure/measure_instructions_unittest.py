@@ -18,7 +18,8 @@ import textwrap
 import unittest
 
 from fake_callgrind import callgrind
-from testing import TOOLS, load_tool, run_cases
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
+from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
 
 measure_instructions = load_tool('measure_instructions')
 
@@ -281,8 +282,9 @@ def main():
     global BINARY
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--binary', required=True, type=pathlib.Path)
-    BINARY = parser.parse_args().binary.resolve()
-    return run_cases(ParserTest, ToolTest, RealTest)
+    args, others = parser.parse_known_args()
+    BINARY = args.binary.resolve()
+    return run_cases(others)
 
 
 if __name__ == '__main__':

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+
 ROOT = pathlib.Path(os.environ.get('PROTOZERO_SOURCE_ROOT', '.')).resolve()
 BUILD_DIR = pathlib.Path(os.environ.get('PROTOZERO_BUILD_DIR', '.')).resolve()
 PBZ = BUILD_DIR / 'pbz'
@@ -583,15 +586,5 @@ class SchemaSourceTest(Scratch):
                      (0, 'm {\n  s: "a"\n}\n', ''))
 
 
-def main():
-  program = unittest.main(
-      exit=False, testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
-  result = program.result
-  failed = len(result.failures) + len(result.errors)
-  passed = result.testsRun - failed - len(result.skipped)
-  print('%d passed, %d failed' % (passed, failed))
-  return 1 if failed else 0
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_cases())

@@ -21,6 +21,9 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+
 BUILD_DIR = pathlib.Path.cwd()
 PZTRACE = BUILD_DIR / 'pztrace'
 WORKERS = BUILD_DIR / 'traced_workers'
@@ -638,13 +641,7 @@ def main():
   # Shells start what is in the background so that it ignores interruptions,
   # which pztrace would inherit, and respect.
   signal.signal(signal.SIGINT, signal.default_int_handler)
-  program = unittest.main(
-      exit=False, testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
-  result = program.result
-  failed = len(result.failures) + len(result.errors)
-  passed = result.testsRun - failed - len(result.skipped)
-  print('%d passed, %d failed' % (passed, failed))
-  return 1 if failed else 0
+  return run_cases()
 
 
 if __name__ == '__main__':

@@ -14,6 +14,8 @@ import xml.dom.minidom
 ROOT = pathlib.Path(os.environ.get(
     'PROTOZERO_SOURCE_ROOT', pathlib.Path(__file__).parents[2])).resolve()
 TOOL = ROOT / 'tools' / 'plot_latency'
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
 
 
 def result(median):
@@ -89,7 +91,4 @@ class PlotLatencyTest(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    program = unittest.main(exit=False, verbosity=0)
-    bad = len(program.result.failures) + len(program.result.errors)
-    print(f'{program.result.testsRun - bad} passed, {bad} failed')
-    sys.exit(bad != 0)
+    sys.exit(run_cases())

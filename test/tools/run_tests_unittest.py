@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of run_tests.py: that nothing which goes wrong counts as passed."""
+"""Tests of tools/run_tests.py: that nothing which goes wrong counts as passed."""
 
 import argparse
 import os
+import pathlib
 import stat
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing')]
 import run_tests  # pylint: disable=wrong-import-position
+from cases import run_cases  # pylint: disable=wrong-import-position
 
 # What a GoogleTest program writes, by cases of (name, result).
 GTEST = '''#!/usr/bin/env python3
@@ -113,13 +116,5 @@ class RunTestTest(unittest.TestCase):
         'script', '#!/bin/sh\necho "5 passed, 0 failed"\necho bye\n'), 1, 0)
 
 
-def main():
-  suite = unittest.defaultTestLoader.loadTestsFromTestCase(RunTestTest)
-  result = unittest.TextTestRunner().run(suite)
-  failed = len(result.failures) + len(result.errors)
-  print('%d passed, %d failed' % (result.testsRun - failed, failed))
-  return 1 if failed else 0
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_cases())
