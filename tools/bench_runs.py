@@ -107,7 +107,8 @@ class Progress:
             print(f'\r{text} ', end='', file=sys.stderr, flush=True)
         elif elapsed >= self.next_line:
             print(text, file=sys.stderr, flush=True)
-            self.next_line = elapsed + 15
+            # Always later: a slow machine gets a few lines more, not pages.
+            self.next_line = elapsed + max(15, elapsed)
 
     def done(self):
         elapsed = time.monotonic() - self.start

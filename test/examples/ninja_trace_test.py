@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests ninja_trace, tools/trace_summary and tools/run as users call them.
+"""Tests ninja_trace and tools/trace_summary as users call them.
 
 Runs in the build directory. sample.ninja_log is from a few days' work, so it
 has everything: builds that failed, rebuilt files, commands with two outputs.
@@ -380,24 +380,6 @@ class SummaryTest(unittest.TestCase):
         code, _, error = run(TRACE_SUMMARY, '/nonexistent')
         self.assertEqual(code, 1)
         self.assertIn('No such file or directory', error)
-
-
-class RunTest(unittest.TestCase):
-    """The arguments of tools/run; what it does takes too long for a test."""
-
-    def test_help(self):
-        code, output, error = run(ROOT / 'tools' / 'run', '--help')
-        self.assertEqual((code, error), (0, ''))
-        self.assertIn(b'tools/run --no-benchmarks', output)
-
-    def test_wrong_usage(self):
-        for arguments, reason in [
-                (['--nonsense'], "unknown argument '--nonsense'"),
-                (['--no-benchmarks', '--benchmarks-only'],
-                 'these arguments leave nothing to do'),
-        ]:
-            self.assertEqual(run(ROOT / 'tools' / 'run', *arguments),
-                             (2, b'', 'run: %s (see --help)\n' % reason))
 
 
 if __name__ == '__main__':
