@@ -187,7 +187,7 @@ class FieldsAppender {
     uint8_t* const end = Encode(begin, values...);
     writer.write_ptr_ = end;
     const size_t size = static_cast<size_t>(end - begin);
-    if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxMessageLength)) {
+    if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxRootMessageLength)) {
       writer.Fail(WriteStatus::kMessageTooLong, 0);
       return 0;
     }
@@ -587,8 +587,9 @@ PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
 //       packet, sizeof(packet), Event::kId(id), Event::kName(name));
 //
 // Returns the message's size; 0 if it does not fit into the |size| bytes at
-// |begin|, or is longer than proto_utils::kMaxMessageLength. All of the buffer
-// may be overwritten, whatever the size. REQUIRES: as AppendFields().
+// |begin|, or is longer than proto_utils::kMaxRootMessageLength, or a field
+// than kMaxMessageLength. All of the buffer may be overwritten, whatever the
+// size. REQUIRES: as AppendFields().
 template <typename T, typename... Values>
 PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
                                              size_t size,

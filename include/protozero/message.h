@@ -110,7 +110,9 @@ class Message {
 
   // Seals this message and the ones nested in it, and writes their sizes.
   // Returns this message's size in bytes; 0 in the error state. The second and
-  // later calls only return it.
+  // later calls only return it. What has a size field may be of
+  // kMaxMessageLength bytes, 256 MiB; a root message without one, and a group,
+  // of kMaxRootMessageLength, 2 GiB. More is the error kMessageTooLong.
   PROTOZERO_ALWAYS_INLINE uint32_t Finalize() {
 #if PROTOZERO_INLINE_SETTERS
     uint8_t* const end = write_ptr_;
@@ -741,7 +743,7 @@ class Message {
     const uintptr_t size =
         reinterpret_cast<uintptr_t>(end) - reinterpret_cast<uintptr_t>(base_);
     return (sizeof(uintptr_t) >= sizeof(uint64_t) || HasFastRoom(end)) &&
-           size <= proto_utils::kMaxMessageLength;
+           size <= proto_utils::kMaxRootMessageLength;
   }
   // Finalize() of such a message.
   uint32_t SealWholeRoot(uint8_t* end) {

@@ -130,8 +130,11 @@ constexpr ProtoWireType ProtoSchemaToWireType(ProtoSchemaType type) {
 }
 
 // The largest size that the four reserved bytes of a message can express, and
-// so the largest message and field: 28 bits.
+// so the largest nested message and field: 28 bits.
 inline constexpr size_t kMaxMessageLength = (size_t{1} << 28) - 1;
+// The largest message that has no size in front of it, a root message or a
+// group: what protobuf's parsers take, 2 GiB less one byte.
+inline constexpr size_t kMaxRootMessageLength = (size_t{1} << 31) - 1;
 // Messages up to here end up with a one-byte size where that is possible.
 inline constexpr size_t kMaxOneByteMessageLength = 127;
 // Field ids have 29 bits.

@@ -17,7 +17,8 @@ enum class WriteStatus : uint8_t {
   kOk,
   // The delegate had no buffer left (or one too small to be of use).
   kOutOfBuffer,
-  // A message or a field is larger than kMaxMessageLength, 268,435,455 bytes.
+  // A field, a nested message among them, is larger than kMaxMessageLength,
+  // 268,435,455 bytes; or a root message than kMaxRootMessageLength, 2 GiB.
   kMessageTooLong,
   // Messages are nested deeper than MessageArena::kInlineMessages, and there
   // was no memory for more.

@@ -24,6 +24,7 @@ using internal::StoreLittleEndian;
 using internal::WriteVarIntSlowPath;
 using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
+using proto_utils::kMaxRootMessageLength;
 using proto_utils::kMessageLengthFieldSize;
 
 constexpr auto WritePaddedSize =
@@ -136,7 +137,12 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
   const uint8_t flags = state_.flags;
   uint8_t* size_field = flags & kHasNoSize ? nullptr : size_field_;
   uint64_t size = SizeAt(end);
-  if (size > kMaxMessageLength || !writer_->ok()) {
+  // The size of a message that has no size field is nobody's but the caller's.
+  const bool is_unframed =
+      (flags & kHasNoSize) != 0 && (flags & (kRoot | kGroup)) != 0;
+  const size_t max_size =
+      is_unframed ? kMaxRootMessageLength : kMaxMessageLength;
+  if (size > max_size || !writer_->ok()) {
     writer_->Fail(WriteStatus::kMessageTooLong, 0);
     size_field = nullptr;
     size = 0;

@@ -140,7 +140,7 @@ void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) noexcept {
   for (Message* message = open_root(); message; message = message->nested_) {
     if (message->is_finalized())
       continue;
-    // Saturates: beyond kMaxMessageLength the exact size is of no interest.
+    // Saturates: beyond the largest message the exact size is of no interest.
     const uint64_t size = uint64_t{message->state_.size} +
                           static_cast<uint64_t>(write_ptr_ - message->base_);
     message->state_.size = static_cast<uint32_t>(

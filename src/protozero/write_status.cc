@@ -12,7 +12,8 @@ const char* WriteStatusToString(WriteStatus status) {
     case WriteStatus::kOutOfBuffer:
       return "the delegate has no buffer left";
     case WriteStatus::kMessageTooLong:
-      return "a message or field is longer than 268435455 bytes";
+      return "a field is longer than 268435455 bytes, or a message than "
+             "2147483647";
     case WriteStatus::kOutOfMemory:
       return "no memory for a deeply nested message";
     case WriteStatus::kInvalidBuffer:

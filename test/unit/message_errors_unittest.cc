@@ -26,6 +26,7 @@ namespace protozero {
 namespace {
 
 using proto_utils::kMaxMessageLength;
+using proto_utils::kMaxRootMessageLength;
 using test::ChunkedDelegate;
 using test::ChunkedStream;
 using test::Hex;
@@ -175,6 +176,11 @@ class EndlessStream : public ScatteredStreamWriter::Delegate {
       size -= piece;
     }
   }
+  // The same, and makes sure that the bytes are the root message's.
+  void SkipInMessage(uint64_t size) {
+    message.AppendTinyVarInt(1, 1);
+    Skip(size - 2);
+  }
 
  private:
   const std::unique_ptr<uint8_t[]> chunk_;
@@ -192,16 +198,62 @@ TEST(MessageLengthTest, TheLongestMessageIsWhole) {
   EXPECT_EQ(nested->Finalize(), kMaxMessageLength);
   EXPECT_TRUE(stream.writer.ok());
   EXPECT_EQ(Hex(stream.size_fields.at(0).get(), 4), "ff ff ff 7f");
-  // Which makes its parent too long.
-  EXPECT_EQ(stream.message.Finalize(), 0u);
+  // Not too long for the root message, which has no size field.
+  EXPECT_EQ(stream.message.Finalize(), 5 + kMaxMessageLength);
+  EXPECT_TRUE(stream.writer.ok());
+}
+
+TEST(MessageLengthTest, TheLongestMessageIsTooLongForAParentWithASize) {
+  EndlessStream stream;
+  Message* parent = stream.message.BeginNestedMessage<Message>(1);
+  Message* nested = parent->BeginNestedMessage<Message>(1);
+  stream.Skip(kMaxMessageLength);
+  EXPECT_EQ(nested->Finalize(), kMaxMessageLength);
+  EXPECT_TRUE(stream.writer.ok());
+  EXPECT_EQ(parent->Finalize(), 0u);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
 }
 
 TEST(MessageLengthTest, TheLongestRootMessageIsWhole) {
   EndlessStream stream;
-  stream.Skip(kMaxMessageLength);
-  EXPECT_EQ(stream.message.Finalize(), kMaxMessageLength);
+  stream.SkipInMessage(kMaxRootMessageLength);
+  EXPECT_EQ(stream.message.Finalize(), 0x7fffffffu);
   EXPECT_TRUE(stream.writer.ok());
+}
+
+TEST(MessageLengthTest, ManyMessagesMakeALongRootMessage) {
+  EndlessStream stream;
+  for (int i = 0; i < 2000; ++i) {
+    stream.message.BeginNestedMessage<Message>(1);
+    stream.Skip(1 << 20);
+  }
+  EXPECT_EQ(stream.message.Finalize(), 2000u * (5 + (1 << 20)));
+  EXPECT_TRUE(stream.writer.ok());
+}
+
+TEST(MessageLengthTest, AGroupMayBeAsLongAsARootMessage) {
+  for (const bool is_too_long : {false, true}) {
+    EndlessStream stream;
+    Message* group = stream.message.BeginNestedGroup<Message>(1);
+    stream.Skip(kMaxRootMessageLength + is_too_long);
+    EXPECT_EQ(group->Finalize(), is_too_long ? 0u : kMaxRootMessageLength);
+    EXPECT_EQ(stream.writer.ok(), !is_too_long);
+    // It and its tags are too long for the root message in any case.
+    EXPECT_EQ(stream.message.Finalize(), 0u);
+    EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
+  }
+}
+
+TEST(MessageLengthTest, ARootMessageWithASizeFieldIsNoLongerThanItCanSay) {
+  for (const bool is_too_long : {false, true}) {
+    EndlessStream stream;
+    uint8_t size_field[4] = {};
+    // Which the delegate of this stream puts elsewhere.
+    stream.message.set_size_field(size_field);
+    stream.SkipInMessage(kMaxMessageLength + is_too_long);
+    EXPECT_EQ(stream.message.Finalize(), is_too_long ? 0u : kMaxMessageLength);
+    EXPECT_EQ(stream.writer.ok(), !is_too_long);
+  }
 }
 
 TEST(MessageLengthTest, OneByteMoreIsTooLong) {
@@ -229,7 +281,7 @@ TEST(MessageLengthTest, OneByteMoreIsTooLong) {
 
 TEST(MessageLengthTest, ARootMessageThatIsTooLong) {
   EndlessStream stream;
-  stream.Skip(kMaxMessageLength + 1);
+  stream.SkipInMessage(kMaxRootMessageLength + 1);
   EXPECT_EQ(stream.message.Finalize(), 0u);
   EXPECT_EQ(stream.message.Finalize(), 0u);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
@@ -249,6 +301,10 @@ TEST(MessageLengthTest, LengthsBeyond32BitsDoNotWrapAround) {
       stream.Skip(length + more);
       EXPECT_EQ(nested->Finalize(), 0u);
       EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
+      EndlessStream flat;
+      flat.SkipInMessage(length + more);
+      EXPECT_EQ(flat.message.Finalize(), 0u);
+      EXPECT_EQ(flat.writer.status(), WriteStatus::kMessageTooLong);
     }
   }
 }

@@ -26,6 +26,7 @@ using test::Hex;
 
 static_assert(proto_utils::kMessageLengthFieldSize == 4);
 static_assert(proto_utils::kMaxMessageLength == 268435455);
+static_assert(proto_utils::kMaxRootMessageLength == 2147483647);
 static_assert(proto_utils::kMaxOneByteMessageLength == 127);
 static_assert(proto_utils::kMaxTagEncodedSize == 5);
 static_assert(proto_utils::kMaxSimpleFieldEncodedSize == 15);
