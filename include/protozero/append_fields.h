@@ -181,7 +181,7 @@ class FieldsAppender {
     uint8_t* const begin = writer.write_ptr_;
     if (PROTOZERO_UNLIKELY(
             !MayEncode(begin, writer.fast_limit_, kNoMaxSize, values...) ||
-            writer.rare_.has_taken_cursor)) {
+            writer.rare_.taken != ScatteredStreamWriter::Taken::kNot)) {
       return AppendMessageOutOfLine<T>(writer, Rebuild(values)...);
     }
     uint8_t* const end = Encode(begin, values...);

@@ -139,12 +139,10 @@ class Message {
       writer_->WidenOpenMessages();
     return (state_.flags & (kFinalized | kHasNoSize)) ? nullptr : size_field_;
   }
-  void set_size_field(uint8_t* size_field) {
-    if (PROTOZERO_UNLIKELY(is_narrow()))
-      writer_->WidenOpenMessages();
-    if (!(state_.flags & (kFinalized | kGroup)))
-      MoveSizeFieldTo(size_field);
-  }
+  // REQUIRES: |size_field| is not among the bytes that the message counts, see
+  // ScatteredStreamWriter; otherwise the message ends with the error
+  // kAmbiguousSize.
+  PROTOZERO_COLD void set_size_field(uint8_t* size_field) noexcept;
 
   // Takes back the child that was begun last, with all that is nested in it:
   // the stream continues where it would if the child had never begun. Returns
@@ -379,7 +377,8 @@ class Message {
   struct State {
     uint8_t flags;
     // Of the tag that precedes a nested message and its size in the current
-    // chunk; 0 if it is not, or not whole, in this chunk.
+    // chunk; 0 if it is not, or not whole, in this chunk. Of a root message,
+    // which has none: kHasRawBytes, or 0.
     uint8_t tag_size;
     // Tells this use of the object from an earlier one, in debug builds.
     uint16_t epoch;
@@ -426,6 +425,33 @@ class Message {
 
   bool is_narrow() const { return (state_.flags & kNarrow) != 0; }
   bool is_group() const { return (state_.flags & kGroup) != 0; }
+
+  // Whether this is a root message that nothing was appended to, which has the
+  // cursor.
+  bool IsRootWithoutField() const {
+    return (state_.flags & kRoot) != 0 && state_.tag_size == 0 &&
+           state_.size == 0 && write_ptr_ == base_;
+  }
+  // Of a root message: it may count what was written to the stream.
+  static constexpr uint8_t kHasRawBytes = 1;
+  bool has_raw_bytes() const {
+    return (state_.flags & kRoot) != 0 && state_.tag_size == kHasRawBytes;
+  }
+  void NoteRawBytes() {
+    if (state_.flags & kRoot)
+      state_.tag_size = kHasRawBytes;
+  }
+  // Leaves out of the message what the writer has written so far. REQUIRES: it
+  // is a root message without a field, and the writer has the cursor.
+  void BeginAtWriter() noexcept;
+  // The same where it applies, because bytes of the message are next.
+  // REQUIRES: the writer has the cursor of this message.
+  PROTOZERO_COLD void BeginFirstField() noexcept;
+  // What is written to the stream from here on belongs to the message.
+  PROTOZERO_COLD void ExpectRawFields() noexcept;
+  // Whether |size_field| may be among the bytes that this message counts.
+  PROTOZERO_COLD bool MayCountSizeField(
+      const uint8_t* size_field) const noexcept;
 
   // Null: to nowhere.
   void MoveSizeFieldTo(uint8_t* size_field) {

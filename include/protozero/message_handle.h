@@ -61,7 +61,8 @@ class MessageHandleBase {
 
   // Lets go of the message without finalizing it and returns its stream, for
   // code that goes on writing the message's fields as raw bytes. They count as
-  // the message's (or its open child's); its owner may still finalize it. The
+  // the message's (or its open child's), even if it has no field yet; its owner
+  // may still finalize it. The
   // listener is not called. REQUIRES: the handle is not empty.
   PROTOZERO_COLD ScatteredStreamWriter* TakeStreamWriter();
 

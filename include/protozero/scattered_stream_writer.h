@@ -45,8 +45,18 @@ class FieldsAppender;
 // the cursor, so that a run of setters touches one object only. The accessors
 // below look it up there; a write through this class takes the cursor back
 // first, and the message picks it up again with its next write. Nobody has to
-// care, but a writer is best not written to while a message is open on it:
-// those bytes count as that message's.
+// care, but what is written to a writer while a message is open on it counts as
+// follows. Before the first field of a root message, it is not the message's:
+//
+//   message.Reset(&writer);
+//   writer.WriteByte(tag);
+//   message.set_size_field(writer.ReserveBytes(4));
+//   message.AppendVarInt(1, 150);   // The size will be 3.
+//
+// Later, and in a nested message from its beginning, it is the leaf's. So is
+// what is written after MessageHandleBase::TakeStreamWriter(). What is written
+// between set_size_field() and the first field may be either, without that
+// call: then the message ends with the error kAmbiguousSize.
 //
 // Errors. When the delegate has no buffer left, or a message grows too long,
 // status() says so from then on; later writes are dropped. written() goes on
@@ -282,7 +292,7 @@ class ScatteredStreamWriter {
   bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
   // Whether a message is open on this writer, whoever holds the cursor.
   bool has_open_root() const {
-    return cursor_is_lent() || rare_.has_taken_cursor;
+    return cursor_is_lent() || rare_.taken != Taken::kNot;
   }
   Message* open_root() const { return has_open_root() ? root_ : nullptr; }
 
@@ -303,7 +313,7 @@ class ScatteredStreamWriter {
   }
   void LendCursor() {
     write_ptr_ = Nowhere();
-    rare_.has_taken_cursor = false;
+    rare_.taken = Taken::kNot;
   }
   // TakeCursor() for those who are not in a hurry.
   PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
@@ -376,18 +386,29 @@ class ScatteredStreamWriter {
   // Of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
+  // Since when the writer has had the cursor of the open message, and so what
+  // it has written since then.
+  enum class Taken : uint8_t {
+    kNot,
+    // Is the leaf's.
+    kFromLeaf,
+    // Is not the root message's, which has no field yet.
+    kBeforeFirstField,
+    // The same, and the message has its size field already.
+    kBehindSizeField,
+  };
   // What is mostly all zero, for one test of all of it.
   struct Rare {
     WriteStatus status;
-    // A message is open, but the writer has the cursor.
-    bool has_taken_cursor;
+    // Whether a message is open, but the writer has the cursor.
+    Taken taken;
     // Inline code is not for this processor, or nobody has looked yet whether
     // it is.
     bool may_lack_inline_code;
     // The delegate is being asked for a chunk. The writer has the cursor.
     bool is_asking;
   };
-  Rare rare_ = {WriteStatus::kOk, false, true, false};
+  Rare rare_ = {WriteStatus::kOk, Taken::kNot, true, false};
   // The outermost message that is open on this writer. It and the messages
   // nested in it are a chain; the last link is the leaf. If none is open, the
   // last one that was, which may be gone: where the same message begins again

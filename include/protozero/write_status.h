@@ -27,6 +27,9 @@ enum class WriteStatus : uint8_t {
   kInvalidBuffer,
   // The delegate wrote to the stream that was asking it for a buffer.
   kReentered,
+  // A message got a size field that may be in the middle of what it counts; or
+  // somebody wrote to the stream between its size field and its first field.
+  kAmbiguousSize,
 };
 
 // A sentence for a log line. Never null.

@@ -363,7 +363,72 @@ void Message::Fail(WriteStatus status, size_t lost_bytes) noexcept {
   LendCursorFromWriter();
 }
 
+void Message::BeginAtWriter() noexcept {
+  base_ = writer_->write_ptr_;
+  state_.size = 0;
+}
+
+void Message::BeginFirstField() noexcept {
+  using Taken = ScatteredStreamWriter::Taken;
+  const Taken taken = writer_->rare_.taken;
+  if (taken <= Taken::kFromLeaf)
+    return;
+  writer_->rare_.taken = Taken::kFromLeaf;
+  if (taken == Taken::kBeforeFirstField) {
+    // As if it began here: a size field that is given to it later is in this
+    // chunk, or elsewhere.
+    state_.flags &= static_cast<uint8_t>(~unsigned{kCrossedChunk});
+  } else if (base_ != writer_->write_ptr_ || state_.size != 0) {
+    writer_->Fail(WriteStatus::kAmbiguousSize, 0);
+  }
+  BeginAtWriter();
+}
+
+void Message::ExpectRawFields() noexcept {
+  if (is_finalized())
+    return;
+  writer_->TakeCursorSlowPath();
+  BeginFirstField();
+  NoteRawBytes();
+}
+
+bool Message::MayCountSizeField(const uint8_t* size_field) const noexcept {
+  const uint8_t* const end = writer_->cursor_is_lent()
+                                 ? writer_->root_->Leaf()->write_ptr_
+                                 : writer_->write_ptr_;
+  const auto address = reinterpret_cast<uintptr_t>(size_field);
+  if (reinterpret_cast<uintptr_t>(base_) <= address &&
+      address < reinterpret_cast<uintptr_t>(end)) {
+    return true;
+  }
+  // It may be in one of the chunks before this one.
+  constexpr uint8_t kLeft = kHasNoSize | kCrossedChunk;
+  return (state_.flags & kLeft) == kLeft && has_raw_bytes();
+}
+
+void Message::set_size_field(uint8_t* size_field) noexcept {
+  using Taken = ScatteredStreamWriter::Taken;
+  if (is_narrow())
+    writer_->WidenOpenMessages();
+  if (state_.flags & (kFinalized | kGroup))
+    return;
+  if (writer_->rare_.is_asking) {
+    // A delegate moves size fields, and does not frame messages.
+  } else if (writer_->rare_.taken > Taken::kFromLeaf) {
+    // What has been written so far is in front of it.
+    BeginAtWriter();
+    state_.flags &= static_cast<uint8_t>(~unsigned{kCrossedChunk});
+    writer_->rare_.taken = size_field == nullptr ? Taken::kBeforeFirstField
+                                                 : Taken::kBehindSizeField;
+  } else if (size_field != nullptr && MayCountSizeField(size_field)) {
+    writer_->TakeCursorSlowPath();
+    writer_->Fail(WriteStatus::kAmbiguousSize, 0);
+  }
+  MoveSizeFieldTo(size_field);
+}
+
 void Message::LendCursorFromWriter() noexcept {
+  BeginFirstField();
   write_ptr_ = writer_->write_ptr_;
   if (!writer_->ok())
     StopAfterError();
@@ -373,7 +438,7 @@ void Message::LendCursorFromWriter() noexcept {
 void Message::ReturnCursorToWriter() noexcept {
   writer_->WidenOpenMessages();
   writer_->write_ptr_ = write_ptr_;
-  writer_->rare_.has_taken_cursor = true;
+  writer_->rare_.taken = ScatteredStreamWriter::Taken::kFromLeaf;
   write_ptr_ = ScatteredStreamWriter::WithWriter();
   // The end of the chain, for the writer to walk.
   nested_ = nullptr;

@@ -10,6 +10,7 @@ MessageFinalizationListener::~MessageFinalizationListener() = default;
 ScatteredStreamWriter* MessageHandleBase::TakeStreamWriter() {
   PROTOZERO_DCHECK(message_ != nullptr, "an empty handle has no stream");
   CheckNotStale();
+  message_->ExpectRawFields();
   ScatteredStreamWriter* writer = message_->writer_;
   message_ = nullptr;
   listener_ = nullptr;

@@ -205,8 +205,18 @@ void ScatteredStreamWriter::WidenOpenMessages() const noexcept {
 }
 
 void ScatteredStreamWriter::TakeCursorSlowPath() noexcept {
-  if (cursor_is_lent())
-    root_->Leaf()->ReturnCursorToWriter();
+  if (!cursor_is_lent())
+    return;
+  Message* const leaf = root_->Leaf();
+  const bool has_no_field = leaf->IsRootWithoutField();
+  leaf->ReturnCursorToWriter();
+  if (!has_no_field) {
+    root_->NoteRawBytes();
+  } else {
+    rare_.taken = leaf->state_.flags & Message::kHasNoSize
+                      ? Taken::kBeforeFirstField
+                      : Taken::kBehindSizeField;
+  }
 }
 
 void ScatteredStreamWriter::LendCursorToLeaf() noexcept {
@@ -229,7 +239,7 @@ void ScatteredStreamWriter::AbandonRoot() noexcept {
     write_ptr_ = root_->Leaf()->write_ptr_;
   root_->CloseChain();
   arena_->Reset();
-  rare_.has_taken_cursor = false;
+  rare_.taken = Taken::kNot;
 }
 
 PROTOZERO_ABI_END

@@ -20,6 +20,8 @@ const char* WriteStatusToString(WriteStatus status) {
       return "a buffer ends before it begins";
     case WriteStatus::kReentered:
       return "the delegate wrote to the stream that was asking it for a buffer";
+    case WriteStatus::kAmbiguousSize:
+      return "it is unclear which bytes a size field that was set counts";
   }
   return "not a status";
 }

@@ -18,7 +18,8 @@ TEST(WriteStatusTest, EveryValueHasAMessageOfItsOwn) {
                               WriteStatus::kMessageTooLong,
                               WriteStatus::kOutOfMemory,
                               WriteStatus::kInvalidBuffer,
-                              WriteStatus::kReentered};
+                              WriteStatus::kReentered,
+                              WriteStatus::kAmbiguousSize};
   for (const WriteStatus status : kAll) {
     // A new value makes this switch, and so the list above, incomplete.
     switch (status) {
@@ -28,6 +29,7 @@ TEST(WriteStatusTest, EveryValueHasAMessageOfItsOwn) {
       case WriteStatus::kOutOfMemory:
       case WriteStatus::kInvalidBuffer:
       case WriteStatus::kReentered:
+      case WriteStatus::kAmbiguousSize:
         EXPECT_TRUE(messages.insert(WriteStatusToString(status)).second);
     }
   }
