@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs what README.md and docs/*.md show.
+"""Compiles and runs what README.md and the pages in docs/ show.
 
 An HTML comment right before a fenced block says what the block is:
 
@@ -268,7 +268,7 @@ def test_parser(results):
 
 
 def main():
-    pages = [ROOT / 'README.md'] + sorted((ROOT / 'docs').glob('*.md'))
+    pages = [ROOT / 'README.md'] + sorted((ROOT / 'docs').rglob('*.md'))
     with tempfile.TemporaryDirectory() as scratch:
         tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())
         results = tester.results
