@@ -78,8 +78,14 @@ PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept;
 // the test whether this message is the leaf, and sealing a child, widening, the
 // next chunk and every error share the slow path behind that one branch.
 //
+// Nor is there more than one root message on a stream: Reset() closes the one
+// that is open there. Perfetto's protozero lets several append in turns, and
+// counts the fields of each. Their bytes lie among each other then, and nobody
+// can read any of them; so here, that is a caller's mistake.
+//
 // Errors are the stream's: see ScatteredStreamWriter::status(). Writing to a
-// sealed message is a caller's mistake: stops debug builds, ignored otherwise.
+// sealed or closed message is a caller's mistake: stops debug builds, ignored
+// otherwise.
 //
 // One thread at a time. No allocation up to MessageArena::kInlineMessages
 // levels of nesting. Users declare a RootMessage, HeapBuffered, StaticBuffered

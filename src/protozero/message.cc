@@ -334,7 +334,8 @@ bool Message::TakeCursor() noexcept {
   if (PROTOZERO_UNLIKELY(is_finalized())) {
     PROTOZERO_DCHECK(state_.flags & kDropsEverything,
                      "this message is sealed: its parent was written to, or it "
-                     "was finalized, or Reset() was never called");
+                     "was finalized, or another one began on its stream, or "
+                     "Reset() was never called");
     return false;
   }
   if (HasNested()) {

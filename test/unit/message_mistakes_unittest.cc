@@ -16,11 +16,13 @@
 #include "protozero/root_message.h"
 #include "test/testing/chunked_stream.h"
 #include "test/testing/expect_mistake.h"
+#include "test/testing/hex.h"
 
 namespace protozero {
 namespace {
 
 using test::ChunkedStream;
+using test::Hex;
 
 // Field ids that are known at run time only.
 
@@ -124,6 +126,50 @@ TEST_P(GoodFieldIdTest, IsWritten) {
 INSTANTIATE_TEST_SUITE_P(Ids,
                          GoodFieldIdTest,
                          testing::Values(1, 2, 536870910, 536870911));
+
+// Root messages that take turns on one stream.
+
+TEST(InterleavedMessagesTest, OnlyTheOneThatBeganLastIsOpen) {
+  ChunkedStream stream(size_t{100});
+  RootMessage<> messages[3];
+  uint8_t size_fields[3][4] = {};
+  for (int i = 0; i < 3; ++i) {
+    messages[i].Reset(&stream.writer);
+    messages[i].set_size_field(size_fields[i]);
+    messages[i].AppendVarInt(1, i);
+  }
+  constexpr char kAdvice[] = "another one began on its stream";
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(messages[i].is_finalized());
+      EXPECT_MISTAKE(messages[i].AppendVarInt(2, i), kAdvice);
+      EXPECT_MISTAKE(messages[i].BeginNestedMessage<Message>(3), kAdvice);
+    }
+    messages[2].AppendVarInt(2, 2);
+  }
+  // Closed as they stood, without a size.
+  EXPECT_EQ(messages[0].Finalize(), 0u);
+  EXPECT_EQ(messages[1].Finalize(), 0u);
+  EXPECT_EQ(messages[2].Finalize(), 6u);
+  EXPECT_EQ(Hex(size_fields[0], 4), "00 00 00 00");
+  EXPECT_EQ(Hex(size_fields[1], 4), "00 00 00 00");
+  EXPECT_EQ(Hex(size_fields[2], 4), "86 80 80 00");
+  EXPECT_EQ(stream.Bytes(), "08 00 08 01 08 02 10 02 10 02");
+  EXPECT_TRUE(stream.writer.ok());
+}
+
+TEST(InterleavedMessagesTest, OneAfterTheOtherIsFine) {
+  ChunkedStream stream(size_t{100});
+  RootMessage<> messages[3];
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 3; ++i) {
+      messages[i].Reset(&stream.writer);
+      messages[i].AppendVarInt(1, i);
+      EXPECT_EQ(messages[i].Finalize(), 2u);
+    }
+  }
+  EXPECT_EQ(stream.Bytes(), "08 00 08 01 08 02 08 00 08 01 08 02");
+}
 
 }  // namespace
 }  // namespace protozero
