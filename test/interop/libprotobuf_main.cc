@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with libprotobuf, for tools/interop.
+// Reads and writes messages with libprotobuf, for run.py.
 //
 //   {"type": "...", "tree": {...}}  the answer is {"hex": "..."}
 //   {"type": "...", "hex": "..."}   the answer is {"tree": {...}, "hex":

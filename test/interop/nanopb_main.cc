@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with nanopb, for tools/interop. What it reads and
+// Reads and writes messages with nanopb, for run.py. What it reads and
 // prints, line by line, is described in libprotobuf_main.cc.
 
 #include <stdint.h>

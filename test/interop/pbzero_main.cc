@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Writes and reads messages with our generated classes, for tools/interop.
+// Writes and reads messages with our generated classes, for run.py.
 //
 //   {"type": "...", "tree": {...}}  the answer is {"forms": {"...": "hex"}}
 //   {"type": "...", "hex": "..."}   the answer is {"tree": {...}}

@@ -1,7 +1,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The schema of the interop tests, and messages of it as trees.
 
-A tree is what all programs of tools/interop exchange, as JSON: an object with
+A tree is what all programs of run.py exchange, as JSON: an object with
 a member for each field that is set, whose name is the field's number. Values
 are
 

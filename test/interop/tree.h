@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-// What the C++ programs of tools/interop have in common: trees, as described in
+// What the C++ programs of run.py have in common: trees, as described in
 // schema.py, and how they get them.
 
 namespace protozero::test {

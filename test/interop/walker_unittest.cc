@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // What our generated classes write, our generated decoders read: all of the
-// messages that tools/interop exchanges with other languages, whole and cut off
+// messages that run.py exchanges with other languages, whole and cut off
 // everywhere. Runs in the build directory.
 
 #include <stddef.h>
@@ -100,7 +100,7 @@ TEST(WalkerTest, DecodersReadWhatWasWritten) {
       EXPECT_EQ(Walkers().at(vector.type).read(bytes, &status),
                 Normal(vector.tree));
       EXPECT_EQ(status, DecodeStatus::kOk);
-      // An older version knows less; tools/interop compares what.
+      // An older version knows less; run.py compares what.
       Walkers().at(vector.read_as).read(bytes, &status);
       EXPECT_EQ(status, DecodeStatus::kOk);
     }

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with Go's protobuf, for tools/interop. What it
+// Reads and writes messages with Go's protobuf, for run.py. What it
 // reads and prints, line by line, is described in libprotobuf_main.cc.
 package main
 

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads and writes messages with Java's protobuf, for tools/interop.
+ * Reads and writes messages with Java's protobuf, for run.py.
  *
  * <p>{@code Interop DESCRIPTORS}; what it reads and prints, line by line, is described in
  * libprotobuf_main.cc.

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with @bufbuild/protobuf, for tools/interop.
+// Reads and writes messages with @bufbuild/protobuf, for run.py.
 //
 //   bufbuild.js DESCRIPTORS
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with protobufjs, for tools/interop.
+// Reads and writes messages with protobufjs, for run.py.
 //
 //   protobufjs.js DESCRIPTORS
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Reads and writes messages with Python's protobuf, for tools/interop.
+"""Reads and writes messages with Python's protobuf, for run.py.
 
   interop.py DESCRIPTORS
 

@@ -28,12 +28,11 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = ROOT / 'test' / 'interop'
+SOURCES = pathlib.Path(__file__).resolve().parent
+ROOT = SOURCES.parents[1]
 WORK = ROOT / 'third_party' / 'interop'
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(SOURCES))
 import schema as schema_lib  # pylint: disable=wrong-import-position
 
 PROTOS = ['groups.proto', 'schema2.proto', 'schema3.proto']
@@ -750,7 +749,7 @@ def report(args, groups, matrix, visits):
 
 def main():
   parser = argparse.ArgumentParser(
-      prog='tools/interop', description=__doc__,
+      prog='test/interop/run.py', description=__doc__,
       formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--language', action='append', metavar='NAME',
                       help='this one only (repeatable): ' + ', '.join(
