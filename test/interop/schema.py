@@ -22,63 +22,14 @@ import json
 import random
 import struct
 
+from google.protobuf import descriptor_pb2  # Debian's python3-protobuf.
+
 # FieldDescriptorProto.Type
 (DOUBLE, FLOAT, INT64, UINT64, INT32, FIXED64, FIXED32, BOOL, STRING, GROUP,
  MESSAGE, BYTES, UINT32, ENUM, SFIXED32, SFIXED64, SINT32,
  SINT64) = range(1, 19)
-REQUIRED, REPEATED = 2, 3  # FieldDescriptorProto.Label
 
 RANDOM_TREES = 4  # Of each type.
-
-
-def parse(data):
-  """Maps the field ids of an encoded message to the lists of their values."""
-  fields = {}
-  pos = 0
-
-  def varint():
-    nonlocal pos
-    value = shift = 0
-    while True:
-      byte = data[pos]
-      pos += 1
-      value |= (byte & 0x7f) << shift
-      shift += 7
-      if byte < 0x80:
-        return value
-
-  while pos < len(data):
-    tag = varint()
-    if tag & 7 == 0:
-      value = varint()
-    elif tag & 7 == 2:
-      size = varint()
-      value = data[pos:pos + size]
-      pos += size
-    else:
-      raise ValueError('descriptors have no field of wire type %d' % (tag & 7))
-    fields.setdefault(tag >> 3, []).append(value)
-  return fields
-
-
-class Fields(dict):
-  """parse(), with a function for each kind of value."""
-
-  def __init__(self, data):
-    super().__init__(parse(data))
-
-  def number(self, field_id):
-    return self.get(field_id, [0])[-1]
-
-  def signed(self, field_id):
-    value = self.number(field_id)
-    return value - (1 << 64) if value >> 63 else value
-
-  def text(self, field_id):
-    return self.get(field_id, [b''])[-1].decode()
-
-  def messages(self, field_id):
-    return [Fields(data) for data in self.get(field_id, [])]
 
 
 class Enum:
@@ -86,8 +37,7 @@ class Enum:
   def __init__(self, name, descriptor, closed):
     self.name = name
     self.closed = closed
-    self.values = {value.text(1): value.signed(2)
-                   for value in descriptor.messages(2)}
+    self.values = {value.name: value.number for value in descriptor.value}
 
   def is_unnamed(self, number):
     """Whether parsers may have this value among the unknown fields."""
@@ -97,24 +47,25 @@ class Enum:
 class Field:
 
   def __init__(self, descriptor, proto3):
-    self.name = descriptor.text(1)
-    self.number = descriptor.number(3)
-    self.required = descriptor.number(4) == REQUIRED
-    self.repeated = descriptor.number(4) == REPEATED
-    self.type = descriptor.number(5)
-    self.type_name = descriptor.text(6)[1:]
+    self.name = descriptor.name
+    self.number = descriptor.number
+    self.required = descriptor.label == descriptor.LABEL_REQUIRED
+    self.repeated = descriptor.label == descriptor.LABEL_REPEATED
+    self.type = descriptor.type
+    self.type_name = descriptor.type_name[1:]
+    has_oneof = descriptor.HasField('oneof_index')
     # Of its oneof; the one that protoc makes for `optional` does not count.
     self.oneof = None
-    if 9 in descriptor and not descriptor.number(17):
-      self.oneof = descriptor.number(9)
+    if has_oneof and not descriptor.proto3_optional:
+      self.oneof = descriptor.oneof_index
     self.is_message = self.type in (MESSAGE, GROUP)
     self.has_presence = not self.repeated and (
-        not proto3 or self.is_message or 9 in descriptor)
+        not proto3 or self.is_message or has_oneof)
     self.packable = self.repeated and self.type not in (STRING, BYTES, MESSAGE,
                                                         GROUP)
-    options = Fields(descriptor.get(8, [b''])[-1])
-    self.packed = self.packable and bool(
-        options.number(2) if 2 in options else proto3)
+    options = descriptor.options
+    self.packed = self.packable and (
+        options.packed if options.HasField('packed') else proto3)
     self.is_map = False  # Known when all messages are.
 
 
@@ -124,8 +75,8 @@ class Message:
     self.name = name
     self.path = path
     self.is_nested = name.count('.') > 1
-    self.is_map_entry = bool(Fields(descriptor.get(7, [b''])[-1]).number(7))
-    self.fields = [Field(field, proto3) for field in descriptor.messages(2)]
+    self.is_map_entry = descriptor.options.map_entry
+    self.fields = [Field(field, proto3) for field in descriptor.field]
     self.by_name = {field.name: field for field in self.fields}
     self.by_number = {str(field.number): field for field in self.fields}
 
@@ -137,22 +88,23 @@ class Schema:
     self.messages = {}
     self.enums = {}
     with open(path, 'rb') as f:
-      for file in Fields(f.read()).messages(1):
-        self._add(file, file.text(2), file.text(1), 4, 5,
-                  file.text(12) == 'proto3')
+      files = descriptor_pb2.FileDescriptorSet.FromString(f.read()).file
+    for file in files:
+      self._add(file, file.package, file.name, file.message_type,
+                file.syntax == 'proto3')
     for message in self.messages.values():
       for field in message.fields:
         field.is_map = (field.type == MESSAGE and
                         self.messages[field.type_name].is_map_entry)
 
-  def _add(self, scope, name, path, messages_id, enums_id, proto3):
-    for enum in scope.messages(enums_id):
-      enum_name = '%s.%s' % (name, enum.text(1))
+  def _add(self, scope, name, path, messages, proto3):
+    for enum in scope.enum_type:
+      enum_name = '%s.%s' % (name, enum.name)
       self.enums[enum_name] = Enum(enum_name, enum, closed=not proto3)
-    for message in scope.messages(messages_id):
-      message_name = '%s.%s' % (name, message.text(1))
+    for message in messages:
+      message_name = '%s.%s' % (name, message.name)
       self.messages[message_name] = Message(message_name, path, message, proto3)
-      self._add(message, message_name, path, 3, 4, proto3)
+      self._add(message, message_name, path, message.nested_type, proto3)
 
   def has_groups(self, path):
     """Whether messages of a .proto file have groups."""

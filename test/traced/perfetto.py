@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import time
 
+from google.protobuf import empty_pb2  # Debian's python3-protobuf.
+
 INSTALLED = (pathlib.Path(__file__).resolve().parent.parent.parent /
              'third_party' / 'traced' / 'usr')
 LIBRARIES = INSTALLED / 'lib' / 'x86_64-linux-gnu'
@@ -79,31 +81,9 @@ class Service:
 
 def fields(message):
   """Yields the id and the value of each field: an int, or bytes."""
-  pos = 0
-
-  def varint():
-    nonlocal pos
-    value = shift = 0
-    while True:
-      byte = message[pos]
-      pos += 1
-      value |= (byte & 0x7f) << shift
-      shift += 7
-      if byte < 0x80:
-        return value
-
-  while pos < len(message):
-    tag = varint()
-    if tag & 7 == 0:
-      yield tag >> 3, varint()
-      continue
-    size = {1: 8, 5: 4}.get(tag & 7)
-    if size is None:
-      assert tag & 7 == 2, 'wire type %d' % (tag & 7)
-      size = varint()
-    assert pos + size <= len(message), 'truncated'
-    yield tag >> 3, message[pos:pos + size]
-    pos += size
+  # A message without fields of its own takes all of them for unknown ones.
+  for field in empty_pb2.Empty.FromString(message).UnknownFields():
+    yield field.field_number, field.data
 
 
 def buffer_stats(trace):
