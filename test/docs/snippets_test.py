@@ -45,246 +45,246 @@ LANGUAGES = {'compile': 'cpp', 'output': 'text', 'proto': 'proto',
 
 
 class Error(Exception):
-    """Something that is wrong with a page."""
+  """Something that is wrong with a page."""
 
 
 class Page:
-    """What is marked in a page."""
+  """What is marked in a page."""
 
-    def __init__(self, path, text):
-        self.path = path
-        self.programs = {}  # NAME: code
-        self.outputs = {}  # NAME: text
-        self.protos = {}  # PATH: text
-        self.consoles = []  # (line, text)
-        # Lines to point at.
-        self.lines = {}
-        self.parse(text)
-        for name in self.outputs:
-            if name not in self.programs:
-                raise Error('%s: the output of no program: %s' % (path, name))
+  def __init__(self, path, text):
+    self.path = path
+    self.programs = {}  # NAME: code
+    self.outputs = {}  # NAME: text
+    self.protos = {}  # PATH: text
+    self.consoles = []  # (line, text)
+    # Lines to point at.
+    self.lines = {}
+    self.parse(text)
+    for name in self.outputs:
+      if name not in self.programs:
+        raise Error('%s: the output of no program: %s' % (path, name))
 
-    def fail(self, number, text):
-        raise Error('%s:%d: %s' % (self.path, number, text))
+  def fail(self, number, text):
+    raise Error('%s:%d: %s' % (self.path, number, text))
 
-    def parse(self, text):
-        lines = text.splitlines(keepends=True)
-        mark, mark_line = None, 0
-        at = 0
-        while at < len(lines):
-            line, start = lines[at], at + 1
-            at += 1
-            if line.startswith('<!--'):
-                while '-->' not in line and at < len(lines):
-                    line += lines[at]
-                    at += 1
-                self.check_used(mark, mark_line)
-                match = COMMENT.match(line)
-                mark, mark_line = match.groups() if match else None, start
-                if mark and mark[0] == 'compile' and mark[2]:
-                    self.add_code(mark[1], mark[2], start)
-            elif line.startswith('```'):
-                body = ''
-                while at < len(lines) and not lines[at].startswith('```'):
-                    body += lines[at]
-                    at += 1
-                if at == len(lines):
-                    self.fail(start, 'this block has no end')
-                at += 1
-                self.add_block(line[3:].strip(), body, mark, start)
-                mark = None
-            elif line.strip():
-                self.check_used(mark, mark_line)
-                mark = None
+  def parse(self, text):
+    lines = text.splitlines(keepends=True)
+    mark, mark_line = None, 0
+    at = 0
+    while at < len(lines):
+      line, start = lines[at], at + 1
+      at += 1
+      if line.startswith('<!--'):
+        while '-->' not in line and at < len(lines):
+          line += lines[at]
+          at += 1
         self.check_used(mark, mark_line)
+        match = COMMENT.match(line)
+        mark, mark_line = match.groups() if match else None, start
+        if mark and mark[0] == 'compile' and mark[2]:
+          self.add_code(mark[1], mark[2], start)
+      elif line.startswith('```'):
+        body = ''
+        while at < len(lines) and not lines[at].startswith('```'):
+          body += lines[at]
+          at += 1
+        if at == len(lines):
+          self.fail(start, 'this block has no end')
+        at += 1
+        self.add_block(line[3:].strip(), body, mark, start)
+        mark = None
+      elif line.strip():
+        self.check_used(mark, mark_line)
+        mark = None
+    self.check_used(mark, mark_line)
 
-    def check_used(self, mark, number):
-        # Hidden code needs no block.
-        if mark and not mark[2]:
-            self.fail(number, 'no block follows this comment')
+  def check_used(self, mark, number):
+    # Hidden code needs no block.
+    if mark and not mark[2]:
+      self.fail(number, 'no block follows this comment')
 
-    def add_code(self, name, code, number):
-        if not re.fullmatch(r'\w+', name):
-            self.fail(number, 'not a name for a program: %s' % name)
-        self.lines.setdefault(name, number)
-        # Errors of the compiler are told in lines of the page.
-        self.programs[name] = (self.programs.get(name, '') + '#line %d "%s"\n' %
-                               (number + 1, self.path) + code)
+  def add_code(self, name, code, number):
+    if not re.fullmatch(r'\w+', name):
+      self.fail(number, 'not a name for a program: %s' % name)
+    self.lines.setdefault(name, number)
+    # Errors of the compiler are told in lines of the page.
+    self.programs[name] = (self.programs.get(name, '') + '#line %d "%s"\n' %
+                           (number + 1, self.path) + code)
 
-    def add_block(self, language, body, mark, number):
-        if not mark:
-            if language in ('cpp', 'c++', 'cc'):
-                self.fail(number, 'C++ that is not compiled; see ' +
-                          os.path.relpath(__file__, ROOT))
-            return
-        kind, name, _ = mark
-        if language != LANGUAGES[kind]:
-            self.fail(number, 'a block of %s was expected' % LANGUAGES[kind])
-        if kind == 'compile':
-            self.add_code(name, body, number)
-        elif kind == 'output':
-            self.outputs[name] = body
-        elif kind == 'proto':
-            self.protos[name] = body
-        elif kind == 'console':
-            self.consoles.append((number, body))
+  def add_block(self, language, body, mark, number):
+    if not mark:
+      if language in ('cpp', 'c++', 'cc'):
+        self.fail(number, 'C++ that is not compiled; see ' +
+                  os.path.relpath(__file__, ROOT))
+      return
+    kind, name, _ = mark
+    if language != LANGUAGES[kind]:
+      self.fail(number, 'a block of %s was expected' % LANGUAGES[kind])
+    if kind == 'compile':
+      self.add_code(name, body, number)
+    elif kind == 'output':
+      self.outputs[name] = body
+    elif kind == 'proto':
+      self.protos[name] = body
+    elif kind == 'console':
+      self.consoles.append((number, body))
 
 
 def execute(command, cwd, env=None, shell=False):
-    """Returns (exit code, what it printed)."""
-    process = subprocess.run(command, cwd=cwd, env=env, shell=shell,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, check=False)
-    return process.returncode, process.stdout.decode(errors='replace')
+  """Returns (exit code, what it printed)."""
+  process = subprocess.run(command, cwd=cwd, env=env, shell=shell,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, check=False)
+  return process.returncode, process.stdout.decode(errors='replace')
 
 
 class Results:
 
-    def __init__(self):
-        self.passed = self.failed = 0
+  def __init__(self):
+    self.passed = self.failed = 0
 
-    def add(self, what, error):
-        if error:
-            self.failed += 1
-            print('FAIL %s\n%s' % (what, error.rstrip()))
-        else:
-            self.passed += 1
-            print('ok   %s' % what)
+  def add(self, what, error):
+    if error:
+      self.failed += 1
+      print('FAIL %s\n%s' % (what, error.rstrip()))
+    else:
+      self.passed += 1
+      print('ok   %s' % what)
 
 
 class Tester:
-    """Tests pages in a scratch directory."""
+  """Tests pages in a scratch directory."""
 
-    def __init__(self, scratch, build_dir):
-        self.scratch = scratch
-        self.build_dir = build_dir
-        self.headers = scratch / 'headers'
-        self.library = scratch / 'runtime.o'
-        self.results = Results()
-        self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-        self.env = dict(os.environ, PROTOZERO=str(ROOT), LC_ALL='C',
-                        PATH='%s:%s' % (build_dir, os.environ['PATH']))
+  def __init__(self, scratch, build_dir):
+    self.scratch = scratch
+    self.build_dir = build_dir
+    self.headers = scratch / 'headers'
+    self.library = scratch / 'runtime.o'
+    self.results = Results()
+    self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    self.env = dict(os.environ, PROTOZERO=str(ROOT), LC_ALL='C',
+                    PATH='%s:%s' % (build_dir, os.environ['PATH']))
 
-    def run(self, command, cwd=None):
-        """Returns an error, or None."""
-        code, output = execute([str(part) for part in command],
-                               cwd or self.scratch, self.env)
-        if code == 0:
-            return None
-        return '%s\nexit code %d:\n%s' % (' '.join(map(str, command)), code,
-                                          output)
+  def run(self, command, cwd=None):
+    """Returns an error, or None."""
+    code, output = execute([str(part) for part in command],
+                           cwd or self.scratch, self.env)
+    if code == 0:
+      return None
+    return '%s\nexit code %d:\n%s' % (' '.join(map(str, command)), code,
+                                      output)
 
-    def generate(self, import_dir, proto):
-        return self.run(['protoc', '-I', import_dir, '--pbzero_out='
-                         'wrapper_namespace=pbzero:%s' % self.headers, proto])
+  def generate(self, import_dir, proto):
+    return self.run(['protoc', '-I', import_dir, '--pbzero_out='
+                     'wrapper_namespace=pbzero:%s' % self.headers, proto])
 
-    def prepare(self):
-        """The runtime, with the flags of the snippets."""
-        self.headers.mkdir()
-        # As one file, which is faster.
-        (self.scratch / 'runtime.cc').write_text(''.join(
-            '#include "%s"\n' % source
-            for source in sorted((ROOT / 'src' / 'protozero').glob('*.cc'))))
-        error = self.run([COMPILER] + FLAGS + [
-            '-I', ROOT / 'include', '-I', ROOT, '-c', 'runtime.cc', '-o',
-            self.library]) or self.generate(ROOT, 'test_msg.proto')
-        self.results.add('the runtime', error)
-        return not error
+  def prepare(self):
+    """The runtime, with the flags of the snippets."""
+    self.headers.mkdir()
+    # As one file, which is faster.
+    (self.scratch / 'runtime.cc').write_text(''.join(
+        '#include "%s"\n' % source
+        for source in sorted((ROOT / 'src' / 'protozero').glob('*.cc'))))
+    error = self.run([COMPILER] + FLAGS + [
+        '-I', ROOT / 'include', '-I', ROOT, '-c', 'runtime.cc', '-o',
+        self.library]) or self.generate(ROOT, 'test_msg.proto')
+    self.results.add('the runtime', error)
+    return not error
 
-    def test(self, page):
-        directory = self.scratch / page.path.replace('/', '_')
-        directory.mkdir()
-        for name, text in page.protos.items():
-            (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            (directory / name).write_text(text)
-            self.results.add('%s: %s' % (page.path, name),
-                             self.generate(directory, name))
-        names = sorted(page.programs)
-        errors = self.pool.map(lambda name: self.test_program(
-            directory, name, page.programs[name], page.outputs.get(name)), names)
-        for name, error in zip(names, errors):
-            self.results.add('%s:%d: %s' % (page.path, page.lines[name], name),
-                             error)
-        for number, text in page.consoles:
-            self.test_console(page.path, number, text, directory)
+  def test(self, page):
+    directory = self.scratch / page.path.replace('/', '_')
+    directory.mkdir()
+    for name, text in page.protos.items():
+      (directory / name).parent.mkdir(parents=True, exist_ok=True)
+      (directory / name).write_text(text)
+      self.results.add('%s: %s' % (page.path, name),
+                       self.generate(directory, name))
+    names = sorted(page.programs)
+    errors = self.pool.map(lambda name: self.test_program(
+        directory, name, page.programs[name], page.outputs.get(name)), names)
+    for name, error in zip(names, errors):
+      self.results.add('%s:%d: %s' % (page.path, page.lines[name], name),
+                       error)
+    for number, text in page.consoles:
+      self.test_console(page.path, number, text, directory)
 
-    def test_program(self, directory, name, code, expected):
-        source = directory / (name + '.cc')
-        source.write_text(code)
-        command = [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I',
-                                        self.headers, source]
-        if not re.search(r'\bmain\(', code):
-            return self.run(command + ['-c', '-o', directory / (name + '.o')])
-        error = self.run(command + [self.library, '-o', directory / name])
-        if error:
-            return error
-        exit_code, output = execute([str(directory / name)], directory)
-        if exit_code != 0:
-            return 'exit code %d, output:\n%s' % (exit_code, output)
-        if expected is not None and output != expected:
-            return 'it printed:\n%sexpected:\n%s' % (output, expected)
-        return None
+  def test_program(self, directory, name, code, expected):
+    source = directory / (name + '.cc')
+    source.write_text(code)
+    command = [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I',
+                                    self.headers, source]
+    if not re.search(r'\bmain\(', code):
+      return self.run(command + ['-c', '-o', directory / (name + '.o')])
+    error = self.run(command + [self.library, '-o', directory / name])
+    if error:
+      return error
+    exit_code, output = execute([str(directory / name)], directory)
+    if exit_code != 0:
+      return 'exit code %d, output:\n%s' % (exit_code, output)
+    if expected is not None and output != expected:
+      return 'it printed:\n%sexpected:\n%s' % (output, expected)
+    return None
 
-    def test_console(self, path, number, text, directory):
-        """Runs the commands of a block one after the other."""
-        for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
-            command, _, expected = part.partition('\n')
-            code, output = execute(['bash', '-o', 'pipefail', '-c', command],
-                                   directory, self.env)
-            error = None
-            if code != 0 or output != expected:
-                error = 'exit code %d, it printed:\n%s' % (code, output)
-            self.results.add('%s:%d: $ %s' % (path, number, command), error)
+  def test_console(self, path, number, text, directory):
+    """Runs the commands of a block one after the other."""
+    for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
+      command, _, expected = part.partition('\n')
+      code, output = execute(['bash', '-o', 'pipefail', '-c', command],
+                             directory, self.env)
+      error = None
+      if code != 0 or output != expected:
+        error = 'exit code %d, it printed:\n%s' % (code, output)
+      self.results.add('%s:%d: $ %s' % (path, number, command), error)
 
 
 def test_parser(results):
-    """The conventions themselves: what is wrong with a page is found."""
-    for text, expected in [
-            ('```cpp\nint a;\n```\n', ':1: C++ that is not compiled'),
-            ('<!-- compile: a -->\ntext\n', ':1: no block follows'),
-            ('<!-- compile: a -->\n', ':1: no block follows'),
-            ('<!-- output: a -->\n```text\n```\n', 'the output of no program'),
-            ('<!-- compile: a -->\n```text\n```\n', ':2: a block of cpp was'),
-            ('<!-- compile: a -->\n```cpp\n', ':2: this block has no end'),
-            ('<!-- compile: a b -->\n```cpp\n```\n', ':2: not a name'),
-            ('<!-- not compiled: why -->\n```cpp\n```\n', None),
-            ('<!-- another comment -->\n\n```\nplain\n```\n', None),
-    ]:
-        try:
-            Page('page', text)
-            problem = ''
-        except Error as error:
-            problem = str(error)
-        wrong = expected not in problem if expected else problem
-        results.add('the parser: %s' % (expected or 'no error'),
-                    'got: %s' % problem if wrong else None)
+  """The conventions themselves: what is wrong with a page is found."""
+  for text, expected in [
+          ('```cpp\nint a;\n```\n', ':1: C++ that is not compiled'),
+          ('<!-- compile: a -->\ntext\n', ':1: no block follows'),
+          ('<!-- compile: a -->\n', ':1: no block follows'),
+          ('<!-- output: a -->\n```text\n```\n', 'the output of no program'),
+          ('<!-- compile: a -->\n```text\n```\n', ':2: a block of cpp was'),
+          ('<!-- compile: a -->\n```cpp\n', ':2: this block has no end'),
+          ('<!-- compile: a b -->\n```cpp\n```\n', ':2: not a name'),
+          ('<!-- not compiled: why -->\n```cpp\n```\n', None),
+          ('<!-- another comment -->\n\n```\nplain\n```\n', None),
+  ]:
+    try:
+      Page('page', text)
+      problem = ''
+    except Error as error:
+      problem = str(error)
+    wrong = expected not in problem if expected else problem
+    results.add('the parser: %s' % (expected or 'no error'),
+                'got: %s' % problem if wrong else None)
 
-    page = Page('page', 'x\n<!-- compile: a\nhidden\n-->\n\n```cpp\nshown\n```\n'
-                '<!-- compile: a\nend\n-->\ny\n')
-    lines = [line for line in page.programs['a'].splitlines()
-             if not line.startswith('#')]
-    results.add('the parser: hidden code', None if lines ==
-                ['hidden', 'shown', 'end'] else 'got: %s' % lines)
+  page = Page('page', 'x\n<!-- compile: a\nhidden\n-->\n\n```cpp\nshown\n```\n'
+              '<!-- compile: a\nend\n-->\ny\n')
+  lines = [line for line in page.programs['a'].splitlines()
+           if not line.startswith('#')]
+  results.add('the parser: hidden code', None if lines ==
+              ['hidden', 'shown', 'end'] else 'got: %s' % lines)
 
 
 def main():
-    pages = [ROOT / 'README.md'] + sorted((ROOT / 'docs').rglob('*.md'))
-    with tempfile.TemporaryDirectory() as scratch:
-        tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())
-        results = tester.results
-        test_parser(results)
-        if tester.prepare():
-            for path in pages:
-                name = str(path.relative_to(ROOT))
-                try:
-                    page = Page(name, path.read_text())
-                except (Error, OSError) as error:
-                    results.add(name, str(error))
-                    continue
-                tester.test(page)
-    print('%d passed, %d failed' % (results.passed, results.failed))
-    return 1 if results.failed else 0
+  pages = [ROOT / 'README.md'] + sorted((ROOT / 'docs').rglob('*.md'))
+  with tempfile.TemporaryDirectory() as scratch:
+    tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())
+    results = tester.results
+    test_parser(results)
+    if tester.prepare():
+      for path in pages:
+        name = str(path.relative_to(ROOT))
+        try:
+          page = Page(name, path.read_text())
+        except (Error, OSError) as error:
+          results.add(name, str(error))
+          continue
+        tester.test(page)
+  print('%d passed, %d failed' % (results.passed, results.failed))
+  return 1 if results.failed else 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+  sys.exit(main())

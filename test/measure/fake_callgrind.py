@@ -45,8 +45,8 @@ totals: {total}
 
 
 def callgrind(count, encoder=100):
-    loop, own, copy = 7 * count, encoder * count, 40 * count
-    return CALLGRIND.format(count=count, loop=loop, encoder=own, copy=copy,
-                            copies=2 * count, encoder_inclusive=own + copy,
-                            loop_inclusive=loop + own + copy,
-                            total=1500 + loop + own + copy)
+  loop, own, copy = 7 * count, encoder * count, 40 * count
+  return CALLGRIND.format(count=count, loop=loop, encoder=own, copy=copy,
+                          copies=2 * count, encoder_inclusive=own + copy,
+                          loop_inclusive=loop + own + copy,
+                          total=1500 + loop + own + copy)

@@ -28,37 +28,37 @@ BINARY = None  # set by main()
 
 class ParserTest(unittest.TestCase):
 
-    def test_costs_of_callees_do_not_count_twice(self):
-        profile = measure_instructions.parse_callgrind(callgrind(3))
-        self.assertEqual(profile.instructions, {
-            'main': 1500, 'Loop(int)': 21,
-            'bench::EncodeOutOfLine(bench::Row*)': 300, 'memcpy': 120})
-        self.assertEqual(profile.calls, {
-            'Loop(int)': 1, 'bench::EncodeOutOfLine(bench::Row*)': 3,
-            'memcpy': 6})
+  def test_costs_of_callees_do_not_count_twice(self):
+    profile = measure_instructions.parse_callgrind(callgrind(3))
+    self.assertEqual(profile.instructions, {
+        'main': 1500, 'Loop(int)': 21,
+        'bench::EncodeOutOfLine(bench::Row*)': 300, 'memcpy': 120})
+    self.assertEqual(profile.calls, {
+        'Loop(int)': 1, 'bench::EncodeOutOfLine(bench::Row*)': 3,
+        'memcpy': 6})
 
-    def test_instructions_outside_of_functions_are_an_error(self):
-        text = callgrind(3).replace('10 1000', '10 999')
-        with self.assertRaisesRegex(measure_instructions.Error, '1941.*1940'):
-            measure_instructions.parse_callgrind(text)
+  def test_instructions_outside_of_functions_are_an_error(self):
+    text = callgrind(3).replace('10 1000', '10 999')
+    with self.assertRaisesRegex(measure_instructions.Error, '1941.*1940'):
+      measure_instructions.parse_callgrind(text)
 
-    def test_other_formats_are_an_error(self):
-        for text in ('', 'summary: x', 'fn=(1)\nsummary: 1\n',
-                     'events: Dr Ir\nsummary: 0\n', 'fn=(1) a\n1 x\n'):
-            with self.assertRaises(measure_instructions.Error, msg=text):
-                measure_instructions.parse_callgrind(text)
+  def test_other_formats_are_an_error(self):
+    for text in ('', 'summary: x', 'fn=(1)\nsummary: 1\n',
+                 'events: Dr Ir\nsummary: 0\n', 'fn=(1) a\n1 x\n'):
+      with self.assertRaises(measure_instructions.Error, msg=text):
+        measure_instructions.parse_callgrind(text)
 
-    def test_slope_is_without_the_loop_and_the_program(self):
-        few, many = (measure_instructions.parse_callgrind(callgrind(count))
-                     for count in (3, 13))
-        slope = many.per_message(few, 10)
-        self.assertEqual(slope.instructions, {
-            'bench::EncodeOutOfLine(bench::Row*)': 100, 'memcpy': 40})
-        self.assertEqual(slope.calls['memcpy'], 2)
-        self.assertEqual(slope.total(), 140)
+  def test_slope_is_without_the_loop_and_the_program(self):
+    few, many = (measure_instructions.parse_callgrind(callgrind(count))
+                 for count in (3, 13))
+    slope = many.per_message(few, 10)
+    self.assertEqual(slope.instructions, {
+        'bench::EncodeOutOfLine(bench::Row*)': 100, 'memcpy': 40})
+    self.assertEqual(slope.calls['memcpy'], 2)
+    self.assertEqual(slope.total(), 140)
 
-    def test_an_encoder_is_not_the_loop_around_its_own_cold_part(self):
-        cold = textwrap.dedent('''\
+  def test_an_encoder_is_not_the_loop_around_its_own_cold_part(self):
+    cold = textwrap.dedent('''\
             fn=(5) bench::EncodeOutOfLine(bench::Row*) [clone .cold]
             40 0
             cfn=(3)
@@ -66,31 +66,31 @@ class ParserTest(unittest.TestCase):
             * 0
 
             totals:''')
-        profile = measure_instructions.parse_callgrind(
-            callgrind(3).replace('totals:', cold))
-        self.assertEqual(profile.loops, {'Loop(int)'})
+    profile = measure_instructions.parse_callgrind(
+        callgrind(3).replace('totals:', cold))
+    self.assertEqual(profile.loops, {'Loop(int)'})
 
-    def test_short_names(self):
-        for name, short in (
-            ('memcpy', 'memcpy'),
-            ('protozero::bench::(anonymous namespace)::A<int>::B(int, C*)',
-             'A<int>::B'),
-            ("void protozero::Message::Set(unsigned)'2",
-             'void protozero::Message::Set'),
-            ('F::operator()(int) const', 'F::operator()')):
-            self.assertEqual(measure_instructions.short_name(name), short)
+  def test_short_names(self):
+    for name, short in (
+        ('memcpy', 'memcpy'),
+        ('protozero::bench::(anonymous namespace)::A<int>::B(int, C*)',
+         'A<int>::B'),
+        ("void protozero::Message::Set(unsigned)'2",
+         'void protozero::Message::Set'),
+        ('F::operator()(int) const', 'F::operator()')):
+      self.assertEqual(measure_instructions.short_name(name), short)
 
 
 class ToolTest(unittest.TestCase):
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.binary = self.write_binary('encode_rows')
-        # Plays a row that takes 140, as above, and for random inputs 150; the
-        # Empty one 2, the floor 10; "Slow" takes as much as its binary says.
-        self.write_script('valgrind', f'''
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.folder = pathlib.Path(folder.name)
+    self.binary = self.write_binary('encode_rows')
+    # Plays a row that takes 140, as above, and for random inputs 150; the
+    # Empty one 2, the floor 10; "Slow" takes as much as its binary says.
+    self.write_script('valgrind', f'''
             import sys
             sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
             from fake_callgrind import callgrind
@@ -109,15 +109,15 @@ class ToolTest(unittest.TestCase):
             print('%020d' % (58 * count))
             ''')
 
-    def write_script(self, name, body):
-        path = self.folder / name
-        path.write_text(f'#!{sys.executable} -BES\n' + textwrap.dedent(body))
-        os.chmod(path, 0o755)
-        return path
+  def write_script(self, name, body):
+    path = self.folder / name
+    path.write_text(f'#!{sys.executable} -BES\n' + textwrap.dedent(body))
+    os.chmod(path, 0o755)
+    return path
 
-    def write_binary(self, name, cost=300, build='clang 19, optimized'):
-        (self.folder / f'{name}.cost').write_text(str(cost))
-        return self.write_script(name, f'''
+  def write_binary(self, name, cost=300, build='clang 19, optimized'):
+    (self.folder / f'{name}.cost').write_text(str(cost))
+    return self.write_script(name, f'''
             import sys
             print({{'--build': '{build}', '--list': """
             Simple_Empty Simple_SpeedOfLight Simple_Libprotobuf Simple_Slow
@@ -125,167 +125,167 @@ class ToolTest(unittest.TestCase):
             Sized_Empty/16 Sized_Slow/16 Sized_Slow/64"""}}[sys.argv[1]])
             ''')
 
-    def run_tool(self, *args):
-        env = dict(os.environ,
-                   PATH=f"{self.folder}{os.pathsep}{os.environ['PATH']}")
-        return subprocess.run(
-            [sys.executable, TOOLS / 'measure_instructions',
-             f'--binary={self.binary}', *map(str, args)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            check=False, env=env)
+  def run_tool(self, *args):
+    env = dict(os.environ,
+               PATH=f"{self.folder}{os.pathsep}{os.environ['PATH']}")
+    return subprocess.run(
+        [sys.executable, TOOLS / 'measure_instructions',
+         f'--binary={self.binary}', *map(str, args)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        check=False, env=env)
 
-    def output(self, *args):
-        run = self.run_tool(*args)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return run.stdout
+  def output(self, *args):
+    run = self.run_tool(*args)
+    self.assertEqual(run.returncode, 0, run.stderr)
+    return run.stdout
 
-    def row(self, output, label):
-        lines = [line for line in output.splitlines()
-                 if line.startswith(label + ' ')]
-        self.assertEqual(len(lines), 1, output)
-        return lines[0][len(label):].split()
+  def row(self, output, label):
+    lines = [line for line in output.splitlines()
+             if line.startswith(label + ' ')]
+    self.assertEqual(len(lines), 1, output)
+    return lines[0][len(label):].split()
 
-    def test_figures_are_net_of_the_empty_row(self):
-        output = self.output()
-        self.assertIn('clang 19, optimized', output)
-        self.assertEqual(self.row(output, 'Libprotobuf'),
-                         ['58', '138', '17.25', '1.00',
-                          '58', '148', '18.50', '1.00'])
-        self.assertEqual(self.row(output, 'SpeedOfLight')[1:3], ['8', '1.00'])
-        self.assertEqual(self.row(output, 'Slow')[1:4],
-                         ['338', '42.25', '2.45'])
-        self.assertNotIn('Empty', output)
-        self.assertNotIn('Other', output)
+  def test_figures_are_net_of_the_empty_row(self):
+    output = self.output()
+    self.assertIn('clang 19, optimized', output)
+    self.assertEqual(self.row(output, 'Libprotobuf'),
+                     ['58', '138', '17.25', '1.00',
+                      '58', '148', '18.50', '1.00'])
+    self.assertEqual(self.row(output, 'SpeedOfLight')[1:3], ['8', '1.00'])
+    self.assertEqual(self.row(output, 'Slow')[1:4],
+                     ['338', '42.25', '2.45'])
+    self.assertNotIn('Empty', output)
+    self.assertNotIn('Other', output)
 
-    def test_filter_chooses_rows_of_all_workloads(self):
-        output = self.output('--filter=^(Simple|Other)_Slow',
-                             '--inputs=constant')
-        self.assertEqual([line.split() for line in output.splitlines()
-                          if line.startswith('Slow')],
-                         [['Slow', '58', '338', '-', '-']] * 2)
+  def test_filter_chooses_rows_of_all_workloads(self):
+    output = self.output('--filter=^(Simple|Other)_Slow',
+                         '--inputs=constant')
+    self.assertEqual([line.split() for line in output.splitlines()
+                      if line.startswith('Slow')],
+                     [['Slow', '58', '338', '-', '-']] * 2)
 
-    def test_row_without_harness_to_subtract_is_an_error(self):
-        run = self.run_tool('--filter=Lonely')
-        self.assertEqual(run.returncode, 1)
-        self.assertIn('Lonely has no Empty row', run.stderr)
+  def test_row_without_harness_to_subtract_is_an_error(self):
+    run = self.run_tool('--filter=Lonely')
+    self.assertEqual(run.returncode, 1)
+    self.assertIn('Lonely has no Empty row', run.stderr)
 
-    def test_arguments_make_workloads_of_their_own(self):
-        output = self.output('--filter=^Sized_Slow/16', '--inputs=constant')
-        self.assertIn('\nSized/16 ', output)
-        self.assertEqual(self.row(output, 'Slow')[:2], ['58', '338'])
-        run = self.run_tool('--filter=^Sized_Slow/64')
-        self.assertIn('Sized/64 has no Empty row', run.stderr)
+  def test_arguments_make_workloads_of_their_own(self):
+    output = self.output('--filter=^Sized_Slow/16', '--inputs=constant')
+    self.assertIn('\nSized/16 ', output)
+    self.assertEqual(self.row(output, 'Slow')[:2], ['58', '338'])
+    run = self.run_tool('--filter=^Sized_Slow/64')
+    self.assertIn('Sized/64 has no Empty row', run.stderr)
 
-    def test_compares_with_a_binary_and_with_a_saved_result(self):
-        before = self.write_binary('before', cost=638)
-        saved = self.folder / 'before.json'
-        self.output(f'--binary={before}', f'--save={saved}')
-        for other in before, saved:
-            output = self.output(f'--compare={other}')
-            self.assertEqual(self.row(output, 'Slow'),
-                             ['676', '338', '0.50', '686', '348', '0.51'])
-            self.assertEqual(self.row(output, 'Libprotobuf')[:3],
-                             ['138', '138', '1.00'])
+  def test_compares_with_a_binary_and_with_a_saved_result(self):
+    before = self.write_binary('before', cost=638)
+    saved = self.folder / 'before.json'
+    self.output(f'--binary={before}', f'--save={saved}')
+    for other in before, saved:
+      output = self.output(f'--compare={other}')
+      self.assertEqual(self.row(output, 'Slow'),
+                       ['676', '338', '0.50', '686', '348', '0.51'])
+      self.assertEqual(self.row(output, 'Libprotobuf')[:3],
+                       ['138', '138', '1.00'])
 
-    def test_rows_that_are_new_have_nothing_before(self):
-        saved = self.folder / 'before.json'
-        self.output('--filter=_SpeedOfLight', f'--save={saved}')
-        output = self.output(f'--compare={saved}')
-        self.assertEqual(self.row(output, 'Slow')[:3], ['-', '338', '-'])
+  def test_rows_that_are_new_have_nothing_before(self):
+    saved = self.folder / 'before.json'
+    self.output('--filter=_SpeedOfLight', f'--save={saved}')
+    output = self.output(f'--compare={saved}')
+    self.assertEqual(self.row(output, 'Slow')[:3], ['-', '338', '-'])
 
-    def test_saved_result_prints_the_same_again(self):
-        saved = self.folder / 'saved.json'
-        output = self.output(f'--save={saved}', '--functions')
-        self.assertEqual(output,
-                         self.output(f'--json={saved}', '--functions'))
+  def test_saved_result_prints_the_same_again(self):
+    saved = self.folder / 'saved.json'
+    output = self.output(f'--save={saved}', '--functions')
+    self.assertEqual(output,
+                     self.output(f'--json={saved}', '--functions'))
 
-    def test_functions_add_up(self):
-        output = self.output('--functions', '--filter=Simple_Slow',
-                             '--inputs=random')
-        table = output[output.index('Simple_Slow, random'):]
-        self.assertEqual(self.row(table, 'bench::EncodeOutOfLine'),
-                         ['310', '1'])
-        self.assertEqual(self.row(table, 'memcpy'), ['40', '2'])
-        self.assertEqual(self.row(table, '(Empty, subtracted)'), ['-2'])
-        self.assertEqual(self.row(table, '(all)'), ['348'])
-        self.assertNotIn('Loop', table)
+  def test_functions_add_up(self):
+    output = self.output('--functions', '--filter=Simple_Slow',
+                         '--inputs=random')
+    table = output[output.index('Simple_Slow, random'):]
+    self.assertEqual(self.row(table, 'bench::EncodeOutOfLine'),
+                     ['310', '1'])
+    self.assertEqual(self.row(table, 'memcpy'), ['40', '2'])
+    self.assertEqual(self.row(table, '(Empty, subtracted)'), ['-2'])
+    self.assertEqual(self.row(table, '(all)'), ['348'])
+    self.assertNotIn('Loop', table)
 
-    def test_markdown_has_as_many_cells_in_each_line(self):
-        lines = [line for line in self.output('--markdown').splitlines()
-                 if line.startswith('|')]
-        self.assertEqual(len(lines), 2 + 3)
-        self.assertEqual({line.count('|') for line in lines}, {10})
+  def test_markdown_has_as_many_cells_in_each_line(self):
+    lines = [line for line in self.output('--markdown').splitlines()
+             if line.startswith('|')]
+    self.assertEqual(len(lines), 2 + 3)
+    self.assertEqual({line.count('|') for line in lines}, {10})
 
-    def test_warns_of_debug_builds(self):
-        binary = self.write_binary('debug', build='gcc 12, not optimized')
-        self.assertIn('not a release build',
-                      self.output(f'--binary={binary}'))
-        self.assertNotIn('WARNING', self.output())
+  def test_warns_of_debug_builds(self):
+    binary = self.write_binary('debug', build='gcc 12, not optimized')
+    self.assertIn('not a release build',
+                  self.output(f'--binary={binary}'))
+    self.assertNotIn('WARNING', self.output())
 
-    def test_bad_input_is_an_error_of_one_line(self):
-        path = self.folder / 'bad.json'
-        for text in '', '[]', '{}', json.dumps(
-                {'build': '', 'messages': 1, 'rows': {'a_b': {'random': 1}}}):
-            path.write_text(text)
-            run = self.run_tool(f'--json={path}')
-            self.assertEqual(run.returncode, 1, text)
-            self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
-        run = self.run_tool(f'--json={self.folder}/none.json')
-        self.assertEqual(run.returncode, 1)
-        self.assertIn('none.json', run.stderr)
+  def test_bad_input_is_an_error_of_one_line(self):
+    path = self.folder / 'bad.json'
+    for text in '', '[]', '{}', json.dumps(
+            {'build': '', 'messages': 1, 'rows': {'a_b': {'random': 1}}}):
+      path.write_text(text)
+      run = self.run_tool(f'--json={path}')
+      self.assertEqual(run.returncode, 1, text)
+      self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+    run = self.run_tool(f'--json={self.folder}/none.json')
+    self.assertEqual(run.returncode, 1)
+    self.assertIn('none.json', run.stderr)
 
-    def test_missing_and_failing_binaries_are_errors(self):
-        run = self.run_tool(f'--binary={self.folder}/none')
-        self.assertEqual(run.returncode, 1)
-        self.assertIn('tools/ninja -C out/release encode_rows', run.stderr)
-        failing = self.write_script('failing', '''
+  def test_missing_and_failing_binaries_are_errors(self):
+    run = self.run_tool(f'--binary={self.folder}/none')
+    self.assertEqual(run.returncode, 1)
+    self.assertIn('tools/ninja -C out/release encode_rows', run.stderr)
+    failing = self.write_script('failing', '''
             import sys
             sys.exit('out of luck')
             ''')
-        run = self.run_tool(f'--binary={failing}')
-        self.assertEqual(run.returncode, 1)
-        self.assertIn('out of luck', run.stderr)
+    run = self.run_tool(f'--binary={failing}')
+    self.assertEqual(run.returncode, 1)
+    self.assertIn('out of luck', run.stderr)
 
 
 class RealTest(unittest.TestCase):
 
-    def measure(self, name_filter):
-        """(row, bytes, instructions) of each row, for constant inputs."""
-        run = subprocess.run(
-            [sys.executable, TOOLS / 'measure_instructions',
-             f'--binary={BINARY}', '--inputs=constant', '--messages=64',
-             f'--filter={name_filter}'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            check=False)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return [(name, int(size), int(instructions))
-                for name, size, instructions in
-                re.findall(r'^(\w+) +(\d+) +(\d+) ', run.stdout, re.M)]
+  def measure(self, name_filter):
+    """(row, bytes, instructions) of each row, for constant inputs."""
+    run = subprocess.run(
+        [sys.executable, TOOLS / 'measure_instructions',
+         f'--binary={BINARY}', '--inputs=constant', '--messages=64',
+         f'--filter={name_filter}'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        check=False)
+    self.assertEqual(run.returncode, 0, run.stderr)
+    return [(name, int(size), int(instructions))
+            for name, size, instructions in
+            re.findall(r'^(\w+) +(\d+) +(\d+) ', run.stdout, re.M)]
 
-    def test_counts_the_floor_and_this_library(self):
-        rows = self.measure('^(Simple|Nested)_(SpeedOfLight|Protozero)$')
-        self.assertEqual([row[0] for row in rows],
-                         ['SpeedOfLight', 'Protozero'] * 2)
-        # Nine slots, the cursor in one of them.
-        self.assertEqual(rows[0][1], 72)
-        floor, ours, nested_floor, nested = (row[2] for row in rows)
-        # Five loads and stores at least; and nothing of the program.
-        self.assertGreaterEqual(floor, 10)
-        self.assertGreater(ours, floor)
-        self.assertLess(ours, 1000)
-        self.assertGreater(nested_floor, floor)
-        self.assertGreater(nested, ours)
-        self.assertEqual(self.measure('Simple_Protozero$'), [rows[1]])
+  def test_counts_the_floor_and_this_library(self):
+    rows = self.measure('^(Simple|Nested)_(SpeedOfLight|Protozero)$')
+    self.assertEqual([row[0] for row in rows],
+                     ['SpeedOfLight', 'Protozero'] * 2)
+    # Nine slots, the cursor in one of them.
+    self.assertEqual(rows[0][1], 72)
+    floor, ours, nested_floor, nested = (row[2] for row in rows)
+    # Five loads and stores at least; and nothing of the program.
+    self.assertGreaterEqual(floor, 10)
+    self.assertGreater(ours, floor)
+    self.assertLess(ours, 1000)
+    self.assertGreater(nested_floor, floor)
+    self.assertGreater(nested, ours)
+    self.assertEqual(self.measure('Simple_Protozero$'), [rows[1]])
 
 
 def main():
-    global BINARY
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--binary', required=True, type=pathlib.Path)
-    args, others = parser.parse_known_args()
-    BINARY = args.binary.resolve()
-    return run_cases(others)
+  global BINARY
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument('--binary', required=True, type=pathlib.Path)
+  args, others = parser.parse_known_args()
+  BINARY = args.binary.resolve()
+  return run_cases(others)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+  sys.exit(main())

@@ -17,28 +17,28 @@ TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'
 
 
 def load_tool(name):
-    """The script tools/<name>, which has no .py, as a module."""
-    sys.path.insert(0, str(TOOLS))
-    # A tool run from its place leaves no __pycache__ beside it.
-    sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader(name, str(TOOLS / name))
-    module = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
+  """The script tools/<name>, which has no .py, as a module."""
+  sys.path.insert(0, str(TOOLS))
+  # A tool run from its place leaves no __pycache__ beside it.
+  sys.dont_write_bytecode = True
+  loader = importlib.machinery.SourceFileLoader(name, str(TOOLS / name))
+  module = importlib.util.module_from_spec(
+      importlib.util.spec_from_loader(name, loader))
+  loader.exec_module(module)
+  return module
 
 
 def run_cases(arguments=None):
-    """Runs the test cases of the script and returns its exit code. The last line
-    is the one that tools/test looks for. `arguments` are for unittest, as in
-    `script.py Suite.test_case`; by default those of the command line."""
-    argv = sys.argv if arguments is None else [sys.argv[0], *arguments]
-    result = unittest.main(
-        argv=argv, exit=False,
-        testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2)).result
-    failed = len(result.failures) + len(result.errors)
-    skipped = len(result.skipped)
-    passed = result.testsRun - failed - skipped
-    print('%d passed, %d failed' % (passed, failed) +
-          (', %d skipped' % skipped if skipped else ''))
-    return 0 if result.testsRun and not failed else 1
+  """Runs the test cases of the script and returns its exit code. The last line
+  is the one that tools/test looks for. `arguments` are for unittest, as in
+  `script.py Suite.test_case`; by default those of the command line."""
+  argv = sys.argv if arguments is None else [sys.argv[0], *arguments]
+  result = unittest.main(
+      argv=argv, exit=False,
+      testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2)).result
+  failed = len(result.failures) + len(result.errors)
+  skipped = len(result.skipped)
+  passed = result.testsRun - failed - skipped
+  print('%d passed, %d failed' % (passed, failed) +
+        (', %d skipped' % skipped if skipped else ''))
+  return 0 if result.testsRun and not failed else 1

@@ -60,80 +60,80 @@ else:
 
 class RunTest(unittest.TestCase):
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        tools = self.root / 'tools'
-        tools.mkdir()
-        for path in (ROOT / 'tools').iterdir():
-            if path.is_file():
-                shutil.copy(path, tools)
-        (self.root / 'src').symlink_to(ROOT / 'src')
-        self.bin = self.root / 'bin'
-        self.out = self.root / 'out' / 'release'
-        self.bin.mkdir()
-        self.out.mkdir(parents=True)
-        for name in PROGRAMS:
-            (self.out / name).symlink_to(BUILD_DIR / name)
-        shutil.copy(ROOT / 'test' / 'examples' / 'sample.ninja_log',
-                    self.out / '.ninja_log')
-        self.write(self.out / 'perfetto_benchmarks', BENCHMARKS)
-        for name, text in (('apt-get', APT), ('gn', '#!/bin/sh\n'),
-                           ('ninja', NINJA), ('dpkg-query', DPKG_QUERY),
-                           ('sudo', AS_ROOT)):
-            self.write(self.bin / name, text)
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.root = pathlib.Path(folder.name)
+    tools = self.root / 'tools'
+    tools.mkdir()
+    for path in (ROOT / 'tools').iterdir():
+      if path.is_file():
+        shutil.copy(path, tools)
+    (self.root / 'src').symlink_to(ROOT / 'src')
+    self.bin = self.root / 'bin'
+    self.out = self.root / 'out' / 'release'
+    self.bin.mkdir()
+    self.out.mkdir(parents=True)
+    for name in PROGRAMS:
+      (self.out / name).symlink_to(BUILD_DIR / name)
+    shutil.copy(ROOT / 'test' / 'examples' / 'sample.ninja_log',
+                self.out / '.ninja_log')
+    self.write(self.out / 'perfetto_benchmarks', BENCHMARKS)
+    for name, text in (('apt-get', APT), ('gn', '#!/bin/sh\n'),
+                       ('ninja', NINJA), ('dpkg-query', DPKG_QUERY),
+                       ('sudo', AS_ROOT)):
+      self.write(self.bin / name, text)
 
-    def write(self, path, text):
-        path.write_text(text)
-        path.chmod(0o755)
+  def write(self, path, text):
+    path.write_text(text)
+    path.chmod(0o755)
 
-    def run_it(self, *arguments, **env):
-        return subprocess.run(
-            [self.root / 'tools' / 'run', *arguments], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False,
-            env={'PATH': '%s:/usr/local/bin:/usr/bin:/bin' % self.bin,
-                 'PYTHONDONTWRITEBYTECODE': '1', **env})
+  def run_it(self, *arguments, **env):
+    return subprocess.run(
+        [self.root / 'tools' / 'run', *arguments], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False,
+        env={'PATH': '%s:/usr/local/bin:/usr/bin:/bin' % self.bin,
+             'PYTHONDONTWRITEBYTECODE': '1', **env})
 
-    def test_output_is_short_and_ends_with_the_traces(self):
-        run = self.run_it()
-        lines = run.stdout.splitlines()
-        self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertLessEqual(len(lines), MAX_LINES, run.stdout)
-        self.assertRegex(lines[-2], r'^  out/build\.pftrace ')
-        self.assertRegex(lines[-1], r'^  out/session\.pftrace ')
-        for name in 'build.pftrace', 'session.pftrace':
-            self.assertTrue((self.root / 'out' / name).stat().st_size)
+  def test_output_is_short_and_ends_with_the_traces(self):
+    run = self.run_it()
+    lines = run.stdout.splitlines()
+    self.assertEqual(run.returncode, 0, run.stdout)
+    self.assertLessEqual(len(lines), MAX_LINES, run.stdout)
+    self.assertRegex(lines[-2], r'^  out/build\.pftrace ')
+    self.assertRegex(lines[-1], r'^  out/session\.pftrace ')
+    for name in 'build.pftrace', 'session.pftrace':
+      self.assertTrue((self.root / 'out' / name).stat().st_size)
 
-    def test_benchmarks_take_a_screen_and_the_rest_is_in_a_file(self):
-        run = self.run_it('--benchmarks-only')
-        self.assertEqual(run.returncode, 0, run.stdout)
-        table = run.stdout.split('== 5. ')[1]
-        self.assertLessEqual(len(table.splitlines()), MAX_TABLE_LINES, table)
-        self.assertIn('out/benchmarks.txt', table)
-        self.assertNotIn('Nanopb', table)
-        self.assertIn('Nanopb',
-                      (self.root / 'out' / 'benchmarks.txt').read_text())
+  def test_benchmarks_take_a_screen_and_the_rest_is_in_a_file(self):
+    run = self.run_it('--benchmarks-only')
+    self.assertEqual(run.returncode, 0, run.stdout)
+    table = run.stdout.split('== 5. ')[1]
+    self.assertLessEqual(len(table.splitlines()), MAX_TABLE_LINES, table)
+    self.assertIn('out/benchmarks.txt', table)
+    self.assertNotIn('Nanopb', table)
+    self.assertIn('Nanopb',
+                  (self.root / 'out' / 'benchmarks.txt').read_text())
 
-    def test_failures_show_everything(self):
-        run = self.run_it(NINJA_CODE='1')
-        self.assertEqual(run.returncode, 1)
-        self.assertIn('\n999\n1000\nerror: played\n', run.stdout)
-        run = self.run_it(APT_CODE='100')
-        self.assertNotEqual(run.returncode, 0)
-        self.assertIn('apt-get failed', run.stdout)
+  def test_failures_show_everything(self):
+    run = self.run_it(NINJA_CODE='1')
+    self.assertEqual(run.returncode, 1)
+    self.assertIn('\n999\n1000\nerror: played\n', run.stdout)
+    run = self.run_it(APT_CODE='100')
+    self.assertNotEqual(run.returncode, 0)
+    self.assertIn('apt-get failed', run.stdout)
 
-    def test_wrong_usage(self):
-        for arguments, reason in [
-                (['--nonsense'], "unknown argument '--nonsense'"),
-                (['--no-benchmarks', '--benchmarks-only'],
-                 'these arguments leave nothing to do'),
-        ]:
-            run = self.run_it(*arguments)
-            self.assertEqual((run.returncode, run.stdout),
-                             (2, 'run: %s (see --help)\n' % reason))
+  def test_wrong_usage(self):
+    for arguments, reason in [
+            (['--nonsense'], "unknown argument '--nonsense'"),
+            (['--no-benchmarks', '--benchmarks-only'],
+             'these arguments leave nothing to do'),
+    ]:
+      run = self.run_it(*arguments)
+      self.assertEqual((run.returncode, run.stdout),
+                       (2, 'run: %s (see --help)\n' % reason))
 
 
 if __name__ == '__main__':
-    sys.exit(run_cases())
+  sys.exit(run_cases())
