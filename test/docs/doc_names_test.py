@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Looks whether the tests exist that docs/security.md names.
+"""Looks whether the tests exist that docs/security.md names, and whether
+test/README.md names every folder of tests.
 
 The last line of its output is "N passed, N failed".
 """
@@ -36,11 +37,18 @@ def defined_tests():
 def main():
   page = (ROOT / 'docs' / 'security.md').read_text()
   named = re.findall(r'`(\w+Test\.\w+|\w+_fuzzer)`', page)
-  missing = [name for name in named if name not in defined_tests()]
-  for name in missing:
-    print('docs/security.md names %s, which is not there' % name)
-  print('%d passed, %d failed' % (len(named) - len(missing), len(missing)))
-  return 1 if missing or not named else 0
+  defined = defined_tests()
+  errors = ['docs/security.md names %s, which is not there' % name
+            for name in named if name not in defined]
+  listed = re.findall(r'\]\((\w+)\)', (ROOT / 'test' / 'README.md').read_text())
+  folders = [path.parent.name for path in (ROOT / 'test').glob('*/BUILD.gn')]
+  errors += ['test/README.md does not say what test/%s is for' % name
+             for name in folders if name not in listed]
+  for error in errors:
+    print(error)
+  checked = len(named) + len(folders)
+  print('%d passed, %d failed' % (checked - len(errors), len(errors)))
+  return 1 if errors or not named else 0
 
 
 if __name__ == '__main__':
