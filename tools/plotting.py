@@ -1,117 +1,146 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Plots of lines as SVG images, for the tools that draw what was measured."""
+"""Plots of lines as SVG images, for the tools that draw what was measured.
 
-from xml.sax.saxutils import escape
+Beside each image is a text file of its figures. The image is drawn from that file
+alone, by Debian's matplotlib, and the same file makes the same bytes.
+"""
+
+import contextlib
+import io
+import re
+
+from measuring import Error, write_text
 
 # A reader's choice of light or dark. The image has a background of its own, for
 # it cannot know what it stands on.
 LIGHT = {'page': '#ffffff', 'ink': '#1f2328', 'quiet': '#59636e',
          'grid': '#d8dee4', 'blue': '#0969da', 'orange': '#bc4c00',
-         'green': '#1a7f37', 'purple': '#8250df', 'red': '#cf222e',
-         'gray': '#6e7781'}
+         'green': '#1a7f37', 'purple': '#8250df', 'gray': '#6e7781'}
 DARK = {'page': '#0d1117', 'ink': '#e6edf3', 'quiet': '#9198a1',
         'grid': '#30363d', 'blue': '#58a6ff', 'orange': '#f0883e',
-        'green': '#3fb950', 'purple': '#bc8cff', 'red': '#ff7b72',
-        'gray': '#8b949e'}
-FONT = '''
-    text { font: 13px system-ui, sans-serif; }
-    .title { font-size: 16px; font-weight: 600; }
-    .quiet { font-size: 11px; }
-    .line { fill: none; stroke-width: 2; stroke-linejoin: round; }'''
+        'green': '#3fb950', 'purple': '#bc8cff', 'gray': '#8b949e'}
+
+FONT = 'system-ui, sans-serif'
+SETTINGS = {
+    'svg.fonttype': 'none',  # Letters stay letters.
+    'svg.hashsalt': 'protozero',  # Ids are the same in each run.
+    'font.family': 'DejaVu Sans', 'font.size': 9.5, 'axes.titlesize': 12,
+    'axes.titleweight': 'semibold', 'axes.titlelocation': 'left',
+    'axes.edgecolor': LIGHT['grid'], 'axes.labelcolor': LIGHT['ink'],
+    'axes.spines.top': False, 'axes.spines.right': False,
+    'axes.spines.left': False, 'axes.grid': True, 'axes.grid.axis': 'y',
+    'axes.axisbelow': True, 'grid.color': LIGHT['grid'],
+    'figure.facecolor': LIGHT['page'], 'axes.facecolor': LIGHT['page'],
+    'figure.figsize': (7.9, 5.1), 'text.color': LIGHT['ink'],
+    'xtick.color': LIGHT['ink'], 'ytick.color': LIGHT['ink'],
+    'xtick.bottom': False, 'ytick.left': False,
+    'lines.linewidth': 1.6, 'lines.markersize': 4, 'legend.frameon': False,
+}
 
 
-class Plot:
-  """The SVG, element by element. `styles` are those of the lines, by class:
-  the name of a color, and whether the line is dashed."""
+class Data:
+  """The figures of a plot: for each line, by its name, the pairs of x and y. And
+  notes that say where they come from."""
 
-  width, height = 760, 490
-  left, right, top, bottom = 64, 736, 96, 366  # of the plot's area
+  def __init__(self, lines, notes):
+    self.lines = lines
+    self.notes = notes
 
-  def __init__(self, styles):
-    self.styles = styles
-    self.elements = []
+  def xs(self):
+    return sorted({x for line in self.lines.values() for x, _ in line})
 
-  def add(self, element):
-    self.elements.append('  ' + element)
+  def write(self, path, heading, precision):
+    """`heading` is that of x; `precision` that of y, as digits."""
+    rows = ['# ' + note for note in self.notes]
+    rows.append('\t'.join([heading, *self.lines]))
+    for x in self.xs():
+      cells = [dict(line).get(x) for line in self.lines.values()]
+      rows.append('\t'.join([f'{x:.10g}'] + [
+          '-' if cell is None else f'{cell:.{precision}f}' for cell in cells]))
+    write_text(path, '\n'.join(rows) + '\n')
 
-  def text(self, x, y, text, attributes=''):
-    self.add(f'<text x="{x:.1f}" y="{y:.1f}"{attributes}>'
-             f'{escape(text)}</text>')
 
-  def title(self, text):
-    self.text(self.left, 34, text, ' class="title" id="title"')
+def read(path):
+  """What Data.write() has written."""
+  try:
+    text = path.read_text()
+  except OSError as error:
+    raise Error(f'{path}: {error.strerror}') from error
+  notes = [line[2:] for line in text.splitlines() if line.startswith('# ')]
+  rows = [line.split('\t') for line in text.splitlines()
+          if line and not line.startswith('#')]
+  try:
+    names = rows[0][1:]
+    lines = {name: [(float(row[0]), float(row[index]))
+                    for row in rows[1:] if row[index] != '-']
+             for index, name in enumerate(names, 1)}
+  except (IndexError, ValueError) as error:
+    raise Error(f'{path} has no figures: {error}') from error
+  return Data(lines, notes)
 
-  def caption(self, lines):
-    for index, text in enumerate(lines):
-      self.text(self.left, self.bottom + 74 + 17 * index, text,
-                ' class="quiet"')
 
-  def x_tick(self, x, label):
-    self.text(x, self.bottom + 20, label, ' text-anchor="middle"')
+def figures_of(image):
+  """Where the figures of an image are."""
+  return image.with_suffix('.txt')
 
-  def y_tick(self, y, label):
-    self.add(f'<line class="grid" x1="{self.left}" x2="{self.right}" '
-             f'y1="{y:.1f}" y2="{y:.1f}"/>')
-    self.text(self.left - 8, y + 4, label, ' text-anchor="end"')
 
-  def axis_titles(self, x_title, y_title):
-    self.text((self.left + self.right) / 2, self.bottom + 42, x_title,
-              ' text-anchor="middle"')
-    middle = (self.top + self.bottom) / 2
-    self.text(18, middle, y_title, ' text-anchor="middle" '
-              f'transform="rotate(-90 18 {middle:.1f})"')
+@contextlib.contextmanager
+def drawing(path, title, notes):
+  """Yields matplotlib's axes, and writes what is drawn there."""
+  try:
+    import matplotlib  # pylint: disable=import-outside-toplevel
+    matplotlib.use('svg')
+    from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
+  except ImportError as error:
+    raise Error('matplotlib is missing: tools/install-build-deps --plots '
+                f'({error})') from error
+  with pyplot.rc_context(SETTINGS):
+    figure, axes = pyplot.subplots()
+    yield axes
+    # Titles go above the legend, which takes as much room as it needs.
+    legend = axes.legend(loc='lower left', bbox_to_anchor=(0, 1), ncol=3,
+                         borderaxespad=0.2)
+    axes.set_title(title, pad=8 + 15 * -(-len(legend.texts) // 3))
+    figure.text(0.02, 0.02, '\n'.join(notes), fontsize=7.5,
+                color=LIGHT['quiet'], va='bottom')
+    figure.tight_layout(rect=(0, 0.02 + 0.027 * len(notes), 1, 1))
+    image = io.StringIO()
+    figure.savefig(image, format='svg', metadata={
+        'Date': None, 'Creator': None, 'Format': None, 'Type': None})
+    pyplot.close(figure)
+  write_text(path, themed(image.getvalue()))
 
-  def line(self, css_class, points, radius=4):
-    """Points are positions, and what is shown when they are pointed at."""
-    path = ' '.join(f'{x:.1f},{y:.1f}' for x, y, _ in points)
-    self.add(f'<g class="{css_class}">')
-    self.add(f'<polyline class="line" points="{path}"/>')
-    for x, y, hint in points:
-      self.add(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" '
-               f'r="{radius}"><title>{escape(hint)}</title></circle>')
-    self.add('</g>')
 
-  def legend(self, lines):
-    """Labels and classes, in as many rows as it takes, upwards."""
-    rows = [[]]
-    x = self.left + 16
-    for label, css_class in lines:
-      width = 60 + 7 * len(label)
-      if rows[-1] and x + width > self.right:
-        rows.append([])
-        x = self.left + 16
-      rows[-1].append((x, label, css_class))
-      x += width
-    for index, row in enumerate(rows):
-      y = self.top - 26 - 18 * (len(rows) - 1 - index)
-      for x, label, css_class in row:
-        self.add(f'<g class="{css_class}"><line class="line" x1="{x}" '
-                 f'x2="{x + 28}" y1="{y}" y2="{y}"/></g>')
-        self.text(x + 36, y + 4, label)
+def themed(svg):
+  """Has the colors of an image follow the reader's choice, and leaves out what
+  viewers do not need."""
+  for name, color in LIGHT.items():
+    svg = svg.replace(color, f'var(--{name})')
+  for pattern, replacement in (
+      (r'<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->', ''),
+      (r' id="(?:axes|figure|legend|line2d|matplotlib\.axis|patch|text|[xy]tick)'
+       r'_\d+"| transform="rotate\(-0 [^"]*"', ''),
+      # These are in the style sheet.
+      (r"(<text style=\")fill: var\(--ink\); (?:font: 9.5px 'DejaVu Sans'; )?",
+       r'\1'),
+      (r"'DejaVu Sans'", FONT),
+      (r' *\n\s*', '\n')):
+    svg = re.sub(pattern, replacement, svg, flags=re.S)
+  # A tenth of a point is enough.
+  svg = re.sub(r'\d+\.\d{3,}', lambda number: f'{float(number[0]):.1f}', svg)
 
-  def colors(self, palette, indent):
-    """The rules of the style sheet that depend on it."""
-    rules = ['.page {{ fill: {page}; }}', 'text {{ fill: {ink}; }}',
-             'text.quiet {{ fill: {quiet}; }}',
-             '.grid {{ stroke: {grid}; }}', '.dot {{ stroke: {page}; }}']
-    for css_class, (color, _) in self.styles.items():
-      rules.append(f'.{css_class} .line {{{{ stroke: {{{color}}}; }}}}')
-      rules.append(f'.{css_class} .dot {{{{ fill: {{{color}}}; }}}}')
-    return ''.join('\n' + ' ' * indent + rule.format(**palette)
-                   for rule in rules)
+  lines, named = [], []
+  for line in svg.splitlines():
+    if line.startswith('<g') and line != '<g/>':
+      named.append(line != '<g>')
+    # Groups without a name group nothing.
+    if line not in ('<g>', '<g/>') and (line != '</g>' or named.pop()):
+      lines.append(line)
 
-  def svg(self):
-    dashes = ''.join(
-        f'\n    .{css_class} .line {{ stroke-dasharray: 6 4; }}'
-        for css_class, (_, is_dashed) in self.styles.items() if is_dashed)
-    return '\n'.join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
-        f'height="{self.height}" aria-labelledby="title">',
-        f'  <style>{FONT}{dashes}{self.colors(LIGHT, 4)}',
-        '    @media (prefers-color-scheme: dark) {' +
-        self.colors(DARK, 6), '    }\n  </style>',
-        f'  <rect class="page" width="{self.width}" '
-        f'height="{self.height}"/>',
-        *self.elements, '</svg>', ''
-    ])
+  palettes = [' '.join(f'--{name}: {color};' for name, color in palette.items())
+              for palette in (LIGHT, DARK)]
+  style = ['<style>', ':root { %s }' % palettes[0],
+           '@media (prefers-color-scheme: dark) { :root { %s } }' % palettes[1],
+           'text { fill: var(--ink); font: 9.5px %s; }' % FONT, '</style>']
+  at = lines.index('<defs>')
+  return '\n'.join(lines[:at] + style + lines[at:]) + '\n'

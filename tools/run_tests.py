@@ -59,13 +59,14 @@ CONFIGS = [
            plugin_of='release'),
 ]
 
-# What tests need that is not a package: arguments of tools/install-build-deps,
-# and whether nothing works without it. The others are of suites of Debian that
-# change; their tests are skipped then.
+# What else tests need: arguments of tools/install-build-deps, and whether nothing
+# works without it. Tests of the others are skipped where these are missing:
+# suites of Debian change, and matplotlib is large.
 FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
     (['--modern-protobuf'], False),
+    (['--plots'], False),
 ]
 
 SANITIZER_OPTIONS = {

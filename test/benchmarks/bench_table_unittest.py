@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of tools/bench_table and tools/plot_bytes, on results with round
-numbers.
+"""Tests of tools/bench_table, on results with round numbers.
 
 The last line is "N passed, N failed".
 """
@@ -14,14 +13,12 @@ import sys
 import tempfile
 import textwrap
 import unittest
-import xml.dom.minidom
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
 
 BENCH_TABLE = ROOT / 'tools' / 'bench_table'
-PLOT_BYTES = ROOT / 'tools' / 'plot_bytes'
 
 CONTEXT = {
     'date': '2026-11-21', 'num_cpus': 2, 'load_avg': [0.1],
@@ -394,133 +391,6 @@ class BenchTableTest(ToolTest):
     self.assertEqual(run.returncode, 1)
     self.assertIn('failed (3)', run.stderr)
     self.assertIn('the ring does not fit', run.stderr)
-
-
-# Per size: nanoseconds of the Empty row, ours and libprotobuf's, bytes.
-SIZES = {16: (1, 33, 81), 1024: (1, 1025, 4097), 16 << 20: (1, 32e6, 96e6)}
-
-
-def sizes_result():
-  names = 'Empty', 'Protozero', 'Libprotobuf'
-  times = {f'BM_Protozero_Bytes_{name}/{size}': [row[index]] * 3
-           for size, row in SIZES.items()
-           for index, name in enumerate(names)}
-  parsed = json.loads(result(times))
-  for run in parsed['benchmarks']:
-    run['bytes'] = float(run['run_name'].split('/')[1])
-  return parsed
-
-
-class PlotBytesTest(ToolTest):
-
-  TOOL = PLOT_BYTES
-
-  def plot(self, parsed):
-    """Runs the tool; returns what it prints and the drawing."""
-    path = self.folder / 'result.json'
-    path.write_text(json.dumps(parsed))
-    self.svg = self.folder / 'plot.svg'
-    run = self.run_tool(f'--json={path}', '-o', self.svg)
-    self.assertEqual(run.returncode, 0, run.stderr)
-    return run.stdout, xml.dom.minidom.parse(str(self.svg))
-
-  def texts(self, drawing):
-    return [node.firstChild.data
-            for node in drawing.getElementsByTagName('text')]
-
-  def dots(self, drawing, css_class):
-    """(x, y, text) of each point of a line."""
-    group = [node for node in drawing.getElementsByTagName('g')
-             if node.getAttribute('class') == css_class][-1]
-    return [(float(dot.getAttribute('cx')), float(dot.getAttribute('cy')),
-             dot.firstChild.firstChild.data)
-            for dot in group.getElementsByTagName('circle')]
-
-  def test_cost_is_net_of_the_harness_and_per_byte(self):
-    output, drawing = self.plot(sizes_result())
-    rows = {line[:12].strip(): line[12:].split()
-            for line in output.splitlines()}
-    self.assertEqual(rows['ns per byte'], ['Libprotobuf', 'Protozero'])
-    self.assertEqual(rows['16 B'], ['5.00', '2.00'])
-    self.assertEqual(rows['1 KiB'], ['4.00', '1.00'])
-    self.assertEqual(rows['16 MiB'], ['5.72', '1.91'])
-    self.assertEqual([text for _, _, text in self.dots(drawing, 'ours')],
-                     ['protozero, 16 B: 2.00 ns per byte',
-                      'protozero, 1 KiB: 1.00 ns per byte',
-                      'protozero, 16 MiB: 1.91 ns per byte'])
-
-  def test_sizes_are_spread_by_their_logarithm_and_costs_are_not(self):
-    _, drawing = self.plot(sizes_result())
-    (x1, y1, _), (x2, y2, _), (x3, _, _) = self.dots(drawing, 'ours')
-    self.assertAlmostEqual((x2 - x1) / (x3 - x1), 6 / 20, places=2)
-    (_, y3, _), (_, y4, _), _ = self.dots(drawing, 'fresh')
-    # 5 is as far above 4 as 2 is above 1.
-    self.assertAlmostEqual(y4 - y3, y2 - y1, delta=0.2)
-    self.assertGreater(y2, y1)
-
-  def test_axes_legend_and_caption_say_what_is_shown(self):
-    _, drawing = self.plot(sizes_result())
-    texts = self.texts(drawing)
-    for text in ('size of the message', 'nanoseconds per byte', 'protozero',
-                 'libprotobuf, new message', '16 B', '1 KiB', '16 MiB',
-                 '0', '1'):
-      self.assertIn(text, texts)
-    # There is no such row.
-    self.assertNotIn('libprotobuf, reused message', texts)
-    caption = ' '.join(texts)
-    for text in ('A processor, 2 CPUs', 'clang 19, optimized', '2026-11-21',
-                 'of 3 interleaved'):
-      self.assertIn(text, caption)
-
-  def test_everything_lies_within_the_picture(self):
-    _, drawing = self.plot(sizes_result())
-    width, height = (float(drawing.documentElement.getAttribute(name))
-                     for name in ('width', 'height'))
-    for css_class in 'ours', 'fresh':
-      for x, y, _ in self.dots(drawing, css_class):
-        self.assertTrue(0 < x < width and 0 < y < height, (x, y))
-    for node in drawing.getElementsByTagName('text'):
-      self.assertLess(float(node.getAttribute('y')), height)
-
-  def test_colours_follow_the_readers_choice(self):
-    self.plot(sizes_result())
-    light, dark = self.svg.read_text().split(
-        '@media (prefers-color-scheme: dark)')
-    for rule in '.page', '.ours .line', '.fresh .dot', 'text ':
-      self.assertIn(rule, light)
-      self.assertIn(rule, dark)
-
-  def test_names_are_escaped(self):
-    parsed = sizes_result()
-    parsed['context']['processor'] = 'R&D <1>'
-    _, drawing = self.plot(parsed)
-    self.assertIn('R&D <1>', ' '.join(self.texts(drawing)))
-
-  def test_what_cannot_be_plotted_is_an_error_of_one_line(self):
-    no_rows = json.loads(result(TIMES))
-    no_empty = sizes_result()
-    no_empty['benchmarks'] = [run for run in no_empty['benchmarks']
-                              if 'Empty' not in run['name']]
-    no_bytes = sizes_result()
-    for run in no_bytes['benchmarks']:
-      run['bytes'] = 0
-    for parsed, message in ((no_rows, 'no BM_Protozero_Bytes rows'),
-                            (no_empty, 'no Empty row'),
-                            (no_bytes, 'wrote nothing')):
-      path = self.folder / 'bad.json'
-      path.write_text(json.dumps(parsed))
-      run = self.run_tool(f'--json={path}', '-o', self.folder / 'x.svg')
-      self.assertEqual(run.returncode, 1, message)
-      self.assertIn(message, run.stderr)
-      self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
-      self.assertFalse((self.folder / 'x.svg').exists())
-
-  def test_output_that_cannot_be_written_is_an_error_of_one_line(self):
-    path = self.folder / 'result.json'
-    path.write_text(json.dumps(sizes_result()))
-    run = self.run_tool(f'--json={path}', '-o', self.folder / 'none' / 'x')
-    self.assertEqual(run.returncode, 1)
-    self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
 
 
 if __name__ == '__main__':
