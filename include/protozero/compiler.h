@@ -63,16 +63,6 @@
 #define PROTOZERO_SELDOM_CALLED PROTOZERO_ALWAYS_INLINE
 #endif
 
-// Whether setters encode in place, or call a function that does. The bytes are
-// the same, and the parts of a program may differ: a file that writes often
-// defines this to 1 before it includes any header. In place, which strings of
-// up to 64 bytes, and beginning and ending messages, are as well, is faster
-// where the code has run before, and takes 50 to 300 bytes a field. A call is
-// 20: for code that has to be fetched first, as that of most events has.
-#if !defined(PROTOZERO_INLINE_SETTERS)
-#define PROTOZERO_INLINE_SETTERS 0
-#endif
-
 // In front of the generated setters but those of packed fields and maps.
 // Whether a compiler inlines a function depends on how large it is, and on how
 // much the functions before it have made the file grow: the same setter would

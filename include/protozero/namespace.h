@@ -9,8 +9,28 @@
 // program. If two things had one name, the linker would report it, or silently
 // call one for the other.
 //
-// The name is that of the release, for every release may change the ABI.
+// The name is that of the release, for every release may change the ABI, and of
+// the choice below.
+
+// Whether setters encode in place, or call a function that does. The bytes are
+// the same. In place, which strings of up to 64 bytes, and beginning and ending
+// messages, are as well, is faster where the code has run before, and takes 50
+// to 300 bytes a field. A call is 20: for code that has to be fetched first, as
+// that of most events has.
+//
+// For the whole program, and built into the library: an inline function of a
+// user that calls setters has one body. A file that was compiled otherwise does
+// not link, for the library has none of what it calls. In a single place that
+// is hot, AppendFields() and EncodeMessage() are in place in any case.
+#if !defined(PROTOZERO_INLINE_SETTERS)
+#define PROTOZERO_INLINE_SETTERS 0
+#endif
+
+#if PROTOZERO_INLINE_SETTERS
+#define PROTOZERO_ABI_NAMESPACE pz_0_1_in_place
+#else
 #define PROTOZERO_ABI_NAMESPACE pz_0_1
+#endif
 
 // From anywhere, whatever else is called `protozero` or `internal` there.
 #define PROTOZERO_RUNTIME ::protozero::PROTOZERO_ABI_NAMESPACE

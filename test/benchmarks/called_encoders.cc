@@ -1,8 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The same messages, by setters that are calls: what a file gets that does not
-// ask for more.
-#undef PROTOZERO_INLINE_SETTERS
+// The same messages, by setters that are calls: what a program gets that does
+// not ask for more.
 
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"

@@ -1,8 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Hot code, and compiled as such.
-#undef PROTOZERO_INLINE_SETTERS
-#define PROTOZERO_INLINE_SETTERS 1
+// Hot code, and compiled as such: see BUILD.gn.
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
@@ -20,7 +20,14 @@
 namespace protozero {
 namespace bench {
 
+// See BUILD.gn.
+#if PROTOZERO_INLINE_SETTERS
+namespace pbzero = ::protozero::benchmark::pbzero_in_place;
+namespace trace = ::perfetto::protos::pbzero_in_place;
+#else
 namespace pbzero = ::protozero::benchmark::pbzero;
+namespace trace = ::perfetto::protos::pbzero;
+#endif
 
 struct Api {
   using Blob = pbzero::Blob;
@@ -29,7 +36,7 @@ struct Api {
   using Packed = pbzero::Packed;
   using Records = pbzero::Records;
   using ThirtyFields = pbzero::ThirtyFields;
-  using TracePacket = ::perfetto::protos::pbzero::TracePacket;
+  using TracePacket = trace::TracePacket;
   using Varints = pbzero::Varints;
 };
 
@@ -52,7 +59,7 @@ class MovingStream {
 
 // One message for all events, as a thread that traces keeps it: the stream
 // moves on to the next buffer, the message is reset.
-// |inline_setters|: classes of files that differ in that are not the same.
+// |inline_setters|: a program has both.
 template <typename Workload,
           typename Stream = MovingStream,
           bool inline_setters = PROTOZERO_INLINE_SETTERS>

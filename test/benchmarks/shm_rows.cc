@@ -1,8 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Hot code, and compiled as such.
-#undef PROTOZERO_INLINE_SETTERS
-#define PROTOZERO_INLINE_SETTERS 1
+// Hot code, and compiled as such: see BUILD.gn.
 
 #include "test/benchmarks/shm_rows.h"
 
@@ -31,8 +29,8 @@ namespace bench {
 namespace {
 
 using ABI = SharedMemoryABI;
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using perfetto::protos::pbzero_in_place::TracePacket;
+using perfetto::protos::pbzero_in_place::TrackEvent;
 
 // The packet of the published figures: a timestamp, sequence flags, and a
 // nested event of a type, a track id of 64 bits, the id of a category and of a

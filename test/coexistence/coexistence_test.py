@@ -2,16 +2,18 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The claim: nothing of ours meets anything of another library in one process.
 
-Perfetto's SDK has a namespace `protozero` with classes of the same names. A
-program of the two, in every way that they can be linked, writes what programs
-of one write. Skipped where tools/install-build-deps --perfetto-sdk has not been.
+Perfetto's SDK and Mapbox's library have a namespace `protozero`, too, and classes
+of the same names; another build of ours has the same classes. A program of two of
+them, in every way that they can be linked, writes what programs of one write.
+
+Without tools/install-build-deps --perfetto-sdk, and without Debian's package
+libprotozero-dev, these are skipped.
 
   coexistence_test.py --plugin out/release/protozero_plugin
 """
 
 import argparse
 import functools
-import itertools
 import os
 import pathlib
 import subprocess
@@ -23,10 +25,22 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import compilers  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
+HERE = ROOT / 'test' / 'coexistence'
 SDK = ROOT / 'third_party' / 'perfetto_sdk'
+MAPBOX = pathlib.Path('/usr/include/protozero/pbf_writer.hpp')
 SCHEMA = 'src/tracing/protos/perfetto_trace.proto'
 # Not optimized: inline functions are functions then, with names that could meet.
 FLAGS = ['-std=c++17', '-O0', '-fPIC', '-pthread']
+INCLUDE = ['-I', ROOT, '-I', ROOT / 'include']
+
+# Builds of ours: the function of each, the namespace of its generated classes,
+# and its flags. Two have different names for the linker, two have the same.
+OURS = {
+    'ours': ('WriteByOurs', 'ours', ['-DNDEBUG']),
+    'ours_in_place': ('WriteByOursInPlace', 'ours_in_place',
+                      ['-DNDEBUG', '-DPROTOZERO_INLINE_SETTERS=1']),
+    'ours_debug': ('WriteByOursDebug', 'ours', ['-O1']),
+}
 
 
 class Failure(Exception):
@@ -34,103 +48,161 @@ class Failure(Exception):
 
 
 class Build:
-  """A folder in which things are compiled and linked."""
+  """A folder in which things are compiled, linked and run."""
 
-  def __init__(self, folder, compiler):
+  def __init__(self, folder, compiler, plugin):
     self.folder = folder
     self.compiler = compiler
+    self.plugin = plugin
+
+  def try_to(self, command):
+    return subprocess.run([str(word) for word in command], cwd=self.folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
   def run(self, command):
-    result = subprocess.run([str(word) for word in command], cwd=self.folder,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    result = self.try_to(command)
     if result.returncode != 0:
       raise Failure('%s\nends with %d\n%s' %
                     (' '.join(map(str, command)), result.returncode,
                      result.stderr.decode(errors='replace')))
     return result.stdout
 
-  def generate(self, plugin):
-    self.run(['protoc', '--plugin=protoc-gen-plugin=' + plugin, '-I', ROOT,
-              '--plugin_out=wrapper_namespace=ours:.', SCHEMA])
-
-  def compile(self, output, source, flags=()):
-    self.run([self.compiler, *FLAGS, *flags, '-c', ROOT / source, '-o', output])
+  def generate(self, namespace):
+    (self.folder / namespace).mkdir(exist_ok=True)
+    self.run(['protoc', '--plugin=protoc-gen-plugin=' + self.plugin, '-I', ROOT,
+              '--plugin_opt=wrapper_namespace=' + namespace,
+              '--plugin_out=' + namespace, SCHEMA])
 
   def compile_all(self, objects):
     """`objects`: (output, source, flags)."""
-    jobs = [functools.partial(self.compile, *arguments)
-            for arguments in objects]
-    for _ in compilers.run_all(jobs):
+    jobs = [functools.partial(self.run, [self.compiler, *FLAGS, *flags,
+                                         '-c', source, '-o', output])
+            for output, source, flags in objects]
+    for _ in compilers.run_all(jobs, workers=2):
       pass
 
-  def library(self, name, flags=()):
-    """Objects of all sources of ours, in a folder of that name."""
-    (self.folder / name).mkdir()
-    sources = sorted((ROOT / 'src' / 'protozero').glob('*.cc'))
-    return [('%s/%s.o' % (name, source.stem), source,
-             ['-I', ROOT / 'include', *flags]) for source in sources]
-
-  def link(self, output, writers, objects, flags=()):
-    """A program of main.cc and `writers`."""
-    self.run([self.compiler, *FLAGS,
-              *['-DWITH_' + writer.upper() for writer in writers],
-              '-I', ROOT, ROOT / 'test' / 'coexistence' / 'main.cc', *objects,
-              *flags, '-Wl,-rpath,.', '-o', output])
-
-  def link_shared(self, output, objects, flags=()):
-    self.run([self.compiler, *FLAGS, '-shared', *objects, *flags, '-o', output])
+  def link(self, output, objects, flags=()):
+    self.run([self.compiler, '-pthread', *objects, *flags, '-Wl,-rpath,.',
+              '-o', output])
 
 
-def check_perfetto(build, plugin):
-  """Yields what was linked, and what is wrong with it."""
-  build.generate(plugin)
-  ours = build.library('ours')
-  build.compile_all([
-      ('sdk.o', SDK / 'perfetto.cc', ['-w']),
-      ('by_perfetto.o', 'test/coexistence/perfetto_sdk.cc',
-       ['-w', '-I', ROOT, '-isystem', SDK]),
-      ('by_ours.o', 'test/coexistence/ours.cc',
-       ['-I', ROOT, '-I.', '-I', ROOT / 'include']),
-  ] + ours)
-  parts = {
-      'ours': ['by_ours.o'] + [output for output, _, _ in ours],
-      'perfetto': ['by_perfetto.o', 'sdk.o'],
-  }
-  alone = {}
-  for name, objects in parts.items():
-    build.link('alone', [name], objects)
-    alone[name] = build.run(['./alone', name])
-    # More than a fixed part of each message.
-    if len(alone[name]) < 200 * 1000:
-      raise Failure('%s writes %d bytes' % (name, len(alone[name])))
+def parts_of_ours(build, name):
+  """What there is to compile for a build of ours."""
+  function, namespace, flags = OURS[name]
+  build.generate(namespace)
+  (build.folder / name).mkdir(exist_ok=True)
+  parts = [('by_%s.o' % name, HERE / 'ours.cc',
+            [*INCLUDE, '-I', namespace, '-DWRITE_BY=' + function,
+             '-DNAMESPACE=' + namespace, *flags])]
+  for source in sorted((ROOT / 'src' / 'protozero').glob('*.cc')):
+    parts.append(('%s/%s.o' % (name, source.stem), source,
+                  ['-I', ROOT / 'include', *flags]))
+  return parts
+
+
+def main_of(pair):
+  return ('main_%s_%s.o' % pair, HERE / 'main.cc',
+          ['-I', ROOT, *['-DWITH_' + name.upper() for name in pair]])
+
+
+def check_alone(build, objects):
+  """Returns what each library writes in a program of its own."""
+  written = {}
+  for name in objects:
+    build.link('alone', [main_of((name, name))[0], *objects[name]])
+    written[name] = build.run(['./alone', name])
+    # More than the fixed part of each message.
+    if len(written[name]) < 200 * 1000:
+      raise Failure('%s writes %d bytes' % (name, len(written[name])))
+  return written
+
+
+def check_pair(build, pair, objects, written, static):
+  """Yields how the two were linked, and those that write something else then."""
+  main = main_of(pair)[0]
 
   def differences(program):
-    return [name for name in parts if build.run([program, name]) != alone[name]]
+    return [name for name in pair
+            if build.run([program, name]) != written[name]]
 
-  for order in itertools.permutations(parts):
-    build.link('program', parts, sum((parts[name] for name in order), []))
-    yield 'static, first ' + order[0], differences('./program')
+  both = pair, pair[::-1]
+  if static:
+    for first, second in both:
+      build.link('program', [main, *objects[first], *objects[second]])
+      yield 'static, %s first' % first, differences('./program')
+  for binding in 'lazy', 'now':
+    # A program that shows its symbols to its libraries: these are looked up
+    # there first.
+    flags = ['-Wl,-z,' + binding]
+    for name in pair:
+      build.link('lib%s.so' % name, objects[name], ['-shared', *flags])
+    for first, second in both:
+      build.link('program', [main, *objects[first], 'lib%s.so' % second],
+                 ['-rdynamic', *flags])
+      yield ('%s in the program, %s in a library, %s' % (first, second, binding),
+             differences('./program'))
+      build.link('program', [main, 'lib%s.so' % first, 'lib%s.so' % second],
+                 ['-rdynamic', *flags])
+      yield ('libraries %s and %s, %s' % (first, second, binding),
+             differences('./program'))
+
+
+def check_mixed_setters(build, objects):
+  """Yields what is wrong with a program whose parts disagree."""
+  for user, library in ('ours', 'ours_in_place'), ('ours_in_place', 'ours'):
+    result = build.try_to([build.compiler, '-pthread',
+                           main_of((user, user))[0], objects[user][0],
+                           *objects[library][1:], '-o', 'program'])
+    said = result.stderr.decode(errors='replace')
+    yield ('setters of %s, library of %s' % (user, library),
+           'links' if result.returncode == 0 else
+           '' if 'undefined' in said and 'Message' in said else said)
+
+
+def check(build, counter):
+  parts = {name: parts_of_ours(build, name) for name in OURS}
+  pairs = {('ours', 'ours_in_place'): True, ('ours', 'ours_debug'): False}
+  if (SDK / 'perfetto.cc').exists():
+    parts['perfetto'] = [
+        ('by_perfetto.o', HERE / 'perfetto_sdk.cc',
+         ['-w', '-I', ROOT, '-isystem', SDK]),
+        ('sdk.o', SDK / 'perfetto.cc', ['-w']),
+    ]
+    pairs['ours', 'perfetto'] = True
+  if MAPBOX.exists():
+    parts['mapbox'] = [('by_mapbox.o', HERE / 'mapbox.cc', ['-I', ROOT])]
+    pairs['ours', 'mapbox'] = True
+  objects = {name: [output for output, _, _ in parts[name]] for name in parts}
+  # What takes longest, first.
+  build.compile_all(
+      sum(reversed(list(parts.values())), []) +
+      [main_of(pair) for pair in pairs] +
+      [main_of((name, name)) for name in parts])
+
+  written = check_alone(build, objects)
+  for pair, static in pairs.items():
+    for name, different in check_pair(build, pair, objects, written, static):
+      counter.check(not different, name,
+                    'other bytes than alone: ' + ', '.join(different))
+  for name, error in check_mixed_setters(build, objects):
+    counter.check(not error, name, error)
+  return {'perfetto', 'mapbox'} - set(parts)
 
 
 def main():
   parser = argparse.ArgumentParser()
   parser.add_argument('--plugin', required=True)
   args = parser.parse_args()
-  if not (SDK / 'perfetto.cc').exists():
-    print("skipped: Perfetto's SDK is not installed, see "
-          'tools/install-build-deps --perfetto-sdk')
-    print('0 passed, 0 failed, 1 skipped')
-    return
   counter = compilers.Counter()
   with tempfile.TemporaryDirectory() as temp:
-    build = Build(pathlib.Path(temp), compilers.find_compilers()[0])
     try:
-      for name, different in check_perfetto(build,
-                                            os.path.abspath(args.plugin)):
-        counter.check(not different, name,
-                      'writes other bytes than alone: ' + ', '.join(different))
+      missing = check(Build(pathlib.Path(temp), compilers.find_compilers()[0],
+                            os.path.abspath(args.plugin)), counter)
+      for name in sorted(missing):
+        print('Skipped: %s is not installed, see tools/install-build-deps' %
+              name)
     except Failure as failure:
-      counter.check(False, 'build', str(failure))
+      counter.check(False, 'a program', str(failure))
   counter.finish()
 
 

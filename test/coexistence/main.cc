@@ -17,8 +17,11 @@ constexpr Writer kWriters[] = {
 #if defined(WITH_OURS)
     {"ours", WriteByOurs},
 #endif
-#if defined(WITH_OTHER_OURS)
-    {"other_ours", WriteByOtherOurs},
+#if defined(WITH_OURS_IN_PLACE)
+    {"ours_in_place", WriteByOursInPlace},
+#endif
+#if defined(WITH_OURS_DEBUG)
+    {"ours_debug", WriteByOursDebug},
 #endif
 #if defined(WITH_PERFETTO)
     {"perfetto", WriteByPerfetto},

@@ -1,17 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+// Compiled for each build of ours, with
+//   WRITE_BY    what the function is called
+//   NAMESPACE   the generated classes' own
+
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/coexistence/writers.h"
 
-// The second of two builds has another name, and is otherwise the same.
-#if !defined(WRITE_BY_OURS)
-#define WRITE_BY_OURS WriteByOurs
-#endif
-
-std::string WRITE_BY_OURS() {
-  using ::perfetto::protos::ours::TracePacket;
+std::string WRITE_BY() {
+  using ::perfetto::protos::NAMESPACE::TracePacket;
   return WriteMessages<protozero::StaticBuffered<TracePacket>,
                        protozero::HeapBuffered<TracePacket>>();
 }

@@ -13,7 +13,8 @@
 constexpr int kMessages = 1000;
 
 std::string WriteByOurs();
-std::string WriteByOtherOurs();
+std::string WriteByOursInPlace();
+std::string WriteByOursDebug();
 std::string WriteByPerfetto();
 std::string WriteByMapbox();
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The parts of a program may differ in this.
-#undef PROTOZERO_INLINE_SETTERS
-#define PROTOZERO_INLINE_SETTERS 0
-
 #include "test/plugin/two_units.h"
 #include "test/protos/plugin/hostile.pbzero.h"
 #include "test/protos/plugin/hostile_global.pbzero.h"

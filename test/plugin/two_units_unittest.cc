@@ -3,10 +3,6 @@
 // One generated header in two translation units, and several of them in one
 // program: that it links is half of the test.
 
-// The other unit has them out of line.
-#undef PROTOZERO_INLINE_SETTERS
-#define PROTOZERO_INLINE_SETTERS 1
-
 #include "test/plugin/two_units.h"
 #include "test/protos/plugin/hostile.pbzero.h"
 #include "test/protos/plugin/hostile_global.pbzero.h"
