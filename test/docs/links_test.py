@@ -13,12 +13,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 HEADING = re.compile(r'^#+ +(.*?) *$', re.M)
+ID = re.compile(r'<a id="([\w-]+)"></a>')
 BLOCK = re.compile(r'^```.*?^```', re.M | re.S)
 
 
 def anchors(text):
-  """Of the headings of a page, as GitHub derives them."""
-  found = set()
+  """Of the headings of a page, as GitHub derives them, and those that it sets."""
+  found = set(ID.findall(text))
   for heading in HEADING.findall(BLOCK.sub('', text)):
     words = re.sub(r'[^\w\- ]', '', heading.lower())
     anchor = words.replace(' ', '-')
