@@ -536,8 +536,8 @@ struct FieldList {
 // lists of their fields:
 //
 //   AppendFields(event, Event::kId(id),
-//                Event::kSource(FieldList(Source::kFile(file),
-//                                         Source::kLine(line))));
+//                Event::kSource(protozero::FieldList(
+//                    Source::kFile(file), Source::kLine(line))));
 //
 // which are sealed then.
 //

@@ -26,7 +26,7 @@ template <size_t... i, typename... T>
 struct IndexedValues<std::index_sequence<i...>, T...> : PackedValue<i, T>... {};
 
 //   ValuePack<int, bool> pack{{1}, {true}};
-//   Get<1>(pack)  // true
+//   const bool second = Get<1>(pack);  // true
 template <typename... T>
 using ValuePack = IndexedValues<std::index_sequence_for<T...>, T...>;
 
