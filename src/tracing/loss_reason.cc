@@ -27,6 +27,8 @@ const char* LossReasonToString(LossReason reason) {
       return "not finished";
     case LossReason::kInvalid:
       return "not valid";
+    case LossReason::kOutOfMemory:
+      return "for want of memory";
   }
   return "not a reason";
 }

@@ -27,6 +27,27 @@ bool RunsInMemory(const Function& function) {
   return true;
 }
 
+// Calls |function()| when it goes out of scope, unless Cancel() has been
+// called: what was begun and cannot be completed, for an allocation has failed,
+// is undone by it.
+template <typename Function>
+class ScopeExit {
+ public:
+  explicit ScopeExit(Function function) : function_(function) {}
+  ~ScopeExit() {
+    if (!is_cancelled_)
+      function_();
+  }
+  ScopeExit(const ScopeExit&) = delete;
+  ScopeExit& operator=(const ScopeExit&) = delete;
+
+  void Cancel() { is_cancelled_ = true; }
+
+ private:
+  const Function function_;
+  bool is_cancelled_ = false;
+};
+
 PROTOZERO_ABI_END
 }  // namespace protozero
 

@@ -59,9 +59,13 @@ void Append(const void* data, size_t size, std::vector<uint8_t>* trace) {
   trace->insert(trace->end(), bytes, bytes + size);
 }
 
-void Append(HeapBuffered<Trace>* message, std::vector<uint8_t>* trace) {
+// Returns false if there was no memory for the message.
+bool Append(HeapBuffered<Trace>* message, std::vector<uint8_t>* trace) {
+  if (message->status() != WriteStatus::kOk)
+    return false;
   const std::vector<uint8_t> bytes = message->SerializeAsArray();
   Append(bytes.data(), bytes.size(), trace);
+  return true;
 }
 
 TracePacket* AddServicePacket(Trace* trace) {
@@ -196,7 +200,7 @@ void AppendPacket(const TraceBuffer::Packet& packet,
   Append(trusted.data(), trusted_size, trace);
 }
 
-void AppendTraceHeader(const std::string& raw_config,
+bool AppendTraceHeader(const std::string& raw_config,
                        std::vector<uint8_t>* trace) {
   HeapBuffered<Trace> message;
   AddClockSnapshot(message.get());
@@ -205,16 +209,16 @@ void AppendTraceHeader(const std::string& raw_config,
                                    sizeof(kSynchronizationMarker));
   if (!raw_config.empty())
     AddServicePacket(message.get())->set_trace_config(raw_config);
-  Append(&message, trace);
+  return Append(&message, trace);
 }
 
-void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
+bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
   HeapBuffered<Trace> message;
   AddClockSnapshot(message.get());
   TracePacket* const packet = AddServicePacket(message.get());
   packet->set_timestamp(ReadClocks().back().nanoseconds);
   WriteStats(stats, packet->set_trace_stats());
-  Append(&message, trace);
+  return Append(&message, trace);
 }
 
 PROTOZERO_ABI_END

@@ -34,11 +34,13 @@ bool SaysPreviousPacketDropped(ConstBytes packet);
 void AppendPacket(const TraceBuffer::Packet& packet,
                   std::vector<uint8_t>* trace);
 
+// These return false, or throw std::bad_alloc, if there is no memory, and have
+// appended nothing then.
 // At the beginning of a trace. |raw_config| is left out if it is empty.
-void AppendTraceHeader(const std::string& raw_config,
+bool AppendTraceHeader(const std::string& raw_config,
                        std::vector<uint8_t>* trace);
 // At its end.
-void AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
+bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/trace_buffer_sequence.h"
 
 namespace protozero {
@@ -73,22 +74,49 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
   const auto found = live_sequences_.find(key);
   if (found != live_sequences_.end())
     return found->second;
-  const auto it = sequences_.emplace(sequences_.end());
+  SequenceList added;
+  const auto it = added.emplace(added.end());
   it->producer = producer;
   it->stats.producer_id = producer.id;
   it->stats.writer_id = writer_id;
-  live_sequences_[key] = it;
+  if (lost_unknown_writers_)
+    it->NoteLoss();
   AddToOwner(it);
+  ScopeExit undo([&] { RemoveFromOwner(it); });
+  live_sequences_.emplace(key, it);
+  undo.Cancel();
+  sequences_.splice(sequences_.end(), added);
   ++stats_.writers_seen;
   return it;
 }
 
 void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
-  const SequenceList::iterator sequence =
-      FindOrAddSequence(producer, copy.writer_id);
+  SequenceList::iterator sequence;
+  if (!RunsInMemory(
+          [&] { sequence = FindOrAddSequence(producer, copy.writer_id); })) {
+    LoseChunkWithoutWriter(copy);
+    return;
+  }
   CopyChunkTo(sequence, copy);
   Charge(&*sequence, sequence->charge());
   LimitWriters();
+}
+
+void TraceBuffer::LoseChunkWithoutWriter(const ChunkCopy& copy) {
+  lost_unknown_writers_ = true;
+  ++stats_.chunks_discarded;
+  // One that may come again would be counted twice.
+  if (copy.is_scraped || !copy.is_complete) {
+    ++stats_.unknown_losses;
+    return;
+  }
+  const Records records =
+      FindRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
+                  copy.continues_on_next);
+  ended_sums_.packets_written += records.num_begun;
+  PacketLosses::Increase(&ended_sums_.packets_begun, records.num_begun);
+  ended_sums_.lost.Add(LossReason::kOutOfMemory, records.num_begun,
+                       records.size);
 }
 
 void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
@@ -135,7 +163,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   } else if (position < sequence->next_position) {
     // It was read, from an earlier copy, or was given up.
     if (gone != sequence->gone.end()) {
-      Sequence::Gone& known = gone->second;
+      Gone& known = gone->second;
       const uint64_t num_new = lose_new(known.num_begun, known.reason);
       known.num_begun += num_new;
       known.num_lost += num_new;
@@ -146,13 +174,20 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
       known.num_lost -= num_void;
     } else if (sequence->holes.Contains(position)) {
       lose_new(0, ReasonOfNoRoom());
-      sequence->NoteGone(position, copy.is_complete,
-                         {num_begun, num_begun, ReasonOfNoRoom()});
+      NoteGone(&*sequence, position, copy.is_complete,
+               {num_begun, num_begun, ReasonOfNoRoom()});
     }
     return;
   }
 
   const size_t charge = kChunkOverhead + records.size;
+  // All memory that it takes, before anything changes.
+  ChunkList added;
+  ChunkMap entry;
+  const bool has_memory = RunsInMemory([&] {
+    added.emplace_back().memory.reset(new uint8_t[records.size]);
+    entry.emplace(position, added.begin());
+  });
   const auto note_discarded = [&] {
     ++stats_.chunks_discarded;
     ++writer_stats.chunks_discarded;
@@ -177,6 +212,10 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
       return;
     }
     // If there is no room for the new one, the old one stays.
+    if (!has_memory) {
+      ++stats_.unknown_losses;
+      return note_discarded();
+    }
     if (policy_ == Policy::kDiscard &&
         used_bytes_ - old.charge() + charge > size_) {
       old.num_refused +=
@@ -206,26 +245,27 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   sequence->last_position = std::max(sequence->last_position, position);
   if (gone != sequence->gone.end()) {
     // Here it is again, with what was lost of it.
-    const Sequence::Gone& known = gone->second;
+    const Gone& known = gone->second;
     find_again(known.num_lost, known.reason);
     num_accounted = std::min(known.num_begun - known.num_lost, num_begun);
     sequence->gone.erase(gone);
   }
-  if (!MakeRoom(charge)) {
-    const uint64_t num_lost = lose_new(num_accounted, LossReason::kDiscarded);
-    writer_stats.lost.Add(LossReason::kDiscarded, 0, records.size);
+  if (!has_memory || !MakeRoom(charge)) {
+    const LossReason reason =
+        has_memory ? LossReason::kDiscarded : LossReason::kOutOfMemory;
+    const uint64_t num_lost = lose_new(num_accounted, reason);
+    writer_stats.lost.Add(reason, 0, records.size);
     if (copy.is_scraped) {
-      sequence->NoteGone(position, copy.is_complete,
-                         {num_begun, num_lost, LossReason::kDiscarded});
+      NoteGone(&*sequence, position, copy.is_complete,
+               {num_begun, num_lost, reason});
     }
     return note_discarded();
   }
   writer_stats.packets_written += num_begun - num_accounted;
 
-  Chunk chunk;
+  Chunk& chunk = added.front();
   chunk.sequence = sequence;
   chunk.position = position;
-  chunk.memory.reset(new uint8_t[records.size]);
   std::copy_n(copy.payload.data(), records.size, chunk.memory.get());
   chunk.payload = ConstBytes(chunk.memory.get(), records.size);
   chunk.num_begun = num_begun;
@@ -249,8 +289,8 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   ++writer_stats.chunks_written;
   stats_.bytes_written += chunk.written_bytes();
   writer_stats.bytes_written += chunk.written_bytes();
-  chunks_.push_back(std::move(chunk));
-  sequence->chunks[position] = std::prev(chunks_.end());
+  chunks_.splice(chunks_.end(), added);
+  sequence->chunks.insert(entry.extract(entry.begin()));
 }
 
 bool TraceBuffer::MakeRoom(size_t bytes) {
@@ -276,10 +316,18 @@ void TraceBuffer::CloseChunk(Chunk* chunk, LossReason reason) {
   sequence.stats.lost.Add(reason, num_lost);
   const uint64_t all_lost = num_lost + chunk->num_refused;
   if (chunk->is_scraped && !chunk->is_complete) {
-    sequence.NoteGone(
-        chunk->position, false,
-        {chunk->num_begun + chunk->num_refused, all_lost, reason});
+    NoteGone(&sequence, chunk->position, false,
+             {chunk->num_begun + chunk->num_refused, all_lost, reason});
   }
+}
+
+void TraceBuffer::NoteGone(Sequence* sequence,
+                           uint64_t position,
+                           bool is_complete,
+                           const Gone& chunk) {
+  // Without memory, what comes of it again is counted again.
+  if (!RunsInMemory([&] { sequence->NoteGone(position, is_complete, chunk); }))
+    ++stats_.unknown_losses;
 }
 
 void TraceBuffer::RemoveReadChunk(ChunkMap::iterator it) {
@@ -300,7 +348,7 @@ void TraceBuffer::DropChunk(ChunkMap::iterator it) {
   // Its place becomes a hole, even if all of it was read: what comes there by
   // its commit is not new.
   if (chunk.is_scraped && chunk.is_complete)
-    sequence.NoteGone(chunk.position, true, {});
+    NoteGone(&sequence, chunk.position, true, {});
   sequence.GiveUpUntil(chunk.position + 1);
   RemoveChunk(it);
 }
@@ -368,8 +416,10 @@ void TraceBuffer::EndProducer(ProducerID producer_id) {
 bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
   if (!it->has_ended || !it->chunks.empty())
     return false;
-  ended_writers_.push_back(it->Stats());
-  AddPackets(ended_writers_.back(), &ended_sums_);
+  const TraceWriterStats stats = it->Stats();
+  AddPackets(stats, &ended_sums_);
+  // If there is no memory, it is in the sums only.
+  RunsInMemory([&] { ended_writers_.push_back(stats); });
   if (ended_writers_.size() > kMaxEndedWriters)
     ended_writers_.pop_front();
   RemoveFromOwner(it);
@@ -382,14 +432,16 @@ void TraceBuffer::ReportLosses(const Producer& producer,
   const size_t index = static_cast<size_t>(losses.reason);
   if (index >= kNumWriterLossReasons)
     return;
-  if (losses.writer_id == 0) {
+  SequenceList::iterator sequence;
+  if (losses.writer_id == 0 || !RunsInMemory([&] {
+        sequence = FindOrAddSequence(producer, losses.writer_id);
+      })) {
     PacketLosses::Increase(&ended_sums_.packets_begun, losses.packets);
     ended_sums_.lost.Add(losses.reason, losses.packets, losses.bytes);
     return;
   }
-  Sequence& sequence = *FindOrAddSequence(producer, losses.writer_id);
-  sequence.reported.Add(losses.reason, losses.packets, losses.bytes);
-  PacketLosses::Increase(&sequence.reported_begun[index], losses.begun);
+  sequence->reported.Add(losses.reason, losses.packets, losses.bytes);
+  PacketLosses::Increase(&sequence->reported_begun[index], losses.begun);
   LimitWriters();
 }
 

@@ -54,6 +54,10 @@ PROTOZERO_ABI_BEGIN
 // and those that are left are lost for the reason for which it is removed.
 // Packets that began in no chunk are reported by their writer.
 //
+// What there is no memory for is lost (kOutOfMemory). Where the memory would
+// tell what was counted before, the loss is an unknown one. Nothing else
+// happens when an allocation fails: nothing throws but AppendWriterStats().
+//
 // One thread at a time.
 class TraceBuffer {
  public:
@@ -88,8 +92,10 @@ class TraceBuffer {
     WriterID writer_id;
     // Something was lost between this packet and the one before it.
     bool previous_packet_dropped;
+    // For the reader to set, if it has another reason than kInvalid.
+    LossReason* why_lost;
   };
-  // Returns false if the packet is of no use, and lost.
+  // Returns false if the packet is lost, for Packet::why_lost.
   using OnPacket = std::function<bool(const Packet& packet)>;
 
   TraceBuffer(size_t size, Policy policy);
@@ -131,6 +137,7 @@ class TraceBuffer {
 
  private:
   struct Chunk;
+  struct Gone;
   class Ranges;
   struct Sequence;
   using ChunkList = std::list<Chunk>;
@@ -150,9 +157,12 @@ class TraceBuffer {
   using OwnerKey = std::pair<int32_t, int32_t>;
 
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
   SequenceList::iterator FindOrAddSequence(const Producer& producer,
                                            WriterID writer_id);
   void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
+  // For want of memory.
+  void LoseChunkWithoutWriter(const ChunkCopy& chunk);
   // Returns false if there is no room.
   bool MakeRoom(size_t bytes);
   // What it holds is lost by CloseChunk(), or goes on in another one.
@@ -162,7 +172,11 @@ class TraceBuffer {
   void DropChunk(ChunkMap::iterator it);
   void OverwriteOldest();
   // The packets of the chunk that have not been given out are lost.
-  static void CloseChunk(Chunk* chunk, LossReason reason);
+  void CloseChunk(Chunk* chunk, LossReason reason);
+  void NoteGone(Sequence* sequence,
+                uint64_t position,
+                bool is_complete,
+                const Gone& chunk);
   // Of what does not fit.
   LossReason ReasonOfNoRoom() const {
     return policy_ == Policy::kDiscard ? LossReason::kDiscarded
@@ -173,7 +187,9 @@ class TraceBuffer {
 
   // In trace_buffer_writers.cc.
   static OwnerKey OwnerOf(const Sequence& sequence);
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
   void AddToOwner(SequenceList::iterator it);
+  void ForgetOwnerIfUnused(const OwnerKey& key);
   void RemoveFromOwner(SequenceList::iterator it);
   void Charge(Sequence* sequence, size_t bytes);
   // Forgets writers of the process that has most of them, and what they wrote.
@@ -211,6 +227,8 @@ class TraceBuffer {
   // Without what is counted for each writer.
   TraceBufferStats stats_;
   std::deque<TraceWriterStats> ended_writers_;
+  // Writers that come may have lost something before, for want of memory.
+  bool lost_unknown_writers_ = false;
   // The sums of all that have ended, and what has no writer.
   TraceWriterStats ended_sums_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/trace_buffer.h"
 #include "src/tracing/trace_buffer_sequence.h"
 
@@ -19,13 +20,14 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
     ConstBytes packet;
     while (ReadNextPacket(&sequence, gives_up, &packet)) {
       const bool lost_something = sequence.lost_something;
+      LossReason why_lost = LossReason::kInvalid;
       sequence.lost_something = false;
       if (on_packet({packet, sequence.producer, &sequence.stats.sequence_id,
-                     sequence.stats.writer_id, lost_something})) {
+                     sequence.stats.writer_id, lost_something, &why_lost})) {
         ++sequence.stats.packets_read;
         bytes += packet.size;
       } else {
-        sequence.stats.lost.Add(LossReason::kInvalid, 1, packet.size);
+        sequence.stats.lost.Add(why_lost, 1, packet.size);
         sequence.lost_something = lost_something;
         sequence.NoteLoss();
       }
@@ -66,7 +68,9 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       sequence->NoteLoss();
       // What was in chunks that never came.
       stats_.unknown_losses += next_position > sequence->lost_until;
-      sequence->holes.Add(position, next_position);
+      // Without memory, what comes of it later is not counted.
+      if (!RunsInMemory([&] { sequence->holes.Add(position, next_position); }))
+        ++stats_.unknown_losses;
       sequence->GoTo(next_position, 0, 0);
       continue;
     }
@@ -148,8 +152,15 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       *packet = record;
       return true;
     }
-    LossReason reason;
-    switch (ReadAhead(sequence, it, record, gives_up, &reason)) {
+    LossReason reason = LossReason::kOutOfMemory;
+    ReadAheadResult result = ReadAheadResult::kTorn;
+    // It changes nothing before it has the memory for the packet.
+    if (!RunsInMemory([&] {
+          result = ReadAhead(sequence, it, record, gives_up, &reason);
+        })) {
+      reason = LossReason::kOutOfMemory;
+    }
+    switch (result) {
       case ReadAheadResult::kWhole:
         ++stats_.readaheads_succeeded;
         if (packet_.empty()) {

@@ -52,21 +52,30 @@ struct TraceBuffer::Chunk {
   OpenPacket open_packet;
 };
 
+// What was scraped will be committed, too. If it is gone by then, its packets
+// are accounted for. Of a chunk that was not complete, there may be more:
+struct TraceBuffer::Gone {
+  uint64_t num_begun = 0;
+  uint64_t num_lost = 0;
+  LossReason reason = LossReason::kUnknown;
+};
+
 // Positions, which come in rows.
 class TraceBuffer::Ranges {
  public:
   // In any order: scraped chunks come in that of their pages.
   void Add(uint64_t begin, uint64_t end) {
-    auto next = ranges_.upper_bound(begin);
-    if (next != ranges_.begin() && std::prev(next)->second >= begin) {
-      --next;
-      begin = next->first;
-    }
-    while (next != ranges_.end() && next->first <= end) {
-      end = std::max(end, next->second);
+    auto it = ranges_.upper_bound(begin);
+    if (it != ranges_.begin() && std::prev(it)->second >= begin)
+      --it;
+    else
+      it = ranges_.emplace_hint(it, begin, end);
+    it->second = std::max(it->second, end);
+    for (auto next = std::next(it);
+         next != ranges_.end() && next->first <= it->second;) {
+      it->second = std::max(it->second, next->second);
       next = ranges_.erase(next);
     }
-    ranges_[begin] = end;
     if (ranges_.size() > kMaxRanges)
       ranges_.erase(ranges_.begin());
   }
@@ -136,13 +145,6 @@ struct TraceBuffer::Sequence {
     return result;
   }
 
-  // What was scraped will be committed, too. If it is gone by then, its packets
-  // are accounted for. Of a chunk that was not complete, there may be more:
-  struct Gone {
-    uint64_t num_begun = 0;
-    uint64_t num_lost = 0;
-    LossReason reason = LossReason::kUnknown;
-  };
   // A writer has a chunk that it writes to, and a few that it holds back.
   static constexpr size_t kMaxGone = 16;
   void NoteGone(uint64_t position, bool is_complete, const Gone& chunk) {

@@ -4,7 +4,10 @@
 // many.
 
 #include <iterator>
+#include <list>
+#include <utility>
 
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/trace_buffer.h"
 #include "src/tracing/trace_buffer_sequence.h"
 
@@ -16,17 +19,29 @@ TraceBuffer::OwnerKey TraceBuffer::OwnerOf(const Sequence& sequence) {
 }
 
 void TraceBuffer::AddToOwner(SequenceList::iterator it) {
-  Owner& owner = owners_[OwnerOf(*it)];
+  const OwnerKey key = OwnerOf(*it);
+  Owner& owner = owners_[key];
+  ScopeExit undo([&] { ForgetOwnerIfUnused(key); });
+  if (owner.bytes == 0)
+    owners_by_bytes_.emplace(0, key);
   it->place = owner.live.insert(owner.live.end(), it);
+  undo.Cancel();
   Charge(&*it, it->charge());
 }
 
+void TraceBuffer::ForgetOwnerIfUnused(const OwnerKey& key) {
+  if (owners_.find(key)->second.bytes != 0)
+    return;
+  owners_by_bytes_.erase({0, key});
+  owners_.erase(key);
+}
+
 void TraceBuffer::RemoveFromOwner(SequenceList::iterator it) {
-  const auto owner = owners_.find(OwnerOf(*it));
-  (it->has_ended ? owner->second.ended : owner->second.live).erase(it->place);
+  const OwnerKey key = OwnerOf(*it);
+  Owner& owner = owners_.find(key)->second;
+  (it->has_ended ? owner.ended : owner.live).erase(it->place);
   Charge(&*it, 0);
-  if (owner->second.bytes == 0)
-    owners_.erase(owner);
+  ForgetOwnerIfUnused(key);
 }
 
 void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
@@ -34,12 +49,13 @@ void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
     return;
   const OwnerKey key = OwnerOf(*sequence);
   size_t& owner_bytes = owners_.find(key)->second.bytes;
-  owners_by_bytes_.erase({owner_bytes, key});
+  // It keeps its memory, which there may be no other for.
+  auto by_bytes = owners_by_bytes_.extract({owner_bytes, key});
   owner_bytes += bytes - sequence->charged;
   writer_bytes_ += bytes - sequence->charged;
   sequence->charged = bytes;
-  if (owner_bytes != 0)
-    owners_by_bytes_.emplace(owner_bytes, key);
+  by_bytes.value().first = owner_bytes;
+  owners_by_bytes_.insert(std::move(by_bytes));
 }
 
 void TraceBuffer::LimitWriters() {

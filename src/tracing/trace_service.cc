@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "src/tracing/out_of_memory.h"
 #include "src/tracing/service/service_impl.h"
 #include "src/tracing/trace_buffer.h"
 
@@ -63,6 +64,10 @@ class TraceService::Connection : public ProducerConnection {
       impl->UnregisterTraceWriter(producer, writer_id);
     });
   }
+  void ReportUnknownLoss() override {
+    Locked(
+        [](Impl* impl, auto* producer) { impl->ReportUnknownLoss(*producer); });
+  }
   bool CommitDataIfSetUp(const CommitDataRequest& request) override {
     std::lock_guard<std::mutex> lock(impl_->mutex_);
     return impl_->CommitData(producer_, request);
@@ -97,10 +102,16 @@ std::unique_ptr<TraceService::ProducerConnection> TraceService::ConnectProducer(
     Producer* producer,
     ProducerInfo info) {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
-  Impl::ProducerState* const state =
-      impl_->AddProducer(producer, std::move(info));
-  return state == nullptr ? nullptr
-                          : std::make_unique<Connection>(impl_.get(), state);
+  Impl::ProducerState* state = nullptr;
+  std::unique_ptr<Connection> connection;
+  RunsInMemory([&] {
+    state = impl_->AddProducer(producer, std::move(info));
+    if (state != nullptr)
+      connection = std::make_unique<Connection>(impl_.get(), state);
+  });
+  if (connection == nullptr && state != nullptr)
+    impl_->RemoveProducer(state);
+  return connection;
 }
 
 TracingSessionID TraceService::StartTracing(const TraceConfig& config,
@@ -172,12 +183,15 @@ uint64_t TraceService::NumVisitsForTesting() const {
 }
 
 void TraceService::RunDue() {
-  std::vector<TracingSessionID> to_write;
   {
     std::lock_guard<std::mutex> lock(impl_->mutex_);
-    to_write = impl_->RunDue();
+    impl_->RunDue();
   }
-  for (const TracingSessionID id : to_write)
+  const auto next = [this] {
+    std::lock_guard<std::mutex> lock(impl_->mutex_);
+    return impl_->TakeSessionToWrite();
+  };
+  while (const TracingSessionID id = next())
     impl_->WriteSession(id);
 }
 

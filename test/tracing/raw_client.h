@@ -115,6 +115,11 @@ class RawClient {
     }
     return payload.ToStdString();
   }
+  // Whether Receive() has something to receive, if only the end.
+  bool HasReceived() {
+    pollfd fd{socket_.get(), POLLIN, 0};
+    return reader_.HasFrame() || poll(&fd, 1, 0) == 1;
+  }
   // What the next frame says, in short.
   std::string ReceiveText() {
     const std::string payload = Receive();

@@ -46,9 +46,11 @@ enum class LossReason : uint8_t {
   kIncomplete = 8,
   // It is malformed, or has a field that only the service may write.
   kInvalid = 9,
+  // The service had no memory for its chunk, or for the whole packet.
+  kOutOfMemory = 10,
 };
 
-inline constexpr size_t kNumLossReasons = 10;
+inline constexpr size_t kNumLossReasons = 11;
 // Those before this one are a writer's.
 inline constexpr size_t kNumWriterLossReasons = 6;
 

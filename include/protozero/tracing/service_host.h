@@ -38,6 +38,9 @@ PROTOZERO_ABI_BEGIN
 // processes it is the same. It is the last one to come, first of those that
 // have not said who they are.
 //
+// A connection that there is no memory for ends, and no other one does: from
+// Listen() on, nothing here throws std::bad_alloc.
+//
 // One thread runs the host; Stop() and Wakeup() may be called by any.
 class ServiceHost {
  public:
@@ -92,6 +95,9 @@ class ServiceHost {
   int accept_error() const;
   // How many connections have been closed because there were too many.
   uint64_t num_refused() const;
+  // How many connections have ended because there was no memory for them, or
+  // for what they asked.
+  uint64_t num_out_of_memory() const;
 
  private:
   class Connection;

@@ -99,6 +99,12 @@ struct TraceConfig {
 // chunks are copied and packets put together, but not while they are given
 // out. There is no thread and no timer: NextDeadlineMs() says when RunDue() has
 // something to do.
+//
+// When an allocation fails, what does not work without it is said below: it
+// returns null, 0 or false, or throws std::bad_alloc, as do all functions of
+// ProducerConnection that register something. Nothing else is affected, and
+// connections can be ended and sessions stopped, read and closed. Packets for
+// which there is no memory are lost, and counted.
 class TraceService {
  public:
   // What a producer may have, and the sizes of its memory.
@@ -202,6 +208,9 @@ class TraceService {
     virtual uint64_t bytes_copied() const = 0;
     // Does nothing before there is memory, and returns false if that is so.
     virtual bool CommitDataIfSetUp(const CommitDataRequest& request) = 0;
+    // The connection is about to end, though the producer goes on: what it
+    // writes from now on is lost, and nobody knows how much.
+    virtual void ReportUnknownLoss() = 0;
     void CommitData(const CommitDataRequest& request) override {
       CommitDataIfSetUp(request);
     }
@@ -238,10 +247,10 @@ class TraceService {
     // last call of OnTraceData() is still to come, from RunDue().
     virtual void OnTracingStopped(TracingSessionID) {}
     // The end of what RunDue() writes to OnTraceData(). |complete| is false if
-    // some of it was not taken.
+    // some of it was not taken, or could not be read for want of memory.
     virtual void OnTraceWritten(TracingSessionID, bool /*complete*/) {}
     // A TraceSink. Called by RunDue(), without the lock. The session stops if
-    // it returns false.
+    // it returns false, or if there is no memory to read for it.
     virtual bool OnTraceData(TracingSessionID,
                              const uint8_t* /*data*/,
                              size_t /*size*/) {
@@ -268,14 +277,16 @@ class TraceService {
   };
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
-  // Null if there are too many, or if its name is too long. REQUIRES:
+  // Null if there are too many, if its name is too long, or if there is no
+  // memory. REQUIRES:
   // |producer| outlives the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(Producer* producer,
                                                       ProducerInfo info);
 
   // Sets up and starts the data sources that there are; those that are
   // registered later follow. Returns 0, and says why, if the config is not
-  // valid. |consumer| may be null. REQUIRES: it outlives the session.
+  // valid, or if there is no memory. |consumer| may be null. REQUIRES: it
+  // outlives the session.
   TracingSessionID StartTracing(const TraceConfig& config,
                                 Consumer* consumer,
                                 std::string* error);
@@ -291,13 +302,15 @@ class TraceService {
                        FlushFlags flags,
                        std::function<void(bool success)> on_done);
   State GetState(TracingSessionID session_id) const;
-  // Of all of the session. Everything is 0 if there is none.
+  // Of all of the session. Everything is 0 if there is none. Throws
+  // std::bad_alloc if there is no memory.
   TraceStats GetStats(TracingSessionID session_id) const;
   // Gives out whatever is complete, and forgets it: records of Perfetto's
   // Trace, so that the concatenation of all that is read is a trace file. The
   // sink is called without the lock; no other thread's sink is called at the
-  // same time. Returns false if there is no such session, or if the sink has
-  // returned false. The sink must not read, nor close sessions.
+  // same time. Returns false if there is no such session, if the sink has
+  // returned false, or if there is no memory: then what has not been read can
+  // be read later. The sink must not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
   // Stops the session, without waiting for anybody, and frees its buffers.
   void CloseSession(TracingSessionID session_id);

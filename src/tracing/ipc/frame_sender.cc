@@ -2,6 +2,8 @@
 
 #include "src/tracing/ipc/frame_sender.h"
 
+#include <errno.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -61,8 +63,10 @@ SendStatus FrameSender::SendQueued(int socket) {
     begin_ += sent;
     if (sends_fd && sent != 0)
       queued_fd_.Reset();
-    if (status == SocketStatus::kClosed)
-      return SendStatus::kPeerIsGone;
+    if (status == SocketStatus::kClosed) {
+      return LacksMemory(errno) ? SendStatus::kOutOfMemory
+                                : SendStatus::kPeerIsGone;
+    }
     if (status == SocketStatus::kWouldBlock)
       break;
   }

@@ -2,11 +2,14 @@
 
 #include "src/tracing/ipc/host_connection.h"
 
+#include <errno.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "protozero/decode_status.h"
 #include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -34,9 +37,23 @@ HostConnection::HostConnection(TraceService* service,
       commit_reader_(commit_reader),
       sender_(max_queued_bytes) {}
 
-HostConnection::~HostConnection() = default;
+HostConnection::~HostConnection() {
+  if (is_out_of_memory() && producer_ != nullptr)
+    producer_->ReportUnknownLoss();
+}
 
 void HostConnection::TakeTurn(TurnShare share) {
+  if (!RunsInMemory([&] { ReceiveAndServe(share); }))
+    OnOutOfMemory();
+}
+
+void HostConnection::OnOutOfMemory() {
+  std::lock_guard<std::mutex> lock(lock_);
+  is_broken_ = true;
+  is_out_of_memory_ = true;
+}
+
+void HostConnection::ReceiveAndServe(TurnShare share) {
   if (debt_ >= share.bytes) {
     debt_ -= share.bytes;
     return;
@@ -45,11 +62,15 @@ void HostConnection::TakeTurn(TurnShare share) {
   debt_ = 0;
   if (!reader_.HasFrame()) {
     const ContiguousMemoryRange range = reader_.BeginReceive();
+    if (range.size() == 0)
+      return OnOutOfMemory();
     size_t size;
     is_at_end_ = ReceiveFromSocket(socket_.get(), range.begin,
                                    std::min(range.size(), share.bytes), &size,
                                    &received_fd_) == SocketStatus::kClosed;
     reader_.EndReceive(size);
+    if (is_at_end_ && LacksMemory(errno))
+      return OnOutOfMemory();
   }
   const uint64_t copied_before = bytes_copied();
   ConstBytes payload;
@@ -84,6 +105,11 @@ bool HostConnection::has_queued() const {
 bool HostConnection::is_broken() const {
   std::lock_guard<std::mutex> lock(lock_);
   return is_broken_;
+}
+
+bool HostConnection::is_out_of_memory() const {
+  std::lock_guard<std::mutex> lock(lock_);
+  return is_out_of_memory_;
 }
 
 void HostConnection::OnFrame(ConstBytes payload) {
@@ -322,10 +348,14 @@ void HostConnection::SendSetupTracingLocked() {
 void HostConnection::SendMemoryErrorLocked() {
   if (!takes_memory_errors_)
     return;
-  SendCommandLocked([this](Command* command) {
-    command->set_memory_error()->set_message("the service cannot create it: " +
-                                             memory_error_);
+  const bool has_memory = RunsInMemory([this] {
+    const std::string error = "the service cannot create it: " + memory_error_;
+    SendCommandLocked([&error](Command* command) {
+      command->set_memory_error()->set_message(error);
+    });
   });
+  if (!has_memory)
+    OnSent(SendStatus::kOutOfMemory);
 }
 
 HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
@@ -346,8 +376,9 @@ void HostConnection::EndFrame(ScopedFd fd) {
 
 void HostConnection::OnSent(SendStatus status) {
   can_send_ = status == SendStatus::kOk;
-  is_broken_ = is_broken_ || status == SendStatus::kPeerDoesNotRead ||
-               status == SendStatus::kOutOfMemory;
+  is_out_of_memory_ = is_out_of_memory_ || status == SendStatus::kOutOfMemory;
+  is_broken_ =
+      is_broken_ || is_out_of_memory_ || status == SendStatus::kPeerDoesNotRead;
   if (is_broken_ || (can_send_ && sender_.has_queued()))
     wakeup_->Notify();
 }
@@ -355,7 +386,14 @@ void HostConnection::OnSent(SendStatus status) {
 std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
                                                            size_t page_size) {
   std::lock_guard<std::mutex> lock(lock_);
-  const auto create = [&] { return CreateMemoryLocked(size, page_size); };
+  const auto create = [&] {
+    std::unique_ptr<SharedMemory> memory;
+    if (!RunsInMemory([&] { memory = CreateMemoryLocked(size, page_size); })) {
+      memory_error_ = "out of memory";
+      errno = ENOMEM;
+    }
+    return memory;
+  };
   std::unique_ptr<SharedMemory> memory = create();
   // The reserve is for those who take the descriptor at once.
   if (memory == nullptr && LacksDescriptors(errno) && has_command_request_)

@@ -69,11 +69,17 @@ class HostConnection final : private TraceService::Producer {
   bool has_queued() const;
   // Nothing is to be done with it but to destroy it.
   bool is_broken() const;
+  // And that for want of memory. Another process cannot be told that it lacks
+  // some of what it has asked for.
+  bool is_out_of_memory() const;
 
  private:
   using IPCFrame = tracing::pbzero::IPCFrame;
   using Command = tracing::pbzero::GetAsyncCommandResponse;
 
+  // Throws std::bad_alloc if there is no memory.
+  void ReceiveAndServe(TurnShare share);
+  void OnOutOfMemory();
   // By the service, of the producer's chunks, so far.
   uint64_t bytes_copied() const;
   void OnFrame(ConstBytes payload);
@@ -137,6 +143,7 @@ class HostConnection final : private TraceService::Producer {
   mutable std::mutex lock_;
   FrameSender sender_;
   bool is_broken_ = false;
+  bool is_out_of_memory_ = false;
   // The producer is gone, but what it has sent is still to be read.
   bool can_send_ = true;
   // Where commands go; none before GetAsyncCommand.

@@ -19,6 +19,7 @@
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/host_connection.h"
 #include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -37,6 +38,9 @@ constexpr size_t kAcceptsPerTurn = 16;
 constexpr TurnShare kTurnShare = {256, 256 * 1024};
 constexpr size_t kMinTurnBytes = 4096;
 
+// That poll() looks at besides the connections'.
+constexpr size_t kNumOwnFds = 2;
+
 }  // namespace
 
 class ServiceHost::Impl {
@@ -45,6 +49,7 @@ class ServiceHost::Impl {
       : service_(service), options_(std::move(options)) {
     if (options_.socket.empty())
       options_.socket = DefaultProducerSocket();
+    poll_fds_.reserve(kNumOwnFds);
   }
   ~Impl() {
     connections_.clear();
@@ -72,6 +77,7 @@ class ServiceHost::Impl {
   size_t num_connections() const { return connections_.size(); }
   int accept_error() const { return accept_error_; }
   uint64_t num_refused() const { return num_refused_; }
+  uint64_t num_out_of_memory() const { return num_out_of_memory_; }
 
  private:
   struct Connection {
@@ -94,7 +100,9 @@ class ServiceHost::Impl {
   void Poll(uint32_t timeout_ms);
   TurnShare ShareOf(const HostConnection& connection) const;
   void RemoveEnded();
+  void Add(ScopedFd socket, const PeerIdentity& peer);
   void Uncount(const PeerIdentity& peer);
+  void ForgetIfNone(const PeerIdentity& peer);
   void Accept();
   bool AcceptByReserve();
   void Admit(ScopedFd socket, bool is_full);
@@ -119,13 +127,14 @@ class ServiceHost::Impl {
   uint64_t accept_after_ = 0;
   int accept_error_ = 0;
   uint64_t num_refused_ = 0;
+  uint64_t num_out_of_memory_ = 0;
   std::atomic<bool> is_stopping_{false};
   // In the order in which they came.
   Connections connections_;
   std::map<ProcessKey, size_t> num_of_process_;
   std::map<uid_t, size_t> num_of_user_;
   CommitDataReader commit_reader_;
-  // Reused.
+  // Reused. Has room for one of each connection.
   std::vector<pollfd> poll_fds_;
 };
 
@@ -172,7 +181,7 @@ void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
     wakeup_.Clear();
   for (size_t i = 0; i < connections_.size(); ++i) {
     HostConnection& connection = *connections_[i].host;
-    const short events = poll_fds_[2 + i].revents;
+    const short events = poll_fds_[kNumOwnFds + i].revents;
     if (events & POLLOUT)
       connection.SendQueued();
     if (connection.has_more() || (events & ~POLLOUT))
@@ -197,18 +206,42 @@ void ServiceHost::Impl::RemoveEnded() {
       connections_.begin(), connections_.end(), [&](const Connection& it) {
         return !it.host->is_broken() && !IsOverdue(it, now);
       });
-  for (auto it = ended; it != connections_.end(); ++it)
+  for (auto it = ended; it != connections_.end(); ++it) {
+    num_out_of_memory_ += it->host->is_out_of_memory();
     Uncount(it->host->peer());
+  }
   connections_.erase(ended, connections_.end());
 }
 
+// Throws std::bad_alloc, and has changed nothing, if there is no memory.
+void ServiceHost::Impl::Add(ScopedFd socket, const PeerIdentity& peer) {
+  const size_t num_fds = kNumOwnFds + connections_.size() + 1;
+  if (num_fds > poll_fds_.capacity())
+    poll_fds_.reserve(2 * num_fds);
+  ScopeExit undo([&] { ForgetIfNone(peer); });
+  num_of_process_.try_emplace(KeyOf(peer));
+  num_of_user_.try_emplace(peer.uid);
+  connections_.push_back(
+      {std::make_unique<HostConnection>(service_, std::move(socket), peer,
+                                        options_.max_queued_bytes, &wakeup_,
+                                        &memory_reserve_, &commit_reader_),
+       service_->NowMs() + options_.introduction_timeout_ms});
+  undo.Cancel();
+  ++num_of_process_.find(KeyOf(peer))->second;
+  ++num_of_user_.find(peer.uid)->second;
+}
+
 void ServiceHost::Impl::Uncount(const PeerIdentity& peer) {
-  const auto process = num_of_process_.find(KeyOf(peer));
-  if (--process->second == 0)
-    num_of_process_.erase(process);
-  const auto user = num_of_user_.find(peer.uid);
-  if (--user->second == 0)
-    num_of_user_.erase(user);
+  --num_of_process_.find(KeyOf(peer))->second;
+  --num_of_user_.find(peer.uid)->second;
+  ForgetIfNone(peer);
+}
+
+void ServiceHost::Impl::ForgetIfNone(const PeerIdentity& peer) {
+  if (NumOfProcess(KeyOf(peer)) == 0)
+    num_of_process_.erase(KeyOf(peer));
+  if (NumOfUser(peer.uid) == 0)
+    num_of_user_.erase(peer.uid);
 }
 
 void ServiceHost::Impl::Accept() {
@@ -256,13 +289,8 @@ void ServiceHost::Impl::Admit(ScopedFd socket, bool is_full) {
     ++num_refused_;
     return;
   }
-  ++num_of_process_[KeyOf(peer)];
-  ++num_of_user_[peer.uid];
-  connections_.push_back(
-      {std::make_unique<HostConnection>(service_, std::move(socket), peer,
-                                        options_.max_queued_bytes, &wakeup_,
-                                        &memory_reserve_, &commit_reader_),
-       service_->NowMs() + options_.introduction_timeout_ms});
+  if (!RunsInMemory([&] { Add(std::move(socket), peer); }))
+    ++num_out_of_memory_;
 }
 
 // Returns false if there is none to be had. |is_full| if no other connection is
@@ -346,6 +374,10 @@ int ServiceHost::accept_error() const {
 
 uint64_t ServiceHost::num_refused() const {
   return impl_->num_refused();
+}
+
+uint64_t ServiceHost::num_out_of_memory() const {
+  return impl_->num_out_of_memory();
 }
 
 PROTOZERO_ABI_END

@@ -111,9 +111,14 @@ ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
     unlink(path.c_str());
     result = bind(fd.get(), address.get(), address.size());
   }
-  if (result != 0 || listen(fd.get(), SOMAXCONN) != 0) {
-    *error = ErrorText("cannot listen on", path);
+  const bool is_bound = result == 0;
+  if (!is_bound || listen(fd.get(), SOMAXCONN) != 0) {
+    const int reason = errno;
     fd.Reset();
+    if (is_bound && !address.is_abstract())
+      unlink(path.c_str());
+    errno = reason;
+    *error = ErrorText("cannot listen on", path);
   }
   return fd;
 }
@@ -207,6 +212,7 @@ SocketStatus ReceiveFromSocket(int fd,
     }
   }
   *received = static_cast<size_t>(result);
+  errno = 0;
   return result == 0 ? SocketStatus::kClosed : SocketStatus::kOk;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SRC_TRACING_IPC_UNIX_SOCKET_H_
 #define SRC_TRACING_IPC_UNIX_SOCKET_H_
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -51,6 +52,11 @@ ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
 // An invalid one if there is none to accept.
 ScopedFd AcceptConnection(int listening_fd);
 
+// Whether that error, of a socket, is this end's: the other one is still there.
+inline bool LacksMemory(int error) {
+  return error == ENOMEM || error == ENOBUFS;
+}
+
 // Who is at the other end, or was when the connection was made.
 struct PeerIdentity {
   uid_t uid;
@@ -67,13 +73,15 @@ enum class SocketStatus {
 };
 
 // Sends |data| as far as possible, along with |fd_to_send| unless that is -1.
-// |sent| is set in any case. The descriptor goes with the first byte.
+// |sent| is set in any case. The descriptor goes with the first byte. On
+// kClosed, errno says why.
 SocketStatus SendToSocket(int fd,
                           const uint8_t* data,
                           size_t size,
                           int fd_to_send,
                           size_t* sent);
-// Receives at least one byte. A descriptor that comes with it is put in
+// Receives at least one byte. On kClosed, errno says why; it is 0 if the other
+// end has said that nothing follows. A descriptor that comes with it is put in
 // |received_fd|; of several, the others are closed.
 SocketStatus ReceiveFromSocket(int fd,
                                uint8_t* data,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/tracing/out_of_memory.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
@@ -28,8 +30,9 @@ void TraceService::Impl::RegisterDataSource(
     if (session.state != kStarting && session.state != kStarted)
       continue;
     std::vector<DataSourceInstanceID> instances;
+    // Those that were set up start, even if there is no memory for others.
+    const ScopeExit start([&] { StartDataSources(producer, instances); });
     SetupDataSource(producer, source, &session, &instances);
-    StartDataSources(producer, instances);
   }
 }
 
@@ -52,16 +55,12 @@ void TraceService::Impl::UnregisterDataSource(ProducerState* producer,
                                  return source->name == name;
                                }),
                 sources.end());
-  std::set<Session*> sessions;
   for (auto it = producer->running.lower_bound({name, 0});
        it != producer->running.end() && it->first == name;) {
     ++num_visits_;
-    const auto instance = producer->instances.find((it++)->second);
-    sessions.insert(instance->second.session);
-    StopDataSource(producer, instance);
+    StopDataSource(producer, producer->instances.find((it++)->second));
   }
-  for (Session* const session : sessions)
-    UpdateState(session);
+  UpdateChangedSessions();
 }
 
 void TraceService::Impl::NotifyDataSourceStarted(
@@ -97,6 +96,7 @@ void TraceService::Impl::SetupDataSource(
   const auto found = session->sources_by_name.find(descriptor->name);
   if (found == session->sources_by_name.end())
     return;
+  instances->reserve(instances->size() + found->second.size());
   for (const size_t i : found->second) {
     ++num_visits_;
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
@@ -108,18 +108,39 @@ void TraceService::Impl::SetupDataSource(
         !SetupMemory(producer, session)) {
       continue;
     }
-    ++session->data_source_instances[i];
     const DataSourceInstanceID id = ++last_instance_id_;
-    producer->instances[id] = {session, descriptor, &wanted.config,
-                               InstanceState::kStarting, 0};
-    producer->running.emplace(descriptor->name, id);
-    producer->buffers.insert(wanted.config.target_buffer);
-    session->producers.insert(producer->id);
-    session->instances.emplace(producer->id, id);
-    ++session->num_starting;
+    AddInstance(producer, id, descriptor, session, &wanted.config);
+    ++session->data_source_instances[i];
     instances->push_back(id);
     producer->client->SetupDataSource(id, wanted.config);
   }
+}
+
+void TraceService::Impl::AddInstance(
+    ProducerState* producer,
+    DataSourceInstanceID id,
+    const std::shared_ptr<const DataSourceDescriptor>& descriptor,
+    Session* session,
+    const DataSourceConfig* config) {
+  const bool is_new = session->producers.insert(producer->id).second;
+  ScopeExit undo_producer([&] {
+    if (is_new)
+      session->producers.erase(producer->id);
+  });
+  producer->buffers.insert(config->target_buffer);
+  undo_producer.Cancel();
+
+  ScopeExit undo([&] {
+    session->instances.erase({producer->id, id});
+    producer->running.erase({descriptor->name, id});
+    producer->instances.erase(id);
+  });
+  producer->instances[id] = {session, descriptor, config,
+                             InstanceState::kStarting, 0};
+  producer->running.emplace(descriptor->name, id);
+  session->instances.emplace(producer->id, id);
+  undo.Cancel();
+  ++session->num_starting;
 }
 
 void TraceService::Impl::StartDataSources(
@@ -127,7 +148,7 @@ void TraceService::Impl::StartDataSources(
     const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
     ++num_visits_;
-    Instance& instance = producer->instances[id];
+    Instance& instance = producer->instances.find(id)->second;
     if (!instance.descriptor->will_notify_on_start)
       SetStarted(&instance);
     producer->client->StartDataSource(id, *instance.config);
@@ -144,16 +165,20 @@ void TraceService::Impl::StopDataSource(ProducerState* producer,
   Instance& instance = it->second;
   if (instance.state == InstanceState::kStopping)
     return;
+  instance.session->has_changed = true;
   producer->client->StopDataSource(it->first);
-  if (!instance.descriptor->will_notify_on_stop) {
+  const uint64_t deadline = Now() + instance.config->stop_timeout_ms;
+  // Without memory for the deadline, nobody waits.
+  if (!instance.descriptor->will_notify_on_stop || !RunsInMemory([&] {
+        stop_deadlines_.insert({deadline, producer->id, it->first});
+      })) {
     EraseInstance(producer, it);
     return;
   }
   if (instance.state == InstanceState::kStarting)
     --instance.session->num_starting;
   instance.state = InstanceState::kStopping;
-  instance.stop_deadline = Now() + instance.config->stop_timeout_ms;
-  stop_deadlines_.insert({instance.stop_deadline, producer->id, it->first});
+  instance.stop_deadline = deadline;
   producer->running.erase({instance.descriptor->name, it->first});
 }
 
@@ -172,6 +197,7 @@ void TraceService::Impl::EraseInstance(ProducerState* producer,
   }
   producer->running.erase({instance.descriptor->name, it->first});
   instance.session->instances.erase({producer->id, it->first});
+  instance.session->has_changed = true;
   producer->instances.erase(it);
 }
 
@@ -185,38 +211,19 @@ void TraceService::Impl::StopDataSources(Session* session) {
   UpdateState(session);
 }
 
-void TraceService::Impl::ForEachProducer(
-    const Session& session,
-    const std::function<bool(const DataSourceDescriptor&)>& is_wanted,
-    const std::function<void(ProducerState*,
-                             const std::vector<DataSourceInstanceID>&)>& use) {
-  std::vector<DataSourceInstanceID> instances;
-  for (auto it = session.instances.begin(); it != session.instances.end();) {
-    ProducerState& producer = producers_.find(it->first)->second;
-    instances.clear();
-    for (; it != session.instances.end() && it->first == producer.id; ++it) {
-      ++num_visits_;
-      const Instance& instance = producer.instances.find(it->second)->second;
-      if (instance.state != InstanceState::kStopping &&
-          is_wanted(*instance.descriptor)) {
-        instances.push_back(it->second);
-      }
-    }
-    if (!instances.empty())
-      use(&producer, instances);
-  }
-}
-
 void TraceService::Impl::ClearIncrementalState(const Session& session) {
-  ForEachProducer(
-      session,
-      [](const DataSourceDescriptor& source) {
-        return source.handles_incremental_state_clear;
-      },
-      [](ProducerState* producer,
-         const std::vector<DataSourceInstanceID>& instances) {
-        producer->client->ClearIncrementalState(instances);
-      });
+  // Without memory, those that are left have it cleared the next time.
+  RunsInMemory([&] {
+    ForEachProducer(
+        session,
+        [](const DataSourceDescriptor& source) {
+          return source.handles_incremental_state_clear;
+        },
+        [](ProducerState* producer,
+           const std::vector<DataSourceInstanceID>& instances) {
+          producer->client->ClearIncrementalState(instances);
+        });
+  });
 }
 
 PROTOZERO_ABI_END

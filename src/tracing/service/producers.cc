@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/tracing/out_of_memory.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
@@ -43,8 +45,14 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
       info.name.size() > kMaxProducerNameSize) {
     return nullptr;
   }
-  const ProducerID id = ++last_producer_id_;
+  const ProducerID id = last_producer_id_ + 1;
   ProducerState& producer = producers_[id];
+  ScopeExit undo([&] { producers_.erase(id); });
+  memory_of_process_.try_emplace({info.uid, info.pid});
+  if (info.memory != nullptr)
+    ReserveForChunks(std::min(info.shm_page_size_hint, kMaxShmPageSize));
+  undo.Cancel();
+  last_producer_id_ = id;
   producer.id = id;
   producer.client = client;
   producer.info = std::move(info);
@@ -66,18 +74,19 @@ void TraceService::Impl::RemoveProducer(ProducerState* producer) {
     buffer->buffer.EndProducer(producer_id);
     FindSession(buffer->session_id)->producers.erase(producer_id);
   }
-  std::set<Session*> sessions;
   while (!producer->instances.empty()) {
     ++num_visits_;
-    const auto it = producer->instances.begin();
-    sessions.insert(it->second.session);
-    EraseInstance(producer, it);
+    EraseInstance(producer, producer->instances.begin());
   }
   AcknowledgeFlush(producer, UINT64_MAX);
   ForgetMemory(*producer);
   producers_.erase(producer_id);
-  for (Session* const session : sessions)
-    UpdateState(session);
+  UpdateChangedSessions();
+}
+
+void TraceService::Impl::ReportUnknownLoss(const ProducerState& producer) {
+  for (const BufferID id : producer.buffers)
+    FindBuffer(id)->buffer.ReportUnknownLoss();
 }
 
 void TraceService::Impl::RegisterTraceWriter(ProducerState* producer,
@@ -172,6 +181,7 @@ bool TraceService::Impl::SetupMemory(ProducerState* producer,
   ShmSizes sizes = ClampShmSizes(page_size, size);
   if (*MemoryOfProcess(*producer) + sizes.size > kMaxShmSizePerProcess)
     sizes = {kDefaultShmPageSize, kDefaultShmSize};
+  ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->client->SetupTracing(sizes.size, sizes.page_size);
   if (memory == nullptr || memory->size() < sizes.size) {
@@ -220,8 +230,14 @@ TraceBuffer::Producer TraceService::Impl::IdentityOf(
 void TraceService::Impl::MoveChunk(ProducerState* producer,
                                    const CommitDataRequest::ChunkToMove& move) {
   if (move.data != nullptr) {
-    if (!CopyChunk(ConstBytes(move.data, move.data_size), !move.is_incomplete,
-                   &chunk_)) {
+    bool is_chunk = false;
+    if (!RunsInMemory([&] {
+          is_chunk = CopyChunk(ConstBytes(move.data, move.data_size),
+                               !move.is_incomplete, &chunk_);
+        })) {
+      ReportUnknownLoss(*producer);
+    }
+    if (!is_chunk) {
       ++chunks_discarded_;
       return;
     }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "src/tracing/out_of_memory.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
@@ -84,7 +86,9 @@ uint64_t TraceService::Impl::BytesReadWhenEmpty(const Session& session) {
 }
 
 bool TraceService::Impl::ReadBatch(Session* session,
-                                   std::vector<uint8_t>* trace) {
+                                   std::vector<uint8_t>* trace,
+                                   bool* has_more) {
+  *has_more = false;
   trace->insert(trace->end(), session->header.begin(), session->header.end());
   std::vector<uint8_t>().swap(session->header);
   const bool is_final = session->state == kStopped;
@@ -103,17 +107,20 @@ bool TraceService::Impl::ReadBatch(Session* session,
               }
               if (*packet.sequence_id == 0)
                 *packet.sequence_id = session->next_sequence_id++;
-              AppendPacket(packet, trace);
-              return true;
+              const size_t size = trace->size();
+              if (RunsInMemory([&] { AppendPacket(packet, trace); }))
+                return true;
+              trace->resize(size);
+              *packet.why_lost = LossReason::kOutOfMemory;
+              return false;
             })) {
+      *has_more = true;
       return true;
     }
   }
-  if (is_final && !session->has_trailer) {
-    session->has_trailer = true;
-    AppendTraceTrailer(GetStats(*session), trace);
-  }
-  return false;
+  if (is_final && !session->has_trailer)
+    session->has_trailer = AppendTraceTrailer(GetStats(*session), trace);
+  return session->has_trailer || !is_final;
 }
 
 bool TraceService::Impl::ReadPackets(TracingSessionID session_id,
@@ -121,7 +128,8 @@ bool TraceService::Impl::ReadPackets(TracingSessionID session_id,
   std::vector<uint8_t> trace;
   // So that this ends, even if somebody writes faster than it reads.
   std::optional<uint64_t> limit;
-  for (bool has_more = true; has_more;) {
+  bool has_memory = true;
+  for (bool has_more = true; has_more && has_memory;) {
     trace.clear();
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -130,14 +138,20 @@ bool TraceService::Impl::ReadPackets(TracingSessionID session_id,
         return false;
       if (!limit.has_value())
         limit = BytesReadWhenEmpty(*session);
-      has_more = ReadBatch(session, &trace);
+      has_memory = false;
+      RunsInMemory([&] {
+        // Before packets are taken out of the buffer: those for which it does
+        // not suffice are lost if there is no more.
+        trace.reserve(kReadBatchSize);
+        has_memory = ReadBatch(session, &trace, &has_more);
+      });
       if (session->state != kStopped && BytesRead(*session) >= *limit)
         has_more = false;
     }
     if (!trace.empty() && !sink(trace.data(), trace.size()))
       return false;
   }
-  return true;
+  return has_memory;
 }
 
 void TraceService::Impl::WriteSession(TracingSessionID session_id) {
@@ -158,11 +172,14 @@ void TraceService::Impl::WriteSession(TracingSessionID session_id) {
   }
   // If it can not be written, it is not read.
   if (is_complete) {
-    is_complete =
-        ReadPackets(session_id, [&](const uint8_t* data, size_t size) {
-          return consumer == nullptr ||
-                 consumer->OnTraceData(session_id, data, size);
-        });
+    is_complete = false;
+    RunsInMemory([&] {
+      is_complete =
+          ReadPackets(session_id, [&](const uint8_t* data, size_t size) {
+            return consumer == nullptr ||
+                   consumer->OnTraceData(session_id, data, size);
+          });
+    });
   }
   std::lock_guard<std::mutex> lock(mutex_);
   Session* const session = FindSession(session_id);

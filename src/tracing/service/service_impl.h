@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,6 +32,11 @@ PROTOZERO_ABI_BEGIN
 //   data_sources.cc  what producers offer, and its instances in sessions
 //   sessions.cc      sessions, flushes, time
 //   reading.cc       traces and statistics
+//
+// When an allocation fails, what a producer asks for throws std::bad_alloc, as
+// do StartTracing() and GetStats(); all structures agree with each other then,
+// and whoever asked is to be let go. Everything else goes on without: it does
+// not allocate, or its comment says what is missing afterwards.
 class TraceService::Impl {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
@@ -78,8 +84,8 @@ class TraceService::Impl {
     SharedMemoryABI abi;
     std::vector<std::shared_ptr<const DataSourceDescriptor>> data_sources;
     std::map<DataSourceInstanceID, Instance> instances;
-    // Those that are not kStopping, by the names of their data sources.
-    std::set<std::pair<std::string, DataSourceInstanceID>> running;
+    // Those that are not kStopping, by the names in their descriptors.
+    std::set<std::pair<std::string_view, DataSourceInstanceID>> running;
     // What it has not answered yet.
     std::set<FlushRequestID> flushes;
     // Where its writers may write to; of those it has told us about, where they
@@ -109,12 +115,15 @@ class TraceService::Impl {
     // Those that have not been answered by all.
     std::set<FlushRequestID> flushes;
     bool has_final_flush = false;
+    // UpdateState() is due, for there is an instance less to wait for.
+    bool has_changed = false;
 
     uint64_t stop_time = kNever;
     uint64_t next_flush = kNever;
     uint64_t next_clear = kNever;
     // Also when the session has stopped, until everything is written.
     uint64_t next_write = kNever;
+    bool is_to_be_written = false;
     bool has_failed_to_write = false;
 
     std::vector<uint8_t> header;
@@ -168,8 +177,10 @@ class TraceService::Impl {
   // A constant.
   ProducerState* AddProducer(Producer* client, ProducerInfo info);
   // All that the producer has: the pages of its memory, its buffers, instances,
-  // writers, and flushes to answer.
+  // writers, and flushes to answer; and the sessions.
   void RemoveProducer(ProducerState* producer);
+  // Something of it may be missing in all of its buffers.
+  void ReportUnknownLoss(const ProducerState& producer);
   // The producer's data sources (kMaxDataSourcesPerProducer), the sessions, and
   // the instances that it gets.
   void RegisterDataSource(ProducerState* producer,
@@ -177,7 +188,7 @@ class TraceService::Impl {
   // The producer's data sources.
   void UpdateDataSource(ProducerState* producer,
                         const DataSourceDescriptor& descriptor);
-  // The producer's data sources, and its instances of that name.
+  // The producer's data sources, its instances of that name, and the sessions.
   void UnregisterDataSource(ProducerState* producer, const std::string& name);
   // A constant.
   void NotifyDataSourceStarted(ProducerState* producer,
@@ -199,6 +210,11 @@ class TraceService::Impl {
   TracingSessionID StartTracing(const TraceConfig& config,
                                 Consumer* consumer,
                                 std::string* error);
+  // A part of it, which may throw std::bad_alloc, or return false for the same
+  // reason. What there is of the session then is to be closed.
+  bool AddSession(TracingSessionID id,
+                  const TraceConfig& config,
+                  Consumer* consumer);
   void StopTracing(Session* session);
   FlushRequestID Flush(Session* session,
                        uint32_t timeout_ms,
@@ -215,8 +231,9 @@ class TraceService::Impl {
   uint64_t BytesRead(const Session& session);
   uint64_t BytesReadWhenEmpty(const Session& session);
 
-  // Appends some of the trace. Returns whether there is more.
-  bool ReadBatch(Session* session, std::vector<uint8_t>* trace);
+  // Appends some of the trace, and says whether there is more. Returns false,
+  // or throws std::bad_alloc, if there was no memory for the next part of it.
+  bool ReadBatch(Session* session, std::vector<uint8_t>* trace, bool* has_more);
 
   // Takes the lock, REQUIRES: read_mutex_.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
@@ -225,8 +242,11 @@ class TraceService::Impl {
 
   uint64_t NextDeadline() const;
 
-  // All but writing. Returns what is to be written.
-  std::vector<TracingSessionID> RunDue();
+  // All but writing.
+  void RunDue();
+  // A session that is to be written; then it is not any more. 0 if there is
+  // none.
+  TracingSessionID TakeSessionToWrite();
 
   // Takes the locks.
   void WriteSession(TracingSessionID session_id);
@@ -237,6 +257,8 @@ class TraceService::Impl {
 
   // Memory and chunks.
 
+  // So that copying the chunks of such pages never lacks memory.
+  void ReserveForChunks(size_t page_size) { chunk_.payload.reserve(page_size); }
   void UseMemory(ProducerState* producer,
                  std::unique_ptr<SharedMemory> memory,
                  size_t page_size);
@@ -273,35 +295,46 @@ class TraceService::Impl {
 
   using InstanceMap = std::map<DataSourceInstanceID, Instance>;
 
-  // Sets up what the session wants of it.
+  // Sets up what the session wants of it. Throws std::bad_alloc without memory;
+  // what was set up before is in |instances|.
   void SetupDataSource(
       ProducerState* producer,
       const std::shared_ptr<const DataSourceDescriptor>& descriptor,
       Session* session,
       std::vector<DataSourceInstanceID>* instances);
+  // Adds all of it or nothing.
+  void AddInstance(
+      ProducerState* producer,
+      DataSourceInstanceID id,
+      const std::shared_ptr<const DataSourceDescriptor>& descriptor,
+      Session* session,
+      const DataSourceConfig* config);
   void StartDataSources(ProducerState* producer,
                         const std::vector<DataSourceInstanceID>& instances);
   static void SetStarted(Instance* instance);
-  // UpdateState() of its session comes next, as it does after EraseInstance().
+  // Without an own allocation that could fail. UpdateState() of its session
+  // comes next, as it does after EraseInstance(): see UpdateChangedSessions().
   void StopDataSource(ProducerState* producer, InstanceMap::iterator it);
   void EraseInstance(ProducerState* producer, InstanceMap::iterator it);
   void StopDataSources(Session* session);
   // Calls |use| with each producer that has such instances, and with their ids.
-  void ForEachProducer(
-      const Session& session,
-      const std::function<bool(const DataSourceDescriptor&)>& is_wanted,
-      const std::function<void(ProducerState*,
-                               const std::vector<DataSourceInstanceID>&)>& use);
+  template <typename IsWanted, typename Use>
+  void ForEachProducer(const Session& session, IsWanted is_wanted, Use use);
   void ClearIncrementalState(const Session& session);
 
   // Goes on if nothing is left to be waited for.
   void UpdateState(Session* session);
+  void UpdateChangedSessions();
 
   // Flushes.
 
+  // Parts of Flush(). This one adds all or nothing, and throws std::bad_alloc
+  // then.
+  void AddFlush(FlushRequestID id, PendingFlush* flush, Session* session);
   // All up to that one.
   void AcknowledgeFlush(ProducerState* producer, FlushRequestID flush_id);
   void FinishFlush(FlushRequestID id, bool success);
+  void EndFlush(Session* session, const PendingFlush& flush, bool success);
   void FailFlushes(Session* session);
 
   const Clock clock_;
@@ -339,6 +372,27 @@ class TraceService::Impl {
   // Where chunks are copied to before they are looked at.
   ChunkCopy chunk_;
 };
+
+template <typename IsWanted, typename Use>
+void TraceService::Impl::ForEachProducer(const Session& session,
+                                         IsWanted is_wanted,
+                                         Use use) {
+  std::vector<DataSourceInstanceID> instances;
+  for (auto it = session.instances.begin(); it != session.instances.end();) {
+    ProducerState& producer = producers_.find(it->first)->second;
+    instances.clear();
+    for (; it != session.instances.end() && it->first == producer.id; ++it) {
+      ++num_visits_;
+      const Instance& instance = producer.instances.find(it->second)->second;
+      if (instance.state != InstanceState::kStopping &&
+          is_wanted(*instance.descriptor)) {
+        instances.push_back(it->second);
+      }
+    }
+    if (!instances.empty())
+      use(&producer, instances);
+  }
+}
 
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/tracing/out_of_memory.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
@@ -23,17 +25,35 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
       : config.write_period_ms != 0 && consumer == nullptr
           ? "there is nobody to write to"
           : WhyInvalid(config);
-  if (reason != nullptr) {
+  const auto fail = [error](const char* why) {
+    // If there is no memory for it, it stays as it was.
     if (error != nullptr)
-      *error = reason;
-    return 0;
-  }
+      RunsInMemory([&] { *error = why; });
+    return TracingSessionID{0};
+  };
+  if (reason != nullptr)
+    return fail(reason);
   const TracingSessionID id = ++last_session_id_;
+  bool is_added = false;
+  RunsInMemory([&] { is_added = AddSession(id, config, consumer); });
+  if (is_added) {
+    UpdateState(FindSession(id));
+    return id;
+  }
+  if (Session* const session = FindSession(id))
+    CloseSession(session);
+  return fail("out of memory");
+}
+
+bool TraceService::Impl::AddSession(TracingSessionID id,
+                                    const TraceConfig& config,
+                                    Consumer* consumer) {
   Session& session = sessions_[id];
   session.id = id;
   session.config = config;
   session.consumer = consumer;
   session.data_source_instances.resize(config.data_sources.size());
+  session.buffer_ids.reserve(config.buffers.size());
   for (const TraceConfig::Buffer& buffer : config.buffers) {
     // Reused as late as can be.
     do {
@@ -52,7 +72,8 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
     if (source.stop_timeout_ms == 0)
       source.stop_timeout_ms = config.data_source_stop_timeout_ms;
   }
-  AppendTraceHeader(config.raw_config, &session.header);
+  if (!AppendTraceHeader(config.raw_config, &session.header))
+    return false;
   const uint64_t now = Now();
   const auto after = [now](uint32_t milliseconds) {
     return milliseconds == 0 ? kNever : now + milliseconds;
@@ -69,8 +90,7 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
   }
   for (auto& it : producers_)
     StartDataSources(&it.second, instances[it.first]);
-  UpdateState(&session);
-  return id;
+  return true;
 }
 
 const char* TraceService::Impl::WhyInvalid(const TraceConfig& config) {
@@ -133,8 +153,16 @@ TraceService::Impl::Session* TraceService::Impl::FindSession(
   return it == sessions_.end() ? nullptr : &it->second;
 }
 
+void TraceService::Impl::UpdateChangedSessions() {
+  for (auto& it : sessions_) {
+    if (it.second.has_changed)
+      UpdateState(&it.second);
+  }
+}
+
 void TraceService::Impl::UpdateState(Session* session) {
   ++num_visits_;
+  session->has_changed = false;
   if (session->state == kStarting && session->num_starting == 0) {
     session->state = kStarted;
     if (session->consumer != nullptr)
@@ -161,31 +189,51 @@ FlushRequestID TraceService::Impl::Flush(Session* session,
                                          bool is_final,
                                          std::function<void(bool)> on_done) {
   const FlushRequestID id = ++last_flush_id_;
-  PendingFlush& flush = flushes_[id];
-  flush.session_id = session->id;
-  flush.deadline = Now() + timeout_ms;
-  flush.is_final = is_final;
-  flush.on_done = std::move(on_done);
-  flush_deadlines_.emplace(flush.deadline, id);
   ++session->flushes_requested;
-  ForEachProducer(
-      *session,
-      [](const DataSourceDescriptor& source) { return !source.no_flush; },
-      [&](ProducerState* producer,
-          const std::vector<DataSourceInstanceID>& instances) {
-        // Who has not answered yet may have been stopped: what it is told is
-        // kept for it, and must not get more and more.
-        if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
-          return;
-        flush.producers.insert(producer->id);
-        producer->flushes.insert(id);
-        producer->client->Flush(id, instances, flags);
-      });
-  session->flushes.insert(id);
+  PendingFlush new_flush;
+  new_flush.session_id = session->id;
+  new_flush.deadline = Now() + timeout_ms;
+  new_flush.is_final = is_final;
+  new_flush.on_done = std::move(on_done);
+  // Without memory, it has failed.
+  if (!RunsInMemory([&] { AddFlush(id, &new_flush, session); })) {
+    EndFlush(session, new_flush, false);
+    return id;
+  }
+  PendingFlush& flush = flushes_.find(id)->second;
   session->has_final_flush = session->has_final_flush || is_final;
-  if (flush.producers.empty())
-    FinishFlush(id, true);
+  const bool has_memory = RunsInMemory([&] {
+    ForEachProducer(
+        *session,
+        [](const DataSourceDescriptor& source) { return !source.no_flush; },
+        [&](ProducerState* producer,
+            const std::vector<DataSourceInstanceID>& instances) {
+          // Who has not answered yet may have been stopped: what it is told is
+          // kept for it, and must not get more and more.
+          if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
+            return;
+          flush.producers.insert(producer->id);
+          producer->flushes.insert(id);
+          producer->client->Flush(id, instances, flags);
+        });
+  });
+  if (flush.producers.empty() || !has_memory)
+    FinishFlush(id, has_memory);
   return id;
+}
+
+void TraceService::Impl::AddFlush(FlushRequestID id,
+                                  PendingFlush* flush,
+                                  Session* session) {
+  const std::pair<uint64_t, FlushRequestID> deadline(flush->deadline, id);
+  ScopeExit undo([&] {
+    session->flushes.erase(id);
+    flush_deadlines_.erase(deadline);
+  });
+  session->flushes.insert(id);
+  flush_deadlines_.insert(deadline);
+  flushes_.try_emplace(id, std::move(*flush));
+  undo.Cancel();
 }
 
 bool TraceService::Impl::IsFlushing(const Session& session,
@@ -200,7 +248,6 @@ bool TraceService::Impl::IsFlushing(const Session& session,
 void TraceService::Impl::AcknowledgeFlush(ProducerState* producer,
                                           FlushRequestID flush_id) {
   std::set<FlushRequestID>& pending = producer->flushes;
-  std::vector<FlushRequestID> done;
   while (!pending.empty() && *pending.begin() <= flush_id) {
     ++num_visits_;
     const FlushRequestID id = *pending.begin();
@@ -208,16 +255,12 @@ void TraceService::Impl::AcknowledgeFlush(ProducerState* producer,
     std::set<ProducerID>& producers = flushes_.find(id)->second.producers;
     producers.erase(producer->id);
     if (producers.empty())
-      done.push_back(id);
+      FinishFlush(id, true);
   }
-  for (const FlushRequestID id : done)
-    FinishFlush(id, true);
 }
 
 void TraceService::Impl::FinishFlush(FlushRequestID id, bool success) {
   const auto it = flushes_.find(id);
-  if (it == flushes_.end())
-    return;
   const PendingFlush flush = std::move(it->second);
   flushes_.erase(it);
   flush_deadlines_.erase({flush.deadline, id});
@@ -228,6 +271,12 @@ void TraceService::Impl::FinishFlush(FlushRequestID id, bool success) {
   // It is there as long as its flushes are.
   Session* const session = FindSession(flush.session_id);
   session->flushes.erase(id);
+  EndFlush(session, flush, success);
+}
+
+void TraceService::Impl::EndFlush(Session* session,
+                                  const PendingFlush& flush,
+                                  bool success) {
   ScrapeAll(*session);
   ++(success ? session->flushes_succeeded : session->flushes_failed);
   // What has been flushed is not to wait for the next period.
@@ -273,7 +322,15 @@ uint64_t TraceService::Impl::NextDeadline() const {
   return deadline;
 }
 
-std::vector<TracingSessionID> TraceService::Impl::RunDue() {
+TracingSessionID TraceService::Impl::TakeSessionToWrite() {
+  for (auto& it : sessions_) {
+    if (std::exchange(it.second.is_to_be_written, false))
+      return it.first;
+  }
+  return 0;
+}
+
+void TraceService::Impl::RunDue() {
   const uint64_t now = Now();
   // Whether it was time; then it is again in |period_ms|.
   const auto is_due = [now](uint64_t* time, uint32_t period_ms) {
@@ -289,7 +346,6 @@ std::vector<TracingSessionID> TraceService::Impl::RunDue() {
   }
   while (!flush_deadlines_.empty() && flush_deadlines_.begin()->first <= now)
     FinishFlush(flush_deadlines_.begin()->second, false);
-  std::vector<TracingSessionID> to_write;
   for (auto& it : sessions_) {
     ++num_visits_;
     Session& session = it.second;
@@ -304,9 +360,8 @@ std::vector<TracingSessionID> TraceService::Impl::RunDue() {
             nullptr);
     }
     if (is_due(&session.next_write, session.config.write_period_ms))
-      to_write.push_back(session.id);
+      session.is_to_be_written = true;
   }
-  return to_write;
 }
 
 PROTOZERO_ABI_END

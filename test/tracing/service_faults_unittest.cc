@@ -1,0 +1,372 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// A service and its host, in which every allocation and every call of the
+// system fails in turn. Connections may end, packets may be lost, and are
+// counted then; when there is memory again, all is well, and nothing is left
+// behind.
+
+#include <dirent.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/producer_methods.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/out_of_memory.h"
+#include "test/testing/failing_calls.h"
+#include "test/tracing/ipc_testing.h"
+#include "test/tracing/numbered_packets.h"
+#include "test/tracing/raw_client.h"
+
+namespace protozero::test {
+namespace {
+
+namespace pb = tracing::pbzero;
+
+// So long that a string takes memory for it.
+constexpr char kLongName[] = "test.source.whose.name.is.long";
+// Some are larger than a chunk.
+constexpr uint32_t kMaxPacketSize = 3000;
+// At a time.
+constexpr uint32_t kFewPackets = 12;
+
+size_t CountDescriptorsNow() {
+  DIR* const folder = opendir("/proc/self/fd");
+  size_t count = 0;
+  while (readdir(folder) != nullptr)
+    ++count;
+  closedir(folder);
+  return count;
+}
+
+// A producer in the thread of the host: it waits for nothing, so that
+// everything happens in the same order each time.
+class SteppedProducer : public ProducerEndpoint {
+ public:
+  SteppedProducer(const std::string& socket, uint32_t stream)
+      : client_(socket), stream_(stream) {
+    client_.Bind();
+    Call<pb::InitializeConnectionRequest>(
+        ProducerMethod::kInitializeConnection,
+        [](pb::InitializeConnectionRequest* request) {
+          request->set_producer_name(kLongName);
+          request->set_smb_scraping_mode(
+              pb::InitializeConnectionRequest::SMB_SCRAPING_ENABLED);
+          request->set_reports_losses(true);
+          request->set_takes_memory_errors(true);
+        });
+    Call<Message>(ProducerMethod::kGetAsyncCommand, [](Message*) {});
+    Call<pb::RegisterDataSourceRequest>(
+        ProducerMethod::kRegisterDataSource,
+        [](pb::RegisterDataSourceRequest* request) {
+          auto* const source = request->set_data_source_descriptor();
+          source->set_name(kLongName);
+          source->set_will_notify_on_stop(true);
+        });
+  }
+  ~SteppedProducer() override {
+    // It still commits.
+    writer_.reset();
+  }
+
+  // Does what the service wants. Returns whether the connection goes on.
+  bool Step() {
+    while (is_connected_ && client_.HasReceived()) {
+      const std::string text = client_.ReceiveText();
+      const auto is = [&text](const char* word) {
+        return text.find(word) != std::string::npos;
+      };
+      if (is("end")) {
+        is_connected_ = false;
+      } else if (is("setup_tracing")) {
+        memory_ = SharedMemoryFile::Attach(client_.TakeFd(), SIZE_MAX,
+                                           /*needs_seals=*/true);
+        if (memory_ == nullptr)
+          return false;
+        arbiter_ = std::make_unique<SharedMemoryArbiter>(
+            memory_->start(), memory_->size(), 4096, this,
+            SharedMemoryArbiter::Options());
+      } else if (is("start")) {
+        writer_ = arbiter_->CreateTraceWriter(client_.target_buffer());
+      } else if (is("flush")) {
+        if (writer_ != nullptr)
+          writer_->Flush();
+        CommitDataRequest request{};
+        // All that there are.
+        request.flush_request_id = UINT64_MAX;
+        CommitData(request);
+      } else if (is("stop")) {
+        writer_.reset();
+      }
+    }
+    return is_connected_;
+  }
+  void Write() {
+    for (uint32_t i = 0; writer_ != nullptr && i < kFewPackets; ++i) {
+      WriteNumberedPacket(stream_, num_written_++, kMaxPacketSize,
+                          writer_->NewTracePacket<Message>().get());
+    }
+  }
+  void Commit() {
+    if (writer_ != nullptr)
+      writer_->Flush();
+  }
+  uint32_t num_written() const { return num_written_; }
+
+ private:
+  template <typename T, typename Write>
+  void Call(ProducerMethod method, Write write, bool drop_reply = false) {
+    client_.Invoke<T>(++request_id_, static_cast<uint32_t>(method), write,
+                      drop_reply);
+  }
+  // ProducerEndpoint:
+  void CommitData(const CommitDataRequest& request) override {
+    Call<pb::CommitDataRequest>(
+        ProducerMethod::kCommitData,
+        [&](pb::CommitDataRequest* message) {
+          WriteCommitDataRequest(request, message);
+        },
+        /*drop_reply=*/true);
+  }
+  void RegisterTraceWriter(WriterID id, BufferID buffer) override {
+    Call<pb::RegisterTraceWriterRequest>(
+        ProducerMethod::kRegisterTraceWriter,
+        [&](pb::RegisterTraceWriterRequest* message) {
+          message->set_trace_writer_id(id);
+          message->set_target_buffer(buffer);
+        });
+  }
+  void UnregisterTraceWriter(WriterID id) override {
+    Call<pb::UnregisterTraceWriterRequest>(
+        ProducerMethod::kUnregisterTraceWriter,
+        [&](pb::UnregisterTraceWriterRequest* message) {
+          message->set_trace_writer_id(id);
+        });
+  }
+
+  RawClient client_;
+  const uint32_t stream_;
+  uint64_t request_id_ = 1;
+  bool is_connected_ = true;
+  uint32_t num_written_ = 0;
+  std::unique_ptr<SharedMemoryFile> memory_;
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+  std::unique_ptr<TraceWriter> writer_;
+};
+
+class TraceConsumer : public TraceService::Consumer {
+ public:
+  // What it takes does not count.
+  TraceConsumer() { trace.reserve(1 << 20); }
+  std::string trace;
+
+  bool OnTraceData(TracingSessionID,
+                   const uint8_t* data,
+                   size_t size) override {
+    trace.append(reinterpret_cast<const char*>(data), size);
+    return true;
+  }
+};
+
+// One run, in which the |first|-th call fails, and perhaps those that follow.
+class FaultyRun {
+ public:
+  FaultyRun(std::string socket, uint64_t first, NthCallFails::Which which)
+      : socket_(std::move(socket)), first_(first), fault_(first, which) {}
+
+  // Returns whether there was such a call.
+  bool Run();
+
+ private:
+  // Calls |function| of the code under test. Returns false if it has thrown.
+  template <typename Function>
+  static bool Try(const Function& function) {
+    // In front of the code, whose exceptions take memory.
+    return RunsInMemory([&] {
+      const CodeUnderTest code;
+      function();
+    });
+  }
+  void Turns(std::vector<SteppedProducer*> producers) {
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_TRUE(Try([&] { host_->RunOnce(0); }));
+      for (SteppedProducer* const producer : producers)
+        producer->Step();
+    }
+  }
+  bool Start();
+  void Trace();
+  void Check();
+  static TraceConfig Config();
+
+  const std::string socket_;
+  const uint64_t first_;
+  NthCallFails fault_;
+  uint64_t now_ = 1000;
+  TraceConsumer consumer_;
+  std::optional<TraceService> service_;
+  std::optional<ServiceHost> host_;
+  TracingSessionID session_ = 0;
+  uint64_t num_written_ = 0;
+};
+
+TraceConfig FaultyRun::Config() {
+  TraceConfig config;
+  // The first is too small for all that is written.
+  config.buffers.push_back({40000, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kDiscard});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = kLongName;
+  config.flush_period_ms = 100;
+  config.write_period_ms = 500;
+  config.incremental_state_clear_period_ms = 100;
+  config.data_source_stop_timeout_ms = 1000;
+  config.raw_config = "\x0a\x00";
+  return config;
+}
+
+// Returns false if that has failed.
+bool FaultyRun::Start() {
+  std::string error;
+  ServiceHost::Options options;
+  options.socket = socket_;
+  bool listens = false;
+  return Try([&] { service_.emplace([this] { return now_; }); }) &&
+         Try([&] { host_.emplace(&*service_, options); }) &&
+         Try([&] { listens = host_->Listen(&error); }) && listens && Try([&] {
+           session_ = service_->StartTracing(Config(), &consumer_, &error);
+         }) &&
+         session_ != 0;
+}
+
+void FaultyRun::Trace() {
+  SteppedProducer first(socket_, 1);
+  {
+    SteppedProducer second(socket_, 2);
+    Turns({&first, &second});
+    for (int i = 0; i < 4; ++i) {
+      first.Write();
+      second.Write();
+      second.Commit();
+      Turns({&first, &second});
+      now_ += 100;
+      Turns({&first, &second});
+    }
+    Try([&] { service_->GetStats(session_); });
+    first.Write();
+    second.Write();
+    num_written_ += second.num_written();
+    // It ends without having committed what is in its last chunk.
+  }
+  Turns({&first});
+  Try([&] {
+    service_->Flush(session_, 1000, kFlushReasonExplicit, [](bool) {});
+  });
+  Turns({&first});
+  Try([&] { service_->StopTracing(session_); });
+  Turns({&first});
+  // It does not say that it has stopped.
+  now_ += 1000;
+  Turns({&first});
+  num_written_ += first.num_written();
+  Try([&] {
+    service_->ReadPackets(session_, [this](const uint8_t* data, size_t size) {
+      return consumer_.OnTraceData(session_, data, size);
+    });
+  });
+}
+
+// When nothing fails any more.
+void FaultyRun::Check() {
+  Turns({});
+  EXPECT_EQ(host_->num_connections(), 0u);
+  service_->StopTracing(session_);
+  now_ += 10000;
+  Turns({});
+  ASSERT_EQ(service_->GetState(session_), TraceService::kStopped);
+  EXPECT_TRUE(
+      service_->ReadPackets(session_, [this](const uint8_t* data, size_t size) {
+        return consumer_.OnTraceData(session_, data, size);
+      }));
+  PacketChecker checker(kMaxPacketSize);
+  checker.AddTrace(consumer_.trace);
+  EXPECT_EQ(checker.num_errors(), 0u) << checker.errors();
+  const TraceStats stats = service_->GetStats(session_);
+  EXPECT_EQ(stats.packets_read(), checker.received());
+  EXPECT_EQ(stats.packets_begun(), stats.packets_read() + stats.lost().total());
+  // If there is no unknown loss, all that was written is known.
+  if (stats.unknown_losses() == 0) {
+    EXPECT_EQ(stats.packets_begun(), num_written_);
+  }
+  EXPECT_LE(checker.received(), num_written_);
+  service_->CloseSession(session_);
+
+  consumer_.trace.clear();
+  session_ = service_->StartTracing(Config(), &consumer_, nullptr);
+  ASSERT_NE(session_, 0u);
+  SteppedProducer third(socket_, 3);
+  Turns({&third});
+  third.Write();
+  service_->StopTracing(session_);
+  Turns({&third});
+  now_ += 10000;
+  Turns({&third});
+  ASSERT_EQ(service_->GetState(session_), TraceService::kStopped);
+  PacketChecker of_third(kMaxPacketSize);
+  of_third.AddTrace(consumer_.trace);
+  EXPECT_EQ(of_third.num_errors(), 0u) << of_third.errors();
+  EXPECT_EQ(of_third.received(), kFewPackets);
+  EXPECT_EQ(service_->GetStats(session_).unknown_losses(), 0u);
+}
+
+bool FaultyRun::Run() {
+  if (Start())
+    Trace();
+  fault_.Stop();
+  const bool has_failed = fault_.count() >= first_;
+  if (session_ == 0) {
+    host_.reset();
+    service_.reset();
+    EXPECT_TRUE(Start());
+  }
+  Check();
+  return has_failed;
+}
+
+class ServiceFaultsTest : public IpcTest {
+ public:
+  void RunWithEachFault(NthCallFails::Which which) {
+    EXPECT_FALSE(FaultyRun(socket(), UINT64_MAX, which).Run());
+    const size_t descriptors = CountDescriptorsNow();
+    uint64_t first = 1;
+    while (FaultyRun(socket(), first, which).Run() && !HasFailure()) {
+      EXPECT_EQ(CountDescriptorsNow(), descriptors);
+      ++first;
+    }
+    EXPECT_FALSE(HasFailure()) << "when call " << first << " fails";
+    EXPECT_GT(first, 100u);
+  }
+};
+
+TEST_F(ServiceFaultsTest, EachCallFailsOnce) {
+  RunWithEachFault(NthCallFails::kOnce);
+}
+
+TEST_F(ServiceFaultsTest, EachCallFailsAndThoseThatFollow) {
+  RunWithEachFault(NthCallFails::kFromThenOn);
+}
+
+}  // namespace
+}  // namespace protozero::test
