@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "src/pbz/text.h"
 
 namespace pbz {
@@ -16,21 +18,34 @@ namespace {
 
 constexpr std::string_view kStandardStream = "-";
 
+void PrintShown(const char* program, const char* format, va_list args) {
+  va_list same_args;
+  va_copy(same_args, args);
+  const int size = vsnprintf(nullptr, 0, format, same_args);
+  va_end(same_args);
+  std::string text(size < 0 ? 0 : static_cast<size_t>(size), '\0');
+  vsnprintf(&text[0], text.size() + 1, format, args);
+  // Names of files may be anything.
+  fprintf(stderr, "%s: %s\n", program, Shown(text).c_str());
+}
+
 }  // namespace
 
 void PrintError(const char* program, const char* format, ...) {
   const int error = errno;
   va_list args;
   va_start(args, format);
-  va_list same_args;
-  va_copy(same_args, args);
-  const int size = vsnprintf(nullptr, 0, format, args);
+#if defined(__cpp_exceptions)
+  // The error may be that there is no memory, and nobody catches it here.
+  try {
+    PrintShown(program, format, args);
+  } catch (const std::bad_alloc&) {
+    fprintf(stderr, "%s: out of memory\n", program);
+  }
+#else
+  PrintShown(program, format, args);
+#endif
   va_end(args);
-  std::string text(size < 0 ? 0 : static_cast<size_t>(size), '\0');
-  vsnprintf(&text[0], text.size() + 1, format, same_args);
-  va_end(same_args);
-  // Names of files may be anything.
-  fprintf(stderr, "%s: %s\n", program, Shown(text).c_str());
   errno = error;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/stats.h"
 #include "src/pztrace/trace_config.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace pztrace {
 
@@ -410,9 +412,14 @@ int RunStat(const Options& options) {
     }
     if (!is_first)
       putchar('\n');
-    // Nothing at all is sent by one that is about to end.
-    if (bytes.empty() && !is_first)
-      return kSuccess;
+    // Nothing at all is sent by one that is about to end, or has no memory.
+    if (bytes.empty()) {
+      if (!is_first)
+        return kSuccess;
+      PrintError(kProgram, "process %d has nothing to tell",
+                 static_cast<int>(pid));
+      return kFailure;
+    }
     if (!PrintStats(
             protozero::ConstBytes(
                 reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
@@ -467,6 +474,10 @@ void OpenStandardStreams() {
     close(fd);
 }
 
+void PrintOutOfMemory() {
+  fputs("pztrace: out of memory\n", stderr);
+}
+
 int Main(int argc, char** argv) {
   OpenStandardStreams();
   Options options;
@@ -502,5 +513,14 @@ int Main(int argc, char** argv) {
 }  // namespace pztrace
 
 int main(int argc, char** argv) {
-  return pztrace::Main(argc, argv);
+#if !defined(__cpp_exceptions)
+  std::set_new_handler([] {
+    pztrace::PrintOutOfMemory();
+    _exit(pztrace::kFailure);
+  });
+#endif
+  int result = pztrace::kFailure;
+  if (!protozero::RunsInMemory([&] { result = pztrace::Main(argc, argv); }))
+    pztrace::PrintOutOfMemory();
+  return result;
 }

@@ -20,6 +20,7 @@
 #include "src/pztrace/session_monitor.h"
 #include "src/pztrace/stats.h"
 #include "src/pztrace/trace_file.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace pztrace {
 
@@ -131,6 +132,31 @@ void PrintSummary(const TraceFile& file,
           CountOf(stats.producers_seen, "producer").c_str(), losses.c_str());
 }
 
+// At the end: prints what is in the file, and what is not. |is_complete| if all
+// could be read. Returns whether nothing is missing but what is counted.
+bool Report(const RecordOptions& options,
+            bool is_complete,
+            const protozero::TraceStats& stats,
+            const SessionMonitor& monitor,
+            TraceFile* file) {
+  bool ok = file->Close();
+  std::string problem;
+  if (!ok && file->packets_lost() == 0)
+    problem = "perhaps not all of it in the file";
+  if (!monitor.Report(options.config, stats)) {
+    ok = false;
+    problem = "producers are missing";
+  }
+  if (!is_complete)
+    PrintError(kProgram, "out of memory: not all could be read");
+  if (monitor.ReportLackOfMemory(stats) || !is_complete) {
+    ok = false;
+    problem = "out of memory";
+  }
+  PrintSummary(*file, stats, problem);
+  return ok;
+}
+
 }  // namespace
 
 bool Record(const RecordOptions& options) {
@@ -206,22 +232,23 @@ bool Record(const RecordOptions& options) {
     host.RunOnce(UINT32_MAX);
   // What has not been written yet.
   service.RunDue();
-  service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
-    file.Write(data, size);
-    // What can not be written is counted.
-    return true;
+  bool ok = false;
+  const bool has_memory = protozero::RunsInMemory([&] {
+    const bool is_complete =
+        service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
+          file.Write(data, size);
+          // What can not be written is counted.
+          return true;
+        });
+    ok =
+        Report(options, is_complete, service.GetStats(session), monitor, &file);
   });
-  const protozero::TraceStats stats = service.GetStats(session);
   service.CloseSession(session);
-  bool ok = file.Close();
-  std::string problem;
-  if (!ok && file.packets_lost() == 0)
-    problem = "perhaps not all of it in the file";
-  if (!monitor.Report(options.config, stats)) {
+  // Nobody knows what is missing then.
+  if (!has_memory) {
     ok = false;
-    problem = "producers are missing";
+    PrintError(kProgram, "out of memory");
   }
-  PrintSummary(file, stats, problem);
 
   // A command that goes on when there is nothing more to record keeps its
   // producers connected, until somebody loses patience.

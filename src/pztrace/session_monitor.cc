@@ -80,6 +80,16 @@ void SessionMonitor::CheckHost() {
     PrintError(kProgram, "there are too many producers for another one");
     knows_refusal_ = true;
   }
+  if (host_->num_out_of_memory() != 0 && !knows_lack_of_host_memory_) {
+    PrintError(kProgram, "out of memory: a producer has been disconnected");
+    knows_lack_of_host_memory_ = true;
+  }
+}
+
+void SessionMonitor::OnTraceWritten(protozero::TracingSessionID,
+                                    bool complete) {
+  // What the file does not take is its to report.
+  ended_early_ = !complete && !file_->is_broken();
 }
 
 bool SessionMonitor::Report(const TraceConfig& config,
@@ -107,6 +117,25 @@ bool SessionMonitor::Report(const TraceConfig& config,
   if (is_complete)
     PrintUnmetWishes(config, stats);
   return is_complete;
+}
+
+bool SessionMonitor::ReportLackOfMemory(const TraceStats& stats) const {
+  bool is_short = false;
+  if (host_->num_out_of_memory() != 0) {
+    PrintError(kProgram,
+               "%" PRIu64 " connections have ended, for lack of memory",
+               host_->num_out_of_memory());
+    is_short = true;
+  }
+  if (stats.lost().of(protozero::LossReason::kOutOfMemory) != 0) {
+    PrintError(kProgram, "out of memory: packets could not be recorded");
+    is_short = true;
+  }
+  if (ended_early_) {
+    PrintError(kProgram, "out of memory: the recording has ended early");
+    is_short = true;
+  }
+  return is_short;
 }
 
 bool SessionMonitor::OnTraceData(protozero::TracingSessionID,

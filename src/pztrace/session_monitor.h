@@ -31,11 +31,15 @@ class SessionMonitor : public protozero::TraceService::Consumer {
   // asks for is none of our faults.
   bool Report(const protozero::TraceConfig& config,
               const protozero::TraceStats& stats) const;
+  // Prints what is missing because this process had no memory, and returns
+  // whether anything is.
+  bool ReportLackOfMemory(const protozero::TraceStats& stats) const;
 
   // TraceService::Consumer:
   bool OnTraceData(protozero::TracingSessionID,
                    const uint8_t* data,
                    size_t size) override;
+  void OnTraceWritten(protozero::TracingSessionID, bool complete) override;
   void OnProducerWithoutMemory(protozero::TracingSessionID,
                                const protozero::TraceService::ProducerInfo&,
                                const std::string& reason) override;
@@ -47,6 +51,8 @@ class SessionMonitor : public protozero::TraceService::Consumer {
   bool knows_accept_error_ = false;
   bool knows_refusal_ = false;
   bool knows_lack_of_memory_ = false;
+  bool knows_lack_of_host_memory_ = false;
+  bool ended_early_ = false;
 };
 
 }  // namespace pztrace

@@ -17,6 +17,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/stats.pbzero.h"
+#include "src/tracing/out_of_memory.h"
 
 namespace pztrace {
 
@@ -77,7 +78,10 @@ std::string SerializeStats(const RecordingStats& stats) {
   message->set_packets(
       PacketsNotLost(stats.trace.packets_begun(), stats.trace.lost()));
   message->set_losses(DescribeLosses(stats.trace, stats.packets_not_written));
-  return message.SerializeAsString();
+  // Rather nothing than a part of it.
+  return message.status() == protozero::WriteStatus::kOk
+             ? message.SerializeAsString()
+             : std::string();
 }
 
 bool PrintStats(ConstBytes bytes, FILE* out) {
@@ -172,12 +176,13 @@ StatsServer::StatsServer(std::function<std::string()> serialize)
     : serialize_(std::move(serialize)) {}
 
 StatsServer::~StatsServer() {
-  if (!thread_.is_started())
-    return;
-  stops_ = true;
-  wakeup_.Notify();
-  thread_.Join();
-  unlink(socket_.c_str());
+  if (thread_.is_started()) {
+    stops_ = true;
+    wakeup_.Notify();
+    thread_.Join();
+  }
+  if (listening_.is_valid())
+    unlink(socket_.c_str());
 }
 
 bool StatsServer::Start(const std::string& socket, std::string* error) {
@@ -203,7 +208,9 @@ void StatsServer::Run() {
       poll(&pause, 1, kAcceptPauseMs);
       continue;
     }
-    const std::string bytes = serialize_();
+    // Without memory, there is nothing to tell.
+    std::string bytes;
+    protozero::RunsInMemory([&] { bytes = serialize_(); });
     const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());
     size_t rest = bytes.size();
     SocketStatus status = SocketStatus::kOk;

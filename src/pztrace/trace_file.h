@@ -39,6 +39,8 @@ class TraceFile {
   // Whether what is printed on the standard output ends in the trace.
   bool is_standard_output() const;
   const std::string& name() const { return name_; }
+  // Write() has returned false, or would.
+  bool is_broken() const { return is_broken_; }
 
   // What is in the file: its bytes, and its packets, those of the service
   // included. Any thread.

@@ -2,16 +2,21 @@
 
 #include "test/testing/failing_calls.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -28,19 +33,26 @@ enum Call {
   kConnect,
   kEventfd,
   kFcntl,
+  kFopen,
   kFstat,
   kFtruncate,
   kGetsockopt,
   kListen,
+  kLstat,
   kMemfdCreate,
+  kMkdir,
   kMmap,
+  kOpen,
+  kOpendir,
   kPoll,
+  kPosixSpawnp,
   kPthreadAtfork,
   kPthreadCreate,
   kRecvmsg,
   kSendmsg,
   kSocket,
   kSyscall,
+  kWrite,
   kNumCalls,
 };
 
@@ -52,13 +64,17 @@ struct CallInfo {
 constexpr CallInfo kCalls[kNumCalls] = {
     {"accept4", EMFILE},        {"bind", EACCES},
     {"connect", ECONNREFUSED},  {"eventfd", EMFILE},
-    {"fcntl", EMFILE},          {"fstat", ENOMEM},
-    {"ftruncate", EFBIG},       {"getsockopt", ENOBUFS},
-    {"listen", EADDRINUSE},     {"memfd_create", ENOSYS},
-    {"mmap", ENOMEM},           {"poll", ENOMEM},
+    {"fcntl", EMFILE},          {"fopen", EMFILE},
+    {"fstat", ENOMEM},          {"ftruncate", EFBIG},
+    {"getsockopt", ENOBUFS},    {"listen", EADDRINUSE},
+    {"lstat", ENOMEM},          {"memfd_create", ENOSYS},
+    {"mkdir", ENOSPC},          {"mmap", ENOMEM},
+    {"open", EMFILE},           {"opendir", EMFILE},
+    {"poll", ENOMEM},           {"posix_spawnp", EAGAIN},
     {"pthread_atfork", ENOMEM}, {"pthread_create", EAGAIN},
     {"recvmsg", ENOMEM},        {"sendmsg", ENOBUFS},
     {"socket", EMFILE},         {"syscall", EPERM},
+    {"write", ENOSPC},
 };
 
 // Of CallsFail.
@@ -189,6 +205,12 @@ int __wrap_fcntl(int fd, int command, ...) {
   return __real_fcntl(fd, command, arg);
 }
 
+FILE* __real_fopen(const char* path, const char* mode);
+FILE* __wrap_fopen(const char* path, const char* mode);
+FILE* __wrap_fopen(const char* path, const char* mode) {
+  return Fails(kFopen) ? nullptr : __real_fopen(path, mode);
+}
+
 int __real_fstat(int fd, struct stat* status);
 int __wrap_fstat(int fd, struct stat* status);
 int __wrap_fstat(int fd, struct stat* status) {
@@ -226,10 +248,22 @@ int __wrap_listen(int fd, int backlog) {
   return Fails(kListen) ? -1 : __real_listen(fd, backlog);
 }
 
+int __real_lstat(const char* path, struct stat* status);
+int __wrap_lstat(const char* path, struct stat* status);
+int __wrap_lstat(const char* path, struct stat* status) {
+  return Fails(kLstat) ? -1 : __real_lstat(path, status);
+}
+
 int __real_memfd_create(const char* name, unsigned flags);
 int __wrap_memfd_create(const char* name, unsigned flags);
 int __wrap_memfd_create(const char* name, unsigned flags) {
   return Fails(kMemfdCreate) ? -1 : __real_memfd_create(name, flags);
+}
+
+int __real_mkdir(const char* path, mode_t mode);
+int __wrap_mkdir(const char* path, mode_t mode);
+int __wrap_mkdir(const char* path, mode_t mode) {
+  return Fails(kMkdir) ? -1 : __real_mkdir(path, mode);
 }
 
 void* __real_mmap(void* address,
@@ -255,10 +289,52 @@ void* __wrap_mmap(void* address,
              : __real_mmap(address, size, protection, flags, fd, offset);
 }
 
+int __real_open(const char* path, int flags, ...);
+int __wrap_open(const char* path, int flags, ...);
+int __wrap_open(const char* path, int flags, ...) {
+  if (Fails(kOpen))
+    return -1;
+  va_list args;
+  va_start(args, flags);
+  // Of no meaning without O_CREAT.
+  const mode_t mode = va_arg(args, mode_t);
+  va_end(args);
+  return __real_open(path, flags, mode);
+}
+
+DIR* __real_opendir(const char* path);
+DIR* __wrap_opendir(const char* path);
+DIR* __wrap_opendir(const char* path) {
+  return Fails(kOpendir) ? nullptr : __real_opendir(path);
+}
+
 int __real_poll(pollfd* fds, nfds_t count, int timeout_ms);
 int __wrap_poll(pollfd* fds, nfds_t count, int timeout_ms);
 int __wrap_poll(pollfd* fds, nfds_t count, int timeout_ms) {
   return Fails(kPoll) ? -1 : __real_poll(fds, count, timeout_ms);
+}
+
+int __real_posix_spawnp(pid_t* pid,
+                        const char* file,
+                        const posix_spawn_file_actions_t* actions,
+                        const posix_spawnattr_t* attributes,
+                        char* const argv[],
+                        char* const envp[]);
+int __wrap_posix_spawnp(pid_t* pid,
+                        const char* file,
+                        const posix_spawn_file_actions_t* actions,
+                        const posix_spawnattr_t* attributes,
+                        char* const argv[],
+                        char* const envp[]);
+int __wrap_posix_spawnp(pid_t* pid,
+                        const char* file,
+                        const posix_spawn_file_actions_t* actions,
+                        const posix_spawnattr_t* attributes,
+                        char* const argv[],
+                        char* const envp[]) {
+  return Fails(kPosixSpawnp)
+             ? errno
+             : __real_posix_spawnp(pid, file, actions, attributes, argv, envp);
 }
 
 int __real_pthread_atfork(void (*prepare)(), void (*parent)(), void (*child)());
@@ -321,6 +397,16 @@ long __wrap_syscall(long number, ...) {
     value = va_arg(args, long);
   va_end(args);
   return __real_syscall(number, values[0], values[1], values[2]);
+}
+
+ssize_t __real_write(int fd, const void* data, size_t size);
+ssize_t __wrap_write(int fd, const void* data, size_t size);
+ssize_t __wrap_write(int fd, const void* data, size_t size) {
+  // An eventfd has no disk that could be full.
+  struct stat status;
+  const bool is_file =
+      __real_fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  return is_file && Fails(kWrite) ? -1 : __real_write(fd, data, size);
 }
 
 }  // extern "C"

@@ -1,0 +1,34 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Traces a few hundred events, and ends, whether or not somebody records them:
+// for tests in which perhaps nobody does.
+
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+
+#include "protozero/tracing/producer.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+
+int main() {
+  using perfetto::protos::pbzero::TracePacket;
+  protozero::Producer::Options options;
+  options.name = "brief_tracer";
+  protozero::Producer producer(options);
+  protozero::DataSourceDescriptor descriptor;
+  descriptor.name = "track_event";
+  const auto source = std::make_shared<protozero::DataSource>(descriptor);
+  producer.RegisterDataSource(source);
+  // What it waits for may never come.
+  producer.Sync(/*timeout_ms=*/200);
+  protozero::DataSourceWriters writers(source);
+  for (uint64_t i = 0; i < 500; ++i) {
+    writers.Trace([&](protozero::TraceContext& context) {
+      auto packet = context.NewTracePacket<TracePacket>();
+      packet->set_timestamp(i);
+      packet->set_track_event()->set_name(std::string(i, 'x'));
+    });
+  }
+  return 0;
+}
