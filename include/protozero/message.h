@@ -384,7 +384,7 @@ class Message {
     uint8_t flags;
     // Of the tag that precedes a nested message and its size in the current
     // chunk; 0 if it is not, or not whole, in this chunk. Of a root message,
-    // which has none: kHasRawBytes, or 0.
+    // which has none: some of RootBits.
     uint8_t tag_size;
     // Tells this use of the object from an earlier one, in debug builds.
     uint16_t epoch;
@@ -416,14 +416,6 @@ class Message {
     return static_cast<T*>(message);
   }
 
-  // The innermost open descendant, or this message if it has none.
-  Message* Leaf() noexcept {
-    Message* leaf = this;
-    while (leaf->HasNested())
-      leaf = leaf->nested_;
-    return leaf;
-  }
-
   // Whether a child is open, or was sealed together with this message.
   bool HasNested() const {
     return write_ptr_ == ScatteredStreamWriter::Nowhere();
@@ -435,18 +427,27 @@ class Message {
   // Whether this is a root message that nothing was appended to, which has the
   // cursor.
   bool IsRootWithoutField() const {
-    return (state_.flags & kRoot) != 0 && state_.tag_size == 0 &&
+    return (state_.flags & kRoot) != 0 && !has_raw_bytes() &&
            state_.size == 0 && write_ptr_ == base_;
   }
-  // Of a root message: it may count what was written to the stream.
-  static constexpr uint8_t kHasRawBytes = 1;
+  // What is known of a root message.
+  enum RootBits : uint8_t {
+    // It may count what was written to the stream.
+    kHasRawBytes = 1 << 0,
+    // A message was frozen since it began: ScatteredStreamWriter::frozen_ is
+    // set.
+    kHasFrozen = 1 << 1,
+  };
   bool has_raw_bytes() const {
-    return (state_.flags & kRoot) != 0 && state_.tag_size == kHasRawBytes;
+    return (state_.flags & kRoot) != 0 && (state_.tag_size & kHasRawBytes) != 0;
   }
   void NoteRawBytes() {
     if (state_.flags & kRoot)
-      state_.tag_size = kHasRawBytes;
+      state_.tag_size |= kHasRawBytes;
   }
+  // REQUIRES, for both: it is a root message.
+  bool has_frozen() const { return (state_.tag_size & kHasFrozen) != 0; }
+  void NoteFrozen() { state_.tag_size |= kHasFrozen; }
   // Leaves out of the message what the writer has written so far. REQUIRES: it
   // is a root message without a field, and the writer has the cursor.
   void BeginAtWriter() noexcept;
@@ -834,7 +835,8 @@ class Message {
   // message was sealed as the leaf, or the writer is in the error state.
   uintptr_t fast_limit_;
   ScatteredStreamWriter* writer_;
-  // This message's first byte in the current chunk.
+  // This message's first byte in the current chunk. Of a frozen one: see
+  // ScatteredStreamWriter::InnermostFrozen().
   uint8_t* base_;
   union {
     // Unset while the message is narrow, has no size, or is sealed.

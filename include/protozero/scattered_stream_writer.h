@@ -315,6 +315,27 @@ class ScatteredStreamWriter {
     write_ptr_ = Nowhere();
     rare_.taken = Taken::kNot;
   }
+  // Frozen messages. When a chunk is left, the open messages around the leaf
+  // are frozen: nothing of them changes until their child is sealed, whatever
+  // else is written and whatever chunks are left. So a chunk costs as much as
+  // the messages that began in it, however many are open around them. The
+  // frozen ones are the outer part of the chain; of each,
+  //
+  //   state_.size  is the bytes before its child, whose tag and size included,
+  //   base_        points to the frozen message around it, or is null.
+  //
+  // REQUIRES, for all of these: a message is open; FirstThawed() is null if
+  // not.
+  PROTOZERO_COLD Message* InnermostFrozen() const noexcept;
+  PROTOZERO_COLD bool IsFrozen(const Message* message) const noexcept;
+  PROTOZERO_COLD Message* FirstThawed() const noexcept;
+  // Has the parent of |child|, which was sealed with |size| and ends at |end|,
+  // go on there if it is frozen.
+  PROTOZERO_COLD void ThawParentOf(const Message* child,
+                                   uint64_t size,
+                                   uint8_t* end) noexcept;
+  // The innermost open message.
+  PROTOZERO_COLD Message* Leaf() const noexcept;
   // TakeCursor() for those who are not in a hurry.
   PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
   PROTOZERO_COLD void LendCursorToLeaf() noexcept;
@@ -416,6 +437,8 @@ class ScatteredStreamWriter {
   Message* root_ = nullptr;
   // Where root_ has the messages nested in it.
   MessageArena* arena_ = nullptr;
+  // See InnermostFrozen(). Unset unless Message::has_frozen() of root_.
+  Message* frozen_;
 };
 
 PROTOZERO_ABI_END

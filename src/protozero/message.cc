@@ -148,6 +148,9 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
     size = 0;
   }
   MarkSealed(size, flags & kGroup);
+  // It does not shrink below.
+  if (flags & kCrossedChunk)
+    writer_->ThawParentOf(this, size, end);
   if (size_field == nullptr)
     return end;
   if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
@@ -395,10 +398,12 @@ void Message::ExpectRawFields() noexcept {
 
 bool Message::MayCountSizeField(const uint8_t* size_field) const noexcept {
   const uint8_t* const end = writer_->cursor_is_lent()
-                                 ? writer_->root_->Leaf()->write_ptr_
+                                 ? writer_->Leaf()->write_ptr_
                                  : writer_->write_ptr_;
+  const uint8_t* const begin =
+      writer_->IsFrozen(this) ? writer_->cur_range_.begin : base_;
   const auto address = reinterpret_cast<uintptr_t>(size_field);
-  if (reinterpret_cast<uintptr_t>(base_) <= address &&
+  if (reinterpret_cast<uintptr_t>(begin) <= address &&
       address < reinterpret_cast<uintptr_t>(end)) {
     return true;
   }

@@ -16,6 +16,12 @@ static_assert(std::is_trivial<ContiguousMemoryRange>::value,
 
 namespace {
 
+// Beyond the largest message the exact size is of no interest.
+uint32_t Saturate(uint64_t size) {
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
+}
+
 [[maybe_unused]] bool IsZeroPatch(const uint8_t* patch) {
   constexpr uint8_t kZeros[ScatteredStreamWriter::Delegate::kPatchSize] = {};
   return memcmp(patch, kZeros, sizeof(kZeros)) == 0;
@@ -102,7 +108,8 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
   ContiguousMemoryRange range{};
   if (delegate_ != nullptr) {
     rare_.is_asking = true;
-    for (Message* message = open_root(); message; message = message->nested_) {
+    for (Message* message = FirstThawed(); message;
+         message = message->nested_) {
       if (!(message->state_.flags &
             (Message::kCrossedChunk | Message::kFinalized |
              Message::kHasNoSize))) {
@@ -137,19 +144,61 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
 
 void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) noexcept {
   const uintptr_t fast_limit = FastLimitOf(range);
-  for (Message* message = open_root(); message; message = message->nested_) {
-    if (message->is_finalized())
-      continue;
-    // Saturates: beyond the largest message the exact size is of no interest.
-    const uint64_t size = uint64_t{message->state_.size} +
-                          static_cast<uint64_t>(write_ptr_ - message->base_);
-    message->state_.size = static_cast<uint32_t>(
-        std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
-    message->base_ = range.begin;
-    message->fast_limit_ = fast_limit;
+  Message* message = FirstThawed();
+  while (message != nullptr && !message->is_finalized()) {
+    const uint64_t size = message->SizeAt(write_ptr_);
     message->state_.flags |= Message::kCrossedChunk;
+    Message* const child = message->nested_;
+    if (child == nullptr || child->is_finalized()) {
+      message->state_.size = Saturate(size);
+      message->base_ = range.begin;
+      message->fast_limit_ = fast_limit;
+      break;
+    }
+    message->state_.size = Saturate(size - child->SizeAt(write_ptr_));
+    message->base_ = reinterpret_cast<uint8_t*>(InnermostFrozen());
+    frozen_ = message;
+    root_->NoteFrozen();
+    message = child;
   }
   EnterChunk(range, fast_limit);
+}
+
+Message* ScatteredStreamWriter::InnermostFrozen() const noexcept {
+  return root_->has_frozen() ? frozen_ : nullptr;
+}
+
+bool ScatteredStreamWriter::IsFrozen(const Message* message) const noexcept {
+  const Message* frozen = InnermostFrozen();
+  while (frozen != nullptr && frozen != message)
+    frozen = reinterpret_cast<const Message*>(frozen->base_);
+  return frozen != nullptr;
+}
+
+Message* ScatteredStreamWriter::FirstThawed() const noexcept {
+  if (!has_open_root())
+    return nullptr;
+  Message* const frozen = InnermostFrozen();
+  return frozen != nullptr ? frozen->nested_ : root_;
+}
+
+Message* ScatteredStreamWriter::Leaf() const noexcept {
+  Message* leaf = FirstThawed();
+  while (leaf->HasNested())
+    leaf = leaf->nested_;
+  return leaf;
+}
+
+void ScatteredStreamWriter::ThawParentOf(const Message* child,
+                                         uint64_t size,
+                                         uint8_t* end) noexcept {
+  Message* const parent = InnermostFrozen();
+  if (parent == nullptr || parent->nested_ != child)
+    return;
+  frozen_ = reinterpret_cast<Message*>(parent->base_);
+  parent->state_.size = Saturate(parent->state_.size + size);
+  parent->base_ = end;
+  parent->fast_limit_ = fast_limit_;
 }
 
 void ScatteredStreamWriter::Fail(WriteStatus status,
@@ -166,8 +215,11 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   // Without fast room, nothing begins narrow, and what did has been widened.
   if (fast_limit_ == 0)
     return pos;
+  // No frozen message is narrow.
+  Message* const outermost = FirstThawed();
   size_t widenings = 0;
-  for (Message* message = root_; message; message = message->nested_message())
+  for (Message* message = outermost; message;
+       message = message->nested_message())
     widenings += message->is_narrow() ? kWidening : 0;
   if (widenings == 0)
     return pos;
@@ -177,7 +229,8 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
   // From the outermost on, because those inside move along. No wide message is
   // inside a narrow one: whatever widens a message widens those around it.
   size_t moved_by = 0;
-  for (Message* message = root_; message; message = message->nested_message()) {
+  for (Message* message = outermost; message;
+       message = message->nested_message()) {
     // The leaf may be: it keeps the cursor, but takes no more fields.
     if (message->is_finalized())
       break;
@@ -199,7 +252,7 @@ uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
 }
 
 void ScatteredStreamWriter::WidenOpenMessages() const noexcept {
-  Message* leaf = root_->Leaf();
+  Message* leaf = Leaf();
   leaf->write_ptr_ =
       WidenMessagesFor(std::numeric_limits<size_t>::max(), leaf->write_ptr_);
 }
@@ -207,7 +260,7 @@ void ScatteredStreamWriter::WidenOpenMessages() const noexcept {
 void ScatteredStreamWriter::TakeCursorSlowPath() noexcept {
   if (!cursor_is_lent())
     return;
-  Message* const leaf = root_->Leaf();
+  Message* const leaf = Leaf();
   const bool has_no_field = leaf->IsRootWithoutField();
   leaf->ReturnCursorToWriter();
   if (!has_no_field) {
@@ -220,13 +273,13 @@ void ScatteredStreamWriter::TakeCursorSlowPath() noexcept {
 }
 
 void ScatteredStreamWriter::LendCursorToLeaf() noexcept {
-  root_->Leaf()->LendCursorFromWriter();
+  Leaf()->LendCursorFromWriter();
 }
 
 uint8_t* ScatteredStreamWriter::LentWritePtr() const noexcept {
   // What somebody knows of the stream must stay true.
   WidenOpenMessages();
-  return root_->Leaf()->write_ptr_;
+  return Leaf()->write_ptr_;
 }
 
 void ScatteredStreamWriter::AbandonRoot() noexcept {
@@ -236,7 +289,7 @@ void ScatteredStreamWriter::AbandonRoot() noexcept {
   IsReentered();
   // Without touching the chunk, which may be gone.
   if (cursor_is_lent())
-    write_ptr_ = root_->Leaf()->write_ptr_;
+    write_ptr_ = Leaf()->write_ptr_;
   root_->CloseChain();
   arena_->Reset();
   rare_.taken = Taken::kNot;
