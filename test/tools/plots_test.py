@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests of tools/plot_bytes and tools/plot_latency, on results with round numbers,
-and that the pictures in docs/ are what these draw.
+"""Tests of tools/plot_bytes, plot_latency and plot_rows, on results with round
+numbers, and that the pictures in docs/ are what these draw.
 
 What draws needs Debian's python3-matplotlib, and is skipped without it.
 """
@@ -89,18 +89,20 @@ class PlotTest(unittest.TestCase):
     shutil.copy(PAGES / (name + '.txt'), self.figures)
     run = self.run_tool('--draw')
     self.assertEqual(run.returncode, 0, run.stderr)
-    drawn = self.image.read_text()
+    expected = [line.split('\t')[1:] for line in
+                self.figures.read_text().splitlines() if '\t' in line]
+    for column, line in enumerate(expected[0]):
+      self.assertEqual(len(self.points(line)),
+                       sum(row[column] != '-' for row in expected[1:]), line)
+    self.check_drawn_as(name)
+
+  def check_drawn_as(self, name):
+    """What was drawn is the picture in docs/."""
+    drawn, texts = self.image.read_text(), self.texts()
     committed = (PAGES / (name + '.svg')).read_text()
+    self.image.write_text(committed)
     # Versions of matplotlib may differ in where things are, but not in what.
-    for text in drawn, committed:
-      self.image.write_text(text)
-      texts = self.texts()
-      self.assertEqual(texts, self.texts())
-      expected = [line.split('\t')[1:] for line in
-                  self.figures.read_text().splitlines() if '\t' in line]
-      for column, line in enumerate(expected[0]):
-        self.assertEqual(len(self.points(line)),
-                         sum(row[column] != '-' for row in expected[1:]), line)
+    self.assertEqual(self.texts(), texts)
     import matplotlib  # pylint: disable=import-outside-toplevel
     if matplotlib.__version__.startswith('3.6.'):
       self.assertEqual(drawn, committed)
@@ -305,6 +307,55 @@ class PlotLatencyTest(PlotTest):
       self.assertEqual(run.returncode, 1)
       self.assertIn(error, run.stderr)
       self.assertNotIn('Traceback', run.stderr)
+
+
+ROWS_PAGE = 'text\n' + '\n'.join(
+    f'| {workload} | bytes | in L1, harness subtracted: ns | x light |\n'
+    '|---|--:|--:|--:|\n' + ''.join(
+        f'| {row} | 58 | 7.0 | {first + index}.44 |\n'
+        for index, row in enumerate((
+            'SpeedOfLight', 'Fused', 'ProtozeroReused', 'ProtozeroCalled',
+            'PerfettoReused', 'Mapbox', 'LibprotobufReused', 'Libprotobuf')))
+    for workload, first in (('Simple', 0), ('Nested', 10)))
+
+
+class PlotRowsTest(PlotTest):
+
+  TOOL = 'plot_rows'
+
+  def draw(self, text):
+    page = self.folder / 'page.md'
+    page.write_text(text)
+    return self.run_tool(page)
+
+  @needs_matplotlib
+  def test_bars_have_the_ratios_of_the_tables(self):
+    run = self.draw(ROWS_PAGE)
+    self.assertEqual(run.returncode, 0, run.stderr)
+    texts = self.texts()
+    for ratio in [*range(1, 8), *range(11, 18)]:
+      self.assertIn(f'{ratio}.4', texts)
+    self.assertNotIn('0.4', texts)  # SpeedOfLight itself.
+    for text in 'Simple', 'Nested', 'one call', 'libprotobuf, new message':
+      self.assertIn(text, texts)
+    self.check_theme()
+
+  @needs_matplotlib
+  def test_committed_picture(self):
+    run = self.run_tool(PAGES / 'zen3.md')
+    self.assertEqual(run.returncode, 0, run.stderr)
+    self.check_drawn_as('rows')
+
+  def test_pages_without_the_tables_are_errors_of_one_line(self):
+    for text, error in (
+        ('', 'no table of Simple'),
+        (ROWS_PAGE.replace('| Nested', '| Deep'), 'no table of Nested'),
+        (ROWS_PAGE.replace('Fused', 'Other'), "lacks a row: 'Fused'"),
+        (ROWS_PAGE.replace('3.44', '-'), 'lacks a row')):
+      run = self.draw(text)
+      self.assertEqual(run.returncode, 1)
+      self.assertIn(error, run.stderr)
+      self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
 
 
 if __name__ == '__main__':
