@@ -4,9 +4,12 @@
 import pathlib
 import struct
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from wire import delimited, integer, varint  # pylint: disable=wrong-import-position
 
 SCHEMAS = [
     'test_msg.proto',
@@ -15,19 +18,6 @@ SCHEMAS = [
     'test/install/consumer/sensors/reading.proto',
 ] + sorted(str(path.relative_to(ROOT))
            for path in (ROOT / 'test' / 'protos').rglob('*.proto'))
-
-
-def varint(value):
-  encoded = bytearray()
-  while value >= 0x80:
-    encoded.append(value & 0x7f | 0x80)
-    value >>= 7
-  encoded.append(value)
-  return bytes(encoded)
-
-
-def length_delimited(field_id, payload):
-  return varint(field_id << 3 | 2) + varint(len(payload)) + payload
 
 
 def descriptor_sets():
@@ -65,14 +55,11 @@ def pbz_seeds(_):
   # With a schema. The data is of any type, and mostly of unknown fields.
   for i, file_set in enumerate(sorted(sets, key=len)[:8]):
     for data in sets[0][:200], b'\x08\x01\x12\x01a\x1b\x08\x05\x1c':
-      yield bytes([i * 8 & 0xfe | 1]) + length_delimited(1, file_set) + data
+      yield bytes([i * 8 & 0xfe | 1]) + delimited(1, file_set) + data
 
 
 def ipc_seeds(_):
   """See ipc_fuzzer.cc. Memory as shared_memory_abi.h draws it."""
-  def integer(field_id, value):
-    return varint(field_id << 3) + varint(value)
-
   def call(method, *args):
     joined = b''.join(args)
     return bytes([method, len(joined)]) + joined
@@ -88,31 +75,31 @@ def ipc_seeds(_):
             write(0, (1 << 28 | 3).to_bytes(4, 'little')))
 
   def move(target_buffer=1):
-    return length_delimited(
+    return delimited(
         1, integer(1, 0) + integer(2, 0) + integer(3, target_buffer))
 
   def patch(chunk_id, offset, more):
-    return length_delimited(
+    return delimited(
         2, integer(1, 1) + integer(2, 1) + integer(3, chunk_id) +
-        length_delimited(4, integer(1, offset) + length_delimited(2, b'abcd')) +
+        delimited(4, integer(1, offset) + delimited(2, b'abcd')) +
         integer(5, more))
 
-  event = integer(8, 5) + length_delimited(900, b'event')
+  event = integer(8, 5) + delimited(900, b'event')
   writer = call(6, integer(1, 1), integer(2, 1))
   continues, continued, unpatched = 1 << 10, 1 << 11, 1 << 12
   # From the first byte on.
-  yield bytes([0, 14, 16, 0x1a, 14]) + length_delimited(1, b'ProducerPort')
+  yield bytes([0, 14, 16, 0x1a, 14]) + delimited(1, b'ProducerPort')
   yield (bytes([0]) + bytes([14, 16]) +
-         length_delimited(3, length_delimited(1, b'ProducerPort')) +
+         delimited(3, delimited(1, b'ProducerPort')) +
          call(1, integer(1, 4096), integer(2, 65536),
-              length_delimited(3, b'name'), integer(4, 1)) +
-         call(5) + call(2, length_delimited(1, length_delimited(1, b'a'))) +
+              delimited(3, b'name'), integer(4, 1)) +
+         call(5) + call(2, delimited(1, delimited(1, b'a'))) +
          call(8, integer(1, 1)) + call(11) + call(9, integer(1, 1)) +
-         call(12, length_delimited(1, length_delimited(1, b'a'))) +
-         call(3, length_delimited(1, b'a')))
+         call(12, delimited(1, delimited(1, b'a'))) +
+         call(3, delimited(1, b'a')))
   # Memory of its own.
   yield (bytes([0]) + bytes([14, 16]) +
-         length_delimited(3, length_delimited(1, b'ProducerPort')) +
+         delimited(3, delimited(1, b'ProducerPort')) +
          bytes([0x61]) + call(1, integer(1, 4096), integer(6, 1))[1:] + call(5))
   # Commits.
   yield (bytes([1]) + writer + chunk(2, event, event) + call(4, move()) +
@@ -125,8 +112,8 @@ def ipc_seeds(_):
   yield (bytes([3]) + writer + chunk(2, event, event) + call(11) * 20)
   # In the request.
   inline = b'\0\0\0\0\1\0\1\0' + varint(len(event)) + event
-  yield (bytes([1]) + call(4, length_delimited(
-      1, integer(3, 1) + length_delimited(4, inline) + integer(5, 1))))
+  yield (bytes([1]) + call(4, delimited(
+      1, integer(3, 1) + delimited(4, inline) + integer(5, 1))))
 
 
 def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):

@@ -27,8 +27,10 @@ PBZ = BUILD_DIR / 'pbz'
 PROTOC = BUILD_DIR / 'protoc'
 MODERN_PROTOC = ROOT / 'third_party' / 'modern_protobuf' / 'bin' / 'protoc'
 
-sys.path.insert(0, str(ROOT / 'test' / 'differential'))
+sys.path[:0] = [str(ROOT / 'test' / 'differential'),
+                str(ROOT / 'test' / 'testing')]
 import schema_generator  # pylint: disable=wrong-import-position
+from wire import delimited, tag, varint  # pylint: disable=wrong-import-position
 
 ALL = 'all.proto'
 MAX_DEPTH = 4
@@ -187,23 +189,6 @@ def write_schemas(schemas, folder, has_editions, rng):
 
 
 # Messages
-
-
-def varint(value):
-  value &= 2**64 - 1
-  result = b''
-  while value >= 0x80:
-    result += bytes([value & 0x7f | 0x80])
-    value >>= 7
-  return result + bytes([value])
-
-
-def tag(number, wire_type):
-  return varint(number << 3 | wire_type)
-
-
-def delimited(number, content):
-  return tag(number, 2) + varint(len(content)) + content
 
 
 class Bytes:

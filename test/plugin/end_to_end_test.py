@@ -15,9 +15,13 @@ import difflib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 import compilers
+
+sys.path.insert(0, os.path.join(compilers.SOURCE_ROOT, 'test', 'testing'))
+from wire import delimited, integer  # pylint: disable=wrong-import-position
 
 GOLDEN_DIR = os.path.join(compilers.SOURCE_ROOT, 'test', 'plugin', 'golden')
 GOLDEN_PROTOS = [
@@ -138,19 +142,6 @@ def test_options(counter, protoc):
       'no options', result.stderr)
 
 
-def varint_field(field, value):
-  result = bytearray([field << 3])
-  while value >= 0x80:
-    result.append(value & 0x7f | 0x80)
-    value >>= 7
-  result.append(value)
-  return bytes(result)
-
-
-def bytes_field(field, value):
-  return bytes([field << 3 | 2, len(value)]) + value
-
-
 def test_version(counter, args):
   """Ours is that of CMakeLists.txt, libprotobuf's that of protoc."""
   ours = re.search(r'project\(protozero VERSION ([\d.]+)',
@@ -178,11 +169,11 @@ def test_unknown_editions(counter, args):
                            text=True, check=True).stdout.strip()
   if 'without editions' not in version:
     return
-  protoc = varint_field(1, 7) + varint_field(2, 36) + varint_field(3, 2)
-  schema = (bytes_field(1, b'new.proto') + bytes_field(12, b'editions') +
-            varint_field(14, 1000))
-  request = (bytes_field(1, b'new.proto') + bytes_field(3, protoc) +
-             bytes_field(15, schema))
+  protoc = integer(1, 7) + integer(2, 36) + integer(3, 2)
+  schema = (delimited(1, b'new.proto') + delimited(12, b'editions') +
+            integer(14, 1000))
+  request = (delimited(1, b'new.proto') + delimited(3, protoc) +
+             delimited(15, schema))
   result = subprocess.run([args.plugin], input=request, capture_output=True,
                           check=False)
   expected = ('new.proto:1: editions are unknown to %s, but not to protoc 36.2; '

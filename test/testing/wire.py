@@ -1,0 +1,26 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Encodes fields by hand, for tests that need bytes which no library would write.
+google.protobuf reads and writes the others."""
+
+
+def varint(value):
+  """Negative values take ten bytes."""
+  value &= 2**64 - 1
+  encoded = bytearray()
+  while value >= 0x80:
+    encoded.append(value & 0x7f | 0x80)
+    value >>= 7
+  encoded.append(value)
+  return bytes(encoded)
+
+
+def tag(number, wire_type):
+  return varint(number << 3 | wire_type)
+
+
+def integer(number, value):
+  return tag(number, 0) + varint(value)
+
+
+def delimited(number, content):
+  return tag(number, 2) + varint(len(content)) + content
