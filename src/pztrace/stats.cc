@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ using protozero::SocketStatus;
 
 // For an answer, or for one to be taken.
 constexpr int kTimeoutMs = 5000;
-// After a client that could not be accepted.
-constexpr int kAcceptPauseMs = 100;
+// After something failed that will fail again.
+constexpr int kPauseMs = 100;
 // More than those of TraceStats::kMaxWriters writers, and of as many producers
 // as there may be.
 constexpr size_t kMaxStatsSize = 4 * 1024 * 1024;
@@ -39,6 +40,11 @@ uint64_t PacketsNotLost(uint64_t begun, const protozero::PacketLosses& lost) {
   return begun - std::min(begun, lost.total());
 }
 
+void Pause() {
+  const timespec pause{0, 1000000L * kPauseMs};
+  nanosleep(&pause, nullptr);
+}
+
 // Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
 bool WaitFor(int fd, short events, int other_fd) {
   pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
@@ -46,6 +52,9 @@ bool WaitFor(int fd, short events, int other_fd) {
   do {
     ready = poll(fds, 2, kTimeoutMs);
   } while (ready < 0 && errno == EINTR);
+  // Without memory, asking again at once is no use.
+  if (ready < 0)
+    Pause();
   return ready > 0 && fds[1].revents == 0;
 }
 
@@ -205,7 +214,7 @@ void StatsServer::Run() {
       // Short of descriptors, for example. Whoever waits to be accepted goes on
       // waiting, so that looking again at once would never end.
       pollfd pause{wakeup_.fd(), POLLIN, 0};
-      poll(&pause, 1, kAcceptPauseMs);
+      poll(&pause, 1, kPauseMs);
       continue;
     }
     // Without memory, there is nothing to tell.

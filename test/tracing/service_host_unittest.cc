@@ -26,6 +26,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "src/tracing/ipc/shared_memory_file.h"
+#include "test/testing/failing_calls.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/raw_client.h"
 
@@ -427,6 +428,26 @@ TEST_F(ServiceHostTest, WithoutDescriptorsItRests) {
   host_->RunOnce(UINT32_MAX);
   EXPECT_EQ(host_->num_connections(), 2u);
   EXPECT_EQ(host_->accept_error(), 0);
+}
+
+TEST_F(ServiceHostTest, WithoutMemoryToPollItRests) {
+  Listen();
+  const auto client = Connect();
+  client->SendBytes(SyncFrame());
+  const auto rests = [] {
+    rusage usage;
+    EXPECT_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+  };
+  {
+    const CallsFail poll_fails("poll", ENOMEM);
+    const long at_first = rests();
+    for (int turn = 0; turn < 3; ++turn)
+      host_->RunOnce(UINT32_MAX);
+    EXPECT_GE(rests(), at_first + 3);
+  }
+  Turn();
+  EXPECT_EQ(client->CountReceived(), 1u);
 }
 
 TEST_F(ServiceHostTest, WithoutDescriptorsProcessWithManyPlacesMakesRoom) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ PROTOZERO_ABI_BEGIN
 namespace {
 
 // After it turned out that there is no descriptor for one more, for example.
-constexpr uint32_t kAcceptPauseMs = 100;
+constexpr uint32_t kPauseMs = 100;
 
 // Between two turns of those that are connected: whoever connects and goes away
 // again in a loop costs them no more than that.
@@ -40,6 +41,11 @@ constexpr size_t kMinTurnBytes = 4096;
 
 // That poll() looks at besides the connections'.
 constexpr size_t kNumOwnFds = 2;
+
+void Pause(uint32_t max_ms) {
+  const timespec pause{0, 1000000L * std::min(max_ms, kPauseMs)};
+  nanosleep(&pause, nullptr);
+}
 
 }  // namespace
 
@@ -169,7 +175,12 @@ void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
                                                           : POLLIN),
          0});
   }
-  if (poll(poll_fds_.data(), poll_fds_.size(), PollTimeout(timeout_ms)) < 0) {
+  const int timeout = PollTimeout(timeout_ms);
+  if (poll(poll_fds_.data(), poll_fds_.size(), timeout) < 0) {
+    // Not interrupted, but without memory, or with more connections than there
+    // may be descriptors by now: looking again at once is no use.
+    if (errno != EINTR)
+      Pause(timeout < 0 ? kPauseMs : static_cast<uint32_t>(timeout));
     for (pollfd& fd : poll_fds_)
       fd.revents = 0;
   }
@@ -261,7 +272,7 @@ void ServiceHost::Impl::Accept() {
     if (LacksDescriptors(accept_error_) && AcceptByReserve())
       continue;
     // Looking again at once is no use.
-    accept_after_ = service_->NowMs() + kAcceptPauseMs;
+    accept_after_ = service_->NowMs() + kPauseMs;
     return;
   }
 }
