@@ -46,9 +46,9 @@ constexpr size_t SizeOf(ConstBytes bytes) {
 // Writes |size| as a varint, and the bytes. For sizes unknown at compile time:
 // the copy is larger than the call. REQUIRES: size <= kMaxMessageLength, and
 // room for |size| bytes after kMaxVarIntEncodedSize others.
-uint8_t* WriteSizeAndBytesUnsafe(size_t size,
-                                 const void* src,
-                                 uint8_t* dst) noexcept;
+PROTOZERO_EXPORT uint8_t* WriteSizeAndBytesUnsafe(size_t size,
+                                                  const void* src,
+                                                  uint8_t* dst) noexcept;
 
 // A varint of which MayBeLongVarInt(), where kMaxVarIntEncodedSize bytes are
 // writable.

@@ -37,7 +37,7 @@ namespace internal {
 // All ones if the functions below may be called, and are fast; zero otherwise,
 // and until the program's static initialization has come to it. Not const, and
 // so not initialized late: messages may be written before.
-extern uintptr_t kInlineEncodingMask;
+extern PROTOZERO_EXPORT uintptr_t kInlineEncodingMask;
 
 // What they need besides the value. Functions that encode several have them in
 // registers, which takes an instruction and 8 bytes less a value than to have

@@ -25,7 +25,7 @@ PROTOZERO_ABI_BEGIN
 // that one, because it must be able to say, without exceptions, that there is
 // no more memory: a message that gets none is lost, and says so; see
 // WriteStatus. The program goes on.
-class BufferAllocator {
+class PROTOZERO_EXPORT BufferAllocator {
  public:
   PROTOZERO_COLD virtual ~BufferAllocator();
 
@@ -51,7 +51,7 @@ class BufferAllocator {
 //
 // Looks at what it keeps, block by block: for few sizes, and few buffers at a
 // time. One thread at a time.
-class RecyclingBufferAllocator final : public BufferAllocator {
+class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
  public:
   static constexpr size_t kDefaultMaxKeptBytes = 64 * 1024;
 

@@ -116,10 +116,11 @@ PROTOZERO_ALWAYS_INLINE void StoreAlone(T* dst, T value) {
 }
 
 // Prints where, which condition and the advice to stderr, then aborts.
-[[noreturn]] PROTOZERO_COLD void DcheckFailed(const char* file,
-                                              int line,
-                                              const char* condition,
-                                              const char* advice);
+[[noreturn]] PROTOZERO_COLD PROTOZERO_EXPORT void DcheckFailed(
+    const char* file,
+    int line,
+    const char* condition,
+    const char* advice);
 
 }  // namespace internal
 PROTOZERO_ABI_END

@@ -31,7 +31,7 @@ enum class DecodeStatus : uint8_t {
 };
 
 // A sentence for a log line. Never null.
-const char* DecodeStatusToString(DecodeStatus status);
+PROTOZERO_EXPORT const char* DecodeStatusToString(DecodeStatus status);
 
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -132,8 +132,8 @@ class Field {
 
   // Appends the field as it would be on the wire, its varints with as few bytes
   // as possible. Nothing for an invalid one. Allocates what |dst| needs.
-  void SerializeAndAppendTo(std::string* dst) const;
-  void SerializeAndAppendTo(std::vector<uint8_t>* dst) const;
+  PROTOZERO_EXPORT void SerializeAndAppendTo(std::string* dst) const;
+  PROTOZERO_EXPORT void SerializeAndAppendTo(std::vector<uint8_t>* dst) const;
 
  private:
   // kLengthDelimited or kStartGroup: the only ones with this bit, kEndGroup is

@@ -34,7 +34,8 @@ inline bool AppendBytesHeader(Message* message,
 // Makes room for a size of kMessageLengthFieldSize bytes instead of the one
 // that is there in front of |begin|, and writes |size|. Returns the end of the
 // |size| bytes, which move.
-PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept;
+PROTOZERO_COLD PROTOZERO_EXPORT uint8_t* WidenSizeUnsafe(uint8_t* begin,
+                                                         size_t size) noexcept;
 
 }  // namespace internal
 
@@ -90,7 +91,7 @@ PROTOZERO_COLD uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept;
 // One thread at a time. No allocation up to MessageArena::kInlineMessages
 // levels of nesting. Users declare a RootMessage, HeapBuffered, StaticBuffered
 // or StackBuffered of a generated class rather than a Message.
-class Message {
+class PROTOZERO_EXPORT Message {
  public:
   // Trivial: slots of the arena become messages without running any code.
   Message() = default;

@@ -34,7 +34,7 @@ class Message;
 //
 // One thread at a time, but for a Memory. Users have no need to call it:
 // RootMessage owns one.
-class MessageArena {
+class PROTOZERO_EXPORT MessageArena {
  public:
   static constexpr size_t kInlineMessages = 100;
   // sizeof(Message), which is not known here: message.h asserts that it is.

@@ -15,7 +15,7 @@ PROTOZERO_ABI_BEGIN
 
 // Told when a message that was handed out through a MessageHandle is complete:
 // the owner of the message can publish it, or reuse it, from then on.
-class MessageFinalizationListener {
+class PROTOZERO_EXPORT MessageFinalizationListener {
  public:
   PROTOZERO_COLD virtual ~MessageFinalizationListener();
   virtual void OnMessageFinalized(Message* message) = 0;
@@ -24,7 +24,7 @@ class MessageFinalizationListener {
 // Finalizes a message that somebody else owns when it goes out of scope. Moves,
 // does not copy. Debug builds stop when a handle outlives its message's use,
 // that is, when the message was reset for another use in the meantime.
-class MessageHandleBase {
+class PROTOZERO_EXPORT MessageHandleBase {
  public:
   // In line, where it unwinds, too: who calls it has to have an address.
   PROTOZERO_ALWAYS_INLINE ~MessageHandleBase() {

@@ -39,4 +39,15 @@
 #define PROTOZERO_ABI_BEGIN inline namespace PROTOZERO_ABI_NAMESPACE {
 #define PROTOZERO_ABI_END }
 
+// The library's objects hide their symbols, so that those of a shared library
+// or a program that they are linked into are of no concern to others. A shared
+// library of its own shows what stands behind PROTOZERO_EXPORT, which
+// src/protozero/exports.txt lists: what users call, and what inline code calls
+// for them. Its build, and those of its users, define PROTOZERO_SHARED to 1.
+#if defined(PROTOZERO_SHARED) && PROTOZERO_SHARED && defined(__GNUC__)
+#define PROTOZERO_EXPORT __attribute__((visibility("default")))
+#else
+#define PROTOZERO_EXPORT
+#endif
+
 #endif  // INCLUDE_PROTOZERO_NAMESPACE_H_

@@ -112,7 +112,7 @@ struct PackedFixedEncoding {
 // What collects elements. The first kOnStackStorageSize bytes live in the
 // object itself, which is meant to be on the stack; more than that moves to the
 // heap. Making one touches none of these bytes. One thread at a time.
-class PackedBufferBase {
+class PROTOZERO_EXPORT PackedBufferBase {
  public:
   static constexpr size_t kOnStackStorageSize = 8192;
 

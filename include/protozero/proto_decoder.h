@@ -45,7 +45,7 @@ PROTOZERO_ABI_BEGIN
 //     Report(decoder.status(), decoder.error_offset());
 //
 // A nested message or group is a field with bytes, for a decoder of its own.
-class ProtoDecoder {
+class PROTOZERO_EXPORT ProtoDecoder {
  public:
   // How deep groups may be nested in a group.
   static constexpr uint32_t kMaxGroupDepth = 100;
@@ -111,7 +111,7 @@ class ProtoDecoder {
 class UnknownFieldRange {
  public:
   // Independent of the range.
-  class Iterator {
+  class PROTOZERO_EXPORT Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
     using value_type = Field;
@@ -177,7 +177,7 @@ class UnknownFieldRange {
 // Of a field that is there more than once the last one counts, as protobuf says
 // of fields that are not repeated. (It also says that nested messages are to be
 // merged: GetRepeated<ConstBytes>() has all of them.)
-class TypedProtoDecoderBase : public ProtoDecoder {
+class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
  public:
   // The field, or an invalid one if the message or the schema does not have it.
   const Field& Get(uint32_t id) const {

@@ -32,7 +32,7 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // Finds the fields of one id in a message.
-class FieldScanner {
+class PROTOZERO_EXPORT FieldScanner {
  public:
   FieldScanner() = default;
   FieldScanner(const uint8_t* begin, const uint8_t* end, uint32_t id)
@@ -98,7 +98,7 @@ class BytesCursor {
 
 // Numbers. One class for all their types, which a caller may mix: the encoding
 // is a value.
-class NumberCursor {
+class PROTOZERO_EXPORT NumberCursor {
  public:
   NumberCursor() = default;
   // Of whatever encoding, but not packed.
@@ -234,7 +234,8 @@ struct ParsedNumber {
 };
 
 // The varint at |pos|. Bits beyond the 64th are dropped.
-ParsedNumber ParseLongVarInt(const uint8_t* pos, const uint8_t* end);
+PROTOZERO_EXPORT ParsedNumber ParseLongVarInt(const uint8_t* pos,
+                                              const uint8_t* end);
 
 PROTOZERO_ALWAYS_INLINE ParsedNumber ParseVarInt(const uint8_t* pos,
                                                  const uint8_t* end) {

@@ -28,13 +28,14 @@ PROTOZERO_ABI_BEGIN
 // message that fits the first one takes one allocation, or none if the buffer
 // has been reset, or if its BufferAllocator has what another one has left.
 
-class ScatteredHeapBuffer : public ScatteredStreamWriter::Delegate {
+class PROTOZERO_EXPORT ScatteredHeapBuffer
+    : public ScatteredStreamWriter::Delegate {
  public:
   // What the allocation of a slice takes, beside the slice.
   static constexpr size_t kSliceOverhead = 3 * sizeof(size_t);
 
   // A part of the buffer, filled from its start.
-  class Slice {
+  class PROTOZERO_EXPORT Slice {
    public:
     Slice() = default;
     // One that has memory of its own; of size 0 if there is none.

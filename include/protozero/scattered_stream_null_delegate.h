@@ -17,7 +17,7 @@ PROTOZERO_ABI_BEGIN
 // Throws everything away: hands out the same chunk again and again. For
 // writers that must exist although nobody listens. Allocates in its
 // constructor only.
-class ScatteredStreamWriterNullDelegate
+class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
     : public ScatteredStreamWriter::Delegate {
  public:
   // REQUIRES: chunk_size >= kPatchSize.

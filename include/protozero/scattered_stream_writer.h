@@ -63,11 +63,11 @@ class FieldsAppender;
 // counting them, so that one knows what would have been needed.
 //
 // One thread at a time. Does not allocate.
-class ScatteredStreamWriter {
+class PROTOZERO_EXPORT ScatteredStreamWriter {
  public:
   // Supplies the chunks. Its owner keeps it alive as long as the writer is
   // written to.
-  class Delegate {
+  class PROTOZERO_EXPORT Delegate {
    public:
     // A patch fills in the size of a nested message.
     static constexpr size_t kPatchSize = proto_utils::kMessageLengthFieldSize;

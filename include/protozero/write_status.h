@@ -33,7 +33,8 @@ enum class WriteStatus : uint8_t {
 };
 
 // A sentence for a log line. Never null.
-PROTOZERO_COLD const char* WriteStatusToString(WriteStatus status);
+PROTOZERO_COLD PROTOZERO_EXPORT const char* WriteStatusToString(
+    WriteStatus status);
 
 PROTOZERO_ABI_END
 }  // namespace protozero

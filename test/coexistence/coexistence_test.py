@@ -9,6 +9,9 @@ them, in every way that they can be linked, writes what programs of one write.
 Without tools/install-build-deps --perfetto-sdk, and without Debian's package
 libprotozero-dev, these are skipped.
 
+The runtime shows what src/protozero/exports.txt lists where it is a shared library
+of its own, and nothing where it is a part of another one.
+
   coexistence_test.py --plugin out/release/protozero_plugin
 """
 
@@ -16,6 +19,7 @@ import argparse
 import functools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,12 +37,16 @@ SCHEMA = 'src/tracing/protos/perfetto_trace.proto'
 FLAGS = ['-std=c++17', '-O0', '-fPIC', '-pthread']
 INCLUDE = ['-I', ROOT, '-I', ROOT / 'include']
 
+LIBRARY_FLAGS = ['-fvisibility=hidden', '-fvisibility-inlines-hidden']
+EXPORTS = ROOT / 'src' / 'protozero' / 'exports.txt'
+
 # Builds of ours: the function of each, the namespace of its generated classes,
 # and its flags. Two have different names for the linker, two have the same.
 OURS = {
     'ours': ('WriteByOurs', 'ours', ['-DNDEBUG']),
     'ours_in_place': ('WriteByOursInPlace', 'ours_in_place',
                       ['-DNDEBUG', '-DPROTOZERO_INLINE_SETTERS=1']),
+    'shared': ('WriteByOurs', 'ours', ['-DNDEBUG', '-DPROTOZERO_SHARED=1']),
     'ours_debug': ('WriteByOursDebug', 'ours', ['-O1']),
 }
 
@@ -96,7 +104,7 @@ def parts_of_ours(build, name):
              '-DNAMESPACE=' + namespace, *flags])]
   for source in sorted((ROOT / 'src' / 'protozero').glob('*.cc')):
     parts.append(('%s/%s.o' % (name, source.stem), source,
-                  ['-I', ROOT / 'include', *flags]))
+                  ['-I', ROOT / 'include', *LIBRARY_FLAGS, *flags]))
   return parts
 
 
@@ -159,6 +167,45 @@ def check_mixed_setters(build, objects):
            '' if 'undefined' in said and 'Message' in said else said)
 
 
+def symbols_of(build, library):
+  """The names of what a library shows, without that of the ABI and those of the
+  standard library, which no flag hides."""
+  mangled = [line.split()[2] for line in build.run(
+      ['nm', '-D', '--defined-only', library]).decode().splitlines()]
+  ours = [name for name in mangled
+          if not re.match(r'_Z(T[VIS])?N?K?(S[tabdios]|9__gnu_cxx)', name)]
+  names = build.run(['c++filt', *ours]).decode().splitlines() if ours else []
+  return {re.sub(r'pz_\w+?::', '', name) for name in names}
+
+
+def check_exports(build, objects, written):
+  """Yields what is wrong with what libraries show."""
+  build.link('libplain.so', objects['ours'][1:], ['-shared'])
+  yield 'static: shows nothing', ', '.join(symbols_of(build, 'libplain.so'))
+
+  build.link('libruntime.so', objects['shared'][1:], ['-shared'])
+  listed = {line for line in EXPORTS.read_text().splitlines()
+            if line and not line.startswith('#')}
+  found = set()
+  unlisted = set()
+  for name in symbols_of(build, 'libruntime.so'):
+    bare = re.sub(r'^(vtable|typeinfo|typeinfo name) for ', '', name)
+    entries = {line for line in listed if re.match(
+        re.escape(line[6:]) + r'(::|$)' if line.startswith('class ') else
+        re.escape(line) + r'\b', re.sub(r'^void (?=protozero)', '', bare))}
+    found |= entries
+    if not entries:
+      unlisted.add(name)
+  yield 'shared: nothing else than listed', ', '.join(sorted(unlisted))
+  yield 'shared: all that is listed', ', '.join(sorted(listed - found))
+
+  # All that a program needs.
+  build.link('program', [main_of(('ours', 'ours'))[0], objects['shared'][0],
+                         'libruntime.so'])
+  yield ('shared: enough', '' if build.run(['./program', 'ours']) ==
+         written['ours'] else 'writes something else')
+
+
 def check(build, counter):
   parts = {name: parts_of_ours(build, name) for name in OURS}
   pairs = {('ours', 'ours_in_place'): True, ('ours', 'ours_debug'): False}
@@ -179,12 +226,14 @@ def check(build, counter):
       [main_of(pair) for pair in pairs] +
       [main_of((name, name)) for name in parts])
 
-  written = check_alone(build, objects)
+  written = check_alone(build, {name: objects[name] for name in parts
+                                if name != 'shared'})
   for pair, static in pairs.items():
     for name, different in check_pair(build, pair, objects, written, static):
       counter.check(not different, name,
                     'other bytes than alone: ' + ', '.join(different))
-  for name, error in check_mixed_setters(build, objects):
+  for name, error in (*check_mixed_setters(build, objects),
+                      *check_exports(build, objects, written)):
     counter.check(not error, name, error)
   return {'perfetto', 'mapbox'} - set(parts)
 
