@@ -661,6 +661,12 @@ class PROTOZERO_EXPORT Message {
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end) noexcept;
+  // The same, at last, for one that has crossed a chunk and is marked sealed.
+  PROTOZERO_COLD uint8_t* GoOnBehind(uint8_t* size_field,
+                                     uint64_t size,
+                                     uint8_t* end) const noexcept;
+  // How long a message with |flags| may be.
+  PROTOZERO_COLD static size_t MaxLength(uint8_t flags) noexcept;
   // Whether a message of |size| bytes in this chunk is long, and whole behind a
   // size field of full width. REQUIRES: there is no error.
   bool IsWideAndLong(size_t size) const;

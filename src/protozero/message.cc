@@ -121,6 +121,22 @@ uint8_t* Message::Widen(uint8_t* end) noexcept {
   return end + kWidening;
 }
 
+size_t Message::MaxLength(uint8_t flags) noexcept {
+  // What has no size field may be as long as a root message.
+  return (flags & kHasNoSize) && (flags & (kRoot | kGroup))
+             ? kMaxRootMessageLength
+             : kMaxMessageLength;
+}
+
+uint8_t* Message::GoOnBehind(uint8_t* size_field,
+                             uint64_t size,
+                             uint8_t* end) const noexcept {
+  if (size_field != nullptr)
+    WritePaddedSize(size, size_field);
+  writer_->ThawParentOf(this, size, end);
+  return end;
+}
+
 uint8_t* Message::SealAt(uint8_t* end) noexcept {
   if (is_finalized())
     return end;
@@ -137,23 +153,17 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
   const uint8_t flags = state_.flags;
   uint8_t* size_field = flags & kHasNoSize ? nullptr : size_field_;
   uint64_t size = SizeAt(end);
-  // The size of a message that has no size field is nobody's but the caller's.
-  const bool is_unframed =
-      (flags & kHasNoSize) != 0 && (flags & (kRoot | kGroup)) != 0;
-  const size_t max_size =
-      is_unframed ? kMaxRootMessageLength : kMaxMessageLength;
-  if (size > max_size || !writer_->ok()) {
+  if ((size > kMaxMessageLength && size > MaxLength(flags)) || !writer_->ok()) {
     writer_->Fail(WriteStatus::kMessageTooLong, 0);
     size_field = nullptr;
     size = 0;
   }
   MarkSealed(size, flags & kGroup);
-  // It does not shrink below.
   if (flags & kCrossedChunk)
-    writer_->ThawParentOf(this, size, end);
+    return GoOnBehind(size_field, size, end);
   if (size_field == nullptr)
     return end;
-  if (size <= kMaxOneByteMessageLength && !(flags & kCrossedChunk) &&
+  if (size <= kMaxOneByteMessageLength &&
       size_field + kMessageLengthFieldSize == base_ &&
       size_field >= writer_->cur_range_.begin) {
     if (!(flags & kRoot))
