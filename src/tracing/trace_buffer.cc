@@ -181,23 +181,11 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   }
 
   const size_t charge = kChunkOverhead + records.size;
-  // All memory that it takes, before anything changes.
-  ChunkList added;
-  ChunkMap entry;
-  const bool has_memory = RunsInMemory([&] {
-    added.emplace_back().memory.reset(new uint8_t[records.size]);
-    entry.emplace(position, added.begin());
-  });
-  const auto note_discarded = [&] {
-    ++stats_.chunks_discarded;
-    ++writer_stats.chunks_discarded;
-    sequence->GiveUpUntil(position + 1);
-  };
-
-  uint64_t num_accounted = 0;
-  const auto existing = sequence->chunks.find(position);
-  if (existing != sequence->chunks.end()) {
-    Chunk& old = *existing->second;
+  auto place = sequence->chunks.lower_bound(position);
+  const bool replaces =
+      place != sequence->chunks.end() && place->first == position;
+  if (replaces) {
+    const Chunk& old = *place->second;
     if (old.num_packets > copy.num_packets ||
         (old.continues_from_previous && !copy.continues_from_previous) ||
         (old.continues_on_next && !copy.continues_on_next) ||
@@ -211,6 +199,23 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
          old.open_packet == copy.open_packet)) {
       return;
     }
+  }
+  // All memory that it takes, before anything changes.
+  ChunkList added;
+  const bool has_memory = RunsInMemory([&] {
+    added.emplace_back().memory.reset(new uint8_t[records.size]);
+    if (!replaces)
+      place = sequence->chunks.emplace_hint(place, position, added.begin());
+  });
+  const auto note_discarded = [&] {
+    ++stats_.chunks_discarded;
+    ++writer_stats.chunks_discarded;
+    sequence->GiveUpUntil(position + 1);
+  };
+
+  uint64_t num_accounted = 0;
+  if (replaces) {
+    Chunk& old = *place->second;
     // If there is no room for the new one, the old one stays.
     if (!has_memory) {
       ++stats_.unknown_losses;
@@ -238,7 +243,8 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     --writer_stats.chunks_written;
     stats_.bytes_written -= old.written_bytes();
     writer_stats.bytes_written -= old.written_bytes();
-    RemoveChunk(existing);
+    used_bytes_ -= old.charge();
+    chunks_.erase(place->second);
   } else if (position < sequence->last_position) {
     ++stats_.chunks_committed_out_of_order;
   }
@@ -251,6 +257,8 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     sequence->gone.erase(gone);
   }
   if (!has_memory || !MakeRoom(charge)) {
+    if (has_memory)
+      sequence->chunks.erase(place);
     const LossReason reason =
         has_memory ? LossReason::kDiscarded : LossReason::kOutOfMemory;
     const uint64_t num_lost = lose_new(num_accounted, reason);
@@ -289,8 +297,8 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   ++writer_stats.chunks_written;
   stats_.bytes_written += chunk.written_bytes();
   writer_stats.bytes_written += chunk.written_bytes();
+  place->second = added.begin();
   chunks_.splice(chunks_.end(), added);
-  sequence->chunks.insert(entry.extract(entry.begin()));
 }
 
 bool TraceBuffer::MakeRoom(size_t bytes) {

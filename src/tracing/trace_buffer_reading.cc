@@ -14,13 +14,13 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
                               bool is_final,
                               const OnPacket& on_packet) {
   size_t bytes = 0;
+  LossReason why_lost = LossReason::kInvalid;
   for (auto it = sequences_.begin(); it != sequences_.end();) {
     Sequence& sequence = *it;
     const bool gives_up = is_final || sequence.has_ended;
     ConstBytes packet;
     while (ReadNextPacket(&sequence, gives_up, &packet)) {
       const bool lost_something = sequence.lost_something;
-      LossReason why_lost = LossReason::kInvalid;
       sequence.lost_something = false;
       if (on_packet({packet, sequence.producer, &sequence.stats.sequence_id,
                      sequence.stats.writer_id, lost_something, &why_lost})) {
@@ -28,6 +28,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
         bytes += packet.size;
       } else {
         sequence.stats.lost.Add(why_lost, 1, packet.size);
+        why_lost = LossReason::kInvalid;
         sequence.lost_something = lost_something;
         sequence.NoteLoss();
       }
