@@ -9,11 +9,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream.h>
 
-#include "src/protoc_plugin/model.h"
 #include "src/protoc_plugin/model_builder.h"
-#include "src/protoc_plugin/naming.h"
 #include "src/protoc_plugin/options.h"
-#include "src/protoc_plugin/pbzero_writer.h"
 
 namespace protozero::plugin {
 
@@ -30,6 +27,9 @@ void WriteFile(google::protobuf::compiler::GeneratorContext* context,
 
 }  // namespace
 
+Generator::Generator(std::vector<Language> languages)
+    : languages_(std::move(languages)) {}
+
 bool Generator::Generate(const google::protobuf::FileDescriptor* file,
                          const std::string& parameter,
                          google::protobuf::compiler::GeneratorContext* context,
@@ -42,34 +42,37 @@ bool Generator::GenerateAll(
     const std::string& parameter,
     google::protobuf::compiler::GeneratorContext* context,
     std::string* error) const {
-  Options options;
-  if (!ParseOptions(parameter, &options, error))
-    return false;
-
-  const ModelBuilder builder(options, files);
-  std::vector<File> models;
-  std::vector<Diagnostic> diagnostics;
-  for (const google::protobuf::FileDescriptor* file : files) {
-    File model;
-    if (builder.Build(*file, &model, &diagnostics))
-      models.push_back(std::move(model));
-  }
-  if (!diagnostics.empty()) {
-    std::string text;
-    for (const Diagnostic& diagnostic : diagnostics) {
-      if (!text.empty())
-        text += '\n';
-      text += diagnostic.ToString();
+  const Language* language = &languages_[0];
+  std::vector<Option> options;
+  for (Option& option : SplitOptions(parameter)) {
+    if (option.name != "language") {
+      options.push_back(std::move(option));
+      continue;
     }
-    *error = text;
-    return false;
+    language = FindLanguage(option.value.value_or(""));
+    if (language == nullptr) {
+      *error = "option 'language' has the value '" + option.value.value_or("") +
+               "'; the languages are:";
+      for (const Language& known : languages_)
+        *error += std::string(" ") + known.name;
+      return false;
+    }
   }
 
-  for (const File& model : models) {
-    WriteFile(context, model.header_path, WritePbzeroHeader(model));
-    WriteFile(context, SourcePath(model.proto_path), std::string());
-  }
+  std::vector<OutputFile> output;
+  if (!language->generate(BuildSchema(files), options, &output, error))
+    return false;
+  for (const OutputFile& file : output)
+    WriteFile(context, file.path, file.text);
   return true;
+}
+
+const Language* Generator::FindLanguage(const std::string& name) const {
+  for (const Language& language : languages_) {
+    if (name == language.name)
+      return &language;
+  }
+  return nullptr;
 }
 
 #if PROTOZERO_PLUGIN_HAS_EDITIONS

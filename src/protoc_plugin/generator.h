@@ -11,20 +11,23 @@
 #include <google/protobuf/compiler/code_generator.h>
 #include <google/protobuf/stubs/common.h>
 
+#include "src/protoc_plugin/languages.h"
+
 // Set by the version of libprotoc that we are compiled with: whether it knows
 // of editions.
 #define PROTOZERO_PLUGIN_HAS_EDITIONS (GOOGLE_PROTOBUF_VERSION >= 5026000)
 
 namespace protozero::plugin {
 
-// Ties the parts to protoc's interface: for each file, descriptors -> model ->
-// text -> `<path>.pbzero.h`, and an empty `<path>.pbzero.cc` for build systems
-// that expect one.
+// Ties the parts to protoc's interface: descriptors -> model -> the files of
+// the language that the option `language` names.
 //
 // All or nothing: if one file of a run has an error, nothing is written and all
 // errors of all files are reported, one per line.
 class Generator : public google::protobuf::compiler::CodeGenerator {
  public:
+  explicit Generator(std::vector<Language> languages = Languages());
+
   bool Generate(const google::protobuf::FileDescriptor* file,
                 const std::string& parameter,
                 google::protobuf::compiler::GeneratorContext* context,
@@ -45,6 +48,11 @@ class Generator : public google::protobuf::compiler::CodeGenerator {
   google::protobuf::Edition GetMinimumEdition() const override;
   google::protobuf::Edition GetMaximumEdition() const override;
 #endif
+
+ private:
+  const Language* FindLanguage(const std::string& name) const;
+
+  const std::vector<Language> languages_;
 };
 
 }  // namespace protozero::plugin

@@ -6,20 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace protozero::plugin {
 
-// What is to be emitted for one .proto file, as plain data.
+// What the schemas say, as plain data: names as they are written there, and
+// nothing of any output language.
 //
-//   FileDescriptor ──ModelBuilder──▶ File ──PbzeroWriter──▶ foo.pbzero.h
+//   FileDescriptor ──BuildSchema()──▶ Schema ──Language──▶ texts
 //
-// Everything that can be wrong with a schema has been found by the time a File
-// exists: names are valid C++ identifiers, free of collisions, and types are
-// ones whose bytes the runtime gets right. A writer only lays out text. No
-// struct here mentions a libprotobuf type, so a writer for another output
-// language needs this header and nothing else.
+// No struct here mentions a type of libprotobuf, so an output language needs
+// this header, and that of its interface, language.h. Pointers between structs
+// are valid as long as the Schema is.
+
+struct Enum;
+struct File;
+struct Message;
 
 // The same kinds, in the same order, as protozero::proto_utils::ProtoSchemaType
 // and google::protobuf::FieldDescriptor::Type.
@@ -50,167 +55,91 @@ enum class Repetition {
   kRepeatedNotPacked,
 };
 
-struct EnumValue {
-  std::string name;        // As written in the schema.
-  std::string identifier;  // The enumerator.
-  // Another enumerator of that number, for where a system header has made a
-  // macro of the first; empty where none does.
-  std::string second_name;
+// What all declarations have.
+struct Declaration {
+  std::string name;
+  std::string full_name;  // "package.Outer.name"
+  int line = 1;           // In its file.
+};
+
+struct EnumValue : Declaration {
   int32_t number = 0;
 };
 
-// Functions that belong to an enum. A nested enum has them twice: in its
-// namespace, and in the class.
-struct EnumFunctions {
-  std::string name;      // const char* (E)
-  std::string parse;     // bool (std::string_view, E*)
-  std::string is_valid;  // bool (int32_t)
+struct Enum : Declaration {
+  const File* file = nullptr;
+  const Message* outer = nullptr;  // Null: the file.
+  std::vector<EnumValue> values;   // Never empty.
 };
 
-struct Enum {
-  // Namespace-level name: `E`, or `Outer_E` for an enum nested in a message.
-  std::string identifier;
+// Of an absent field, zero included; std::monostate for messages and repeated
+// fields. An enum's is its number, a string's its bytes.
+using DefaultValue = std::variant<std::monostate,
+                                  bool,
+                                  int32_t,
+                                  int64_t,
+                                  uint32_t,
+                                  uint64_t,
+                                  float,
+                                  double,
+                                  std::string>;
 
-  // A nested enum is defined as `name_in_scope` inside the namespace `scope`
-  // and is then aliased to `identifier`. This keeps its enumerators, which are
-  // unscoped, out of the package's namespace. Empty for a top-level enum.
-  std::string scope;
-  std::string name_in_scope;
+struct Field : Declaration {
+  static constexpr size_t kNoOneof = SIZE_MAX;
 
-  std::vector<EnumValue> values;  // In the order of the schema.
-
-  // Indexes of `values` by number; aliases in the order of the schema.
-  std::vector<size_t> by_number;
-
-  // Constants for the smallest and the largest number. An empty name means that
-  // the enum has an enumerator of that very name and value already.
-  std::string min_constant;
-  std::string max_constant;
-  size_t min_value = 0;  // Index into `values`.
-  size_t max_value = 0;
-
-  std::string table;  // The array of all values.
-  EnumFunctions functions;
-};
-
-struct Field {
-  std::string name;   // In functions: set_<name>, add_<name>, has_<name>.
-  std::string camel;  // k<camel>, k<camel>FieldNumber, FieldMetadata_<camel>.
   int32_t number = 0;
   FieldType type = FieldType::kInt32;
   Repetition repetition = Repetition::kNotRepeated;
-  std::string type_name;    // Qualified, of kMessage, kGroup and kEnum only.
-  bool raw_setter = false;  // [lazy = true]
-
-  // Of a map: its entry's key and value. Otherwise empty.
-  std::vector<Field> map_entry;
-
-  // An extension of a message set: encoded in a group that names its number.
-  bool message_set_item = false;
-
-  // Functions of the decoder: x(), has_x() and, of kEnum only, x_enum().
-  std::string getter;
-  std::string second_getter;  // As in EnumValue. Often empty.
-  std::string has_function;
-  std::string enum_getter;
-  // What the getter of an absent field returns: a C++ expression of its type.
-  // Empty: zero, false, or nothing.
-  std::string default_value;
-  static constexpr size_t kNoOneof = SIZE_MAX;
-  size_t oneof = kNoOneof;  // Index into Decoder::oneofs.
+  const Message* message_type = nullptr;  // Of kMessage and kGroup.
+  const Enum* enum_type = nullptr;        // Of kEnum.
+  DefaultValue default_value;
+  size_t oneof = kNoOneof;        // Index into Message::oneofs.
+  bool is_lazy = false;           // [lazy = true]
+  bool message_set_item = false;  // Encoded in a group that names its number.
 };
 
-struct Oneof {
-  std::string case_type;      // enum class
-  std::string case_function;  // Of the decoder.
-  std::string not_set;        // The enumerator for "none of them".
-};
+// One that the schema declares, not that of proto3's `optional`.
+struct Oneof : Declaration {};
 
-// The class that reads what a class writes. Its fields are those of the class.
-struct Decoder {
-  std::string identifier;
-  std::string alias;  // Its name inside the class: "Decoder".
-  std::vector<Oneof> oneofs;
-  // A getter hides a function of the base class that generated code calls.
-  bool hides_base = false;
-};
-
-// `using <identifier> = <target>;` inside a class.
-struct TypeAlias {
-  std::string identifier;
-  std::string target;  // Qualified.
-};
-
-// An enumerator of a nested enum that is repeated as a constant of the class.
-struct ConstantAlias {
-  std::string identifier;
-  std::string enumerator;
-};
-
-struct NestedEnum {
-  TypeAlias alias;
-  EnumFunctions functions;         // In the class.
-  EnumFunctions target_functions;  // In the namespace, qualified.
-  std::vector<ConstantAlias> constants;
-};
-
-struct Message {
-  std::string identifier;  // `Outer_Inner` for a nested message.
-  std::string full_name;   // ".package.Outer.Inner"
-  std::vector<TypeAlias> nested_messages;
-  std::vector<NestedEnum> nested_enums;
-  std::vector<TypeAlias> second_names;  // Of both, as in EnumValue.
-  std::vector<Field> fields;
-  Decoder decoder;
-  // The type of each of the decoder's oneofs, by its name inside the class.
-  std::vector<std::string> case_aliases;
-};
-
-// All extensions of one message that are declared in one scope: a class that
-// derives from the class of the extended message and adds setters to it.
+// All extensions of one message that one scope declares. Never empty.
 struct ExtensionSet {
-  std::string identifier;
-  std::string base;   // Qualified.
-  std::string scope;  // For comments: the message or file that extends.
+  const Message* base = nullptr;
+  const Message* scope = nullptr;  // Null: the file.
   std::vector<Field> fields;
-  Decoder decoder;
-
-  // Not empty: the class exists only if this header is available to the
-  // compiler. See ModelBuilder on custom options.
-  std::string required_header;
 };
 
-// Declarations of types that are defined in headers which are not included.
-struct ForwardDeclaration {
-  std::string identifier;
-  bool is_enum = false;
-  // As in Enum.
-  std::string scope;
-  std::string name_in_scope;
-};
+struct Message : Declaration {
+  const File* file = nullptr;
+  const Message* outer = nullptr;  // Null: the file.
+  std::vector<Field> fields;
+  std::vector<Oneof> oneofs;
+  std::vector<Enum> enums;
+  std::vector<Message> messages;
+  std::vector<ExtensionSet> extensions;  // In order of first appearance.
 
-struct ForwardDeclarations {
-  std::vector<std::string> namespaces;
-  std::vector<ForwardDeclaration> types;
+  // The entry of a map: its fields are the key and the value.
+  bool is_map_entry = false;
+
+  // Holds nothing but extensions of one message, and is the type of no field in
+  // its file:
+  //
+  //   message Wrapper { extend Base { optional int32 x = 100; } }
+  bool is_extension_wrapper = false;
 };
 
 struct File {
-  std::string proto_path;
-  std::string header_path;
-  std::string guard;
-  std::vector<std::string> namespaces;  // Outermost first.
-  std::vector<std::string> includes;    // Headers of other .proto files.
-  std::vector<ForwardDeclarations> forward_declarations;
+  std::string path;
+  std::string package;
+  int package_line = 1;
+  std::vector<const File*> public_imports;
   std::vector<Enum> enums;
   std::vector<Message> messages;
-  std::vector<ExtensionSet> extension_sets;
+  std::vector<ExtensionSet> extensions;
+};
 
-  // Of classes and enums, as in EnumValue.
-  std::vector<TypeAlias> second_names;
-
-  // Appended to parameter names of generated functions. Usually empty; it keeps
-  // `set_x(int32_t value)` from hiding an enumerator `value`.
-  std::string parameter_suffix;
+struct Schema {
+  std::vector<std::unique_ptr<const File>> files;  // With all imports.
+  std::vector<const File*> to_generate;
 };
 
 }  // namespace protozero::plugin

@@ -2,16 +2,11 @@
 
 #include "src/protoc_plugin/naming.h"
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "src/protoc_plugin/reserved_words.h"
-
 namespace protozero::plugin {
 
 namespace {
 
-// <ctype.h> depends on the locale; names of a schema are plain ASCII.
+// <ctype.h> depends on the locale.
 bool IsLower(char c) {
   return c >= 'a' && c <= 'z';
 }
@@ -20,56 +15,38 @@ bool IsUpper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-char ToUpper(char c) {
-  return IsLower(c) ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 char ToLower(char c) {
   return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-std::string StripProtoSuffix(const std::string& path) {
-  for (const std::string_view suffix : {".proto", ".protodevel"}) {
-    if (path.size() > suffix.size() &&
-        path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0) {
-      return path.substr(0, path.size() - suffix.size());
-    }
-  }
-  return path;
-}
-
-// FNV-1a: small, and the same on every machine, which std::hash is not.
-uint32_t Hash(std::string_view text) {
-  uint32_t hash = 2166136261u;
-  for (const char c : text) {
-    hash ^= static_cast<uint8_t>(c);
-    hash *= 16777619u;
-  }
-  return hash;
+std::string Flatten(std::string name, const Message* outer) {
+  for (; outer != nullptr; outer = outer->outer)
+    name.insert(0, outer->name + "_");
+  return name;
 }
 
 }  // namespace
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool IsLetter(char c) {
+  return IsLower(c) || IsUpper(c);
+}
+
+char ToUpperCase(char c) {
+  return IsLower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
 bool IsIdentifier(std::string_view name) {
   if (name.empty() || IsDigit(name[0]))
     return false;
   for (const char c : name) {
-    if (!IsLower(c) && !IsUpper(c) && !IsDigit(c) && c != '_')
+    if (!IsLetter(c) && !IsDigit(c) && c != '_')
       return false;
   }
   return true;
-}
-
-std::string EscapeName(const std::string& name) {
-  return IsKeyword(name) || IsCommonMacro(name) ? name + "_" : name;
-}
-
-std::string EscapeGlobalName(const std::string& name) {
-  return IsGlobalName(name) ? name + "_" : EscapeName(name);
 }
 
 std::string ToLowerCase(const std::string& name) {
@@ -87,53 +64,34 @@ std::string ToCamelCase(const std::string& name) {
       word_begins = true;
       continue;
     }
-    camel += word_begins ? ToUpper(c) : c;
+    camel += word_begins ? ToUpperCase(c) : c;
     word_begins = false;
   }
   return camel;
 }
 
-std::string Qualify(const std::vector<std::string>& namespaces) {
-  std::string qualified;
-  for (const std::string& name : namespaces)
-    qualified += "::" + name;
-  return qualified;
+std::string FlatName(const Message& message) {
+  return Flatten(message.name, message.outer);
 }
 
-std::string HeaderPath(const std::string& proto_path) {
-  return StripProtoSuffix(proto_path) + ".pbzero.h";
+std::string FlatName(const Enum& entry) {
+  return Flatten(entry.name, entry.outer);
 }
 
-std::string SourcePath(const std::string& proto_path) {
-  return StripProtoSuffix(proto_path) + ".pbzero.cc";
-}
-
-std::string IncludeGuard(const std::string& header_path,
-                         const std::vector<std::string>& namespaces) {
-  // The readable part is ambiguous: a/b.proto and a_b.proto, or one file
-  // generated into two wrapper namespaces. The hash tells them apart.
-  const uint32_t hash = Hash(header_path + "\n" + Qualify(namespaces));
-  char suffix[16];
-  snprintf(suffix, sizeof(suffix), "_%08X_", static_cast<unsigned>(hash));
-
-  std::string guard;
-  for (const char c : header_path) {
-    const char mapped =
-        IsLower(c) || IsUpper(c) || IsDigit(c) ? ToUpper(c) : '_';
-    // Two underscores in a row, or one in front, are reserved in C++.
-    if (mapped == '_' && (guard.empty() || guard.back() == '_'))
-      continue;
-    guard += mapped;
+std::string StripProtoSuffix(const std::string& path) {
+  for (const std::string_view suffix : {".proto", ".protodevel"}) {
+    if (path.size() > suffix.size() &&
+        path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0) {
+      return path.substr(0, path.size() - suffix.size());
+    }
   }
-  if (guard.empty() || IsDigit(guard[0]))
-    guard.insert(0, "PROTO_");
-  return guard + suffix;
+  return path;
 }
 
 std::string PathIdentifier(const std::string& proto_path) {
   std::string identifier;
   for (const char c : StripProtoSuffix(proto_path))
-    identifier += IsLower(c) || IsUpper(c) || IsDigit(c) ? c : '_';
+    identifier += IsLetter(c) || IsDigit(c) ? c : '_';
   if (IsDigit(identifier[0]))
     identifier.insert(0, "_");
   return identifier;

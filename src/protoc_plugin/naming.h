@@ -5,29 +5,20 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "src/protoc_plugin/model.h"
 
 namespace protozero::plugin {
 
-// How names of a schema become names of C++.
-//
-// A schema may call things by words that C++ or its standard headers have
-// taken. Such a name gets an underscore at its end, in the one place where it
-// would stand bare: `class` becomes `class_`, while `set_class()` and
-// `Outer_class` need no change.
+// Spellings that any output language may want. ASCII only, as names of a schema
+// are.
 
-// True for what the C++ grammar calls an identifier (ASCII only).
+bool IsDigit(char c);
+bool IsLetter(char c);
+char ToUpperCase(char c);
+
+// What most languages call an identifier.
 bool IsIdentifier(std::string_view name);
-
-// Escapes C++ keywords of all versions to C++20 (with alternative tokens such
-// as `xor`), and macros that standard headers and compilers define (`EOF`,
-// `errno`, `INT32_MAX`, `linux`).
-std::string EscapeName(const std::string& name);
-
-// Same for a name in the global namespace, which it shares with the functions
-// and types of the C library (`log`, `time`, `size_t`) and with `std` and
-// `protozero`.
-std::string EscapeGlobalName(const std::string& name);
 
 // fooBar -> foobar.
 std::string ToLowerCase(const std::string& name);
@@ -35,18 +26,12 @@ std::string ToLowerCase(const std::string& name);
 // foo_bar -> FooBar. Empty if `name` consists of underscores.
 std::string ToCamelCase(const std::string& name);
 
-// "a" + "b" -> "::a::b"; the global namespace is "".
-std::string Qualify(const std::vector<std::string>& namespaces);
+// Outer.Inner -> Outer_Inner
+std::string FlatName(const Message& message);
+std::string FlatName(const Enum& entry);
 
-// foo/bar.proto -> foo/bar.pbzero.h
-std::string HeaderPath(const std::string& proto_path);
-
-// foo/bar.proto -> foo/bar.pbzero.cc
-std::string SourcePath(const std::string& proto_path);
-
-// An include guard that no other pair of path and namespaces has.
-std::string IncludeGuard(const std::string& header_path,
-                         const std::vector<std::string>& namespaces);
+// foo/bar.proto -> foo/bar
+std::string StripProtoSuffix(const std::string& path);
 
 // foo/bar-2.proto -> foo_bar_2
 std::string PathIdentifier(const std::string& proto_path);

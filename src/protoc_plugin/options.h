@@ -3,23 +3,25 @@
 #ifndef SRC_PROTOC_PLUGIN_OPTIONS_H_
 #define SRC_PROTOC_PLUGIN_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace protozero::plugin {
 
-// What stands before the colon in `--plugin_out=wrapper_namespace=pbzero:DIR`.
-struct Options {
-  // Innermost namespaces of all generated code, inside those of the package.
-  // `wrapper_namespace=a::b` gives two; none is fine.
-  std::vector<std::string> wrapper_namespaces;
+// One of what stands before the colon in
+// `--plugin_out=wrapper_namespace=pbzero,sdk=true:DIR`.
+struct Option {
+  std::string name;
+  std::optional<std::string> value;  // None: there is no `=`.
 };
 
-// Parses a comma-separated list of name=value. On failure returns false and
-// sets `error` to a sentence that names the culprit and what is allowed.
-bool ParseOptions(const std::string& text,
-                  Options* options,
-                  std::string* error);
+// Splits a comma-separated list of name=value.
+std::vector<Option> SplitOptions(const std::string& text);
+
+// The error for an option that neither the plugin nor the language knows.
+// `known` are those of the language, as users write them.
+std::string UnknownOption(const std::string& name, const std::string& known);
 
 }  // namespace protozero::plugin
 

@@ -99,7 +99,8 @@ class Builder:
     # As one file: the library's headers take long to read.
     source = os.path.join(self.out, 'protozero_plugin.cc')
     text = ''.join('#include "%s"\n' % path for path in sorted(glob.glob(
-        os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', '*.cc'))))
+        os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', '**', '*.cc'),
+        recursive=True)))
     if not os.path.exists(source) or open(source, encoding='utf-8').read() != text:
       with open(source, 'w', encoding='utf-8') as file:
         file.write(text)

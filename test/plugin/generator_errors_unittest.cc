@@ -288,7 +288,7 @@ TEST(GeneratorErrorsTest, UnknownOption) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
             "unknown option 'lite'; the known options are: "
-            "wrapper_namespace=NAMESPACE");
+            "wrapper_namespace=NAMESPACE, language=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionsOfPerfettosPlugins) {
@@ -327,7 +327,7 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
             "unknown option 'pbzero'; the known options are: "
-            "wrapper_namespace=NAMESPACE");
+            "wrapper_namespace=NAMESPACE, language=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionWithoutValue) {

@@ -91,7 +91,8 @@ class MapContext : public google::protobuf::compiler::GeneratorContext {
 
 ProtocResult RunProtoc(const std::map<std::string, std::string>& schemas,
                        const std::vector<std::string>& to_generate,
-                       const std::string& parameter) {
+                       const std::string& parameter,
+                       const std::vector<Language>& languages) {
   ProtocResult result;
   MapSourceTree tree(schemas);
   ErrorText errors;
@@ -126,8 +127,8 @@ ProtocResult RunProtoc(const std::map<std::string, std::string>& schemas,
   }
 
   MapContext context(&result.files);
-  result.ok =
-      Generator().GenerateAll(files, parameter, &context, &result.error);
+  result.ok = Generator(languages).GenerateAll(files, parameter, &context,
+                                               &result.error);
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "src/protoc_plugin/languages.h"
+
 namespace protozero::plugin {
 
 // What came of running protoc with the plugin.
@@ -26,10 +28,12 @@ struct ProtocResult {
 //       descriptor.proto is always there.
 //   to_generate: paths; all of `schemas` if empty.
 //   parameter: what stands before the colon in --plugin_out.
+//   languages: those that the plugin knows.
 ProtocResult RunProtoc(
     const std::map<std::string, std::string>& schemas,
     const std::vector<std::string>& to_generate = {},
-    const std::string& parameter = "wrapper_namespace=pbzero");
+    const std::string& parameter = "wrapper_namespace=pbzero",
+    const std::vector<Language>& languages = Languages());
 
 // The one file a.proto.
 ProtocResult RunProtoc(const std::string& schema);

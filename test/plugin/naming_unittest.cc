@@ -2,9 +2,13 @@
 
 #include "src/protoc_plugin/naming.h"
 
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
+#include "src/protoc_plugin/cpp/identifiers.h"
+#include "src/protoc_plugin/cpp/reserved_words.h"
 #include "src/protoc_plugin/options.h"
-#include "src/protoc_plugin/reserved_words.h"
 
 namespace protozero::plugin {
 namespace {
@@ -113,11 +117,17 @@ TEST(NamingTest, IncludeGuardIsAnIdentifierThatIsNotReserved) {
 }
 
 TEST(OptionsTest, EmptyOptionsAreSkipped) {
-  Options options;
-  std::string error;
-  EXPECT_TRUE(ParseOptions(",,wrapper_namespace=a::b,", &options, &error));
-  EXPECT_EQ(options.wrapper_namespaces, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(error, "");
+  const std::vector<Option> options =
+      SplitOptions(",,wrapper_namespace=a::b,sdk,x=,y==z,");
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  for (const Option& option : options) {
+    names.push_back(option.name);
+    values.push_back(option.value.value_or("none"));
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"wrapper_namespace", "sdk", "x", "y"}));
+  EXPECT_EQ(values, (std::vector<std::string>{"a::b", "none", "", "=z"}));
 }
 
 }  // namespace

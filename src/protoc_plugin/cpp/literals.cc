@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/literals.h"
+#include "src/protoc_plugin/cpp/literals.h"
 
 #include <stdio.h>
 
@@ -8,6 +8,8 @@
 #include <limits>
 #include <locale>
 #include <sstream>
+#include <type_traits>
+#include <variant>
 
 namespace protozero::plugin {
 
@@ -52,6 +54,23 @@ std::string FloatingLiteral(T value, const char* type, const char* suffix) {
     text += ".0";
   return text + suffix;
 }
+
+struct LiteralOf {
+  bool is_bytes;
+
+  std::string operator()(std::monostate) const { return std::string(); }
+  std::string operator()(bool value) const { return value ? "true" : ""; }
+  template <typename T>
+  std::string operator()(T value) const {
+    if constexpr (std::is_integral_v<T>)
+      return IntegerLiteral(value);
+    else
+      return FloatLiteral(value);
+  }
+  std::string operator()(const std::string& value) const {
+    return BytesLiteral(value, is_bytes);
+  }
+};
 
 }  // namespace
 
@@ -101,6 +120,11 @@ std::string BytesLiteral(const std::string& value, bool is_bytes) {
     return "::protozero::ConstChars{" + text + size;
   return "::protozero::ConstBytes{reinterpret_cast<const uint8_t*>(" + text +
          ")" + size;
+}
+
+std::string DefaultLiteral(const Field& field) {
+  return std::visit(LiteralOf{field.type == FieldType::kBytes},
+                    field.default_value);
 }
 
 }  // namespace protozero::plugin

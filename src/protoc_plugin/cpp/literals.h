@@ -1,11 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_LITERALS_H_
-#define SRC_PROTOC_PLUGIN_LITERALS_H_
+#ifndef SRC_PROTOC_PLUGIN_CPP_LITERALS_H_
+#define SRC_PROTOC_PLUGIN_CPP_LITERALS_H_
 
 #include <stdint.h>
 
 #include <string>
+
+#include "src/protoc_plugin/model.h"
 
 namespace protozero::plugin {
 
@@ -21,9 +23,12 @@ std::string IntegerLiteral(uint64_t value);
 std::string FloatLiteral(float value);
 std::string FloatLiteral(double value);
 
+// Of a field without a default, empty as well.
+std::string DefaultLiteral(const Field& field);
+
 // A protozero::ConstChars, or a protozero::ConstBytes.
 std::string BytesLiteral(const std::string& value, bool is_bytes);
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_LITERALS_H_
+#endif  // SRC_PROTOC_PLUGIN_CPP_LITERALS_H_

@@ -1,0 +1,40 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_CPP_CPP_TYPES_H_
+#define SRC_PROTOC_PLUGIN_CPP_CPP_TYPES_H_
+
+#include <string>
+
+#include "src/protoc_plugin/cpp/cpp_model.h"
+#include "src/protoc_plugin/model.h"
+
+namespace protozero::plugin {
+
+// Types and namespaces are qualified from the global namespace, since a schema
+// may declare a message `protozero` or a package `std`. Functions of the base
+// class are not: what could hide them has another name, see ClassBuilder.
+constexpr char kInternal[] = "::protozero::internal::";
+
+// How a FieldType looks in C++.
+struct TypeTraits {
+  const char* name;         // In "protozero/field_metadata.h", and k<name>.
+  const char* cpp_type;     // Null: Field::type_name.
+  const char* appender;     // Of protozero::Message, for one value.
+  const char* packed_type;  // Null: cannot be packed.
+  const char* accessor;     // Of protozero::MessageDecoder, for a slot.
+  // Of the elements of a repeated field. Null: numbers, by their schema type.
+  const char* element_type;
+};
+
+const TypeTraits& TraitsOf(const CppField& field);
+
+bool IsMessage(const CppField& field);
+
+std::string CppTypeOf(const CppField& field);
+
+// How the names of metadata begin.
+const char* MetadataPrefix(Repetition repetition);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_CPP_CPP_TYPES_H_

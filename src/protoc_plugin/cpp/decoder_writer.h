@@ -1,0 +1,22 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_CPP_DECODER_WRITER_H_
+#define SRC_PROTOC_PLUGIN_CPP_DECODER_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "src/protoc_plugin/cpp/code_text.h"
+#include "src/protoc_plugin/cpp/cpp_model.h"
+
+namespace protozero::plugin {
+
+// Appends the class that reads `fields`.
+void WriteDecoder(const CppDecoder& decoder,
+                  const std::vector<CppField>& fields,
+                  const std::string& parameter_suffix,
+                  CodeText* code);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_CPP_DECODER_WRITER_H_

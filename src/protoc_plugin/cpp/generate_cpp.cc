@@ -1,0 +1,125 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/protoc_plugin/cpp/generate_cpp.h"
+
+#include <utility>
+
+#include "src/protoc_plugin/cpp/cpp_names.h"
+#include "src/protoc_plugin/cpp/file_builder.h"
+#include "src/protoc_plugin/cpp/identifiers.h"
+#include "src/protoc_plugin/cpp/pbzero_writer.h"
+#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/naming.h"
+
+namespace protozero::plugin {
+
+namespace {
+
+// Innermost namespaces of all generated code, inside those of the package.
+// `wrapper_namespace=a::b` gives two; none is fine.
+struct CppOptions {
+  std::vector<std::string> wrapper_namespaces;
+};
+
+bool SplitNamespaces(const std::string& value,
+                     std::vector<std::string>* namespaces) {
+  size_t begin = 0;
+  for (;;) {
+    const size_t end = value.find("::", begin);
+    const std::string part = value.substr(begin, end - begin);
+    if (!IsIdentifier(part) || EscapeName(part) != part || IsBareName(part))
+      return false;
+    namespaces->push_back(part);
+    if (end == std::string::npos)
+      return true;
+    begin = end + 2;
+  }
+}
+
+bool IsOfOtherPlugins(const std::string& name) {
+  for (const char* option :
+       {"external_crate", "guard_add_prefix", "guard_add_prefix_external",
+        "guard_strip_prefix", "guard_strip_prefix_external", "invoker",
+        "local_files", "path_add_prefix", "path_add_prefix_external",
+        "path_strip_prefix", "path_strip_prefix_external"}) {
+    if (name == option)
+      return true;
+  }
+  return false;
+}
+
+// On failure returns false and sets `error` to a sentence that names the
+// culprit and what is allowed.
+bool ParseCppOptions(const std::vector<Option>& options,
+                     CppOptions* result,
+                     std::string* error) {
+  bool seen_wrapper_namespace = false;
+  for (const auto& [name, value] : options) {
+    // Perfetto's plugin then includes the one header of its SDK. There is none
+    // here, and no need for another.
+    if (name == "sdk" && (value == "true" || value == "1"))
+      continue;
+    if (name == "sdk") {
+      *error =
+          "option 'sdk' is ignored, and takes 'true' or '1' only; leave it out";
+      return false;
+    }
+    if (IsOfOtherPlugins(name)) {
+      *error = "option '" + name +
+               "' is one of Perfetto's plugins for C and Rust, and means "
+               "nothing for a C++ header; leave it out";
+      return false;
+    }
+    if (name != "wrapper_namespace") {
+      *error = UnknownOption(name, "wrapper_namespace=NAMESPACE");
+      return false;
+    }
+    if (!value) {
+      *error =
+          "option 'wrapper_namespace' has no value; write "
+          "wrapper_namespace=NAMESPACE";
+      return false;
+    }
+    if (seen_wrapper_namespace) {
+      *error = "option 'wrapper_namespace' is given twice; remove one of them";
+      return false;
+    }
+    seen_wrapper_namespace = true;
+    // An explicitly empty value is how a build rule with a default says "none".
+    if (!value->empty() &&
+        !SplitNamespaces(*value, &result->wrapper_namespaces)) {
+      *error = "option 'wrapper_namespace' has the value '" + *value +
+               "', which is not a C++ namespace; use identifiers that are not "
+               "reserved words, joined by '::'";
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool GenerateCpp(const Schema& schema,
+                 const std::vector<Option>& options,
+                 std::vector<OutputFile>* output,
+                 std::string* error) {
+  CppOptions cpp_options;
+  if (!ParseCppOptions(options, &cpp_options, error))
+    return false;
+
+  const CppNames names(schema, cpp_options.wrapper_namespaces);
+  std::vector<CppFile> files;
+  std::vector<Diagnostic> diagnostics;
+  for (const File* file : schema.to_generate)
+    files.push_back(BuildCppFile(names, *file, &diagnostics));
+  *error = ToText(diagnostics);
+  if (!diagnostics.empty())
+    return false;
+  for (const CppFile& file : files) {
+    output->push_back({file.header_path, WritePbzeroHeader(file)});
+    output->push_back({SourcePath(file.proto_path), std::string()});
+  }
+  return true;
+}
+
+}  // namespace protozero::plugin

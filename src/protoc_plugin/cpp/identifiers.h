@@ -1,0 +1,43 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
+#define SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
+
+#include <string>
+#include <vector>
+
+namespace protozero::plugin {
+
+// How names of a schema become names of C++.
+//
+// A schema may call things by words that C++ or its standard headers have
+// taken. Such a name gets an underscore at its end, in the one place where it
+// would stand bare: `class` becomes `class_`, while `set_class()` and
+// `Outer_class` need no change.
+
+// Escapes C++ keywords of all versions to C++20 (with alternative tokens such
+// as `xor`), and macros that standard headers and compilers define (`EOF`,
+// `errno`, `INT32_MAX`, `linux`).
+std::string EscapeName(const std::string& name);
+
+// Same for a name in the global namespace, which it shares with the functions
+// and types of the C library (`log`, `time`, `size_t`) and with `std` and
+// `protozero`.
+std::string EscapeGlobalName(const std::string& name);
+
+// "a" + "b" -> "::a::b"; the global namespace is "".
+std::string Qualify(const std::vector<std::string>& namespaces);
+
+// foo/bar.proto -> foo/bar.pbzero.h
+std::string HeaderPath(const std::string& proto_path);
+
+// foo/bar.proto -> foo/bar.pbzero.cc
+std::string SourcePath(const std::string& proto_path);
+
+// An include guard that no other pair of path and namespaces has.
+std::string IncludeGuard(const std::string& header_path,
+                         const std::vector<std::string>& namespaces);
+
+}  // namespace protozero::plugin
+
+#endif  // SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
