@@ -76,7 +76,8 @@
 // PROTOZERO_DCHECK(condition, "what to do about it") stops the program on a
 // caller's mistake. On by default in builds without NDEBUG; define
 // PROTOZERO_DCHECK_IS_ON to 0 or 1 to choose. Where it is off, the runtime
-// still tolerates the mistake: the write is dropped, never misplaced.
+// still tolerates the mistake: nothing outside of the buffers is touched, and
+// what is written remains protobuf. Comments say what happens to the write.
 #if !defined(PROTOZERO_DCHECK_IS_ON)
 #if defined(NDEBUG)
 #define PROTOZERO_DCHECK_IS_ON 0

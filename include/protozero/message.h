@@ -84,13 +84,21 @@ PROTOZERO_COLD PROTOZERO_EXPORT uint8_t* WidenSizeUnsafe(uint8_t* begin,
 // counts the fields of each. Their bytes lie among each other then, and nobody
 // can read any of them; so here, that is a caller's mistake.
 //
-// Errors are the stream's: see ScatteredStreamWriter::status(). Writing to a
-// sealed or closed message is a caller's mistake: stops debug builds, ignored
-// otherwise.
+// Errors are the stream's: see ScatteredStreamWriter::status().
+//
+// Writing to a sealed or closed message is a caller's mistake. It stops the
+// program where the library has debug checks. For a nested message of an
+// earlier use of its root message, they hold until
+// MessageArena::kMinQuarantine others have begun; for all others, always. In
+// release builds the write is dropped, unless another message has begun at the
+// same depth since, in this use of the root message or a later one. That has
+// the same address: it gets the field, and the child that it may have is
+// sealed.
 //
 // One thread at a time. No allocation up to MessageArena::kInlineMessages
-// levels of nesting. Users declare a RootMessage, HeapBuffered, StaticBuffered
-// or StackBuffered of a generated class rather than a Message.
+// levels of nesting; in debug builds, MessageArena::kMinQuarantine nested
+// messages. Users declare a RootMessage, HeapBuffered, StaticBuffered or
+// StackBuffered of a generated class rather than a Message.
 class PROTOZERO_EXPORT Message {
  public:
   // Trivial: slots of the arena become messages without running any code.
@@ -341,6 +349,7 @@ class PROTOZERO_EXPORT Message {
 
  private:
   friend class ScatteredStreamWriter;
+  friend class MessageArena;
   friend class MessageHandleBase;
   friend class internal::FieldsAppender;
   friend bool internal::AppendBytesHeader(Message* message,
@@ -438,6 +447,8 @@ class PROTOZERO_EXPORT Message {
     // A message was frozen since it began: ScatteredStreamWriter::frozen_ is
     // set.
     kHasFrozen = 1 << 1,
+    // Any that was nested in it is in quarantine: see MessageArena.
+    kHasQuarantined = 1 << 2,
   };
   bool has_raw_bytes() const {
     return (state_.flags & kRoot) != 0 && (state_.tag_size & kHasRawBytes) != 0;
@@ -646,9 +657,19 @@ class PROTOZERO_EXPORT Message {
   // where another begins right after it. Returns false, having done nothing,
   // for any other.
   bool SealShortNested() noexcept;
+  // Deletes |child|, and all that is nested in it; or puts them in quarantine.
+  void DeleteNested(MessageArena* arena, Message* child) noexcept;
+  // The same. REQUIRES: !arena->IsScattered().
+  void DeleteInlineNested(MessageArena* arena, Message* child) noexcept;
+  // Called before another message begins in this one out of line, as each does
+  // that replaces one in quarantine. REQUIRES: this message holds the cursor.
+  void ReplaceNested() noexcept;
+  // Where the library has debug checks: of a message that was replaced, whether
+  // that was by |next|, or by one before it in the same parent.
+  PROTOZERO_COLD bool IsReplacedBy(const Message* next) const noexcept;
   // Continues at |end|, after the chain has been sealed.
   void LetGoOfNested(uint8_t* end) noexcept;
-  // The same. REQUIRES: it is outside of |arena|'s blocks.
+  // The same. REQUIRES: !arena->IsScattered().
   void LetGoOfInlineNested(MessageArena* arena,
                            Message* child,
                            uint8_t* end) noexcept;
@@ -683,6 +704,8 @@ class PROTOZERO_EXPORT Message {
   void StopSetters() { fast_limit_ = 0; }
   // Ends this message and its open descendants without writing any size.
   PROTOZERO_COLD void CloseChain() noexcept;
+  // The same, and deletes the descendants.
+  PROTOZERO_COLD void CloseRoot() noexcept;
   void StopAfterError() {
     StopSetters();
     state_.flags |= kCrossedChunk;

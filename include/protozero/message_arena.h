@@ -32,11 +32,20 @@ class Message;
 // an arena that ends to those that begin; what is written is the same either
 // way.
 //
+// Somebody may still write to a message that is deleted, by mistake. In release
+// builds its slot is the next one's by then. Where the library has debug
+// checks, the slot is in quarantine: it is not used again by the same root
+// message, nor by later ones before kMinQuarantine others. So the message stays
+// sealed, and says so. The price is a slot for each nested message until the
+// next root message begins, from the heap for those beyond kMinQuarantine; and
+// nothing is expected of messages once one was deleted.
+//
 // One thread at a time, but for a Memory. Users have no need to call it:
 // RootMessage owns one.
 class PROTOZERO_EXPORT MessageArena {
  public:
   static constexpr size_t kInlineMessages = 100;
+  static constexpr size_t kMinQuarantine = kInlineMessages / 2;
   // sizeof(Message), which is not known here: message.h asserts that it is.
   static constexpr size_t kMessageSize = 6 * sizeof(void*) + sizeof(uint64_t);
 
@@ -103,7 +112,7 @@ class PROTOZERO_EXPORT MessageArena {
 
   // The second of these, looked at more closely.
   PROTOZERO_ALWAYS_INLINE bool ExpectsLong() const {
-    return PROTOZERO_LIKELY(!HasBlocksInUse()) &&
+    return PROTOZERO_LIKELY(!IsScattered()) &&
            PROTOZERO_LIKELY(next_ < long_end_);
   }
 
@@ -120,7 +129,7 @@ class PROTOZERO_EXPORT MessageArena {
   PROTOZERO_COLD bool PassStop() noexcept;
 
   // Whether it was expected of |message|, which is long, and not deleted yet.
-  // REQUIRES: !HasBlocksInUse().
+  // REQUIRES: !IsScattered().
   bool HasExpectedLong(const Message* message) const {
     return reinterpret_cast<const Slot*>(message) < long_end_;
   }
@@ -133,25 +142,36 @@ class PROTOZERO_EXPORT MessageArena {
   // although something else was expected.
   PROTOZERO_COLD void NoteLength(Message* message, bool is_long) noexcept;
 
-  // Whether the latest message lies in a block from the heap.
-  bool HasBlocksInUse() const { return rare_.uses_blocks; }
+  // Whether messages are elsewhere than in a row of inline slots: the latest is
+  // in a block from the heap, or some are in quarantine.
+  bool IsScattered() const { return rare_.is_scattered; }
 
-  // The latest NewMessage() not yet deleted. REQUIRES: there is one.
+  // The latest NewMessage() not yet deleted. REQUIRES: there is one, and none
+  // is in quarantine.
   Message* LastMessage() {
-    return PROTOZERO_UNLIKELY(HasBlocksInUse()) ? LastMessageInBlocks()
-                                                : LastInlineMessage();
+    return PROTOZERO_UNLIKELY(IsScattered()) ? LastMessageInBlocks()
+                                             : LastInlineMessage();
   }
-  // The same. REQUIRES: !HasBlocksInUse(). Those made before it precede it in
+  // The same. REQUIRES: !IsScattered(). Those made before it precede it in
   // memory.
   Message* LastInlineMessage() { return reinterpret_cast<Message*>(next_ - 1); }
 
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.
   PROTOZERO_COLD void DeleteMessagesFrom(Message* message) noexcept;
-  // The same, and does not stop for that. REQUIRES: !HasBlocksInUse().
+  // The same, and does not stop for that. REQUIRES: !IsScattered().
   void DeleteInlineMessagesFrom(Message* message) {
     next_ = reinterpret_cast<Slot*>(message);
   }
+
+  // Instead of DeleteMessagesFrom(), where the library has debug checks: see
+  // above.
+  PROTOZERO_COLD void QuarantineMessagesFrom(Message* message) noexcept;
+  // Called before each message that is begun then, in |parent|: has handles of
+  // the one that it replaces in release builds know that. Where it |is_first|
+  // of a root message, may end the quarantine.
+  PROTOZERO_COLD void ReplaceQuarantined(Message* parent,
+                                         bool is_first) noexcept;
 
   // The latest only. REQUIRES: |message| is LastMessage().
   void DeleteLastMessage(Message* message) noexcept {
@@ -182,6 +202,8 @@ class PROTOZERO_EXPORT MessageArena {
   struct Block;
 
   PROTOZERO_COLD Message* LastMessageInBlocks() noexcept;
+  // Reset(), which also ends the quarantine. REQUIRES: Rare::has_blocks.
+  PROTOZERO_COLD void Rewind() noexcept;
   PROTOZERO_COLD void FreeBlocks() noexcept;
   PROTOZERO_COLD void Keep(Memory* memory) const noexcept;
 
@@ -200,16 +222,22 @@ class PROTOZERO_EXPORT MessageArena {
     // learned to keep. One test in the end for both.
     bool has_leftovers;
     bool has_blocks;
-    // Whether next_ points into one, and not into inline_slots_.
-    bool uses_blocks;
-    bool unused;
+    // See IsScattered().
+    bool is_scattered;
+    // Whether quarantined_ is set.
+    bool has_quarantined;
   };
   Rare rare_;
-  // The latest of the blocks in use, and of the others the lowest. Unset unless
-  // Rare::has_blocks.
+  // The latest of the blocks in use, or null, and of the others the lowest.
+  // Unset unless Rare::has_blocks.
   Block* current_block_;
   Block* spare_blocks_;
   Slot inline_slots_[kInlineMessages + 1];
+  // The message in quarantine that the next one replaces in release builds; its
+  // Message::nested_ is the one that a message within that replaces, and so on;
+  // of one that is replaced, the parent of the other one. Out of the way of
+  // what release builds use.
+  Message* quarantined_;
 };
 
 PROTOZERO_ABI_END

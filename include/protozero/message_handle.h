@@ -22,8 +22,11 @@ class PROTOZERO_EXPORT MessageFinalizationListener {
 };
 
 // Finalizes a message that somebody else owns when it goes out of scope. Moves,
-// does not copy. Debug builds stop when a handle outlives its message's use,
-// that is, when the message was reset for another use in the meantime.
+// does not copy. A handle must be gone when its message is reset for another
+// use; or, if it is a nested one, when another one begins at the same depth of
+// the same root message, which in release builds is the same object. If not,
+// debug builds stop at the next use of the handle, the end of its scope
+// included. Release builds finalize what is there: it gets no more fields.
 class PROTOZERO_EXPORT MessageHandleBase {
  public:
   // In line, where it unwinds, too: who calls it has to have an address.
@@ -35,14 +38,17 @@ class PROTOZERO_EXPORT MessageHandleBase {
   MessageHandleBase(MessageHandleBase&& other) noexcept { MoveFrom(other); }
   // Finalizes what the handle held, unless |other| holds the same message: then
   // that is the message's use from now on, and the one before it is over. So a
-  // message that is handed out again and again can have one handle:
+  // message that is handed out again and again, or a nested one and the next,
+  // can have one handle:
   //
   //   packet->Finalize();
   //   packet = writer->NewTracePacket();
   MessageHandleBase& operator=(MessageHandleBase&& other) noexcept {
     if (this != &other) {
-      if (message_ != nullptr && message_ != other.message_)
+      if (message_ != nullptr && message_ != other.message_ &&
+          !IsReplacedBy(other)) {
         FinalizeMessage();
+      }
       MoveFrom(other);
     }
     return *this;
@@ -82,6 +88,12 @@ class PROTOZERO_EXPORT MessageHandleBase {
     PROTOZERO_DCHECK(message_ == nullptr || message_->state_.epoch == epoch_,
                      "this handle's message was reset and belongs to somebody "
                      "else now: let go of a handle before the next message");
+  }
+
+  // Whether, in release builds, the message of |other| were the same object.
+  bool IsReplacedBy(const MessageHandleBase& other) const {
+    return PROTOZERO_DCHECK_IS_ON && message_->state_.epoch != epoch_ &&
+           other.message_ != nullptr && message_->IsReplacedBy(other.message_);
   }
 
   void MoveFrom(MessageHandleBase& other) {

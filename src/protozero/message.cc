@@ -176,23 +176,69 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
   return end;
 }
 
+// In this file only: whoever includes the header may have other checks.
+inline void Message::DeleteNested(MessageArena* arena,
+                                  Message* child) noexcept {
+#if PROTOZERO_DCHECK_IS_ON
+  writer_->root_->state_.tag_size |= kHasQuarantined;
+  arena->QuarantineMessagesFrom(child);
+#else
+  arena->DeleteMessagesFrom(child);
+#endif
+}
+
+inline void Message::DeleteInlineNested(MessageArena* arena,
+                                        Message* child) noexcept {
+#if PROTOZERO_DCHECK_IS_ON
+  DeleteNested(arena, child);
+#else
+  arena->DeleteInlineMessagesFrom(child);
+#endif
+}
+
+inline void Message::ReplaceNested() noexcept {
+#if PROTOZERO_DCHECK_IS_ON
+  writer_->arena_->ReplaceQuarantined(
+      this,
+      (state_.flags & kRoot) != 0 && (state_.tag_size & kHasQuarantined) == 0);
+#endif
+}
+
+bool Message::IsReplacedBy(
+    [[maybe_unused]] const Message* next) const noexcept {
+#if PROTOZERO_DCHECK_IS_ON
+  if (next->is_finalized())
+    return false;
+  const Message* parent = next->writer_->root_;
+  while (parent->HasNested() && parent->nested_ != next)
+    parent = parent->nested_;
+  // See MessageArena::quarantined_.
+  return parent->HasNested() && nested_ == parent;
+#else
+  return false;
+#endif
+}
+
 inline void Message::LetGoOfInlineNested(MessageArena* arena,
                                          Message* child,
                                          uint8_t* end) noexcept {
-  arena->DeleteInlineMessagesFrom(child);
+  DeleteInlineNested(arena, child);
   write_ptr_ = end;
 }
 
 inline void Message::LetGoOfNested(uint8_t* end) noexcept {
-  writer_->arena_->DeleteMessagesFrom(nested_);
+  DeleteNested(writer_->arena_, nested_);
   write_ptr_ = end;
 }
 
 PROTOZERO_ALWAYS_INLINE bool Message::SealShortNested() noexcept {
+  // Who is in quarantine has to know that it is sealed.
+  if (PROTOZERO_DCHECK_IS_ON)
+    return false;
   Message* const child = nested_;
   MessageArena* const arena = writer_->arena_;
   if (PROTOZERO_UNLIKELY(child->HasNested() || child->state_.flags != kNarrow ||
-                         arena->HasBlocksInUse())) {
+                         arena->IsScattered())) {
     return false;
   }
   uint8_t* const end = child->write_ptr_;
@@ -218,7 +264,7 @@ uint32_t Message::SealNestedAnd(AfterNested next) noexcept {
   // Outside of blocks, the chain is a row. From the leaf up, because a child
   // that moves makes its parents longer.
   MessageArena* const arena = writer_->arena_;
-  if (PROTOZERO_UNLIKELY(arena->HasBlocksInUse()))
+  if (PROTOZERO_UNLIKELY(arena->IsScattered()))
     return SealAnyNestedAnd(next, nullptr, nullptr);
   Message* child = arena->LastInlineMessage();
   // Either way it holds the cursor, and there is no error.
@@ -255,7 +301,7 @@ uint32_t Message::SealNestedAnd(AfterNested next) noexcept {
   }
   arena->LookAtNext();
 sealed:
-  arena->DeleteInlineMessagesFrom(first);
+  DeleteInlineNested(arena, first);
   if (PROTOZERO_LIKELY(next == kFinalize) && PROTOZERO_LIKELY(IsWholeRoot(end)))
     return SealWholeRoot(end);
   write_ptr_ = end;
@@ -298,10 +344,20 @@ void Message::SealAnyNested() noexcept {
   MessageArena* const arena = writer_->arena_;
   Message* parent = nullptr;
   do {
+#if PROTOZERO_DCHECK_IS_ON
+    // In memory, those in quarantine are between them.
+    parent = this;
+    while (parent->nested_->HasNested())
+      parent = parent->nested_;
+    Message* const child = parent->nested_;
+#else
     Message* const child = arena->LastMessage();
+#endif
     uint8_t* const end = child->SealAt(child->write_ptr_);
-    arena->DeleteMessagesFrom(child);
+    DeleteNested(arena, child);
+#if !PROTOZERO_DCHECK_IS_ON
     parent = child == nested_ ? this : arena->LastMessage();
+#endif
     parent->write_ptr_ = end;
     if (PROTOZERO_UNLIKELY(!writer_->ok()))
       parent->StopAfterError();
@@ -325,6 +381,12 @@ void Message::CloseChain() noexcept {
   }
 }
 
+void Message::CloseRoot() noexcept {
+  if (HasNested())
+    DeleteNested(writer_->arena_, nested_);
+  CloseChain();
+}
+
 bool Message::RollBackNestedMessage() noexcept {
   Message* const child = nested_message();
   if (child == nullptr || writer_->IsReentered() ||
@@ -337,9 +399,9 @@ bool Message::RollBackNestedMessage() noexcept {
                                                       : kMessageLengthFieldSize;
   uint8_t* const begin =
       child->base_ - child->state_.tag_size - size_field_size;
+  LetGoOfNested(begin);
   child->CloseChain();
   writer_->LendCursor();
-  LetGoOfNested(begin);
   return true;
 }
 
@@ -615,6 +677,7 @@ Message* Message::InsteadOfChild() noexcept {
 Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept {
   if (!TakeCursorFor(tag.size()))
     return InsteadOfChild();
+  ReplaceNested();
   Message* child = BeginAnywhere(tag, kGroup);
   if (child->is_group())
     child->end_tag_ = end_tag;
@@ -622,15 +685,15 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept {
 }
 
 Message::ReturnedChild Message::BeginNestedSlowPath(EncodedTag tag) noexcept {
-  Message* child;
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
-    child = InsteadOfChild();
-  } else if (MayBeginLong(write_ptr_) ||
-             (HasFastRoom() && writer_->arena_->PassStop())) {
-    child = BeginNested(tag);
-  } else {
-    child = BeginAnywhere(tag, kNested);
+    Message* const child = InsteadOfChild();
+    return Return({child, child->write_ptr_});
   }
+  ReplaceNested();
+  Message* const child =
+      MayBeginLong(write_ptr_) || (HasFastRoom() && writer_->arena_->PassStop())
+          ? BeginNested(tag)
+          : BeginAnywhere(tag, kNested);
   return Return({child, child->write_ptr_});
 }
 

@@ -33,8 +33,8 @@ Count g_counts[kCounts];
 }  // namespace
 
 void MessageArena::NoteLength(Message* message, bool is_long) noexcept {
-  // In a block, nothing is expected.
-  if (PROTOZERO_UNLIKELY(HasBlocksInUse()))
+  // Elsewhere, nothing is expected.
+  if (PROTOZERO_UNLIKELY(IsScattered()))
     return;
   rare_.has_leftovers = true;
   auto* const slot = reinterpret_cast<Slot*>(message);
@@ -55,7 +55,7 @@ void MessageArena::NoteLength(Message* message, bool is_long) noexcept {
 }
 
 bool MessageArena::PassStop() noexcept {
-  if (!HasBlocksInUse())
+  if (!IsScattered())
     stop_ = inline_end();
   return !IsAtStop();
 }
@@ -100,9 +100,10 @@ Message* MessageArena::NewMessage() noexcept {
     spare_blocks_ = block->other;
     block->other = current_block_;
     current_block_ = block;
-    rare_.has_leftovers = rare_.has_blocks = rare_.uses_blocks = true;
+    rare_.has_leftovers = rare_.has_blocks = rare_.is_scattered = true;
     next_ = block->slots;
-    stop_ = block->slots + Block::kMessages;
+    stop_ = rare_.has_quarantined ? block->slots + 1
+                                  : block->slots + Block::kMessages;
   }
   return reinterpret_cast<Message*>(next_++);
 }
@@ -110,7 +111,7 @@ Message* MessageArena::NewMessage() noexcept {
 void MessageArena::DeleteMessagesFrom(Message* message) noexcept {
   DeleteInlineMessagesFrom(message);
   stop_ = inline_slots_;
-  while (HasBlocksInUse()) {
+  while (IsScattered()) {
     Block* const block = current_block_;
     if (reinterpret_cast<uintptr_t>(message) -
             reinterpret_cast<uintptr_t>(block->slots) <
@@ -120,10 +121,51 @@ void MessageArena::DeleteMessagesFrom(Message* message) noexcept {
     }
     Block* const previous = block->other;
     current_block_ = previous;
-    rare_.uses_blocks = previous != nullptr;
+    rare_.is_scattered = previous != nullptr;
     block->other = spare_blocks_;
     spare_blocks_ = block;
   }
+}
+
+// From then on, all are treated like messages in blocks: none is where its
+// depth says.
+void MessageArena::QuarantineMessagesFrom(Message* message) noexcept {
+  if (!rare_.has_blocks)
+    spare_blocks_ = current_block_ = nullptr;
+  Message* last = message;
+  while (last->HasNested())
+    last = last->nested_;
+  last->nested_ = rare_.has_quarantined ? quarantined_ : nullptr;
+  quarantined_ = message;
+  rare_.has_quarantined = true;
+  rare_.has_leftovers = rare_.has_blocks = rare_.is_scattered = true;
+  stop_ = next_;
+}
+
+void MessageArena::ReplaceQuarantined(Message* parent, bool is_first) noexcept {
+  if (!rare_.has_quarantined)
+    return;
+  Message* const replaced = quarantined_;
+  ++replaced->state_.epoch;
+  quarantined_ = replaced->nested_;
+  replaced->nested_ = parent;
+  rare_.has_quarantined = quarantined_ != nullptr;
+  // Otherwise, the root message has at least as many inline slots before it.
+  if (is_first &&
+      (current_block_ != nullptr || next_ > inline_slots_ + kMinQuarantine)) {
+    return Rewind();
+  }
+  stop_ =
+      current_block_ ? current_block_->slots + Block::kMessages : inline_end();
+  // Has the next one looked at, too.
+  if (rare_.has_quarantined && !IsAtStop())
+    stop_ = next_ + 1;
+}
+
+void MessageArena::Rewind() noexcept {
+  rare_.is_scattered = current_block_ != nullptr;
+  rare_.has_quarantined = false;
+  Reset();
 }
 
 Message* MessageArena::LastMessageInBlocks() noexcept {
@@ -137,9 +179,9 @@ Message* MessageArena::LastMessageInBlocks() noexcept {
 }
 
 void MessageArena::FreeBlocks() noexcept {
-  Reset();
   if (!rare_.has_blocks)
     return;
+  Rewind();
   for (Block* block = spare_blocks_; block != nullptr;) {
     Block* const next = block->other;
     delete block;

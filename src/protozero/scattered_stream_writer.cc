@@ -290,8 +290,7 @@ void ScatteredStreamWriter::AbandonRoot() noexcept {
   // Without touching the chunk, which may be gone.
   if (cursor_is_lent())
     write_ptr_ = Leaf()->write_ptr_;
-  root_->CloseChain();
-  arena_->Reset();
+  root_->CloseRoot();
   rare_.taken = Taken::kNot;
 }
 

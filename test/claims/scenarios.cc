@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "protozero/append_fields.h"
+#include "protozero/compiler.h"
 #include "protozero/constant_message.h"
 #include "protozero/message_arena.h"
 #include "protozero/message_handle.h"
@@ -24,8 +25,10 @@ namespace {
 
 using claims::pbzero::Everything;
 
-// With the entries of the map in the deepest message, 100 levels are nested.
-constexpr int kMaxDepth = 99;
+// With the entries of the map in the deepest message, 100 levels are nested. In
+// debug builds, 50 messages may be, next to each other or not: 11 on each
+// level.
+constexpr int kMaxDepth = PROTOZERO_DCHECK_IS_ON ? 3 : 99;
 static_assert(kMaxDepth < MessageArena::kInlineMessages);
 
 // Enough for kMaxDepth levels of everything.

@@ -1,8 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The claim: nothing is allocated between the construction of a message and
-// Finalize(), at up to 100 levels of nesting. And when the first allocations
-// do happen, and what becomes of the message if they fail.
+// Finalize(), at up to 100 levels of nesting; in debug builds, for up to 50
+// nested messages. And when the first allocations do happen, and what becomes
+// of the message if they fail.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/buffer_allocator.h"
+#include "protozero/compiler.h"
 #include "protozero/message_arena.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
@@ -112,7 +114,32 @@ TEST(FirstAllocationTest, CrossingTheLimitAgainTakesNoFurtherOne) {
               Nest(message.get(), kInlineMessages);
               Nest(message.get(), kInlineMessages + 50);
             }),
-            1u);
+            // Debug builds use no slot twice: 755 messages, 128 in a block.
+            PROTOZERO_DCHECK_IS_ON ? 6u : 1u);
+}
+
+TEST(FirstAllocationTest, MessagesNextToEachOtherNeedNoneButInDebugBuilds) {
+  std::vector<uint8_t> buffer(8192);
+  ScatteredStreamWriter writer(nullptr);
+  RootMessage<> message;
+  const auto write = [&](int count) {
+    message.Reset(&writer, {buffer.data(), buffer.data() + buffer.size()});
+    for (int i = 0; i < count; ++i)
+      message.BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
+    EXPECT_EQ(message.Finalize(), static_cast<uint32_t>(4 * count));
+  };
+  // Whatever root messages there were before.
+  for (int count = 0; count <= 50; ++count) {
+    EXPECT_EQ(CountAllocations([&] { write(count); }), 0u);
+    EXPECT_EQ(CountAllocations([&] { write(50); }), 0u);
+  }
+  write(0);
+  EXPECT_EQ(CountAllocations([&] { write(kInlineMessages + 129); }),
+            PROTOZERO_DCHECK_IS_ON ? 2u : 0u);
+  // The next root message uses the blocks again.
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(CountAllocations([&] { write(kInlineMessages + 2 * 128); }), 0u);
+  }
 }
 
 TEST(FirstAllocationTest, AHeapBufferThatIsResetDoesNotAllocateAgain) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "test/testing/allocation_monitor.h"
@@ -658,6 +659,26 @@ TEST_F(TraceWriterTest, HandleThatOutlivesItsPacketDoesNoHarm) {
   writer->NewTracePacket<Event>()->set_id(3);
   writer->Flush();
   EXPECT_EQ(Drain().back(), FromHex("08 03"));
+}
+
+// Release builds write to what is at the same depth of the new packet.
+TEST_F(TraceWriterTest, NestedMessageThatOutlivesItsPacketIsNoticed) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  Event* const stale = writer->NewTracePacket<Event>()->set_nested();
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    EXPECT_MISTAKE(stale->set_id(1), "this message is sealed");
+    packet->set_nested()->set_id(2);
+    EXPECT_MISTAKE(stale->set_id(3), "this message is sealed");
+    packet->set_id(4);
+    EXPECT_MISTAKE(stale->set_id(5), "this message is sealed");
+  }
+  writer->Flush();
+  EXPECT_EQ(Drain(),
+            (std::vector<std::string>{
+                FromHex("1a 00"),
+                FromHex(PROTOZERO_DCHECK_IS_ON ? "1a 02 08 02 08 04"
+                                               : "1a 04 08 02 08 03 08 04")}));
 }
 
 TEST_F(TraceWriterTest, AllocatesNothingOnceItExists) {

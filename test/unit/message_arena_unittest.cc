@@ -111,7 +111,7 @@ TEST(MessageArenaTest, TheLastMessageIsTheLatestThatIsLeft) {
     ASSERT_EQ(arena.LastMessage(), messages[depth - 1]);
     arena.DeleteMessagesFrom(messages[depth - 1]);
   }
-  ASSERT_FALSE(arena.HasBlocksInUse());
+  ASSERT_FALSE(arena.IsScattered());
   EXPECT_EQ(arena.LastMessage(), messages[0]);
   EXPECT_EQ(arena.LastInlineMessage(), messages[0]);
 }

@@ -325,6 +325,95 @@ TEST_F(MessageHandleTest, ASiblingMakesTheHandleOfANestedMessageStale) {
   EXPECT_MISTAKE(destroy_stale_handle(), kStale);
 }
 
+TEST_F(MessageHandleTest, ASiblingOfItsParentDoesNot) {
+  {
+    Handle handle(event_.set_child()->set_child());
+    handle->set_id(1);
+    // Takes the memory of the first child, not of the child's child.
+    event_.set_child()->set_id(2);
+  }
+  EXPECT_EQ(event_.Finalize(), 10u);
+  EXPECT_EQ(Bytes(), "12 04 12 02 08 01 12 02 08 02");
+}
+
+TEST_F(MessageHandleTest, ACousinMakesTheHandleOfANestedMessageStale) {
+  const auto destroy_stale_handle = [this] {
+    Handle handle(event_.set_child()->set_child());
+    event_.set_child()->set_child()->set_id(2);
+  };
+  EXPECT_MISTAKE(destroy_stale_handle(), kStale);
+}
+
+TEST_F(MessageHandleTest, AChildOfTheNextMessageDoes) {
+  const auto destroy_stale_handle = [this] {
+    event_.set_child();
+    Handle handle(event_.set_child());
+    event_.Finalize();
+    event_.Reset(&writer_);
+    event_.set_child();
+  };
+  EXPECT_MISTAKE(destroy_stale_handle(), kStale);
+}
+
+TEST_F(MessageHandleTest, ANestedMessageIsReplacedAtItsDepthOnly) {
+  for (int i = 0; i < 3; ++i) {
+    {
+      Handle below(event_.set_child()->set_child());
+      event_.set_child();
+      event_.Finalize();
+      event_.Reset(&writer_);
+      event_.set_child();
+      EXPECT_TRUE(below);
+      EXPECT_TRUE(below->is_finalized());
+    }
+    EXPECT_EQ(event_.Finalize(), 2u);
+    event_.Reset(&writer_);
+  }
+}
+
+// Which is not to finalize the new one.
+TEST_F(MessageHandleTest, OneHandleCanBeThatOfOneNestedMessageAfterTheOther) {
+  Handle handle(event_.set_child());
+  for (uint32_t id = 1; id < 3; ++id) {
+    handle = Handle(event_.set_child());
+    handle->set_id(id);
+  }
+  Handle below(handle->set_child());
+  event_.set_id(3);
+  handle = Handle(event_.set_child());
+  below = Handle(handle->set_child());
+  below->set_id(4);
+  below = Handle();
+  handle = Handle();
+  EXPECT_EQ(event_.Finalize(), 20u);
+  EXPECT_EQ(Bytes(),
+            "12 00 12 02 08 01 12 04 08 02 12 00 08 03 12 04 12 02 08 04");
+}
+
+TEST_F(MessageHandleTest, AReplacedOneIsNoOthers) {
+  const auto assign = [this](Message* (*get)(Event* child)) {
+    Handle handle(event_.set_child());
+    handle = Handle(static_cast<Event*>(get(event_.set_child())));
+    handle = Handle();
+  };
+  EXPECT_MISTAKE(
+      assign([](Event* child) -> Message* { return child->set_child(); }),
+      kStale);
+  EXPECT_MISTAKE(assign([](Event*) -> Message* { return nullptr; }), kStale);
+}
+
+TEST_F(MessageHandleTest, ARollBackReplacesNothingYet) {
+  const auto begin_again = [this](bool deep) {
+    std::optional<Handle> below(event_.set_child()->set_child());
+    event_.RollBackNestedMessage();
+    Event* const child = event_.set_child();
+    if (deep)
+      child->set_child();
+  };
+  begin_again(false);
+  EXPECT_MISTAKE(begin_again(true), kStale);
+}
+
 TEST_F(MessageHandleTest, AnEmptyHandleHasNoStream) {
 #if PROTOZERO_DCHECK_IS_ON
   Handle handle;

@@ -6,7 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +28,239 @@ namespace {
 
 using test::ChunkedStream;
 using test::Hex;
+
+// Messages that are sealed, while another one is where they were.
+
+class StaleMessageTest : public testing::Test {
+ protected:
+  // The parent of those in question: at the first level, or at a deeper one.
+  Message* Start(int levels, size_t chunk_size) {
+    stream_.emplace(chunk_size);
+    message_.Reset(&stream_->writer);
+    message_.AppendVarInt(1, 1);
+    Message* parent = &message_;
+    for (int i = 0; i < levels; ++i)
+      parent = parent->BeginNestedMessage<Message>(15);
+    return parent;
+  }
+
+  void ExpectStale([[maybe_unused]] Message* stale) {
+#if PROTOZERO_DCHECK_IS_ON
+    constexpr char kAdvice[] = "this message is sealed";
+    EXPECT_DEATH(stale->AppendVarInt(3, 3), kAdvice);
+    EXPECT_DEATH(stale->AppendString(3, "abc"), kAdvice);
+    EXPECT_DEATH(stale->BeginNestedMessage<Message>(3), kAdvice);
+    EXPECT_TRUE(stale->is_finalized());
+#endif
+  }
+
+  // Begins and ends a message in |parent| in some way, and returns it.
+  using Use = std::function<Message*(Message* parent)>;
+
+  void ExpectStaleAfter(const Use& use) {
+    for (const int levels : {0, 2}) {
+      for (const size_t chunk_size : {size_t{20}, size_t{10000}}) {
+        SCOPED_TRACE(std::to_string(levels) + " levels, chunks of " +
+                     std::to_string(chunk_size));
+        Message* const parent = Start(levels, chunk_size);
+        Message* const stale = use(parent);
+        Message* const live = parent->BeginNestedMessage<Message>(2);
+        ExpectStale(stale);
+        live->AppendVarInt(4, 4);
+        Message* const below = live->BeginNestedMessage<Message>(2);
+        ExpectStale(stale);
+        below->AppendVarInt(4, 4);
+        live->AppendVarInt(4, 4);
+        ExpectStale(stale);
+        ExpectStale(below);
+        EXPECT_NE(message_.Finalize(), 0u);
+        EXPECT_TRUE(stream_->writer.ok());
+        if (chunk_size < 100)  // Sizes of one byte or of four.
+          continue;
+        const std::string bytes = stream_->Bytes();
+        const std::string live_bytes = "20 04 12 02 20 04 20 04";
+        EXPECT_EQ(bytes.substr(bytes.size() - live_bytes.size()), live_bytes);
+      }
+    }
+  }
+
+  std::optional<ChunkedStream> stream_;
+  RootMessage<> message_;
+};
+
+TEST_F(StaleMessageTest, ThatASiblingHasEnded) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedMessage<Message>(2);
+    child->AppendVarInt(1, 1);
+    return child;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatItsParentHasEnded) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedMessage<Message>(2);
+    parent->AppendVarInt(1, 1);
+    return child;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatWasFinalized) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedMessage<Message>(2);
+    child->AppendVarInt(1, 1);
+    child->Finalize();
+    return child;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatWasTakenBack) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedMessage<Message>(2);
+    child->BeginNestedMessage<Message>(1);
+    parent->RollBackNestedMessage();
+    return child;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatIsAGroup) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedGroup<Message>(2);
+    child->AppendVarInt(1, 1);
+    return child;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatIsLong) {
+  for (const size_t size : {200u, 600u}) {
+    ExpectStaleAfter([size](Message* parent) {
+      Message* child = nullptr;
+      // The third one is expected to be so.
+      for (int i = 0; i < 4; ++i) {
+        child = parent->BeginNestedMessage<Message>(2);
+        child->AppendString(1, std::string(size, 'x'));
+      }
+      return child;
+    });
+  }
+}
+
+TEST_F(StaleMessageTest, ThatIsInAnotherOne) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* child = parent->BeginNestedMessage<Message>(2);
+    child->BeginNestedMessage<Message>(2)->AppendVarInt(1, 1);
+    Message* last = child->BeginNestedMessage<Message>(2);
+    last->AppendVarInt(1, 1);
+    last->BeginNestedMessage<Message>(2)->AppendVarInt(1, 1);
+    return last;
+  });
+}
+
+TEST_F(StaleMessageTest, ThatWasTheFirstOfMany) {
+  ExpectStaleAfter([](Message* parent) {
+    Message* first = parent->BeginNestedMessage<Message>(2);
+    for (int i = 0; i < 500; ++i) {
+      Message* next = parent->BeginNestedMessage<Message>(2);
+      next->AppendVarInt(1, 1);
+      next->BeginNestedMessage<Message>(2)->AppendVarInt(1, 1);
+      if (i % 3 == 0)
+        parent->AppendVarInt(1, 1);
+    }
+    return first;
+  });
+}
+
+// In release builds, sealed messages drop what they are given, but for those
+// whose memory another one has got: that is given it instead.
+TEST_F(StaleMessageTest, WritesToTheLiveOneInReleaseBuilds) {
+#if PROTOZERO_DCHECK_IS_ON
+  GTEST_SKIP() << "debug builds stop";
+#else
+  Message* const parent = Start(0, 100);
+  Message* const stale = parent->BeginNestedMessage<Message>(2);
+  parent->AppendVarInt(1, 1);
+  stale->AppendVarInt(3, 3);
+  Message* const live = parent->BeginNestedMessage<Message>(2);
+  live->AppendVarInt(4, 4);
+  stale->AppendVarInt(3, 3);
+  live->AppendVarInt(5, 5);
+  EXPECT_EQ(message_.Finalize(), 14u);
+  EXPECT_EQ(stream_->Bytes(), "08 01 12 00 08 01 12 06 20 04 18 03 28 05");
+  EXPECT_TRUE(stream_->writer.ok());
+#endif
+}
+
+TEST_F(StaleMessageTest, ThatWasAbandonedWithItsRootMessage) {
+  Message* const child = Start(0, 100)->BeginNestedMessage<Message>(2);
+  Message* const below = child->BeginNestedMessage<Message>(2);
+  Message* const live = Start(0, 100)->BeginNestedMessage<Message>(2);
+  live->BeginNestedMessage<Message>(2);
+  ExpectStale(child);
+  ExpectStale(below);
+  EXPECT_EQ(message_.Finalize(), 6u);
+}
+
+TEST_F(StaleMessageTest, ThatIsOfAnEarlierRootMessage) {
+  for (const int count : {1, 2, 10}) {  // Of messages in a root message.
+    Message* const stale = Start(0, 1000)->BeginNestedMessage<Message>(2);
+    stale->BeginNestedMessage<Message>(2);
+    message_.Finalize();
+    for (int begun = 2; begun + count <= 50; begun += count) {
+      Start(0, 1000);
+      for (int i = 0; i < count; ++i) {
+        Message* const live = message_.BeginNestedMessage<Message>(2);
+        EXPECT_EQ(live == stale, !PROTOZERO_DCHECK_IS_ON);
+      }
+      if (begun == 2)
+        ExpectStale(stale);
+      message_.Finalize();
+    }
+  }
+}
+
+// No root message has two messages in one place, whatever it is written like;
+// and a place is used again after 50 others at the earliest.
+TEST_F(StaleMessageTest, HasItsPlaceForItself) {
+#if PROTOZERO_DCHECK_IS_ON
+  std::minstd_rand random(34);
+  const auto one_in = [&random](unsigned n) { return random() % n == 0; };
+  std::map<Message*, int> last_use;
+  int begun = 0;
+  for (int root = 0; root < 500; ++root) {
+    Start(0, one_in(2) ? 50 : 10000);
+    std::vector<Message*> open = {&message_};
+    const int first = begun;
+    const unsigned size = one_in(10) ? 300 : 30;
+    while (!one_in(size)) {
+      if (one_in(3) && open.size() > 1) {
+        open.resize(1 + random() % (open.size() - 1));
+        if (one_in(3)) {
+          open.back()->RollBackNestedMessage();
+        } else if (one_in(2)) {
+          open.back()->AppendVarInt(1, 1);
+        }
+        continue;
+      }
+      Message* const child = one_in(5)
+                                 ? open.back()->BeginNestedGroup<Message>(2)
+                                 : open.back()->BeginNestedMessage<Message>(2);
+      child->AppendString(1, std::string(one_in(9) ? 200 : 2, 'x'));
+      open.push_back(child);
+      const auto [it, is_new] = last_use.try_emplace(child, begun);
+      if (!is_new) {
+        ASSERT_LT(it->second, first) << "in this root message";
+        ASSERT_GT(begun - it->second, 50);
+        it->second = begun;
+      }
+      ++begun;
+    }
+    if (one_in(5))
+      continue;  // Abandoned.
+    EXPECT_NE(message_.Finalize(), 0u);
+  }
+#else
+  GTEST_SKIP() << "not so in release builds";
+#endif
+}
 
 // Field ids that are known at run time only.
 

@@ -177,7 +177,8 @@ TEST(MessageNestingModelTest, EveryDepthTo300) {
 TEST_F(MessageNestingTest, ManyLevelsCloseWithoutRecursion) {
   Start({1 << 20});
   Message* message = message_.get();
-  constexpr int kDepth = 100000;
+  // Debug builds take time in proportion to the square.
+  constexpr int kDepth = PROTOZERO_DCHECK_IS_ON ? 10000 : 100000;
   for (int i = 0; i < kDepth; ++i)
     message = message->BeginNestedMessage<Message>(1);
   message->AppendVarInt(1, 1);
@@ -231,13 +232,14 @@ TEST_F(MessageNestingTest, EveryAppenderOfTheParentSealsTheChild) {
     EXPECT_TRUE(grandchild->is_finalized()) << i;
     EXPECT_EQ(message_->nested_message(), nullptr) << i;
   }
-  // The memory of a child is its next sibling's.
+  // The memory of a child is its next sibling's, but in debug builds.
   Start({100});
   Message* child = Begin();
   Message* grandchild = child->BeginNestedMessage<Message>(1);
-  EXPECT_EQ(Begin(), child);
+  Message* sibling = Begin();
+  EXPECT_EQ(sibling == child, !PROTOZERO_DCHECK_IS_ON);
   EXPECT_TRUE(grandchild->is_finalized());
-  EXPECT_FALSE(child->is_finalized());
+  EXPECT_FALSE(sibling->is_finalized());
 }
 
 TEST_F(MessageNestingTest, SealedChildrenTakeNoFields) {

@@ -53,7 +53,8 @@ PROTOZERO_ABI_BEGIN
 // messages open.
 //
 // Takes about 8 KB. Allocates nothing after construction, unless messages are
-// nested deeper than MessageArena::kInlineMessages. One thread at a time.
+// nested deeper than MessageArena::kInlineMessages; debug builds also where a
+// packet has more than MessageArena::kMinQuarantine. One thread at a time.
 class TraceWriter final : private ScatteredStreamWriter::Delegate,
                           private MessageFinalizationListener {
  public:
@@ -70,7 +71,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // Begins a packet, which is complete when the handle goes out of scope. T is
   // any generated class. The handle is never empty. REQUIRES: the handle to the
-  // packet before is gone; if not, that packet ends here.
+  // packet before is gone. If not, that packet ends here, and the next use of
+  // its handle stops debug builds; in release builds it is one to the new
+  // packet, and ends that. For pointers to nested messages, see Message.
   template <typename T = Message>
   PROTOZERO_ALWAYS_INLINE MessageHandle<T> NewTracePacket() {
     static_assert(
