@@ -228,6 +228,20 @@ TEST_F(StrangeServiceTest, ThatSaysYesAndHasNoMethods) {
   ExpectOff(producer.get(), OffReason::kRefused);
 }
 
+TEST_F(StrangeServiceTest, IsNotAskedForASmallSizeInPlaceOfAHugeOne) {
+  Producer::Options options = Options();
+  options.shared_memory_size = (size_t{1} << 32) + 4096;
+  options.page_size = SIZE_MAX;
+  Producer producer(options);
+  service_.Accept();
+  service_.AnswerBind(true, kNumProducerMethods);
+  const std::string args =
+      service_.WaitForCall(ProducerMethod::kInitializeConnection);
+  const pb::InitializeConnectionRequest::Decoder request(args);
+  EXPECT_EQ(request.shared_memory_size_hint_bytes(), UINT32_MAX);
+  EXPECT_EQ(request.shared_memory_page_size_hint_bytes(), UINT32_MAX);
+}
+
 TEST_F(StrangeServiceTest, ThatTakesNoProducer) {
   const auto producer = NewProducer();
   service_.Accept();

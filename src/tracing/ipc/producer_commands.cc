@@ -50,15 +50,19 @@ bool Producer::Impl::OnFrame(const ConnectionPtr& connection,
 }
 
 void Producer::Impl::OnBound(const ConnectionPtr& connection) {
+  // The protocol has 32 bits for them. No service gives as much as that.
+  const auto hint = [](size_t bytes) {
+    return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
+  };
   initialize_request_ = connection->Invoke<pb::InitializeConnectionRequest>(
       ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
-      [this](pb::InitializeConnectionRequest* message) {
+      [this, hint](pb::InitializeConnectionRequest* message) {
         message->set_producer_name(options_.name);
         message->set_takes_memory_errors(true);
         message->set_shared_memory_page_size_hint_bytes(
-            static_cast<uint32_t>(options_.page_size));
+            hint(options_.page_size));
         message->set_shared_memory_size_hint_bytes(
-            static_cast<uint32_t>(options_.shared_memory_size));
+            hint(options_.shared_memory_size));
         using Request = pb::InitializeConnectionRequest;
         message->set_smb_scraping_mode(options_.scraping
                                            ? Request::SMB_SCRAPING_ENABLED
