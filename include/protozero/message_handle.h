@@ -41,8 +41,10 @@ class PROTOZERO_EXPORT MessageHandleBase {
   // message that is handed out again and again, or a nested one and the next,
   // can have one handle:
   //
+  //   MessageHandle<MyEvent> packet = writer->NewTracePacket<MyEvent>();
+  //   packet->set_timestamp(now);
   //   packet->Finalize();
-  //   packet = writer->NewTracePacket();
+  //   packet = writer->NewTracePacket<MyEvent>();
   MessageHandleBase& operator=(MessageHandleBase&& other) noexcept {
     if (this != &other) {
       if (message_ != nullptr && message_ != other.message_ &&
@@ -122,7 +124,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
 // A handle to a message of a generated class:
 //
 //   {
-//     MessageHandle<MyEvent> event = trace_writer->NewTracePacket();
+//     MessageHandle<MyEvent> event = trace_writer->NewTracePacket<MyEvent>();
 //     event->set_timestamp(now);
 //   }  // Finalized here.
 template <typename T>

@@ -85,7 +85,7 @@ struct TraceConfig {
 //   service.StopTracing(session);
 //   ... until GetState(session) == TraceService::kStopped:
 //   service.RunDue();
-//   service.ReadPackets(session, [](const uint8_t* data, size_t size) {
+//   service.ReadPackets(session, [file](const uint8_t* data, size_t size) {
 //     return fwrite(data, 1, size, file) == size;
 //   });
 //   service.CloseSession(session);
