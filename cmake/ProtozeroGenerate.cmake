@@ -10,6 +10,9 @@ include_guard(GLOBAL)
 #     PROTOS <file>...           the schemas
 #     [WRAPPER_NAMESPACE <ns>]   innermost namespace of the classes, default
 #                                "pbzero"; "" for none; may be several, "a::b"
+#     [RUNTIME_NAMESPACE <name>] what generated code calls the library's
+#                                namespace, for files that define
+#                                PROTOZERO_NAMESPACE
 #     [PROTO_ROOT <dir>]         what imports are relative to, default the
 #                                current source directory
 #     [IMPORT_DIRS <dir>...]     further folders to find imports in
@@ -18,8 +21,9 @@ include_guard(GLOBAL)
 # To run a plugin from elsewhere, as when compiling for another machine, set
 # PROTOZERO_PLUGIN_EXECUTABLE; to run another protoc, Protobuf_PROTOC_EXECUTABLE.
 function(protozero_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;WRAPPER_NAMESPACE;PROTO_ROOT"
-                        "PROTOS;IMPORT_DIRS;DEPS")
+  cmake_parse_arguments(
+    PARSE_ARGV 0 arg "" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
+    "PROTOS;IMPORT_DIRS;DEPS")
   if(NOT arg_TARGET OR NOT arg_PROTOS)
     message(FATAL_ERROR "protozero_generate needs TARGET and PROTOS")
   endif()
@@ -42,9 +46,10 @@ function(protozero_generate)
   endif()
   # Apart from the folder: protoc would take the first colon of "a::b:folder"
   # for the one between them.
-  set(options)
-  if(NOT namespace STREQUAL "")
-    set(options "--plugin_opt=wrapper_namespace=${namespace}")
+  set(options "--plugin_opt=wrapper_namespace=${namespace}")
+  if(arg_RUNTIME_NAMESPACE)
+    list(APPEND options
+         "--plugin_opt=runtime_namespace=${arg_RUNTIME_NAMESPACE}")
   endif()
 
   if(NOT arg_PROTO_ROOT)

@@ -36,7 +36,19 @@
 #define PROTOZERO_RUNTIME ::protozero::PROTOZERO_ABI_NAMESPACE
 
 // What the library declares in `protozero` stands between these two.
+#if !defined(PROTOZERO_NAMESPACE)
 #define PROTOZERO_ABI_BEGIN inline namespace PROTOZERO_ABI_NAMESPACE {
+#else
+// For files that include another library's namespace `protozero`, too: there it
+// is that library's alone, and this one's is called PROTOZERO_NAMESPACE. It
+// means the same types and functions, so that files may differ.
+#define PROTOZERO_ABI_BEGIN namespace PROTOZERO_ABI_NAMESPACE {
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+}
+}  // namespace protozero
+namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
+#endif
 #define PROTOZERO_ABI_END }
 
 // The library's objects hide their symbols, so that those of a shared library

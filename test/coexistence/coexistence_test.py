@@ -75,10 +75,11 @@ class Build:
                      result.stderr.decode(errors='replace')))
     return result.stdout
 
-  def generate(self, namespace):
+  def generate(self, namespace, *options):
     (self.folder / namespace).mkdir(exist_ok=True)
     self.run(['protoc', '--plugin=protoc-gen-plugin=' + self.plugin, '-I', ROOT,
               '--plugin_opt=wrapper_namespace=' + namespace,
+              *['--plugin_opt=' + option for option in options],
               '--plugin_out=' + namespace, SCHEMA])
 
   def compile_all(self, objects):
@@ -206,6 +207,47 @@ def check_exports(build, objects, written):
          written['ours'] else 'writes something else')
 
 
+def check_one_file(build, parts, objects, written):
+  """Yields what is wrong with a file that includes another library, too."""
+  build.generate('in_one_file', 'runtime_namespace=pz')
+  for name, folder, pattern in (('all_headers.h', ROOT / 'include', '**/*.h'),
+                                ('all_mapbox_headers.h', MAPBOX.parent.parent,
+                                 'protozero/*.hpp')):
+    (build.folder / name).write_text(''.join(
+        '#include <%s>\n' % path.relative_to(folder)
+        for path in sorted(folder.glob(pattern))
+        # That one is for C++20.
+        if path.name != 'async_packet_reader.h'))
+  flags = [*INCLUDE, '-I', 'in_one_file', '-I.', '-DNDEBUG']
+  renamed = '-DPROTOZERO_NAMESPACE=pz'
+  one_file = HERE / 'one_file.cc'
+
+  # Generated code is the same whether a file includes another library or not.
+  build.compile_all([('one_file.o', one_file, flags),
+                     ('renamed.o', one_file, [*flags, renamed])])
+  for name in 'one_file.o', 'renamed.o':
+    build.link('program', [main_of(('ours', 'ours'))[0], name,
+                           *objects['ours'][1:]])
+    yield ('ours in ' + name, '' if build.run(['./program', 'ours']) ==
+           written['ours'] else 'writes something else')
+  if 'perfetto' in parts:
+    build.compile_all([('both.o', one_file,
+                        ['-w', '-isystem', SDK, *flags, renamed,
+                         '-DWITH_PERFETTO'])])
+    build.link('program', [main_of(('ours', 'perfetto'))[0], 'both.o', 'sdk.o',
+                           *objects['ours'][1:]])
+    for name in 'ours', 'perfetto':
+      yield ('one file with Perfetto, ' + name,
+             '' if build.run(['./program', name]) == written[name] else
+             'writes something else')
+  if 'mapbox' in parts:
+    for namespace in [], [renamed]:
+      build.compile_all([('both.o', one_file,
+                          [*flags, '-DWITH_MAPBOX', *compilers.WARNINGS,
+                           *namespace])])
+      yield 'one file with Mapbox, ' + ' '.join(namespace), ''
+
+
 def check(build, counter):
   parts = {name: parts_of_ours(build, name) for name in OURS}
   pairs = {('ours', 'ours_in_place'): True, ('ours', 'ours_debug'): False}
@@ -232,7 +274,8 @@ def check(build, counter):
     for name, different in check_pair(build, pair, objects, written, static):
       counter.check(not different, name,
                     'other bytes than alone: ' + ', '.join(different))
-  for name, error in (*check_mixed_setters(build, objects),
+  for name, error in (*check_one_file(build, parts, objects, written),
+                      *check_mixed_setters(build, objects),
                       *check_exports(build, objects, written)):
     counter.check(not error, name, error)
   return {'perfetto', 'mapbox'} - set(parts)

@@ -125,7 +125,8 @@ def test_options(counter, protoc):
         'syntax = "proto3"; package p; message M { optional int32 x = 1; }')
   for options, expected in (
       ('nonsense', "--plugin_out: unknown option 'nonsense'; the known options "
-       'are: wrapper_namespace=NAMESPACE, language=LANGUAGE\n'),
+       'are: wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, '
+       'language=LANGUAGE\n'),
       ('wrapper_namespace', "--plugin_out: option 'wrapper_namespace' has no "
        'value; write wrapper_namespace=NAMESPACE\n')):
     result = protoc.run_plugin(options, '-I' + protoc.out, 'options.proto')

@@ -288,7 +288,8 @@ TEST(GeneratorErrorsTest, UnknownOption) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
             "unknown option 'lite'; the known options are: "
-            "wrapper_namespace=NAMESPACE, language=LANGUAGE");
+            "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
+            "language=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionsOfPerfettosPlugins) {
@@ -327,7 +328,8 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.error,
             "unknown option 'pbzero'; the known options are: "
-            "wrapper_namespace=NAMESPACE, language=LANGUAGE");
+            "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
+            "language=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionWithoutValue) {
@@ -337,6 +339,28 @@ TEST(GeneratorErrorsTest, OptionWithoutValue) {
   EXPECT_EQ(result.error,
             "option 'wrapper_namespace' has no value; write "
             "wrapper_namespace=NAMESPACE");
+}
+
+TEST(GeneratorErrorsTest, BadRuntimeNamespace) {
+  for (const std::string value : {"a::b", "9a", "class", "std", "size_t"}) {
+    const ProtocResult result = RunProtoc({{"a.proto", "syntax = 'proto2';"}},
+                                          {}, "runtime_namespace=" + value);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error,
+              "option 'runtime_namespace' has the value '" + value +
+                  "', which cannot name a namespace; use one identifier that "
+                  "is not a reserved word");
+  }
+}
+
+TEST(GeneratorErrorsTest, WrapperNamespaceOfTheRuntime) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {},
+                "wrapper_namespace=pz,runtime_namespace=pz");
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error,
+            "a.proto:1: the namespace pz is the library's; set another "
+            "wrapper_namespace or runtime_namespace");
 }
 
 TEST(GeneratorErrorsTest, OptionGivenTwice) {

@@ -81,6 +81,35 @@ TEST(GeneratorTest, WrapperNamespaceIsInnermost) {
               HasSubstr("\nnamespace a::b::c {\n"));
 }
 
+TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {
+  const auto header = [](const std::string& schema) {
+    return Header(RunProtoc({{"a.proto", schema}}, {}, "runtime_namespace=pz"));
+  };
+  const std::string usual = header(
+      "syntax = 'proto2'; package protozero.a; enum E { X = 0; }"
+      "message M { optional string s = 1 [default = 's']; repeated M m = 2;"
+      "  optional bytes b = 3 [default = 'b']; map<int32, E> e = 4;"
+      "  repeated sint32 p = 5 [packed = true]; oneof o { int32 i = 6; } }");
+  EXPECT_THAT(usual, HasSubstr("#include \"protozero/namespace.h\"\n"));
+  EXPECT_THAT(usual, HasSubstr("\nnamespace pz = "
+                               "::protozero::PROTOZERO_ABI_NAMESPACE;\n"));
+  EXPECT_THAT(usual, HasSubstr("class M : public ::pz::Message {"));
+  // Nothing else of `protozero` but what is the schema's own.
+  size_t found = 0;
+  for (size_t i = usual.find("::protozero::"); i != std::string::npos;
+       i = usual.find("::protozero::", i + 1)) {
+    if (usual.compare(i, 16, "::protozero::a::") != 0)
+      ++found;
+  }
+  EXPECT_EQ(found, 1u);
+
+  // Names of the schema yield.
+  EXPECT_THAT(header("syntax = 'proto2'; package pz; message M {}"),
+              HasSubstr("\nnamespace pz_ {\n"));
+  EXPECT_THAT(header("syntax = 'proto2'; message pz {}"),
+              HasSubstr("class pz_ : public ::pz::Message {"));
+}
+
 TEST(GeneratorTest, NeitherPackageNorWrapperNamespace) {
   const std::string header = Header(RunProtoc(
       {{"a.proto",

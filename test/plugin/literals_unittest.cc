@@ -40,15 +40,15 @@ TEST(LiteralsTest, FloatingPointIsShortAndExact) {
 }
 
 TEST(LiteralsTest, Bytes) {
-  EXPECT_EQ(BytesLiteral("", false), "");
-  EXPECT_EQ(BytesLiteral("ab", false), "::protozero::ConstChars{\"ab\", 2}");
+  EXPECT_EQ(BytesLiteral("", false, "::pz::"), "");
+  EXPECT_EQ(BytesLiteral("ab", false, "::pz::"), "::pz::ConstChars{\"ab\", 2}");
   EXPECT_EQ(BytesLiteral(std::string("\0"
                                      "7\"\\?\xff",
                                      6),
-                         false),
-            "::protozero::ConstChars{\"\\0007\\042\\134\\077\\377\", 6}");
-  EXPECT_EQ(BytesLiteral("a", true),
-            "::protozero::ConstBytes{reinterpret_cast<const uint8_t*>(\"a\"), "
+                         false, "::pz::"),
+            "::pz::ConstChars{\"\\0007\\042\\134\\077\\377\", 6}");
+  EXPECT_EQ(BytesLiteral("a", true, "::pz::"),
+            "::pz::ConstBytes{reinterpret_cast<const uint8_t*>(\"a\"), "
             "1}");
 }
 

@@ -220,7 +220,7 @@ class ClassBuilder {
     CppField field;
     field.schema = &schema;
     field.name = schema.name;
-    field.default_value = DefaultLiteral(schema);
+    field.default_value = DefaultLiteral(schema, names_.runtime());
     if (schema.enum_type != nullptr)
       field.type_name = names_.Qualified(*schema.enum_type);
     if (schema.message_type == nullptr)

@@ -164,7 +164,10 @@ struct CppFile {
   std::string header_path;
   std::string guard;
   std::vector<std::string> namespaces;  // Outermost first.
-  std::vector<std::string> includes;    // Headers of other .proto files.
+  std::string runtime;                  // "::protozero::"
+  // Names the namespace of the runtime if that is not `protozero`; else empty.
+  std::string runtime_alias;
+  std::vector<std::string> includes;  // Headers of other .proto files.
   std::vector<ForwardDeclarations> forward_declarations;
   std::vector<const CppEnum*> enums;
   std::vector<CppMessage> messages;

@@ -106,6 +106,13 @@ class CppNames::Deriver {
                       wrapper_namespaces.end());
   }
 
+  // The library's namespace is global, whatever it is called.
+  std::string EscapeTypeName(const std::string& name, bool is_global) const {
+    if (is_global && name == names_.runtime_namespace_)
+      return name + "_";
+    return plugin::EscapeTypeName(name, is_global);
+  }
+
   void Declare(const std::string& name) { own_.declared.emplace(name, ""); }
 
   void DeclareEnum(const Enum& entry) {
@@ -321,7 +328,10 @@ class CppNames::Deriver {
 };
 
 CppNames::CppNames(const Schema& schema,
-                   const std::vector<std::string>& wrapper_namespaces) {
+                   const std::vector<std::string>& wrapper_namespaces,
+                   const std::string& runtime_namespace)
+    : runtime_namespace_(runtime_namespace),
+      runtime_("::" + runtime_namespace + "::") {
   for (const auto& file : schema.files)
     Deriver(*file, wrapper_namespaces, this).Derive();
 }

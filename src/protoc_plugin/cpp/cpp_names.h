@@ -27,7 +27,12 @@ struct ClassNames {
 class CppNames {
  public:
   CppNames(const Schema& schema,
-           const std::vector<std::string>& wrapper_namespaces);
+           const std::vector<std::string>& wrapper_namespaces,
+           const std::string& runtime_namespace);
+
+  // What generated code calls the namespace of the library, and "::<that>::".
+  const std::string& runtime_namespace() const { return runtime_namespace_; }
+  const std::string& runtime() const { return runtime_; }
 
   const std::vector<std::string>& Namespaces(const File& file) const {
     return files_.at(&file).namespaces;
@@ -80,6 +85,8 @@ class CppNames {
   };
   class Deriver;
 
+  const std::string runtime_namespace_;
+  const std::string runtime_;
   std::map<const File*, FileNames> files_;
   std::map<const void*, ClassNames> classes_;  // By Message or ExtensionSet.
   std::map<const Enum*, CppEnum> enums_;

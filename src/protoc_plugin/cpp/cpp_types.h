@@ -11,9 +11,9 @@
 namespace protozero::plugin {
 
 // Types and namespaces are qualified from the global namespace, since a schema
-// may declare a message `protozero` or a package `std`. Functions of the base
-// class are not: what could hide them has another name, see ClassBuilder.
-constexpr char kInternal[] = "::protozero::internal::";
+// may declare a message `protozero` or a package `std`: those of the library
+// begin with CppFile::runtime. Functions of the base class are not: what could
+// hide them has another name, see ClassBuilder.
 
 // How a FieldType looks in C++.
 struct TypeTraits {

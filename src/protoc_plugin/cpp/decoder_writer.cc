@@ -14,11 +14,13 @@ class DecoderWriter {
  public:
   DecoderWriter(const CppDecoder& decoder,
                 const std::vector<CppField>& fields,
+                const std::string& runtime,
                 const std::string& parameter_suffix,
                 CodeText* code)
       : decoder_(decoder),
         fields_(fields),
         code_(*code),
+        runtime_(runtime),
         base_(decoder.hides_base ? "MessageDecoder::" : ""),
         parse_error_("parse_error_ptr" + parameter_suffix) {}
 
@@ -34,8 +36,8 @@ class DecoderWriter {
       entry.second = slot++;
       ids += (ids.empty() ? "" : ", ") + std::to_string(entry.first);
     }
-    code_.Line("class ", decoder_.identifier,
-               " : public ::protozero::MessageDecoder<", ids, "> {");
+    code_.Line("class ", decoder_.identifier, " : public ", runtime_,
+               "MessageDecoder<", ids, "> {");
     code_.Line(" public:");
     code_.Line("  using MessageDecoder::MessageDecoder;");
     for (size_t i = 0; i < decoder_.oneofs.size(); ++i)
@@ -79,13 +81,13 @@ class DecoderWriter {
       condition = field.has_function + "()";
     }
     if (field.schema->message_set_item) {
-      const std::string item = std::string(kInternal) + "FindMessageSetItem(" +
-                               base_ +
-                               "GetRepeated<::protozero::ConstBytes>(1), " +
+      const std::string item = runtime_ + "internal::FindMessageSetItem(" +
+                               base_ + "GetRepeated<" + runtime_ +
+                               "ConstBytes>(1), " +
                                std::to_string(field.schema->number) + ")";
       code_.Function("bool " + field.has_function + "() const",
                      "return " + item + ".valid();");
-      WriteGetter(field, "::protozero::ConstBytes", "() const",
+      WriteGetter(field, runtime_ + "ConstBytes", "() const",
                   "return " + item + ".as_bytes();");
       return;
     }
@@ -98,7 +100,7 @@ class DecoderWriter {
 
     std::string type = CppTypeOf(field);
     if (traits.element_type != nullptr)
-      type = std::string("::protozero::") + traits.element_type;
+      type = runtime_ + traits.element_type;
     else if (field.schema->type == FieldType::kEnum)
       type = "int32_t";
     std::string value = base_ + traits.accessor + "(" + slot + ")";
@@ -134,8 +136,7 @@ class DecoderWriter {
     const TypeTraits& traits = TraitsOf(field);
     const std::string id = std::to_string(field.schema->number);
     if (traits.element_type != nullptr) {
-      const std::string element =
-          std::string("<::protozero::") + traits.element_type + ">";
+      const std::string element = "<" + runtime_ + traits.element_type + ">";
       WriteGetter(
           field, "auto", "() const",
           "return " + base_ + "GetRepeated" + element + "(" + id + ");");
@@ -151,13 +152,13 @@ class DecoderWriter {
         "(bool* " + parse_error_ + " = nullptr) const";
     const std::string arguments = "(" + id + ", " + parse_error_ + ");";
     WriteGetter(field, "auto", parameter,
-                "return " + base_ + get +
-                    "<::protozero::proto_utils::ProtoSchemaType::k" +
-                    traits.name + ">" + arguments);
+                "return " + base_ + get + "<" + runtime_ +
+                    "proto_utils::ProtoSchemaType::k" + traits.name + ">" +
+                    arguments);
     if (field.schema->type == FieldType::kEnum) {
       code_.Function("auto " + field.enum_getter + parameter,
-                     "return " + base_ +
-                         "GetUnifiedRepeated<::protozero::proto_utils::"
+                     "return " + base_ + "GetUnifiedRepeated<" + runtime_ +
+                         "proto_utils::"
                          "ProtoWireType::kVarInt, " +
                          field.type_name + ">" + arguments);
     }
@@ -166,6 +167,7 @@ class DecoderWriter {
   const CppDecoder& decoder_;
   const std::vector<CppField>& fields_;
   CodeText& code_;
+  const std::string& runtime_;
   // Qualifies functions of the base class.
   const std::string base_;
   const std::string parse_error_;
@@ -175,9 +177,10 @@ class DecoderWriter {
 
 void WriteDecoder(const CppDecoder& decoder,
                   const std::vector<CppField>& fields,
+                  const std::string& runtime,
                   const std::string& parameter_suffix,
                   CodeText* code) {
-  DecoderWriter(decoder, fields, parameter_suffix, code).Write();
+  DecoderWriter(decoder, fields, runtime, parameter_suffix, code).Write();
 }
 
 }  // namespace protozero::plugin

@@ -11,9 +11,10 @@
 
 namespace protozero::plugin {
 
-// Appends the class that reads `fields`.
+// Appends the class that reads `fields`. `runtime`: see CppFile.
 void WriteDecoder(const CppDecoder& decoder,
                   const std::vector<CppField>& fields,
+                  const std::string& runtime,
                   const std::string& parameter_suffix,
                   CodeText* code);
 

@@ -31,6 +31,9 @@ class FileBuilder {
     file_.proto_path = schema_.path;
     file_.header_path = HeaderPath(schema_.path);
     file_.namespaces = names_.Namespaces(schema_);
+    file_.runtime = names_.runtime();
+    if (names_.runtime_namespace() != "protozero")
+      file_.runtime_alias = names_.runtime_namespace();
     file_.guard = IncludeGuard(file_.header_path, file_.namespaces);
     CheckNamespace();
     CheckClashes();
@@ -66,6 +69,11 @@ class FileBuilder {
                   Qualify(namespaces).substr(2) +
                   "; set the option wrapper_namespace or rename the package");
       }
+    } else if (namespaces[0] == names_.runtime_namespace()) {
+      Error(1, std::string(),
+            "the namespace " + namespaces[0] +
+                " is the library's; set another wrapper_namespace or "
+                "runtime_namespace");
     } else if (IsGlobalName(namespaces[0])) {
       // Not from the package, whose words are escaped.
       Error(1, std::string(),

@@ -2,6 +2,7 @@
 
 #include "src/protoc_plugin/cpp/generate_cpp.h"
 
+#include <set>
 #include <utility>
 
 #include "src/protoc_plugin/cpp/cpp_names.h"
@@ -15,10 +16,12 @@ namespace protozero::plugin {
 
 namespace {
 
-// Innermost namespaces of all generated code, inside those of the package.
-// `wrapper_namespace=a::b` gives two; none is fine.
 struct CppOptions {
+  // Innermost namespaces of all generated code, inside those of the package.
+  // `wrapper_namespace=a::b` gives two; none is fine.
   std::vector<std::string> wrapper_namespaces;
+  // By which name generated code calls the library's namespace.
+  std::string runtime_namespace = "protozero";
 };
 
 bool SplitNamespaces(const std::string& value,
@@ -53,7 +56,7 @@ bool IsOfOtherPlugins(const std::string& name) {
 bool ParseCppOptions(const std::vector<Option>& options,
                      CppOptions* result,
                      std::string* error) {
-  bool seen_wrapper_namespace = false;
+  std::set<std::string> seen;
   for (const auto& [name, value] : options) {
     // Perfetto's plugin then includes the one header of its SDK. There is none
     // here, and no need for another.
@@ -70,28 +73,42 @@ bool ParseCppOptions(const std::vector<Option>& options,
                "nothing for a C++ header; leave it out";
       return false;
     }
-    if (name != "wrapper_namespace") {
-      *error = UnknownOption(name, "wrapper_namespace=NAMESPACE");
+    if (name != "wrapper_namespace" && name != "runtime_namespace") {
+      *error = UnknownOption(
+          name, "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE");
       return false;
     }
     if (!value) {
       *error =
-          "option 'wrapper_namespace' has no value; write "
-          "wrapper_namespace=NAMESPACE";
+          "option '" + name + "' has no value; write " + name + "=NAMESPACE";
       return false;
     }
-    if (seen_wrapper_namespace) {
-      *error = "option 'wrapper_namespace' is given twice; remove one of them";
+    if (!seen.insert(name).second) {
+      *error = "option '" + name + "' is given twice; remove one of them";
       return false;
     }
-    seen_wrapper_namespace = true;
     // An explicitly empty value is how a build rule with a default says "none".
-    if (!value->empty() &&
-        !SplitNamespaces(*value, &result->wrapper_namespaces)) {
-      *error = "option 'wrapper_namespace' has the value '" + *value +
-               "', which is not a C++ namespace; use identifiers that are not "
-               "reserved words, joined by '::'";
-      return false;
+    if (value->empty())
+      continue;
+    std::vector<std::string> namespaces;
+    const bool is_valid = SplitNamespaces(*value, &namespaces);
+    if (name == "wrapper_namespace") {
+      if (!is_valid) {
+        *error = "option 'wrapper_namespace' has the value '" + *value +
+                 "', which is not a C++ namespace; use identifiers that are "
+                 "not reserved words, joined by '::'";
+        return false;
+      }
+      result->wrapper_namespaces = namespaces;
+    } else {
+      if (!is_valid || namespaces.size() != 1 ||
+          (IsGlobalName(*value) && *value != "protozero")) {
+        *error = "option 'runtime_namespace' has the value '" + *value +
+                 "', which cannot name a namespace; use one identifier that is "
+                 "not a reserved word";
+        return false;
+      }
+      result->runtime_namespace = *value;
     }
   }
   return true;
@@ -107,7 +124,8 @@ bool GenerateCpp(const Schema& schema,
   if (!ParseCppOptions(options, &cpp_options, error))
     return false;
 
-  const CppNames names(schema, cpp_options.wrapper_namespaces);
+  const CppNames names(schema, cpp_options.wrapper_namespaces,
+                       cpp_options.runtime_namespace);
   std::vector<CppFile> files;
   std::vector<Diagnostic> diagnostics;
   for (const File* file : schema.to_generate)

@@ -57,6 +57,7 @@ std::string FloatingLiteral(T value, const char* type, const char* suffix) {
 
 struct LiteralOf {
   bool is_bytes;
+  const std::string& runtime;
 
   std::string operator()(std::monostate) const { return std::string(); }
   std::string operator()(bool value) const { return value ? "true" : ""; }
@@ -68,7 +69,7 @@ struct LiteralOf {
       return FloatLiteral(value);
   }
   std::string operator()(const std::string& value) const {
-    return BytesLiteral(value, is_bytes);
+    return BytesLiteral(value, is_bytes, runtime);
   }
 };
 
@@ -98,7 +99,9 @@ std::string FloatLiteral(double value) {
   return FloatingLiteral(value, "double", "");
 }
 
-std::string BytesLiteral(const std::string& value, bool is_bytes) {
+std::string BytesLiteral(const std::string& value,
+                         bool is_bytes,
+                         const std::string& runtime) {
   if (value.empty())
     return std::string();
   std::string text = "\"";
@@ -117,13 +120,13 @@ std::string BytesLiteral(const std::string& value, bool is_bytes) {
   text += "\"";
   const std::string size = ", " + std::to_string(value.size()) + "}";
   if (!is_bytes)
-    return "::protozero::ConstChars{" + text + size;
-  return "::protozero::ConstBytes{reinterpret_cast<const uint8_t*>(" + text +
-         ")" + size;
+    return runtime + "ConstChars{" + text + size;
+  return runtime + "ConstBytes{reinterpret_cast<const uint8_t*>(" + text + ")" +
+         size;
 }
 
-std::string DefaultLiteral(const Field& field) {
-  return std::visit(LiteralOf{field.type == FieldType::kBytes},
+std::string DefaultLiteral(const Field& field, const std::string& runtime) {
+  return std::visit(LiteralOf{field.type == FieldType::kBytes, runtime},
                     field.default_value);
 }
 

@@ -23,11 +23,13 @@ std::string IntegerLiteral(uint64_t value);
 std::string FloatLiteral(float value);
 std::string FloatLiteral(double value);
 
-// Of a field without a default, empty as well.
-std::string DefaultLiteral(const Field& field);
+// A ConstChars, or a ConstBytes, of `runtime`: "::protozero::".
+std::string BytesLiteral(const std::string& value,
+                         bool is_bytes,
+                         const std::string& runtime);
 
-// A protozero::ConstChars, or a protozero::ConstBytes.
-std::string BytesLiteral(const std::string& value, bool is_bytes);
+// Of a field without a default, empty as well.
+std::string DefaultLiteral(const Field& field, const std::string& runtime);
 
 }  // namespace protozero::plugin
 

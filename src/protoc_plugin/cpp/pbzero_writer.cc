@@ -89,6 +89,8 @@ class Writer {
     std::set<std::string> headers(file_.includes.begin(), file_.includes.end());
     if (!file_.enums.empty())
       headers.insert("protozero/enum_values.h");
+    if (!file_.runtime_alias.empty())
+      headers.insert("protozero/namespace.h");
     if (has_classes) {
       for (const char* header :
            {"const_bytes.h", "field_metadata.h", "message.h", "proto_decoder.h",
@@ -111,6 +113,12 @@ class Writer {
       code_.Line("#include \"", header, "\"");
     if (!headers.empty())
       code_.Line();
+
+    if (!file_.runtime_alias.empty()) {
+      code_.Line("namespace ", file_.runtime_alias,
+                 " = ::protozero::PROTOZERO_ABI_NAMESPACE;");
+      code_.Line();
+    }
 
     std::set<std::string> optional_headers;
     for (const CppExtensionSet& set : file_.extension_sets) {
@@ -214,7 +222,7 @@ class Writer {
     WriteLimit(entry, entry.min_constant, entry.min_value);
     WriteLimit(entry, entry.max_constant, entry.max_value);
     code_.Line();
-    code_.Line("inline constexpr ::protozero::EnumValue ", entry.table,
+    code_.Line("inline constexpr ", file_.runtime, "EnumValue ", entry.table,
                "[] = {");
     for (const size_t index : entry.by_number) {
       const CppEnumValue& value = entry.values[index];
@@ -224,14 +232,15 @@ class Writer {
     code_.Line("};");
     const std::string& type = entry.identifier;
     code_.Line("constexpr const char* ", entry.functions.name, "(", type, " ",
-               value_, ") { return ", kInternal, "EnumName(", entry.table, ", ",
-               value_, "); }");
+               value_, ") { return ", file_.runtime, "internal::EnumName(",
+               entry.table, ", ", value_, "); }");
     code_.Line("constexpr bool ", entry.functions.parse, "(::std::string_view ",
-               name_, ", ", type, "* ", value_, ") { return ", kInternal,
-               "ParseEnum(", entry.table, ", ", name_, ", ", value_, "); }");
+               name_, ", ", type, "* ", value_, ") { return ", file_.runtime,
+               "internal::ParseEnum(", entry.table, ", ", name_, ", ", value_,
+               "); }");
     code_.Line("constexpr bool ", entry.functions.is_valid, "(int32_t ", value_,
-               ") { return ", kInternal, "FindEnumValue(", entry.table, ", ",
-               value_, ") != nullptr; }");
+               ") { return ", file_.runtime, "internal::FindEnumValue(",
+               entry.table, ", ", value_, ") != nullptr; }");
     code_.Line();
   }
 
@@ -243,10 +252,10 @@ class Writer {
   }
 
   void WriteMessage(const CppMessage& message) {
-    WriteDecoder(message.decoder, message.fields, file_.parameter_suffix,
-                 &code_);
-    code_.Line("class ", message.identifier,
-               " : public ::protozero::Message {");
+    WriteDecoder(message.decoder, message.fields, file_.runtime,
+                 file_.parameter_suffix, &code_);
+    code_.Line("class ", message.identifier, " : public ", file_.runtime,
+               "Message {");
     code_.Line(" public:");
     for (const TypeAlias& alias : message.nested_messages)
       WriteAlias(alias);
@@ -273,7 +282,8 @@ class Writer {
       code_.Line("#if __has_include(\"", set.required_header, "\")");
     code_.Line("// The extensions of ", set.base.substr(2), " that ",
                CommentText(set.scope), " declares.");
-    WriteDecoder(set.decoder, set.fields, file_.parameter_suffix, &code_);
+    WriteDecoder(set.decoder, set.fields, file_.runtime, file_.parameter_suffix,
+                 &code_);
     code_.Line("class ", set.identifier, " : public ", set.base, " {");
     code_.Line(" public:");
     WriteAlias({set.decoder.alias, set.decoder.identifier});
@@ -330,10 +340,10 @@ class Writer {
     const TypeTraits& traits = TraitsOf(field);
     const std::string type =
         traits.cpp_type != nullptr ? "" : field.type_name + ", ";
-    code_.Line("  using FieldMetadata_", field.camel, " = ::protozero::meta::",
-               MetadataPrefix(field.schema->repetition), traits.name, "<",
-               std::to_string(field.schema->number), ", ", type, class_name,
-               ">;");
+    code_.Line("  using FieldMetadata_", field.camel, " = ", file_.runtime,
+               "meta::", MetadataPrefix(field.schema->repetition), traits.name,
+               "<", std::to_string(field.schema->number), ", ", type,
+               class_name, ">;");
     code_.Line("  static constexpr FieldMetadata_", field.camel, " k",
                field.camel, "{};");
   }
@@ -376,8 +386,7 @@ class Writer {
 
   void WritePackedSetters(const CppField& field, const std::string& setter) {
     const std::string id = std::to_string(field.schema->number);
-    const std::string packed =
-        std::string("::protozero::") + TraitsOf(field).packed_type;
+    const std::string packed = file_.runtime + TraitsOf(field).packed_type;
     const std::string append = packed + "::AppendField(this, " + id + ", ";
     const std::string element = CppTypeOf(field);
     code_.Function("void " + setter + "(const " + packed + "& " + value_ + ")",
@@ -386,8 +395,8 @@ class Writer {
     code_.Function("void " + setter + "(const " + element + "* " + data_ +
                        ", size_t " + size_ + ")",
                    append + data_ + ", " + size_ + ");");
-    code_.Function("void " + setter + "(::protozero::ConstArray<" + element +
-                       "> " + value_ + ")",
+    code_.Function("void " + setter + "(" + file_.runtime + "ConstArray<" +
+                       element + "> " + value_ + ")",
                    append + value_ + ".data, " + value_ + ".size);");
   }
 
@@ -402,8 +411,8 @@ class Writer {
     }
     // repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
     code_.Line("  T* ", setter, "() {");
-    code_.Line("    auto* ", item_,
-               " = BeginNestedGroup<::protozero::Message>(1);");
+    code_.Line("    auto* ", item_, " = BeginNestedGroup<", file_.runtime,
+               "Message>(1);");
     code_.Line("    ", item_, "->AppendVarInt(2, ", id, ");");
     code_.Line("    return ", item_, "->BeginNestedMessage<T>(3);");
     code_.Line("  }");
@@ -420,7 +429,7 @@ class Writer {
     // Characters convert to a std::string_view, whatever holds them.
     if (field.schema->type == FieldType::kBytes) {
       code_.Function(
-          "PROTOZERO_HOT void " + setter + "(::protozero::ConstBytes " +
+          "PROTOZERO_HOT void " + setter + "(" + file_.runtime + "ConstBytes " +
               value_ + ")",
           "AppendBytes(" + id + ", " + value_ + ".data, " + value_ + ".size);");
     }
@@ -451,16 +460,15 @@ class Writer {
     code_.Line("  }");
     if (value.schema->type != FieldType::kBytes)
       return;
-    code_.Line("  void ", setter, "(", ArgumentType(key), " ", key_,
-               ", ::protozero::ConstBytes ", value_, ") {");
+    code_.Line("  void ", setter, "(", ArgumentType(key), " ", key_, ", ",
+               file_.runtime, "ConstBytes ", value_, ") {");
     code_.Line("    ", setter, "(", key_, ", ", value_, ".ToStdStringView());");
     code_.Line("  }");
   }
 
   void WriteMapKey(const CppField& field) {
-    code_.Line("    auto* ", entry_,
-               " = BeginNestedMessage<::protozero::Message>(",
-               std::to_string(field.schema->number), ");");
+    code_.Line("    auto* ", entry_, " = BeginNestedMessage<", file_.runtime,
+               "Message>(", std::to_string(field.schema->number), ");");
     code_.Line("    ", entry_, "->",
                AppendStatement(TraitsOf(field.map_entry[0]), "1", key_));
   }

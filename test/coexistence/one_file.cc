@@ -1,0 +1,37 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Another library's namespace `protozero` and ours, as `pz`, in one file, with
+// all of our headers. For ours.cc and perfetto_sdk.cc, or for one of them.
+
+#if defined(WITH_PERFETTO)
+#include <perfetto.h>
+#endif
+#if defined(WITH_MAPBOX)
+#include "all_mapbox_headers.h"
+#endif
+
+#include "all_headers.h"
+#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/coexistence/writers.h"
+
+std::string WriteByOurs() {
+  using ::perfetto::protos::in_one_file::TracePacket;
+  return WriteMessages<pz::StaticBuffered<TracePacket>,
+                       pz::HeapBuffered<TracePacket>>();
+}
+
+#if defined(WITH_PERFETTO)
+std::string WriteByPerfetto() {
+  using ::perfetto::protos::pbzero::TracePacket;
+  return WriteMessages<protozero::StaticBuffered<TracePacket>,
+                       protozero::HeapBuffered<TracePacket>>();
+}
+#endif
+
+#if defined(WITH_MAPBOX)
+std::string TagByMapbox() {
+  std::string bytes;
+  protozero::pbf_writer(bytes).add_bool(1, true);
+  return bytes;
+}
+#endif
