@@ -444,8 +444,7 @@ class PROTOZERO_EXPORT Message {
   enum RootBits : uint8_t {
     // It may count what was written to the stream.
     kHasRawBytes = 1 << 0,
-    // A message was frozen since it began: ScatteredStreamWriter::frozen_ is
-    // set.
+    // A message is frozen: ScatteredStreamWriter::frozen_ is set.
     kHasFrozen = 1 << 1,
     // Any that was nested in it is in quarantine: see MessageArena.
     kHasQuarantined = 1 << 2,
@@ -459,12 +458,16 @@ class PROTOZERO_EXPORT Message {
   }
   // REQUIRES, for both: it is a root message.
   bool has_frozen() const { return (state_.tag_size & kHasFrozen) != 0; }
-  void NoteFrozen() { state_.tag_size |= kHasFrozen; }
+  void NoteFrozen(bool has_frozen) {
+    state_.tag_size = static_cast<uint8_t>(
+        has_frozen ? state_.tag_size | kHasFrozen
+                   : state_.tag_size & ~unsigned{kHasFrozen});
+  }
   // Leaves out of the message what the writer has written so far. REQUIRES: it
   // is a root message without a field, and the writer has the cursor.
   void BeginAtWriter() noexcept;
-  // The same where it applies, because bytes of the message are next.
-  // REQUIRES: the writer has the cursor of this message.
+  // The same, because bytes of the message are next. REQUIRES: the writer took
+  // the cursor before that.
   PROTOZERO_COLD void BeginFirstField() noexcept;
   // What is written to the stream from here on belongs to the message.
   PROTOZERO_COLD void ExpectRawFields() noexcept;
@@ -629,10 +632,18 @@ class PROTOZERO_EXPORT Message {
   // One that drops everything, the same for all.
   PROTOZERO_COLD static Message* DroppingMessage() noexcept;
 
+  // Whether it is the leaf, takes fields and has the cursor.
+  bool HasCursor() const {
+    return PROTOZERO_LIKELY(!is_finalized()) &&
+           reinterpret_cast<uintptr_t>(write_ptr_) <
+               reinterpret_cast<uintptr_t>(ScatteredStreamWriter::Nowhere());
+  }
   // Makes this message the leaf and gives it the cursor. Returns false if this
   // message takes no more fields.
   PROTOZERO_COLD bool TakeCursor() noexcept;
-  // The same, and has |size| more bytes accounted for in the open messages'
+  // The same, from the writer. REQUIRES: the writer has it.
+  PROTOZERO_COLD bool TakeCursorBack() noexcept;
+  // TakeCursor(), and has |size| more bytes accounted for in the open messages'
   // size fields.
   PROTOZERO_NOINLINE bool TakeCursorFor(size_t size) noexcept;
   PROTOZERO_COLD void Fail(WriteStatus status, size_t lost_bytes) noexcept;
@@ -682,10 +693,6 @@ class PROTOZERO_EXPORT Message {
   // Ends this message before |end|, writes its size, and returns where the
   // stream continues.
   PROTOZERO_COLD uint8_t* SealAt(uint8_t* end) noexcept;
-  // The same, at last, for one that has crossed a chunk and is marked sealed.
-  PROTOZERO_COLD uint8_t* GoOnBehind(uint8_t* size_field,
-                                     uint64_t size,
-                                     uint8_t* end) const noexcept;
   // How long a message with |flags| may be.
   PROTOZERO_COLD static size_t MaxLength(uint8_t flags) noexcept;
   // Whether a message of |size| bytes in this chunk is long, and whole behind a

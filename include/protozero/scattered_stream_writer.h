@@ -297,7 +297,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   Message* open_root() const { return has_open_root() ? root_ : nullptr; }
 
   // bytes_available(). REQUIRES: the writer holds the cursor.
-  size_t room() const { return RoomAt(write_ptr_); }
+  PROTOZERO_ALWAYS_INLINE size_t room() const { return RoomAt(write_ptr_); }
   // None after an error. Nor is there any where the range ends before it
   // begins, which has no fast room either.
   size_t RoomAt(const uint8_t* pos) const {
@@ -324,20 +324,22 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   //   state_.size  is the bytes before its child, whose tag and size included,
   //   base_        points to the frozen message around it, or is null.
   //
-  // REQUIRES, for all of these: a message is open; FirstThawed() is null if
-  // not.
-  PROTOZERO_COLD Message* InnermostFrozen() const noexcept;
+  // REQUIRES, for all of these: a message is open.
+  Message* InnermostFrozen() const noexcept;
   PROTOZERO_COLD bool IsFrozen(const Message* message) const noexcept;
-  PROTOZERO_COLD Message* FirstThawed() const noexcept;
-  // Has the parent of |child|, which was sealed with |size| and ends at |end|,
-  // go on there if it is frozen.
-  PROTOZERO_COLD void ThawParentOf(const Message* child,
-                                   uint64_t size,
-                                   uint8_t* end) noexcept;
+  Message* OutermostThawed() const noexcept;
+  // Writes the |size| of |child|, which has been sealed, to |size_field| unless
+  // that is null. Has its parent go on at |end|, if that is frozen. Returns
+  // |end|.
+  PROTOZERO_COLD uint8_t* GoOnBehind(const Message* child,
+                                     uint8_t* size_field,
+                                     uint64_t size,
+                                     uint8_t* end) noexcept;
   // The innermost open message.
   PROTOZERO_COLD Message* Leaf() const noexcept;
   // TakeCursor() for those who are not in a hurry.
   PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
+  PROTOZERO_NOINLINE void TakeLentCursor() noexcept;
   PROTOZERO_COLD void LendCursorToLeaf() noexcept;
   PROTOZERO_COLD uint8_t* LentWritePtr() const noexcept;
   PROTOZERO_COLD void AbandonRoot() noexcept;
@@ -348,6 +350,11 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // could become too short for that. Returns where the cursor is then.
   PROTOZERO_COLD uint8_t* WidenMessagesFor(size_t size,
                                            uint8_t* pos) const noexcept;
+  // The same, for the messages in |outermost|, which has one and is not narrow.
+  // REQUIRES: there is fast room in the chunk.
+  PROTOZERO_NOINLINE uint8_t* WidenChainFor(Message* outermost,
+                                            size_t size,
+                                            uint8_t* pos) const noexcept;
   // All of them, as for a size that nobody knows.
   PROTOZERO_COLD void WidenOpenMessages() const noexcept;
   PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size) noexcept;

@@ -128,15 +128,6 @@ size_t Message::MaxLength(uint8_t flags) noexcept {
              : kMaxMessageLength;
 }
 
-uint8_t* Message::GoOnBehind(uint8_t* size_field,
-                             uint64_t size,
-                             uint8_t* end) const noexcept {
-  if (size_field != nullptr)
-    WritePaddedSize(size, size_field);
-  writer_->ThawParentOf(this, size, end);
-  return end;
-}
-
 uint8_t* Message::SealAt(uint8_t* end) noexcept {
   if (is_finalized())
     return end;
@@ -159,20 +150,20 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
     size = 0;
   }
   MarkSealed(size, flags & kGroup);
-  if (flags & kCrossedChunk)
-    return GoOnBehind(size_field, size, end);
-  if (size_field == nullptr)
-    return end;
-  if (size <= kMaxOneByteMessageLength &&
-      size_field + kMessageLengthFieldSize == base_ &&
-      size_field >= writer_->cur_range_.begin) {
+  if (flags & kCrossedChunk) {
+    if (writer_->root_->has_frozen())
+      return writer_->GoOnBehind(this, size_field, size, end);
+  } else if (size_field != nullptr && size <= kMaxOneByteMessageLength &&
+             size_field + kMessageLengthFieldSize == base_ &&
+             size_field >= writer_->cur_range_.begin) {
     if (!(flags & kRoot))
       writer_->arena_->NoteLength(this, false);
     *size_field = static_cast<uint8_t>(size);
     memmove(size_field + 1, base_, static_cast<size_t>(size));
     return end - kWidening;
   }
-  WritePaddedSize(size, size_field);
+  if (size_field != nullptr)
+    WritePaddedSize(size, size_field);
   return end;
 }
 
@@ -417,16 +408,18 @@ bool Message::TakeCursor() noexcept {
     SealNestedAnd(kContinue);
     return !HasNested();
   }
-  if (!writer_->cursor_is_lent()) {
-    if (writer_->IsReentered())
-      return false;
-    LendCursorFromWriter();
-  }
+  return PROTOZERO_LIKELY(writer_->cursor_is_lent()) || TakeCursorBack();
+}
+
+bool Message::TakeCursorBack() noexcept {
+  if (writer_->IsReentered())
+    return false;
+  LendCursorFromWriter();
   return true;
 }
 
 bool Message::TakeCursorFor(size_t size) noexcept {
-  if (!TakeCursor())
+  if (!HasCursor() && !TakeCursor())
     return false;
   if (!HasFastRoom() || size > ScatteredStreamWriter::kFastRoom)
     write_ptr_ = writer_->WidenMessagesFor(size, write_ptr_);
@@ -447,8 +440,6 @@ void Message::BeginAtWriter() noexcept {
 void Message::BeginFirstField() noexcept {
   using Taken = ScatteredStreamWriter::Taken;
   const Taken taken = writer_->rare_.taken;
-  if (taken <= Taken::kFromLeaf)
-    return;
   writer_->rare_.taken = Taken::kFromLeaf;
   if (taken == Taken::kBeforeFirstField) {
     // As if it began here: a size field that is given to it later is in this
@@ -464,7 +455,8 @@ void Message::ExpectRawFields() noexcept {
   if (is_finalized())
     return;
   writer_->TakeCursorSlowPath();
-  BeginFirstField();
+  if (writer_->rare_.taken > ScatteredStreamWriter::Taken::kFromLeaf)
+    BeginFirstField();
   NoteRawBytes();
 }
 
@@ -506,7 +498,8 @@ void Message::set_size_field(uint8_t* size_field) noexcept {
 }
 
 void Message::LendCursorFromWriter() noexcept {
-  BeginFirstField();
+  if (writer_->rare_.taken > ScatteredStreamWriter::Taken::kFromLeaf)
+    BeginFirstField();
   write_ptr_ = writer_->write_ptr_;
   if (!writer_->ok())
     StopAfterError();

@@ -29,6 +29,18 @@ uint32_t Saturate(uint64_t size) {
 
 }  // namespace
 
+// All that walk along the chain begin with these.
+
+PROTOZERO_ALWAYS_INLINE Message* ScatteredStreamWriter::InnermostFrozen()
+    const noexcept {
+  return PROTOZERO_UNLIKELY(root_->has_frozen()) ? frozen_ : nullptr;
+}
+
+PROTOZERO_ALWAYS_INLINE Message* ScatteredStreamWriter::OutermostThawed()
+    const noexcept {
+  return PROTOZERO_UNLIKELY(root_->has_frozen()) ? frozen_->nested_ : root_;
+}
+
 uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
   return patch_addr;
 }
@@ -103,13 +115,13 @@ bool ScatteredStreamWriter::IsReentered() noexcept {
 }
 
 bool ScatteredStreamWriter::NextChunk() noexcept {
-  if (!ok() || IsReentered())
+  if (!ok() || (rare_.is_asking && IsReentered()))
     return false;
   ContiguousMemoryRange range{};
   if (delegate_ != nullptr) {
     rare_.is_asking = true;
-    for (Message* message = FirstThawed(); message;
-         message = message->nested_) {
+    Message* const outermost = has_open_root() ? OutermostThawed() : nullptr;
+    for (Message* message = outermost; message; message = message->nested_) {
       if (!(message->state_.flags &
             (Message::kCrossedChunk | Message::kFinalized |
              Message::kHasNoSize))) {
@@ -144,28 +156,25 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
 
 void ScatteredStreamWriter::MoveTo(ContiguousMemoryRange range) noexcept {
   const uintptr_t fast_limit = FastLimitOf(range);
-  Message* message = FirstThawed();
+  Message* message = has_open_root() ? OutermostThawed() : nullptr;
   while (message != nullptr && !message->is_finalized()) {
     const uint64_t size = message->SizeAt(write_ptr_);
     message->state_.flags |= Message::kCrossedChunk;
     Message* const child = message->nested_;
-    if (child == nullptr || child->is_finalized()) {
+    // The leaf and its parent, which are not worth being frozen.
+    if (child == nullptr || child->nested_ == nullptr) {
       message->state_.size = Saturate(size);
       message->base_ = range.begin;
       message->fast_limit_ = fast_limit;
-      break;
+    } else {
+      message->state_.size = Saturate(size - child->SizeAt(write_ptr_));
+      message->base_ = reinterpret_cast<uint8_t*>(InnermostFrozen());
+      frozen_ = message;
+      root_->NoteFrozen(true);
     }
-    message->state_.size = Saturate(size - child->SizeAt(write_ptr_));
-    message->base_ = reinterpret_cast<uint8_t*>(InnermostFrozen());
-    frozen_ = message;
-    root_->NoteFrozen();
     message = child;
   }
   EnterChunk(range, fast_limit);
-}
-
-Message* ScatteredStreamWriter::InnermostFrozen() const noexcept {
-  return root_->has_frozen() ? frozen_ : nullptr;
 }
 
 bool ScatteredStreamWriter::IsFrozen(const Message* message) const noexcept {
@@ -175,30 +184,30 @@ bool ScatteredStreamWriter::IsFrozen(const Message* message) const noexcept {
   return frozen != nullptr;
 }
 
-Message* ScatteredStreamWriter::FirstThawed() const noexcept {
-  if (!has_open_root())
-    return nullptr;
-  Message* const frozen = InnermostFrozen();
-  return frozen != nullptr ? frozen->nested_ : root_;
-}
-
 Message* ScatteredStreamWriter::Leaf() const noexcept {
-  Message* leaf = FirstThawed();
+  Message* leaf = OutermostThawed();
   while (leaf->HasNested())
     leaf = leaf->nested_;
   return leaf;
 }
 
-void ScatteredStreamWriter::ThawParentOf(const Message* child,
-                                         uint64_t size,
-                                         uint8_t* end) noexcept {
+uint8_t* ScatteredStreamWriter::GoOnBehind(const Message* child,
+                                           uint8_t* size_field,
+                                           uint64_t size,
+                                           uint8_t* end) noexcept {
+  if (size_field != nullptr) {
+    proto_utils::internal::WritePaddedVarInt<
+        proto_utils::kMessageLengthFieldSize>(size, size_field);
+  }
   Message* const parent = InnermostFrozen();
-  if (parent == nullptr || parent->nested_ != child)
-    return;
-  frozen_ = reinterpret_cast<Message*>(parent->base_);
-  parent->state_.size = Saturate(parent->state_.size + size);
-  parent->base_ = end;
-  parent->fast_limit_ = fast_limit_;
+  if (parent != nullptr && parent->nested_ == child) {
+    frozen_ = reinterpret_cast<Message*>(parent->base_);
+    root_->NoteFrozen(frozen_ != nullptr);
+    parent->state_.size = Saturate(parent->state_.size + size);
+    parent->base_ = end;
+    parent->fast_limit_ = fast_limit_;
+  }
+  return end;
 }
 
 void ScatteredStreamWriter::Fail(WriteStatus status,
@@ -211,14 +220,22 @@ void ScatteredStreamWriter::Fail(WriteStatus status,
 
 uint8_t* ScatteredStreamWriter::WidenMessagesFor(size_t size,
                                                  uint8_t* pos) const noexcept {
-  constexpr size_t kWidening = Message::kWidening;
   // Without fast room, nothing begins narrow, and what did has been widened.
   if (fast_limit_ == 0)
     return pos;
-  // No frozen message is narrow.
-  Message* const outermost = FirstThawed();
+  // Nor is the outermost: it is a root message, or has crossed a chunk.
+  Message* const outermost = OutermostThawed();
+  if (PROTOZERO_LIKELY(!outermost->HasNested()))
+    return pos;
+  return WidenChainFor(outermost, size, pos);
+}
+
+uint8_t* ScatteredStreamWriter::WidenChainFor(Message* outermost,
+                                              size_t size,
+                                              uint8_t* pos) const noexcept {
+  constexpr size_t kWidening = Message::kWidening;
   size_t widenings = 0;
-  for (Message* message = outermost; message;
+  for (Message* message = outermost->nested_; message;
        message = message->nested_message())
     widenings += message->is_narrow() ? kWidening : 0;
   if (widenings == 0)
@@ -258,8 +275,11 @@ void ScatteredStreamWriter::WidenOpenMessages() const noexcept {
 }
 
 void ScatteredStreamWriter::TakeCursorSlowPath() noexcept {
-  if (!cursor_is_lent())
-    return;
+  if (cursor_is_lent())
+    TakeLentCursor();
+}
+
+void ScatteredStreamWriter::TakeLentCursor() noexcept {
   Message* const leaf = Leaf();
   const bool has_no_field = leaf->IsRootWithoutField();
   leaf->ReturnCursorToWriter();

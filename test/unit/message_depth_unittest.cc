@@ -96,8 +96,8 @@ class MessageDepthTest : public testing::Test {
   std::unique_ptr<RootMessage<>> root_;
 };
 
-// As many as can begin in a chunk of 16 bytes, and one that began before it.
-constexpr size_t kNear = 5;
+// As many as can begin in a chunk of 16 bytes, and two that began before it.
+constexpr size_t kNear = 6;
 
 TEST_F(MessageDepthTest, AChunkCostsAsMuchAsTheMessagesThatBeganInIt) {
   for (const auto patches : {ChunkedDelegate::Patches::kInPlace,
