@@ -10,6 +10,7 @@
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/trace_service.pbzero.h"
 
 namespace protozero {

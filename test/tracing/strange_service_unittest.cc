@@ -24,6 +24,7 @@
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/data_source.pbzero.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/raw_client.h"

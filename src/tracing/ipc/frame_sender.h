@@ -11,6 +11,7 @@
 #include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

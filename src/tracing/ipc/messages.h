@@ -10,6 +10,7 @@
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "src/tracing/protos/data_source.pbzero.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {

@@ -22,6 +22,7 @@
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/out_of_memory.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {

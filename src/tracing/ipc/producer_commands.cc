@@ -14,6 +14,7 @@
 #include "src/tracing/ipc/producer_impl.h"
 #include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {

@@ -10,6 +10,7 @@
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/out_of_memory.h"
+#include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 
 namespace protozero {

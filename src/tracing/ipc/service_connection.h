@@ -20,6 +20,7 @@
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
