@@ -4,6 +4,7 @@
 // text; here is one case per decision.
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -601,6 +602,33 @@ TEST(GeneratorTest, GuardDependsOnPathAndNamespace) {
   std::sort(guards.begin(), guards.end());
   EXPECT_EQ(std::unique(guards.begin(), guards.end()), guards.end());
   EXPECT_THAT(guard("1/2", "p", ""), HasSubstr("PROTO_1_2_PBZERO_H_"));
+}
+
+TEST(GeneratorTest, ManyFieldsAreManyLines) {
+  std::string schema =
+      "syntax = 'proto2'; message M { optional string long_default = 1000 "
+      "[default = '" +
+      std::string(1000, '?') + "']; oneof choice {";
+  for (int i = 1; i < 300; ++i) {
+    const std::string number = std::to_string(i);
+    schema += "int32 some_field_" + number + " = " + number + ";";
+  }
+  schema += "}}";
+  const std::string header = Header(RunProtoc(schema));
+  EXPECT_THAT(header, HasSubstr("\n      "));
+  std::istringstream lines(header);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 130u) << line;
+}
+
+TEST(GeneratorTest, DecoderTellsSlotsFromIds) {
+  const auto header = [](const std::string& fields) {
+    return Header(RunProtoc("syntax = 'proto2'; message M {" + fields + "}"));
+  };
+  const std::string word = "Has() and As...() take slots";
+  EXPECT_THAT(header("repeated int32 x = 7;"), HasSubstr(word));
+  EXPECT_THAT(header("oneof o { int32 x = 7; }"), HasSubstr(word));
+  EXPECT_THAT(header("optional int32 x = 7;"), Not(HasSubstr(word)));
 }
 
 }  // namespace

@@ -52,5 +52,12 @@ TEST(LiteralsTest, Bytes) {
             "1}");
 }
 
+TEST(LiteralsTest, LongBytesAreSeveralLiterals) {
+  const std::string text(70, 'x');
+  EXPECT_EQ(BytesLiteral(text + "\n\n\n7" + text, false, "::pz::"),
+            "::pz::ConstChars{\n      \"" + text +
+                "\\012\\012\\012\"\n      \"7" + text + "\", 144}");
+}
+
 }  // namespace
 }  // namespace protozero::plugin

@@ -2,6 +2,7 @@
 
 #include "src/protoc_plugin/cpp/decoder_writer.h"
 
+#include <algorithm>
 #include <map>
 
 #include "src/protoc_plugin/cpp/cpp_types.h"
@@ -30,16 +31,21 @@ class DecoderWriter {
     for (const CppField& field : fields_)
       slots.emplace(field.schema->message_set_item ? 1 : field.schema->number,
                     0);
-    std::string ids;
-    size_t slot = 0;
+    std::vector<std::string> ids;
     for (auto& entry : slots) {
-      entry.second = slot++;
-      ids += (ids.empty() ? "" : ", ") + std::to_string(entry.first);
+      entry.second = ids.size();
+      ids.push_back(std::to_string(entry.first));
     }
-    code_.Line("class ", decoder_.identifier, " : public ", runtime_,
-               "MessageDecoder<", ids, "> {");
+    code_.List("class " + decoder_.identifier + " : public " + runtime_ +
+                   "MessageDecoder<",
+               ids, "> {");
     code_.Line(" public:");
     code_.Line("  using MessageDecoder::MessageDecoder;");
+    if (HasSlotsAndIds()) {
+      code_.Line(
+          "  // Has() and As...() take slots: ranks among the ids above. All "
+          "else takes ids.");
+    }
     for (size_t i = 0; i < decoder_.oneofs.size(); ++i)
       WriteOneof(decoder_.oneofs[i], i);
     for (const CppField& field : fields_)
@@ -49,21 +55,31 @@ class DecoderWriter {
   }
 
  private:
+  // In its getters.
+  bool HasSlotsAndIds() const {
+    return std::any_of(fields_.begin(), fields_.end(), [](const auto& field) {
+      return !field.schema->message_set_item &&
+             (field.schema->repetition != Repetition::kNotRepeated ||
+              field.schema->oneof != Field::kNoOneof);
+    });
+  }
+
   void WriteOneof(const CppOneof& oneof, size_t index) {
     code_.Line("  enum class ", oneof.case_type, " : int32_t {");
     code_.Line("    ", oneof.not_set, " = 0,");
-    std::string ids;
+    std::vector<std::string> ids;
     for (const CppField& field : fields_) {
       if (field.schema->oneof != index)
         continue;
       const std::string id = std::to_string(field.schema->number);
       code_.Line("    k", field.camel, " = ", id, ",");
-      ids += (ids.empty() ? "" : ", ") + id;
+      ids.push_back(id);
     }
     code_.Line("  };");
-    code_.Function(oneof.case_type + " " + oneof.case_function + "() const",
-                   "return static_cast<" + oneof.case_type + ">(" + base_ +
-                       "WhichOneof({" + ids + "}));");
+    code_.List("  " + oneof.case_type + " " + oneof.case_function +
+                   "() const { return static_cast<" + oneof.case_type + ">(" +
+                   base_ + "WhichOneof({",
+               ids, "})); }");
   }
 
   void WriteGetters(const CppField& field, const std::string& slot) {

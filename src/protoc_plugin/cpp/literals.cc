@@ -104,8 +104,16 @@ std::string BytesLiteral(const std::string& value,
                          const std::string& runtime) {
   if (value.empty())
     return std::string();
+  constexpr size_t kMaxLine = 80;
   std::string text = "\"";
+  size_t line_begin = 0;
   for (const char c : value) {
+    // The compiler joins literals.
+    if (text.size() - line_begin > kMaxLine) {
+      text += "\"\n      ";
+      line_begin = text.size();
+      text += '"';
+    }
     // Octal escapes end after three digits. A question mark may be part of a
     // trigraph.
     if (c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?') {
@@ -118,6 +126,8 @@ std::string BytesLiteral(const std::string& value,
     }
   }
   text += "\"";
+  if (line_begin != 0)
+    text.insert(0, "\n      ");
   const std::string size = ", " + std::to_string(value.size()) + "}";
   if (!is_bytes)
     return runtime + "ConstChars{" + text + size;

@@ -231,16 +231,22 @@ class Writer {
     }
     code_.Line("};");
     const std::string& type = entry.identifier;
-    code_.Line("constexpr const char* ", entry.functions.name, "(", type, " ",
-               value_, ") { return ", file_.runtime, "internal::EnumName(",
-               entry.table, ", ", value_, "); }");
-    code_.Line("constexpr bool ", entry.functions.parse, "(::std::string_view ",
-               name_, ", ", type, "* ", value_, ") { return ", file_.runtime,
-               "internal::ParseEnum(", entry.table, ", ", name_, ", ", value_,
-               "); }");
-    code_.Line("constexpr bool ", entry.functions.is_valid, "(int32_t ", value_,
-               ") { return ", file_.runtime, "internal::FindEnumValue(",
-               entry.table, ", ", value_, ") != nullptr; }");
+    const std::string internal = file_.runtime + "internal::";
+    const std::string arguments = "(" + entry.table + ", " + value_ + ")";
+    code_.Function("constexpr const char* " + entry.functions.name + "(" +
+                       type + " " + value_ + ")",
+                   "return " + internal + "EnumName" + arguments + ";", "");
+    code_.Function("constexpr bool " + entry.functions.parse +
+                       "(::std::string_view " + name_ + ", " + type + "* " +
+                       value_ + ")",
+                   "return " + internal + "ParseEnum(" + entry.table + ", " +
+                       name_ + ", " + value_ + ");",
+                   "");
+    code_.Function(
+        "constexpr bool " + entry.functions.is_valid + "(int32_t " + value_ +
+            ")",
+        "return " + internal + "FindEnumValue" + arguments + " != nullptr;",
+        "");
     code_.Line();
   }
 
@@ -319,12 +325,12 @@ class Writer {
   void WriteFieldNumbers(const std::vector<CppField>& fields) {
     if (fields.empty())
       return;
-    std::string numbers;
+    std::vector<std::string> numbers;
     for (const CppField& field : fields) {
-      numbers += (numbers.empty() ? "k" : ", k") + field.camel +
-                 "FieldNumber = " + std::to_string(field.schema->number);
+      numbers.push_back("k" + field.camel + "FieldNumber = " +
+                        std::to_string(field.schema->number));
     }
-    code_.Line("  enum : int32_t { ", numbers, " };");
+    code_.List("  enum : int32_t { ", numbers, " };");
   }
 
   void WriteFields(const std::string& class_name,

@@ -78,7 +78,9 @@ inline constexpr ::protozero::EnumValue TopLevel_Values[] = {
   {2147483647, "HIGHEST"},
 };
 constexpr const char* TopLevel_Name(TopLevel value) { return ::protozero::internal::EnumName(TopLevel_Values, value); }
-constexpr bool TopLevel_Parse(::std::string_view name, TopLevel* value) { return ::protozero::internal::ParseEnum(TopLevel_Values, name, value); }
+constexpr bool TopLevel_Parse(::std::string_view name, TopLevel* value) {
+  return ::protozero::internal::ParseEnum(TopLevel_Values, name, value);
+}
 constexpr bool TopLevel_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(TopLevel_Values, value) != nullptr; }
 
 namespace perfetto_pbzero_enum_Everything_Nested_Deep {
@@ -96,13 +98,23 @@ inline constexpr ::protozero::EnumValue Everything_Nested_Deep_Kind_Values[] = {
   {0, "NONE"},
   {1, "SOME"},
 };
-constexpr const char* Everything_Nested_Deep_Kind_Name(Everything_Nested_Deep_Kind value) { return ::protozero::internal::EnumName(Everything_Nested_Deep_Kind_Values, value); }
-constexpr bool Everything_Nested_Deep_Kind_Parse(::std::string_view name, Everything_Nested_Deep_Kind* value) { return ::protozero::internal::ParseEnum(Everything_Nested_Deep_Kind_Values, name, value); }
-constexpr bool Everything_Nested_Deep_Kind_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Everything_Nested_Deep_Kind_Values, value) != nullptr; }
+constexpr const char* Everything_Nested_Deep_Kind_Name(Everything_Nested_Deep_Kind value) {
+  return ::protozero::internal::EnumName(Everything_Nested_Deep_Kind_Values, value);
+}
+constexpr bool Everything_Nested_Deep_Kind_Parse(::std::string_view name, Everything_Nested_Deep_Kind* value) {
+  return ::protozero::internal::ParseEnum(Everything_Nested_Deep_Kind_Values, name, value);
+}
+constexpr bool Everything_Nested_Deep_Kind_IsValid(int32_t value) {
+  return ::protozero::internal::FindEnumValue(Everything_Nested_Deep_Kind_Values, value) != nullptr;
+}
 
-class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 34, 35, 36, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 61, 62, 71, 72, 81, 82, 91, 201, 202, 211, 212, 213, 221, 222, 223, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 241, 242, 243, 244, 245, 536870911> {
+class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+      13, 14, 15, 16, 17, 31, 32, 33, 34, 35, 36, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
+      53, 54, 61, 62, 71, 72, 81, 82, 91, 201, 202, 211, 212, 213, 221, 222, 223, 224, 225, 226,
+      227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 241, 242, 243, 244, 245, 536870911> {
  public:
   using MessageDecoder::MessageDecoder;
+  // Has() and As...() take slots: ranks among the ids above. All else takes ids.
   enum class ChoiceCase : int32_t {
     kNotSet = 0,
     kNumber = 71,
@@ -117,7 +129,8 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
     kChosenBytes = 244,
     kChosengroup = 245,
   };
-  OtherChoiceCase other_choice_case() const { return static_cast<OtherChoiceCase>(WhichOneof({241, 242, 243, 244, 245})); }
+  OtherChoiceCase other_choice_case() const { return static_cast<OtherChoiceCase>(WhichOneof({241,
+      242, 243, 244, 245})); }
   bool has_field_double() const { return Has(0); }
   double field_double() const { return AsDouble(0); }
   bool has_field_float() const { return Has(1); }
@@ -154,7 +167,9 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_field_sint64() const { return Has(16); }
   int64_t field_sint64() const { return AsSint64(16); }
   bool has_repeated_double() const { return Has(17); }
-  auto repeated_double(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr); }
+  auto repeated_double(bool* parse_error_ptr = nullptr) const {
+    return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kDouble>(31, parse_error_ptr);
+  }
   bool has_repeated_string() const { return Has(18); }
   auto repeated_string() const { return GetRepeated<::protozero::ConstChars>(32); }
   bool has_repeated_bytes() const { return Has(19); }
@@ -162,39 +177,75 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_repeated_message() const { return Has(20); }
   auto repeated_message() const { return GetRepeated<::protozero::ConstBytes>(34); }
   bool has_repeated_enum() const { return Has(21); }
-  auto repeated_enum(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr); }
-  auto repeated_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::Everything_Nested_Deep_Kind>(35, parse_error_ptr); }
+  auto repeated_enum(bool* parse_error_ptr = nullptr) const {
+    return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(35, parse_error_ptr);
+  }
+  auto repeated_enum_enum(bool* parse_error_ptr = nullptr) const {
+    return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::Everything_Nested_Deep_Kind>(35, parse_error_ptr);
+  }
   bool has_repeated_sint64() const { return Has(22); }
-  auto repeated_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr); }
+  auto repeated_sint64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kSint64>(36, parse_error_ptr);
+  }
   bool has_packed_double() const { return Has(23); }
-  auto packed_double(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(41, parse_error_ptr); }
+  auto packed_double(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kDouble>(41, parse_error_ptr);
+  }
   bool has_packed_float() const { return Has(24); }
-  auto packed_float(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFloat>(42, parse_error_ptr); }
+  auto packed_float(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFloat>(42, parse_error_ptr);
+  }
   bool has_packed_int64() const { return Has(25); }
-  auto packed_int64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt64>(43, parse_error_ptr); }
+  auto packed_int64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt64>(43, parse_error_ptr);
+  }
   bool has_packed_uint64() const { return Has(26); }
-  auto packed_uint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint64>(44, parse_error_ptr); }
+  auto packed_uint64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint64>(44, parse_error_ptr);
+  }
   bool has_packed_int32() const { return Has(27); }
-  auto packed_int32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(45, parse_error_ptr); }
+  auto packed_int32(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(45, parse_error_ptr);
+  }
   bool has_packed_fixed64() const { return Has(28); }
-  auto packed_fixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed64>(46, parse_error_ptr); }
+  auto packed_fixed64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed64>(46, parse_error_ptr);
+  }
   bool has_packed_fixed32() const { return Has(29); }
-  auto packed_fixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed32>(47, parse_error_ptr); }
+  auto packed_fixed32(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kFixed32>(47, parse_error_ptr);
+  }
   bool has_packed_bool() const { return Has(30); }
-  auto packed_bool(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kBool>(48, parse_error_ptr); }
+  auto packed_bool(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kBool>(48, parse_error_ptr);
+  }
   bool has_packed_uint32() const { return Has(31); }
-  auto packed_uint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint32>(49, parse_error_ptr); }
+  auto packed_uint32(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kUint32>(49, parse_error_ptr);
+  }
   bool has_packed_enum() const { return Has(32); }
-  auto packed_enum(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(50, parse_error_ptr); }
-  auto packed_enum_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::TopLevel>(50, parse_error_ptr); }
+  auto packed_enum(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(50, parse_error_ptr);
+  }
+  auto packed_enum_enum(bool* parse_error_ptr = nullptr) const {
+    return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::main::pbzero::TopLevel>(50, parse_error_ptr);
+  }
   bool has_packed_sfixed32() const { return Has(33); }
-  auto packed_sfixed32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed32>(51, parse_error_ptr); }
+  auto packed_sfixed32(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed32>(51, parse_error_ptr);
+  }
   bool has_packed_sfixed64() const { return Has(34); }
-  auto packed_sfixed64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed64>(52, parse_error_ptr); }
+  auto packed_sfixed64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSfixed64>(52, parse_error_ptr);
+  }
   bool has_packed_sint32() const { return Has(35); }
-  auto packed_sint32(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(53, parse_error_ptr); }
+  auto packed_sint32(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(53, parse_error_ptr);
+  }
   bool has_packed_sint64() const { return Has(36); }
-  auto packed_sint64(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(54, parse_error_ptr); }
+  auto packed_sint64(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint64>(54, parse_error_ptr);
+  }
   bool has_string_to_message() const { return Has(37); }
   auto string_to_message() const { return GetRepeated<::protozero::ConstBytes>(61); }
   bool has_sint_to_enum() const { return Has(38); }
@@ -248,20 +299,30 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   bool has_negative_zero() const { return Has(61); }
   double negative_zero() const { return Has(61) ? AsDouble(61) : -0.0; }
   bool has_default_string() const { return Has(62); }
-  ::protozero::ConstChars default_string() const { return Has(62) ? AsString(62) : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12}; }
+  ::protozero::ConstChars default_string() const {
+    return Has(62) ? AsString(62) : ::protozero::ConstChars{"\042a\134b\077\077/\012\303\251\0007", 12};
+  }
   bool has_default_bytes() const { return Has(63); }
-  ::protozero::ConstBytes default_bytes() const { return Has(63) ? AsBytes(63) : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3}; }
+  ::protozero::ConstBytes default_bytes() const {
+    return Has(63) ? AsBytes(63) : ::protozero::ConstBytes{reinterpret_cast<const uint8_t*>("\377\000x"), 3};
+  }
   bool has_default_enum() const { return Has(64); }
   int32_t default_enum() const { return Has(64) ? AsInt32(64) : -1; }
-  ::golden::main::pbzero::TopLevel default_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(default_enum()); }
+  ::golden::main::pbzero::TopLevel default_enum_enum() const {
+    return static_cast<::golden::main::pbzero::TopLevel>(default_enum());
+  }
   bool has_first_enum() const { return Has(65); }
   int32_t first_enum() const { return Has(65) ? AsInt32(65) : 1; }
-  ::golden::imported::pbzero::Level first_enum_enum() const { return static_cast<::golden::imported::pbzero::Level>(first_enum()); }
+  ::golden::imported::pbzero::Level first_enum_enum() const {
+    return static_cast<::golden::imported::pbzero::Level>(first_enum());
+  }
   bool has_chosen_message() const { return Has(66) && other_choice_case() == OtherChoiceCase::kChosenMessage; }
   ::protozero::ConstBytes chosen_message() const { return has_chosen_message() ? AsBytes(66) : ::protozero::ConstBytes{}; }
   bool has_chosen_enum() const { return Has(67) && other_choice_case() == OtherChoiceCase::kChosenEnum; }
   int32_t chosen_enum() const { return has_chosen_enum() ? AsInt32(67) : 2147483647; }
-  ::golden::main::pbzero::TopLevel chosen_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(chosen_enum()); }
+  ::golden::main::pbzero::TopLevel chosen_enum_enum() const {
+    return static_cast<::golden::main::pbzero::TopLevel>(chosen_enum());
+  }
   bool has_chosen_double() const { return Has(68) && other_choice_case() == OtherChoiceCase::kChosenDouble; }
   double chosen_double() const { return has_chosen_double() ? AsDouble(68) : 2.5; }
   bool has_chosen_bytes() const { return Has(69) && other_choice_case() == OtherChoiceCase::kChosenBytes; }
@@ -284,7 +345,34 @@ class Everything : public ::protozero::Message {
   using Decoder = Everything_Decoder;
   using ChoiceCase = Everything_Decoder::ChoiceCase;
   using OtherChoiceCase = Everything_Decoder::OtherChoiceCase;
-  enum : int32_t { kFieldDoubleFieldNumber = 1, kFieldFloatFieldNumber = 2, kFieldInt64FieldNumber = 3, kFieldUint64FieldNumber = 4, kFieldInt32FieldNumber = 5, kFieldFixed64FieldNumber = 6, kFieldFixed32FieldNumber = 7, kFieldBoolFieldNumber = 8, kFieldStringFieldNumber = 9, kFieldMessageFieldNumber = 10, kFieldBytesFieldNumber = 11, kFieldUint32FieldNumber = 12, kFieldEnumFieldNumber = 13, kFieldSfixed32FieldNumber = 14, kFieldSfixed64FieldNumber = 15, kFieldSint32FieldNumber = 16, kFieldSint64FieldNumber = 17, kRepeatedDoubleFieldNumber = 31, kRepeatedStringFieldNumber = 32, kRepeatedBytesFieldNumber = 33, kRepeatedMessageFieldNumber = 34, kRepeatedEnumFieldNumber = 35, kRepeatedSint64FieldNumber = 36, kPackedDoubleFieldNumber = 41, kPackedFloatFieldNumber = 42, kPackedInt64FieldNumber = 43, kPackedUint64FieldNumber = 44, kPackedInt32FieldNumber = 45, kPackedFixed64FieldNumber = 46, kPackedFixed32FieldNumber = 47, kPackedBoolFieldNumber = 48, kPackedUint32FieldNumber = 49, kPackedEnumFieldNumber = 50, kPackedSfixed32FieldNumber = 51, kPackedSfixed64FieldNumber = 52, kPackedSint32FieldNumber = 53, kPackedSint64FieldNumber = 54, kStringToMessageFieldNumber = 61, kSintToEnumFieldNumber = 62, kNumberFieldNumber = 71, kTextFieldNumber = 72, kLazyFieldNumber = 81, kLaziesFieldNumber = 82, kWithDefaultFieldNumber = 91, kLargestIdFieldNumber = 536870911, kOnegroupFieldNumber = 201, kManygroupsFieldNumber = 202, kUintToBytesFieldNumber = 211, kBoolToDoubleFieldNumber = 212, kFixedToStringFieldNumber = 213, kDefaultInt32FieldNumber = 221, kDefaultInt64FieldNumber = 222, kDefaultUint32FieldNumber = 223, kDefaultUint64FieldNumber = 224, kDefaultSint32FieldNumber = 225, kDefaultFixed64FieldNumber = 226, kDefaultBoolFieldNumber = 227, kDefaultFloatFieldNumber = 228, kDefaultDoubleFieldNumber = 229, kInfiniteFloatFieldNumber = 230, kInfiniteDoubleFieldNumber = 231, kNanDoubleFieldNumber = 232, kNegativeZeroFieldNumber = 233, kDefaultStringFieldNumber = 234, kDefaultBytesFieldNumber = 235, kDefaultEnumFieldNumber = 236, kFirstEnumFieldNumber = 237, kChosenMessageFieldNumber = 241, kChosenEnumFieldNumber = 242, kChosenDoubleFieldNumber = 243, kChosenBytesFieldNumber = 244, kChosengroupFieldNumber = 245 };
+  enum : int32_t { kFieldDoubleFieldNumber = 1, kFieldFloatFieldNumber = 2,
+      kFieldInt64FieldNumber = 3, kFieldUint64FieldNumber = 4, kFieldInt32FieldNumber = 5,
+      kFieldFixed64FieldNumber = 6, kFieldFixed32FieldNumber = 7, kFieldBoolFieldNumber = 8,
+      kFieldStringFieldNumber = 9, kFieldMessageFieldNumber = 10, kFieldBytesFieldNumber = 11,
+      kFieldUint32FieldNumber = 12, kFieldEnumFieldNumber = 13, kFieldSfixed32FieldNumber = 14,
+      kFieldSfixed64FieldNumber = 15, kFieldSint32FieldNumber = 16, kFieldSint64FieldNumber = 17,
+      kRepeatedDoubleFieldNumber = 31, kRepeatedStringFieldNumber = 32,
+      kRepeatedBytesFieldNumber = 33, kRepeatedMessageFieldNumber = 34,
+      kRepeatedEnumFieldNumber = 35, kRepeatedSint64FieldNumber = 36, kPackedDoubleFieldNumber = 41,
+      kPackedFloatFieldNumber = 42, kPackedInt64FieldNumber = 43, kPackedUint64FieldNumber = 44,
+      kPackedInt32FieldNumber = 45, kPackedFixed64FieldNumber = 46, kPackedFixed32FieldNumber = 47,
+      kPackedBoolFieldNumber = 48, kPackedUint32FieldNumber = 49, kPackedEnumFieldNumber = 50,
+      kPackedSfixed32FieldNumber = 51, kPackedSfixed64FieldNumber = 52,
+      kPackedSint32FieldNumber = 53, kPackedSint64FieldNumber = 54,
+      kStringToMessageFieldNumber = 61, kSintToEnumFieldNumber = 62, kNumberFieldNumber = 71,
+      kTextFieldNumber = 72, kLazyFieldNumber = 81, kLaziesFieldNumber = 82,
+      kWithDefaultFieldNumber = 91, kLargestIdFieldNumber = 536870911, kOnegroupFieldNumber = 201,
+      kManygroupsFieldNumber = 202, kUintToBytesFieldNumber = 211, kBoolToDoubleFieldNumber = 212,
+      kFixedToStringFieldNumber = 213, kDefaultInt32FieldNumber = 221,
+      kDefaultInt64FieldNumber = 222, kDefaultUint32FieldNumber = 223,
+      kDefaultUint64FieldNumber = 224, kDefaultSint32FieldNumber = 225,
+      kDefaultFixed64FieldNumber = 226, kDefaultBoolFieldNumber = 227,
+      kDefaultFloatFieldNumber = 228, kDefaultDoubleFieldNumber = 229,
+      kInfiniteFloatFieldNumber = 230, kInfiniteDoubleFieldNumber = 231,
+      kNanDoubleFieldNumber = 232, kNegativeZeroFieldNumber = 233, kDefaultStringFieldNumber = 234,
+      kDefaultBytesFieldNumber = 235, kDefaultEnumFieldNumber = 236, kFirstEnumFieldNumber = 237,
+      kChosenMessageFieldNumber = 241, kChosenEnumFieldNumber = 242, kChosenDoubleFieldNumber = 243,
+      kChosenBytesFieldNumber = 244, kChosengroupFieldNumber = 245 };
   static constexpr const char* GetName() { return ".golden.main.Everything"; }
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
@@ -390,86 +478,128 @@ class Everything : public ::protozero::Message {
   using FieldMetadata_PackedDouble = ::protozero::meta::PackedDouble<41, Everything>;
   static constexpr FieldMetadata_PackedDouble kPackedDouble{};
   void set_packed_double(const ::protozero::PackedFixedSizeInt<double>& value) { AppendBytes(41, value.data(), value.size()); }
-  void set_packed_double(const double* data, size_t size) { ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size); }
-  void set_packed_double(::protozero::ConstArray<double> value) { ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, value.data, value.size); }
+  void set_packed_double(const double* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, data, size);
+  }
+  void set_packed_double(::protozero::ConstArray<double> value) {
+    ::protozero::PackedFixedSizeInt<double>::AppendField(this, 41, value.data, value.size);
+  }
 
   using FieldMetadata_PackedFloat = ::protozero::meta::PackedFloat<42, Everything>;
   static constexpr FieldMetadata_PackedFloat kPackedFloat{};
   void set_packed_float(const ::protozero::PackedFixedSizeInt<float>& value) { AppendBytes(42, value.data(), value.size()); }
-  void set_packed_float(const float* data, size_t size) { ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size); }
-  void set_packed_float(::protozero::ConstArray<float> value) { ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, value.data, value.size); }
+  void set_packed_float(const float* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, data, size);
+  }
+  void set_packed_float(::protozero::ConstArray<float> value) {
+    ::protozero::PackedFixedSizeInt<float>::AppendField(this, 42, value.data, value.size);
+  }
 
   using FieldMetadata_PackedInt64 = ::protozero::meta::PackedInt64<43, Everything>;
   static constexpr FieldMetadata_PackedInt64 kPackedInt64{};
   void set_packed_int64(const ::protozero::PackedVarInt& value) { AppendBytes(43, value.data(), value.size()); }
   void set_packed_int64(const int64_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 43, data, size); }
-  void set_packed_int64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedVarInt::AppendField(this, 43, value.data, value.size); }
+  void set_packed_int64(::protozero::ConstArray<int64_t> value) {
+    ::protozero::PackedVarInt::AppendField(this, 43, value.data, value.size);
+  }
 
   using FieldMetadata_PackedUint64 = ::protozero::meta::PackedUint64<44, Everything>;
   static constexpr FieldMetadata_PackedUint64 kPackedUint64{};
   void set_packed_uint64(const ::protozero::PackedVarInt& value) { AppendBytes(44, value.data(), value.size()); }
   void set_packed_uint64(const uint64_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 44, data, size); }
-  void set_packed_uint64(::protozero::ConstArray<uint64_t> value) { ::protozero::PackedVarInt::AppendField(this, 44, value.data, value.size); }
+  void set_packed_uint64(::protozero::ConstArray<uint64_t> value) {
+    ::protozero::PackedVarInt::AppendField(this, 44, value.data, value.size);
+  }
 
   using FieldMetadata_PackedInt32 = ::protozero::meta::PackedInt32<45, Everything>;
   static constexpr FieldMetadata_PackedInt32 kPackedInt32{};
   void set_packed_int32(const ::protozero::PackedVarInt& value) { AppendBytes(45, value.data(), value.size()); }
   void set_packed_int32(const int32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 45, data, size); }
-  void set_packed_int32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedVarInt::AppendField(this, 45, value.data, value.size); }
+  void set_packed_int32(::protozero::ConstArray<int32_t> value) {
+    ::protozero::PackedVarInt::AppendField(this, 45, value.data, value.size);
+  }
 
   using FieldMetadata_PackedFixed64 = ::protozero::meta::PackedFixed64<46, Everything>;
   static constexpr FieldMetadata_PackedFixed64 kPackedFixed64{};
   void set_packed_fixed64(const ::protozero::PackedFixedSizeInt<uint64_t>& value) { AppendBytes(46, value.data(), value.size()); }
-  void set_packed_fixed64(const uint64_t* data, size_t size) { ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size); }
-  void set_packed_fixed64(::protozero::ConstArray<uint64_t> value) { ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, value.data, value.size); }
+  void set_packed_fixed64(const uint64_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, data, size);
+  }
+  void set_packed_fixed64(::protozero::ConstArray<uint64_t> value) {
+    ::protozero::PackedFixedSizeInt<uint64_t>::AppendField(this, 46, value.data, value.size);
+  }
 
   using FieldMetadata_PackedFixed32 = ::protozero::meta::PackedFixed32<47, Everything>;
   static constexpr FieldMetadata_PackedFixed32 kPackedFixed32{};
   void set_packed_fixed32(const ::protozero::PackedFixedSizeInt<uint32_t>& value) { AppendBytes(47, value.data(), value.size()); }
-  void set_packed_fixed32(const uint32_t* data, size_t size) { ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size); }
-  void set_packed_fixed32(::protozero::ConstArray<uint32_t> value) { ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, value.data, value.size); }
+  void set_packed_fixed32(const uint32_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, data, size);
+  }
+  void set_packed_fixed32(::protozero::ConstArray<uint32_t> value) {
+    ::protozero::PackedFixedSizeInt<uint32_t>::AppendField(this, 47, value.data, value.size);
+  }
 
   using FieldMetadata_PackedBool = ::protozero::meta::PackedBool<48, Everything>;
   static constexpr FieldMetadata_PackedBool kPackedBool{};
   void set_packed_bool(const ::protozero::PackedVarInt& value) { AppendBytes(48, value.data(), value.size()); }
   void set_packed_bool(const bool* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 48, data, size); }
-  void set_packed_bool(::protozero::ConstArray<bool> value) { ::protozero::PackedVarInt::AppendField(this, 48, value.data, value.size); }
+  void set_packed_bool(::protozero::ConstArray<bool> value) {
+    ::protozero::PackedVarInt::AppendField(this, 48, value.data, value.size);
+  }
 
   using FieldMetadata_PackedUint32 = ::protozero::meta::PackedUint32<49, Everything>;
   static constexpr FieldMetadata_PackedUint32 kPackedUint32{};
   void set_packed_uint32(const ::protozero::PackedVarInt& value) { AppendBytes(49, value.data(), value.size()); }
   void set_packed_uint32(const uint32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 49, data, size); }
-  void set_packed_uint32(::protozero::ConstArray<uint32_t> value) { ::protozero::PackedVarInt::AppendField(this, 49, value.data, value.size); }
+  void set_packed_uint32(::protozero::ConstArray<uint32_t> value) {
+    ::protozero::PackedVarInt::AppendField(this, 49, value.data, value.size);
+  }
 
   using FieldMetadata_PackedEnum = ::protozero::meta::PackedEnum<50, ::golden::main::pbzero::TopLevel, Everything>;
   static constexpr FieldMetadata_PackedEnum kPackedEnum{};
   void set_packed_enum(const ::protozero::PackedVarInt& value) { AppendBytes(50, value.data(), value.size()); }
-  void set_packed_enum(const ::golden::main::pbzero::TopLevel* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 50, data, size); }
-  void set_packed_enum(::protozero::ConstArray<::golden::main::pbzero::TopLevel> value) { ::protozero::PackedVarInt::AppendField(this, 50, value.data, value.size); }
+  void set_packed_enum(const ::golden::main::pbzero::TopLevel* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 50, data, size);
+  }
+  void set_packed_enum(::protozero::ConstArray<::golden::main::pbzero::TopLevel> value) {
+    ::protozero::PackedVarInt::AppendField(this, 50, value.data, value.size);
+  }
 
   using FieldMetadata_PackedSfixed32 = ::protozero::meta::PackedSfixed32<51, Everything>;
   static constexpr FieldMetadata_PackedSfixed32 kPackedSfixed32{};
   void set_packed_sfixed32(const ::protozero::PackedFixedSizeInt<int32_t>& value) { AppendBytes(51, value.data(), value.size()); }
-  void set_packed_sfixed32(const int32_t* data, size_t size) { ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size); }
-  void set_packed_sfixed32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, value.data, value.size); }
+  void set_packed_sfixed32(const int32_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, data, size);
+  }
+  void set_packed_sfixed32(::protozero::ConstArray<int32_t> value) {
+    ::protozero::PackedFixedSizeInt<int32_t>::AppendField(this, 51, value.data, value.size);
+  }
 
   using FieldMetadata_PackedSfixed64 = ::protozero::meta::PackedSfixed64<52, Everything>;
   static constexpr FieldMetadata_PackedSfixed64 kPackedSfixed64{};
   void set_packed_sfixed64(const ::protozero::PackedFixedSizeInt<int64_t>& value) { AppendBytes(52, value.data(), value.size()); }
-  void set_packed_sfixed64(const int64_t* data, size_t size) { ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size); }
-  void set_packed_sfixed64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, value.data, value.size); }
+  void set_packed_sfixed64(const int64_t* data, size_t size) {
+    ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, data, size);
+  }
+  void set_packed_sfixed64(::protozero::ConstArray<int64_t> value) {
+    ::protozero::PackedFixedSizeInt<int64_t>::AppendField(this, 52, value.data, value.size);
+  }
 
   using FieldMetadata_PackedSint32 = ::protozero::meta::PackedSint32<53, Everything>;
   static constexpr FieldMetadata_PackedSint32 kPackedSint32{};
   void set_packed_sint32(const ::protozero::PackedSignedVarInt& value) { AppendBytes(53, value.data(), value.size()); }
   void set_packed_sint32(const int32_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 53, data, size); }
-  void set_packed_sint32(::protozero::ConstArray<int32_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 53, value.data, value.size); }
+  void set_packed_sint32(::protozero::ConstArray<int32_t> value) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 53, value.data, value.size);
+  }
 
   using FieldMetadata_PackedSint64 = ::protozero::meta::PackedSint64<54, Everything>;
   static constexpr FieldMetadata_PackedSint64 kPackedSint64{};
   void set_packed_sint64(const ::protozero::PackedSignedVarInt& value) { AppendBytes(54, value.data(), value.size()); }
   void set_packed_sint64(const int64_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 54, data, size); }
-  void set_packed_sint64(::protozero::ConstArray<int64_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 54, value.data, value.size); }
+  void set_packed_sint64(::protozero::ConstArray<int64_t> value) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 54, value.data, value.size);
+  }
 
   using FieldMetadata_StringToMessage = ::protozero::meta::RepeatedMessage<61, ::golden::main::pbzero::Everything_StringToMessageEntry, Everything>;
   static constexpr FieldMetadata_StringToMessage kStringToMessage{};
@@ -743,7 +873,9 @@ class Everything_Nested_Deep_Decoder : public ::protozero::MessageDecoder<1> {
   using MessageDecoder::MessageDecoder;
   bool has_kind() const { return Has(0); }
   int32_t kind() const { return AsInt32(0); }
-  ::golden::main::pbzero::Everything_Nested_Deep_Kind kind_enum() const { return static_cast<::golden::main::pbzero::Everything_Nested_Deep_Kind>(kind()); }
+  ::golden::main::pbzero::Everything_Nested_Deep_Kind kind_enum() const {
+    return static_cast<::golden::main::pbzero::Everything_Nested_Deep_Kind>(kind());
+  }
 };
 
 class Everything_Nested_Deep : public ::protozero::Message {
@@ -907,21 +1039,28 @@ class Empty : public ::protozero::Message {
 class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> {
  public:
   using MessageDecoder::MessageDecoder;
+  // Has() and As...() take slots: ranks among the ids above. All else takes ids.
   bool has_imported() const { return Has(0); }
   ::protozero::ConstBytes imported() const { return AsBytes(0); }
   bool has_inner() const { return Has(1); }
   ::protozero::ConstBytes inner() const { return AsBytes(1); }
   bool has_nested_kind() const { return Has(2); }
   int32_t nested_kind() const { return Has(2) ? AsInt32(2) : 1; }
-  ::golden::imported::pbzero::Imported_Kind nested_kind_enum() const { return static_cast<::golden::imported::pbzero::Imported_Kind>(nested_kind()); }
+  ::golden::imported::pbzero::Imported_Kind nested_kind_enum() const {
+    return static_cast<::golden::imported::pbzero::Imported_Kind>(nested_kind());
+  }
   bool has_level() const { return Has(3); }
   int32_t level() const { return Has(3) ? AsInt32(3) : 1; }
   ::golden::imported::pbzero::Level level_enum() const { return static_cast<::golden::imported::pbzero::Level>(level()); }
   bool has_shared() const { return Has(4); }
   ::protozero::ConstBytes shared() const { return AsBytes(4); }
   bool has_colors() const { return Has(5); }
-  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr); }
-  auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr); }
+  auto colors(bool* parse_error_ptr = nullptr) const {
+    return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kEnum>(6, parse_error_ptr);
+  }
+  auto colors_enum(bool* parse_error_ptr = nullptr) const {
+    return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(6, parse_error_ptr);
+  }
   bool has_base() const { return Has(6); }
   ::protozero::ConstBytes base() const { return AsBytes(6); }
 };
@@ -929,7 +1068,8 @@ class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> 
 class Foreign : public ::protozero::Message {
  public:
   using Decoder = Foreign_Decoder;
-  enum : int32_t { kImportedFieldNumber = 1, kInnerFieldNumber = 2, kNestedKindFieldNumber = 3, kLevelFieldNumber = 4, kSharedFieldNumber = 5, kColorsFieldNumber = 6, kBaseFieldNumber = 7 };
+  enum : int32_t { kImportedFieldNumber = 1, kInnerFieldNumber = 2, kNestedKindFieldNumber = 3,
+      kLevelFieldNumber = 4, kSharedFieldNumber = 5, kColorsFieldNumber = 6, kBaseFieldNumber = 7 };
   static constexpr const char* GetName() { return ".golden.main.Foreign"; }
 
   using FieldMetadata_Imported = ::protozero::meta::Message<1, ::golden::imported::pbzero::Imported, Foreign>;
@@ -1054,10 +1194,16 @@ class Service : public ::protozero::Message {
 class SetItems_extends_MessageSet_Decoder : public ::protozero::MessageDecoder<1> {
  public:
   using MessageDecoder::MessageDecoder;
-  bool has_item() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).valid(); }
-  ::protozero::ConstBytes item() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).as_bytes(); }
+  bool has_item() const {
+    return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).valid();
+  }
+  ::protozero::ConstBytes item() const {
+    return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 2000000000).as_bytes();
+  }
   bool has_other() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 5).valid(); }
-  ::protozero::ConstBytes other() const { return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 5).as_bytes(); }
+  ::protozero::ConstBytes other() const {
+    return ::protozero::internal::FindMessageSetItem(GetRepeated<::protozero::ConstBytes>(1), 5).as_bytes();
+  }
 };
 
 class SetItems_extends_MessageSet : public ::golden::main::pbzero::MessageSet {
@@ -1088,10 +1234,13 @@ class SetItems_extends_MessageSet : public ::golden::main::pbzero::MessageSet {
 class Wrapper_Decoder : public ::protozero::MessageDecoder<1000, 1001, 1004> {
  public:
   using MessageDecoder::MessageDecoder;
+  // Has() and As...() take slots: ranks among the ids above. All else takes ids.
   bool has_extra() const { return Has(0); }
   int32_t extra() const { return AsInt32(0); }
   bool has_extras() const { return Has(1); }
-  auto extras(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(1001, parse_error_ptr); }
+  auto extras(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kSint32>(1001, parse_error_ptr);
+  }
   bool has_extra_enum() const { return Has(2); }
   int32_t extra_enum() const { return Has(2) ? AsInt32(2) : 2147483647; }
   ::golden::main::pbzero::TopLevel extra_enum_enum() const { return static_cast<::golden::main::pbzero::TopLevel>(extra_enum()); }
@@ -1100,7 +1249,8 @@ class Wrapper_Decoder : public ::protozero::MessageDecoder<1000, 1001, 1004> {
 class Wrapper : public ::golden::main::pbzero::Everything {
  public:
   using Decoder = Wrapper_Decoder;
-  enum : int32_t { kExtraFieldNumber = 1000, kExtrasFieldNumber = 1001, kExtraEnumFieldNumber = 1004 };
+  enum : int32_t { kExtraFieldNumber = 1000, kExtrasFieldNumber = 1001,
+      kExtraEnumFieldNumber = 1004 };
 
   using FieldMetadata_Extra = ::protozero::meta::Int32<1000, Wrapper>;
   static constexpr FieldMetadata_Extra kExtra{};
@@ -1110,7 +1260,9 @@ class Wrapper : public ::golden::main::pbzero::Everything {
   static constexpr FieldMetadata_Extras kExtras{};
   void set_extras(const ::protozero::PackedSignedVarInt& value) { AppendBytes(1001, value.data(), value.size()); }
   void set_extras(const int32_t* data, size_t size) { ::protozero::PackedSignedVarInt::AppendField(this, 1001, data, size); }
-  void set_extras(::protozero::ConstArray<int32_t> value) { ::protozero::PackedSignedVarInt::AppendField(this, 1001, value.data, value.size); }
+  void set_extras(::protozero::ConstArray<int32_t> value) {
+    ::protozero::PackedSignedVarInt::AppendField(this, 1001, value.data, value.size);
+  }
 
   using FieldMetadata_ExtraEnum = ::protozero::meta::Enum<1004, ::golden::main::pbzero::TopLevel, Wrapper>;
   static constexpr FieldMetadata_ExtraEnum kExtraEnum{};
@@ -1121,6 +1273,7 @@ class Wrapper : public ::golden::main::pbzero::Everything {
 class Mixed_extends_Everything_Decoder : public ::protozero::MessageDecoder<1002, 1005> {
  public:
   using MessageDecoder::MessageDecoder;
+  // Has() and As...() take slots: ranks among the ids above. All else takes ids.
   bool has_mixed() const { return Has(0); }
   ::protozero::ConstBytes mixed() const { return AsBytes(0); }
   bool has_extragroup() const { return Has(1); }
@@ -1163,7 +1316,8 @@ class Mixed_extends_golden_base_Base : public ::golden::base::pbzero::Base {
 };
 
 // The extensions of golden::main::pbzero::Everything that test/protos/plugin/golden.proto declares.
-class test_protos_plugin_golden_extends_Everything_Decoder : public ::protozero::MessageDecoder<1003> {
+class test_protos_plugin_golden_extends_Everything_Decoder : public ::protozero::MessageDecoder<
+      1003> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_at_file_level() const { return Has(0); }
@@ -1183,7 +1337,8 @@ class test_protos_plugin_golden_extends_Everything : public ::golden::main::pbze
 
 #if __has_include("google/protobuf/descriptor.pbzero.h")
 // The extensions of google::protobuf::pbzero::FieldOptions that test/protos/plugin/golden.proto declares.
-class test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder : public ::protozero::MessageDecoder<50000> {
+class test_protos_plugin_golden_extends_google_protobuf_FieldOptions_Decoder : public ::protozero::MessageDecoder<
+      50000> {
  public:
   using MessageDecoder::MessageDecoder;
   bool has_unit() const { return Has(0); }

@@ -34,7 +34,9 @@ inline constexpr ::protozero::EnumValue Level_Values[] = {
   {2, "HIGH"},
 };
 constexpr const char* Level_Name(Level value) { return ::protozero::internal::EnumName(Level_Values, value); }
-constexpr bool Level_Parse(::std::string_view name, Level* value) { return ::protozero::internal::ParseEnum(Level_Values, name, value); }
+constexpr bool Level_Parse(::std::string_view name, Level* value) {
+  return ::protozero::internal::ParseEnum(Level_Values, name, value);
+}
 constexpr bool Level_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Level_Values, value) != nullptr; }
 
 namespace perfetto_pbzero_enum_Imported {
@@ -52,9 +54,15 @@ inline constexpr ::protozero::EnumValue Imported_Kind_Values[] = {
   {1, "ODD"},
   {2, "EVEN"},
 };
-constexpr const char* Imported_Kind_Name(Imported_Kind value) { return ::protozero::internal::EnumName(Imported_Kind_Values, value); }
-constexpr bool Imported_Kind_Parse(::std::string_view name, Imported_Kind* value) { return ::protozero::internal::ParseEnum(Imported_Kind_Values, name, value); }
-constexpr bool Imported_Kind_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Imported_Kind_Values, value) != nullptr; }
+constexpr const char* Imported_Kind_Name(Imported_Kind value) {
+  return ::protozero::internal::EnumName(Imported_Kind_Values, value);
+}
+constexpr bool Imported_Kind_Parse(::std::string_view name, Imported_Kind* value) {
+  return ::protozero::internal::ParseEnum(Imported_Kind_Values, name, value);
+}
+constexpr bool Imported_Kind_IsValid(int32_t value) {
+  return ::protozero::internal::FindEnumValue(Imported_Kind_Values, value) != nullptr;
+}
 
 class Imported_Decoder : public ::protozero::MessageDecoder<1> {
  public:

@@ -38,22 +38,37 @@ inline constexpr ::protozero::EnumValue Shared_Color_Values[] = {
   {0, "RED"},
   {1, "GREEN"},
 };
-constexpr const char* Shared_Color_Name(Shared_Color value) { return ::protozero::internal::EnumName(Shared_Color_Values, value); }
-constexpr bool Shared_Color_Parse(::std::string_view name, Shared_Color* value) { return ::protozero::internal::ParseEnum(Shared_Color_Values, name, value); }
-constexpr bool Shared_Color_IsValid(int32_t value) { return ::protozero::internal::FindEnumValue(Shared_Color_Values, value) != nullptr; }
+constexpr const char* Shared_Color_Name(Shared_Color value) {
+  return ::protozero::internal::EnumName(Shared_Color_Values, value);
+}
+constexpr bool Shared_Color_Parse(::std::string_view name, Shared_Color* value) {
+  return ::protozero::internal::ParseEnum(Shared_Color_Values, name, value);
+}
+constexpr bool Shared_Color_IsValid(int32_t value) {
+  return ::protozero::internal::FindEnumValue(Shared_Color_Values, value) != nullptr;
+}
 
 class Shared_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6> {
  public:
   using MessageDecoder::MessageDecoder;
+  // Has() and As...() take slots: ranks among the ids above. All else takes ids.
   bool has_maybe() const { return Has(0); }
   int32_t maybe() const { return AsInt32(0); }
   bool has_packed() const { return Has(1); }
-  auto packed(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr); }
+  auto packed(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kInt32>(2, parse_error_ptr);
+  }
   bool has_unpacked() const { return Has(2); }
-  auto unpacked(bool* parse_error_ptr = nullptr) const { return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr); }
+  auto unpacked(bool* parse_error_ptr = nullptr) const {
+    return GetRepeated<::protozero::proto_utils::ProtoSchemaType::kInt32>(3, parse_error_ptr);
+  }
   bool has_colors() const { return Has(3); }
-  auto colors(bool* parse_error_ptr = nullptr) const { return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(4, parse_error_ptr); }
-  auto colors_enum(bool* parse_error_ptr = nullptr) const { return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(4, parse_error_ptr); }
+  auto colors(bool* parse_error_ptr = nullptr) const {
+    return GetRepeatedScalar<::protozero::proto_utils::ProtoSchemaType::kEnum>(4, parse_error_ptr);
+  }
+  auto colors_enum(bool* parse_error_ptr = nullptr) const {
+    return GetUnifiedRepeated<::protozero::proto_utils::ProtoWireType::kVarInt, ::golden::shared::pbzero::Shared_Color>(4, parse_error_ptr);
+  }
   bool has_names() const { return Has(4); }
   auto names() const { return GetRepeated<::protozero::ConstChars>(5); }
   bool has_blobs() const { return Has(5); }
@@ -70,7 +85,8 @@ class Shared : public ::protozero::Message {
   static constexpr Color RED = Color::RED;
   static constexpr Color GREEN = Color::GREEN;
   using Decoder = Shared_Decoder;
-  enum : int32_t { kMaybeFieldNumber = 1, kPackedFieldNumber = 2, kUnpackedFieldNumber = 3, kColorsFieldNumber = 4, kNamesFieldNumber = 5, kBlobsFieldNumber = 6 };
+  enum : int32_t { kMaybeFieldNumber = 1, kPackedFieldNumber = 2, kUnpackedFieldNumber = 3,
+      kColorsFieldNumber = 4, kNamesFieldNumber = 5, kBlobsFieldNumber = 6 };
   static constexpr const char* GetName() { return ".golden.shared.Shared"; }
 
   using FieldMetadata_Maybe = ::protozero::meta::Int32<1, Shared>;
@@ -81,7 +97,9 @@ class Shared : public ::protozero::Message {
   static constexpr FieldMetadata_Packed kPacked{};
   void set_packed(const ::protozero::PackedVarInt& value) { AppendBytes(2, value.data(), value.size()); }
   void set_packed(const int32_t* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 2, data, size); }
-  void set_packed(::protozero::ConstArray<int32_t> value) { ::protozero::PackedVarInt::AppendField(this, 2, value.data, value.size); }
+  void set_packed(::protozero::ConstArray<int32_t> value) {
+    ::protozero::PackedVarInt::AppendField(this, 2, value.data, value.size);
+  }
 
   using FieldMetadata_Unpacked = ::protozero::meta::RepeatedInt32<3, Shared>;
   static constexpr FieldMetadata_Unpacked kUnpacked{};
@@ -90,8 +108,12 @@ class Shared : public ::protozero::Message {
   using FieldMetadata_Colors = ::protozero::meta::PackedEnum<4, ::golden::shared::pbzero::Shared_Color, Shared>;
   static constexpr FieldMetadata_Colors kColors{};
   void set_colors(const ::protozero::PackedVarInt& value) { AppendBytes(4, value.data(), value.size()); }
-  void set_colors(const ::golden::shared::pbzero::Shared_Color* data, size_t size) { ::protozero::PackedVarInt::AppendField(this, 4, data, size); }
-  void set_colors(::protozero::ConstArray<::golden::shared::pbzero::Shared_Color> value) { ::protozero::PackedVarInt::AppendField(this, 4, value.data, value.size); }
+  void set_colors(const ::golden::shared::pbzero::Shared_Color* data, size_t size) {
+    ::protozero::PackedVarInt::AppendField(this, 4, data, size);
+  }
+  void set_colors(::protozero::ConstArray<::golden::shared::pbzero::Shared_Color> value) {
+    ::protozero::PackedVarInt::AppendField(this, 4, value.data, value.size);
+  }
 
   using FieldMetadata_Names = ::protozero::meta::RepeatedString<5, Shared>;
   static constexpr FieldMetadata_Names kNames{};

@@ -1,0 +1,40 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/protoc_plugin/cpp/code_text.h"
+
+#include <algorithm>
+
+namespace protozero::plugin {
+
+void CodeText::Function(const std::string& declaration,
+                        const std::string& statement,
+                        const std::string& indent) {
+  const std::string line = indent + declaration + " { " + statement + " }";
+  // Of a long literal, the first line is what matters.
+  if (std::min(line.find('\n'), line.size()) <= kFunctionWidth) {
+    Line(line);
+    return;
+  }
+  Line(indent, declaration, " {");
+  Line(indent, "  ", statement);
+  Line(indent, "}");
+}
+
+void CodeText::List(const std::string& before,
+                    const std::vector<std::string>& items,
+                    const std::string& after) {
+  std::string line = before;
+  for (const std::string& item : items) {
+    const bool is_last = &item == &items.back();
+    const std::string part = item + (is_last ? after : ", ");
+    // Without the space behind the comma, should it be the last of its line.
+    if (line.size() + item.size() + (is_last ? after.size() : 1) > kWidth) {
+      Line(line.substr(0, line.find_last_not_of(' ') + 1));
+      line = "      ";
+    }
+    line += part;
+  }
+  Line(items.empty() ? before + after : line);
+}
+
+}  // namespace protozero::plugin
