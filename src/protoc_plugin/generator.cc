@@ -44,7 +44,15 @@ bool Generator::GenerateAll(
     std::string* error) const {
   const Language* language = &languages_[0];
   std::vector<Option> options;
+  bool comments = true;
   for (Option& option : SplitOptions(parameter)) {
+    if (option.name == "comments") {
+      comments = option.value == "true";
+      if (comments || option.value == "false")
+        continue;
+      *error = "option 'comments' takes 'true' or 'false'";
+      return false;
+    }
     if (option.name != "language") {
       options.push_back(std::move(option));
       continue;
@@ -60,7 +68,8 @@ bool Generator::GenerateAll(
   }
 
   std::vector<OutputFile> output;
-  if (!language->generate(BuildSchema(files), options, &output, error))
+  if (!language->generate(BuildSchema(files, comments), options, &output,
+                          error))
     return false;
   for (const OutputFile& file : output)
     WriteFile(context, file.path, file.text);

@@ -60,6 +60,9 @@ struct Declaration {
   std::string name;
   std::string full_name;  // "package.Outer.name"
   int line = 1;           // In its file.
+  // What stands before it and behind it, without the comment's marks. Any
+  // bytes.
+  std::string comment;
 };
 
 struct EnumValue : Declaration {

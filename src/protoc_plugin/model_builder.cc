@@ -21,15 +21,6 @@ using google::protobuf::SourceLocation;
 
 namespace {
 
-template <typename AnyDescriptor>
-void Declare(const AnyDescriptor& descriptor, Declaration* declaration) {
-  declaration->name = std::string(descriptor.name());
-  declaration->full_name = std::string(descriptor.full_name());
-  SourceLocation location;
-  if (descriptor.GetSourceLocation(&location))
-    declaration->line = location.start_line + 1;
-}
-
 DefaultValue DefaultValueOf(const FieldDescriptor& field) {
   if (field.is_repeated())
     return {};
@@ -62,6 +53,8 @@ DefaultValue DefaultValueOf(const FieldDescriptor& field) {
 // makes all messages and enums, which then stay where they are.
 class Builder {
  public:
+  explicit Builder(bool comments) : comments_(comments) {}
+
   const File* AddFile(const FileDescriptor& descriptor) {
     const auto inserted = files_.emplace(&descriptor, nullptr);
     if (!inserted.second)
@@ -118,6 +111,21 @@ class Builder {
   }
 
  private:
+  template <typename AnyDescriptor>
+  void Declare(const AnyDescriptor& descriptor,
+               Declaration* declaration) const {
+    declaration->name = std::string(descriptor.name());
+    declaration->full_name = std::string(descriptor.full_name());
+    SourceLocation location;
+    if (!descriptor.GetSourceLocation(&location))
+      return;
+    declaration->line = location.start_line + 1;
+    if (comments_) {
+      declaration->comment =
+          location.leading_comments + location.trailing_comments;
+    }
+  }
+
   void AddEnum(const EnumDescriptor& descriptor,
                const File& file,
                const Message* outer,
@@ -225,6 +233,7 @@ class Builder {
         used_in_own_file_.count(message) == 0;
   }
 
+  const bool comments_;
   Schema schema_;
   std::vector<const FileDescriptor*> descriptors_;  // Of schema_.files.
   std::map<const FileDescriptor*, File*> files_;
@@ -235,8 +244,9 @@ class Builder {
 
 }  // namespace
 
-Schema BuildSchema(const std::vector<const FileDescriptor*>& files) {
-  Builder builder;
+Schema BuildSchema(const std::vector<const FileDescriptor*>& files,
+                   bool comments) {
+  Builder builder(comments);
   for (const FileDescriptor* file : files)
     builder.AddFile(*file);
   return builder.Finish(files);

@@ -289,7 +289,16 @@ TEST(GeneratorErrorsTest, UnknownOption) {
   EXPECT_EQ(result.error,
             "unknown option 'lite'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
-            "language=LANGUAGE");
+            "comments=false, language=LANGUAGE");
+}
+
+TEST(GeneratorErrorsTest, CommentsAreThereOrNot) {
+  for (const std::string option : {"comments", "comments=", "comments=no"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, option);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error, "option 'comments' takes 'true' or 'false'");
+  }
 }
 
 TEST(GeneratorErrorsTest, OptionsOfPerfettosPlugins) {
@@ -329,7 +338,7 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
   EXPECT_EQ(result.error,
             "unknown option 'pbzero'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
-            "language=LANGUAGE");
+            "comments=false, language=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionWithoutValue) {

@@ -631,5 +631,56 @@ TEST(GeneratorTest, DecoderTellsSlotsFromIds) {
   EXPECT_THAT(header("optional int32 x = 7;"), Not(HasSubstr(word)));
 }
 
+constexpr char kCommented[] = R"(syntax = "proto2";
+// Not of M.
+
+// Of M.
+message M {  // Too.
+  // Of x,
+  // in two lines.
+  optional int32 x = 1;  // Behind it.
+  /* Of the oneof. */
+  oneof choice {
+    /** Of y. */ string y = 2;
+  }
+  // Of Kind.
+  enum Kind {
+    ONE = 1;  // Of ONE.
+  }
+  extensions 100 to 199;
+}
+// Of E.
+enum E { A = 0; }
+extend M {
+  // Of z.
+  repeated M z = 100;
+}
+)";
+
+TEST(GeneratorTest, CommentsOfTheSchemaAreDocComments) {
+  const std::string header = Header(RunProtoc(kCommented));
+  for (const char* text : {
+           "/// Of M.\n/// Too.\nclass M : public",
+           "  /// Of x,\n  /// in two lines.\n  /// Behind it.\n"
+           "  PROTOZERO_HOT void set_x(",
+           "  /// Of the oneof.\n  enum class ChoiceCase",
+           "  /// Of y.\n  PROTOZERO_HOT void set_y(",
+           "/// Of Kind.\nenum Kind : int32_t {\n  /// Of ONE.\n  ONE = 1,",
+           "/// Of E.\nenum E : int32_t {",
+           "  /// Of z.\n  template <typename T = ::pbzero::M>\n",
+       }) {
+    EXPECT_THAT(header, HasSubstr(text));
+  }
+  EXPECT_THAT(header, Not(HasSubstr("Not of M")));
+}
+
+TEST(GeneratorTest, CommentsCanBeLeftOut) {
+  const auto header = [](const std::string& parameter) {
+    return Header(RunProtoc({{"a.proto", kCommented}}, {}, parameter));
+  };
+  EXPECT_THAT(header("comments=false"), Not(HasSubstr("///")));
+  EXPECT_EQ(header("comments=true"), header(""));
+}
+
 }  // namespace
 }  // namespace protozero::plugin

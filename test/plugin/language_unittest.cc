@@ -57,7 +57,7 @@ TEST(LanguageTest, FirstLanguageIsTheDefault) {
 TEST(LanguageTest, LanguagesHaveOptionsOfTheirOwn) {
   EXPECT_EQ(List("syntax = 'proto2';", "language=listing,sdk=true").error,
             "unknown option 'sdk'; the known options are: title=TITLE, "
-            "language=LANGUAGE");
+            "comments=false, language=LANGUAGE");
 }
 
 TEST(LanguageTest, LanguagesHaveErrorsOfTheirOwn) {

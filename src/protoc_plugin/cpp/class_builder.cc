@@ -125,6 +125,7 @@ class ClassBuilder {
 
     for (size_t i = 0; i < oneofs.size(); ++i) {
       CppOneof entry;
+      entry.schema = &oneofs[i];
       entry.case_type = claim(CaseType(oneofs[i]));
       entry.case_function = claim(oneofs[i].name + "_case");
       entry.not_set = "kNotSet";
@@ -354,8 +355,8 @@ CppMessage BuildMessage(const CppNames& names,
   const ClassNames& class_names = names.Of(message);
   ClassBuilder builder(names, *message.file, class_names, diagnostics);
   CppMessage result;
+  result.schema = &message;
   result.identifier = class_names.identifier;
-  result.full_name = "." + message.full_name;
   result.fields = builder.MakeFields(message.fields);
   result.decoder = builder.MakeDecoder(message.oneofs, &result.fields);
   builder.AddNestedTypes(message, &result);

@@ -23,12 +23,11 @@ namespace protozero::plugin {
 // text.
 
 struct CppEnumValue {
-  std::string name;        // As written in the schema.
+  const EnumValue* schema = nullptr;
   std::string identifier;  // The enumerator.
   // Another enumerator of that number, for where a system header has made a
   // macro of the first; empty where none does.
   std::string second_name;
-  int32_t number = 0;
 };
 
 // Functions that belong to an enum. A nested enum has them twice: in its
@@ -40,6 +39,8 @@ struct EnumFunctions {
 };
 
 struct CppEnum {
+  const Enum* schema = nullptr;
+
   // Namespace-level name: `E`, or `Outer_E` for an enum nested in a message.
   std::string identifier;
 
@@ -86,6 +87,7 @@ struct CppField {
 };
 
 struct CppOneof {
+  const Oneof* schema = nullptr;
   std::string case_type;      // enum class
   std::string case_function;  // Of the decoder.
   std::string not_set;        // The enumerator for "none of them".
@@ -120,8 +122,8 @@ struct NestedEnum {
 };
 
 struct CppMessage {
+  const Message* schema = nullptr;
   std::string identifier;  // `Outer_Inner` for a nested message.
-  std::string full_name;   // ".package.Outer.Inner"
   std::vector<TypeAlias> nested_messages;
   std::vector<NestedEnum> nested_enums;
   std::vector<TypeAlias> second_names;  // Of both, as in CppEnumValue.

@@ -240,6 +240,7 @@ class CppNames::Deriver {
   }
 
   void NameEnum(const Enum& entry, CppEnum* names) const {
+    names->schema = &entry;
     const bool is_nested = entry.outer != nullptr;
     std::set<std::string> siblings;
     if (is_nested) {
@@ -251,19 +252,18 @@ class CppNames::Deriver {
     std::map<std::string, int32_t> enumerators;
     for (const EnumValue& value : entry.values) {
       CppEnumValue result;
-      result.name = value.name;
+      result.schema = &value;
       result.identifier = EscapeTypeName(value.name, is_global_ && !is_nested);
       result.second_name = is_nested
                                ? SecondNameOf(result.identifier, siblings)
                                : names_.SecondName(file_, result.identifier);
-      result.number = value.number;
-      enumerators[result.identifier] = result.number;
+      enumerators[result.identifier] = value.number;
       names->by_number.push_back(names->values.size());
       names->values.push_back(std::move(result));
     }
     const std::vector<CppEnumValue>& values = names->values;
     const auto is_less = [&values](size_t a, size_t b) {
-      return values[a].number < values[b].number;
+      return values[a].schema->number < values[b].schema->number;
     };
     std::vector<size_t>& by_number = names->by_number;
     std::stable_sort(by_number.begin(), by_number.end(), is_less);
@@ -279,7 +279,7 @@ class CppNames::Deriver {
       const std::string name = flat_name + suffix;
       const auto same = enumerators.find(name);
       if (!is_nested && same != enumerators.end() &&
-          same->second == values[value].number) {
+          same->second == values[value].schema->number) {
         return std::string();
       }
       return Unlike(own_.declared, name);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "src/protoc_plugin/cpp/cpp_types.h"
+#include "src/protoc_plugin/cpp/doc_comment.h"
 
 namespace protozero::plugin {
 
@@ -65,6 +66,7 @@ class DecoderWriter {
   }
 
   void WriteOneof(const CppOneof& oneof, size_t index) {
+    code_.text += DocComment(oneof.schema->comment, "  ");
     code_.Line("  enum class ", oneof.case_type, " : int32_t {");
     code_.Line("    ", oneof.not_set, " = 0,");
     std::vector<std::string> ids;

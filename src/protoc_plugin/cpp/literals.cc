@@ -17,8 +17,6 @@ namespace {
 
 template <typename T>
 std::string SignedLiteral(T value) {
-  if (value == 0)
-    return std::string();
   // The most negative number has no literal of its own.
   if (value == std::numeric_limits<T>::min())
     return std::to_string(value + 1) + " - 1";
@@ -75,12 +73,16 @@ struct LiteralOf {
 
 }  // namespace
 
-std::string IntegerLiteral(int32_t value) {
+std::string NumberLiteral(int32_t value) {
   return SignedLiteral(value);
 }
 
+std::string IntegerLiteral(int32_t value) {
+  return value == 0 ? std::string() : SignedLiteral(value);
+}
+
 std::string IntegerLiteral(int64_t value) {
-  return SignedLiteral(value);
+  return value == 0 ? std::string() : SignedLiteral(value);
 }
 
 std::string IntegerLiteral(uint32_t value) {

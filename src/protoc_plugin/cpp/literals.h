@@ -15,6 +15,9 @@ namespace protozero::plugin {
 // of zero (positive zero, for floating point), and of no bytes, are empty: a
 // caller has that anyway.
 
+// But this one is never empty.
+std::string NumberLiteral(int32_t value);
+
 std::string IntegerLiteral(int32_t value);
 std::string IntegerLiteral(int64_t value);
 std::string IntegerLiteral(uint32_t value);

@@ -59,7 +59,10 @@ class Mixed;
 class Mixed_ExtraGroup;
 class Service;
 
+/// Comments become doc comments, this of two lines
+/// and those behind a declaration, too.
 enum TopLevel : int32_t {
+  /// As is this.
   ZERO = 0,
   NULL_OBJECT = 0,
   MINUS_ONE = -1,
@@ -115,6 +118,7 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
  public:
   using MessageDecoder::MessageDecoder;
   // Has() and As...() take slots: ranks among the ids above. All else takes ids.
+  /// Of a oneof.
   enum class ChoiceCase : int32_t {
     kNotSet = 0,
     kNumber = 71,
@@ -331,6 +335,7 @@ class Everything_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 
   ::protozero::ConstBytes chosengroup() const { return has_chosengroup() ? AsBytes(70) : ::protozero::ConstBytes{}; }
 };
 
+/// The message.
 class Everything : public ::protozero::Message {
  public:
   using StringToMessageEntry = ::golden::main::pbzero::Everything_StringToMessageEntry;
@@ -377,6 +382,7 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_FieldDouble = ::protozero::meta::Double<1, Everything>;
   static constexpr FieldMetadata_FieldDouble kFieldDouble{};
+  /// The backslash at the end of this would continue in the next line: ?
   PROTOZERO_HOT void set_field_double(double value) { AppendDouble(1, value); }
 
   using FieldMetadata_FieldFloat = ::protozero::meta::Float<2, Everything>;
@@ -624,6 +630,7 @@ class Everything : public ::protozero::Message {
 
   using FieldMetadata_Number = ::protozero::meta::Int32<71, Everything>;
   static constexpr FieldMetadata_Number kNumber{};
+  /// Of a member.
   PROTOZERO_HOT void set_number(int32_t value) { AppendInt32(71, value); }
 
   using FieldMetadata_Text = ::protozero::meta::String<72, Everything>;
@@ -902,6 +909,7 @@ class Everything_OneGroup_Decoder : public ::protozero::MessageDecoder<1> {
   int32_t x() const { return AsInt32(0); }
 };
 
+/// Encoded between tags in place of a size.
 class Everything_OneGroup : public ::protozero::Message {
  public:
   using Decoder = Everything_OneGroup_Decoder;
@@ -1065,6 +1073,7 @@ class Foreign_Decoder : public ::protozero::MessageDecoder<1, 2, 3, 4, 5, 6, 7> 
   ::protozero::ConstBytes base() const { return AsBytes(6); }
 };
 
+/// Types of other files: only those that no included header has are declared.
 class Foreign : public ::protozero::Message {
  public:
   using Decoder = Foreign_Decoder;
@@ -1110,6 +1119,7 @@ class MessageSet_Decoder : public ::protozero::MessageDecoder<> {
   using MessageDecoder::MessageDecoder;
 };
 
+/// Extensions only, each an item with the number of the extension in it.
 class MessageSet : public ::protozero::Message {
  public:
   using Decoder = MessageSet_Decoder;
