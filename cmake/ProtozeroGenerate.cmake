@@ -13,6 +13,7 @@ include_guard(GLOBAL)
 #     [RUNTIME_NAMESPACE <name>] what generated code calls the library's
 #                                namespace, for files that define
 #                                PROTOZERO_NAMESPACE
+#     [NO_COMMENTS]              leaves out the comments of the schemas
 #     [PROTO_ROOT <dir>]         what imports are relative to, default the
 #                                current source directory
 #     [IMPORT_DIRS <dir>...]     further folders to find imports in
@@ -22,7 +23,7 @@ include_guard(GLOBAL)
 # PROTOZERO_PLUGIN_EXECUTABLE; to run another protoc, Protobuf_PROTOC_EXECUTABLE.
 function(protozero_generate)
   cmake_parse_arguments(
-    PARSE_ARGV 0 arg "" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
+    PARSE_ARGV 0 arg "NO_COMMENTS" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
     "PROTOS;IMPORT_DIRS;DEPS")
   if(NOT arg_TARGET OR NOT arg_PROTOS)
     message(FATAL_ERROR "protozero_generate needs TARGET and PROTOS")
@@ -50,6 +51,9 @@ function(protozero_generate)
   if(arg_RUNTIME_NAMESPACE)
     list(APPEND options
          "--plugin_opt=runtime_namespace=${arg_RUNTIME_NAMESPACE}")
+  endif()
+  if(arg_NO_COMMENTS)
+    list(APPEND options "--plugin_opt=comments=false")
   endif()
 
   if(NOT arg_PROTO_ROOT)
