@@ -1,10 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Perfetto's protozero, as the release of its SDK has it. Its namespace is
-// ours: renamed, here and where the SDK is compiled.
-#define protozero perfetto_protozero
+// Perfetto's protozero, as the release of its SDK has it. No header of ours is
+// included here: `protozero` is Perfetto's, but for `bench`.
 #include <perfetto.h>
-#undef protozero
 
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
@@ -14,11 +12,11 @@ namespace bench {
 
 namespace {
 
-using SchemaType = perfetto_protozero::proto_utils::ProtoSchemaType;
+using SchemaType = protozero::proto_utils::ProtoSchemaType;
 
 // The SDK has no plugin. These are the setters that it would make for what the
 // workloads use of EveryField in test/protos/benchmark_messages.proto.
-class PerfettoEveryField : public perfetto_protozero::Message {
+class PerfettoEveryField : public protozero::Message {
  public:
   void set_field_int32(int32_t value) { Append<SchemaType::kInt32>(1, value); }
   void set_field_int64(int64_t value) { Append<SchemaType::kInt64>(2, value); }
@@ -39,8 +37,7 @@ class PerfettoEveryField : public perfetto_protozero::Message {
  private:
   template <SchemaType type, typename T>
   void Append(uint32_t field_id, T value) {
-    perfetto_protozero::internal::FieldWriter<type>::Append(*this, field_id,
-                                                            value);
+    protozero::internal::FieldWriter<type>::Append(*this, field_id, value);
   }
 };
 
@@ -56,8 +53,7 @@ class FreshEncoder final
   BENCH_INLINE size_t EncodeMessage(const Event* events,
                                     uint8_t* begin,
                                     size_t capacity) {
-    perfetto_protozero::StaticBuffered<PerfettoEveryField> message(begin,
-                                                                   capacity);
+    protozero::StaticBuffered<PerfettoEveryField> message(begin, capacity);
     Workload::Fill(message.get(), events);
     return message.Finalize();
   }
@@ -81,9 +77,9 @@ class ReusedEncoder final
   }
 
  private:
-  perfetto_protozero::StaticBufferDelegate delegate_;
-  perfetto_protozero::ScatteredStreamWriter writer_;
-  perfetto_protozero::RootMessage<PerfettoEveryField> message_;
+  protozero::StaticBufferDelegate delegate_;
+  protozero::ScatteredStreamWriter writer_;
+  protozero::RootMessage<PerfettoEveryField> message_;
 };
 
 template <typename Workload>
