@@ -28,6 +28,7 @@
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
+#include "test/testing/allocation_monitor.h"
 
 namespace protozero {
 namespace {
@@ -321,6 +322,33 @@ TEST(FrameSenderTest, SendsAtOnceOrWhenItCan) {
   }
   received += ReceiveAll(there.get(), &fd);
   EXPECT_EQ(received, expected);
+}
+
+TEST(FrameSenderTest, UsualFramesAllocateNothing) {
+  auto sockets = SocketPair();
+  FrameSender sender(1 << 20);
+  ScopedFd fd;
+  const auto count_allocations = [&](size_t num_messages) {
+    size_t count = 0;
+    {
+      const test::AllocationCounter counter;
+      IPCFrame* const frame = sender.BeginFrame();
+      for (size_t i = 0; i < num_messages; ++i)
+        frame->BeginNestedMessage<Message>(1000)->AppendTinyVarInt(1, 1);
+      EXPECT_EQ(sender.EndFrame(sockets.first.get()), SendStatus::kOk);
+      count = counter.count();
+    }
+    EXPECT_FALSE(sender.has_queued());
+    ReceiveAll(sockets.second.get(), &fd);
+    return count;
+  };
+  count_allocations(1);
+  // The most that an arbiter commits at a time, after any number of others.
+  for (size_t others = 0; others < 60; ++others) {
+    for (size_t i = 0; i < others; ++i)
+      EXPECT_EQ(count_allocations(i), 0u);
+    EXPECT_EQ(count_allocations(FrameSender::kUsualMessages), 0u) << others;
+  }
 }
 
 TEST(FrameSenderTest, DescriptorComesWithItsFrame) {

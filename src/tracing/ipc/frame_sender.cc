@@ -9,11 +9,24 @@
 #include <vector>
 
 #include "protozero/compiler.h"
+#include "protozero/message_arena.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+
+FrameSender::FrameSender(size_t max_queued_bytes)
+    : max_queued_bytes_(max_queued_bytes) {
+  // If there is no memory, there may be some when it is needed.
+  (void)queue_.Reserve(kUsualFrameSize);
+#if PROTOZERO_DCHECK_IS_ON
+  // Debug builds put none in the place of another, of the same frame or of a
+  // few before it.
+  for (size_t i = 0; i < MessageArena::kMinQuarantine + kUsualMessages; ++i)
+    message_->BeginNestedMessage<Message>(1);
+#endif
+}
 
 SendStatus FrameSender::EndFrame(int socket, ScopedFd fd_to_send) {
   using Slices = std::vector<ScatteredHeapBuffer::Slice>;

@@ -31,7 +31,8 @@ enum class SendStatus {
 
 // Sends frames to a socket, without ever waiting for the other end: what it
 // does not take is queued, up to a limit. Allocates only for frames larger than
-// kUsualFrameSize, and for what is queued. One thread at a time.
+// kUsualFrameSize, or in debug builds of more than kUsualMessages messages, and
+// for what is queued. One thread at a time.
 //
 //   sender.BeginFrame()->set_request_id(1);
 //   if (sender.EndFrame(socket) != SendStatus::kOk)
@@ -40,12 +41,9 @@ class FrameSender {
  public:
   // Enough for all that an arbiter commits at a time.
   static constexpr size_t kUsualFrameSize = 8192;
+  static constexpr size_t kUsualMessages = 400;
 
-  explicit FrameSender(size_t max_queued_bytes)
-      : max_queued_bytes_(max_queued_bytes) {
-    // If there is no memory, there may be some when it is needed.
-    (void)queue_.Reserve(kUsualFrameSize);
-  }
+  explicit FrameSender(size_t max_queued_bytes);
 
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
