@@ -1,11 +1,10 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Shows what a build did, and when: converts a .ninja_log to a trace that the
-// Perfetto UI opens. kUsage says how it is called.
+// Perfetto UI opens.
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,32 +21,15 @@
 #include "examples/ninja_trace/ninja_log.h"
 #include "examples/ninja_trace/timeline.h"
 #include "examples/ninja_trace/trace_writer.h"
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
 
 namespace ninja_trace {
 
 namespace {
 
-constexpr char kUsage[] =
-    R"(Usage: ninja_trace [options] path/to/.ninja_log
-
-Converts the log of a Ninja build to a trace: one slice for each build step, one
-track for each step that runs at the same time. Open it at ui.perfetto.dev.
-
-The log may also be given as the directory that contains it, or as - for the
-standard input. Logs of version 5, 6 and 7 are understood; damaged lines are
-reported and passed over.
-
-  -o FILE      write the trace to FILE, or to the standard output if it is -
-               (default: build.pftrace)
-  --all        show everything that is up to date, in the order of the builds
-               that made it (default: what the last build did)
-  --name NAME  what to call the build (default: the directory of the log)
-  -h, --help   print this
-
-Exit code: 0 if the trace was written, 1 if not, 2 if called wrongly.
-)";
-
-enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
+using command_line::kFailure;
+using command_line::kSuccess;
 
 // A file with a lot of damage is reported by its first lines.
 constexpr uint64_t kMaxReportedLines = 20;
@@ -55,8 +37,7 @@ constexpr uint64_t kMaxReportedLines = 20;
 constexpr std::string_view kStandardStream = "-";
 
 struct Options {
-  bool help = false;
-  BuildHistory::Keep keep = BuildHistory::Keep::kLastBuild;
+  bool all = false;
   std::string log;
   std::string name;
   std::string output = "build.pftrace";
@@ -67,59 +48,13 @@ struct CloseFile {
 };
 using ScopedFile = std::unique_ptr<FILE, CloseFile>;
 
-// Prints why the program is about to give up.
-__attribute__((format(printf, 1, 2))) void PrintError(const char* format, ...) {
-  fputs("ninja_trace: ", stderr);
-  va_list args;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-}
-
 // "1 step", "2 steps".
 std::string Count(uint64_t count, const char* noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
-// Returns false, and has printed why, if the arguments make no sense.
-bool ParseOptions(int argc, char** argv, Options* options) {
-  constexpr std::string_view kNameEquals = "--name=";
-  bool only_paths = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view arg = argv[i];
-    const bool is_option = !only_paths && arg.size() > 1 && arg.front() == '-';
-    if (!is_option) {
-      if (!options->log.empty() || arg.empty()) {
-        PrintError("exactly one log is expected");
-        return false;
-      }
-      options->log = arg;
-    } else if (arg == "--") {
-      only_paths = true;
-    } else if (arg == "-h" || arg == "--help") {
-      options->help = true;
-      return true;
-    } else if (arg == "--all") {
-      options->keep = BuildHistory::Keep::kAllBuilds;
-    } else if (arg.substr(0, kNameEquals.size()) == kNameEquals) {
-      options->name = arg.substr(kNameEquals.size());
-    } else if (arg == "-o" || arg == "--name") {
-      if (i + 1 == argc) {
-        PrintError("%s needs a value", argv[i]);
-        return false;
-      }
-      (arg == "-o" ? options->output : options->name) = argv[++i];
-    } else {
-      PrintError("unknown option '%s'", argv[i]);
-      return false;
-    }
-  }
-  if (options->log.empty()) {
-    PrintError("which log?");
-    return false;
-  }
-
+// Completes |options|: the log may be its folder, and names the build.
+void UseFolder(Options* options) {
   std::error_code error;
   std::filesystem::path path = options->log;
   if (std::filesystem::is_directory(path, error)) {
@@ -131,7 +66,6 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (options->name.empty())
       options->name = "build";
   }
-  return true;
 }
 
 // Returns false, and has printed why, if there is no log.
@@ -144,7 +78,7 @@ bool ReadLog(const Options& options, BuildHistory* history) {
     closer.reset(fopen(name, "rb"));
     file = closer.get();
     if (!file) {
-      PrintError("%s: %s", name, strerror(errno));
+      pbz::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
       return false;
     }
   }
@@ -170,7 +104,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   const char* name = is_stdout ? "<stdout>" : options.output.c_str();
   FILE* file = is_stdout ? stdout : fopen(name, "wb");
   if (!file) {
-    PrintError("%s: %s", name, strerror(errno));
+    pbz::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
     return false;
   }
 
@@ -183,7 +117,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   if (!is_stdout && fclose(file) != 0 && error.empty())
     error = strerror(errno);
   if (!error.empty()) {
-    PrintError("%s: %s", name, error.c_str());
+    pbz::PrintError("ninja_trace", "%s: %s", name, error.c_str());
     return false;
   }
   fprintf(is_stdout ? stderr : stdout, "%s: %s of %s in %s, %s\n", name,
@@ -196,15 +130,34 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
 
 int Main(int argc, char** argv) {
   Options options;
-  if (!ParseOptions(argc, argv, &options)) {
-    fputs("Try ninja_trace --help.\n", stderr);
-    return kWrongUsage;
-  }
-  if (options.help) {
-    fputs(kUsage, stdout);
-    return kSuccess;
-  }
-  BuildHistory history(options.keep);
+  const command_line::Command command = {
+      "ninja_trace",
+      "[options] LOG",
+      R"(Converts the log of a Ninja build to a trace: one slice for each build step, one
+track for each step that runs at the same time. Open it at ui.perfetto.dev.
+)",
+      {{"LOG",
+        "the log, the folder with it, or - for the standard input. Logs of "
+        "version 5, 6 and 7 are understood; damaged lines are reported and "
+        "passed over",
+        &options.log},
+       {"-o, --output FILE",
+        "where the trace goes; - is the standard output (default: "
+        "build.pftrace)",
+        &options.output},
+       {"--all",
+        "show everything that is up to date, in the order of the builds that "
+        "made it (default: what the last build did)",
+        &options.all},
+       {"--name NAME", "of the build (default: the folder of the log)",
+        &options.name}},
+      "The exit code is 0 if the trace was written, 1 if not, 2 for wrong "
+      "usage.\n"};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  UseFolder(&options);
+  BuildHistory history(options.all ? BuildHistory::Keep::kAllBuilds
+                                   : BuildHistory::Keep::kLastBuild);
   if (!ReadLog(options, &history))
     return kFailure;
   return WriteTrace(options, history.TakeBuilds()) ? kSuccess : kFailure;

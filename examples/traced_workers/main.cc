@@ -2,12 +2,10 @@
 
 // A program that has something to trace: two processes, with several threads
 // each, that make texts, compress them, and check that they come out again.
-// kUsage says how it is called.
 
 #include <errno.h>
 #include <inttypes.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +16,14 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "examples/traced_workers/thread_tracer.h"
 #include "examples/traced_workers/work.h"
 #include "protozero/tracing/producer.h"
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
 
 extern char** environ;
 
@@ -32,81 +31,25 @@ namespace traced_workers {
 
 namespace {
 
-constexpr char kUsage[] =
-    R"(Usage: traced_workers [options]
+using command_line::kFailure;
+using command_line::kSuccess;
+using pbz::PrintError;
 
-Makes texts, compresses them, and counts primes, with several threads in each of
-two processes. To see what they did:
-
-  pztrace record -o session.pftrace -- traced_workers
-
-  --threads N   in each process (default: 3)
-  --items N     texts for each process (default: 60)
-  --size N      bytes of a text (default: 20000)
-  -h, --help    print this
-
-Exit code: 0 if all texts came out as they went in, 1 if not, 2 if called
-wrongly.
-)";
-
-enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
-
+constexpr char kProgram[] = "traced_workers";
 // The data source that sessions ask for.
 constexpr char kDataSource[] = "track_event";
+constexpr uint64_t kMaxNumber = 1000000000;
+constexpr uint64_t kMaxThreads = 1000;
 // How long to wait for a service, if the environment names one.
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 struct Options {
-  bool help = false;
   // Of the second process, which is this program, too.
   bool is_child = false;
   uint64_t threads = 3;
   uint64_t items = 60;
   uint64_t size = 20000;
 };
-
-__attribute__((format(printf, 1, 2))) void PrintError(const char* format, ...) {
-  fputs("traced_workers: ", stderr);
-  va_list args;
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
-}
-
-// Returns false, and has printed why, if the arguments make no sense.
-bool ParseOptions(int argc, char** argv, Options* options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view arg = argv[i];
-    uint64_t* value = arg == "--threads" ? &options->threads
-                      : arg == "--items" ? &options->items
-                      : arg == "--size"  ? &options->size
-                                         : nullptr;
-    if (arg == "-h" || arg == "--help") {
-      options->help = true;
-    } else if (arg == "--child") {
-      options->is_child = true;
-    } else if (value == nullptr) {
-      PrintError("unknown argument '%s'", argv[i]);
-      return false;
-    } else {
-      char* end = nullptr;
-      errno = 0;
-      const char* text = ++i < argc ? argv[i] : "";
-      *value = strtoull(text, &end, 10);
-      if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 ||
-          *value == 0 || *value > 1000000000) {
-        PrintError("%s needs a number", argv[i - 1]);
-        return false;
-      }
-    }
-  }
-  if (options->threads > 1000) {
-    PrintError("that is too many threads");
-    return false;
-  }
-  return true;
-}
 
 // What one thread has done.
 struct Work {
@@ -166,7 +109,7 @@ bool StartChild(const Options& options, pid_t* child) {
   const int error = posix_spawn(child, "/proc/self/exe", nullptr, nullptr,
                                 argv.data(), environ);
   if (error != 0)
-    PrintError("no second process: %s", strerror(error));
+    PrintError(kProgram, "no second process: %s", strerror(error));
   return error == 0;
 }
 
@@ -184,7 +127,7 @@ bool WorkInThreads(const Options& options) {
   // It would trace without this, too, but not from the beginning.
   if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
       !producer.Sync(kConnectTimeoutMs))
-    PrintError("not traced: %s", producer.why_off().c_str());
+    PrintError(kProgram, "not traced: %s", producer.why_off().c_str());
 
   std::atomic<uint64_t> next_item{0};
   std::vector<Work> work(options.threads);
@@ -210,20 +153,34 @@ bool WorkInThreads(const Options& options) {
          static_cast<int>(getpid()), sum.items, sum.slices, sum.packets_lost);
   fflush(stdout);
   if (!sum.is_right)
-    PrintError("a text came out different");
+    PrintError(kProgram, "a text came out different");
   return sum.is_right;
 }
 
 int Main(int argc, char** argv) {
   Options options;
-  if (!ParseOptions(argc, argv, &options)) {
-    fputs("Try traced_workers --help.\n", stderr);
-    return kWrongUsage;
+  const command_line::Command command = {
+      "traced_workers",
+      "[options]",
+      R"(Makes texts, compresses them, and counts primes, with several threads in each of
+two processes. To see what they did:
+
+  pztrace record -o session.pftrace -- traced_workers
+)",
+      {{"--threads N", "in each process (default: 3)", &options.threads},
+       {"--items N", "texts for each process (default: 60)", &options.items},
+       {"--size N", "bytes of a text (default: 20000)", &options.size},
+       {"--child", "", &options.is_child}},
+      "The exit code is 0 if all texts came out as they went in, 1 if not, 2 "
+      "for wrong\nusage.\n"};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  for (const uint64_t number : {options.threads, options.items, options.size}) {
+    if (number == 0 || number > kMaxNumber)
+      return WrongUsage(command, "numbers are from 1 to 1000000000");
   }
-  if (options.help) {
-    fputs(kUsage, stdout);
-    return kSuccess;
-  }
+  if (options.threads > kMaxThreads)
+    return WrongUsage(command, "--threads is 1000 at most");
   pid_t child = -1;
   // Before there are threads, so that there is nothing to inherit from them.
   if (!options.is_child && !StartChild(options, &child))

@@ -35,6 +35,18 @@ namespace protozero::plugin {
 
 namespace {
 
+constexpr char kHelp[] =
+    R"(Usage: %s [options]
+
+  protoc --plugin=protoc-gen-pbzero=PATH --pbzero_out=DIR FILE.proto
+
+protoc runs this program, at PATH, to make FILE.pbzero.h: C++ classes that write
+and read the messages of FILE.proto.
+
+  -h, --help  print this
+  --version   print the version, and that of libprotobuf
+)";
+
 // "3.21.12". Of the headers; libprotobuf refuses to run with others.
 std::string LibprotobufVersion() {
   constexpr int kVersionNumber = GOOGLE_PROTOBUF_VERSION;
@@ -182,11 +194,16 @@ int RunPlugin(int argc, char** argv) {
     printf("%s\n", VersionText(program).c_str());
     return 0;
   }
+  if (argc == 2 &&
+      (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    printf(kHelp, program.c_str());
+    return 0;
+  }
   if (argc > 1) {
     fprintf(stderr,
-            "%s: unknown argument '%s'; protoc calls this program: protoc "
-            "--plugin=protoc-gen-plugin=PATH; --version prints its version\n",
-            program.c_str(), argv[1]);
+            "%s: unknown argument '%s'; protoc calls this program\n"
+            "Try %s --help.\n",
+            program.c_str(), argv[1], program.c_str());
     return 1;
   }
 #if PROTOZERO_PLUGIN_HAS_EDITIONS

@@ -192,11 +192,11 @@ class CommandLineTest(unittest.TestCase):
 
   def test_wrong_usage(self):
     for arguments, reason in [
-            ([], 'which log?'),
+            ([], 'LOG is missing'),
             (['--nonsense', SAMPLE], "unknown option '--nonsense'"),
             (['-x'], "unknown option '-x'"),
-            ([SAMPLE, SAMPLE], 'exactly one log is expected'),
-            ([''], 'exactly one log is expected'),
+            ([SAMPLE, 'b'], "'b' is one argument too many"),
+            ([''], 'LOG is missing'),
             ([SAMPLE, '-o'], '-o needs a value'),
             ([SAMPLE, '--name'], '--name needs a value'),
     ]:

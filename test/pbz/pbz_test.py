@@ -255,6 +255,9 @@ class CommandLineTest(Scratch):
       self.assertTrue(output.startswith('Usage: pbz [decode] '))
       self.assertLessEqual(max(map(len, output.splitlines())), 80)
     self.assertEqual(call(PBZ, 'decode', '--help'), call(PBZ, '--help'))
+    output = call(PBZ, 'stats', '--help')
+    self.assertTrue(output.startswith('Usage: pbz stats '))
+    self.assertNotIn('--offsets', output)
 
   def test_version(self):
     # One place says it to users of CMake, too.
@@ -264,12 +267,12 @@ class CommandLineTest(Scratch):
 
   def test_wrong_usage(self):
     for arguments, reason in [
-        ([], 'which file? (- is the standard input)'),
-        (['decode'], 'which file? (- is the standard input)'),
-        (['decode', 'a', 'b'], "exactly one file is expected, 'b' is another"),
-        (['a', 'stats'], "exactly one file is expected, 'stats' is another"),
+        ([], 'FILE is missing'),
+        (['decode'], 'FILE is missing'),
+        (['decode', 'a', 'b'], "'b' is one argument too many"),
+        (['a', 'stats'], "'stats' is one argument too many"),
         (['a', 'b\033[31m'],
-         "exactly one file is expected, 'b\\033[31m' is another"),
+         "'b\\033[31m' is one argument too many"),
         (['decode', '--nonsense', 'a'], "unknown option '--nonsense'"),
         (['decode', 'a', '--type'], '--type needs a value'),
         (['decode', 'a', '--type='], '--type needs a value'),
@@ -280,10 +283,14 @@ class CommandLineTest(Scratch):
         (['-', '--schema', '-'],
          'the standard input is either the schema or the file'),
         (['decode', 'a', '--color=x'], '--color is auto, always or never'),
-        (['stats', 'a', '--offsets'], '--offsets is for decode'),
+        (['decode', '--delimited=1', 'a'], '--delimited takes no value'),
+        (['--', '--type', 'a'], "'a' is one argument too many"),
     ]:
       self.assertEqual(run(PBZ, *arguments),
                        (2, '', 'pbz: %s\nTry pbz --help.\n' % reason))
+    self.assertEqual(run(PBZ, 'stats', 'a', '--offsets'),
+                     (2, '', "pbz: unknown option '--offsets'\n"
+                      'Try pbz stats --help.\n'))
 
   def test_types_that_are_not_there(self):
     schema = self.descriptor_set(DESCRIPTOR_DIR, DESCRIPTOR)
@@ -382,7 +389,7 @@ class InputTest(Scratch):
       self.assertEqual((code, output), (0, '1: 1\n'))
     self.assertEqual(run(PBZ, 'print'), (
         1, '', 'pbz: print: No such file or directory\n'
-        'pbz: nor is it a command; those are decode and stats\n'))
+        'pbz: it is not a command, either: these are decode and stats\n'))
     self.assertEqual(run(PBZ, 'no.pb'), (
         1, '', 'pbz: no.pb: No such file or directory\n'))
 

@@ -462,7 +462,8 @@ class StatTest(PztraceTest):
       process.stderr.readline()
     code, _, error = self.run_pztrace('stat')
     self.assertEqual(code, 1)
-    self.assertRegex(error, r'^pztrace: which one\? --pid \d+, or --pid \d+\?$')
+    self.assertRegex(error, r'^pztrace: several recordings are running: '
+                     r'--pid \d+, --pid \d+$')
     self.assertEqual(self.run_pztrace('stat', '--pid', process.pid)[0], 0)
 
   def test_descriptors_run_out(self):
@@ -551,21 +552,28 @@ class CatTest(PztraceTest):
 class ArgumentsTest(PztraceTest):
 
   def test_help_and_version(self):
-    for arguments in ['--help'], ['-h'], ['record', '--help'], ['cat', '-h']:
-      code, output, error = self.run_pztrace(*arguments)
+    for command, option in (('', '--socket'), ('record', '--data-source'),
+                            ('stat', '--interval'), ('cat', '--offsets')):
+      code, output, error = self.run_pztrace(*command.split(), '--help')
       self.assertEqual((code, error), (0, ''))
-      self.assertTrue(output.startswith('Usage: pztrace record '))
+      self.assertTrue(
+          output.startswith('Usage: %s ' % ('pztrace ' + command).strip()))
+      self.assertEqual(option in output, command != '')
       self.assertLessEqual(max(map(len, output.splitlines())), 80)
+      self.assertEqual(self.run_pztrace(*command.split(), '-h'),
+                       (code, output, error))
     # One place says it to users of CMake, too.
     cmake = (ROOT / 'CMakeLists.txt').read_text()
     version = re.search(r'project\(protozero VERSION (\S+)', cmake)[1]
-    self.assertEqual(self.run_pztrace('--version')[1], 'pztrace %s\n' % version)
+    for arguments in ['--version'], ['stat', '--version']:
+      self.assertEqual(self.run_pztrace(*arguments),
+                       (0, 'pztrace %s\n' % version, ''))
 
   def test_wrong_usage(self):
     for arguments, reason in (
-        ([], 'record, stat or cat?'),
+        ([], 'a command is missing: record, stat or cat'),
         (['play'], "unknown command 'play'"),
-        (['record'], 'where does the trace go? (-o FILE)'),
+        (['record'], '-o FILE is missing'),
         (['record', '-o'], '-o needs a value'),
         (['record', '-o', ''], '-o needs a value'),
         (['record', '-o', 'x', 'ls'],
@@ -593,22 +601,30 @@ class ArgumentsTest(PztraceTest):
         (['record', '-o', 'x', '--duration=0'],
          '--duration takes a time, as in 10, 1.5s or 200ms'),
         (['record', '-o', 'x', '--config=c', '--data-source=d'],
-         '--config says what to record, --data-source is without it'),
+         '--config replaces --data-source; give one'),
         (['record', '-o', 'x', '--pid=1'], "unknown option '--pid=1'"),
-        (['stat', '--pid', 'me'], '--pid takes the number of a process'),
-        (['stat', '--pid', '1.5'], '--pid takes the number of a process'),
+        (['record', '-xo', 'x'], "unknown option '-x'"),
+        (['record', '--data-source', 'a', '--data-source'],
+         '--data-source needs a value'),
+        (['stat', '--pid', 'me'], "--pid takes a number, not 'me'"),
+        (['stat', '--pid', '1.5'], "--pid takes a number, not '1.5'"),
         (['stat', '--interval', 'x'],
          '--interval takes a time, as in 10, 1.5s or 200ms'),
         (['stat', 'x'], "'x' is one argument too many"),
         (['stat', '--', 'x'], "'x' is one argument too many"),
-        (['cat'], 'which file?'),
+        (['cat'], 'FILE is missing'),
+        (['cat', '--', 'a', 'b'], "'b' is one argument too many"),
+        (['cat', '--offsets=1', 'a'], '--offsets takes no value'),
         (['cat', 'a', 'b'], "'b' is one argument too many"),
         (['cat', '--color=red', 'a'], '--color is auto, always or never'),
         (['cat', '--quick', 'a'], "unknown option '--quick'"),
     ):
       code, output, error = self.run_pztrace(*arguments)
       self.assertEqual((code, output, error),
-                       (2, '', 'pztrace: %s\nTry pztrace --help.\n' % reason),
+                       (2, '', 'pztrace: %s\nTry %s --help.\n' % (
+                           reason, ' '.join(['pztrace'] + [
+                               word for word in arguments[:1]
+                               if word in ('record', 'stat', 'cat')]))),
                        arguments)
 
 

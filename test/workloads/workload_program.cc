@@ -7,16 +7,20 @@
 
 #include <string_view>
 
+#include "src/command_line/command_line.h"
+
 namespace protozero::workloads {
 
 namespace {
 
-constexpr int kWrongResult = 1;
-constexpr int kWrongUsage = 2;
-
 bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() &&
          text.substr(text.size() - end.size()) == end;
+}
+
+// |path| without its folder.
+std::string ProgramName(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
 }
 
 void AppendNumber(const char* name, uint64_t value, std::string* json) {
@@ -83,32 +87,21 @@ std::string CheckResult(const std::string& row, const WorkloadResult& result) {
 int RunWorkloadProgram(int argc,
                        char** argv,
                        const std::vector<WorkloadRow>& rows) {
-  constexpr std::string_view kRun = "--run=";
-  constexpr std::string_view kTrace = "--trace=";
   bool list = false;
   std::string wanted;
   WorkloadOptions options;
-  bool is_usage_right = argc > 1;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--list")
-      list = true;
-    else if (argument == "--quick")
-      options.quick = true;
-    else if (argument.substr(0, kRun.size()) == kRun)
-      wanted = argument.substr(kRun.size());
-    else if (argument.substr(0, kTrace.size()) == kTrace)
-      options.trace_file = argument.substr(kTrace.size());
-    else
-      is_usage_right = false;
-  }
-  if (!is_usage_right || list == !wanted.empty()) {
-    fprintf(stderr,
-            "usage: %s --list\n"
-            "       %s --run=ROW [--quick] [--trace=FILE]\n",
-            argv[0], argv[0]);
-    return kWrongUsage;
-  }
+  const command_line::Command command = {
+      ProgramName(argv[0]),
+      "--list | --run=ROW [--quick] [--trace=FILE]",
+      "Measures one row of a workload.\n",
+      {{"--list", "print the names of the rows", &list},
+       {"--run ROW", "measure this row and print a JSON object", &wanted},
+       {"--quick", "do as little as shows that it works", &options.quick},
+       {"--trace FILE", "where the recorded trace goes", &options.trace_file}}};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  if (list == !wanted.empty())
+    return WrongUsage(command, "either --list or --run ROW is expected");
   if (list) {
     for (const WorkloadRow& row : rows)
       printf("%s\n", row.name.c_str());
@@ -121,13 +114,12 @@ int RunWorkloadProgram(int argc,
     const std::string problem = CheckResult(row.name, result);
     if (!problem.empty()) {
       fprintf(stderr, "%s: %s\n", row.name.c_str(), problem.c_str());
-      return kWrongResult;
+      return command_line::kFailure;
     }
     printf("%s\n", ToJson(row.name, result).c_str());
     return 0;
   }
-  fprintf(stderr, "%s: no row '%s' (see --list)\n", argv[0], wanted.c_str());
-  return kWrongUsage;
+  return WrongUsage(command, "there is no row '" + wanted + "'; see --list");
 }
 
 }  // namespace protozero::workloads

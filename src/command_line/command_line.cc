@@ -1,0 +1,202 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/command_line/command_line.h"
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <system_error>
+
+#include "src/pbz/program_io.h"
+
+namespace command_line {
+
+namespace {
+
+constexpr char kVersionNumber[] = "0.1.0";
+constexpr size_t kLineWidth = 80;
+// What getopt_long() returns for an argument that is no option.
+constexpr int kArgument = 1;
+// What it returns for the first long option. Short ones are bytes.
+constexpr int kFirstLongOption = 256;
+
+// One name of an option.
+struct Name {
+  std::string spelling;
+  const Option* option;
+};
+
+std::string ProgramOf(const Command& command) {
+  return command.name.substr(0, command.name.find(' '));
+}
+
+bool TakesValue(const Option& option) {
+  return !std::holds_alternative<bool*>(option.target);
+}
+
+// The parts of |names| that begin with a dash.
+std::vector<std::string> SplitNames(std::string_view names) {
+  std::vector<std::string> result;
+  while (!names.empty() && names.front() == '-') {
+    const size_t size = std::min(names.find_first_of(", "), names.size());
+    result.emplace_back(names.substr(0, size));
+    names.remove_prefix(std::min(size + 2, names.size()));
+  }
+  return result;
+}
+
+void PrintHelp(const Command& command, const std::vector<Option>& options) {
+  printf("Usage: %s %.*s\n\n%.*s\n", command.name.c_str(),
+         static_cast<int>(command.usage.size()), command.usage.data(),
+         static_cast<int>(command.about.size()), command.about.data());
+  size_t width = 0;
+  for (const Option& option : options) {
+    if (!option.help.empty())
+      width = std::max(width, option.names.size());
+  }
+  const size_t indent = width + 4;
+  for (const Option& option : options) {
+    if (option.help.empty())
+      continue;
+    std::string line = "  " + std::string(option.names);
+    std::string_view words = option.help;
+    while (!words.empty()) {
+      line.resize(indent, ' ');
+      size_t size = words.size();
+      if (indent + size > kLineWidth)
+        size = words.rfind(' ', kLineWidth - indent);
+      printf("%s%.*s\n", line.c_str(), static_cast<int>(size), words.data());
+      words.remove_prefix(std::min(size + 1, words.size()));
+      line.clear();
+    }
+  }
+  if (!command.notes.empty()) {
+    printf("\n%.*s", static_cast<int>(command.notes.size()),
+           command.notes.data());
+  }
+}
+
+// Returns what is wrong with |value|, if anything.
+std::string Store(const Target& target, const char* value) {
+  if (bool* const* flag = std::get_if<bool*>(&target)) {
+    **flag = true;
+    return "";
+  }
+  if (*value == '\0')
+    return "needs a value";
+  if (uint64_t* const* number = std::get_if<uint64_t*>(&target)) {
+    const char* const end = value + strlen(value);
+    const std::from_chars_result result = std::from_chars(value, end, **number);
+    if (result.ec != std::errc() || result.ptr != end)
+      return "takes a number, not '" + std::string(value) + "'";
+  } else if (std::string* const* text = std::get_if<std::string*>(&target)) {
+    **text = value;
+  } else {
+    std::get<std::vector<std::string>*>(target)->push_back(value);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<int> Parse(const Command& command, int argc, char** argv) {
+  bool wants_help = false;
+  bool wants_version = false;
+  std::vector<Option> options = command.options;
+  options.push_back({"-h, --help", "print this", &wants_help});
+  options.push_back({"--version", "print the version", &wants_version});
+
+  // "-" has arguments returned in their order, ":" has no error printed.
+  std::string short_options = "-:";
+  std::vector<option> long_options;
+  std::map<int, Name> names;
+  std::vector<const Option*> operands;
+  for (const Option& option : options) {
+    const std::vector<std::string> spellings = SplitNames(option.names);
+    if (spellings.empty())
+      operands.push_back(&option);
+    for (const std::string& spelling : spellings) {
+      const bool is_long = spelling[1] == '-';
+      const int code = is_long
+                           ? kFirstLongOption + static_cast<int>(names.size())
+                           : spelling[1];
+      const Name& name = names[code] = {spelling, &option};
+      if (is_long) {
+        long_options.push_back(
+            {name.spelling.c_str() + 2,
+             TakesValue(option) ? required_argument : no_argument, nullptr,
+             code});
+      } else {
+        short_options += spelling[1];
+        short_options += TakesValue(option) ? ":" : "";
+      }
+    }
+  }
+  long_options.push_back({});
+
+  std::vector<const char*> arguments;
+  optind = 0;  // Has it begin anew.
+  int code;
+  while ((code = getopt_long(argc, argv, short_options.c_str(),
+                             long_options.data(), nullptr)) != -1) {
+    if (code == kArgument) {
+      arguments.push_back(optarg);
+      continue;
+    }
+    const auto found = names.find(code == ':' || code == '?' ? optopt : code);
+    if (found == names.end()) {
+      const std::string unknown =
+          optopt == 0 ? std::string(argv[optind - 1])
+                      : std::string{'-', static_cast<char>(optopt)};
+      return WrongUsage(command, "unknown option '" + unknown + "'");
+    }
+    const std::string& spelling = found->second.spelling;
+    if (code == '?')
+      return WrongUsage(command, spelling + " takes no value");
+    const std::string problem =
+        Store(found->second.option->target, code == ':' ? "" : optarg);
+    if (!problem.empty())
+      return WrongUsage(command, spelling + " " + problem);
+    if (wants_help) {
+      PrintHelp(command, options);
+      return kSuccess;
+    }
+    if (wants_version) {
+      printf("%s %s\n", ProgramOf(command).c_str(), kVersionNumber);
+      return kSuccess;
+    }
+  }
+  if (command.rest != nullptr)
+    command.rest->assign(argv + optind, argv + argc);
+  else
+    arguments.insert(arguments.end(), argv + optind, argv + argc);
+
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::string_view name = operands[i]->names;
+    if (i == arguments.size() || *arguments[i] == '\0')
+      return WrongUsage(command, std::string(name) + " is missing");
+    const std::string problem = Store(operands[i]->target, arguments[i]);
+    if (!problem.empty())
+      return WrongUsage(command, std::string(name) + " " + problem);
+  }
+  if (arguments.size() > operands.size()) {
+    return WrongUsage(command,
+                      "'" + std::string(arguments[operands.size()]) +
+                          "' is one argument too many" +
+                          (command.rest ? "; a command stands after --" : ""));
+  }
+  return std::nullopt;
+}
+
+int WrongUsage(const Command& command, const std::string& problem) {
+  pbz::PrintError(ProgramOf(command).c_str(), "%s", problem.c_str());
+  fprintf(stderr, "Try %s --help.\n", command.name.c_str());
+  return kWrongUsage;
+}
+
+}  // namespace command_line

@@ -1,0 +1,66 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace cat.
+
+#include <stdio.h>
+
+#include <memory>
+#include <string>
+
+#include "src/command_line/command_line.h"
+#include "src/pbz/field_stream.h"
+#include "src/pbz/printer.h"
+#include "src/pbz/program_io.h"
+#include "src/pbz/report.h"
+#include "src/pbz/schema.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/embedded_schema.h"
+#include "src/pztrace/program_name.h"
+
+namespace pztrace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+
+int CatMain(int argc, char** argv) {
+  std::string file_name;
+  std::string color = "auto";
+  pbz::Printer::Options printer_options;
+  const command_line::Command command = {
+      "pztrace cat",
+      "[options] FILE",
+      "Prints the packets of a trace, as protoc --decode does.\n",
+      {{"FILE", "the trace; - is the standard input", &file_name},
+       {"--offsets", "begin each line with the field's offset and size",
+        &printer_options.offsets},
+       {"--color WHEN",
+        "auto (the default: on a terminal, unless NO_COLOR is set), always or "
+        "never",
+        &color}}};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  const std::optional<bool> use_color = pbz::UseColor(color);
+  if (!use_color)
+    return WrongUsage(command, "--color is auto, always or never");
+  printer_options.color = *use_color;
+
+  std::string error;
+  const std::unique_ptr<pbz::Schema> schema =
+      pbz::Schema::Parse(kTraceSchema, &error);
+  if (!schema) {
+    pbz::PrintError(kProgram, "%s", error.c_str());
+    return kFailure;
+  }
+  const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
+  if (!file)
+    return kFailure;
+  pbz::Printer printer(stdout, printer_options);
+  pbz::FieldStream stream(file.get());
+  bool ok = pbz::WalkAndReport(kProgram, pbz::DisplayName(file_name),
+                               schema->FindMessage("Trace"), &stream, &printer);
+  if (!pbz::FlushStandardOutput(kProgram))
+    ok = false;
+  return ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,16 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_COMMANDS_H_
+#define SRC_PZTRACE_COMMANDS_H_
+
+namespace pztrace {
+
+// The commands of pztrace. argv[0] is the name of the command; they return the
+// exit code.
+int RecordMain(int argc, char** argv);
+int StatMain(int argc, char** argv);
+int CatMain(int argc, char** argv);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_COMMANDS_H_

@@ -1,0 +1,73 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/quantities.h"
+
+#include <stdlib.h>
+
+#include "src/pztrace/trace_config.h"
+
+namespace pztrace {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// Parses a number and one of |units|. A number without a unit is in the first
+// one. Returns false for anything else, and for less than 1. The value may be
+// infinite.
+template <size_t kCount>
+bool ParseNumber(const std::string& text,
+                 const Unit (&units)[kCount],
+                 double* value) {
+  if (text.empty() || text[0] < '0' || text[0] > '9')
+    return false;
+  char* end = nullptr;
+  const double number = strtod(text.c_str(), &end);
+  const std::string_view unit(end);
+  for (const Unit& candidate : units) {
+    if (unit == candidate.name || (unit.empty() && &candidate == units)) {
+      *value = number * candidate.factor;
+      return *value >= 1;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string ParseMilliseconds(std::string_view option,
+                              const std::string& text,
+                              uint32_t* milliseconds) {
+  static constexpr Unit kUnits[] = {{"s", 1000}, {"ms", 1}, {"m", 60000}};
+  double value = 0;
+  if (!ParseNumber(text, kUnits, &value))
+    return std::string(option) + " takes a time, as in 10, 1.5s or 200ms";
+  if (value > UINT32_MAX) {
+    return std::string(option) + " is " + std::to_string(UINT32_MAX / 1000) +
+           " s at most, not " + text;
+  }
+  *milliseconds = static_cast<uint32_t>(value);
+  return "";
+}
+
+std::string ParseSize(std::string_view option,
+                      const std::string& text,
+                      size_t* bytes) {
+  static constexpr Unit kUnits[] = {
+      {"", 1},        {"k", 1 << 10}, {"K", 1 << 10}, {"m", 1 << 20},
+      {"M", 1 << 20}, {"g", 1 << 30}, {"G", 1 << 30}};
+  double value = 0;
+  if (!ParseNumber(text, kUnits, &value))
+    return std::string(option) + " takes a number of bytes, as in 500k or 64M";
+  if (value > static_cast<double>(kMaxBufferSize)) {
+    return std::string(option) + " is less than " +
+           std::to_string((kMaxBufferSize >> 30) + 1) + "G, not " + text;
+  }
+  *bytes = static_cast<size_t>(value);
+  return "";
+}
+
+}  // namespace pztrace

@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_QUANTITIES_H_
+#define SRC_PZTRACE_QUANTITIES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+
+// Times and sizes as the command line has them. These functions return what is
+// wrong with |text|, the value of |option|, and nothing if all is well.
+
+namespace pztrace {
+
+// "10", "1.5s", "200ms" or "2m"; at least a millisecond.
+std::string ParseMilliseconds(std::string_view option,
+                              const std::string& text,
+                              uint32_t* milliseconds);
+
+// "1000", "500k", "64M" or "1G"; at least a byte, and less than the service
+// allows for a buffer.
+std::string ParseSize(std::string_view option,
+                      const std::string& text,
+                      size_t* bytes);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_QUANTITIES_H_

@@ -1,0 +1,131 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace record.
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/quantities.h"
+#include "src/pztrace/record.h"
+#include "src/pztrace/trace_config.h"
+
+namespace pztrace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+
+namespace {
+
+constexpr char kDefaultDataSource[] = "track_event";
+constexpr size_t kDefaultBufferSize = size_t{64} * 1024 * 1024;
+constexpr uint32_t kWritePeriodMs = 250;
+
+// Returns false, and has printed why, if the file cannot be read.
+bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
+  std::vector<uint8_t> content;
+  if (!pbz::ReadFile(kProgram, path, &content))
+    return false;
+  std::string error;
+  if (ParseTraceConfig(protozero::ConstBytes(content.data(), content.size()),
+                       config, &error)) {
+    return true;
+  }
+  pbz::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
+  return false;
+}
+
+protozero::TraceConfig MakeConfig(std::vector<std::string> data_sources) {
+  protozero::TraceConfig config;
+  config.buffers.emplace_back();
+  config.buffers[0].size_bytes = kDefaultBufferSize;
+  config.flush_period_ms = kWritePeriodMs;
+  config.write_period_ms = kWritePeriodMs;
+  if (data_sources.empty())
+    data_sources.push_back(kDefaultDataSource);
+  for (const std::string& name : data_sources) {
+    config.data_sources.emplace_back();
+    config.data_sources.back().config.name = name;
+  }
+  return config;
+}
+
+}  // namespace
+
+int RecordMain(int argc, char** argv) {
+  RecordOptions record;
+  std::string config_file;
+  std::string duration;
+  std::string size;
+  std::vector<std::string> data_sources;
+  const command_line::Command command = {
+      "pztrace record",
+      "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
+      R"(Runs a tracing service until the command ends, the time is up, or an interrupt
+arrives. The command, and the programs that it starts, find the service by
+PERFETTO_PRODUCER_SOCK_NAME in their environment. Without a command, the program
+prints this variable.
+)",
+      {{"-o, --output FILE",
+        "where the trace goes; - is the standard output, and the command's "
+        "output goes to the standard error then",
+        &record.output},
+       {"--duration TIME", "stop after this time, as in 10, 1.5s or 200ms",
+        &duration},
+       {"--size SIZE",
+        "of the buffer in memory, as in 64M (the default) or 500k. Its content "
+        "goes to the file four times per second; if programs fill it faster, "
+        "the oldest packets are lost",
+        &size},
+       {"--data-source NAME",
+        "what to record (default: track_event); repeatable", &data_sources},
+       {"--config FILE",
+        "a serialized TraceConfig of Perfetto, in place of --data-source; "
+        "--duration and --size replace what it says",
+        &config_file},
+       {"--socket PATH",
+        "where producers connect; @NAME is an abstract socket (default: one in "
+        "a folder of this user's)",
+        &record.socket}},
+      R"(The exit code is 0 if the trace is complete, 1 if it is not or if the command
+failed, 2 for wrong usage. A trace is incomplete if a producer could not be
+recorded, or if the file took no more. A trace without packets is complete; a
+message says that no program had the data source.
+)",
+      &record.command};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  if (record.output.empty())
+    return WrongUsage(command, "-o FILE is missing");
+  if (!config_file.empty() && !data_sources.empty())
+    return WrongUsage(command, "--config replaces --data-source; give one");
+  uint32_t duration_ms = 0;
+  size_t size_bytes = 0;
+  std::string problem;
+  if (!duration.empty())
+    problem = ParseMilliseconds("--duration", duration, &duration_ms);
+  if (!size.empty() && problem.empty())
+    problem = ParseSize("--size", size, &size_bytes);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+
+  if (config_file.empty())
+    record.config = MakeConfig(data_sources);
+  else if (!ReadConfig(config_file, &record.config))
+    return kFailure;
+  if (duration_ms != 0)
+    record.config.duration_ms = duration_ms;
+  if (size_bytes != 0) {
+    for (protozero::TraceConfig::Buffer& buffer : record.config.buffers)
+      buffer.size_bytes = size_bytes;
+  }
+  return Record(record) ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

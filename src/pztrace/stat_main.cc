@@ -1,0 +1,135 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace stat.
+
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/quantities.h"
+#include "src/pztrace/runtime_folder.h"
+#include "src/pztrace/stats.h"
+
+namespace pztrace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+using pbz::PrintError;
+
+namespace {
+
+// Finds the only recording. Returns 0, and has printed why, if there is none or
+// if there are several.
+pid_t FindRecorder(const std::string& folder) {
+  std::vector<pid_t> pids;
+  for (const pid_t pid : FindRecorders(folder)) {
+    std::string unused;
+    // A recorder that was killed has left its sockets.
+    if (FetchStats(StatsSocket(folder, pid), &unused, &unused)) {
+      pids.push_back(pid);
+    } else {
+      unlink(StatsSocket(folder, pid).c_str());
+      unlink(ProducerSocket(folder, pid).c_str());
+    }
+  }
+  if (pids.size() == 1)
+    return pids[0];
+  if (pids.empty()) {
+    PrintError(kProgram, "no pztrace record is running");
+  } else {
+    PrintError(kProgram, "several recordings are running: --pid %d, --pid %d",
+               static_cast<int>(pids[0]), static_cast<int>(pids[1]));
+  }
+  return 0;
+}
+
+// Returns false, and has printed why, if |bytes| are no statistics.
+bool Print(const std::string& bytes, pid_t pid) {
+  if (bytes.empty()) {
+    PrintError(kProgram, "process %d sends no statistics",
+               static_cast<int>(pid));
+    return false;
+  }
+  if (!PrintStats(
+          protozero::ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                bytes.size()),
+          stdout)) {
+    PrintError(kProgram, "process %d sends something other than statistics",
+               static_cast<int>(pid));
+    return false;
+  }
+  return pbz::FlushStandardOutput(kProgram);
+}
+
+}  // namespace
+
+int StatMain(int argc, char** argv) {
+  uint64_t wanted_pid = 0;
+  std::string interval;
+  const command_line::Command command = {
+      "pztrace stat",
+      "[options]",
+      "Prints how a running `pztrace record` is doing: packets, bytes, chunks, "
+      "patches\nand losses of each producer and writer.\n",
+      {{"--pid PID", "the process of the recording, if there are several",
+        &wanted_pid},
+       {"--interval TIME",
+        "print it repeatedly, after this time, until the recording ends",
+        &interval}}};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  uint32_t interval_ms = 0;
+  if (!interval.empty()) {
+    const std::string problem =
+        ParseMilliseconds("--interval", interval, &interval_ms);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+  }
+  if (wanted_pid > INT32_MAX)
+    return WrongUsage(command, "--pid takes the number of a process");
+
+  std::string error;
+  const std::string folder = RuntimeFolder(&error);
+  if (folder.empty()) {
+    PrintError(kProgram, "%s", error.c_str());
+    return kFailure;
+  }
+  pid_t pid = static_cast<pid_t>(wanted_pid);
+  if (pid == 0)
+    pid = FindRecorder(folder);
+  if (pid == 0)
+    return kFailure;
+  for (bool is_first = true;; is_first = false) {
+    std::string bytes;
+    const bool is_answered =
+        FetchStats(StatsSocket(folder, pid), &bytes, &error);
+    // With an interval, the end of the recording is the end of the work. A
+    // recorder sends nothing if it is about to end.
+    if (!is_first && (!is_answered || bytes.empty()))
+      return kSuccess;
+    if (!is_answered) {
+      PrintError(kProgram, "%s", error.c_str());
+      return kFailure;
+    }
+    if (!is_first)
+      putchar('\n');
+    if (!Print(bytes, pid))
+      return kFailure;
+    if (interval_ms == 0)
+      return kSuccess;
+    const timespec pause = {static_cast<time_t>(interval_ms / 1000),
+                            static_cast<long>(interval_ms % 1000) * 1000000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace pztrace
