@@ -10,7 +10,7 @@
 
 #include "src/command_line/command_line.h"
 #include "src/pztrace/commands.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 

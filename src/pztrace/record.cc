@@ -20,7 +20,7 @@
 #include "src/pztrace/session_monitor.h"
 #include "src/pztrace/stats.h"
 #include "src/pztrace/trace_file.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 
@@ -29,7 +29,7 @@ namespace {
 using pbz::PrintError;
 
 using protozero::ServiceHost;
-using protozero::TraceService;
+using protozero::TracingService;
 using protozero::TracingSessionID;
 
 // What the handlers of signals tell the loop. They run in its thread: the other
@@ -169,7 +169,7 @@ bool Record(const RecordOptions& options) {
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
   TraceFile file;
-  TraceService service;
+  TracingService service;
   ServiceHost::Options host_options;
   host_options.socket = options.socket.empty()
                             ? ProducerSocket(folder, getpid())
@@ -217,7 +217,7 @@ bool Record(const RecordOptions& options) {
                             file.is_standard_output(), ignored.signals())) {
     return false;
   }
-  while (service.GetState(session) < TraceService::kStopping &&
+  while (service.GetState(session) < TracingService::kStopping &&
          g_interruptions == 0 &&
          (options.command.empty() || command.is_running())) {
     host.RunOnce(UINT32_MAX);
@@ -228,7 +228,7 @@ bool Record(const RecordOptions& options) {
   if (g_interruptions != 0 && g_last_interruption != SIGINT)
     command.Signal(g_last_interruption);
   service.StopTracing(session);
-  while (service.GetState(session) != TraceService::kStopped)
+  while (service.GetState(session) != TracingService::kStopped)
     host.RunOnce(UINT32_MAX);
   // What has not been written yet.
   service.RunDue();

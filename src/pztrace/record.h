@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 namespace pztrace {
 

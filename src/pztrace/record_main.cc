@@ -122,7 +122,7 @@ message says that no program had the data source.
   if (duration_ms != 0)
     record.config.duration_ms = duration_ms;
   if (size_bytes != 0) {
-    for (protozero::TraceConfig::Buffer& buffer : record.config.buffers)
+    for (protozero::TraceConfig::BufferConfig& buffer : record.config.buffers)
       buffer.size_bytes = size_bytes;
   }
   return Record(record) ? kSuccess : kFailure;

@@ -146,7 +146,7 @@ bool SessionMonitor::OnTraceData(protozero::TracingSessionID,
 
 void SessionMonitor::OnProducerWithoutMemory(
     protozero::TracingSessionID,
-    const protozero::TraceService::ProducerInfo& info,
+    const protozero::TracingService::ProducerInfo& info,
     const std::string& reason) {
   if (knows_lack_of_memory_)
     return;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/pztrace/trace_file.h"
 
 namespace pztrace {
@@ -17,7 +17,7 @@ namespace pztrace {
 // Takes a session's trace to its file, and tells the user what keeps producers
 // from being part of it: each problem when it is seen first, and all of them in
 // the end.
-class SessionMonitor : public protozero::TraceService::Consumer {
+class SessionMonitor : public protozero::TracingService::Consumer {
  public:
   // REQUIRES: they outlive it.
   SessionMonitor(TraceFile* file, const protozero::ServiceHost* host)
@@ -35,13 +35,13 @@ class SessionMonitor : public protozero::TraceService::Consumer {
   // whether anything is.
   bool ReportLackOfMemory(const protozero::TraceStats& stats) const;
 
-  // TraceService::Consumer:
+  // TracingService::Consumer:
   bool OnTraceData(protozero::TracingSessionID,
                    const uint8_t* data,
                    size_t size) override;
   void OnTraceWritten(protozero::TracingSessionID, bool complete) override;
   void OnProducerWithoutMemory(protozero::TracingSessionID,
-                               const protozero::TraceService::ProducerInfo&,
+                               const protozero::TracingService::ProducerInfo&,
                                const std::string& reason) override;
 
  private:

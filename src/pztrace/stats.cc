@@ -18,7 +18,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/stats.pbzero.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 

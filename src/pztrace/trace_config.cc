@@ -28,13 +28,14 @@ size_t FromKilobytes(uint32_t kilobytes) {
       std::min<uint64_t>(uint64_t{kilobytes} * 1024, kMaxBufferSize));
 }
 
-bool ReadBuffer(ConstBytes bytes, protozero::TraceConfig::Buffer* buffer) {
+bool ReadBuffer(ConstBytes bytes,
+                protozero::TraceConfig::BufferConfig* buffer) {
   using Message = pbzero::TraceConfig_BufferConfig;
   const Message::Decoder decoder(bytes);
   buffer->size_bytes = FromKilobytes(decoder.size_kb());
   buffer->fill_policy = decoder.fill_policy() == Message::DISCARD
-                            ? protozero::TraceConfig::Buffer::kDiscard
-                            : protozero::TraceConfig::Buffer::kRingBuffer;
+                            ? protozero::BufferFillPolicy::kDiscard
+                            : protozero::BufferFillPolicy::kRingBuffer;
   return decoder.status() == DecodeStatus::kOk;
 }
 
@@ -48,7 +49,7 @@ bool ReadDataSource(ConstBytes bytes,
 }
 
 bool ReadProducer(ConstBytes bytes,
-                  protozero::TraceConfig::Producer* producer) {
+                  protozero::TraceConfig::ProducerConfig* producer) {
   const pbzero::TraceConfig_ProducerConfig::Decoder decoder(bytes);
   producer->producer_name = decoder.producer_name().ToStdString();
   producer->shm_size_bytes = FromKilobytes(decoder.shm_size_kb());

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "protozero/const_bytes.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 namespace pztrace {
 

@@ -19,8 +19,8 @@
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
-#include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace protozero {
@@ -390,12 +390,12 @@ class ProducerSession final : public WriterSession<Payload> {
 // stamps them, and to whoever reads the trace. The thread that commits does all
 // of it, so that none of it can fall behind, and nothing is left out.
 class EndToEndSession final : public WriterSession<SliceBegin>,
-                              private TraceService::Producer,
+                              private TracingService::RemoteProducer,
                               private ProducerEndpoint {
  public:
   explicit EndToEndSession(const ShmOptions& options)
       : WriterSession<SliceBegin>(options) {
-    TraceService::ProducerInfo info;
+    TracingService::ProducerInfo info;
     info.name = "producer";
     info.shm_page_size_hint = options.page_size;
     info.shm_size_hint = options.size;
@@ -450,8 +450,8 @@ class EndToEndSession final : public WriterSession<SliceBegin>,
     });
   }
 
-  // TraceService::Producer. The service has one end of the memory, which is
-  // there as long as the connection.
+  // TracingService::RemoteProducer. The service has one end of the memory,
+  // which is there as long as the connection.
   std::unique_ptr<SharedMemory> SetupTracing(size_t size, size_t) override {
     auto memory = std::make_unique<PageMemory>(size);
     memory_ = memory.get();
@@ -470,8 +470,8 @@ class EndToEndSession final : public WriterSession<SliceBegin>,
   void ClearIncrementalState(
       const std::vector<DataSourceInstanceID>&) override {}
 
-  TraceService service_;
-  std::unique_ptr<TraceService::ProducerConnection> connection_;
+  TracingService service_;
+  std::unique_ptr<TracingService::ProducerConnection> connection_;
   TracingSessionID session_ = 0;
   std::string error_;
   const SharedMemory* memory_ = nullptr;

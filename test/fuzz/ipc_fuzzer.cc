@@ -33,10 +33,10 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/frame_reader.h"
-#include "src/tracing/ipc/host_connection.h"
 #include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/producer_ipc_service.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/data_source.pbzero.h"
@@ -81,12 +81,12 @@ class FuzzedProducer {
                      fds) == 0,
           "no sockets");
     here_.Reset(fds[0]);
-    host_.reset(new HostConnection(&service_, ScopedFd(fds[1]), {1, 2},
-                                   /*max_queued_bytes=*/4096, &wakeup_,
-                                   &memory_reserve_, &commit_reader_));
+    host_.reset(new ProducerIpcService(&service_, ScopedFd(fds[1]), {1, 2},
+                                       /*max_queued_bytes=*/4096, &wakeup_,
+                                       &memory_reserve_, &commit_reader_));
     for (TracingSessionID& session : sessions_) {
       TraceConfig config;
-      config.buffers.push_back({16 * 1024, TraceConfig::Buffer::kRingBuffer});
+      config.buffers.push_back({16 * 1024, BufferFillPolicy::kRingBuffer});
       config.data_sources.emplace_back();
       config.data_sources[0].config.name = "a";
       std::string error;
@@ -102,7 +102,7 @@ class FuzzedProducer {
     time_ms_ += 1000 * 1000;
     service_.RunDue();
     for (const TracingSessionID session : sessions_) {
-      Check(service_.GetState(session) == TraceService::kStopped,
+      Check(service_.GetState(session) == TracingService::kStopped,
             "the session goes on");
       std::string trace;
       service_.ReadPackets(session, [&](const uint8_t* data, size_t size) {
@@ -227,13 +227,13 @@ class FuzzedProducer {
   }
 
   uint64_t time_ms_ = 0;
-  TraceService service_{[this] { return time_ms_; }};
+  TracingService service_{[this] { return time_ms_; }};
   WakeupFd wakeup_;
   DescriptorReserve memory_reserve_;
   CommitDataReader commit_reader_;
   TracingSessionID sessions_[2];
   ScopedFd here_;
-  std::unique_ptr<HostConnection> host_;
+  std::unique_ptr<ProducerIpcService> host_;
   std::unique_ptr<SharedMemoryFile> memory_;
   bool reads_ = true;
   uint64_t request_id_ = 0;

@@ -19,15 +19,16 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
-#include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
-#include "src/tracing/service_packets.h"
+#include "protozero/tracing/tracing_service.h"
+#include "src/tracing/service/service_packets.h"
 #include "test/fuzz/fuzz_input.h"
 #include "test/fuzz/shared_memory_writer.h"
 #include "test/tracing/fake_service.h"
 
 namespace {
 
+using protozero::BufferFillPolicy;
 using protozero::BufferID;
 using protozero::CommitDataRequest;
 using protozero::ConstBytes;
@@ -38,7 +39,7 @@ using protozero::FlushFlags;
 using protozero::FlushRequestID;
 using protozero::ProtoDecoder;
 using protozero::TraceConfig;
-using protozero::TraceService;
+using protozero::TracingService;
 using protozero::WriterID;
 using protozero::test::FuzzInput;
 using protozero::test::SharedMemoryWriter;
@@ -58,14 +59,14 @@ void Check(bool condition, const char* what) {
 }
 
 // Acknowledges nothing by itself.
-class Producer : public TraceService::Producer {
+class FuzzedProducer : public TracingService::RemoteProducer {
  public:
-  void Connect(TraceService* service, int32_t uid, const char* data_source) {
-    TraceService::ProducerInfo info;
+  void Connect(TracingService* service, int32_t uid, const char* data_source) {
+    TracingService::ProducerInfo info;
     info.uid = uid;
     info.shm_page_size_hint = kPageSize;
     info.shm_size_hint = kNumPages * kPageSize;
-    info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+    info.scraping_mode = TracingService::ScrapingMode::kEnabled;
     memory = nullptr;
     connection = service->ConnectProducer(this, std::move(info));
     connection->RegisterDataSource({data_source});
@@ -93,16 +94,15 @@ class Producer : public TraceService::Producer {
   // The service's. Null if it is not tracing.
   uint8_t* memory = nullptr;
   BufferID buffer = 0;
-  std::unique_ptr<TraceService::ProducerConnection> connection;
+  std::unique_ptr<TracingService::ProducerConnection> connection;
 };
 
 class Run {
  public:
-  Run(TraceConfig::Buffer::FillPolicy policy)
-      : service_([this] { return now_; }) {
+  Run(BufferFillPolicy policy) : service_([this] { return now_; }) {
     TraceConfig config;
     config.buffers = {{kBufferSize, policy},
-                      {1 << 20, TraceConfig::Buffer::kDiscard}};
+                      {1 << 20, BufferFillPolicy::kDiscard}};
     config.data_sources.resize(2);
     config.data_sources[0].config.name = "fuzzer";
     config.data_sources[1].config.name = "other";
@@ -119,7 +119,7 @@ class Run {
   }
 
   void Do(FuzzInput* input) {
-    TraceService::ProducerConnection* const connection =
+    TracingService::ProducerConnection* const connection =
         fuzzer_.connection.get();
     switch (input->Byte() % 16) {
       case 0:
@@ -227,7 +227,7 @@ class Run {
     service_.StopTracing(session_);
     now_ += 10;
     service_.RunDue();
-    Check(service_.GetState(session_) == TraceService::kStopped,
+    Check(service_.GetState(session_) == TracingService::kStopped,
           "the session does not stop");
     Read();
     Check(num_read_ == num_written_, "the other producer has lost packets");
@@ -314,10 +314,10 @@ class Run {
   }
 
   uint64_t now_ = 0;
-  TraceService service_;
+  TracingService service_;
   protozero::TracingSessionID session_;
-  Producer fuzzer_;
-  Producer other_;
+  FuzzedProducer fuzzer_;
+  FuzzedProducer other_;
   std::unique_ptr<protozero::SharedMemoryArbiter> arbiter_;
   std::unique_ptr<protozero::TraceWriter> writer_;
   uint32_t num_written_ = 0;
@@ -328,8 +328,8 @@ class Run {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzInput input(data, size);
-  Run run(input.Byte() % 2 == 0 ? TraceConfig::Buffer::kRingBuffer
-                                : TraceConfig::Buffer::kDiscard);
+  Run run(input.Byte() % 2 == 0 ? BufferFillPolicy::kRingBuffer
+                                : BufferFillPolicy::kDiscard);
   while (!input.is_at_end())
     run.Do(&input);
   run.Finish();

@@ -1,7 +1,7 @@
 /* Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
  *
  * How threads queue finished chunks and patches, and how one of them commits
- * for all, in src/tracing/shared_memory_arbiter.cc. README.md says what is
+ * for all, in src/tracing/writer/shared_memory_arbiter.cc. README.md says what is
  * checked. A chunk that was committed is free, and may be queued again, by any
  * thread, before the others have noticed.
  */

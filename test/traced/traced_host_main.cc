@@ -15,7 +15,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr uint32_t kStatPeriodMsFieldId = 5;
 
 TraceConfig Config() {
   TraceConfig config;
-  config.buffers.push_back({16 * 1024 * 1024, TraceConfig::Buffer::kDiscard});
+  config.buffers.push_back({16 * 1024 * 1024, BufferFillPolicy::kDiscard});
   config.data_sources.resize(2);
   // Its chunks are large, and what it writes is little.
   config.flush_period_ms = 200;
@@ -58,7 +58,8 @@ TraceConfig Config() {
   return config;
 }
 
-uint64_t NumPacketsRead(const TraceService& service, TracingSessionID session) {
+uint64_t NumPacketsRead(const TracingService& service,
+                        TracingSessionID session) {
   uint64_t packets = 0;
   for (const TraceWriterStats& writer : service.GetStats(session).writers)
     packets += writer.packets_read;
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const uint64_t num_packets = strtoull(argv[3], nullptr, 10);
-  TraceService service;
+  TracingService service;
   ServiceHost::Options options;
   options.socket = argv[1];
   ServiceHost host(&service, options);
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
     read();
   }
   service.StopTracing(session);
-  while (service.GetState(session) != TraceService::kStopped)
+  while (service.GetState(session) != TracingService::kStopped)
     host.RunOnce(UINT32_MAX);
   read();
   const TraceStats stats = service.GetStats(session);

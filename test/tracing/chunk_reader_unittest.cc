@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/chunk_reader.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 #include <string.h>
 

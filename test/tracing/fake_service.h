@@ -16,8 +16,8 @@
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/shared_memory_abi.h"
-#include "src/tracing/chunk_reader.h"
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 namespace protozero::test {
 
@@ -69,8 +69,7 @@ class FakeService : public ProducerEndpoint {
   // What came from a writer: in a buffer of its own, until it is complete.
   struct Sequence {
     explicit Sequence(BufferID target)
-        : target_buffer(target),
-          buffer(SIZE_MAX, TraceConfig::Buffer::kDiscard) {}
+        : target_buffer(target), buffer(SIZE_MAX, BufferFillPolicy::kDiscard) {}
     BufferID target_buffer;
     std::vector<Packet> packets;
     TraceBuffer buffer;

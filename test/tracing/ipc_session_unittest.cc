@@ -220,7 +220,7 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
 TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
   HostThread host(socket());
   TraceConfig config;
-  config.buffers.push_back({1024 * 1024, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1024 * 1024, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kSourceName;
   config.incremental_state_clear_period_ms = 1;

@@ -62,7 +62,7 @@ HostThread::~HostThread() {
 
 TracingSessionID HostThread::Start() {
   TraceConfig config;
-  config.buffers.push_back({64 * 1024 * 1024, TraceConfig::Buffer::kDiscard});
+  config.buffers.push_back({64 * 1024 * 1024, BufferFillPolicy::kDiscard});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kSourceName;
   return Start(config);
@@ -99,7 +99,7 @@ std::string HostThread::StopAndRead(TracingSessionID session) {
   service_.StopTracing(session);
   host_.Wakeup();
   EXPECT_TRUE(WaitFor(
-      [&] { return service_.GetState(session) == TraceService::kStopped; }));
+      [&] { return service_.GetState(session) == TracingService::kStopped; }));
   const std::string trace = Read(session);
   EXPECT_EQ(service_.GetStats(session).buffers.at(0).abi_violations, 0u);
   service_.CloseSession(session);

@@ -14,7 +14,7 @@
 
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 namespace protozero::test {
 
@@ -42,7 +42,7 @@ class HostThread {
   void WaitForProducers(size_t number);
 
  private:
-  TraceService service_;
+  TracingService service_;
   ServiceHost host_;
   std::thread thread_;
 };

@@ -25,7 +25,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "test/testing/flags.h"
 #include "test/tracing/ipc_testing.h"
@@ -112,8 +112,8 @@ class TracedRun {
     constexpr size_t kSizes[] = {20000, 200000, 1 << 26};
     buffer_size_ = kSizes[random_() % 3];
     config.buffers = {{buffer_size_, random_() % 2 == 0
-                                         ? TraceConfig::Buffer::kRingBuffer
-                                         : TraceConfig::Buffer::kDiscard}};
+                                         ? BufferFillPolicy::kRingBuffer
+                                         : BufferFillPolicy::kDiscard}};
     config.data_sources.resize(2);
     config.data_sources[0].config.name = kSourceName;
     config.data_sources[1].config.name = kStallingSourceName;
@@ -170,7 +170,7 @@ class TracedRun {
       host_->RunOnce(1);
     }
     service_.StopTracing(session_);
-    while (service_.GetState(session_) != TraceService::kStopped)
+    while (service_.GetState(session_) != TracingService::kStopped)
       host_->RunOnce(1);
     Read();
   }
@@ -282,7 +282,7 @@ class TracedRun {
   ThreadReport* const reports_;
   const End end_;
   size_t buffer_size_;
-  TraceService service_;
+  TracingService service_;
   std::unique_ptr<ServiceHost> host_;
   TracingSessionID session_;
   std::string trace_;

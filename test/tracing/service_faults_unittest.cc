@@ -19,12 +19,12 @@
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
-#include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/producer_methods.h"
 #include "src/tracing/ipc/shared_memory_file.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 #include "test/testing/failing_calls.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
@@ -166,7 +166,7 @@ class SteppedProducer : public ProducerEndpoint {
   std::unique_ptr<TraceWriter> writer_;
 };
 
-class TraceConsumer : public TraceService::Consumer {
+class TraceConsumer : public TracingService::Consumer {
  public:
   // What it takes does not count.
   TraceConsumer() { trace.reserve(1 << 20); }
@@ -216,7 +216,7 @@ class FaultyRun {
   NthCallFails fault_;
   uint64_t now_ = 1000;
   TraceConsumer consumer_;
-  std::optional<TraceService> service_;
+  std::optional<TracingService> service_;
   std::optional<ServiceHost> host_;
   TracingSessionID session_ = 0;
   uint64_t num_written_ = 0;
@@ -225,8 +225,8 @@ class FaultyRun {
 TraceConfig FaultyRun::Config() {
   TraceConfig config;
   // The first is too small for all that is written.
-  config.buffers.push_back({40000, TraceConfig::Buffer::kRingBuffer});
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kDiscard});
+  config.buffers.push_back({40000, BufferFillPolicy::kRingBuffer});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kDiscard});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kLongName;
   config.flush_period_ms = 100;
@@ -295,7 +295,7 @@ void FaultyRun::Check() {
   service_->StopTracing(session_);
   now_ += 10000;
   Turns({});
-  ASSERT_EQ(service_->GetState(session_), TraceService::kStopped);
+  ASSERT_EQ(service_->GetState(session_), TracingService::kStopped);
   EXPECT_TRUE(
       service_->ReadPackets(session_, [this](const uint8_t* data, size_t size) {
         return consumer_.OnTraceData(session_, data, size);
@@ -323,7 +323,7 @@ void FaultyRun::Check() {
   Turns({&third});
   now_ += 10000;
   Turns({&third});
-  ASSERT_EQ(service_->GetState(session_), TraceService::kStopped);
+  ASSERT_EQ(service_->GetState(session_), TracingService::kStopped);
   PacketChecker of_third(kMaxPacketSize);
   of_third.AddTrace(consumer_.trace);
   EXPECT_EQ(of_third.num_errors(), 0u) << of_third.errors();

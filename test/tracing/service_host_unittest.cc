@@ -134,7 +134,7 @@ class ServiceHostTest : public IpcTest {
 
   uint64_t now_ = 1000;
   ServiceHost::Options options_;
-  TraceService service_;
+  TracingService service_;
   std::unique_ptr<ServiceHost> host_;
 };
 
@@ -225,7 +225,7 @@ TEST_F(ServiceHostTest, ConnectionsOfAProcessHaveOneShare) {
 TEST_F(ServiceHostTest, WhatIsSentBeforeTheEndIsRead) {
   Listen();
   TraceConfig config;
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kDiscard});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kDiscard});
   const TracingSessionID session =
       service_.StartTracing(config, nullptr, nullptr);
   const auto producers = [&] {
@@ -245,7 +245,7 @@ TEST_F(ServiceHostTest, CopyingChunksIsPaidForWithTurns) {
   options_.max_connections_per_process = 64;
   Listen();
   TraceConfig config;
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kSourceName;
   ASSERT_NE(service_.StartTracing(config, nullptr, nullptr), 0u);
@@ -453,7 +453,7 @@ TEST_F(ServiceHostTest, WithoutMemoryToPollItRests) {
 TEST_F(ServiceHostTest, WithoutDescriptorsProcessWithManyPlacesMakesRoom) {
   Listen();
   TraceConfig config;
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kSourceName;
   ASSERT_NE(service_.StartTracing(config, nullptr, nullptr), 0u);

@@ -16,7 +16,7 @@
 
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "test/tracing/hostile_client.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
@@ -33,7 +33,7 @@ constexpr size_t kBytesToShare = 128 << 20;
 
 TraceConfig ConfigOf(size_t buffer_size, uint32_t flush_period_ms) {
   TraceConfig config;
-  config.buffers = {{buffer_size, TraceConfig::Buffer::kRingBuffer}};
+  config.buffers = {{buffer_size, BufferFillPolicy::kRingBuffer}};
   config.flush_period_ms = flush_period_ms;
   return config;
 }
@@ -47,7 +47,7 @@ void AddSource(const char* name, uint32_t life, TraceConfig* config) {
   config->data_sources.push_back(source);
 }
 
-class SoakService final : TraceService::Consumer {
+class SoakService final : TracingService::Consumer {
  public:
   SoakService(const SoakServiceOptions& options, SoakState* state)
       : state_(state),
@@ -84,7 +84,7 @@ class SoakService final : TraceService::Consumer {
     }
     state_->places_refused += host_.num_refused();
     service_.StopTracing(session_);
-    while (service_.GetState(session_) != TraceService::kStopped)
+    while (service_.GetState(session_) != TracingService::kStopped)
       host_.RunOnce(5);
     Read();
     const TraceStats stats = service_.GetStats(session_);
@@ -112,7 +112,7 @@ class SoakService final : TraceService::Consumer {
   }
 
   void OnProducerWithoutMemory(TracingSessionID,
-                               const TraceService::ProducerInfo&,
+                               const TracingService::ProducerInfo&,
                                const std::string&) override {
     ++state_->producers_without_memory;
   }
@@ -140,7 +140,7 @@ class SoakService final : TraceService::Consumer {
 
   SoakState* const state_;
   const uint32_t life_;
-  TraceService service_;
+  TracingService service_;
   ServiceHost host_;
   TracingSessionID session_ = 0;
   TracingSessionID hostile_session_ = 0;

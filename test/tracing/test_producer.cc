@@ -8,7 +8,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "src/tracing/ipc/process_barrier.h"
-#include "src/tracing/service_packets.h"
+#include "src/tracing/service/service_packets.h"
 
 namespace protozero::test {
 
@@ -51,9 +51,9 @@ TestProducer::~TestProducer() {
   Die();
 }
 
-void TestProducer::Connect(TraceService* service,
+void TestProducer::Connect(TracingService* service,
                            const std::string& data_source,
-                           TraceService::ProducerInfo info) {
+                           TracingService::ProducerInfo info) {
   connection_ = service->ConnectProducer(this, std::move(info));
   ASSERT_NE(connection_, nullptr);
   DataSourceDescriptor descriptor;
@@ -155,7 +155,7 @@ void TestProducer::ClearIncrementalState(
   Note("clear" + ListOf(instances));
 }
 
-std::string ReadTrace(TraceService* service, TracingSessionID session) {
+std::string ReadTrace(TracingService* service, TracingSessionID session) {
   std::string trace;
   EXPECT_TRUE(
       service->ReadPackets(session, [&](const uint8_t* data, size_t size) {

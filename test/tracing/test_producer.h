@@ -12,28 +12,29 @@
 #include <vector>
 
 #include "protozero/tracing/shared_memory_arbiter.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "test/tracing/fake_service.h"
 
 namespace protozero::test {
 
 // A producer in the process of its service. It notes down what the service
 // says, and does nothing about it. Its arbiter commits by way of it.
-class TestProducer : public TraceService::Producer, public ProducerEndpoint {
+class TestProducer : public TracingService::RemoteProducer,
+                     public ProducerEndpoint {
  public:
   TestProducer() = default;
   ~TestProducer() override;
 
   // Connects as |info| says, and registers a data source of that name.
-  void Connect(TraceService* service,
+  void Connect(TracingService* service,
                const std::string& data_source,
-               TraceService::ProducerInfo info = {});
+               TracingService::ProducerInfo info = {});
   // As if its process died: nothing of what its threads do, then or later,
   // reaches the service any more. Any thread.
   void Die();
 
   // REQUIRES: it is connected and lives.
-  TraceService::ProducerConnection* connection() { return connection_.get(); }
+  TracingService::ProducerConnection* connection() { return connection_.get(); }
   // REQUIRES: the service has set up tracing.
   SharedMemoryABI abi() const {
     return SharedMemoryABI(memory_->start(), memory_->size(), page_size_);
@@ -53,7 +54,7 @@ class TestProducer : public TraceService::Producer, public ProducerEndpoint {
 
   void AcknowledgeFlush(FlushRequestID id);
 
-  // TraceService::Producer:
+  // TracingService::RemoteProducer:
   std::unique_ptr<protozero::SharedMemory> SetupTracing(
       size_t size,
       size_t page_size) override;
@@ -82,7 +83,7 @@ class TestProducer : public TraceService::Producer, public ProducerEndpoint {
   DataSourceConfig last_config_;
   FlushRequestID last_flush_ = 0;
   std::mutex connection_lock_;
-  std::unique_ptr<TraceService::ProducerConnection> connection_;
+  std::unique_ptr<TracingService::ProducerConnection> connection_;
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
 };
 
@@ -97,7 +98,7 @@ struct TracedPacket {
 };
 
 // All that a session has to say now.
-std::string ReadTrace(TraceService* service, TracingSessionID session);
+std::string ReadTrace(TracingService* service, TracingSessionID session);
 // The packets of producers in it. Adds a failure to the test if it is no trace.
 std::vector<TracedPacket> PacketsOfTrace(const std::string& trace);
 // What the service itself has written to it.

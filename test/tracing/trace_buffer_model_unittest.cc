@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 #include "test/testing/flags.h"
 #include "test/testing/hex.h"
 
@@ -23,7 +23,7 @@ namespace {
 using Patch = CommitDataRequest::Patch;
 using Random = std::mt19937_64;
 
-constexpr TraceBuffer::Producer kProducer = {1, 2, 3};
+constexpr TraceBuffer::ProducerIdentity kProducer = {1, 2, 3};
 
 // Where a part of a packet is.
 struct Piece {
@@ -396,7 +396,7 @@ TEST(TraceBufferModelTest, WhatIsDeliveredArrives) {
   const uint64_t runs = Flag("buffer-runs", 1000);
   for (uint64_t i = 0; i < runs; ++i) {
     SCOPED_TRACE("--buffer-runs=1 --seed=" + std::to_string(seed + i));
-    ModelRun run(seed + i, 1 << 20, TraceConfig::Buffer::kRingBuffer);
+    ModelRun run(seed + i, 1 << 20, BufferFillPolicy::kRingBuffer);
     ASSERT_NO_FATAL_FAILURE(run.Deliver());
     ASSERT_FALSE(run.has_overflown());
     ASSERT_NO_FATAL_FAILURE(run.ExpectAll());
@@ -410,8 +410,8 @@ TEST(TraceBufferModelTest, WhatDoesNotFitIsMissed) {
   for (uint64_t i = 0; i < runs; ++i) {
     SCOPED_TRACE("--buffer-runs=1 --seed=" + std::to_string(seed + i));
     ModelRun run(seed + i, 500 + 17 * ((seed + i) % 500),
-                 i % 2 == 0 ? TraceConfig::Buffer::kRingBuffer
-                            : TraceConfig::Buffer::kDiscard);
+                 i % 2 == 0 ? BufferFillPolicy::kRingBuffer
+                            : BufferFillPolicy::kDiscard);
     ASSERT_NO_FATAL_FAILURE(run.Deliver());
     overflows += run.has_overflown();
     ASSERT_NO_FATAL_FAILURE(run.has_overflown() ? run.ExpectSome()

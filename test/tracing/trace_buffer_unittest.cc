@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@ namespace protozero::test {
 namespace {
 
 using Strings = std::vector<std::string>;
-using Policy = TraceConfig::Buffer::FillPolicy;
+using Policy = BufferFillPolicy;
 
 enum : int {
   kContinues = 1,
@@ -115,7 +115,7 @@ class TraceBufferTest : public testing::Test {
     return writers.empty() ? TraceWriterStats() : writers.front();
   }
 
-  static constexpr TraceBuffer::Producer kProducer = {7, 1000, 1234};
+  static constexpr TraceBuffer::ProducerIdentity kProducer = {7, 1000, 1234};
   std::unique_ptr<TraceBuffer> buffer_;
   ChunkID chunk_id_ = 0;
 };
@@ -400,7 +400,7 @@ TEST_F(TraceBufferTest, WritersDoNotConcernEachOther) {
   AddOf(1, 0, 1, FromHex("01 aa"), kIsContinued);
   AddOf(2, 1, 1, FromHex("01 bb"), kContinues);
   AddOf(2, 2, 1, FromHex("01 bc"));
-  buffer_->CopyChunk(TraceBuffer::Producer{8, 0, 0},
+  buffer_->CopyChunk(TraceBuffer::ProducerIdentity{8, 0, 0},
                      MakeChunk(1, 1, 1, FromHex("01 dd"), kContinues));
   AddOf(1, 1, 1, FromHex("01 ab"), kContinues);
   std::vector<std::string> packets;
@@ -715,7 +715,7 @@ TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAfterItWasScrapedIsLostOnce) {
 }
 
 TEST_F(TraceBufferLedgerTest, DropMarkerOfAWriterThatReportsNothing) {
-  TraceBuffer::Producer producer = kProducer;
+  TraceBuffer::ProducerIdentity producer = kProducer;
   producer.reports_losses = false;
   buffer_->CopyChunk(producer,
                      MakeChunk(1, 0, 2, FromHex("01 aa ff ff ff 7f")));

@@ -15,12 +15,12 @@
 #include <gtest/gtest.h>
 
 #include "protozero/tracing/shared_memory_abi.h"
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 
 namespace protozero::test {
 namespace {
 
-using Policy = TraceConfig::Buffer::FillPolicy;
+using Policy = BufferFillPolicy;
 
 constexpr int32_t kVictim = 1;
 
@@ -60,7 +60,8 @@ class TraceBufferWritersTest : public testing::TestWithParam<Policy> {
     buffer_->CopyChunk(Producer(pid, producer), chunk);
     CheckBounds();
   }
-  static TraceBuffer::Producer Producer(int32_t pid, int32_t producer = 0) {
+  static TraceBuffer::ProducerIdentity Producer(int32_t pid,
+                                                int32_t producer = 0) {
     return {static_cast<ProducerID>(pid + 1000 * producer), 1000, pid};
   }
   void CheckBounds() {
@@ -106,8 +107,8 @@ class TraceBufferWritersTest : public testing::TestWithParam<Policy> {
 
 INSTANTIATE_TEST_SUITE_P(Policies,
                          TraceBufferWritersTest,
-                         testing::Values(TraceConfig::Buffer::kRingBuffer,
-                                         TraceConfig::Buffer::kDiscard));
+                         testing::Values(BufferFillPolicy::kRingBuffer,
+                                         BufferFillPolicy::kDiscard));
 
 TEST_P(TraceBufferWritersTest, LiveWritersHaveTheirLimit) {
   // Everybody may have a third: there is room for 2048.

@@ -16,7 +16,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace protozero::workloads {
@@ -74,7 +74,7 @@ void SetProblem(const std::string& problem, Report* report) {
 }
 
 // The service's process.
-class Child : private TraceService::Consumer {
+class Child : private TracingService::Consumer {
  public:
   Child(const Recording::Options& options, std::string socket, int channel)
       : options_(options),
@@ -109,7 +109,7 @@ class Child : private TraceService::Consumer {
 
     if (session != 0) {
       service_.StopTracing(session);
-      while (service_.GetState(session) != TraceService::kStopped)
+      while (service_.GetState(session) != TracingService::kStopped)
         host_.RunOnce(kTimeoutMs);
       service_.RunDue();
       service_.ReadPackets(session, [this](const uint8_t* data, size_t size) {
@@ -133,7 +133,7 @@ class Child : private TraceService::Consumer {
     TraceConfig config;
     config.buffers.emplace_back();
     config.buffers[0].size_bytes = options_.buffer_size;
-    config.buffers[0].fill_policy = TraceConfig::Buffer::kDiscard;
+    config.buffers[0].fill_policy = BufferFillPolicy::kDiscard;
     config.data_sources.emplace_back();
     config.data_sources[0].config.name = kSourceName;
     config.write_period_ms = options_.read_period_ms;
@@ -147,7 +147,7 @@ class Child : private TraceService::Consumer {
 
   bool SendReport() { return SendAll(channel_, &report_, sizeof(report_)); }
 
-  // TraceService::Consumer:
+  // TracingService::Consumer:
   bool OnTraceData(TracingSessionID,
                    const uint8_t* data,
                    size_t size) override {
@@ -208,7 +208,7 @@ class Child : private TraceService::Consumer {
   const int channel_;
   Report report_ = {};
   std::unique_ptr<FILE, int (*)(FILE*)> file_{nullptr, &fclose};
-  TraceService service_;
+  TracingService service_;
   ServiceHost host_;
   std::atomic<bool> is_over_{false};
 };

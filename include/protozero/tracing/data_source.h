@@ -5,71 +5,115 @@
 
 #include <stdint.h>
 
-#include <string>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "protozero/namespace.h"
-#include "protozero/tracing/shared_memory_abi.h"
-#include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/data_source_config.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Counted by the service from 1; 0 is none.
-using TracingSessionID = uint64_t;
-using DataSourceInstanceID = uint64_t;
-using FlushRequestID = uint64_t;
+class DataSourceWriters;
+class Producer;
+class TraceContext;
 
-// Why there is a flush, and who wants it: a FlushReason, and a FlushInitiator
-// shifted by kFlushInitiatorShift.
-using FlushFlags = uint64_t;
-enum FlushReason : uint64_t {
-  kFlushReasonUnknown = 0,
-  kFlushReasonPeriodic = 1,
-  kFlushReasonTraceStop = 2,
-  kFlushReasonTraceClone = 3,
-  kFlushReasonExplicit = 4,
-};
-enum FlushInitiator : uint64_t {
-  kFlushInitiatorUnknown = 0,
-  kFlushInitiatorService = 1,
-  kFlushInitiatorCommandLine = 2,
-  kFlushInitiatorConsumer = 3,
-};
-inline constexpr int kFlushInitiatorShift = 4;
+namespace internal {
+class ProducerIpcClient;
+}  // namespace internal
 
-// What a producer has to offer.
-struct DataSourceDescriptor {
-  // Sessions ask for it by this name. Not empty.
-  std::string name;
-  // Tells apart what the producer registers under one name; 0 for none.
-  uint64_t id = 0;
-  // The producer will say when an instance has started, or has stopped. If not,
-  // the service takes it as done at once.
-  bool will_notify_on_start = false;
-  bool will_notify_on_stop = false;
-  bool handles_incremental_state_clear = false;
-  // It has nothing to flush, and is not asked to.
-  bool no_flush = false;
+// One session's use of a data source. Any thread.
+class DataSourceInstance {
+ public:
+  DataSourceInstance(DataSourceInstanceID id,
+                     DataSourceConfig config,
+                     std::shared_ptr<internal::ProducerIpcClient> connection);
+  ~DataSourceInstance();
+
+  // Unique as long as the connection lasts.
+  DataSourceInstanceID id() const { return id_; }
+  const DataSourceConfig& config() const { return config_; }
+
+ private:
+  friend class DataSourceWriters;
+  friend class Producer;
+  friend class TraceContext;
+
+  const DataSourceInstanceID id_;
+  const DataSourceConfig config_;
+  const std::shared_ptr<internal::ProducerIpcClient> connection_;
+  // How often the service has asked to clear incremental state.
+  std::atomic<uint32_t> num_clears_{0};
 };
 
-// How a session wants a data source to be.
-struct DataSourceConfig {
-  std::string name;
-  // In a TraceConfig: an index of its buffers. In what a producer gets: the
-  // buffer to name in commits.
-  BufferID target_buffer = 0;
-  // Of the whole session; 0 for as long as nobody stops it.
-  uint32_t trace_duration_ms = 0;
-  // Set by the service.
-  TracingSessionID tracing_session_id = 0;
-  // How long the service waits for an instance that will notify when it has
-  // stopped. 0 for TraceConfig::data_source_stop_timeout_ms.
-  uint32_t stop_timeout_ms = 0;
-  // Advice to the producer.
-  BufferExhaustedPolicy buffer_exhausted_policy = BufferExhaustedPolicy::kDrop;
-  // Further fields of Perfetto's DataSourceConfig, in their encoding: those of
-  // certain data sources above all. The service passes them on as they are.
-  std::string raw_fields;
+// Something that can be traced, under the name by which sessions ask for it.
+// Derive from it to hear of sessions. Outlives its registration: producers and
+// DataSourceWriters keep it alive.
+class DataSource {
+ public:
+  // |policy| is what writers do when the memory is full, whatever the sessions
+  // want. The service is told when instances have started and stopped, whatever
+  // |descriptor| says. REQUIRES: |descriptor.name| is not empty.
+  explicit DataSource(
+      DataSourceDescriptor descriptor,
+      std::optional<BufferExhaustedPolicy> policy = std::nullopt);
+  virtual ~DataSource();
+
+  DataSource(const DataSource&) = delete;
+  DataSource& operator=(const DataSource&) = delete;
+
+  const DataSourceDescriptor& descriptor() const { return descriptor_; }
+
+  // Whether a session records it: to spare work that is in vain otherwise. Any
+  // thread.
+  bool is_enabled() const {
+    return (state_.load(std::memory_order_relaxed) & kEnabled) != 0;
+  }
+
+ protected:
+  // Called on the producer's thread, which reads what the service says: they
+  // must not take long, nor destroy the producer. They may trace, with
+  // DataSourceWriters that belong to that thread.
+
+  // Before OnStart(): another session may be ready long before it starts.
+  virtual void OnSetup(const DataSourceInstance&) {}
+  // From now on, threads write to it.
+  virtual void OnStart(const DataSourceInstance&) {}
+  // From now on, no thread begins to write to it. What has been written by then
+  // is part of the trace if it has been committed when this returns, or if the
+  // service can scrape it.
+  virtual void OnStop(const DataSourceInstance&) {}
+  // What has been committed when this returns is part of what is flushed, and
+  // so are the complete packets of threads that are not in the middle of one;
+  // these others let go of their chunks in their next Trace().
+  virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
+  // See TraceContext::TakeIncrementalStateCleared().
+  virtual void OnClearIncrementalState(const DataSourceInstance&) {}
+
+ private:
+  friend class DataSourceWriters;
+  friend class Producer;
+
+  // What changes whenever threads have to take notice of something: a counter,
+  // and a bit.
+  static constexpr uint32_t kEnabled = 1;
+  static constexpr uint32_t kStateStep = 4;
+  // No values that the counter takes.
+  static constexpr uint32_t kNoState = 2;
+  static constexpr uint32_t kTracing = 3;
+  static constexpr uint32_t kFollowing = 6;
+
+  // REQUIRES: ClientLock() of the implementation is held.
+  void ChangeState();
+
+  const DataSourceDescriptor descriptor_;
+  const std::optional<BufferExhaustedPolicy> policy_;
+  std::atomic<uint32_t> state_{0};
+  // Those that have been started. Guarded by that lock.
+  std::vector<std::shared_ptr<DataSourceInstance>> instances_;
 };
 
 PROTOZERO_ABI_END

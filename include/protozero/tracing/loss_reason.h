@@ -27,7 +27,7 @@ enum class LossReason : uint8_t {
   kStallTimedOut = 2,
   // It exceeds a limit of Message, or has more than PatchPool::kNumPatches
   // messages open where it crosses into another chunk; or it exceeds
-  // TraceService::kMaxPacketSize.
+  // TracingLimits::kMaxPacketSize.
   kTooLarge = 3,
   // All ids of writers were taken.
   kNoWriterID = 4,

@@ -10,22 +10,22 @@
 #include <string>
 
 #include "protozero/namespace.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Lets producers of other processes connect to a TraceService, by a Unix socket
-// and Perfetto's protocol, and does what the service has to do from time to
-// time:
+// Lets producers of other processes connect to a TracingService, by a Unix
+// socket and Perfetto's protocol, and does what the service has to do from time
+// to time:
 //
-//   TraceService service;
+//   TracingService service;
 //   ServiceHost host(&service, ServiceHost::Options());
 //   std::string error;
 //   if (!host.Listen(&error))
 //     ...
 //   TracingSessionID session = service.StartTracing(config, nullptr, &error);
-//   while (service.GetState(session) != TraceService::kStopped)
+//   while (service.GetState(session) != TracingService::kStopped)
 //     host.RunOnce(UINT32_MAX);
 //
 // A producer is who the kernel says it is. Whatever a producer sends, or does
@@ -63,7 +63,7 @@ class ServiceHost {
   };
 
   // REQUIRES: |service| outlives it.
-  ServiceHost(TraceService* service, Options options);
+  ServiceHost(TracingService* service, Options options);
   // Disconnects the producers and removes the socket.
   ~ServiceHost();
 

@@ -10,18 +10,10 @@
 #include <atomic>
 
 #include "protozero/namespace.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-
-// Identifies a writer within one producer: 1 to kMaxWriterID. 0 is nobody.
-using WriterID = uint16_t;
-// Counts the chunks of one writer from 0 and wraps around.
-using ChunkID = uint32_t;
-// Identifies the service's buffer that a writer's packets are meant for.
-using BufferID = uint16_t;
-
-inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
 
 // The layout of a buffer that one producer and the service share, and the
 // transitions that each side may make. Binary-compatible with version 1 of

@@ -16,19 +16,12 @@
 #include "protozero/tracing/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 class TraceWriter;
-
-// What a writer does when all chunks are in use.
-enum class BufferExhaustedPolicy {
-  // Loses packets, and counts them, until a chunk is free.
-  kDrop,
-  // Waits for a chunk, up to Options::stall_timeout_ms, then does as kDrop.
-  kStall,
-};
 
 // Shares the producer's memory among its writers, and tells the service what
 // they have finished.

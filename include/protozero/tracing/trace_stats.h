@@ -11,13 +11,10 @@
 
 #include "protozero/namespace.h"
 #include "protozero/tracing/loss_reason.h"
-#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-
-// Counted from 1, not reused.
-using ProducerID = uint32_t;
 
 // What has become of what was committed to a buffer of a session. The names are
 // those of Perfetto's TraceStats.BufferStats.

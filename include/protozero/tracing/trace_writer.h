@@ -24,6 +24,7 @@
 #include "protozero/tracing/patch_list.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -6,19 +6,19 @@
 #include <mutex>
 #include <utility>
 
-#include "src/tracing/ipc/service_connection.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 using internal::ClientLock;
-using internal::ServiceConnection;
+using internal::ProducerIpcClient;
 
 DataSourceInstance::DataSourceInstance(
     DataSourceInstanceID id,
     DataSourceConfig config,
-    std::shared_ptr<ServiceConnection> connection)
+    std::shared_ptr<ProducerIpcClient> connection)
     : id_(id), config_(std::move(config)), connection_(std::move(connection)) {}
 
 DataSourceInstance::~DataSourceInstance() = default;
@@ -111,7 +111,7 @@ bool DataSourceWriters::AddStartedSession() {
   if (context.instance_ == nullptr)
     return false;
   const DataSourceConfig& config = context.instance_->config();
-  ServiceConnection& connection = *context.instance_->connection_;
+  ProducerIpcClient& connection = *context.instance_->connection_;
   if (RunsInMemory([&] { contexts_.reserve(contexts_.size() + 1); })) {
     context.writer_ = connection.arbiter()->CreateTraceWriter(
         config.target_buffer,
@@ -128,7 +128,7 @@ bool DataSourceWriters::AddStartedSession() {
 
 void DataSourceWriters::RemoveContext(TraceContext* context) {
   losses_.Add(context->writer_->losses());
-  ServiceConnection& connection = *context->instance_->connection_;
+  ProducerIpcClient& connection = *context->instance_->connection_;
   if (connection.is_abandoned())
     connection.Keep(std::move(context->writer_));
   context->writer_.reset();

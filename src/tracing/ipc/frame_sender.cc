@@ -11,7 +11,7 @@
 #include "protozero/compiler.h"
 #include "protozero/message_arena.h"
 #include "src/tracing/ipc/frame_reader.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -7,7 +7,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/namespace.h"
-#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "src/tracing/protos/data_source.pbzero.h"
 #include "src/tracing/protos/namespace.h"

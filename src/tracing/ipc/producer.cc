@@ -18,19 +18,19 @@
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/producer_impl.h"
-#include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
-#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 using internal::ClientLock;
-using internal::ServiceConnection;
+using internal::ProducerIpcClient;
 
 namespace {
 
@@ -91,7 +91,7 @@ Producer::Impl::~Impl() {
 }
 
 void Producer::Impl::AfterForkInChild() {
-  ServiceConnection::AbandonAllAfterFork();
+  ProducerIpcClient::AbandonAllAfterFork();
   for (Impl* producer = first_; producer != nullptr;
        producer = producer->next_) {
     producer->is_abandoned_ = true;
@@ -315,7 +315,7 @@ bool Producer::Impl::ConnectAndServe() {
     return false;
   }
   const auto connection =
-      std::make_shared<ServiceConnection>(std::move(socket), &wakeup_);
+      std::make_shared<ProducerIpcClient>(std::move(socket), &wakeup_);
   const uint32_t connections_before = num_connections();
   is_out_of_memory_ = false;
   Serve(connection);

@@ -12,10 +12,10 @@
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/process_barrier.h"
 #include "src/tracing/ipc/producer_impl.h"
-#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -18,7 +18,7 @@
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/frame_reader.h"
-#include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {
@@ -43,7 +43,7 @@ class Producer::Impl {
   void ActivateTrigger(const std::string& name);
 
  private:
-  using ConnectionPtr = std::shared_ptr<internal::ServiceConnection>;
+  using ConnectionPtr = std::shared_ptr<internal::ProducerIpcClient>;
 
   // The first one in this process. Guarded by ClientLock().
   static Impl* first_;

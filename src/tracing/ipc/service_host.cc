@@ -18,9 +18,9 @@
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
-#include "src/tracing/ipc/host_connection.h"
+#include "src/tracing/ipc/producer_ipc_service.h"
 #include "src/tracing/ipc/unix_socket.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -51,7 +51,7 @@ void Pause(uint32_t max_ms) {
 
 class ServiceHost::Impl {
  public:
-  Impl(TraceService* service, Options options)
+  Impl(TracingService* service, Options options)
       : service_(service), options_(std::move(options)) {
     if (options_.socket.empty())
       options_.socket = DefaultProducerSocket();
@@ -87,7 +87,7 @@ class ServiceHost::Impl {
 
  private:
   struct Connection {
-    std::unique_ptr<HostConnection> host;
+    std::unique_ptr<ProducerIpcService> host;
     // If it has not said who it is by then, it ends.
     uint64_t introduction_deadline;
   };
@@ -104,7 +104,7 @@ class ServiceHost::Impl {
   }
   int PollTimeout(uint32_t timeout_ms) const;
   void Poll(uint32_t timeout_ms);
-  TurnShare ShareOf(const HostConnection& connection) const;
+  TurnShare ShareOf(const ProducerIpcService& connection) const;
   void RemoveEnded();
   void Add(ScopedFd socket, const PeerIdentity& peer);
   void Uncount(const PeerIdentity& peer);
@@ -122,7 +122,7 @@ class ServiceHost::Impl {
     return it == num_of_user_.end() ? 0 : it->second;
   }
 
-  TraceService* const service_;
+  TracingService* const service_;
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
@@ -191,7 +191,7 @@ void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
   if (poll_fds_[0].revents != 0)
     wakeup_.Clear();
   for (size_t i = 0; i < connections_.size(); ++i) {
-    HostConnection& connection = *connections_[i].host;
+    ProducerIpcService& connection = *connections_[i].host;
     const short events = poll_fds_[kNumOwnFds + i].revents;
     if (events & POLLOUT)
       connection.SendQueued();
@@ -204,7 +204,8 @@ void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
     Accept();
 }
 
-TurnShare ServiceHost::Impl::ShareOf(const HostConnection& connection) const {
+TurnShare ServiceHost::Impl::ShareOf(
+    const ProducerIpcService& connection) const {
   const size_t num = NumOfProcess(KeyOf(connection.peer()));
   return {std::max<size_t>(kTurnShare.frames / num, 1),
           std::max(kTurnShare.bytes / num, kMinTurnBytes)};
@@ -233,9 +234,9 @@ void ServiceHost::Impl::Add(ScopedFd socket, const PeerIdentity& peer) {
   num_of_process_.try_emplace(KeyOf(peer));
   num_of_user_.try_emplace(peer.uid);
   connections_.push_back(
-      {std::make_unique<HostConnection>(service_, std::move(socket), peer,
-                                        options_.max_queued_bytes, &wakeup_,
-                                        &memory_reserve_, &commit_reader_),
+      {std::make_unique<ProducerIpcService>(service_, std::move(socket), peer,
+                                            options_.max_queued_bytes, &wakeup_,
+                                            &memory_reserve_, &commit_reader_),
        service_->NowMs() + options_.introduction_timeout_ms});
   undo.Cancel();
   ++num_of_process_.find(KeyOf(peer))->second;
@@ -347,7 +348,7 @@ bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   return true;
 }
 
-ServiceHost::ServiceHost(TraceService* service, Options options)
+ServiceHost::ServiceHost(TracingService* service, Options options)
     : impl_(new Impl(service, std::move(options))) {}
 ServiceHost::~ServiceHost() = default;
 

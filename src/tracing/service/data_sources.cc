@@ -4,17 +4,18 @@
 
 #include <algorithm>
 
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-void TraceService::Impl::RegisterDataSource(
+void TracingService::Impl::RegisterDataSource(
     ProducerState* producer,
     const DataSourceDescriptor& descriptor) {
   if (descriptor.name.empty() ||
-      descriptor.name.size() > kMaxDataSourceNameSize ||
-      producer->data_sources.size() >= kMaxDataSourcesPerProducer) {
+      descriptor.name.size() > TracingLimits::kMaxDataSourceNameSize ||
+      producer->data_sources.size() >=
+          TracingLimits::kMaxDataSourcesPerProducer) {
     return;
   }
   for (const auto& other : producer->data_sources) {
@@ -36,7 +37,7 @@ void TraceService::Impl::RegisterDataSource(
   }
 }
 
-void TraceService::Impl::UpdateDataSource(
+void TracingService::Impl::UpdateDataSource(
     ProducerState* producer,
     const DataSourceDescriptor& descriptor) {
   for (auto& source : producer->data_sources) {
@@ -46,8 +47,8 @@ void TraceService::Impl::UpdateDataSource(
   }
 }
 
-void TraceService::Impl::UnregisterDataSource(ProducerState* producer,
-                                              const std::string& name) {
+void TracingService::Impl::UnregisterDataSource(ProducerState* producer,
+                                                const std::string& name) {
   auto& sources = producer->data_sources;
   sources.erase(std::remove_if(sources.begin(), sources.end(),
                                [&](const auto& source) {
@@ -63,7 +64,7 @@ void TraceService::Impl::UnregisterDataSource(ProducerState* producer,
   UpdateChangedSessions();
 }
 
-void TraceService::Impl::NotifyDataSourceStarted(
+void TracingService::Impl::NotifyDataSourceStarted(
     ProducerState* producer,
     DataSourceInstanceID instance_id) {
   const auto it = producer->instances.find(instance_id);
@@ -75,7 +76,7 @@ void TraceService::Impl::NotifyDataSourceStarted(
   UpdateState(it->second.session);
 }
 
-void TraceService::Impl::NotifyDataSourceStopped(
+void TracingService::Impl::NotifyDataSourceStopped(
     ProducerState* producer,
     DataSourceInstanceID instance_id) {
   const auto it = producer->instances.find(instance_id);
@@ -86,7 +87,7 @@ void TraceService::Impl::NotifyDataSourceStopped(
   UpdateState(session);
 }
 
-void TraceService::Impl::SetupDataSource(
+void TracingService::Impl::SetupDataSource(
     ProducerState* producer,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
@@ -100,7 +101,7 @@ void TraceService::Impl::SetupDataSource(
   for (const size_t i : found->second) {
     ++num_visits_;
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
-    if (producer->instances.size() >= kMaxInstancesPerProducer)
+    if (producer->instances.size() >= TracingLimits::kMaxInstancesPerProducer)
       return;
     const std::vector<std::string>& names = wanted.producer_name_filter;
     if ((!names.empty() &&
@@ -116,7 +117,7 @@ void TraceService::Impl::SetupDataSource(
   }
 }
 
-void TraceService::Impl::AddInstance(
+void TracingService::Impl::AddInstance(
     ProducerState* producer,
     DataSourceInstanceID id,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
@@ -143,7 +144,7 @@ void TraceService::Impl::AddInstance(
   ++session->num_starting;
 }
 
-void TraceService::Impl::StartDataSources(
+void TracingService::Impl::StartDataSources(
     ProducerState* producer,
     const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
@@ -155,13 +156,13 @@ void TraceService::Impl::StartDataSources(
   }
 }
 
-void TraceService::Impl::SetStarted(Instance* instance) {
+void TracingService::Impl::SetStarted(Instance* instance) {
   instance->state = InstanceState::kStarted;
   --instance->session->num_starting;
 }
 
-void TraceService::Impl::StopDataSource(ProducerState* producer,
-                                        InstanceMap::iterator it) {
+void TracingService::Impl::StopDataSource(ProducerState* producer,
+                                          InstanceMap::iterator it) {
   Instance& instance = it->second;
   if (instance.state == InstanceState::kStopping)
     return;
@@ -182,8 +183,8 @@ void TraceService::Impl::StopDataSource(ProducerState* producer,
   producer->running.erase({instance.descriptor->name, it->first});
 }
 
-void TraceService::Impl::EraseInstance(ProducerState* producer,
-                                       InstanceMap::iterator it) {
+void TracingService::Impl::EraseInstance(ProducerState* producer,
+                                         InstanceMap::iterator it) {
   Instance& instance = it->second;
   switch (instance.state) {
     case InstanceState::kStarting:
@@ -201,7 +202,7 @@ void TraceService::Impl::EraseInstance(ProducerState* producer,
   producer->instances.erase(it);
 }
 
-void TraceService::Impl::StopDataSources(Session* session) {
+void TracingService::Impl::StopDataSources(Session* session) {
   for (auto it = session->instances.begin(); it != session->instances.end();) {
     ++num_visits_;
     const auto [producer_id, instance_id] = *it++;
@@ -211,7 +212,7 @@ void TraceService::Impl::StopDataSources(Session* session) {
   UpdateState(session);
 }
 
-void TraceService::Impl::ClearIncrementalState(const Session& session) {
+void TracingService::Impl::ClearIncrementalState(const Session& session) {
   // Without memory, those that are left have it cleared the next time.
   RunsInMemory([&] {
     ForEachProducer(

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -15,34 +15,36 @@ using ABI = SharedMemoryABI;
 namespace {
 
 bool IsGrantedPageSize(size_t size) {
-  return size >= ABI::kMinPageSize && size <= TraceService::kMaxShmPageSize &&
+  return size >= ABI::kMinPageSize && size <= TracingLimits::kMaxShmPageSize &&
          (size & (size - 1)) == 0;
 }
 
 bool AreGrantedSizes(size_t page_size, size_t size) {
   return IsGrantedPageSize(page_size) && size >= page_size &&
-         size <= TraceService::kMaxShmSize && size % page_size == 0;
+         size <= TracingLimits::kMaxShmSize && size % page_size == 0;
 }
 
 }  // namespace
 
-TraceService::ShmSizes TraceService::ClampShmSizes(size_t page_size_hint,
-                                                   size_t size_hint) {
-  const size_t page_size =
-      std::min(page_size_hint != 0 ? page_size_hint : kDefaultShmPageSize,
-               kMaxShmPageSize);
+TracingService::ShmSizes TracingService::ClampShmSizes(size_t page_size_hint,
+                                                       size_t size_hint) {
+  const size_t page_size = std::min(
+      page_size_hint != 0 ? page_size_hint : TracingLimits::kDefaultShmPageSize,
+      TracingLimits::kMaxShmPageSize);
   const size_t size =
-      std::min(size_hint != 0 ? size_hint : kDefaultShmSize, kMaxShmSize);
+      std::min(size_hint != 0 ? size_hint : TracingLimits::kDefaultShmSize,
+               TracingLimits::kMaxShmSize);
   return AreGrantedSizes(page_size, size)
              ? ShmSizes{page_size, size}
-             : ShmSizes{kDefaultShmPageSize, kDefaultShmSize};
+             : ShmSizes{TracingLimits::kDefaultShmPageSize,
+                        TracingLimits::kDefaultShmSize};
 }
 
-TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
-    Producer* client,
+TracingService::Impl::ProducerState* TracingService::Impl::AddProducer(
+    RemoteProducer* client,
     ProducerInfo info) {
-  if (producers_.size() >= kMaxProducers ||
-      info.name.size() > kMaxProducerNameSize) {
+  if (producers_.size() >= TracingLimits::kMaxProducers ||
+      info.name.size() > TracingLimits::kMaxProducerNameSize) {
     return nullptr;
   }
   const ProducerID id = last_producer_id_ + 1;
@@ -50,7 +52,8 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
   ScopeExit undo([&] { producers_.erase(id); });
   memory_of_process_.try_emplace({info.uid, info.pid});
   if (info.memory != nullptr)
-    ReserveForChunks(std::min(info.shm_page_size_hint, kMaxShmPageSize));
+    ReserveForChunks(
+        std::min(info.shm_page_size_hint, TracingLimits::kMaxShmPageSize));
   undo.Cancel();
   last_producer_id_ = id;
   producer.id = id;
@@ -59,13 +62,14 @@ TraceService::Impl::ProducerState* TraceService::Impl::AddProducer(
   std::unique_ptr<SharedMemory> memory = std::move(producer.info.memory);
   if (memory != nullptr &&
       AreGrantedSizes(producer.info.shm_page_size_hint, memory->size()) &&
-      *MemoryOfProcess(producer) + memory->size() <= kMaxShmSizePerProcess) {
+      *MemoryOfProcess(producer) + memory->size() <=
+          TracingLimits::kMaxShmSizePerProcess) {
     UseMemory(&producer, std::move(memory), producer.info.shm_page_size_hint);
   }
   return &producer;
 }
 
-void TraceService::Impl::RemoveProducer(ProducerState* producer) {
+void TracingService::Impl::RemoveProducer(ProducerState* producer) {
   Scrape(*producer, nullptr, /*producer_is_gone=*/true);
   const ProducerID producer_id = producer->id;
   for (const BufferID id : producer->buffers) {
@@ -84,30 +88,30 @@ void TraceService::Impl::RemoveProducer(ProducerState* producer) {
   UpdateChangedSessions();
 }
 
-void TraceService::Impl::ReportUnknownLoss(const ProducerState& producer) {
+void TracingService::Impl::ReportUnknownLoss(const ProducerState& producer) {
   for (const BufferID id : producer.buffers)
     FindBuffer(id)->buffer.ReportUnknownLoss();
 }
 
-void TraceService::Impl::RegisterTraceWriter(ProducerState* producer,
-                                             WriterID writer_id,
-                                             BufferID target_buffer) {
+void TracingService::Impl::RegisterTraceWriter(ProducerState* producer,
+                                               WriterID writer_id,
+                                               BufferID target_buffer) {
   if (writer_id == 0 || writer_id > kMaxWriterID)
     return;
   UnregisterTraceWriter(producer, writer_id);
   producer->writers.Set(writer_id, target_buffer);
 }
 
-void TraceService::Impl::UnregisterTraceWriter(ProducerState* producer,
-                                               WriterID writer_id) {
+void TracingService::Impl::UnregisterTraceWriter(ProducerState* producer,
+                                                 WriterID writer_id) {
   const BufferID target = producer->writers.Get(writer_id);
   if (TraceBuffer* const buffer = BufferFor(*producer, writer_id, target))
     buffer->EndWriter(producer->id, writer_id);
   producer->writers.Set(writer_id, 0);
 }
 
-bool TraceService::Impl::CommitData(ProducerState* producer,
-                                    const CommitDataRequest& request) {
+bool TracingService::Impl::CommitData(ProducerState* producer,
+                                      const CommitDataRequest& request) {
   if (producer->memory == nullptr)
     return false;
   // A chunk that is listed again has been freed before, unless the producer
@@ -147,16 +151,16 @@ bool TraceService::Impl::CommitData(ProducerState* producer,
 
 // Memory and chunks.
 
-void TraceService::Impl::UseMemory(ProducerState* producer,
-                                   std::unique_ptr<SharedMemory> memory,
-                                   size_t page_size) {
+void TracingService::Impl::UseMemory(ProducerState* producer,
+                                     std::unique_ptr<SharedMemory> memory,
+                                     size_t page_size) {
   *MemoryOfProcess(*producer) += memory->size();
   producer->abi = ABI(memory->start(), memory->size(), page_size);
   producer->page_size = page_size;
   producer->memory = std::move(memory);
 }
 
-void TraceService::Impl::ForgetMemory(const ProducerState& producer) {
+void TracingService::Impl::ForgetMemory(const ProducerState& producer) {
   size_t* const bytes = MemoryOfProcess(producer);
   if (producer.memory != nullptr)
     *bytes -= producer.memory->size();
@@ -164,13 +168,13 @@ void TraceService::Impl::ForgetMemory(const ProducerState& producer) {
     memory_of_process_.erase({producer.info.uid, producer.info.pid});
 }
 
-bool TraceService::Impl::SetupMemory(ProducerState* producer,
-                                     Session* session) {
+bool TracingService::Impl::SetupMemory(ProducerState* producer,
+                                       Session* session) {
   if (producer->memory != nullptr)
     return true;
   size_t page_size = producer->info.shm_page_size_hint;
   size_t size = producer->info.shm_size_hint;
-  for (const TraceConfig::Producer& config : session->config.producers) {
+  for (const TraceConfig::ProducerConfig& config : session->config.producers) {
     if (config.producer_name != producer->info.name)
       continue;
     if (config.page_size_bytes != 0)
@@ -179,8 +183,10 @@ bool TraceService::Impl::SetupMemory(ProducerState* producer,
       size = config.shm_size_bytes;
   }
   ShmSizes sizes = ClampShmSizes(page_size, size);
-  if (*MemoryOfProcess(*producer) + sizes.size > kMaxShmSizePerProcess)
-    sizes = {kDefaultShmPageSize, kDefaultShmSize};
+  if (*MemoryOfProcess(*producer) + sizes.size >
+      TracingLimits::kMaxShmSizePerProcess)
+    sizes = {TracingLimits::kDefaultShmPageSize,
+             TracingLimits::kDefaultShmSize};
   ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->client->SetupTracing(sizes.size, sizes.page_size);
@@ -198,14 +204,14 @@ bool TraceService::Impl::SetupMemory(ProducerState* producer,
   return true;
 }
 
-TraceService::Impl::Buffer* TraceService::Impl::FindBuffer(BufferID id) {
+TracingService::Impl::Buffer* TracingService::Impl::FindBuffer(BufferID id) {
   const auto it = buffers_.find(id);
   return it == buffers_.end() ? nullptr : &it->second;
 }
 
-TraceBuffer* TraceService::Impl::BufferFor(const ProducerState& producer,
-                                           WriterID writer_id,
-                                           BufferID target_buffer) {
+TraceBuffer* TracingService::Impl::BufferFor(const ProducerState& producer,
+                                             WriterID writer_id,
+                                             BufferID target_buffer) {
   if (writer_id == 0 || writer_id > kMaxWriterID)
     return nullptr;
   const BufferID registered = producer.writers.Get(writer_id);
@@ -214,21 +220,22 @@ TraceBuffer* TraceService::Impl::BufferFor(const ProducerState& producer,
   return BufferOf(producer, target_buffer);
 }
 
-TraceBuffer* TraceService::Impl::BufferOf(const ProducerState& producer,
-                                          BufferID id) {
+TraceBuffer* TracingService::Impl::BufferOf(const ProducerState& producer,
+                                            BufferID id) {
   Buffer* const buffer =
       producer.buffers.count(id) == 0 ? nullptr : FindBuffer(id);
   return buffer == nullptr ? nullptr : &buffer->buffer;
 }
 
-TraceBuffer::Producer TraceService::Impl::IdentityOf(
+TraceBuffer::ProducerIdentity TracingService::Impl::IdentityOf(
     const ProducerState& producer) {
   return {producer.id, producer.info.uid, producer.info.pid,
           producer.info.reports_losses};
 }
 
-void TraceService::Impl::MoveChunk(ProducerState* producer,
-                                   const CommitDataRequest::ChunkToMove& move) {
+void TracingService::Impl::MoveChunk(
+    ProducerState* producer,
+    const CommitDataRequest::ChunkToMove& move) {
   if (move.data != nullptr) {
     bool is_chunk = false;
     if (!RunsInMemory([&] {
@@ -254,8 +261,8 @@ void TraceService::Impl::MoveChunk(ProducerState* producer,
   StoreChunk(*producer, move.target_buffer);
 }
 
-void TraceService::Impl::StoreChunk(const ProducerState& producer,
-                                    BufferID target_buffer) {
+void TracingService::Impl::StoreChunk(const ProducerState& producer,
+                                      BufferID target_buffer) {
   TraceBuffer* const buffer =
       BufferFor(producer, chunk_.writer_id, target_buffer);
   if (buffer == nullptr) {
@@ -265,9 +272,9 @@ void TraceService::Impl::StoreChunk(const ProducerState& producer,
   buffer->CopyChunk(IdentityOf(producer), chunk_);
 }
 
-void TraceService::Impl::Scrape(const ProducerState& producer,
-                                const Session* session,
-                                bool producer_is_gone) {
+void TracingService::Impl::Scrape(const ProducerState& producer,
+                                  const Session* session,
+                                  bool producer_is_gone) {
   const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
   if ((!is_allowed && !producer_is_gone) || producer.buffers.empty())
     return;
@@ -301,7 +308,7 @@ void TraceService::Impl::Scrape(const ProducerState& producer,
   }
 }
 
-void TraceService::Impl::ScrapeAll(const Session& session) {
+void TracingService::Impl::ScrapeAll(const Session& session) {
   for (const ProducerID id : session.producers)
     Scrape(producers_.find(id)->second, &session);
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -18,7 +18,7 @@ constexpr size_t kReadBatchSize = 256 * 1024;
 
 }  // namespace
 
-TraceStats TraceService::Impl::GetStats(const Session& session) {
+TraceStats TracingService::Impl::GetStats(const Session& session) {
   TraceStats stats;
   for (const auto& it : producers_) {
     const ProducerState& producer = it.second;
@@ -71,23 +71,23 @@ TraceStats TraceService::Impl::GetStats(const Session& session) {
   return stats;
 }
 
-uint64_t TraceService::Impl::BytesRead(const Session& session) {
+uint64_t TracingService::Impl::BytesRead(const Session& session) {
   uint64_t bytes = 0;
   for (const BufferID id : session.buffer_ids)
     bytes += FindBuffer(id)->buffer.bytes_read();
   return bytes;
 }
 
-uint64_t TraceService::Impl::BytesReadWhenEmpty(const Session& session) {
+uint64_t TracingService::Impl::BytesReadWhenEmpty(const Session& session) {
   uint64_t bytes = BytesRead(session);
   for (const BufferID id : session.buffer_ids)
     bytes += FindBuffer(id)->buffer.used_bytes();
   return bytes;
 }
 
-bool TraceService::Impl::ReadBatch(Session* session,
-                                   std::vector<uint8_t>* trace,
-                                   bool* has_more) {
+bool TracingService::Impl::ReadBatch(Session* session,
+                                     std::vector<uint8_t>* trace,
+                                     bool* has_more) {
   *has_more = false;
   trace->insert(trace->end(), session->header.begin(), session->header.end());
   std::vector<uint8_t>().swap(session->header);
@@ -123,8 +123,8 @@ bool TraceService::Impl::ReadBatch(Session* session,
   return session->has_trailer || !is_final;
 }
 
-bool TraceService::Impl::ReadPackets(TracingSessionID session_id,
-                                     const TraceSink& sink) {
+bool TracingService::Impl::ReadPackets(TracingSessionID session_id,
+                                       const TraceSink& sink) {
   std::vector<uint8_t> trace;
   // So that this ends, even if somebody writes faster than it reads.
   std::optional<uint64_t> limit;
@@ -154,7 +154,7 @@ bool TraceService::Impl::ReadPackets(TracingSessionID session_id,
   return has_memory;
 }
 
-void TraceService::Impl::WriteSession(TracingSessionID session_id) {
+void TracingService::Impl::WriteSession(TracingSessionID session_id) {
   std::lock_guard<std::mutex> read_lock(read_mutex_);
   Consumer* consumer;
   bool is_last;

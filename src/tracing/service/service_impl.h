@@ -18,15 +18,15 @@
 #include <vector>
 
 #include "protozero/namespace.h"
-#include "protozero/tracing/trace_service.h"
-#include "src/tracing/chunk_reader.h"
-#include "src/tracing/service_packets.h"
-#include "src/tracing/trace_buffer.h"
+#include "protozero/tracing/tracing_service.h"
+#include "src/tracing/service/service_packets.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a TraceService is made of. Its functions are defined by subject:
+// What a TracingService is made of. Its functions are defined by subject:
 //
 //   producers.cc     connections, their memory, what they commit
 //   data_sources.cc  what producers offer, and its instances in sessions
@@ -37,7 +37,7 @@ PROTOZERO_ABI_BEGIN
 // do StartTracing() and GetStats(); all structures agree with each other then,
 // and whoever asked is to be let go. Everything else goes on without: it does
 // not allocate, or its comment says what is missing afterwards.
-class TraceService::Impl {
+class TracingService::Impl {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
 
@@ -77,7 +77,7 @@ class TraceService::Impl {
 
   struct ProducerState {
     ProducerID id;
-    Producer* client;
+    RemoteProducer* client;
     ProducerInfo info;
     std::unique_ptr<SharedMemory> memory;
     size_t page_size = 0;
@@ -152,7 +152,7 @@ class TraceService::Impl {
   };
 
   struct Buffer {
-    Buffer(TracingSessionID session, const TraceConfig::Buffer& config)
+    Buffer(TracingSessionID session, const TraceConfig::BufferConfig& config)
         : session_id(session), buffer(config.size_bytes, config.fill_policy) {}
     TracingSessionID session_id;
     TraceBuffer buffer;
@@ -172,10 +172,10 @@ class TraceService::Impl {
   // Producers: what they ask for. Beside each function stands what it may cost,
   // however many others there are and whatever they do; "sessions" are those
   // that run, kMaxSessions at most. Logarithms, of a map's size, are left out.
-  // TraceServiceCostTest counts.
+  // TracingServiceCostTest counts.
 
   // A constant.
-  ProducerState* AddProducer(Producer* client, ProducerInfo info);
+  ProducerState* AddProducer(RemoteProducer* client, ProducerInfo info);
   // All that the producer has: the pages of its memory, its buffers, instances,
   // writers, and flushes to answer; and the sessions.
   void RemoveProducer(ProducerState* producer);
@@ -252,7 +252,7 @@ class TraceService::Impl {
   void WriteSession(TracingSessionID session_id);
 
  private:
-  friend class TraceService;
+  friend class TracingService;
   static const char* WhyInvalid(const TraceConfig& config);
 
   // Memory and chunks.
@@ -276,7 +276,8 @@ class TraceService::Impl {
                          BufferID target_buffer);
   // Null if it is not one that the producer may write to.
   TraceBuffer* BufferOf(const ProducerState& producer, BufferID id);
-  static TraceBuffer::Producer IdentityOf(const ProducerState& producer);
+  static TraceBuffer::ProducerIdentity IdentityOf(
+      const ProducerState& producer);
   void MoveChunk(ProducerState* producer,
                  const CommitDataRequest::ChunkToMove& move);
 
@@ -374,9 +375,9 @@ class TraceService::Impl {
 };
 
 template <typename IsWanted, typename Use>
-void TraceService::Impl::ForEachProducer(const Session& session,
-                                         IsWanted is_wanted,
-                                         Use use) {
+void TracingService::Impl::ForEachProducer(const Session& session,
+                                           IsWanted is_wanted,
+                                           Use use) {
   std::vector<DataSourceInstanceID> instances;
   for (auto it = session.instances.begin(); it != session.instances.end();) {
     ProducerState& producer = producers_.find(it->first)->second;

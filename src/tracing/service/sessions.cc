@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -17,11 +17,12 @@ constexpr FlushFlags kPeriodicFlush =
 
 }  // namespace
 
-TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
-                                                  Consumer* consumer,
-                                                  std::string* error) {
+TracingSessionID TracingService::Impl::StartTracing(const TraceConfig& config,
+                                                    Consumer* consumer,
+                                                    std::string* error) {
   const char* const reason =
-      sessions_.size() >= kMaxSessions ? "there are too many sessions"
+      sessions_.size() >= TracingLimits::kMaxSessions
+          ? "there are too many sessions"
       : config.write_period_ms != 0 && consumer == nullptr
           ? "there is nobody to write to"
           : WhyInvalid(config);
@@ -45,16 +46,16 @@ TracingSessionID TraceService::Impl::StartTracing(const TraceConfig& config,
   return fail("out of memory");
 }
 
-bool TraceService::Impl::AddSession(TracingSessionID id,
-                                    const TraceConfig& config,
-                                    Consumer* consumer) {
+bool TracingService::Impl::AddSession(TracingSessionID id,
+                                      const TraceConfig& config,
+                                      Consumer* consumer) {
   Session& session = sessions_[id];
   session.id = id;
   session.config = config;
   session.consumer = consumer;
   session.data_source_instances.resize(config.data_sources.size());
   session.buffer_ids.reserve(config.buffers.size());
-  for (const TraceConfig::Buffer& buffer : config.buffers) {
+  for (const TraceConfig::BufferConfig& buffer : config.buffers) {
     // Reused as late as can be.
     do {
       ++last_buffer_id_;
@@ -93,14 +94,14 @@ bool TraceService::Impl::AddSession(TracingSessionID id,
   return true;
 }
 
-const char* TraceService::Impl::WhyInvalid(const TraceConfig& config) {
+const char* TracingService::Impl::WhyInvalid(const TraceConfig& config) {
   if (config.buffers.empty())
     return "there is no buffer";
-  if (config.buffers.size() > kMaxBuffersPerSession)
+  if (config.buffers.size() > TracingLimits::kMaxBuffersPerSession)
     return "there are too many buffers";
-  if (config.data_sources.size() > kMaxDataSourcesPerSession)
+  if (config.data_sources.size() > TracingLimits::kMaxDataSourcesPerSession)
     return "there are too many data sources";
-  for (const TraceConfig::Buffer& buffer : config.buffers) {
+  for (const TraceConfig::BufferConfig& buffer : config.buffers) {
     if (buffer.size_bytes == 0)
       return "a buffer has no size";
   }
@@ -113,7 +114,7 @@ const char* TraceService::Impl::WhyInvalid(const TraceConfig& config) {
   return nullptr;
 }
 
-void TraceService::Impl::StopTracing(Session* session) {
+void TracingService::Impl::StopTracing(Session* session) {
   if (session->state != kStarting && session->state != kStarted)
     return;
   session->state = kStopping;
@@ -125,7 +126,7 @@ void TraceService::Impl::StopTracing(Session* session) {
         true, nullptr);
 }
 
-void TraceService::Impl::CloseSession(Session* session) {
+void TracingService::Impl::CloseSession(Session* session) {
   for (auto it = session->instances.begin(); it != session->instances.end();) {
     const auto [producer_id, instance_id] = *it++;
     ProducerState& producer = producers_.find(producer_id)->second;
@@ -147,20 +148,20 @@ void TraceService::Impl::CloseSession(Session* session) {
   sessions_.erase(session->id);
 }
 
-TraceService::Impl::Session* TraceService::Impl::FindSession(
+TracingService::Impl::Session* TracingService::Impl::FindSession(
     TracingSessionID id) {
   const auto it = sessions_.find(id);
   return it == sessions_.end() ? nullptr : &it->second;
 }
 
-void TraceService::Impl::UpdateChangedSessions() {
+void TracingService::Impl::UpdateChangedSessions() {
   for (auto& it : sessions_) {
     if (it.second.has_changed)
       UpdateState(&it.second);
   }
 }
 
-void TraceService::Impl::UpdateState(Session* session) {
+void TracingService::Impl::UpdateState(Session* session) {
   ++num_visits_;
   session->has_changed = false;
   if (session->state == kStarting && session->num_starting == 0) {
@@ -183,11 +184,11 @@ void TraceService::Impl::UpdateState(Session* session) {
 
 // Flushes.
 
-FlushRequestID TraceService::Impl::Flush(Session* session,
-                                         uint32_t timeout_ms,
-                                         FlushFlags flags,
-                                         bool is_final,
-                                         std::function<void(bool)> on_done) {
+FlushRequestID TracingService::Impl::Flush(Session* session,
+                                           uint32_t timeout_ms,
+                                           FlushFlags flags,
+                                           bool is_final,
+                                           std::function<void(bool)> on_done) {
   const FlushRequestID id = ++last_flush_id_;
   ++session->flushes_requested;
   PendingFlush new_flush;
@@ -222,9 +223,9 @@ FlushRequestID TraceService::Impl::Flush(Session* session,
   return id;
 }
 
-void TraceService::Impl::AddFlush(FlushRequestID id,
-                                  PendingFlush* flush,
-                                  Session* session) {
+void TracingService::Impl::AddFlush(FlushRequestID id,
+                                    PendingFlush* flush,
+                                    Session* session) {
   const std::pair<uint64_t, FlushRequestID> deadline(flush->deadline, id);
   ScopeExit undo([&] {
     session->flushes.erase(id);
@@ -236,8 +237,8 @@ void TraceService::Impl::AddFlush(FlushRequestID id,
   undo.Cancel();
 }
 
-bool TraceService::Impl::IsFlushing(const Session& session,
-                                    const ProducerState& producer) const {
+bool TracingService::Impl::IsFlushing(const Session& session,
+                                      const ProducerState& producer) const {
   return std::any_of(producer.flushes.begin(), producer.flushes.end(),
                      [&](FlushRequestID id) {
                        ++num_visits_;
@@ -245,8 +246,8 @@ bool TraceService::Impl::IsFlushing(const Session& session,
                      });
 }
 
-void TraceService::Impl::AcknowledgeFlush(ProducerState* producer,
-                                          FlushRequestID flush_id) {
+void TracingService::Impl::AcknowledgeFlush(ProducerState* producer,
+                                            FlushRequestID flush_id) {
   std::set<FlushRequestID>& pending = producer->flushes;
   while (!pending.empty() && *pending.begin() <= flush_id) {
     ++num_visits_;
@@ -259,7 +260,7 @@ void TraceService::Impl::AcknowledgeFlush(ProducerState* producer,
   }
 }
 
-void TraceService::Impl::FinishFlush(FlushRequestID id, bool success) {
+void TracingService::Impl::FinishFlush(FlushRequestID id, bool success) {
   const auto it = flushes_.find(id);
   const PendingFlush flush = std::move(it->second);
   flushes_.erase(it);
@@ -274,9 +275,9 @@ void TraceService::Impl::FinishFlush(FlushRequestID id, bool success) {
   EndFlush(session, flush, success);
 }
 
-void TraceService::Impl::EndFlush(Session* session,
-                                  const PendingFlush& flush,
-                                  bool success) {
+void TracingService::Impl::EndFlush(Session* session,
+                                    const PendingFlush& flush,
+                                    bool success) {
   ScrapeAll(*session);
   ++(success ? session->flushes_succeeded : session->flushes_failed);
   // What has been flushed is not to wait for the next period.
@@ -291,7 +292,7 @@ void TraceService::Impl::EndFlush(Session* session,
     flush.on_done(success);
 }
 
-void TraceService::Impl::FailFlushes(Session* session) {
+void TracingService::Impl::FailFlushes(Session* session) {
   // The session need not go on.
   session->has_final_flush = false;
   while (!session->flushes.empty()) {
@@ -303,7 +304,7 @@ void TraceService::Impl::FailFlushes(Session* session) {
 
 // Time.
 
-uint64_t TraceService::Impl::NextDeadline() const {
+uint64_t TracingService::Impl::NextDeadline() const {
   uint64_t deadline = kNever;
   const auto consider = [&deadline](uint64_t time) {
     deadline = std::min(deadline, time);
@@ -322,7 +323,7 @@ uint64_t TraceService::Impl::NextDeadline() const {
   return deadline;
 }
 
-TracingSessionID TraceService::Impl::TakeSessionToWrite() {
+TracingSessionID TracingService::Impl::TakeSessionToWrite() {
   for (auto& it : sessions_) {
     if (std::exchange(it.second.is_to_be_written, false))
       return it.first;
@@ -330,7 +331,7 @@ TracingSessionID TraceService::Impl::TakeSessionToWrite() {
   return 0;
 }
 
-void TraceService::Impl::RunDue() {
+void TracingService::Impl::RunDue() {
   const uint64_t now = Now();
   // Whether it was time; then it is again in |period_ms|.
   const auto is_due = [now](uint64_t* time, uint32_t period_ms) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
-#define INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
+#ifndef INCLUDE_PROTOZERO_TRACING_TRACING_SERVICE_H_
+#define INCLUDE_PROTOZERO_TRACING_TRACING_SERVICE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,78 +12,30 @@
 #include <vector>
 
 #include "protozero/namespace.h"
-#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory.h"
-#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/trace_stats.h"
+#include "protozero/tracing/types.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-
-// What is to be traced, where to, and for how long.
-struct TraceConfig {
-  struct Buffer {
-    enum FillPolicy {
-      // The oldest chunk makes room for the new one.
-      kRingBuffer,
-      // What does not fit is lost.
-      kDiscard,
-    };
-    // An upper limit of what is kept until it is read; memory is allocated as
-    // it is needed. Not 0. What the service knows of the writers takes a fourth
-    // of it besides, or a megabyte if that is more. Then the process that has
-    // the most writers loses some, and what they have written.
-    size_t size_bytes = 0;
-    FillPolicy fill_policy = kRingBuffer;
-  };
-  struct DataSource {
-    DataSourceConfig config;
-    // Producers of these names only; any, if it is empty.
-    std::vector<std::string> producer_name_filter;
-  };
-  // Overrides what producers of that name ask for. 0 for what they say.
-  struct Producer {
-    std::string producer_name;
-    size_t shm_size_bytes = 0;
-    size_t page_size_bytes = 0;
-  };
-
-  std::vector<Buffer> buffers;
-  std::vector<DataSource> data_sources;
-  std::vector<Producer> producers;
-
-  // All in milliseconds. 0 for never, where it says period or duration.
-  uint32_t duration_ms = 0;
-  uint32_t flush_period_ms = 0;
-  uint32_t flush_timeout_ms = 5000;
-  uint32_t data_source_stop_timeout_ms = 5000;
-  uint32_t incremental_state_clear_period_ms = 0;
-
-  // If not 0, what has been recorded goes to Consumer::OnTraceData() so often,
-  // when a flush is done, and when the session has stopped, and need not be
-  // read. There has to be a consumer then.
-  uint32_t write_period_ms = 0;
-
-  // If not empty, the trace begins with it: a TraceConfig as Perfetto defines
-  // it, in its encoding.
-  std::string raw_config;
-};
 
 // Collects what producers write to shared memory, and gives it out as a trace.
 //
 // Knows nothing about sockets, files, or how memory comes to be shared: a
 // transport, or a program that is producer and service in one, calls
-// ConnectProducer() and implements Producer. Whoever wants a trace calls
+// ConnectProducer() and implements RemoteProducer. Whoever wants a trace calls
 // StartTracing():
 //
-//   TraceService service;
+//   TracingService service;
 //   auto producer = service.ConnectProducer(&my_producer, std::move(info));
 //   producer->RegisterDataSource(descriptor);
 //   TracingSessionID session = service.StartTracing(config, nullptr, &error);
 //   ...
 //   service.StopTracing(session);
-//   ... until GetState(session) == TraceService::kStopped:
+//   ... until GetState(session) == TracingService::kStopped:
 //   service.RunDue();
 //   service.ReadPackets(session, [file](const uint8_t* data, size_t size) {
 //     return fwrite(data, 1, size, file) == size;
@@ -92,7 +44,7 @@ struct TraceConfig {
 //
 // Producers are not trusted: whatever they call, commit, or write to their
 // memory, and whenever they do, costs their own data only. What a buffer holds
-// is limited by its size; everything else, by the constants below. Consumers
+// is limited by its size; everything else, by TracingLimits. Consumers
 // are trusted.
 //
 // Any thread, unless stated otherwise: there is one lock, which is held while
@@ -105,34 +57,14 @@ struct TraceConfig {
 // ProducerConnection that register something. Nothing else is affected, and
 // connections can be ended and sessions stopped, read and closed. Packets for
 // which there is no memory are lost, and counted.
-class TraceService {
+class TracingService {
  public:
-  // What a producer may have, and the sizes of its memory.
-  static constexpr size_t kMaxProducerNameSize = 1024;
-  static constexpr size_t kMaxDataSourcesPerProducer = 256;
-  static constexpr size_t kMaxDataSourceNameSize = 1024;
-  static constexpr size_t kMaxInstancesPerProducer = 4096;
-  static constexpr size_t kMaxProducers = 1024;
-  static constexpr size_t kDefaultShmPageSize = 4 * 1024;
-  static constexpr size_t kDefaultShmSize = 256 * 1024;
-  static constexpr size_t kMaxShmPageSize = 32 * 1024;
-  static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
-  // Of all producers of a process. Beyond, they get kDefaultShmSize, and may
-  // not bring their own.
-  static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
-  // What a session may have, and how many there may be.
-  static constexpr size_t kMaxBuffersPerSession = 128;
-  static constexpr size_t kMaxDataSourcesPerSession = 1024;
-  static constexpr size_t kMaxSessions = 64;
-  // Larger packets are lost. In a smaller buffer the limit is its size.
-  static constexpr size_t kMaxPacketSize = 64 * 1024 * 1024;
-
   // What the service asks of a producer. Calls come from whatever thread has
   // called the service, one at a time, while the service holds its lock: they
   // must not call the service, but note down, or send, what they are told.
-  class Producer {
+  class RemoteProducer {
    public:
-    virtual ~Producer() = default;
+    virtual ~RemoteProducer() = default;
 
     // Makes the memory to share, all zero, and gives the producer its part.
     // Called once, before the first SetupDataSource(), unless
@@ -233,7 +165,7 @@ class TraceService {
   using TraceSink = std::function<bool(const uint8_t* data, size_t size)>;
 
   // Who has started a session. All calls but OnTraceData() come as those of
-  // Producer do: they must not call the service.
+  // RemoteProducer do: they must not call the service.
   class Consumer {
    public:
     virtual ~Consumer() = default;
@@ -262,12 +194,12 @@ class TraceService {
   using Clock = std::function<uint64_t()>;
 
   // Uses std::chrono::steady_clock if there is no |clock|.
-  explicit TraceService(Clock clock = nullptr);
+  explicit TracingService(Clock clock = nullptr);
   // REQUIRES: all connections are gone, nobody is in a call.
-  ~TraceService();
+  ~TracingService();
 
-  TraceService(const TraceService&) = delete;
-  TraceService& operator=(const TraceService&) = delete;
+  TracingService(const TracingService&) = delete;
+  TracingService& operator=(const TracingService&) = delete;
 
   // The sizes that a producer gets for what it asks for. What makes no sense is
   // replaced by the defaults.
@@ -280,7 +212,7 @@ class TraceService {
   // Null if there are too many, if its name is too long, or if there is no
   // memory. REQUIRES:
   // |producer| outlives the connection.
-  std::unique_ptr<ProducerConnection> ConnectProducer(Producer* producer,
+  std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,
                                                       ProducerInfo info);
 
   // Sets up and starts the data sources that there are; those that are
@@ -336,4 +268,4 @@ class TraceService {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_TRACING_TRACE_SERVICE_H_
+#endif  // INCLUDE_PROTOZERO_TRACING_TRACING_SERVICE_H_

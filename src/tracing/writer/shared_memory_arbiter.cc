@@ -11,8 +11,8 @@
 
 #include "protozero/compiler.h"
 #include "protozero/tracing/trace_writer.h"
-#include "src/tracing/back_off.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/tracing/writer/back_off.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

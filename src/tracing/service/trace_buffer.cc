@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 
 #include <string.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "src/tracing/out_of_memory.h"
-#include "src/tracing/trace_buffer_sequence.h"
+#include "src/tracing/service/trace_buffer_sequence.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -68,7 +68,7 @@ TraceBuffer::Sequence* TraceBuffer::FindSequence(ProducerID producer_id,
 }
 
 TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
-    const Producer& producer,
+    const ProducerIdentity& producer,
     WriterID writer_id) {
   const SequenceKey key(producer.id, writer_id);
   const auto found = live_sequences_.find(key);
@@ -90,7 +90,8 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
   return it;
 }
 
-void TraceBuffer::CopyChunk(const Producer& producer, const ChunkCopy& copy) {
+void TraceBuffer::CopyChunk(const ProducerIdentity& producer,
+                            const ChunkCopy& copy) {
   SequenceList::iterator sequence;
   if (!RunsInMemory(
           [&] { sequence = FindOrAddSequence(producer, copy.writer_id); })) {
@@ -435,7 +436,7 @@ bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
   return true;
 }
 
-void TraceBuffer::ReportLosses(const Producer& producer,
+void TraceBuffer::ReportLosses(const ProducerIdentity& producer,
                                const CommitDataRequest::WriterLosses& losses) {
   const size_t index = static_cast<size_t>(losses.reason);
   if (index >= kNumWriterLossReasons)

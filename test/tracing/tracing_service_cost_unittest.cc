@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/tracing/shared_memory_abi.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "test/tracing/test_producer.h"
 
 namespace protozero::test {
@@ -33,10 +33,10 @@ DataSourceDescriptor Source(const std::string& name, bool notifies = true) {
   return descriptor;
 }
 
-TraceService::ProducerInfo ScrapedInfo() {
-  TraceService::ProducerInfo info;
+TracingService::ProducerInfo ScrapedInfo() {
+  TracingService::ProducerInfo info;
   info.name = "test";
-  info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+  info.scraping_mode = TracingService::ScrapingMode::kEnabled;
   return info;
 }
 
@@ -46,7 +46,7 @@ class World {
  public:
   explicit World(size_t num_others) : service_([this] { return now_; }) {
     TraceConfig config;
-    config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+    config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
     for (const char* name : {"other", "other.gone", "mine"}) {
       TraceConfig::DataSource source;
       source.config.name = name;
@@ -57,7 +57,7 @@ class World {
     for (size_t i = 0; i < num_others; ++i) {
       others_.emplace_back();
       others_.back().Connect(&service_, "other", ScrapedInfo());
-      TraceService::ProducerConnection& connection =
+      TracingService::ProducerConnection& connection =
           *others_.back().connection();
       for (int j = 0; j < 5; ++j) {
         connection.RegisterDataSource(Source("other"));
@@ -79,12 +79,12 @@ class World {
     action();
     return service_.NumVisitsForTesting() - before;
   }
-  TraceService* service() { return &service_; }
+  TracingService* service() { return &service_; }
   TestProducer* mine() { return &mine_; }
 
  private:
   uint64_t now_ = 1000;
-  TraceService service_;
+  TracingService service_;
   std::vector<TracingSessionID> sessions_;
   std::list<TestProducer> others_;
   TestProducer mine_;
@@ -95,7 +95,7 @@ using Costs = std::vector<std::pair<std::string, uint64_t>>;
 Costs CostsOfRequests(size_t num_others) {
   World world(num_others);
   TestProducer& mine = *world.mine();
-  TraceService::ProducerConnection& connection = *mine.connection();
+  TracingService::ProducerConnection& connection = *mine.connection();
   Costs costs;
   const auto measure = [&](const std::string& name,
                            const std::function<void()>& action) {
@@ -147,15 +147,15 @@ Costs CostsOfRequests(size_t num_others) {
   return costs;
 }
 
-TEST(TraceServiceCostTest, RequestsCostNothingForWhatIsNotOnesOwn) {
+TEST(TracingServiceCostTest, RequestsCostNothingForWhatIsNotOnesOwn) {
   const Costs alone = CostsOfRequests(1);
   const Costs among_many = CostsOfRequests(60);
   EXPECT_EQ(alone, among_many);
 }
 
-TEST(TraceServiceCostTest, RequestsCostWhatTheirProducerHas) {
+TEST(TracingServiceCostTest, RequestsCostWhatTheirProducerHas) {
   constexpr uint64_t kPages =
-      TraceService::kDefaultShmSize / TraceService::kDefaultShmPageSize;
+      TracingLimits::kDefaultShmSize / TracingLimits::kDefaultShmPageSize;
   for (const auto& [request, cost] : CostsOfRequests(10)) {
     // A visit for each session, and one for what is registered, at most.
     if (request == "disconnect")
@@ -165,10 +165,10 @@ TEST(TraceServiceCostTest, RequestsCostWhatTheirProducerHas) {
   }
 }
 
-TEST(TraceServiceCostTest, UnregisteringInALoop) {
+TEST(TracingServiceCostTest, UnregisteringInALoop) {
   // As the attack: instances that never stop, and a name that does not exist.
   World world(60);
-  TraceService::ProducerConnection& connection = *world.mine()->connection();
+  TracingService::ProducerConnection& connection = *world.mine()->connection();
   for (int i = 0; i < 1000; ++i) {
     connection.RegisterDataSource(Source("mine"));
     connection.UnregisterDataSource("mine");
@@ -181,10 +181,10 @@ TEST(TraceServiceCostTest, UnregisteringInALoop) {
             1 + 2 * kSessions);
 }
 
-TEST(TraceServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
-  TraceService service([] { return uint64_t{1000}; });
+TEST(TracingServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
+  TracingService service([] { return uint64_t{1000}; });
   TraceConfig config;
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = "mine";
   const TracingSessionID session =
@@ -194,7 +194,7 @@ TEST(TraceServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
   std::list<TestProducer> attackers;
   for (int i = 0; i < 3; ++i) {
     attackers.emplace_back();
-    TraceService::ProducerInfo info = ScrapedInfo();
+    TracingService::ProducerInfo info = ScrapedInfo();
     info.pid = 666;
     attackers.back().Connect(&service, "mine", std::move(info));
   }
@@ -234,10 +234,10 @@ TEST(TraceServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
   EXPECT_EQ(of_victim, 20u);
 }
 
-TEST(TraceServiceCostTest, MemoryToShareIsLimited) {
-  TraceService service;
+TEST(TracingServiceCostTest, MemoryToShareIsLimited) {
+  TracingService service;
   TraceConfig config;
-  config.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = "mine";
   const TracingSessionID session =
@@ -246,9 +246,9 @@ TEST(TraceServiceCostTest, MemoryToShareIsLimited) {
   // What a process has, of so many connections.
   const auto connect = [&](int32_t pid, int count) {
     for (int i = 0; i < count; ++i) {
-      TraceService::ProducerInfo info;
+      TracingService::ProducerInfo info;
       info.pid = pid;
-      info.shm_size_hint = TraceService::kMaxShmSize;
+      info.shm_size_hint = TracingLimits::kMaxShmSize;
       producers.emplace_back();
       producers.back().Connect(&service, "mine", std::move(info));
     }
@@ -259,21 +259,21 @@ TEST(TraceServiceCostTest, MemoryToShareIsLimited) {
     }
     return sum;
   };
-  constexpr size_t kLimit = TraceService::kMaxShmSizePerProcess;
+  constexpr size_t kLimit = TracingLimits::kMaxShmSizePerProcess;
   EXPECT_EQ(connect(1, 2), kLimit);
-  EXPECT_EQ(connect(1, 5), kLimit + 5 * TraceService::kDefaultShmSize);
-  EXPECT_EQ(connect(2, 1), TraceService::kMaxShmSize);
+  EXPECT_EQ(connect(1, 5), kLimit + 5 * TracingLimits::kDefaultShmSize);
+  EXPECT_EQ(connect(2, 1), TracingLimits::kMaxShmSize);
   producers.clear();
   EXPECT_EQ(connect(1, 2), kLimit);
 }
 
-TEST(TraceServiceCostTest, NamesAreLimited) {
-  TraceService service;
+TEST(TracingServiceCostTest, NamesAreLimited) {
+  TracingService service;
   TestProducer producer;
-  TraceService::ProducerInfo info;
-  info.name.assign(TraceService::kMaxProducerNameSize + 1, 'x');
+  TracingService::ProducerInfo info;
+  info.name.assign(TracingLimits::kMaxProducerNameSize + 1, 'x');
   EXPECT_EQ(service.ConnectProducer(&producer, std::move(info)), nullptr);
-  info.name.assign(TraceService::kMaxProducerNameSize, 'x');
+  info.name.assign(TracingLimits::kMaxProducerNameSize, 'x');
   EXPECT_NE(service.ConnectProducer(&producer, std::move(info)), nullptr);
 }
 

@@ -9,7 +9,7 @@
 
 #include "protozero/bit_deposit.h"
 #include "protozero/proto_utils.h"
-#include "src/tracing/back_off.h"
+#include "src/tracing/writer/back_off.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_TRACE_BUFFER_SEQUENCE_H_
-#define SRC_TRACING_TRACE_BUFFER_SEQUENCE_H_
+#ifndef SRC_TRACING_SERVICE_TRACE_BUFFER_SEQUENCE_H_
+#define SRC_TRACING_SERVICE_TRACE_BUFFER_SEQUENCE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "protozero/namespace.h"
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -162,7 +162,7 @@ struct TraceBuffer::Sequence {
            kRowOverhead * (gone.size() + refused.size() + holes.size());
   }
 
-  Producer producer;
+  ProducerIdentity producer;
   // Where its owner has it, and what that has been charged for it.
   std::list<SequenceList::iterator>::iterator place;
   size_t charged = 0;
@@ -196,4 +196,4 @@ struct TraceBuffer::Sequence {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_TRACE_BUFFER_SEQUENCE_H_
+#endif  // SRC_TRACING_SERVICE_TRACE_BUFFER_SEQUENCE_H_

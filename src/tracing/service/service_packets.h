@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_SERVICE_PACKETS_H_
-#define SRC_TRACING_SERVICE_PACKETS_H_
+#ifndef SRC_TRACING_SERVICE_SERVICE_PACKETS_H_
+#define SRC_TRACING_SERVICE_SERVICE_PACKETS_H_
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 #include "protozero/const_bytes.h"
 #include "protozero/namespace.h"
 #include "protozero/tracing/trace_stats.h"
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -45,4 +45,4 @@ bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_SERVICE_PACKETS_H_
+#endif  // SRC_TRACING_SERVICE_SERVICE_PACKETS_H_

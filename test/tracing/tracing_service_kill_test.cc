@@ -27,7 +27,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "test/testing/flags.h"
 #include "test/tracing/hostile_client.h"
@@ -69,8 +69,8 @@ class ServiceKillTest : public IpcTest {
     TraceConfig config;
     // Hostile producers have their own: nobody is safe from what others write
     // to the same one.
-    config.buffers = {{16 << 20, TraceConfig::Buffer::kDiscard},
-                      {1 << 20, TraceConfig::Buffer::kRingBuffer}};
+    config.buffers = {{16 << 20, BufferFillPolicy::kDiscard},
+                      {1 << 20, BufferFillPolicy::kRingBuffer}};
     config.data_sources.resize(2);
     config.data_sources[0].config.name = kSourceName;
     config.data_sources[1].config.name = kHostileSourceName;
@@ -153,7 +153,7 @@ class ServiceKillTest : public IpcTest {
     return options;
   }
 
-  TraceService service_;
+  TracingService service_;
   ServiceHost host_;
   TracingSessionID session_;
   std::unique_ptr<SharedMemoryFile> progress_memory_;

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_IN_PLACE_CHUNK_H_
-#define SRC_TRACING_IN_PLACE_CHUNK_H_
+#ifndef SRC_TRACING_SHARED_MEMORY_IN_PLACE_CHUNK_H_
+#define SRC_TRACING_SHARED_MEMORY_IN_PLACE_CHUNK_H_
 
 #include <stdint.h>
 
@@ -44,4 +44,4 @@ inline bool FinishChunkInPlace(const SharedMemoryABI& abi,
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_IN_PLACE_CHUNK_H_
+#endif  // SRC_TRACING_SHARED_MEMORY_IN_PLACE_CHUNK_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/service_packets.h"
+#include "src/tracing/service/service_packets.h"
 
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
 #include "src/tracing/protos/namespace.h"
-#include "src/tracing/protos/trace_service.pbzero.h"
+#include "src/tracing/protos/service_packets.pbzero.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_TRACE_BUFFER_H_
-#define SRC_TRACING_TRACE_BUFFER_H_
+#ifndef SRC_TRACING_SERVICE_TRACE_BUFFER_H_
+#define SRC_TRACING_SERVICE_TRACE_BUFFER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +18,9 @@
 #include "protozero/const_bytes.h"
 #include "protozero/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
-#include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_stats.h"
-#include "src/tracing/chunk_reader.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -61,7 +61,7 @@ PROTOZERO_ABI_BEGIN
 // One thread at a time.
 class TraceBuffer {
  public:
-  static constexpr size_t kMaxPacketSize = TraceService::kMaxPacketSize;
+  static constexpr size_t kMaxPacketSize = TracingLimits::kMaxPacketSize;
   // What a chunk takes besides its payload, about.
   static constexpr size_t kChunkOverhead = 240;
   // What a writer takes, about, until it has ended and its chunks are gone; and
@@ -74,9 +74,9 @@ class TraceBuffer {
   // Writers that are gone are remembered for the statistics.
   static constexpr size_t kMaxEndedWriters = 256;
 
-  using Policy = TraceConfig::Buffer::FillPolicy;
+  using Policy = BufferFillPolicy;
 
-  struct Producer {
+  struct ProducerIdentity {
     ProducerID id;
     int32_t uid;
     int32_t pid;
@@ -86,7 +86,7 @@ class TraceBuffer {
 
   struct Packet {
     ConstBytes bytes;
-    Producer producer;
+    ProducerIdentity producer;
     // For the reader to set, if it is 0; the same for all packets of a writer.
     uint32_t* sequence_id;
     WriterID writer_id;
@@ -105,7 +105,7 @@ class TraceBuffer {
   TraceBuffer& operator=(const TraceBuffer&) = delete;
 
   // Takes a chunk, or more of one that was not complete when it came first.
-  void CopyChunk(const Producer& producer, const ChunkCopy& chunk);
+  void CopyChunk(const ProducerIdentity& producer, const ChunkCopy& chunk);
   void PatchChunk(ProducerID producer_id,
                   const CommitDataRequest::ChunkToPatch& patches);
 
@@ -115,7 +115,7 @@ class TraceBuffer {
   void EndProducer(ProducerID producer_id);
 
   // What a writer says of packets that will not come, or not in whole.
-  void ReportLosses(const Producer& producer,
+  void ReportLosses(const ProducerIdentity& producer,
                     const CommitDataRequest::WriterLosses& losses);
   // Something was lost, and nobody knows how much.
   void ReportUnknownLoss();
@@ -158,7 +158,7 @@ class TraceBuffer {
 
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
   // Throws std::bad_alloc, and has changed nothing, if there is no memory.
-  SequenceList::iterator FindOrAddSequence(const Producer& producer,
+  SequenceList::iterator FindOrAddSequence(const ProducerIdentity& producer,
                                            WriterID writer_id);
   void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
   // For want of memory.
@@ -236,4 +236,4 @@ class TraceBuffer {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_TRACE_BUFFER_H_
+#endif  // SRC_TRACING_SERVICE_TRACE_BUFFER_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/ipc/service_connection.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
 
 #include <sys/socket.h>
 
@@ -9,9 +9,9 @@
 
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/ipc/messages.h"
-#include "src/tracing/out_of_memory.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kMaxQueuedBytes = 4 * 1024 * 1024;
 
 // The first one of those that exist. Guarded by ClientLock().
-ServiceConnection* g_connections = nullptr;
+ProducerIpcClient* g_connections = nullptr;
 
 }  // namespace
 
@@ -40,24 +40,24 @@ std::mutex& ClientLock() {
   return lock;
 }
 
-ServiceConnection::ServiceConnection(ScopedFd socket, const WakeupFd* wakeup)
+ProducerIpcClient::ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup)
     : wakeup_(wakeup), socket_(std::move(socket)), sender_(kMaxQueuedBytes) {
   std::lock_guard<std::mutex> lock(ClientLock());
   next_ = g_connections;
   g_connections = this;
 }
 
-ServiceConnection::~ServiceConnection() {
+ProducerIpcClient::~ProducerIpcClient() {
   // It still commits.
   arbiter_.reset();
   std::lock_guard<std::mutex> lock(ClientLock());
-  ServiceConnection** link = &g_connections;
+  ProducerIpcClient** link = &g_connections;
   while (*link != this)
     link = &(*link)->next_;
   *link = next_;
 }
 
-void ServiceConnection::Bind() {
+void ProducerIpcClient::Bind() {
   std::lock_guard<std::mutex> lock(ClientLock());
   pb::IPCFrame* const frame = sender_.BeginFrame();
   frame->set_request_id(++request_id_);
@@ -65,7 +65,7 @@ void ServiceConnection::Bind() {
   EndFrame();
 }
 
-bool ServiceConnection::OnBindReply(ConstBytes reply) {
+bool ProducerIpcClient::OnBindReply(ConstBytes reply) {
   const pb::IPCFrame::BindServiceReply::Decoder decoder(reply);
   std::lock_guard<std::mutex> lock(ClientLock());
   service_id_ = decoder.service_id();
@@ -82,7 +82,7 @@ bool ServiceConnection::OnBindReply(ConstBytes reply) {
   return decoder.success() && has_methods;
 }
 
-bool ServiceConnection::SetupTracing(
+bool ProducerIpcClient::SetupTracing(
     ScopedFd memory,
     size_t page_size,
     const SharedMemoryArbiter::Options& options) {
@@ -98,7 +98,7 @@ bool ServiceConnection::SetupTracing(
   return true;
 }
 
-pb::IPCFrame::InvokeMethod* ServiceConnection::BeginInvoke(
+pb::IPCFrame::InvokeMethod* ProducerIpcClient::BeginInvoke(
     ProducerMethod method,
     bool drop_reply) {
   const uint32_t id = method_ids_[static_cast<size_t>(method) - 1];
@@ -114,11 +114,11 @@ pb::IPCFrame::InvokeMethod* ServiceConnection::BeginInvoke(
   return invocation;
 }
 
-void ServiceConnection::EndFrame() {
+void ProducerIpcClient::EndFrame() {
   OnSent(sender_.EndFrame(socket_.get()));
 }
 
-void ServiceConnection::OnSent(SendStatus status) {
+void ProducerIpcClient::OnSent(SendStatus status) {
   const bool ok = status == SendStatus::kOk;
   if (!ok) {
     is_open_ = false;
@@ -130,35 +130,35 @@ void ServiceConnection::OnSent(SendStatus status) {
     wakeup_->Notify();
 }
 
-void ServiceConnection::SendQueued() {
+void ProducerIpcClient::SendQueued() {
   std::lock_guard<std::mutex> lock(ClientLock());
   if (is_open_)
     OnSent(sender_.SendQueued(socket_.get()));
 }
 
-bool ServiceConnection::has_queued() const {
+bool ProducerIpcClient::has_queued() const {
   std::lock_guard<std::mutex> lock(ClientLock());
   return is_open_ && sender_.has_queued();
 }
 
-bool ServiceConnection::is_open() const {
+bool ProducerIpcClient::is_open() const {
   std::lock_guard<std::mutex> lock(ClientLock());
   return is_open_;
 }
 
-bool ServiceConnection::is_out_of_memory() const {
+bool ProducerIpcClient::is_out_of_memory() const {
   std::lock_guard<std::mutex> lock(ClientLock());
   return is_out_of_memory_;
 }
 
-void ServiceConnection::Close() {
+void ProducerIpcClient::Close() {
   std::lock_guard<std::mutex> lock(ClientLock());
   is_open_ = false;
   wakeup_ = nullptr;
   socket_.Reset();
 }
 
-void ServiceConnection::CommitData(const CommitDataRequest& request) {
+void ProducerIpcClient::CommitData(const CommitDataRequest& request) {
   Invoke<pb::CommitDataRequest>(ProducerMethod::kCommitData,
                                 /*drop_reply=*/true,
                                 [&](pb::CommitDataRequest* message) {
@@ -166,7 +166,7 @@ void ServiceConnection::CommitData(const CommitDataRequest& request) {
                                 });
 }
 
-void ServiceConnection::RegisterTraceWriter(WriterID writer_id,
+void ProducerIpcClient::RegisterTraceWriter(WriterID writer_id,
                                             BufferID buffer) {
   Invoke<pb::RegisterTraceWriterRequest>(
       ProducerMethod::kRegisterTraceWriter, /*drop_reply=*/true,
@@ -176,7 +176,7 @@ void ServiceConnection::RegisterTraceWriter(WriterID writer_id,
       });
 }
 
-void ServiceConnection::UnregisterTraceWriter(WriterID writer_id) {
+void ProducerIpcClient::UnregisterTraceWriter(WriterID writer_id) {
   Invoke<pb::UnregisterTraceWriterRequest>(
       ProducerMethod::kUnregisterTraceWriter, /*drop_reply=*/true,
       [&](pb::UnregisterTraceWriterRequest* message) {
@@ -184,8 +184,8 @@ void ServiceConnection::UnregisterTraceWriter(WriterID writer_id) {
       });
 }
 
-void ServiceConnection::AbandonAllAfterFork() {
-  for (ServiceConnection* connection = g_connections; connection != nullptr;
+void ProducerIpcClient::AbandonAllAfterFork() {
+  for (ProducerIpcClient* connection = g_connections; connection != nullptr;
        connection = connection->next_) {
     connection->is_abandoned_ = true;
     connection->keep_this_ = connection->weak_from_this().lock();
@@ -199,7 +199,7 @@ void ServiceConnection::AbandonAllAfterFork() {
   }
 }
 
-void ServiceConnection::Keep(std::unique_ptr<TraceWriter> writer) {
+void ProducerIpcClient::Keep(std::unique_ptr<TraceWriter> writer) {
   std::lock_guard<std::mutex> lock(ClientLock());
   if (!RunsInMemory([&] { kept_writers_.emplace_back(); })) {
     (void)writer.release();

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_BACK_OFF_H_
-#define SRC_TRACING_BACK_OFF_H_
+#ifndef SRC_TRACING_WRITER_BACK_OFF_H_
+#define SRC_TRACING_WRITER_BACK_OFF_H_
 
 #include <algorithm>
 #include <chrono>
@@ -37,4 +37,4 @@ class BackOff {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_BACK_OFF_H_
+#endif  // SRC_TRACING_WRITER_BACK_OFF_H_

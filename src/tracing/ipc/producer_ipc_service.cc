@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/ipc/host_connection.h"
+#include "src/tracing/ipc/producer_ipc_service.h"
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 #include "protozero/decode_status.h"
 #include "src/tracing/ipc/shared_memory_file.h"
-#include "src/tracing/out_of_memory.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -22,13 +22,13 @@ constexpr uint32_t kServiceID = 1;
 
 }  // namespace
 
-HostConnection::HostConnection(TraceService* service,
-                               ScopedFd socket,
-                               PeerIdentity peer,
-                               size_t max_queued_bytes,
-                               const WakeupFd* wakeup,
-                               DescriptorReserve* memory_reserve,
-                               CommitDataReader* commit_reader)
+ProducerIpcService::ProducerIpcService(TracingService* service,
+                                       ScopedFd socket,
+                                       PeerIdentity peer,
+                                       size_t max_queued_bytes,
+                                       const WakeupFd* wakeup,
+                                       DescriptorReserve* memory_reserve,
+                                       CommitDataReader* commit_reader)
     : service_(service),
       socket_(std::move(socket)),
       peer_(peer),
@@ -37,23 +37,23 @@ HostConnection::HostConnection(TraceService* service,
       commit_reader_(commit_reader),
       sender_(max_queued_bytes) {}
 
-HostConnection::~HostConnection() {
+ProducerIpcService::~ProducerIpcService() {
   if (is_out_of_memory() && producer_ != nullptr)
     producer_->ReportUnknownLoss();
 }
 
-void HostConnection::TakeTurn(TurnShare share) {
+void ProducerIpcService::TakeTurn(TurnShare share) {
   if (!RunsInMemory([&] { ReceiveAndServe(share); }))
     OnOutOfMemory();
 }
 
-void HostConnection::OnOutOfMemory() {
+void ProducerIpcService::OnOutOfMemory() {
   std::lock_guard<std::mutex> lock(lock_);
   is_broken_ = true;
   is_out_of_memory_ = true;
 }
 
-void HostConnection::ReceiveAndServe(TurnShare share) {
+void ProducerIpcService::ReceiveAndServe(TurnShare share) {
   if (debt_ >= share.bytes) {
     debt_ -= share.bytes;
     return;
@@ -87,32 +87,32 @@ void HostConnection::ReceiveAndServe(TurnShare share) {
   }
 }
 
-uint64_t HostConnection::bytes_copied() const {
+uint64_t ProducerIpcService::bytes_copied() const {
   return producer_ == nullptr ? 0 : producer_->bytes_copied();
 }
 
-void HostConnection::SendQueued() {
+void ProducerIpcService::SendQueued() {
   std::lock_guard<std::mutex> lock(lock_);
   if (can_send_)
     OnSent(sender_.SendQueued(socket_.get()));
 }
 
-bool HostConnection::has_queued() const {
+bool ProducerIpcService::has_queued() const {
   std::lock_guard<std::mutex> lock(lock_);
   return can_send_ && sender_.has_queued();
 }
 
-bool HostConnection::is_broken() const {
+bool ProducerIpcService::is_broken() const {
   std::lock_guard<std::mutex> lock(lock_);
   return is_broken_;
 }
 
-bool HostConnection::is_out_of_memory() const {
+bool ProducerIpcService::is_out_of_memory() const {
   std::lock_guard<std::mutex> lock(lock_);
   return is_out_of_memory_;
 }
 
-void HostConnection::OnFrame(ConstBytes payload) {
+void ProducerIpcService::OnFrame(ConstBytes payload) {
   const IPCFrame::Decoder frame(payload);
   if (frame.status() != DecodeStatus::kOk)
     return;
@@ -135,7 +135,7 @@ void HostConnection::OnFrame(ConstBytes payload) {
   EndFrame();
 }
 
-void HostConnection::OnBind(uint64_t request_id, ConstBytes request) {
+void ProducerIpcService::OnBind(uint64_t request_id, ConstBytes request) {
   const IPCFrame::BindService::Decoder decoder(request);
   const bool success =
       decoder.service_name().ToStdStringView() == kProducerServiceName;
@@ -156,7 +156,7 @@ void HostConnection::OnBind(uint64_t request_id, ConstBytes request) {
   EndFrame();
 }
 
-void HostConnection::OnInvoke(uint64_t request_id, ConstBytes invocation) {
+void ProducerIpcService::OnInvoke(uint64_t request_id, ConstBytes invocation) {
   const IPCFrame::InvokeMethod::Decoder decoder(invocation);
   const uint32_t method_id = decoder.method_id();
   // Nothing goes before InitializeConnection, and that goes once.
@@ -180,9 +180,9 @@ void HostConnection::OnInvoke(uint64_t request_id, ConstBytes invocation) {
   Reply(request_id, success);
 }
 
-bool HostConnection::OnMethod(ProducerMethod method,
-                              uint64_t request_id,
-                              ConstBytes args) {
+bool ProducerIpcService::OnMethod(ProducerMethod method,
+                                  uint64_t request_id,
+                                  ConstBytes args) {
   switch (method) {
     case ProducerMethod::kInitializeConnection:
       return OnInitializeConnection(request_id, args);
@@ -242,7 +242,7 @@ bool HostConnection::OnMethod(ProducerMethod method,
   return false;
 }
 
-bool HostConnection::OnDataSource(ProducerMethod method, ConstBytes bytes) {
+bool ProducerIpcService::OnDataSource(ProducerMethod method, ConstBytes bytes) {
   DataSourceDescriptor descriptor;
   if (!ReadDataSourceDescriptor(bytes, &descriptor))
     return false;
@@ -253,13 +253,13 @@ bool HostConnection::OnDataSource(ProducerMethod method, ConstBytes bytes) {
   return true;
 }
 
-bool HostConnection::OnInitializeConnection(uint64_t request_id,
-                                            ConstBytes args) {
+bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
+                                                ConstBytes args) {
   using Request = pb::InitializeConnectionRequest;
   const Request::Decoder request(args);
   if (request.status() != DecodeStatus::kOk)
     return false;
-  TraceService::ProducerInfo info;
+  TracingService::ProducerInfo info;
   info.name = request.producer_name().ToStdString();
   info.uid = static_cast<int32_t>(peer_.uid);
   info.pid = static_cast<int32_t>(peer_.pid);
@@ -267,15 +267,15 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
   info.shm_size_hint = request.shared_memory_size_hint_bytes();
   info.scraping_mode =
       request.smb_scraping_mode() == Request::SMB_SCRAPING_ENABLED
-          ? TraceService::ScrapingMode::kEnabled
+          ? TracingService::ScrapingMode::kEnabled
       : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
-          ? TraceService::ScrapingMode::kDisabled
-          : TraceService::ScrapingMode::kDefault;
+          ? TracingService::ScrapingMode::kDisabled
+          : TracingService::ScrapingMode::kDefault;
   takes_memory_errors_ = request.takes_memory_errors();
   info.reports_losses = request.reports_losses();
   if (request.producer_provided_shmem()) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
-                                           TraceService::kMaxShmSize,
+                                           TracingLimits::kMaxShmSize,
                                            /*needs_seals=*/true);
   }
   producer_ = service_->ConnectProducer(this, std::move(info));
@@ -296,7 +296,7 @@ bool HostConnection::OnInitializeConnection(uint64_t request_id,
   return true;
 }
 
-bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
+bool ProducerIpcService::OnGetAsyncCommand(uint64_t request_id) {
   std::lock_guard<std::mutex> lock(lock_);
   has_command_request_ = true;
   command_request_ = request_id;
@@ -307,7 +307,7 @@ bool HostConnection::OnGetAsyncCommand(uint64_t request_id) {
   return true;
 }
 
-void HostConnection::Reply(uint64_t request_id, bool success) {
+void ProducerIpcService::Reply(uint64_t request_id, bool success) {
   std::lock_guard<std::mutex> lock(lock_);
   IPCFrame::InvokeMethodReply* const reply = BeginReply(request_id, success);
   if (success) {
@@ -318,13 +318,13 @@ void HostConnection::Reply(uint64_t request_id, bool success) {
 }
 
 template <typename Write>
-void HostConnection::SendCommand(Write write) {
+void ProducerIpcService::SendCommand(Write write) {
   std::lock_guard<std::mutex> lock(lock_);
   SendCommandLocked(write);
 }
 
 template <typename Write>
-void HostConnection::SendCommandLocked(Write write, ScopedFd fd) {
+void ProducerIpcService::SendCommandLocked(Write write, ScopedFd fd) {
   if (!has_command_request_)
     return;
   IPCFrame::InvokeMethodReply* const reply = BeginReply(command_request_, true);
@@ -334,7 +334,7 @@ void HostConnection::SendCommandLocked(Write write, ScopedFd fd) {
   EndFrame(std::move(fd));
 }
 
-void HostConnection::SendSetupTracingLocked() {
+void ProducerIpcService::SendSetupTracingLocked() {
   owes_setup_tracing_ = false;
   SendCommandLocked(
       [this](Command* command) {
@@ -345,7 +345,7 @@ void HostConnection::SendSetupTracingLocked() {
       std::move(memory_fd_));
 }
 
-void HostConnection::SendMemoryErrorLocked() {
+void ProducerIpcService::SendMemoryErrorLocked() {
   if (!takes_memory_errors_)
     return;
   const bool has_memory = RunsInMemory([this] {
@@ -358,7 +358,7 @@ void HostConnection::SendMemoryErrorLocked() {
     OnSent(SendStatus::kOutOfMemory);
 }
 
-HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
+ProducerIpcService::IPCFrame::InvokeMethodReply* ProducerIpcService::BeginReply(
     uint64_t request_id,
     bool success) {
   IPCFrame* const frame = sender_.BeginFrame();
@@ -369,12 +369,12 @@ HostConnection::IPCFrame::InvokeMethodReply* HostConnection::BeginReply(
   return reply;
 }
 
-void HostConnection::EndFrame(ScopedFd fd) {
+void ProducerIpcService::EndFrame(ScopedFd fd) {
   if (can_send_)
     OnSent(sender_.EndFrame(socket_.get(), std::move(fd)));
 }
 
-void HostConnection::OnSent(SendStatus status) {
+void ProducerIpcService::OnSent(SendStatus status) {
   can_send_ = status == SendStatus::kOk;
   is_out_of_memory_ = is_out_of_memory_ || status == SendStatus::kOutOfMemory;
   is_broken_ =
@@ -383,8 +383,9 @@ void HostConnection::OnSent(SendStatus status) {
     wakeup_->Notify();
 }
 
-std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
-                                                           size_t page_size) {
+std::unique_ptr<SharedMemory> ProducerIpcService::SetupTracing(
+    size_t size,
+    size_t page_size) {
   std::lock_guard<std::mutex> lock(lock_);
   const auto create = [&] {
     std::unique_ptr<SharedMemory> memory;
@@ -403,7 +404,7 @@ std::unique_ptr<SharedMemory> HostConnection::SetupTracing(size_t size,
   return memory;
 }
 
-std::unique_ptr<SharedMemory> HostConnection::CreateMemoryLocked(
+std::unique_ptr<SharedMemory> ProducerIpcService::CreateMemoryLocked(
     size_t size,
     size_t page_size) {
   memory_error_.clear();
@@ -420,8 +421,8 @@ std::unique_ptr<SharedMemory> HostConnection::CreateMemoryLocked(
   return memory;
 }
 
-void HostConnection::SetupDataSource(DataSourceInstanceID instance_id,
-                                     const DataSourceConfig& config) {
+void ProducerIpcService::SetupDataSource(DataSourceInstanceID instance_id,
+                                         const DataSourceConfig& config) {
   SendCommand([&](Command* command) {
     auto* const setup = command->set_setup_data_source();
     setup->set_new_instance_id(instance_id);
@@ -429,8 +430,8 @@ void HostConnection::SetupDataSource(DataSourceInstanceID instance_id,
   });
 }
 
-void HostConnection::StartDataSource(DataSourceInstanceID instance_id,
-                                     const DataSourceConfig& config) {
+void ProducerIpcService::StartDataSource(DataSourceInstanceID instance_id,
+                                         const DataSourceConfig& config) {
   SendCommand([&](Command* command) {
     auto* const start = command->set_start_data_source();
     start->set_new_instance_id(instance_id);
@@ -438,15 +439,16 @@ void HostConnection::StartDataSource(DataSourceInstanceID instance_id,
   });
 }
 
-void HostConnection::StopDataSource(DataSourceInstanceID instance_id) {
+void ProducerIpcService::StopDataSource(DataSourceInstanceID instance_id) {
   SendCommand([&](Command* command) {
     command->set_stop_data_source()->set_instance_id(instance_id);
   });
 }
 
-void HostConnection::Flush(FlushRequestID request_id,
-                           const std::vector<DataSourceInstanceID>& instances,
-                           FlushFlags flags) {
+void ProducerIpcService::Flush(
+    FlushRequestID request_id,
+    const std::vector<DataSourceInstanceID>& instances,
+    FlushFlags flags) {
   SendCommand([&](Command* command) {
     auto* const flush = command->set_flush();
     for (const DataSourceInstanceID id : instances)
@@ -456,7 +458,7 @@ void HostConnection::Flush(FlushRequestID request_id,
   });
 }
 
-void HostConnection::ClearIncrementalState(
+void ProducerIpcService::ClearIncrementalState(
     const std::vector<DataSourceInstanceID>& instances) {
   SendCommand([&](Command* command) {
     auto* const clear = command->set_clear_incremental_state();

@@ -1,19 +1,19 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 #include <chrono>
 #include <mutex>
 #include <utility>
 
-#include "src/tracing/out_of_memory.h"
 #include "src/tracing/service/service_impl.h"
-#include "src/tracing/trace_buffer.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-class TraceService::Connection : public ProducerConnection {
+class TracingService::Connection : public ProducerConnection {
  public:
   Connection(Impl* impl, Impl::ProducerState* producer)
       : impl_(impl),
@@ -86,9 +86,7 @@ class TraceService::Connection : public ProducerConnection {
   const bool uses_provided_memory_;
 };
 
-static_assert(TraceService::kMaxPacketSize == TraceBuffer::kMaxPacketSize);
-
-TraceService::TraceService(Clock clock)
+TracingService::TracingService(Clock clock)
     : impl_(std::make_unique<Impl>(clock ? std::move(clock) : [] {
         return static_cast<uint64_t>(
             std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -96,11 +94,10 @@ TraceService::TraceService(Clock clock)
                 .count());
       })) {}
 
-TraceService::~TraceService() = default;
+TracingService::~TracingService() = default;
 
-std::unique_ptr<TraceService::ProducerConnection> TraceService::ConnectProducer(
-    Producer* producer,
-    ProducerInfo info) {
+std::unique_ptr<TracingService::ProducerConnection>
+TracingService::ConnectProducer(RemoteProducer* producer, ProducerInfo info) {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   Impl::ProducerState* state = nullptr;
   std::unique_ptr<Connection> connection;
@@ -114,23 +111,23 @@ std::unique_ptr<TraceService::ProducerConnection> TraceService::ConnectProducer(
   return connection;
 }
 
-TracingSessionID TraceService::StartTracing(const TraceConfig& config,
-                                            Consumer* consumer,
-                                            std::string* error) {
+TracingSessionID TracingService::StartTracing(const TraceConfig& config,
+                                              Consumer* consumer,
+                                              std::string* error) {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   return impl_->StartTracing(config, consumer, error);
 }
 
-void TraceService::StopTracing(TracingSessionID session_id) {
+void TracingService::StopTracing(TracingSessionID session_id) {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   if (Impl::Session* const session = impl_->FindSession(session_id))
     impl_->StopTracing(session);
 }
 
-FlushRequestID TraceService::Flush(TracingSessionID session_id,
-                                   uint32_t timeout_ms,
-                                   FlushFlags flags,
-                                   std::function<void(bool)> on_done) {
+FlushRequestID TracingService::Flush(TracingSessionID session_id,
+                                     uint32_t timeout_ms,
+                                     FlushFlags flags,
+                                     std::function<void(bool)> on_done) {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   Impl::Session* const session = impl_->FindSession(session_id);
   if (session == nullptr ||
@@ -142,25 +139,26 @@ FlushRequestID TraceService::Flush(TracingSessionID session_id,
   return impl_->Flush(session, timeout_ms, flags, false, std::move(on_done));
 }
 
-TraceService::State TraceService::GetState(TracingSessionID session_id) const {
+TracingService::State TracingService::GetState(
+    TracingSessionID session_id) const {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   const Impl::Session* const session = impl_->FindSession(session_id);
   return session == nullptr ? kNone : session->state;
 }
 
-TraceStats TraceService::GetStats(TracingSessionID session_id) const {
+TraceStats TracingService::GetStats(TracingSessionID session_id) const {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   const Impl::Session* const session = impl_->FindSession(session_id);
   return session == nullptr ? TraceStats() : impl_->GetStats(*session);
 }
 
-bool TraceService::ReadPackets(TracingSessionID session_id,
-                               const TraceSink& sink) {
+bool TracingService::ReadPackets(TracingSessionID session_id,
+                                 const TraceSink& sink) {
   std::lock_guard<std::mutex> read_lock(impl_->read_mutex_);
   return impl_->ReadPackets(session_id, sink);
 }
 
-void TraceService::CloseSession(TracingSessionID session_id) {
+void TracingService::CloseSession(TracingSessionID session_id) {
   // Nobody is in its sink, or its consumer, afterwards.
   std::lock_guard<std::mutex> read_lock(impl_->read_mutex_);
   std::lock_guard<std::mutex> lock(impl_->mutex_);
@@ -168,21 +166,21 @@ void TraceService::CloseSession(TracingSessionID session_id) {
     impl_->CloseSession(session);
 }
 
-uint64_t TraceService::NextDeadlineMs() const {
+uint64_t TracingService::NextDeadlineMs() const {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   return impl_->NextDeadline();
 }
 
-uint64_t TraceService::NowMs() const {
+uint64_t TracingService::NowMs() const {
   return impl_->Now();
 }
 
-uint64_t TraceService::NumVisitsForTesting() const {
+uint64_t TracingService::NumVisitsForTesting() const {
   std::lock_guard<std::mutex> lock(impl_->mutex_);
   return impl_->num_visits();
 }
 
-void TraceService::RunDue() {
+void TracingService::RunDue() {
   {
     std::lock_guard<std::mutex> lock(impl_->mutex_);
     impl_->RunDue();

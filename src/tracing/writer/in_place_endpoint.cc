@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/tracing/in_place_chunk.h"
+#include "src/tracing/shared_memory/in_place_chunk.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -18,8 +18,8 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
-#include "protozero/tracing/trace_service.h"
 #include "protozero/tracing/trace_writer.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/process_barrier.h"
 #include "test/testing/flags.h"
 #include "test/tracing/fake_service.h"
@@ -114,7 +114,7 @@ class ServiceThreadsTest : public testing::Test {
     TraceConfig config;
     for (size_t i = 0; i < num_buffers; ++i) {
       // Each producer has its own.
-      config.buffers.push_back({64 << 20, TraceConfig::Buffer::kRingBuffer});
+      config.buffers.push_back({64 << 20, BufferFillPolicy::kRingBuffer});
       TraceConfig::DataSource source;
       source.config.name = "source" + std::to_string(i);
       source.config.target_buffer = static_cast<BufferID>(i);
@@ -123,11 +123,11 @@ class ServiceThreadsTest : public testing::Test {
     session_ = service_.StartTracing(config, nullptr, nullptr);
   }
 
-  static TraceService::ProducerInfo Info() {
-    TraceService::ProducerInfo info;
+  static TracingService::ProducerInfo Info() {
+    TracingService::ProducerInfo info;
     info.shm_page_size_hint = kPageSize;
     info.shm_size_hint = kNumPages * kPageSize;
-    info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+    info.scraping_mode = TracingService::ScrapingMode::kEnabled;
     return info;
   }
 
@@ -149,7 +149,7 @@ class ServiceThreadsTest : public testing::Test {
     return 0;
   }
 
-  TraceService service_;
+  TracingService service_;
   TracingSessionID session_;
   std::string trace_;
 };
@@ -375,7 +375,7 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
   std::mt19937_64 random(Flag("seed", 1));
   for (uint64_t kill = 0; kill < kills; ++kill) {
     TestProducer producer;
-    TraceService::ProducerInfo info = Info();
+    TracingService::ProducerInfo info = Info();
     // Its threads go on for a while, which those of a dead process do not.
     info.reports_losses = false;
     producer.Connect(&service_, "source0", std::move(info));
@@ -452,7 +452,7 @@ class HostileProducerTest : public ServiceThreadsTest {
 // told to stop.
 void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
   std::mt19937_64 random(seed);
-  TraceService::ProducerConnection* const connection = producer->connection();
+  TracingService::ProducerConnection* const connection = producer->connection();
   uint8_t* const memory = producer->abi().start();
   constexpr size_t kNumWords = kNumPages * kPageSize / sizeof(uint32_t);
   const auto word = [&](size_t index) -> std::atomic<uint32_t>& {

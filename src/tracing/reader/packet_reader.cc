@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/tracing/chunk_reader.h"
-#include "src/tracing/in_place_chunk.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
+#include "src/tracing/shared_memory/in_place_chunk.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

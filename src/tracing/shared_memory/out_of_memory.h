@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_OUT_OF_MEMORY_H_
-#define SRC_TRACING_OUT_OF_MEMORY_H_
+#ifndef SRC_TRACING_SHARED_MEMORY_OUT_OF_MEMORY_H_
+#define SRC_TRACING_SHARED_MEMORY_OUT_OF_MEMORY_H_
 
 #include <new>
 
@@ -51,4 +51,4 @@ class ScopeExit {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_OUT_OF_MEMORY_H_
+#endif  // SRC_TRACING_SHARED_MEMORY_OUT_OF_MEMORY_H_

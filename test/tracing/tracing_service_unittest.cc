@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 
 #include <memory>
 #include <string>
@@ -21,13 +21,13 @@ namespace {
 using ABI = SharedMemoryABI;
 using Strings = std::vector<std::string>;
 
-class TestConsumer : public TraceService::Consumer {
+class TestConsumer : public TracingService::Consumer {
  public:
   void OnAllDataSourcesStarted(TracingSessionID) override {
     calls += "started ";
   }
   void OnProducerWithoutMemory(TracingSessionID,
-                               const TraceService::ProducerInfo& info,
+                               const TracingService::ProducerInfo& info,
                                const std::string& reason) override {
     calls += info.name + ":" + std::to_string(info.pid) + ":" + reason + " ";
   }
@@ -50,10 +50,10 @@ class TestConsumer : public TraceService::Consumer {
 };
 
 // One producer, "test" unless it says otherwise, with a data source "source".
-class TraceServiceTest : public testing::Test {
+class TracingServiceTest : public testing::Test {
  protected:
-  TraceServiceTest() : service_([this] { return now_; }) {
-    config_.buffers.push_back({1 << 20, TraceConfig::Buffer::kRingBuffer});
+  TracingServiceTest() : service_([this] { return now_; }) {
+    config_.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
     AddDataSource("source");
   }
 
@@ -63,13 +63,13 @@ class TraceServiceTest : public testing::Test {
     source.config.target_buffer = target_buffer;
     config_.data_sources.push_back(source);
   }
-  static TraceService::ProducerInfo Info(bool scrapes = false) {
-    TraceService::ProducerInfo info;
+  static TracingService::ProducerInfo Info(bool scrapes = false) {
+    TracingService::ProducerInfo info;
     info.name = "test";
     info.uid = 1000;
     info.pid = 77;
     if (scrapes)
-      info.scraping_mode = TraceService::ScrapingMode::kEnabled;
+      info.scraping_mode = TracingService::ScrapingMode::kEnabled;
     return info;
   }
   void Start() {
@@ -89,7 +89,7 @@ class TraceServiceTest : public testing::Test {
   void Stop() {
     service_.StopTracing(session_);
     producer_.AcknowledgeFlush(UINT64_MAX);
-    ASSERT_EQ(service_.GetState(session_), TraceService::kStopped);
+    ASSERT_EQ(service_.GetState(session_), TracingService::kStopped);
   }
   // An exclamation mark in front of what follows a loss.
   Strings Packets() {
@@ -124,17 +124,17 @@ class TraceServiceTest : public testing::Test {
   }
 
   uint64_t now_ = 1000;
-  TraceService service_;
+  TracingService service_;
   TestConsumer consumer_;
   TestProducer producer_;
   TraceConfig config_;
   TracingSessionID session_ = 0;
 };
 
-TEST_F(TraceServiceTest, SizesAreGrantedOrReplaced) {
+TEST_F(TracingServiceTest, SizesAreGrantedOrReplaced) {
   const auto clamp = [](size_t page_size, size_t size) {
-    const TraceService::ShmSizes sizes =
-        TraceService::ClampShmSizes(page_size, size);
+    const TracingService::ShmSizes sizes =
+        TracingService::ClampShmSizes(page_size, size);
     return std::make_pair(sizes.page_size, sizes.size);
   };
   using Sizes = std::pair<size_t, size_t>;
@@ -154,7 +154,7 @@ TEST_F(TraceServiceTest, SizesAreGrantedOrReplaced) {
   EXPECT_EQ(clamp(1, 1), kDefault);
 }
 
-TEST_F(TraceServiceTest, SessionRunsItsCourse) {
+TEST_F(TracingServiceTest, SessionRunsItsCourse) {
   producer_.Connect(&service_, "other", Info());
   DataSourceDescriptor descriptor;
   descriptor.name = "source";
@@ -170,37 +170,37 @@ TEST_F(TraceServiceTest, SessionRunsItsCourse) {
   EXPECT_EQ(producer_.last_config().tracing_session_id, session_);
   EXPECT_EQ(producer_.last_config().trace_duration_ms, 5555u);
   EXPECT_EQ(producer_.last_config().stop_timeout_ms, 5000u);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarting);
   producer_.connection()->NotifyDataSourceStarted(2);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarting);
   producer_.connection()->NotifyDataSourceStarted(1);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStarted);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarted);
   EXPECT_EQ(consumer_.calls, "started ");
 
   service_.StopTracing(session_);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   EXPECT_EQ(producer_.TakeCalls(), "flush1[1]:18");
   producer_.AcknowledgeFlush(1);
   EXPECT_EQ(producer_.TakeCalls(), "stop1");
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   // It may still commit.
   Move(WriteChunk(1, 0, 1, "03 92 3f 00"));
   producer_.connection()->NotifyDataSourceStopped(1);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
   EXPECT_EQ(consumer_.calls, "started stopped ");
   EXPECT_EQ(Packets(), Strings{"92 3f 00"});
   EXPECT_TRUE(Stats().final_flush_succeeded);
   service_.CloseSession(session_);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kNone);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kNone);
   EXPECT_FALSE(service_.ReadPackets(session_, nullptr));
   EXPECT_EQ(producer_.TakeCalls(), "");
 }
 
-TEST_F(TraceServiceTest, SessionWithoutProducersEndsAtOnce) {
+TEST_F(TracingServiceTest, SessionWithoutProducersEndsAtOnce) {
   Start();
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStarted);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarted);
   service_.StopTracing(session_);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
   service_.StopTracing(session_);
   EXPECT_EQ(consumer_.calls, "started stopped ");
   // The clock and a mark at the beginning, the clock and statistics at the end.
@@ -208,7 +208,7 @@ TEST_F(TraceServiceTest, SessionWithoutProducersEndsAtOnce) {
   EXPECT_EQ(ReadTrace(&service_, session_), "");
 }
 
-TEST_F(TraceServiceTest, ConfigIsInTheTrace) {
+TEST_F(TracingServiceTest, ConfigIsInTheTrace) {
   config_.raw_config = "a config";
   Start();
   const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
@@ -222,7 +222,7 @@ TEST_F(TraceServiceTest, ConfigIsInTheTrace) {
   EXPECT_EQ(ProtoDecoder(packets[2]).FindField(33).as_std_string(), "a config");
 }
 
-TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
+TEST_F(TracingServiceTest, InvalidConfigsAreRefused) {
   const TraceConfig valid = config_;
   const auto refuse = [this](const char* reason) {
     std::string error;
@@ -231,7 +231,7 @@ TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
   };
   config_.buffers.clear();
   refuse("there is no buffer");
-  config_.buffers.resize(TraceService::kMaxBuffersPerSession + 1, {1});
+  config_.buffers.resize(TracingLimits::kMaxBuffersPerSession + 1, {1});
   refuse("there are too many buffers");
   config_ = valid;
   config_.buffers[0].size_bytes = 0;
@@ -243,7 +243,7 @@ TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
   AddDataSource("a", 1);
   refuse("a data source is for a buffer that is not there");
   config_ = valid;
-  config_.data_sources.resize(TraceService::kMaxDataSourcesPerSession + 1,
+  config_.data_sources.resize(TracingLimits::kMaxDataSourcesPerSession + 1,
                               config_.data_sources[0]);
   refuse("there are too many data sources");
   config_ = valid;
@@ -251,7 +251,7 @@ TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
   refuse("there is nobody to write to");
   config_ = valid;
   std::vector<TracingSessionID> sessions;
-  for (size_t i = 0; i < TraceService::kMaxSessions; ++i) {
+  for (size_t i = 0; i < TracingLimits::kMaxSessions; ++i) {
     sessions.push_back(service_.StartTracing(config_, nullptr, nullptr));
     EXPECT_NE(sessions.back(), 0u);
   }
@@ -260,7 +260,7 @@ TEST_F(TraceServiceTest, InvalidConfigsAreRefused) {
   EXPECT_NE(service_.StartTracing(config_, nullptr, nullptr), 0u);
 }
 
-TEST_F(TraceServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
+TEST_F(TracingServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
   TestProducer other;
   auto other_info = Info();
   other_info.name = "other";
@@ -292,14 +292,14 @@ TEST_F(TraceServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
   EXPECT_EQ(producer_.TakeCalls(), "");
 }
 
-TEST_F(TraceServiceTest, DataSourcesAreLimited) {
+TEST_F(TracingServiceTest, DataSourcesAreLimited) {
   producer_.Connect(&service_, "source", Info());
   DataSourceDescriptor descriptor;
   const auto count = [&] { return Stats().producers[0].data_sources; };
   Start();
   EXPECT_EQ(count(), 1u);
   producer_.connection()->RegisterDataSource(descriptor);
-  descriptor.name.assign(TraceService::kMaxDataSourceNameSize + 1, 'a');
+  descriptor.name.assign(TracingLimits::kMaxDataSourceNameSize + 1, 'a');
   producer_.connection()->RegisterDataSource(descriptor);
   EXPECT_EQ(count(), 1u);
   descriptor.name.pop_back();
@@ -308,24 +308,24 @@ TEST_F(TraceServiceTest, DataSourcesAreLimited) {
   producer_.connection()->RegisterDataSource(descriptor);
   EXPECT_EQ(count(), 2u);
   descriptor.id = 0;
-  for (size_t i = 0; i < TraceService::kMaxDataSourcesPerProducer; ++i)
+  for (size_t i = 0; i < TracingLimits::kMaxDataSourcesPerProducer; ++i)
     producer_.connection()->RegisterDataSource(descriptor);
-  EXPECT_EQ(count(), TraceService::kMaxDataSourcesPerProducer);
+  EXPECT_EQ(count(), TracingLimits::kMaxDataSourcesPerProducer);
   // Instances that do not stop are limited, too.
   producer_.connection()->UnregisterDataSource(descriptor.name);
   descriptor.name = "source";
   descriptor.will_notify_on_stop = true;
   size_t num_setups = 0;
-  for (size_t i = 0; i < TraceService::kMaxInstancesPerProducer + 10; ++i) {
+  for (size_t i = 0; i < TracingLimits::kMaxInstancesPerProducer + 10; ++i) {
     producer_.TakeCalls();
     producer_.connection()->RegisterDataSource(descriptor);
     num_setups += producer_.TakeCalls() != "";
     producer_.connection()->UnregisterDataSource(descriptor.name);
   }
-  EXPECT_EQ(num_setups, TraceService::kMaxInstancesPerProducer);
+  EXPECT_EQ(num_setups, TracingLimits::kMaxInstancesPerProducer);
 }
 
-TEST_F(TraceServiceTest, DescriptorsAreUpdated) {
+TEST_F(TracingServiceTest, DescriptorsAreUpdated) {
   producer_.Connect(&service_, "other", Info());
   DataSourceDescriptor descriptor;
   descriptor.name = "source";
@@ -334,13 +334,13 @@ TEST_F(TraceServiceTest, DescriptorsAreUpdated) {
   descriptor.will_notify_on_start = true;
   producer_.connection()->UpdateDataSource(descriptor);
   Start();
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStarting);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarting);
 }
 
-TEST_F(TraceServiceTest, ProducersAreLimited) {
+TEST_F(TracingServiceTest, ProducersAreLimited) {
   TestProducer other;
-  std::vector<std::unique_ptr<TraceService::ProducerConnection>> connections;
-  for (size_t i = 0; i < TraceService::kMaxProducers; ++i)
+  std::vector<std::unique_ptr<TracingService::ProducerConnection>> connections;
+  for (size_t i = 0; i < TracingLimits::kMaxProducers; ++i)
     connections.push_back(service_.ConnectProducer(&other, {}));
   EXPECT_NE(connections.back(), nullptr);
   EXPECT_EQ(service_.ConnectProducer(&other, {}), nullptr);
@@ -348,7 +348,7 @@ TEST_F(TraceServiceTest, ProducersAreLimited) {
   EXPECT_NE(service_.ConnectProducer(&other, {}), nullptr);
 }
 
-TEST_F(TraceServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
+TEST_F(TracingServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
   DataSourceDescriptor descriptor;
   descriptor.name = "slow";
   descriptor.will_notify_on_stop = true;
@@ -370,13 +370,13 @@ TEST_F(TraceServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
   EXPECT_FALSE(Stats().final_flush_succeeded);
   EXPECT_EQ(Stats().flushes_failed, 1u);
   PassTime(199);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   PassTime(1);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
-TEST_F(TraceServiceTest, FlushWaitsForAllProducers) {
+TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   TestProducer other;
   other.Connect(&service_, "source", Info());
   TestProducer without_flush;
@@ -412,7 +412,7 @@ TEST_F(TraceServiceTest, FlushWaitsForAllProducers) {
   EXPECT_EQ(service_.Flush(session_, 100, 0, on_done), 0u);
 }
 
-TEST_F(TraceServiceTest, PeriodsAreKept) {
+TEST_F(TracingServiceTest, PeriodsAreKept) {
   DataSourceDescriptor descriptor;
   descriptor.name = "clears";
   descriptor.handles_incremental_state_clear = true;
@@ -435,11 +435,11 @@ TEST_F(TraceServiceTest, PeriodsAreKept) {
   producer_.AcknowledgeFlush(2);
   PassTime(250);
   EXPECT_EQ(producer_.TakeCalls(), "clear[2] flush3[1,2]:18");
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
 }
 
 // What it is told is kept for it.
-TEST_F(TraceServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
+TEST_F(TracingServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
   TestProducer other;
   other.Connect(&service_, "source", Info());
   config_.flush_period_ms = 100;
@@ -464,7 +464,7 @@ TEST_F(TraceServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
   EXPECT_EQ(producer_.TakeCalls(), "flush4[2]:18");
 }
 
-TEST_F(TraceServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
+TEST_F(TracingServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
   auto info = Info();
   info.shm_page_size_hint = 8192;
   info.shm_size_hint = 65536;
@@ -484,7 +484,7 @@ TEST_F(TraceServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
   EXPECT_NE(second, session_);
 }
 
-TEST_F(TraceServiceTest, ProducersMayBringTheirMemory) {
+TEST_F(TracingServiceTest, ProducersMayBringTheirMemory) {
   const auto connect = [this](size_t page_size, size_t size) {
     auto info = Info();
     info.shm_page_size_hint = page_size;
@@ -521,7 +521,7 @@ TEST_F(TraceServiceTest, ProducersMayBringTheirMemory) {
   EXPECT_EQ(Packets(), Strings{"08 01"});
 }
 
-TEST_F(TraceServiceTest, NoMemoryNoDataSources) {
+TEST_F(TracingServiceTest, NoMemoryNoDataSources) {
   class PoorProducer : public TestProducer {
     std::unique_ptr<protozero::SharedMemory> SetupTracing(size_t,
                                                           size_t) override {
@@ -543,10 +543,10 @@ TEST_F(TraceServiceTest, NoMemoryNoDataSources) {
   EXPECT_EQ(Stats().producers_without_memory, 1u);
   producer_.Die();
   service_.StopTracing(session_);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
 }
 
-TEST_F(TraceServiceTest, OffersAreComparedWithWishes) {
+TEST_F(TracingServiceTest, OffersAreComparedWithWishes) {
   AddDataSource("another");
   config_.data_sources[1].producer_name_filter = {"other"};
   AddDataSource("no such");
@@ -571,7 +571,7 @@ TEST_F(TraceServiceTest, OffersAreComparedWithWishes) {
   EXPECT_EQ(Stats().names_offered.size(), TraceStats::kMaxNamesOffered);
 }
 
-TEST_F(TraceServiceTest, PacketsAreStamped) {
+TEST_F(TracingServiceTest, PacketsAreStamped) {
   TestProducer other;
   auto other_info = Info();
   other_info.uid = -2;
@@ -616,7 +616,7 @@ TEST_F(TraceServiceTest, PacketsAreStamped) {
   EXPECT_EQ(stats.producers[1].pid, 99);
 }
 
-TEST_F(TraceServiceTest, StatisticsAreInTheTrace) {
+TEST_F(TracingServiceTest, StatisticsAreInTheTrace) {
   ConnectAndStart();
   auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
   writer->NewTracePacket()->AppendVarInt(1, 1u);
@@ -636,7 +636,7 @@ TEST_F(TraceServiceTest, StatisticsAreInTheTrace) {
   EXPECT_EQ(stats.FindField(15).as_uint64(), 1u);
 }
 
-TEST_F(TraceServiceTest, ReservedAndMalformedPacketsAreRefused) {
+TEST_F(TracingServiceTest, ReservedAndMalformedPacketsAreRefused) {
   ConnectAndStart();
   const auto& move = WriteChunk(
       1, 0, 18,
@@ -654,7 +654,7 @@ TEST_F(TraceServiceTest, ReservedAndMalformedPacketsAreRefused) {
             (Strings{"d0 02 01 08 03", "09 01 02 03 04 05 06 07 08"}));
 }
 
-TEST_F(TraceServiceTest, ChunksForOthersAreFreedAndForgotten) {
+TEST_F(TracingServiceTest, ChunksForOthersAreFreedAndForgotten) {
   config_.buffers.push_back(config_.buffers[0]);
   TestProducer other;
   AddDataSource("other", 1);
@@ -686,7 +686,7 @@ TEST_F(TraceServiceTest, ChunksForOthersAreFreedAndForgotten) {
   EXPECT_EQ(Stats().patches_discarded, 3u);
 }
 
-TEST_F(TraceServiceTest, ImpossibleMovesDoNothing) {
+TEST_F(TracingServiceTest, ImpossibleMovesDoNothing) {
   ConnectAndStart();
   auto move = WriteChunk(1, 0, 1, "02 08 01");
   for (const uint32_t index : {4u, 7u, 14u, 1000u, UINT32_MAX}) {
@@ -701,7 +701,7 @@ TEST_F(TraceServiceTest, ImpossibleMovesDoNothing) {
   EXPECT_EQ(Packets(), Strings{"08 01"});
 }
 
-TEST_F(TraceServiceTest, ChunksMayBePartOfTheRequest) {
+TEST_F(TracingServiceTest, ChunksMayBePartOfTheRequest) {
   ConnectAndStart();
   const std::string bytes =
       FromHex("00 00 00 00 01 00 02 00 02 08 01 02 08 02");
@@ -720,7 +720,7 @@ TEST_F(TraceServiceTest, ChunksMayBePartOfTheRequest) {
   EXPECT_EQ(Stats().chunks_discarded, 1u);
 }
 
-TEST_F(TraceServiceTest, FlushFindsWhatHasNotBeenCommitted) {
+TEST_F(TracingServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   ConnectAndStart(true);
   auto* const arbiter = producer_.MakeArbiter();
   auto writer = arbiter->CreateTraceWriter(producer_.buffer());
@@ -753,7 +753,7 @@ TEST_F(TraceServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   writer.reset();
 }
 
-TEST_F(TraceServiceTest, FlushMayFindTheSecondChunkFirst) {
+TEST_F(TracingServiceTest, FlushMayFindTheSecondChunkFirst) {
   ConnectAndStart(true);
   producer_.connection()->RegisterTraceWriter(1, producer_.buffer());
   const auto second =
@@ -768,7 +768,7 @@ TEST_F(TraceServiceTest, FlushMayFindTheSecondChunkFirst) {
   EXPECT_EQ(Packets(), (Strings{"08 01", "08 01 08 02"}));
 }
 
-TEST_F(TraceServiceTest, EndOfASessionIsTheLastLook) {
+TEST_F(TracingServiceTest, EndOfASessionIsTheLastLook) {
   DataSourceDescriptor descriptor;
   descriptor.name = "source";
   descriptor.will_notify_on_stop = true;
@@ -781,11 +781,11 @@ TEST_F(TraceServiceTest, EndOfASessionIsTheLastLook) {
   writer->NewTracePacket()->AppendVarInt(1, 1u);
   EXPECT_EQ(Packets(), Strings{});
   producer_.connection()->NotifyDataSourceStopped(1);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
   EXPECT_EQ(Packets(), Strings{"08 01"});
 }
 
-TEST_F(TraceServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
+TEST_F(TracingServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
   for (const bool scrapes : {false, true}) {
     TestProducer producer;
     producer.Connect(&service_, "source", Info(scrapes));
@@ -809,7 +809,7 @@ TEST_F(TraceServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
   }
 }
 
-TEST_F(TraceServiceTest, WholePacketsOfADeadProducerSurvive) {
+TEST_F(TracingServiceTest, WholePacketsOfADeadProducerSurvive) {
   ConnectAndStart(true);
   // So many chunks that the writer keeps some back, and so little room in them
   // that it has to let them go.
@@ -840,18 +840,18 @@ TEST_F(TraceServiceTest, WholePacketsOfADeadProducerSurvive) {
   third.reset();
   service_.StopTracing(session_);
   other.AcknowledgeFlush(UINT64_MAX);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
 }
 
-TEST_F(TraceServiceTest, SessionEndsWithTheDeathOfItsProducer) {
+TEST_F(TracingServiceTest, SessionEndsWithTheDeathOfItsProducer) {
   ConnectAndStart();
   service_.StopTracing(session_);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   producer_.Die();
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopped);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
 }
 
-TEST_F(TraceServiceTest, SessionsDoNotConcernEachOther) {
+TEST_F(TracingServiceTest, SessionsDoNotConcernEachOther) {
   ConnectAndStart();
   const BufferID first_buffer = producer_.buffer();
   const TracingSessionID first = session_;
@@ -876,7 +876,7 @@ TEST_F(TraceServiceTest, SessionsDoNotConcernEachOther) {
   other_writer.reset();
 }
 
-TEST_F(TraceServiceTest, ConsumerIsGivenWhatComes) {
+TEST_F(TracingServiceTest, ConsumerIsGivenWhatComes) {
   config_.write_period_ms = 100;
   ConnectAndStart();
   auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
@@ -903,7 +903,7 @@ TEST_F(TraceServiceTest, ConsumerIsGivenWhatComes) {
 }
 
 // Otherwise it would be two periods old when it is written.
-TEST_F(TraceServiceTest, WhatIsFlushedIsWrittenAtOnce) {
+TEST_F(TracingServiceTest, WhatIsFlushedIsWrittenAtOnce) {
   config_.flush_period_ms = 100;
   config_.write_period_ms = 100;
   ConnectAndStart(/*scrapes=*/true);
@@ -921,19 +921,19 @@ TEST_F(TraceServiceTest, WhatIsFlushedIsWrittenAtOnce) {
   writer.reset();
 }
 
-TEST_F(TraceServiceTest, WhatCanNotBeWrittenEndsTheSession) {
+TEST_F(TracingServiceTest, WhatCanNotBeWrittenEndsTheSession) {
   config_.write_period_ms = 100;
   ConnectAndStart();
   consumer_.refuses = true;
   PassTime(100);
-  EXPECT_EQ(service_.GetState(session_), TraceService::kStopping);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   producer_.AcknowledgeFlush(UINT64_MAX);
   PassTime(0);
   EXPECT_EQ(consumer_.calls, "started stopped lost ");
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
-TEST_F(TraceServiceTest, SinkThatRefusesIsNotCalledAgain) {
+TEST_F(TracingServiceTest, SinkThatRefusesIsNotCalledAgain) {
   ConnectAndStart();
   auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
   for (int i = 0; i < 1000; ++i)

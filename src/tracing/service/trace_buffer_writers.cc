@@ -7,9 +7,9 @@
 #include <list>
 #include <utility>
 
-#include "src/tracing/out_of_memory.h"
-#include "src/tracing/trace_buffer.h"
-#include "src/tracing/trace_buffer_sequence.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/service/trace_buffer_sequence.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_CHUNK_READER_H_
-#define SRC_TRACING_CHUNK_READER_H_
+#ifndef SRC_TRACING_SHARED_MEMORY_CHUNK_READER_H_
+#define SRC_TRACING_SHARED_MEMORY_CHUNK_READER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,4 +100,4 @@ RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record);
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_CHUNK_READER_H_
+#endif  // SRC_TRACING_SHARED_MEMORY_CHUNK_READER_H_

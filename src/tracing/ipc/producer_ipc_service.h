@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_IPC_HOST_CONNECTION_H_
-#define SRC_TRACING_IPC_HOST_CONNECTION_H_
+#ifndef SRC_TRACING_IPC_PRODUCER_IPC_SERVICE_H_
+#define SRC_TRACING_IPC_PRODUCER_IPC_SERVICE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/namespace.h"
-#include "protozero/tracing/trace_service.h"
+#include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
@@ -36,24 +36,24 @@ struct TurnShare {
 };
 
 // The host's end of the connection to one producer, which is not trusted. What
-// comes from it are calls of a TraceService, what the service wants of it are
+// comes from it are calls of a TracingService, what the service wants of it are
 // answers to its GetAsyncCommand.
 //
-// One thread, but for the functions of TraceService::Producer: the service
-// calls those from any.
-class HostConnection final : private TraceService::Producer {
+// One thread, but for the functions of TracingService::RemoteProducer: the
+// service calls those from any.
+class ProducerIpcService final : private TracingService::RemoteProducer {
  public:
   // What a frame may hold, and what it takes to read it, is shared by all
   // connections. |wakeup| is notified when there is something queued. Memory is
   // created with the help of |memory_reserve|, if nothing else does.
-  HostConnection(TraceService* service,
-                 ScopedFd socket,
-                 PeerIdentity peer,
-                 size_t max_queued_bytes,
-                 const WakeupFd* wakeup,
-                 DescriptorReserve* memory_reserve,
-                 CommitDataReader* commit_reader);
-  ~HostConnection() override;
+  ProducerIpcService(TracingService* service,
+                     ScopedFd socket,
+                     PeerIdentity peer,
+                     size_t max_queued_bytes,
+                     const WakeupFd* wakeup,
+                     DescriptorReserve* memory_reserve,
+                     CommitDataReader* commit_reader);
+  ~ProducerIpcService() override;
 
   int socket() const { return socket_.get(); }
   const PeerIdentity& peer() const { return peer_; }
@@ -109,7 +109,7 @@ class HostConnection final : private TraceService::Producer {
   void EndFrame(ScopedFd fd = ScopedFd());
   void OnSent(SendStatus status);
 
-  // TraceService::Producer:
+  // TracingService::RemoteProducer:
   std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                              size_t page_size) override;
   std::string SetupTracingError() const override { return memory_error_; }
@@ -124,7 +124,7 @@ class HostConnection final : private TraceService::Producer {
   void ClearIncrementalState(
       const std::vector<DataSourceInstanceID>& instances) override;
 
-  TraceService* const service_;
+  TracingService* const service_;
   const ScopedFd socket_;
   const PeerIdentity peer_;
   const WakeupFd* const wakeup_;
@@ -161,10 +161,10 @@ class HostConnection final : private TraceService::Producer {
   bool takes_memory_errors_ = false;
 
   // Goes first: nobody calls afterwards. Null before InitializeConnection.
-  std::unique_ptr<TraceService::ProducerConnection> producer_;
+  std::unique_ptr<TracingService::ProducerConnection> producer_;
 };
 
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_IPC_HOST_CONNECTION_H_
+#endif  // SRC_TRACING_IPC_PRODUCER_IPC_SERVICE_H_

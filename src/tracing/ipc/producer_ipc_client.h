@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_IPC_SERVICE_CONNECTION_H_
-#define SRC_TRACING_IPC_SERVICE_CONNECTION_H_
+#ifndef SRC_TRACING_IPC_PRODUCER_IPC_CLIENT_H_
+#define SRC_TRACING_IPC_PRODUCER_IPC_CLIENT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,14 +36,14 @@ std::mutex& ClientLock();
 // memory that came with it. Writers keep it alive beyond that. What they commit
 // then stays in the memory, where a service that is still there may find it.
 // Any thread, unless stated otherwise.
-class ServiceConnection final
+class ProducerIpcClient final
     : public ProducerEndpoint,
-      public std::enable_shared_from_this<ServiceConnection> {
+      public std::enable_shared_from_this<ProducerIpcClient> {
  public:
   // |wakeup| is notified when there is something queued. REQUIRES: it exists
   // until Close().
-  ServiceConnection(ScopedFd socket, const WakeupFd* wakeup);
-  ~ServiceConnection() override;
+  ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup);
+  ~ProducerIpcClient() override;
 
   // These are for one thread.
   int socket() const { return socket_.get(); }
@@ -133,11 +133,11 @@ class ServiceConnection final
   std::atomic<bool> lacks_writer_{false};
 
   // All that exist.
-  ServiceConnection* next_ = nullptr;
+  ProducerIpcClient* next_ = nullptr;
 
   // Set while there is one thread.
   bool is_abandoned_ = false;
-  std::shared_ptr<ServiceConnection> keep_this_;
+  std::shared_ptr<ProducerIpcClient> keep_this_;
   std::vector<std::unique_ptr<TraceWriter>> kept_writers_;
 };
 
@@ -145,4 +145,4 @@ class ServiceConnection final
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_IPC_SERVICE_CONNECTION_H_
+#endif  // SRC_TRACING_IPC_PRODUCER_IPC_CLIENT_H_

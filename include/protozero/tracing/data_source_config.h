@@ -1,0 +1,54 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_CONFIG_H_
+#define INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_CONFIG_H_
+
+#include <stdint.h>
+
+#include <string>
+
+#include "protozero/namespace.h"
+#include "protozero/tracing/types.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+// What a producer has to offer.
+struct DataSourceDescriptor {
+  // Sessions ask for it by this name. Not empty.
+  std::string name;
+  // Tells apart what the producer registers under one name; 0 for none.
+  uint64_t id = 0;
+  // The producer will say when an instance has started, or has stopped. If not,
+  // the service takes it as done at once.
+  bool will_notify_on_start = false;
+  bool will_notify_on_stop = false;
+  bool handles_incremental_state_clear = false;
+  // It has nothing to flush, and is not asked to.
+  bool no_flush = false;
+};
+
+// How a session wants a data source to be.
+struct DataSourceConfig {
+  std::string name;
+  // In a TraceConfig: an index of its buffers. In what a producer gets: the
+  // buffer to name in commits.
+  BufferID target_buffer = 0;
+  // Of the whole session; 0 for as long as nobody stops it.
+  uint32_t trace_duration_ms = 0;
+  // Set by the service.
+  TracingSessionID tracing_session_id = 0;
+  // How long the service waits for an instance that will notify when it has
+  // stopped. 0 for TraceConfig::data_source_stop_timeout_ms.
+  uint32_t stop_timeout_ms = 0;
+  // Advice to the producer.
+  BufferExhaustedPolicy buffer_exhausted_policy = BufferExhaustedPolicy::kDrop;
+  // Further fields of Perfetto's DataSourceConfig, in their encoding: those of
+  // certain data sources above all. The service passes them on as they are.
+  std::string raw_fields;
+};
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_CONFIG_H_

@@ -1,0 +1,95 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TYPES_H_
+#define INCLUDE_PROTOZERO_TRACING_TYPES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/namespace.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+// The ids, policies and limits that producers, writers and the service share.
+
+// Identifies a writer within one producer: 1 to kMaxWriterID. 0 is no writer.
+using WriterID = uint16_t;
+inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
+// Counts the chunks of one writer from 0 and wraps around.
+using ChunkID = uint32_t;
+// Identifies the service's buffer that a writer's packets are meant for.
+using BufferID = uint16_t;
+
+// The service counts these from 1 and never reuses one. 0 is none.
+using ProducerID = uint32_t;
+using TracingSessionID = uint64_t;
+using DataSourceInstanceID = uint64_t;
+using FlushRequestID = uint64_t;
+
+// Why there is a flush, and who asked for it: a FlushReason, and a
+// FlushInitiator shifted by kFlushInitiatorShift.
+using FlushFlags = uint64_t;
+enum FlushReason : uint64_t {
+  kFlushReasonUnknown = 0,
+  kFlushReasonPeriodic = 1,
+  kFlushReasonTraceStop = 2,
+  kFlushReasonTraceClone = 3,
+  kFlushReasonExplicit = 4,
+};
+enum FlushInitiator : uint64_t {
+  kFlushInitiatorUnknown = 0,
+  kFlushInitiatorService = 1,
+  kFlushInitiatorCommandLine = 2,
+  kFlushInitiatorConsumer = 3,
+};
+inline constexpr int kFlushInitiatorShift = 4;
+
+// What a writer does when all chunks of the shared memory are in use.
+enum class BufferExhaustedPolicy {
+  // It loses packets, and counts them, until a chunk is free.
+  kDrop,
+  // It waits for a chunk, up to SharedMemoryArbiter::Options::stall_timeout_ms,
+  // then does as kDrop.
+  kStall,
+};
+
+// What a buffer of the service does when it is full.
+enum class BufferFillPolicy {
+  // The oldest chunk makes room for the new one.
+  kRingBuffer,
+  // The new chunk is lost.
+  kDiscard,
+};
+
+// What one producer, process or session may take of a service. Beyond a limit,
+// the service refuses.
+struct TracingLimits {
+  // Producers.
+  static constexpr size_t kMaxProducers = 1024;
+  static constexpr size_t kMaxProducerNameSize = 1024;
+  static constexpr size_t kMaxDataSourcesPerProducer = 256;
+  static constexpr size_t kMaxDataSourceNameSize = 1024;
+  static constexpr size_t kMaxInstancesPerProducer = 4096;
+
+  // The memory that a producer shares with the service.
+  static constexpr size_t kDefaultShmPageSize = 4 * 1024;
+  static constexpr size_t kDefaultShmSize = 256 * 1024;
+  static constexpr size_t kMaxShmPageSize = 32 * 1024;
+  static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
+  // The sum over all producers of one process. A producer that would exceed it
+  // gets kDefaultShmSize, and may not bring its own memory.
+  static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
+
+  // Sessions.
+  static constexpr size_t kMaxSessions = 64;
+  static constexpr size_t kMaxBuffersPerSession = 128;
+  static constexpr size_t kMaxDataSourcesPerSession = 1024;
+  // Larger packets are lost. In a smaller buffer the limit is its size.
+  static constexpr size_t kMaxPacketSize = 64 * 1024 * 1024;
+};
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TYPES_H_
