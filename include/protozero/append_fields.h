@@ -12,18 +12,18 @@
 #include <type_traits>
 #include <utility>
 
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
 #include "protozero/field.h"
-#include "protozero/field_value.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/field_value.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/value_pack.h"
+#include "protozero/internal/wire_number.h"
 #include "protozero/message.h"
-#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
-#include "protozero/value_pack.h"
-#include "protozero/wire_number.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

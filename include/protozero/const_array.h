@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

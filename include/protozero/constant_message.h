@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "protozero/append_fields.h"
-#include "protozero/compiler.h"
-#include "protozero/constant_fields.h"  // IWYU pragma: export
-#include "protozero/field_value.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/constant_fields.h"  // IWYU pragma: export
+#include "protozero/internal/field_value.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/value_pack.h"
 #include "protozero/message.h"
-#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
-#include "protozero/value_pack.h"
 
 // Messages that the compiler encodes. What an instrumentation point always
 // writes the same, a source location, say, is encoded once, when the program is

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 
 namespace protozero {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "protozero/const_bytes.h"
-#include "protozero/field_value.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/field_value.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 
 // What a generated class knows about each of its fields, as a type: kFoo, the

@@ -8,9 +8,9 @@
 
 #include <string_view>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
-#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 
 // From a schema type to the appender that encodes it, for generic code over

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/message_arena.h"
-#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
 
@@ -905,7 +905,7 @@ PROTOZERO_ABI_END
 }  // namespace protozero
 
 #if PROTOZERO_INLINE_SETTERS
-#include "protozero/message_in_place.h"
+#include "protozero/internal/message_in_place.h"
 #endif
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_H_

@@ -9,8 +9,8 @@
 
 #include <atomic>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

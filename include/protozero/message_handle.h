@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
-#include "protozero/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {

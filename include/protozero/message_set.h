@@ -7,7 +7,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/repeated_fields.h"
 

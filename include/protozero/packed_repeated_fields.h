@@ -9,12 +9,12 @@
 
 #include <type_traits>
 
-#include "protozero/bit_deposit.h"
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
+#include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/varint.h"
 #include "protozero/message.h"
-#include "protozero/namespace.h"
-#include "protozero/varint.h"
 
 // Packed repeated fields: all elements in one field, without tags of their own,
 // after the bytes that they take together:

@@ -8,7 +8,7 @@
 #include <memory_resource>
 
 #include "protozero/buffer_allocator.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/compiler.h"
 #include "protozero/decode_status.h"
-#include "protozero/decoder_schema.h"
 #include "protozero/field.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/decoder_schema.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
 

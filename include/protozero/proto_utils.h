@@ -8,10 +8,10 @@
 
 #include <type_traits>
 
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
-#include "protozero/varint.h"  // IWYU pragma: export
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/varint.h"  // IWYU pragma: export
 
 // The wire format's vocabulary: wire types, schema types, tags and limits.
 

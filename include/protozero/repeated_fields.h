@@ -9,10 +9,10 @@
 
 #include <type_traits>
 
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
 #include "protozero/field.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 
 // The values of a repeated field, in the order of the wire:

@@ -3,9 +3,9 @@
 #ifndef INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 #define INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 
+#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
-#include "protozero/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {

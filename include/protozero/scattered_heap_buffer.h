@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "protozero/buffer_allocator.h"
-#include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 

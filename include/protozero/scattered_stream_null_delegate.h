@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/scattered_stream_writer.h"
 
 namespace protozero {

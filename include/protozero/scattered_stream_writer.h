@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "protozero/bit_deposit.h"
-#include "protozero/compiler.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/write_status.h"
 

@@ -2,7 +2,7 @@
 
 #include "protozero/append_fields.h"
 
-#include "protozero/short_copy.h"
+#include "protozero/internal/short_copy.h"
 #include "varint_slow_path.h"
 
 namespace protozero {

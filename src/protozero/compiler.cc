@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "protozero/byte_order.h"
+#include "protozero/internal/byte_order.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

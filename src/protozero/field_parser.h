@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/bit_deposit.h"
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
 #include "protozero/decode_status.h"
 #include "protozero/field.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <type_traits>
 
-#include "protozero/message_in_place.h"
-#include "protozero/short_copy.h"
+#include "protozero/internal/message_in_place.h"
+#include "protozero/internal/short_copy.h"
 #include "varint_slow_path.h"
 
 namespace protozero {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <new>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

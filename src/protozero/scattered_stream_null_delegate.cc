@@ -2,7 +2,7 @@
 
 #include "protozero/scattered_stream_null_delegate.h"
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

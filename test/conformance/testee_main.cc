@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/byte_order.h"
+#include "protozero/internal/byte_order.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pbz/schema.h"

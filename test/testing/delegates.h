@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/message.h"
 #include "test/testing/message_tree.h"
 

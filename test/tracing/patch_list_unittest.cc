@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/tracing/patch_list.h"
+#include "protozero/tracing/internal/patch_list.h"
 
 #include <memory>
 #include <vector>

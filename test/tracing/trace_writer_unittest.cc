@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "test/testing/allocation_monitor.h"

@@ -28,7 +28,7 @@ if platform.machine() == 'x86_64':
 PROGRAM = r'''
 #include <stdio.h>
 
-#include "protozero/bit_deposit.h"
+#include "protozero/internal/bit_deposit.h"
 #include "protozero/scattered_heap_buffer.h"
 
 int main() {

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/bit_deposit.h"
+#include "protozero/internal/bit_deposit.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/byte_order.h"
+#include "protozero/internal/byte_order.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/decoder_schema.h"
+#include "protozero/internal/decoder_schema.h"
 
 #include <stdint.h>
 

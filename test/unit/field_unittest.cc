@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/byte_order.h"
-#include "protozero/wire_number.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/wire_number.h"
 #include "test/testing/hex.h"
 
 namespace protozero {

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/bit_deposit.h"
+#include "protozero/internal/bit_deposit.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
 #include "protozero/root_message.h"

@@ -17,7 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protozero/bit_deposit.h"
+#include "protozero/internal/bit_deposit.h"
 #include "protozero/root_message.h"
 #include "test/testing/chunked_delegate.h"
 #include "test/testing/chunked_stream.h"

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/varint.h"
+#include "protozero/internal/varint.h"
 
 #include <string.h>
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "protozero/append_fields.h"
-#include "protozero/compiler.h"
 #include "protozero/const_bytes.h"
 #include "protozero/constant_message.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/workloads/trace_clock.h"

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/testing/allocation_monitor.h"

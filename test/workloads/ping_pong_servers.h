@@ -11,8 +11,8 @@
 #include <exception>
 #include <memory>
 
-#include "protozero/compiler.h"
 #include "protozero/const_bytes.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/async_packet_reader.h"
 #include "protozero/tracing/in_place_endpoint.h"

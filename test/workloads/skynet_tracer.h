@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "test/workloads/trace_clock.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <x86intrin.h>

@@ -9,8 +9,8 @@
 #include <coroutine>
 #include <utility>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/packet_reader.h"
 #include "protozero/tracing/shared_memory_abi.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/types.h"
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/types.h"
 
 namespace protozero {

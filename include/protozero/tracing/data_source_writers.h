@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
-#include "protozero/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/trace_writer.h"

@@ -3,7 +3,7 @@
 #ifndef INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 #define INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 

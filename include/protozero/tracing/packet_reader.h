@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/shared_memory_abi.h"

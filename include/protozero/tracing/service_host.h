@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
 
 namespace protozero {

@@ -9,7 +9,7 @@
 
 #include <atomic>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/types.h"
 
 namespace protozero {

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <vector>
 
-#include "protozero/namespace.h"
-#include "protozero/tracing/loss_account.h"
-#include "protozero/tracing/patch_list.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/internal/loss_account.h"
+#include "protozero/tracing/internal/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/types.h"

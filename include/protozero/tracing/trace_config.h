@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/types.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory.h"

@@ -76,7 +76,7 @@ class Writer {
     if (!file_.enums.empty())
       headers.insert("protozero/enum_values.h");
     if (!file_.runtime_alias.empty())
-      headers.insert("protozero/namespace.h");
+      headers.insert("protozero/internal/namespace.h");
     if (has_classes) {
       for (const char* header :
            {"const_bytes.h", "field_metadata.h", "message.h", "proto_decoder.h",

@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

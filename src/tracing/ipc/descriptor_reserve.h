@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace protozero {

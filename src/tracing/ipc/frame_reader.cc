@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -8,7 +8,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/byte_buffer.h"
 
 namespace protozero {

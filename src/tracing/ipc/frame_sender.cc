@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/message_arena.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/shared_memory/out_of_memory.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/unix_socket.h"

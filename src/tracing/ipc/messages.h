@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "src/tracing/protos/data_source.pbzero.h"

@@ -3,7 +3,7 @@
 #ifndef SRC_TRACING_IPC_PROCESS_BARRIER_H_
 #define SRC_TRACING_IPC_PROCESS_BARRIER_H_
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 
 namespace protozero {

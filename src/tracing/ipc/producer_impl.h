@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/frame_reader.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "src/tracing/ipc/frame_sender.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer.h"
 
 namespace protozero {

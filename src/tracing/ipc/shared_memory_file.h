@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory.h"
 #include "src/tracing/ipc/unix_socket.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/service/service_packets.h"
 #include "src/tracing/service/trace_buffer.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_stats.h"
 #include "src/tracing/service/trace_buffer.h"
 

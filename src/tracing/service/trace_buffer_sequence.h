@@ -12,7 +12,7 @@
 #include <map>
 #include <memory>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "src/tracing/service/trace_buffer.h"
 
 namespace protozero {

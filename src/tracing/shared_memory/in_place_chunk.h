@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {

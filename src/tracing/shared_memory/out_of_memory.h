@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -2,7 +2,7 @@
 
 #include "protozero/tracing/shared_memory_abi.h"
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

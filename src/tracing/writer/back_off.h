@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

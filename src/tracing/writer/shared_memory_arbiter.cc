@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "protozero/compiler.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/writer/back_off.h"

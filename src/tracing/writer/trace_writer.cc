@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "protozero/bit_deposit.h"
+#include "protozero/internal/bit_deposit.h"
 #include "protozero/proto_utils.h"
 #include "src/tracing/writer/back_off.h"
 

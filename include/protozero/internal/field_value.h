@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_FIELD_VALUE_H_
-#define INCLUDE_PROTOZERO_FIELD_VALUE_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_FIELD_VALUE_H_
+#define INCLUDE_PROTOZERO_INTERNAL_FIELD_VALUE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "protozero/const_bytes.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -197,4 +197,4 @@ struct EnableUnlessTaken : std::enable_if<!((sizeof...(Values) == 1) && ... &&
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_FIELD_VALUE_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_FIELD_VALUE_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_WIRE_NUMBER_H_
-#define INCLUDE_PROTOZERO_WIRE_NUMBER_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_WIRE_NUMBER_H_
+#define INCLUDE_PROTOZERO_INTERNAL_WIRE_NUMBER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 #include <type_traits>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 
 // From the value of a number, bool or enum field to the integer that stands for
@@ -95,4 +95,4 @@ inline constexpr size_t kMaxNumberSize = [] {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_WIRE_NUMBER_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_WIRE_NUMBER_H_

@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_BIT_DEPOSIT_H_
-#define INCLUDE_PROTOZERO_BIT_DEPOSIT_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_BIT_DEPOSIT_H_
+#define INCLUDE_PROTOZERO_INTERNAL_BIT_DEPOSIT_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 
 // x86 instructions that encode a varint in a third of the instructions
 // that portable code takes, without asking for a build that needs them: the
@@ -169,4 +169,4 @@ PROTOZERO_ALWAYS_INLINE T AddOffset(T base, size_t index) {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_BIT_DEPOSIT_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_BIT_DEPOSIT_H_

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_COMPILER_H_
-#define INCLUDE_PROTOZERO_COMPILER_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_COMPILER_H_
+#define INCLUDE_PROTOZERO_INTERNAL_COMPILER_H_
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 // The few compiler hints the runtime depends on for its speed, and its one
 // family of checks. Nothing here changes a layout: objects compiled with and
@@ -127,4 +127,4 @@ PROTOZERO_ALWAYS_INLINE void StoreAlone(T* dst, T value) {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_COMPILER_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_COMPILER_H_

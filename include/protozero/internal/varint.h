@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_VARINT_H_
-#define INCLUDE_PROTOZERO_VARINT_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_VARINT_H_
+#define INCLUDE_PROTOZERO_INTERNAL_VARINT_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +9,10 @@
 
 #include <type_traits>
 
-#include "protozero/bit_deposit.h"
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 
 // Base-128 varints, protobuf's variable-length integers:
 //
@@ -377,4 +377,4 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseVarIntFast(const uint8_t* start,
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_VARINT_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_VARINT_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_
-#define INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_MESSAGE_IN_PLACE_H_
+#define INCLUDE_PROTOZERO_INTERNAL_MESSAGE_IN_PLACE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,15 +9,15 @@
 #include <new>
 #include <type_traits>
 
-#include "protozero/bit_deposit.h"
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
+#include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/short_copy.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
-#include "protozero/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
-#include "protozero/short_copy.h"
 
 // What Message does in the code of its callers where setters encode in place:
 // see PROTOZERO_INLINE_SETTERS. Elsewhere only message.cc knows it, so that
@@ -263,4 +263,4 @@ inline void Message::AppendNumberSlowPath(EncodedTag tag,
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_MESSAGE_IN_PLACE_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_MESSAGE_IN_PLACE_H_

@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_
-#define INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_
+#ifndef INCLUDE_PROTOZERO_TRACING_INTERNAL_LOSS_ACCOUNT_H_
+#define INCLUDE_PROTOZERO_TRACING_INTERNAL_LOSS_ACCOUNT_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
@@ -87,4 +87,4 @@ class LossAccount {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_TRACING_LOSS_ACCOUNT_H_
+#endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_LOSS_ACCOUNT_H_

@@ -1,13 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_VALUE_PACK_H_
-#define INCLUDE_PROTOZERO_VALUE_PACK_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_VALUE_PACK_H_
+#define INCLUDE_PROTOZERO_INTERNAL_VALUE_PACK_H_
 
 #include <stddef.h>
 
 #include <utility>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -45,4 +45,4 @@ TypeList<T..., U...> operator+(TypeList<T...>, TypeList<U...>);
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_VALUE_PACK_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_VALUE_PACK_H_

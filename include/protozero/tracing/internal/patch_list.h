@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_
-#define INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_
+#ifndef INCLUDE_PROTOZERO_TRACING_INTERNAL_PATCH_LIST_H_
+#define INCLUDE_PROTOZERO_TRACING_INTERNAL_PATCH_LIST_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 #include <atomic>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
 
 namespace protozero {
@@ -137,4 +137,4 @@ class PatchList {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_TRACING_PATCH_LIST_H_
+#endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_PATCH_LIST_H_

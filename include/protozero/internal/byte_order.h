@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_BYTE_ORDER_H_
-#define INCLUDE_PROTOZERO_BYTE_ORDER_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_BYTE_ORDER_H_
+#define INCLUDE_PROTOZERO_INTERNAL_BYTE_ORDER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include <new>
 #include <type_traits>
 
-#include "protozero/namespace.h"
+#include "protozero/internal/namespace.h"
 
 // Unaligned little-endian loads and stores: protobuf's fixed-width types, and
 // every multi-byte store of the encoder, are little-endian on every machine.
@@ -95,4 +95,4 @@ inline T LoadLittleEndian(const uint8_t* src) {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_BYTE_ORDER_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_BYTE_ORDER_H_

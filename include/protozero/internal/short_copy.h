@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_SHORT_COPY_H_
-#define INCLUDE_PROTOZERO_SHORT_COPY_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_SHORT_COPY_H_
+#define INCLUDE_PROTOZERO_INTERNAL_SHORT_COPY_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,9 +9,9 @@
 
 #include <new>
 
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -103,4 +103,4 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteShortBytes(size_t size,
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_SHORT_COPY_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_SHORT_COPY_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_
-#define INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_CONSTANT_FIELDS_H_
+#define INCLUDE_PROTOZERO_INTERNAL_CONSTANT_FIELDS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "protozero/append_fields.h"
-#include "protozero/byte_order.h"
-#include "protozero/compiler.h"
 #include "protozero/field.h"
-#include "protozero/field_value.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/field_value.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/internal/value_pack.h"
+#include "protozero/internal/wire_number.h"
 #include "protozero/proto_utils.h"
-#include "protozero/value_pack.h"
-#include "protozero/wire_number.h"
 
 // What the messages of "protozero/constant_message.h" consist of, and how it is
 // encoded in a constant expression.
@@ -257,4 +257,4 @@ struct ConstantFields<T, FieldList<Values...>> {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_CONSTANT_FIELDS_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_CONSTANT_FIELDS_H_

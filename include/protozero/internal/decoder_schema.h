@@ -1,15 +1,15 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_DECODER_SCHEMA_H_
-#define INCLUDE_PROTOZERO_DECODER_SCHEMA_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_DECODER_SCHEMA_H_
+#define INCLUDE_PROTOZERO_INTERNAL_DECODER_SCHEMA_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <utility>
 
-#include "protozero/compiler.h"
-#include "protozero/namespace.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 
 // Which fields a typed decoder knows, made by the compiler from their ids. Each
@@ -185,4 +185,4 @@ struct DenseSchema {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // INCLUDE_PROTOZERO_DECODER_SCHEMA_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_DECODER_SCHEMA_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef INCLUDE_PROTOZERO_NAMESPACE_H_
-#define INCLUDE_PROTOZERO_NAMESPACE_H_
+#ifndef INCLUDE_PROTOZERO_INTERNAL_NAMESPACE_H_
+#define INCLUDE_PROTOZERO_INTERNAL_NAMESPACE_H_
 
 // Users write `protozero::Message`. Its symbols are those of
 // `protozero::pz_0_1::Message`: Perfetto's SDK and Mapbox's library have a
@@ -62,4 +62,4 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #define PROTOZERO_EXPORT
 #endif
 
-#endif  // INCLUDE_PROTOZERO_NAMESPACE_H_
+#endif  // INCLUDE_PROTOZERO_INTERNAL_NAMESPACE_H_
