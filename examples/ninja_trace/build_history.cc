@@ -10,8 +10,8 @@ namespace ninja_trace {
 
 size_t BuildHistory::StepKeyHash::operator()(const StepKey& key) const {
   const uint64_t times = uint64_t{key.start_ms} << 32 | key.end_ms;
-  // The hash of the command is a good one already; the odd constant keeps
-  // times of which one is zero from leaving half of the bits alone.
+  // The hash of the command is a good one already. The multiplication spreads
+  // the times over all bits, also if one of them is zero.
   return std::hash<uint64_t>()(key.command_hash ^ times * 0x9e3779b97f4a7c15u);
 }
 

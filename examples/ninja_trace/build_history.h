@@ -33,7 +33,7 @@ struct BuildStep {
   std::vector<std::string> outputs;
 };
 
-// What one run of ninja did.
+// One run of ninja.
 struct Build {
   std::vector<BuildStep> steps;
 };
@@ -63,11 +63,11 @@ class BuildHistory {
   // Entries come in the order of the log.
   void AddEntry(const LogEntry& entry);
 
-  // What comes now is certainly another build.
+  // The next line certainly belongs to another build.
   void StartBuild();
 
-  // The builds, oldest first, without those of which nothing is left, and
-  // their steps, in the order in which they ended. Empties the history.
+  // The builds, oldest first, with their steps in the order in which they
+  // ended. Builds without remaining steps are left out. Empties the history.
   std::vector<Build> TakeBuilds();
 
  private:
@@ -100,7 +100,7 @@ class BuildHistory {
   // Of the current build, which is the last of builds_.
   std::unordered_map<StepKey, size_t, StepKeyHash> current_steps_;
   uint32_t last_end_ms_ = 0;
-  // Which step made the newest version of each output.
+  // Maps each output to the step that made its newest version.
   std::unordered_map<std::string, StepPosition> newest_;
 };
 

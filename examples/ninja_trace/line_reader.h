@@ -12,8 +12,8 @@
 
 namespace ninja_trace {
 
-// Reads a file of any size line by line, in a fixed amount of memory, whatever
-// the file contains.
+// Reads a file of any size and any content line by line, in a fixed amount of
+// memory.
 class LineReader {
  public:
   // Longer lines are passed over. Ninja does not read such lines either.

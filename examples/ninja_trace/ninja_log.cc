@@ -32,7 +32,7 @@ bool ParseNumber(std::string_view text, int base, T* value) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-// Cuts |text| at its first tab and returns what was before it. False if there
+// Cuts |text| at its first tab and returns the part before it. False if there
 // is no tab.
 bool CutField(std::string_view* text, std::string_view* field) {
   const size_t tab = text->find('\t');
@@ -103,7 +103,7 @@ bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history) {
       case LineReader::Result::kLine:
         break;
       case LineReader::Result::kUnterminatedLine:
-        // What is there may look complete, and be half of a name or a hash.
+        // The last line may look complete, and have half of a name or a hash.
         reason = "the file ends in the middle of this line";
         break;
       case LineReader::Result::kTooLongLine:

@@ -16,20 +16,20 @@
 //   # ninja log v5
 //   <start ms> TAB <end ms> TAB <mtime> TAB <output> TAB <command hash, hex>
 //
-// The versions differ in the hash function and in what mtime is: of the output
-// (5), or when the command was started (6 and 7).
+// The versions differ in the hash function and in mtime: the time of the output
+// (5), or the time when the command was started (6 and 7).
 
 namespace ninja_trace {
 
 // The functions that parse return null, or a reason why |line|, which has no
-// newline at its end, is not what was expected.
+// newline at its end, is not as expected.
 
 const char* ParseLogHeader(std::string_view line);
 
 // |entry|->output points into |line|.
 const char* ParseLogEntry(std::string_view line, LogEntry* entry);
 
-// Is told of each line that is of no use.
+// Is called for each line that cannot be used.
 using ReportLine = std::function<void(uint64_t line, std::string_view reason)>;
 
 // Reads |file| to its end. Passes over lines that are damaged. Returns false,

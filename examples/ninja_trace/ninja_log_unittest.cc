@@ -122,7 +122,7 @@ TEST(ParseLogEntryTest, DamagedLinesAreRefusedWithTheReason) {
   }
 }
 
-// What ReadNinjaLog() makes of a file.
+// The result of ReadNinjaLog() for a file.
 struct ReadResult {
   bool is_log;
   std::vector<std::string> reports;

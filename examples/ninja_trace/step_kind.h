@@ -9,7 +9,7 @@
 
 namespace ninja_trace {
 
-// What a build step does, as far as the name of its output tells.
+// The kind of a build step, as far as the name of its output tells.
 enum class StepKind {
   kCompile,
   kArchive,

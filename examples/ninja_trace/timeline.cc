@@ -20,7 +20,7 @@ uint64_t Nanoseconds(uint64_t milliseconds) {
 }
 
 void SortByStart(std::vector<BuildStep>* steps) {
-  // The names make the order, and so the trace, the same each time.
+  // Sorting by name makes the trace the same each time.
   std::sort(steps->begin(), steps->end(),
             [](const BuildStep& a, const BuildStep& b) {
               return std::tie(a.start_ms, a.end_ms, a.outputs) <

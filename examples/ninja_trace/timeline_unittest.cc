@@ -115,7 +115,7 @@ TEST(TimelineTest, ImpossiblyLongLogsDoNotWrapAround) {
   EXPECT_EQ(size.steps, 10'000u);
 }
 
-// From a log to the trace that a viewer reads, whatever the log is like.
+// From a log, with damage or without, to the trace that a viewer reads.
 
 struct Conversion {
   std::vector<Slice> steps;
@@ -137,7 +137,7 @@ Conversion Convert(std::string_view log, BuildHistory::Keep keep) {
 std::string MakeLog(int builds, int steps_per_build, std::mt19937* random) {
   std::string log = "# ninja log v5\n";
   for (int build = 0; build < builds; ++build) {
-    // When each job is done, and with what.
+    // The end and the result of each job.
     std::multimap<uint32_t, std::string> running;
     for (int step = 0; step < steps_per_build || !running.empty();) {
       uint32_t now = 0;

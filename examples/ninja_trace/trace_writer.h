@@ -23,11 +23,11 @@ namespace ninja_trace {
 //   |- slot 2           with a slice for each step
 //   `- ...
 //
-// A trace is one message, and its packets are the elements of a repeated
-// field. So it can be written piece by piece: packets are added to a Trace in
-// memory; when that has grown to kBatchSize its bytes go to the file, and an
-// empty one takes its place, in the same memory. What the file then holds, one
-// serialized Trace after the other, is a serialized Trace.
+// A trace is one message, and its packets are the elements of a repeated field.
+// So it can be written piece by piece: packets are added to a Trace in memory;
+// when that has grown to kBatchSize its bytes go to the file, and an empty one
+// takes its place, in the same memory. The file then holds serialized Traces
+// one after the other, and that is a serialized Trace, too.
 //
 // Times are in nanoseconds. Errors are kept until Finish(); nothing more is
 // written after the first one.
@@ -52,8 +52,8 @@ class TraceWriter {
   // Ends the step that was begun last in that slot.
   void EndStep(size_t slot, uint64_t time);
 
-  // Writes what is still in memory. Returns false if anything went wrong since
-  // construction; error() says what.
+  // Writes the rest from memory. Returns false if there was any error since
+  // construction; error() names it.
   bool Finish();
 
   const std::string& error() const { return error_; }
@@ -63,7 +63,7 @@ class TraceWriter {
   void WriteProcessTrack(std::string_view process_name);
   void WriteSlotTrack(size_t slot);
 
-  // What is returned is valid until the next of these calls.
+  // The result is valid until the next of these calls.
   perfetto::protos::pbzero::TracePacket* BeginPacket();
   perfetto::protos::pbzero::TrackEvent* BeginEvent(
       perfetto::protos::pbzero::TrackEvent_Type type,

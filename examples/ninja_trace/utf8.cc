@@ -52,7 +52,7 @@ size_t CharacterSize(std::string_view text) {
 
 std::string MakeValidUtf8(std::string_view text) {
   std::string result;
-  size_t begin = 0;  // Of what has not been copied.
+  size_t begin = 0;  // The first byte that has not been copied.
   size_t end = 0;
   while (end < text.size()) {
     const size_t size = CharacterSize(text.substr(end));

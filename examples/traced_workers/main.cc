@@ -51,7 +51,7 @@ struct Options {
   uint64_t size = 20000;
 };
 
-// What one thread has done.
+// The work of one thread.
 struct Work {
   uint64_t items = 0;
   uint64_t slices = 0;

@@ -23,7 +23,7 @@ constexpr char kProcessName[] = "traced_workers";
 constexpr char kCategory[] = "worker";
 constexpr uint64_t kCategoryIid = 1;
 
-// What viewers expect unless a packet says otherwise.
+// Viewers use this clock unless a packet says otherwise.
 uint64_t BootTime() {
   timespec time = {};
   clock_gettime(CLOCK_BOOTTIME, &time);
@@ -31,8 +31,8 @@ uint64_t BootTime() {
          static_cast<uint64_t>(time.tv_nsec);
 }
 
-// One for each process and thread, and none of another machine's: any number
-// will do that nobody else has.
+// One for each process and thread, and different from those of other machines:
+// any unique number will do.
 uint64_t ProcessTrack(int32_t process_id) {
   return uint64_t{1} << 62 | static_cast<uint32_t>(process_id);
 }

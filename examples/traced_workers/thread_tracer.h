@@ -13,7 +13,7 @@
 
 namespace traced_workers {
 
-// What a thread does, as slices on a track of its own: the part of a tracing
+// Writes a thread's work as slices on a track of its own: the part of a tracing
 // SDK that this program needs. Costs next to nothing while no session is
 // recording. Everything is written through generated classes, straight into
 // memory that the service reads.

@@ -110,7 +110,7 @@ std::string Decompress(std::string_view compressed) {
     pos += 2;
     if (distance == 0 || distance > text.size())
       return "";
-    // It may overlap with what it makes.
+    // The source may overlap with the output.
     for (size_t i = (head & 0x7f) + kMinMatch; i > 0; --i)
       text += text[text.size() - distance];
   }

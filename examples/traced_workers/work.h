@@ -16,7 +16,7 @@ namespace traced_workers {
 // A text of |size| bytes, the same for the same |seed|.
 std::string MakeText(uint64_t seed, size_t size);
 
-// Literals, and references to what was there before, by up to 64 KiB.
+// Literals, and references to earlier text, by up to 64 KiB.
 std::string Compress(std::string_view text);
 // The inverse. Empty if |compressed| is not what Compress() returns.
 std::string Decompress(std::string_view compressed);

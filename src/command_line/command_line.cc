@@ -20,9 +20,10 @@ namespace {
 
 constexpr char kVersionNumber[] = "0.1.0";
 constexpr size_t kLineWidth = 80;
-// What getopt_long() returns for an argument that is no option.
+// getopt_long() returns this for an argument that is no option.
 constexpr int kArgument = 1;
-// What it returns for the first long option. Short ones are bytes.
+// It returns this for the first long option, and larger numbers for the others.
+// Short ones are bytes.
 constexpr int kFirstLongOption = 256;
 
 // One name of an option.
@@ -81,7 +82,7 @@ void PrintHelp(const Command& command, const std::vector<Option>& options) {
   }
 }
 
-// Returns what is wrong with |value|, if anything.
+// Returns the problem with |value|, or an empty string.
 std::string Store(const Target& target, const char* value) {
   if (bool* const* flag = std::get_if<bool*>(&target)) {
     **flag = true;

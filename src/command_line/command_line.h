@@ -45,19 +45,19 @@ struct Option {
 struct Command {
   // The program and, if this is one of several, the command: "pztrace record".
   std::string name;
-  // What follows the name in the first line of the help.
+  // The first line of the help, after the name.
   std::string_view usage;
-  // What the help prints before and after the options, by lines.
+  // The lines of the help before and after the options.
   std::string_view about;
   std::vector<Option> options;
   std::string_view notes = {};
-  // Where what follows "--" goes. If null, these are arguments as any other.
+  // Gets the words after "--". If null, these are arguments as any other.
   std::vector<std::string>* rest = nullptr;
 };
 
 // Stores what |argv| says in the targets of |command|. argv[0] is passed over.
-// Returns an exit code if there is nothing left to do: it has printed the help
-// or the version, or what is wrong. REQUIRES: no other thread does the same.
+// Returns an exit code if there is nothing left to do: it has printed the help,
+// the version or an error. REQUIRES: no other thread does the same.
 std::optional<int> Parse(const Command& command, int argc, char** argv);
 
 // Prints |problem| and how to get help. Returns kWrongUsage.

@@ -14,7 +14,7 @@
 
 namespace pbz {
 
-// What a file consists of.
+// The framing of a file.
 enum class Framing : bool {
   kOneMessage,
   kDelimited,  // Messages, each after its size, a varint.
@@ -34,14 +34,14 @@ class FieldStream {
  public:
   static constexpr size_t kBlockSize = size_t{1} << 18;
 
-  // Whole fields; the last run ends with what is malformed, if anything is.
+  // Whole fields; the last run ends with the malformed bytes, if there are any.
   struct Run {
     const uint8_t* data = nullptr;
     size_t size = 0;
     uint64_t offset = 0;  // In the file.
     // With kDelimited this is one message; the bytes of its size are in front.
     size_t size_size = 0;
-    // What is wrong with the size, of a message that is not whole.
+    // The reason why the message is not whole: its size is wrong.
     const char* malformed = nullptr;
   };
 
@@ -55,10 +55,10 @@ class FieldStream {
   protozero::ConstBytes Peek(bool* is_whole);
 
   // Sets |run|, which is valid until the next call. Returns false at the end of
-  // the file, and after what is malformed.
+  // the file, and after malformed bytes.
   bool Next(Run* run);
 
-  // Reads what is left. Returns how many bytes.
+  // Reads the rest. Returns how many bytes.
   uint64_t SkipRest();
 
   // Why there is no more to read: an error of the system, or a field larger

@@ -29,7 +29,8 @@ constexpr Compression kCompressions[] = {
     {"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"xz", "\xfd\x37zXZ"},
     {"bzip2", "BZh"},     {"lz4", "\x04\x22\x4d\x18"},
 };
-// BZh is also a string of a message. Which block size, and pi, follow.
+// A message may begin with the string BZh, too. A bzip2 file goes on with the
+// block size and with pi.
 constexpr std::string_view kBzip2Block = "\x31\x41\x59\x26\x53\x59";
 constexpr size_t kBzip2BlockOffset = 4;
 
@@ -43,7 +44,7 @@ bool IsMessage(ConstBytes bytes) {
 // Whether |bytes| are messages, each after its size. A few, if they are only
 // the begin of a file.
 bool IsStream(ConstBytes bytes, bool is_whole) {
-  int num_messages = 0;  // Of those that are not empty.
+  int num_messages = 0;  // Empty ones are not counted.
   const uint8_t* at = bytes.data;
   const uint8_t* const end = at + bytes.size;
   while (at != end) {

@@ -12,13 +12,13 @@
 
 namespace pbz {
 
-// What to call |bytes|, the begin of a file, if they are compressed: "zstd",
-// which is a program's name, too. Null if they are not.
+// Names the format of |bytes|, the begin of a file, if they are compressed:
+// "zstd" is also the name of its program. Null if they are not.
 const char* CompressionOf(protozero::ConstBytes bytes);
 
-// Why there is no reading |bytes|, the begin or the whole of a file that is
-// read with |framing|, and what to do. |file| is how to name it in a command.
-// Empty if nothing speaks against it.
+// Says why |bytes|, the begin or the whole of a file that is read with
+// |framing|, cannot be read, and what to do. |file| is how to name it in a
+// command. Empty if they may be readable.
 std::string WhyUnreadable(protozero::ConstBytes bytes,
                           bool is_whole,
                           Framing framing,

@@ -13,7 +13,7 @@
 
 namespace pbz {
 
-// Shows fields as protobuf's text format, in the order in which they are read.
+// Prints fields as protobuf's text format, in the order in which they are read.
 // With a schema each line is the one that protoc --decode prints:
 //
 //   name: "text"
@@ -22,7 +22,7 @@ namespace pbz {
 //     sizes: 150
 //   }
 //
-// Without one, fields are shown by their id, and comments say what is a guess:
+// Without one, it prints ids, and comments mark guesses:
 //
 //   1: "text"
 //   2 {  # message?
@@ -62,7 +62,7 @@ class Printer : public Visitor {
 
   FILE* const file_;
   const Options options_;
-  uint64_t num_messages_ = 0;  // Those of OnMessage().
+  uint64_t num_messages_ = 0;  // Calls of OnMessage().
   size_t depth_ = 0;
   std::string line_;
 };

@@ -36,7 +36,7 @@ void PrintError(const char* program, const char* format, ...) {
   va_list args;
   va_start(args, format);
 #if defined(__cpp_exceptions)
-  // The error may be that there is no memory, and nobody catches it here.
+  // The error may be that there is no memory, and no caller catches it.
   try {
     PrintShown(program, format, args);
   } catch (const std::bad_alloc&) {

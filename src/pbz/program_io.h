@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-// What command line programs have in common that read files. |program| is their
-// name, with which their errors begin.
+// Input and output of command line programs. |program| is the program's name;
+// errors begin with it.
 
 namespace pbz {
 
@@ -38,7 +38,7 @@ ScopedFile OpenFile(const char* program, const std::string& path);
 bool ReadFile(const char* program,
               const std::string& path,
               std::vector<uint8_t>* content);
-// What to call it in errors.
+// Its name in errors.
 const char* DisplayName(const std::string& path);
 
 // Returns false, and has printed why, if not all that was printed has arrived.

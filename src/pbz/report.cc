@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxReported = 5;
 
-// Passes everything on, and counts and reports what is malformed.
+// Passes everything on, and counts and reports malformed bytes.
 class Reporter : public Visitor {
  public:
   Reporter(const char* program, const char* file, Visitor* next)
@@ -30,7 +30,8 @@ class Reporter : public Visitor {
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
     next_->OnMalformed(offset, size, reason);
     if (++count_ <= kMaxReported) {
-      // After what was printed so far, if both go to the same place.
+      // The message comes after the output so far, if both go to the same
+      // place.
       fflush(stdout);
       PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s", file_,
                  offset, reason);

@@ -10,9 +10,9 @@
 namespace pbz {
 
 // Walks through all fields of |stream|, as those of a message of |type|, which
-// may be null. What is malformed is reported on the standard error, where lines
-// begin with |program| and |file|, and a file with a lot of damage is reported
-// by its first. Stops early if the standard output can not be written to.
+// may be null. Reports malformed bytes on the standard error. The lines begin
+// with |program| and |file|; a file with a lot of damage is reported by its
+// first lines. Stops early if the standard output can not be written to.
 // Returns whether all is well.
 bool WalkAndReport(const char* program,
                    const char* file,

@@ -31,7 +31,7 @@ struct EnumType {
   const std::string* FindName(int32_t number) const;
 
   std::string full_name;
-  // Other numbers than those of the values are unknown fields.
+  // A number without a value is an unknown field.
   bool is_closed = false;
   std::vector<std::pair<int32_t, std::string>> values;  // By number.
 };
@@ -41,7 +41,7 @@ struct FieldType {
   std::string name;  // Of an extension: its full name.
   // As text format calls it, where groups have the name of their type.
   std::string text_name;
-  // kGroup for whatever is encoded as one, `DELIMITED` fields included.
+  // kGroup for every field that is encoded as one, `DELIMITED` fields included.
   SchemaType type = SchemaType::kUnknown;
   bool is_extension = false;
   bool is_repeated = false;
@@ -70,19 +70,20 @@ struct MessageType {
   const FieldType* FindField(uint32_t id) const;
 
   std::string full_name;
-  size_t file = 0;  // Which of the set's.
+  size_t file = 0;  // Its index in the set.
   bool is_map_entry = false;
   bool is_message_set = false;      // option message_set_wire_format = true;
   std::vector<FieldType> fields;    // By id.
-  std::vector<std::string> oneofs;  // Those of proto3's `optional` included.
+  std::vector<std::string> oneofs;  // Proto3's `optional` makes one, too.
 };
 
 // The messages and enums of a FileDescriptorSet, which is what
 //
 //   protoc --include_imports --descriptor_set_out=FILE
 //
-// writes: proto2, proto3 and editions. Read with the library's own decoder, and
-// whatever the bytes are: of what should not be there twice, the first counts.
+// writes: proto2, proto3 and editions. Reads them with the library's own
+// decoder, whatever the bytes are: if something stands there twice, the first
+// one counts.
 //
 // Not copyable; the types point to each other, and live as long as this.
 class Schema {
@@ -103,9 +104,10 @@ class Schema {
   // The full names of all messages whose name ends in |name|.
   std::vector<std::string> NamesEndingIn(std::string_view name) const;
 
-  // The full names of the messages that a file may consist of: those that no
-  // other message refers to. If there are several, those of files that no other
-  // file imports, if any are: what is imported belongs to somebody else.
+  // The full names of the messages that a file may consist of: messages that no
+  // other message refers to. If there are several, only those of files that no
+  // other file imports, if there are any: an imported message is seldom the one
+  // that a file consists of.
   std::vector<std::string> RootMessages() const;
 
   const std::map<std::string, MessageType, std::less<>>& messages() const {

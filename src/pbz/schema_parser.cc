@@ -103,8 +103,8 @@ enum : uint64_t {
 };
 }  // namespace features
 
-// Names are shown to people. Of those that are none, nothing gets to a
-// terminal.
+// Names are shown to people. Characters that no name has, such as those that
+// control a terminal, become question marks.
 std::string Name(const Field& field) {
   std::string name = field.as_std_string();
   for (char& c : name) {
@@ -115,8 +115,8 @@ std::string Name(const Field& field) {
   return name;
 }
 
-// What proto2 and proto3 fix for a file, and editions let each part of it
-// choose.
+// Properties that proto2 and proto3 fix for a file. Editions let each part of
+// the file choose.
 struct Features {
   bool has_presence = true;
   bool is_required = false;
@@ -191,7 +191,8 @@ class Schema::Parser {
     });
   }
 
-  // Adds the extensions to what they extend, then connects fields and types.
+  // Adds the extensions to the messages that they extend, then connects fields
+  // and types.
   void Link() {
     for (auto& [extendee, extension] : extensions_) {
       const auto it = schema_->messages_.find(extendee);
@@ -316,7 +317,8 @@ class Schema::Parser {
       return true;
     });
     if (type.is_map_entry) {
-      // Keys and values of maps are never groups, whatever the file says.
+      // Keys and values of maps are never groups, whatever the features of the
+      // file are.
       for (FieldType& field : type.fields) {
         if (field.type == SchemaType::kGroup)
           field.type = SchemaType::kMessage;
@@ -438,7 +440,8 @@ class Schema::Parser {
           AddMissing(field->type_name);
         else
           field->message = &it->second;
-        // Maps are repeated messages, whatever the file says of messages.
+        // Maps are repeated messages, whatever the file's feature for messages
+        // is.
         if (field->message && field->message->is_map_entry)
           field->type = SchemaType::kMessage;
         break;

@@ -9,8 +9,8 @@
 
 #include "src/pbz/schema.h"
 
-// The schema and the type that a command line names. |program| is the name with
-// which errors begin.
+// The schema and the type that a command line names. Errors begin with
+// |program|.
 
 namespace pbz {
 

@@ -41,7 +41,8 @@ class Stats : public Visitor {
   void OnMessage(uint64_t offset, size_t size, size_t size_size) override;
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override;
 
-  // Adds bytes that were not looked at, because what is before is malformed.
+  // Adds bytes that were not parsed, because the bytes before them are
+  // malformed.
   void AddUnread(uint64_t bytes) { Add(0, kMalformed)->bytes += bytes; }
 
   // All paths, the largest first, by |bytes|.
@@ -51,7 +52,7 @@ class Stats : public Visitor {
   void Print(FILE* file, bool color) const;
 
  private:
-  // Field ids of what is none.
+  // Ids of rows that are no fields.
   static constexpr uint32_t kMalformed = 0;
   static constexpr uint32_t kOther = UINT32_MAX;
   static constexpr uint32_t kSizes = UINT32_MAX - 1;
@@ -68,7 +69,7 @@ class Stats : public Visitor {
   const size_t max_paths_;
   std::vector<Entry> entries_;  // The first one is the file.
   std::vector<size_t> open_;    // The messages around the next field.
-  size_t last_ = 0;             // What Add() returned.
+  size_t last_ = 0;             // The last result of Add().
 };
 
 }  // namespace pbz

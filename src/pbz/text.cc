@@ -55,8 +55,8 @@ size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
   return size;
 }
 
-// Control characters, those that change the direction of text included: what
-// follows them would be shown as something else than it is.
+// Control characters, and characters that change the direction of text: a
+// terminal would show the following text in another order.
 bool IsControl(uint32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
          code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||

@@ -16,10 +16,11 @@ bool IsUtf8(std::string_view bytes);
 // characters, other than line ends and tabs.
 bool IsText(std::string_view bytes);
 
-// What is escaped beside quotes, and all that a terminal would obey.
+// The characters that are escaped, beside quotes and all that a terminal would
+// obey.
 enum class Escape : bool {
   kLittle,    // Nothing: characters beyond ASCII are shown.
-  kAsProtoc,  // What protoc escapes: all that is not ASCII.
+  kAsProtoc,  // As protoc does it: all that is not ASCII.
 };
 
 // Appends |bytes| in quotes, escaped as in protobuf's text format.
@@ -31,8 +32,8 @@ void AppendQuoted(std::string_view bytes,
 // UTF-8, is escaped, line ends aside.
 std::string Shown(std::string_view bytes);
 
-// Append a number as protoc does: in 15 digits, those of a float in 6, or in 17
-// and 9 if they would read back as another number.
+// Append a number as protoc does: a double in 15 digits and a float in 6, or in
+// 17 and 9 if the shorter form would read back as another number.
 void AppendDouble(double value, std::string* out);
 void AppendFloat(float value, std::string* out);
 

@@ -11,7 +11,7 @@ namespace pbz {
 
 namespace {
 
-// What is around the last dot of a name.
+// The parts of a name before and after its last dot.
 std::string_view ScopeOf(std::string_view full_name) {
   const size_t dot = full_name.rfind('.');
   return full_name.substr(0, dot == std::string_view::npos ? 0 : dot);
@@ -27,10 +27,10 @@ bool IsLowerCaseOf(std::string_view lower, std::string_view name) {
                     });
 }
 
-// Whether |field| of |message| could have been declared as a `group` of proto2,
-// which declares the type and the field in one: the field has the type's name
-// in lower case, and both are in one scope of one file. Any other field that is
-// encoded like one is a field like all others to text format.
+// Returns whether |field| of |message| could have been declared as a `group` of
+// proto2. A group declares the type and the field in one: the field has the
+// type's name in lower case, and both are in one scope of one file. Text format
+// treats any other field that is encoded as a group like a usual one.
 bool IsLikeGroup(const FieldType& field, const MessageType& message) {
   return field.type == SchemaType::kGroup && field.message &&
          IsLowerCaseOf(field.name, LastOf(field.message->full_name)) &&

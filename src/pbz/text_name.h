@@ -9,8 +9,8 @@
 
 namespace pbz {
 
-// What text format calls |field|, a linked one of |message|: extensions by
-// their full name in brackets, groups by that of their type.
+// The name of |field|, a linked one of |message|, in text format: extensions
+// have their full name in brackets, groups the name of their type.
 std::string TextName(const FieldType& field, const MessageType& message);
 
 }  // namespace pbz

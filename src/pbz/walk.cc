@@ -36,7 +36,7 @@ bool IsWellFormed(ConstBytes bytes) {
   return decoder.status() == DecodeStatus::kOk;
 }
 
-// Returns null, or what is wrong.
+// Returns null, or the problem.
 const char* CheckPacked(ConstBytes bytes, ProtoWireType element) {
   if (element != ProtoWireType::kVarInt) {
     const size_t size = element == ProtoWireType::kFixed64 ? 8 : 4;
@@ -78,11 +78,11 @@ bool LookLikeVarInts(ConstBytes bytes) {
   return longest > 0;
 }
 
-// What a length-delimited field is, in absence of a schema.
+// Guesses the type of a length-delimited field without a schema.
 Shape GuessShape(ConstBytes bytes) {
   // Text that is a well-formed message by chance is short, and more often meant
-  // as text. Except that the tag of field 1 is a line end, with which text
-  // seldom begins.
+  // as text. An exception is the tag of field 1, a line end: text seldom begins
+  // with it.
   if (IsText(bytes.ToStdStringView()) &&
       (bytes.size == 0 || bytes.data[0] != '\n' || !IsWellFormed(bytes))) {
     return Shape::kString;
@@ -92,7 +92,8 @@ Shape GuessShape(ConstBytes bytes) {
   return LookLikeVarInts(bytes) ? Shape::kPacked : Shape::kBytes;
 }
 
-// What protoc takes a length-delimited field for that the schema does not have.
+// The type that protoc assumes for a length-delimited field that the schema
+// does not have.
 Shape UnknownShape(ConstBytes bytes, int unknown_depth) {
   return bytes.size != 0 && unknown_depth < kMaxUnknownDepth &&
                  IsWellFormed(bytes)
@@ -119,7 +120,7 @@ bool HasUnknownValue(const MessageType& type, ConstBytes bytes) {
 // Where a message is.
 struct Place {
   int depth = 0;          // Messages around it.
-  int unknown_depth = 0;  // Of these, unknown fields inside each other.
+  int unknown_depth = 0;  // Unknown fields among them, from the innermost on.
 };
 
 class Walker {

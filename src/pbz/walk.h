@@ -16,7 +16,7 @@
 
 namespace pbz {
 
-// What a field was taken for.
+// The form in which a field is shown.
 enum class Shape : uint8_t {
   kNumber,   // A varint or fixed-size number, bools and enums included.
   kString,   // Text, escapes aside.
@@ -27,7 +27,7 @@ enum class Shape : uint8_t {
 };
 
 struct Node {
-  // Of its tag; of an item of a message set: that of the extension.
+  // The id of its tag. An item of a message set has the id of its extension.
   uint32_t id = 0;
   // Null if the schema does not have the field, or has it with another wire
   // type, which makes it an unknown field to parsers.
@@ -42,7 +42,7 @@ struct Node {
   uint64_t offset = 0;   // Of its tag, in the file.
   size_t size = 0;       // All of it, from its tag to its end.
   size_t tag_size = 0;   // Of its tags, that is: of a group both.
-  size_t size_size = 0;  // Of what says how long the payload is.
+  size_t size_size = 0;  // The bytes that say how long the payload is.
 };
 
 class Visitor {
@@ -50,10 +50,11 @@ class Visitor {
   virtual ~Visitor() = default;
 
   virtual void OnValue(const Node& node) = 0;
-  // Around what is in a message or group.
+  // Called before and after the content of a message or group.
   virtual void OnBegin(const Node& node) = 0;
   virtual void OnEnd(const Node& node) = 0;
-  // Before what is in one of several length-delimited messages: its size, of
+  // Called before the content of one of several length-delimited messages. Its
+  // size, of
   // |size_size| bytes, is in front of |offset|.
   virtual void OnMessage(uint64_t offset, size_t size, size_t size_size) = 0;
   // |size| bytes at |offset| are no fields. |reason| is a constant.
@@ -69,8 +70,8 @@ inline constexpr int kMaxDepth = 100;
 // Walks the fields in |bytes|, which begin at |offset| in the file and belong
 // to a message of |type|; null: of an unknown one.
 //
-// With a type, all is taken for what protoc takes it for, also in fields that
-// the type does not have. Without one, length-delimited fields are guessed.
+// With a type, fields that the type does not have are shown as protoc shows
+// them. Without one, length-delimited fields are guessed.
 void Walk(protozero::ConstBytes bytes,
           uint64_t offset,
           const MessageType* type,

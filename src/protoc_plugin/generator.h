@@ -42,9 +42,8 @@ class Generator : public google::protobuf::compiler::CodeGenerator {
   uint64_t GetSupportedFeatures() const override;
 
 #if PROTOZERO_PLUGIN_HAS_EDITIONS
-  // What a feature of an edition means has been resolved by the time that a
-  // descriptor is asked: is_packed(), type(), has_presence(). So all editions
-  // look alike here.
+  // The descriptor has resolved the features of an edition: is_packed(),
+  // type(), has_presence(). So all editions look alike here.
   google::protobuf::Edition GetMinimumEdition() const override;
   google::protobuf::Edition GetMaximumEdition() const override;
 #endif

@@ -38,7 +38,7 @@ struct Diagnostic {
   std::string reason;   // "what is wrong; what to do"
 };
 
-// foo/bar.proto:12: package.Message.field: what is wrong; what to do
+// foo/bar.proto:12: package.Message.field: the problem; the remedy
 std::string ToText(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace protozero::plugin

@@ -10,7 +10,7 @@
 
 namespace protozero::plugin {
 
-// Those of the plugin, a line for each. The first is the default.
+// The languages of the plugin, a line for each. The first is the default.
 inline std::vector<Language> Languages() {
   return {
       {"cpp", GenerateCpp},

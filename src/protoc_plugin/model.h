@@ -13,8 +13,8 @@
 
 namespace protozero::plugin {
 
-// What the schemas say, as plain data: names as they are written there, and
-// nothing of any output language.
+// The content of the schemas as plain data: names as they are written there,
+// and nothing of any output language.
 //
 //   FileDescriptor ──BuildSchema()──▶ Schema ──Language──▶ texts
 //
@@ -55,13 +55,12 @@ enum class Repetition {
   kRepeatedNotPacked,
 };
 
-// What all declarations have.
+// The common part of all declarations.
 struct Declaration {
   std::string name;
   std::string full_name;  // "package.Outer.name"
   int line = 1;           // In its file.
-  // What stands before it and behind it, without the comment's marks. Any
-  // bytes.
+  // The comments before it and behind it, without their marks. Any bytes.
   std::string comment;
 };
 

@@ -17,7 +17,8 @@ bool IsDigit(char c);
 bool IsLetter(char c);
 char ToUpperCase(char c);
 
-// What most languages call an identifier.
+// An identifier of most languages: letters, digits and underscores, no digit
+// first.
 bool IsIdentifier(std::string_view name);
 
 // fooBar -> foobar.

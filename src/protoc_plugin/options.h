@@ -9,8 +9,8 @@
 
 namespace protozero::plugin {
 
-// One of what stands before the colon in
-// `--plugin_out=wrapper_namespace=pbzero,sdk=true:DIR`.
+// One option: of `--plugin_out=wrapper_namespace=pbzero,sdk=true:DIR`, one of
+// two.
 struct Option {
   std::string name;
   std::optional<std::string> value;  // None: there is no `=`.
@@ -20,7 +20,7 @@ struct Option {
 std::vector<Option> SplitOptions(const std::string& text);
 
 // The error for an option that neither the plugin nor the language knows.
-// `known` are those of the language, as users write them.
+// `known` are the options of the language, as users write them.
 std::string UnknownOption(const std::string& name, const std::string& known);
 
 }  // namespace protozero::plugin

@@ -19,8 +19,9 @@ class Command {
  public:
   // |socket| is where it finds the service. If |output_is_trace|, its standard
   // output goes to the standard error, as ours is the trace. |default_signals|
-  // are what we ignore and it need not. Returns false, and has printed why, if
-  // it can not be run. REQUIRES: |command| is not empty.
+  // are signals that this program ignores and the command does not. Returns
+  // false, and has printed why, if it can not be run. REQUIRES: |command| is
+  // not empty.
   bool Start(const std::vector<std::string>& command,
              const std::string& socket,
              bool output_is_trace,

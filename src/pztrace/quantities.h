@@ -9,8 +9,9 @@
 #include <string>
 #include <string_view>
 
-// Times and sizes as the command line has them. These functions return what is
-// wrong with |text|, the value of |option|, and nothing if all is well.
+// Times and sizes as the command line has them. These functions return the
+// problem with |text|, the value of |option|, or an empty string if there is
+// none.
 
 namespace pztrace {
 

@@ -32,8 +32,8 @@ using protozero::ServiceHost;
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-// What the handlers of signals tell the loop. They run in its thread: the other
-// one takes no signals.
+// Messages of the signal handlers for the loop. They run in its thread: the
+// other one takes no signals.
 std::atomic<ServiceHost*> g_host{nullptr};
 volatile sig_atomic_t g_interruptions = 0;
 volatile sig_atomic_t g_last_interruption = 0;
@@ -113,14 +113,14 @@ class IgnoredSignals {
   sigset_t changed_;
 };
 
-// What is missing besides what is counted as lost, if anything, is |problem|.
+// |problem| is a loss that is not counted, or empty.
 void PrintSummary(const TraceFile& file,
                   const protozero::TraceStats& stats,
                   const std::string& problem) {
   std::string losses = DescribeLosses(stats, file.packets_lost());
   if (!problem.empty())
     losses = losses == kNothingLost ? problem : losses + "; " + problem;
-  // If the file lacks some, nobody knows which of them are the service's.
+  // If the file lacks some, it is unknown which of them are the service's.
   const std::string of_writers =
       file.packets_lost() == 0
           ? std::to_string(stats.packets_read()) + " of them "
@@ -132,8 +132,8 @@ void PrintSummary(const TraceFile& file,
           CountOf(stats.producers_seen, "producer").c_str(), losses.c_str());
 }
 
-// At the end: prints what is in the file, and what is not. |is_complete| if all
-// could be read. Returns whether nothing is missing but what is counted.
+// At the end: prints what the file has and what it lacks. |is_complete| if all
+// could be read. Returns whether all losses are counted ones.
 bool Report(const RecordOptions& options,
             bool is_complete,
             const protozero::TraceStats& stats,
@@ -230,28 +230,28 @@ bool Record(const RecordOptions& options) {
   service.StopTracing(session);
   while (service.GetState(session) != TracingService::kStopped)
     host.RunOnce(UINT32_MAX);
-  // What has not been written yet.
+  // The rest, not written yet.
   service.RunDue();
   bool ok = false;
   const bool has_memory = protozero::RunsInMemory([&] {
     const bool is_complete =
         service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
           file.Write(data, size);
-          // What can not be written is counted.
+          // Packets that cannot be written are counted.
           return true;
         });
     ok =
         Report(options, is_complete, service.GetStats(session), monitor, &file);
   });
   service.CloseSession(session);
-  // Nobody knows what is missing then.
+  // The losses are unknown then.
   if (!has_memory) {
     ok = false;
     PrintError(kProgram, "out of memory");
   }
 
-  // A command that goes on when there is nothing more to record keeps its
-  // producers connected, until somebody loses patience.
+  // A command may go on when there is nothing more to record. It keeps its
+  // producers connected until the user interrupts it once more.
   const int interruptions = g_interruptions;
   while (command.is_running() && g_interruptions == interruptions)
     host.RunOnce(UINT32_MAX);

@@ -16,7 +16,7 @@ struct RecordOptions {
   protozero::TraceConfig config;
   // Where producers connect. Empty for a socket in RuntimeFolder().
   std::string socket;
-  // What to run, and with which arguments; may be empty.
+  // The command and its arguments; may be empty.
   std::vector<std::string> command;
 };
 

@@ -10,8 +10,8 @@
 
 namespace pztrace {
 
-// Where `pztrace record` has its sockets, for `pztrace stat` to find them: a
-// folder of the user's that nobody else can enter, in XDG_RUNTIME_DIR or /tmp.
+// The folder in which `pztrace record` has its sockets and `pztrace stat` finds
+// them. It is in XDG_RUNTIME_DIR or /tmp, and only the user can enter it.
 
 // |path| as it is called from any folder. What begins with '@' is no path, and
 // remains. Returns an empty one, and says why, if it can not be told.

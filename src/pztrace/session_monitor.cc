@@ -88,7 +88,7 @@ void SessionMonitor::CheckHost() {
 
 void SessionMonitor::OnTraceWritten(protozero::TracingSessionID,
                                     bool complete) {
-  // What the file does not take is its to report.
+  // The file itself reports the packets that it does not take.
   ended_early_ = !complete && !file_->is_broken();
 }
 
@@ -113,7 +113,7 @@ bool SessionMonitor::Report(const TraceConfig& config,
                stats.producers_without_memory, stats.producers_seen);
     is_complete = false;
   }
-  // Whoever could not connect may have had it to offer.
+  // A producer that could not connect may have the data source.
   if (is_complete)
     PrintUnmetWishes(config, stats);
   return is_complete;

@@ -26,13 +26,13 @@ class SessionMonitor : public protozero::TracingService::Consumer {
   // To be called whenever the host may have had a problem.
   void CheckHost();
 
-  // Prints what is missing for whatever reason. Returns false if producers were
-  // there that could not be recorded; that nobody has offered what |config|
-  // asks for is none of our faults.
+  // Prints all losses. Returns false if a producer connected and could not be
+  // recorded. If no producer has a data source that |config| asks for, that is
+  // no failure.
   bool Report(const protozero::TraceConfig& config,
               const protozero::TraceStats& stats) const;
-  // Prints what is missing because this process had no memory, and returns
-  // whether anything is.
+  // Prints the losses for which this process had no memory, and returns whether
+  // there are any.
   bool ReportLackOfMemory(const protozero::TraceStats& stats) const;
 
   // TracingService::Consumer:
@@ -47,7 +47,7 @@ class SessionMonitor : public protozero::TracingService::Consumer {
  private:
   TraceFile* const file_;
   const protozero::ServiceHost* const host_;
-  // What has been printed.
+  // The problems that have been printed.
   bool knows_accept_error_ = false;
   bool knows_refusal_ = false;
   bool knows_lack_of_memory_ = false;

@@ -12,7 +12,7 @@ namespace pztrace {
 std::string Escaped(std::string_view text);
 
 // |name| as it may be printed. Producers choose their names, and those of data
-// sources: any bytes, and as many as they like, of which this shows the first.
+// sources. A name has any bytes and any length; this shows the first ones.
 std::string ShownName(std::string_view name);
 
 }  // namespace pztrace

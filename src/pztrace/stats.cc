@@ -211,8 +211,8 @@ void StatsServer::Run() {
     const protozero::ScopedFd connection =
         protozero::AcceptConnection(listening_.get());
     if (!connection.is_valid()) {
-      // Short of descriptors, for example. Whoever waits to be accepted goes on
-      // waiting, so that looking again at once would never end.
+      // Short of descriptors, for example. A client that waits to be accepted
+      // goes on waiting, and looking again at once would never end.
       pollfd pause{wakeup_.fd(), POLLIN, 0};
       poll(&pause, 1, kPauseMs);
       continue;

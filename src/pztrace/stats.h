@@ -33,8 +33,8 @@ std::string SerializeStats(const RecordingStats& stats);
 // something else.
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 
-// What is missing in the trace, by reason, in words; |packets_not_written| are
-// those that the file did not take. kNothingLost if nothing is.
+// The losses of the trace, by reason, in words. |packets_not_written| are
+// packets that the file did not take. Returns kNothingLost if there are none.
 inline constexpr char kNothingLost[] = "nothing lost";
 std::string DescribeLosses(const protozero::TraceStats& stats,
                            uint64_t packets_not_written);
@@ -66,7 +66,7 @@ class StatsServer {
   protozero::BackgroundThread thread_;
 };
 
-// The other end. Returns false, and says why, if nobody answers in time.
+// The other end. Returns false, and says why, if there is no answer in time.
 bool FetchStats(const std::string& socket,
                 std::string* bytes,
                 std::string* error);

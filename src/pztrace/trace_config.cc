@@ -96,8 +96,8 @@ bool ParseTraceConfig(ConstBytes bytes,
     config->write_period_ms = decoder.file_write_period_ms() != 0
                                   ? decoder.file_write_period_ms()
                                   : kDefaultWritePeriodMs;
-    // Otherwise a thread could keep what it has written, and nobody would write
-    // it into the file, until the end.
+    // Otherwise a thread could keep its packets until the end, and they would
+    // reach the file only then.
     if (config->flush_period_ms == 0)
       config->flush_period_ms = config->write_period_ms;
   }

@@ -18,8 +18,8 @@ namespace pztrace {
 inline constexpr size_t kMaxBufferSize = static_cast<size_t>(
     std::min<uint64_t>(uint64_t{UINT32_MAX} * 1024, PTRDIFF_MAX));
 
-// Reads a TraceConfig of Perfetto's. What the service does not know is passed
-// over. Returns false, and says why, if it is malformed.
+// Reads a TraceConfig of Perfetto's. Skips fields that the service does not
+// know. Returns false, and says why, if it is malformed.
 bool ParseTraceConfig(protozero::ConstBytes bytes,
                       protozero::TraceConfig* config,
                       std::string* error);

@@ -47,7 +47,8 @@ size_t WriteFully(int fd, const uint8_t* data, size_t size) {
       errno = EIO;
       break;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // Whoever has made our standard output so shares it with us.
+      // Another process that shares our standard output has made it
+      // non-blocking.
       pollfd waiting{fd, POLLOUT, 0};
       poll(&waiting, 1, -1);
     } else if (errno != EINTR) {

@@ -32,21 +32,20 @@ class TraceFile {
   // not be written, now or since an earlier call; then they are counted as
   // lost.
   bool Write(const uint8_t* data, size_t size);
-  // Returns false, and has printed what is missing, unless all of it has been
-  // written.
+  // Returns false, and has printed the loss, unless the file has everything.
   bool Close();
 
-  // Whether what is printed on the standard output ends in the trace.
+  // Whether text on the standard output would end up in the trace.
   bool is_standard_output() const;
   const std::string& name() const { return name_; }
   // Write() has returned false, or would.
   bool is_broken() const { return is_broken_; }
 
-  // What is in the file: its bytes, and its packets, those of the service
-  // included. Any thread.
+  // The bytes and packets in the file, with the service's own packets. Any
+  // thread.
   uint64_t bytes() const { return bytes_; }
   uint64_t packets() const { return packets_; }
-  // What should be in it and is not.
+  // Packets and bytes that the file lacks.
   uint64_t packets_lost() const { return packets_lost_; }
   uint64_t bytes_lost() const { return bytes_lost_; }
 
@@ -54,7 +53,7 @@ class TraceFile {
   void Fail(const char* reason);
   // Removes the last |excess| bytes. Returns false if they can not be.
   bool Cut(size_t excess);
-  // Whether somebody has removed the file.
+  // Whether the file was removed.
   bool IsRemoved() const;
   // Prints why, and takes everything for lost.
   void FailAsRemoved();

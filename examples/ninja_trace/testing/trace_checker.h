@@ -40,12 +40,12 @@ class TraceChecker {
   // |bytes| is a serialized perfetto.protos.Trace.
   explicit TraceChecker(const std::string& bytes);
 
-  // What is wrong, in words. Empty if the trace is all right.
+  // The error, in words. Empty if the trace is all right.
   const std::vector<std::string>& problems() const { return problems_; }
 
   // In the order of their beginnings.
   const std::vector<Slice>& slices() const { return slices_; }
-  // Those of build steps; the others stand for whole builds.
+  // The slices of build steps; the others stand for whole builds.
   std::vector<Slice> steps() const;
 
   // Names of tracks below the process, in the order they are shown in.

@@ -16,7 +16,8 @@ namespace protozero::plugin {
 
 namespace {
 
-// The names inside one class, each with what it stands for.
+// The names inside one class. Each maps to a description of its owner, for
+// errors.
 class ClassScope {
  public:
   explicit ClassScope(const std::string& class_name) {
@@ -98,7 +99,7 @@ class ClassBuilder {
     CppDecoder decoder;
     decoder.identifier = class_names_.decoder;
     ClassScope scope(decoder.identifier);
-    // The base class, by which its constructors are inherited.
+    // A decoder inherits the constructors of the base class by this name.
     scope.Claim("MessageDecoder", "the base class");
 
     const auto claim = [&scope](std::string name) {
@@ -312,7 +313,7 @@ class ClassBuilder {
 
   // An alias in a class is a convenience: the name at namespace level is always
   // there. So where something else has the name, the alias yields and gets an
-  // underscore. It also yields to what the class inherits, or a nested `message
+  // underscore. It also yields to inherited names, or a nested `message
   // Finalize` would make Finalize() unreachable. Those that need no underscore
   // choose first, which makes the result independent of the order of the
   // schema.

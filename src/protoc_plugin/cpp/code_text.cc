@@ -10,7 +10,7 @@ void CodeText::Function(const std::string& declaration,
                         const std::string& statement,
                         const std::string& indent) {
   const std::string line = indent + declaration + " { " + statement + " }";
-  // Of a long literal, the first line is what matters.
+  // Of a long literal, only the first line counts here.
   if (std::min(line.find('\n'), line.size()) <= kFunctionWidth) {
     Line(line);
     return;

@@ -10,8 +10,8 @@
 
 namespace protozero::plugin {
 
-// Generated code, to which the functions append. What may be long is broken
-// into lines of kWidth columns, unless a single name is longer.
+// Generated code, to which the functions append. Long code is broken into lines
+// of kWidth columns, unless a single name is longer.
 struct CodeText {
   static constexpr size_t kWidth = 100;
   // Headers are long: a function has a line of its own up to here.

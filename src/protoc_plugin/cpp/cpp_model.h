@@ -13,7 +13,7 @@
 
 namespace protozero::plugin {
 
-// What is to be emitted for one .proto file: the schema, with its names in C++.
+// The content of one generated file: the schema, with its names in C++.
 //
 //   Schema ──CppNames, FileBuilder──▶ CppFile ──WritePbzeroHeader()──▶ text
 //
@@ -81,7 +81,7 @@ struct CppField {
   std::string second_getter;  // As in CppEnumValue. Often empty.
   std::string has_function;
   std::string enum_getter;
-  // What the getter of an absent field returns: an expression of its type.
+  // The result of the getter of an absent field: an expression of its type.
   // Empty: zero, false, or nothing.
   std::string default_value;
 };
@@ -93,7 +93,8 @@ struct CppOneof {
   std::string not_set;        // The enumerator for "none of them".
 };
 
-// The class that reads what a class writes. Its fields are those of the class.
+// The class that reads the messages of a class. Its fields are those of the
+// class.
 struct CppDecoder {
   std::string identifier;
   std::string alias;  // Its name inside the class: "Decoder".

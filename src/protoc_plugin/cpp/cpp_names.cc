@@ -25,7 +25,7 @@ std::string EnumScope(const Message& message) {
   return "perfetto_pbzero_enum_" + FlatName(message);
 }
 
-// A name that the plugin makes up yields to those of the schema.
+// A name that the plugin makes up yields to names of the schema.
 template <typename Names>
 std::string Unlike(const Names& declared, std::string name) {
   while (declared.count(name) != 0)
@@ -42,7 +42,7 @@ std::string SecondNameOf(const std::string& name, const Names& declared) {
   return Unlike(declared, name + "_");
 }
 
-// What the enums that are nested in `message` declare in their namespace.
+// The names that the enums nested in `message` declare in their namespace.
 std::set<std::string> EnumScopeNames(const Message& message) {
   std::set<std::string> names;
   for (const Enum& entry : message.enums) {
@@ -55,8 +55,8 @@ std::set<std::string> EnumScopeNames(const Message& message) {
 
 }  // namespace
 
-// Derives the names of one file: first those of what the schema declares, then
-// those that the plugin makes up, which yield to the former.
+// Derives the names of one file: first the names that the schema declares, then
+// the names that the plugin makes up, which yield to the former.
 class CppNames::Deriver {
  public:
   Deriver(const File& file,
@@ -106,7 +106,7 @@ class CppNames::Deriver {
                       wrapper_namespaces.end());
   }
 
-  // The library's namespace is global, whatever it is called.
+  // The library's namespace is global, whichever name it has.
   std::string EscapeTypeName(const std::string& name, bool is_global) const {
     if (is_global && name == names_.runtime_namespace_)
       return name + "_";

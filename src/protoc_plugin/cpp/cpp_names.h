@@ -20,17 +20,17 @@ struct ClassNames {
 };
 
 // Names of generated namespaces, classes and enums: each is derived once, when
-// this is made. They follow from the declaration alone, never from who asks: a
-// header that forward-declares a type of another file must arrive at the name
-// which that file's own header uses, though the two come from different runs of
-// the plugin.
+// this is made. They follow from the declaration alone. A header that
+// forward-declares a type of another file must arrive at the name which that
+// file's own header uses, though the two come from different runs of the
+// plugin.
 class CppNames {
  public:
   CppNames(const Schema& schema,
            const std::vector<std::string>& wrapper_namespaces,
            const std::string& runtime_namespace);
 
-  // What generated code calls the namespace of the library, and "::<that>::".
+  // The namespace of the library in generated code, and "::<that>::".
   const std::string& runtime_namespace() const { return runtime_namespace_; }
   const std::string& runtime() const { return runtime_; }
 
@@ -67,9 +67,9 @@ class CppNames {
   // where some header defines a macro `ERROR`. Empty if it needs none.
   std::string SecondName(const File& file, const std::string& identifier) const;
 
-  // All names at namespace level, those of imports included: `A.B` and `A_B` of
-  // one package make the same class, and nobody would notice if their headers
-  // never met in one translation unit.
+  // All names at namespace level, with the names of imports. `A.B` and `A_B` of
+  // one package make the same class; without imports, an error would appear
+  // only in a translation unit that includes both headers.
   const SymbolTable& symbols() const { return symbols_; }
 
   // True if `name` is a type, a function or a constant in the innermost
@@ -79,8 +79,8 @@ class CppNames {
  private:
   struct FileNames {
     std::vector<std::string> namespaces;
-    // What the schema itself declares at namespace level. Each name is the key
-    // of its second name, which is often empty.
+    // The names that the schema itself declares at namespace level. Each name
+    // is the key of its second name, which is often empty.
     std::map<std::string, std::string> declared;
   };
   class Deriver;

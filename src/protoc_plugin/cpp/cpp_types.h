@@ -12,8 +12,8 @@ namespace protozero::plugin {
 
 // Types and namespaces are qualified from the global namespace, since a schema
 // may declare a message `protozero` or a package `std`: those of the library
-// begin with CppFile::runtime. Functions of the base class are not: what could
-// hide them has another name, see ClassBuilder.
+// begin with CppFile::runtime. Functions of the base class are not: a name that
+// could hide them is changed, see ClassBuilder.
 
 // How a FieldType looks in C++.
 struct TypeTraits {

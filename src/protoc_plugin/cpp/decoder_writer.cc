@@ -27,7 +27,7 @@ class DecoderWriter {
         parse_error_("parse_error_ptr" + parameter_suffix) {}
 
   void Write() {
-    // Fields by their rank among the ids, which is what a slot is.
+    // The slot of a field is its rank among the ids.
     std::map<int32_t, size_t> slots;
     for (const CppField& field : fields_)
       slots.emplace(field.schema->message_set_item ? 1 : field.schema->number,
@@ -87,13 +87,13 @@ class DecoderWriter {
   void WriteGetters(const CppField& field, const std::string& slot) {
     const TypeTraits& traits = TraitsOf(field);
     std::string has = base_ + "Has(" + slot + ")";
-    // What the getter looks at before it returns the field.
+    // The getter tests this before it returns the field.
     std::string condition;
     if (!field.default_value.empty())
       condition = has;
     if (field.schema->oneof != Field::kNoOneof) {
       const CppOneof& oneof = decoder_.oneofs[field.schema->oneof];
-      // Which of several is the last takes time, and is seldom the question.
+      // Only oneofs pay for finding the last of several members.
       has += " && " + oneof.case_function + "() == " + oneof.case_type + "::k" +
              field.camel;
       condition = field.has_function + "()";
@@ -160,8 +160,8 @@ class DecoderWriter {
           "return " + base_ + "GetRepeated" + element + "(" + id + ");");
       return;
     }
-    // What the schema packs is read fastest packed; the other iterator is one
-    // for all types of the schema, and has fields.
+    // Packed data is read fastest as GetRepeatedScalar(). The other iterator is
+    // one type for all schema types, and has fields.
     const std::string get =
         field.schema->repetition == Repetition::kRepeatedPacked
             ? "GetRepeatedScalar"

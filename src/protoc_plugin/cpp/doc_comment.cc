@@ -38,7 +38,7 @@ size_t Utf8Size(std::string_view text, uint32_t* character) {
       return 0;
     *character = *character << 6 | (static_cast<uint8_t>(text[i]) & 0x3f);
   }
-  // Too long for what they are, surrogates, and what Unicode does not have.
+  // Overlong encodings, surrogates, and numbers beyond Unicode.
   const bool is_valid = *character >= (size == 3   ? 0x800u
                                        : size == 4 ? 0x10000u
                                                    : 0x80u) &&

@@ -8,10 +8,10 @@
 namespace protozero::plugin {
 
 // Lines of `///` for a comment of the schema; none for one that is blank. Long
-// lines are broken. Whatever the comment has in it, the lines are comments and
-// give no warning: what would continue in the next line, bytes that are not
-// UTF-8, control characters, and those that change the direction of text, come
-// out as question marks.
+// lines are broken. The lines are always comments without warnings: bytes that
+// are not UTF-8, control characters, characters that change the direction of
+// text, and ends of lines that would continue in the next line become question
+// marks.
 std::string DocComment(const std::string& comment, const std::string& indent);
 
 }  // namespace protozero::plugin

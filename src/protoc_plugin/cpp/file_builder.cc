@@ -138,8 +138,8 @@ class FileBuilder {
           BuildExtensionSet(names_, schema_, schema, &diagnostics_);
       const File& base_file = *schema.base->file;
       if (base_file.path == "google/protobuf/descriptor.proto") {
-        // Declaring an option of one's own is no reason to need the header of
-        // descriptor.proto: hardly anybody who does so writes descriptors.
+        // A file that declares an option of its own seldom writes descriptors,
+        // so it does not need the header of descriptor.proto.
         set.required_header = HeaderPath(base_file.path);
       } else {
         if (&base_file != &schema_)
@@ -188,8 +188,8 @@ class FileBuilder {
     }
   }
 
-  // What an extension class inherits from a class of another file, as far as a
-  // parameter could hide it.
+  // The inherited names of an extension class, if the base class is in another
+  // file, as far as a parameter could hide them.
   void AddInheritedNames(const Message& base) {
     for (const Message& nested : base.messages)
       inherited_names_.insert(nested.name);

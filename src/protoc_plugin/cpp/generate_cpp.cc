@@ -51,8 +51,8 @@ bool IsOfOtherPlugins(const std::string& name) {
   return false;
 }
 
-// On failure returns false and sets `error` to a sentence that names the
-// culprit and what is allowed.
+// On failure returns false and sets `error` to a sentence that names the wrong
+// option and the allowed ones.
 bool ParseCppOptions(const std::vector<Option>& options,
                      CppOptions* result,
                      std::string* error) {

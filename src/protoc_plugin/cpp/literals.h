@@ -11,9 +11,9 @@
 
 namespace protozero::plugin {
 
-// C++ expressions for constants: of the very type, and of the very value. Those
-// of zero (positive zero, for floating point), and of no bytes, are empty: a
-// caller has that anyway.
+// C++ expressions for constants: of the very type, and of the very value. An
+// expression for zero (positive zero, for floating point), or for no bytes, is
+// empty: a caller has that anyway.
 
 // But this one is never empty.
 std::string NumberLiteral(int32_t value);

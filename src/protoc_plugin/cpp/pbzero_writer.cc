@@ -422,7 +422,8 @@ class Writer {
     code_.Function("PROTOZERO_HOT void " + setter + "(const " + element + "* " +
                        data_ + ", size_t " + size_ + ")",
                    "AppendBytes(" + id + ", " + data_ + ", " + size_ + ");");
-    // Characters convert to a std::string_view, whatever holds them.
+    // The setter takes ConstBytes because any characters convert to a
+    // std::string_view.
     if (field.schema->type == FieldType::kBytes) {
       code_.Function(
           "PROTOZERO_HOT void " + setter + "(" + file_.runtime + "ConstBytes " +

@@ -142,9 +142,10 @@ constexpr std::string_view kFunctionMacros[] = {
     "strndupa", "va_arg", "va_copy", "va_end", "va_start",
 };
 
-// What the C library declares in the global namespace: ISO C, without the
+// Names that the C library declares in the global namespace: ISO C, without the
 // variants for float and long double, and the words of POSIX that a package
-// could well be called by. With them go the namespaces that are not for users.
+// could well have as its name. With them go the namespaces that are not for
+// users.
 constexpr std::string_view kGlobalNames[] = {
     "FILE", "abort", "abs", "accept", "access", "acos", "alarm", "asctime",
     "asin", "atan", "atan2", "atexit", "atof", "atoi", "atol", "atoll",

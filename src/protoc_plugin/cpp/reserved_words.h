@@ -7,8 +7,8 @@
 
 namespace protozero::plugin {
 
-// Words that generated code cannot declare, or should not. These sets are part
-// of what users see: adding a word renames things in their generated code.
+// Words that generated code cannot declare, or should not. Users see these
+// sets: adding a word renames things in their generated code.
 
 // Of C++17 or C++20.
 bool IsKeyword(std::string_view word);

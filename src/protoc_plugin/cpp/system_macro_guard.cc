@@ -17,16 +17,16 @@ bool IsWordChar(char c) {
   return IsLetter(c) || IsDigit(c) || c == '_';
 }
 
-// Those of the words in generated code that a system header may have made
-// macros of. Looking at the text leaves nothing out: namespaces, `set_x` and
-// whatever else the other functions here write.
+// Returns the words in generated code that a system header may have defined as
+// macros. The text has all of them: namespaces, `set_x` and everything else
+// that the other functions here write.
 std::set<std::string> FindSystemMacros(std::string_view code) {
   std::set<std::string> found;
   std::unordered_set<std::string_view> seen;
   size_t i = 0;
   while (i < code.size()) {
     if (code[i] == '"') {
-      // A string literal, with what is escaped in it.
+      // A string literal, with its escapes.
       for (++i; code[i] != '"'; ++i)
         i += code[i] == '\\';
       ++i;

@@ -9,9 +9,9 @@
 
 namespace protozero::plugin {
 
-// Names in the code from `begin` that system headers define as macros mean
-// themselves there, whatever was included before: sets the macros aside at
-// `begin`, and brings them back at the end.
+// Lets names in the code from `begin` on mean themselves, though system headers
+// may define them as macros: sets the macros aside at `begin`, and brings them
+// back at the end.
 void HideSystemMacros(size_t begin, std::string* text);
 
 }  // namespace protozero::plugin
