@@ -51,7 +51,7 @@ def seconds(text):
 
 
 def add_arguments(parser, repetitions, min_time):
-  """Those of measuring, with these defaults."""
+  """Adds the options for measuring, with these defaults."""
   parser.add_argument('--binary', default=ROOT /
                       'out/release/perfetto_benchmarks', type=pathlib.Path,
                       help='default: out/release/perfetto_benchmarks')
@@ -186,8 +186,8 @@ def read_result(result, origin):
   """Returns the context and the samples, by name, in order."""
   with reading(origin):
     samples = {}
-    # Interleaved rows are reported in the order in which they finish;
-    # the index is that in which they were registered.
+    # Interleaved rows are reported in the order in which they finish; the index
+    # is the order in which they were registered.
     runs = [run for run in result['benchmarks']
             if run.get('run_type') == 'iteration']
     for run in sorted(runs, key=lambda run: run.get('family_index', 0)):
@@ -208,7 +208,8 @@ def read_result(result, origin):
 
 
 def load(args, name_filter):
-  """What the arguments ask for, measured or read: context and samples."""
+  """Measures or reads the results that the arguments ask for: context and
+  samples."""
   if args.json:
     try:
       text = args.json.read_text()

@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What tools that measure have in common: errors, files, tables, and work in
+"""The common part of tools that measure: errors, files, tables, and work in
 parallel."""
 
 import concurrent.futures

@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Plots of lines as SVG images, for the tools that draw what was measured.
+"""Plots of lines as SVG images, for the tools that draw measurements.
 
 Beside each image is a text file of its figures. The image is drawn from that file
 alone, by Debian's matplotlib, and the same file makes the same bytes.
@@ -61,7 +61,7 @@ class Data:
 
 
 def read(path):
-  """What Data.write() has written."""
+  """Reads the output of Data.write()."""
   try:
     text = path.read_text()
   except OSError as error:
@@ -86,7 +86,7 @@ def figures_of(image):
 
 @contextlib.contextmanager
 def drawing(path, title, notes):
-  """Yields matplotlib's axes, and writes what is drawn there."""
+  """Yields matplotlib's axes, and writes the drawing."""
   try:
     import matplotlib  # pylint: disable=import-outside-toplevel
     matplotlib.use('svg')

@@ -59,9 +59,9 @@ CONFIGS = [
            plugin_of='release'),
 ]
 
-# What else tests need: arguments of tools/install-build-deps, and whether nothing
-# works without it. Tests of the others are skipped where these are missing:
-# suites of Debian change, and matplotlib is large.
+# The other dependencies of tests: arguments of tools/install-build-deps, and
+# whether nothing works without it. Tests of the others are skipped where they
+# are missing: suites of Debian change, and matplotlib is large.
 FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
@@ -85,7 +85,8 @@ class Outcome:
   seconds: float = 0
   cpu: float = 0  # Seconds, of all processors.
   output: str = ''
-  failures: list = dataclasses.field(default_factory=list)  # What failed.
+  # Names of failed cases.
+  failures: list = dataclasses.field(default_factory=list)
 
   def add(self, other):
     self.passed += other.passed
@@ -113,7 +114,7 @@ def run_process(command, cwd, env, timeout):
                                start_new_session=True)
     timed_out = threading.Event()
 
-    def kill():  # What it started, too.
+    def kill():  # Kills its children, too.
       try:
         os.killpg(process.pid, signal.SIGKILL)
       except ProcessLookupError:
@@ -153,14 +154,14 @@ def count_gtest(report):
   return outcome
 
 
-# A sanitizer's report ends the program with an error, whatever the case in
-# which it was found says of itself.
+# A sanitizer's report ends the program with an error, even if the case in which
+# it was found passes.
 SANITIZER_REPORT = re.compile(r'Sanitizer: |: runtime error: ')
 
 
 def without_passed_cases(output):
-  """GoogleTest's output, with what it says of cases that passed left out,
-  unless a sanitizer has found something there."""
+  """GoogleTest's output. Leaves out cases that passed, unless a sanitizer has
+  found something there."""
   kept, case = [], None
   for line in output.splitlines(keepends=True):
     if line.startswith('[ RUN      ]'):
@@ -244,8 +245,8 @@ def run_test(test, build_dir, options):
 
 
 class Fetcher(threading.Thread):
-  """Fetches what tests need while the first configuration is built: it waits for
-  others most of the time."""
+  """Fetches packages for tests while the first configuration is built:
+  downloading is mostly waiting."""
 
   def __init__(self):
     super().__init__(daemon=True)

@@ -23,7 +23,7 @@ import compilers  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 
-# The cursor is the first member of a message, and its limit the second, so that
+# The cursor is the first member of a message, and its limit the second. So
 # nothing else here is eight bytes at the very address that a register holds, or
 # eight bytes behind it: values are members of a struct behind its first two,
 # and tags take one byte.

@@ -28,8 +28,8 @@ FLAGS = ['-fno-exceptions', '-fno-rtti'] + compilers.WARNINGS
 
 STANDARDS = ['-std=c++17', '-std=c++20']
 
-# The headers of C++17, those of C among them. What they include in turn is the
-# standard library's business.
+# The headers of C++17, those of C among them. The headers that they include in
+# turn are the standard library's business.
 STANDARD_HEADERS = '''
     algorithm any array atomic bitset charconv chrono codecvt complex
     condition_variable deque exception execution filesystem forward_list

@@ -2,11 +2,11 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The claim: parts of a program may be compiled by different compilers.
 
-Clang's inline code calls functions that leave registers alone, gcc's knows of
-no such thing. Here each compiles the library, to an archive and to a shared one
-whose functions are looked up when they are first called, and one half of a
-program each, which write the same message in all lengths of buffers. What one
-writes must be what the other writes.
+Clang's inline code calls functions that leave registers alone; gcc's does not.
+Here each compiles the library, to an archive and to a shared one whose
+functions are looked up when they are first called, and one half of a program
+each, which write the same message in all lengths of buffers. Both must write
+the same bytes.
 
   mixed_compilers_test.py
 """

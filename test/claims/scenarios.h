@@ -26,7 +26,7 @@ class Scenario {
   virtual void Run() = 0;
 };
 
-// All ways to write messages. What they need is allocated here.
+// All ways to write messages. Their memory is allocated here.
 std::vector<std::unique_ptr<Scenario>> MakeScenarios();
 
 }  // namespace protozero::test

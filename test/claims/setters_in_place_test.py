@@ -2,10 +2,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The claim: setters that are to encode in place do, however large a file is.
 
-Compilers stop inlining into a file that has grown by some share of what it was.
-So this compiles dozens of functions that set fields, and one that sets more
-than a hundred, and looks for setters that were not inlined: functions in the
-object.
+Compilers stop inlining into a file that has grown by some share of its size. So
+this compiles dozens of functions that set fields, and one that sets more than a
+hundred, and looks for setters that were not inlined: functions in the object.
 
   setters_in_place_test.py --gen DIR
 """
@@ -81,7 +80,7 @@ void Small(Everything* message, const Values* values) {
 '''
 NUM_SMALL = 60
 NUM_SETTERS = 20
-# What the same setters call where they are not in place.
+# The functions that the same setters call where they are not in place.
 CALLS = ('AppendBytesOutOfLine', 'AppendString', 'BeginNested(',
          'BeginNestedAtCursor', 'FinalizeOutOfLine')
 

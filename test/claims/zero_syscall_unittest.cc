@@ -29,7 +29,7 @@
 namespace protozero {
 namespace {
 
-// What the child reports, in memory that it shares with the test.
+// The child's results, in memory that it shares with the test.
 struct Report {
   volatile int setup_errno;
   volatile bool started;

@@ -56,7 +56,7 @@ class Failure(Exception):
 
 
 class Build:
-  """A folder in which things are compiled, linked and run."""
+  """A folder to compile, link and run programs in."""
 
   def __init__(self, folder, compiler, plugin):
     self.folder = folder
@@ -96,7 +96,7 @@ class Build:
 
 
 def parts_of_ours(build, name):
-  """What there is to compile for a build of ours."""
+  """The sources of a build of ours."""
   function, namespace, flags = OURS[name]
   build.generate(namespace)
   (build.folder / name).mkdir(exist_ok=True)
@@ -163,7 +163,7 @@ def check_pair(build, pair, objects, written, static):
 
 
 def check_mixed_setters(build, objects):
-  """Yields what is wrong with a program whose parts disagree."""
+  """Yields the problems of a program whose parts disagree."""
   for user, library in ('ours', 'ours_in_place'), ('ours_in_place', 'ours'):
     result = build.try_to([build.compiler, '-pthread',
                            main_of((user, user))[0], objects[user][0],
@@ -175,8 +175,8 @@ def check_mixed_setters(build, objects):
 
 
 def symbols_of(build, library):
-  """The names of what a library shows, without that of the ABI and those of the
-  standard library, which no flag hides."""
+  """The names that a library exports, without the ABI's namespace and without
+  those of the standard library, which no flag hides."""
   mangled = [line.split()[2] for line in build.run(
       ['nm', '-D', '--defined-only', library]).decode().splitlines()]
   ours = [name for name in mangled
@@ -186,7 +186,7 @@ def symbols_of(build, library):
 
 
 def check_exports(build, objects, written):
-  """Yields what is wrong with what libraries show."""
+  """Yields the problems with exported names."""
   build.link('libplain.so', objects['ours'][1:], ['-shared'])
   yield 'static: shows nothing', ', '.join(symbols_of(build, 'libplain.so'))
 
@@ -214,7 +214,7 @@ def check_exports(build, objects, written):
 
 
 def check_one_file(build, parts, objects, written):
-  """Yields what is wrong with a file that includes another library, too."""
+  """Yields the problems of a file that includes another library, too."""
   build.generate('in_one_file', 'runtime_namespace=pz')
   for name, folder, pattern in (('all_headers.h', ROOT / 'include', '**/*.h'),
                                 ('all_mapbox_headers.h', MAPBOX.parent.parent,
@@ -268,7 +268,7 @@ def check(build, counter):
     parts['mapbox'] = [('by_mapbox.o', HERE / 'mapbox.cc', ['-I', ROOT])]
     pairs['ours', 'mapbox'] = True
   objects = {name: [output for output, _, _ in parts[name]] for name in parts}
-  # What takes longest, first.
+  # The longest tasks come first.
   build.compile_all(
       sum(reversed(list(parts.values())), []) +
       [main_of(pair) for pair in pairs] +

@@ -8,8 +8,8 @@
 
 #include <string>
 
-// What the libraries of a program write, each by its own classes. The functions
-// are all that such a part of the program shows to the others.
+// The output of each library of a program, written by its own classes. Such a
+// part of the program exports only these functions.
 constexpr int kMessages = 1000;
 
 std::string WriteByOurs();

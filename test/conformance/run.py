@@ -2,15 +2,15 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Runs protobuf's official conformance tests.
 
-Their runner sends messages to the testee, which reads them with our decoder and
-writes them with our writer, and compares what comes back with what libprotobuf
-makes of them: the required and the recommended tests of the binary format, with
+Their runner sends messages to the testee. The testee reads them with our
+decoder and writes them with our writer, and the runner compares the result with
+libprotobuf's: the required and the recommended tests of the binary format, with
 messages of proto2, proto3 and edition 2023. JSON and text format are skipped,
 by the testee's own answer.
 
-Every failure must be listed in known_failures.txt, with its reason; and what is
-listed must fail, so the list can only shrink. Last, the testee makes a mistake
-on purpose, which the runner must notice.
+Every failure must be listed in known_failures.txt, with its reason. Every
+listed test must fail, so the list can only shrink. Last, the testee makes a
+mistake on purpose, which the runner must notice.
 
 The runner is installed if it is missing. One test of it:
 

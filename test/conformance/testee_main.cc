@@ -32,7 +32,7 @@ namespace {
 using pbzero::ConformanceRequest;
 using pbzero::ConformanceResponse;
 
-// What the runner asks first: a message of this type, the failures to expect.
+// The runner's first request: a message of this type, the failures to expect.
 // An empty one will do, because run.py tells the runner.
 constexpr std::string_view kFailureSet = "conformance.FailureSet";
 

@@ -28,7 +28,7 @@ using proto_utils::ProtoWireType;
 // Protobuf's own default.
 constexpr int kMaxDepth = 100;
 
-// Field ids of map entries, and of what a MessageSet consists of.
+// Field ids of map entries, and of the parts of a MessageSet.
 constexpr uint32_t kMapKey = 1;
 constexpr uint32_t kMapValue = 2;
 constexpr uint32_t kMessageSetItem = 1;
@@ -56,8 +56,9 @@ bool IsValue(const FieldType& type, int32_t number) {
          type.enum_type->FindName(number) != nullptr;
 }
 
-// Whether |field| is what the schema means by its id, and not an unknown field
-// that happens to have it. Of what is packed, each element has to be asked for.
+// Whether |field| is the field that the schema means by its id, and not an
+// unknown one with the same id. Each element of a packed field has to be
+// tested.
 bool IsKnown(const FieldType& type, const Field& field) {
   if (field.type() == WireTypeOf(type))
     return IsValue(type, field.as_int32());
@@ -96,7 +97,7 @@ auto ValueOf(const Field& field) {
   return value;
 }
 
-// What collects packed values of this type.
+// The builder for packed values of this type.
 template <SchemaType type>
 using PackedBuffer = std::conditional_t<
     proto_utils::ProtoSchemaToWireType(type) != ProtoWireType::kVarInt,

@@ -15,11 +15,10 @@
 
 namespace protozero::conformance {
 
-// Reads messages with ProtoDecoder and writes them with Message, so that what
-// comes out is what a protobuf library would write that has parsed the message
-// to objects: each singular field once, messages merged, entries of maps
-// without duplicates, repeated fields packed as the schema says, and all that
-// the schema does not know as it was.
+// Reads messages with ProtoDecoder and writes them with Message. The output is
+// that of a protobuf library that has parsed the message to objects: each
+// singular field once, messages merged, entries of maps without duplicates,
+// repeated fields packed as the schema says, and unknown fields unchanged.
 class Transcoder {
  public:
   // |drops_unknown_fields| is a mistake, to see whether it is found.
@@ -43,7 +42,7 @@ class Transcoder {
   bool TranscodeFields(const pbz::MessageType&, ConstBytes, Message*);
   bool TranscodeMessageSet(const pbz::MessageType&, ConstBytes, Message*);
 
-  // Write what was read of one field: in the order of the input, one or more.
+  // Write the occurrences of one field: in the order of the input, one or more.
   bool Write(const pbz::FieldType&, const Fields&, Message*);
   bool WriteMessages(const pbz::FieldType&, const Fields&, Message*);
   bool WriteMap(const pbz::FieldType&, const Fields&, Message*);

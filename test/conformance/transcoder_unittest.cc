@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The conformance tests parse what the testee writes, and so do not see most of
-// what a parser does: of a field that is written twice the last one counts,
-// with or without the testee. Here the bytes are compared.
+// The conformance tests parse the testee's output, and so do not see most of a
+// parser's work: if a field is written twice the last one counts, with or
+// without the testee. Here the bytes are compared.
 
 #include "test/conformance/transcoder.h"
 
@@ -162,7 +162,7 @@ TEST_F(TranscoderTest, ItemsOfMessageSetsAreMerged) {
   EXPECT_EQ(Proto2("32 16 0b 10 e8 07 1a 02 08 01 0c"
                    "0b 1a 03 22 01 61 10 e8 07 0c c2 3e 00"),
             "32 0c 0b 10 e8 07 1a 05 08 01 22 01 61 0c");
-  // One that nobody knows.
+  // An unknown one.
   EXPECT_EQ(Proto2("32 09 0b 10 e9 07 1a 02 08 01 0c"),
             "32 09 0b 10 e9 07 1a 02 08 01 0c");
 }

@@ -4,9 +4,8 @@
 
 The schemas are those of protobuf itself, and the public API definitions of the
 npm package google-proto-files. Each is generated or refused with a reason. The
-refusals are listed in refusals.txt, and the list may only shrink: the test fails
-if a schema is refused that is not in the list, if one that is listed is no
-longer refused, and if the reason is another one.
+refusals are listed in refusals.txt. The test fails if an unlisted schema is
+refused, if a listed one is no longer refused, or if the reason is another one.
 
 A sample of the headers is compiled (without making code), by default a small
 one that depends on the seed alone. The corpus is installed if it is missing.
@@ -39,8 +38,8 @@ REFUSALS_HEADER = '''\
 # "protoc:" stands before reasons of protoc's own parser, which ends before the
 # plugin is asked: most of these files say `edition`, which protoc 3.21 does not
 # know at all, and some import files that the npm package lacks. This list may
-# only shrink; run.py --update removes what is no longer refused, and adds
-# nothing.
+# only shrink; run.py --update removes schemas that are no longer refused, and
+# adds nothing.
 '''
 
 # Per invocation of protoc. Large enough that shared imports are parsed once,
@@ -53,7 +52,7 @@ WARNINGS = [
 
 
 class Corpus:
-  """A folder of schemas, all of whose imports are relative to it."""
+  """A folder of schemas. Their imports are relative to it."""
 
   def __init__(self, name, root, subfolder=''):
     self.name = name
@@ -83,7 +82,7 @@ def find_corpora(args):
 
 
 def reason_of(stderr, proto):
-  """The first line that says why, without positions of what is incidental."""
+  """The first line that says why, without positions, which may change."""
   for line in stderr.splitlines():
     if line.startswith('--plugin_out: '):
       return line[len('--plugin_out: '):]

@@ -14,8 +14,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r'^```.*?^```|<!--.*?-->', re.M | re.S)
-# What looks like a name of ours: CamelCase, snake_case, or a macro. But not the end
-# of a name, as in `...Unsafe`.
+# A word that looks like a name of ours: CamelCase, snake_case, or a macro. But
+# not the end of a name, as in `...Unsafe`.
 NAME = re.compile(r'(?<!\.\.)\b(?:[a-z]*[A-Z]\w*[a-z]\w*|[A-Za-z]\w*_\w+)\b')
 # Names of others, of rows, that were, and that pages make up for schemas of their own.
 OTHERS = re.compile(

@@ -2,10 +2,10 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Compiles the examples in comments of our headers.
 
-An example is a run of lines of a comment that are indented by three spaces or more
-and of which one ends like code, by ";" or "{". header_examples.txt has what
-surrounds it. An example that is not listed there is an error, and so is an entry
-without an example.
+An example is a run of lines in a comment that are indented by three spaces or
+more. One of them ends like code, by ";" or "{". header_examples.txt has the
+code around it. An unlisted example is an error, and so is an entry without an
+example.
 
 Runs in a build directory, which has protoc and protozero_plugin. The last line of its
 output is "N passed, N failed".

@@ -42,7 +42,7 @@ def pages():
 
 
 def check(page, link):
-  """Returns what is wrong with it, or None."""
+  """Returns the problem, or None."""
   name, _, anchor = link.partition('#')
   target = (page.parent / name).resolve() if name else page
   if not target.exists():

@@ -49,7 +49,7 @@ class Error(Exception):
 
 
 class Page:
-  """What is marked in a page."""
+  """The marked snippets of a page."""
 
   def __init__(self, path, text):
     self.path = path
@@ -238,7 +238,7 @@ class Tester:
 
 
 def test_parser(results):
-  """The conventions themselves: what is wrong with a page is found."""
+  """The conventions themselves: mistakes in a page are found."""
   for text, expected in [
           ('```cpp\nint a;\n```\n', ':1: C++ that is not compiled'),
           ('<!-- compile: a -->\ntext\n', ':1: no block follows'),

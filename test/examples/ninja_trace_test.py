@@ -47,7 +47,7 @@ def convert(log, *options):
 
 
 def decode(trace):
-  """What protoc says is in a trace."""
+  """The text that protoc makes of a trace."""
   code, text, error = run(PROTOC, '-I', SCHEMA_DIR,
                           '--decode=perfetto.protos.Trace',
                           'perfetto_trace.proto', stdin=trace)
@@ -113,7 +113,7 @@ def split_packets(trace):
 class ConversionTest(unittest.TestCase):
 
   def check(self, log, *options):
-    """Compares what is shown of a log with what is in it."""
+    """Compares the slices of a log's trace with the log."""
     trace, report = convert(log, *options)
     text = decode(trace)
     steps = expected_steps(log, '--all' in options)

@@ -124,7 +124,7 @@ class DecodeTest(Scratch):
     text = call(PBZ, 'decode', '--schema', schema, '--type', message, path)
     self.assertEqual(canonical(text), canonical(expected))
     if has_unknown:
-      return  # Of which no text format can be read.
+      return  # Text format cannot express unknown fields.
     encoded = subprocess.run(
         [PROTOC, '-I', import_dir, '--encode=' + message, proto],
         input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
@@ -479,7 +479,7 @@ class InputTest(Scratch):
       self.assertEqual(code, 1)
       self.assertTrue(got.startswith('# message 1\n' + output), got)
       self.assertIn('malformed at offset %d: %s' % (offset, reason), error)
-      # What is after is read if its begin is known.
+      # The bytes after it are read if their begin is known.
       self.assertEqual('1: 2' in got, b'\x08\x02' in content)
       _, table, _ = run(PBZ, 'stats', '--delimited', '-', stdin=content)
       self.assertEqual(int(table.splitlines()[-1].split()[0]), len(content))

@@ -153,7 +153,7 @@ TEST_F(PrinterTest, ItemsOfMessageSetsAreExtensions) {
   const std::string item = "0b 10feffffff07 1a020805 0c";
   EXPECT_EQ(DecodeTyped("c2010c" + item),
             "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
-  // In the other order; unknown ones; what is none.
+  // In the other order; unknown items; fields that are no items.
   EXPECT_EQ(DecodeTyped("c2010c 0b 1a020805 10feffffff07 0c"),
             "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
   EXPECT_EQ(DecodeTyped("c20108 0b 1005 1a020805 0c"),
@@ -258,7 +258,7 @@ TEST(GuessTest, TruncatedPrefixesAreMalformedAtTheLastField) {
     const bool is_whole = size == 3 || size == 8 || size == 12;
     const size_t end = text.find("# malformed: ");
     EXPECT_EQ(end == std::string::npos, is_whole) << size;
-    // What is before is there.
+    // The fields before it are printed.
     const std::string before = text.substr(0, end);
     EXPECT_EQ(whole.substr(0, before.size()), before) << size;
   }

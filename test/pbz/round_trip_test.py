@@ -117,7 +117,7 @@ def run(*command, stdin=b''):
 def make_edition(schema, rng):
   """Rewrites a proto2 or proto3 schema as an edition. Returns what says so.
 
-  What is optional, required, packed or a group says so with features.
+  Features say which fields are optional, required, packed or groups.
   """
   is_delimited = rng.random() < 0.3
   lines = ['edition = "2023";']

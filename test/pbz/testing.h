@@ -27,7 +27,7 @@ std::string Bytes(std::string_view hex);
 
 protozero::ConstBytes AsBytes(const std::string& bytes);
 
-// What |print| writes to a file.
+// The output of |print| to a file.
 std::string Printed(const std::function<void(FILE*)>& print);
 
 // A file to read |bytes| from.

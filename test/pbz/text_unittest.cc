@@ -41,7 +41,7 @@ TEST(TextTest, TextIsUtf8WithoutControlCharacters) {
            "\x1b[31m",
            "\x7f",
            "\xc2\x80",      // A control character of two bytes.
-           "\xe2\x80\xae",  // Shows what follows from right to left.
+           "\xe2\x80\xae",  // Shows the following text from right to left.
            "\x80",
            "\xc3",              // Half a character each.
            "\xc0\xaf",          // '/', longer than need be.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Generated headers compile without warnings, whatever the compiler's mode.
+"""Generated headers compile without warnings in each mode of the compilers.
 
 Compilers, language standards, GNU extensions (which define macros like `linux`
 and reserve `typeof`), and no exceptions and RTTI, over every header in the
@@ -18,8 +18,8 @@ import tempfile
 
 import compilers
 
-# What the other combinations of standard and extensions refuse, one of these
-# does, too.
+# Together, these refuse everything that other combinations of standard and
+# extensions refuse.
 MODES = [
     ['-std=c++17'],
     ['-std=gnu++20'],
@@ -32,7 +32,7 @@ HEADERS = [
         'hostile_global', 'no_wrapper', 'no_wrapper_import')
 ]
 
-# System headers first: their macros and functions are what names clash with.
+# System headers first: names clash with their macros and functions.
 SYSTEM_HEADERS = [
     'assert.h', 'ctype.h', 'errno.h', 'fcntl.h', 'float.h', 'inttypes.h',
     'limits.h', 'locale.h', 'math.h', 'pthread.h', 'sched.h', 'signal.h',

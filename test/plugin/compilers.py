@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What the tests that run compilers have in common."""
+"""The common part of tests that run compilers."""
 
 import concurrent.futures
 import functools
@@ -70,9 +70,9 @@ class Counter:
 
 
 def check_optimized(check):
-  """A test of what compilers make: calls check(compiler, level, output) for each
-  compiler at -O2 and -O3. `output` is where an object may go; what is returned
-  are errors."""
+  """A test of what compilers make: calls check(compiler, level, output) for
+  each compiler at -O2 and -O3. `output` is the path for an object; check()
+  returns errors."""
   counter = Counter()
   with tempfile.TemporaryDirectory() as temp:
     cases = [(compiler, level) for compiler in find_compilers()

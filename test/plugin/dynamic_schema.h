@@ -19,7 +19,7 @@ class DynamicSchema {
   ~DynamicSchema();
 
   // One line of text format. "unknown message", "malformed bytes" or "unknown
-  // field in <text>" if that is what the bytes are.
+  // field in <text>" if the bytes are that.
   std::string ToText(const std::string& message, const std::string& bytes);
 
   // The message that the text describes, as libprotobuf encodes it. Fails the

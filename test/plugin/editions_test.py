@@ -7,8 +7,8 @@ tools/install-build-deps --modern-protobuf makes, the plugin's sources are
 compiled against it as they are, and what the plugin makes of schemas that say
 `edition` is compiled and run. Otherwise the test counts as skipped.
 
-Compiles what has changed only, into <build directory>/editions; the program
-editions/protozero_plugin serves test/corpus/run.py, too.
+Compiles changed files only, into <build directory>/editions; test/corpus/run.py
+uses the program editions/protozero_plugin, too.
 
   editions_test.py [--build DIR] [--plugin-only]
 """

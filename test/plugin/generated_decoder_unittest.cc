@@ -199,7 +199,7 @@ TEST_F(GeneratedDecoderTest, AbsentFieldsHaveTheDefaultOfTheSchema) {
   EXPECT_EQ(d.first_enum_enum(), ::golden::imported::pbzero::LOW);
   EXPECT_EQ(d.with_default(), 7);
 
-  // What is there is not overridden, even where it is zero.
+  // A present value is not overridden, even where it is zero.
   const std::string bytes = Encode(
       "default_int32: 0 default_bool: false default_string: '' "
       "default_double: 0 default_enum: ZERO with_default: 0");
@@ -408,7 +408,7 @@ TEST_F(GeneratedDecoderTest, MessageSets) {
   EXPECT_EQ(d.other().size, 0u);
 }
 
-// Proto3, where what is not there is zero; `optional` shows that it was set.
+// Proto3: an absent value is zero; `optional` shows that it was set.
 TEST_F(GeneratedDecoderTest, Proto3) {
   using Shared = ::golden::shared::pbzero::Shared;
   const std::string bytes = schema_.FromText(

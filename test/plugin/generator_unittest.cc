@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What the generator makes of small schemas. The golden test shows the whole
+// The generator's output for small schemas. The golden test shows the whole
 // text; here is one case per decision.
 
 #include <algorithm>
@@ -96,7 +96,7 @@ TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {
   EXPECT_THAT(usual, HasSubstr("\nnamespace pz = "
                                "::protozero::PROTOZERO_ABI_NAMESPACE;\n"));
   EXPECT_THAT(usual, HasSubstr("class M : public ::pz::Message {"));
-  // Nothing else of `protozero` but what is the schema's own.
+  // The only other names in `protozero` are the schema's own.
   size_t found = 0;
   for (size_t i = usual.find("::protozero::"); i != std::string::npos;
        i = usual.find("::protozero::", i + 1)) {
@@ -187,7 +187,7 @@ message M {
   EXPECT_THAT(header, HasSubstr("#include \"b.pbzero.h\""));
   EXPECT_THAT(header, Not(HasSubstr("#include \"c.pbzero.h\"")));
   EXPECT_THAT(header, HasSubstr("class C;"));
-  // Defined by what is included.
+  // The included headers define them.
   EXPECT_THAT(header, Not(HasSubstr("class B;")));
   EXPECT_THAT(header, Not(HasSubstr("class D;")));
 }
@@ -474,8 +474,8 @@ enum E {
   EXPECT_THAT(header, HasSubstr("E_MAX = E::A;"));
 }
 
-// What a file is called elsewhere must not depend on who imports it, so an
-// escape that is needed in one place is made everywhere.
+// The name of a file must not depend on its importers, so an escape that is
+// needed in one place is made everywhere.
 TEST(GeneratorTest, EscapedNamesAreTheSameInOtherFiles) {
   const std::string header = Header(
       RunProtoc({{"a.proto",

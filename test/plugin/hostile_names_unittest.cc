@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Uses what was generated for names that are taken: it must compile without a
-// warning, be called what the documentation says, and write the right bytes.
+// Uses generated code with names that are taken: it must compile without a
+// warning, have the documented names, and write the right bytes.
 
 // The C library first, so that names in the global namespace meet it.
 #include <assert.h>
@@ -101,7 +101,7 @@ TEST_F(HostileNamesTest, TypesThatGeneratedCodeNamesBare) {
             "a { size_t: 1 } b: uint64_t c { } d: \"d\" e: \"e\"");
 }
 
-// The runtime calls functions of messages by name, and so do users.
+// The runtime and users call functions of messages by name.
 template <typename T>
 void WorksInEveryBuffer() {
   HeapBuffered<T> heap;
@@ -258,7 +258,7 @@ TEST_F(HostileNamesTest, Enums) {
   EXPECT_STREQ(hz::NegativeOnly_Name(hz::NEGATIVE_TWO), "NEGATIVE_TWO");
 }
 
-// Reads what was just written.
+// Reads the written bytes.
 template <typename T>
 typename T::Decoder Read(HeapBuffered<T>* message, std::string* bytes) {
   *bytes = message->SerializeAsString();
@@ -302,7 +302,7 @@ TEST_F(HostileNamesTest, Getters) {
   EXPECT_EQ(d.ReadField(), 15);
   EXPECT_EQ(d.Reset(), 16);
   EXPECT_EQ(d.size(), 21);
-  // Fields come before what is made up for other fields.
+  // Fields come before names that are made up for other fields.
   EXPECT_EQ(d.has_x(), 9);
   EXPECT_TRUE(d.has_x_());
   EXPECT_TRUE(d.has_has_x());

@@ -11,7 +11,7 @@
 
 namespace protozero::plugin {
 
-// What came of running protoc with the plugin.
+// The result of running protoc with the plugin.
 struct ProtocResult {
   bool ok = false;
   std::string error;                         // The plugin's, or protoc's own.

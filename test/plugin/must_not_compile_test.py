@@ -30,8 +30,8 @@ MESSAGE = ('::protozero::ScatteredStreamWriter* writer = nullptr; '
 BUFFER = ('uint8_t buffer[8]; '
           '::protozero::EncodeMessage<Everything>(buffer, 8, %s);')
 
-# What is wrong, a line that is right, the line that is not; what the error must
-# say, where it is the library's own.
+# The mistake, a line that is right, and a line that is wrong; the expected
+# error, where it is the library's own.
 CASES = [
     ('a string for a number',
      'm.set_field_int32(1);',
@@ -419,7 +419,7 @@ def program(lines):
 
 
 def precompile(compiler, flags, path):
-  """What all cases include, read once. Returns the file to include."""
+  """Reads the headers of all cases once. Returns the file to include."""
   with open(path + '.h', 'w', encoding='utf-8') as file:
     file.write(HEADER)
   subprocess.run([compiler] + flags + ['-x', 'c++-header', path + '.h', '-o',

@@ -87,7 +87,7 @@ TEST(NamingTest, MacrosOfSystems) {
     EXPECT_FALSE(IsSystemMacro(word)) << word;
     EXPECT_TRUE(IsSystemFunctionMacro(word)) << word;
   }
-  // What there is no macro of, parts of names, and what other tables have.
+  // Words without a macro, parts of names, and words of other tables.
   for (const char* word : {"", "_", "AF_", "INET", "AF_INE", "AF_INET_", "RO",
                            "ERROR ", "TRUE FALSE", "_IOFBF", "bool", "errno",
                            "EINVAL", "major", "uint32_t", "pid"}) {

@@ -7,7 +7,7 @@
 
 #include "test/protos/plugin/golden.pbzero.h"
 
-// Addresses of what a generated header defines, as one translation unit sees
+// Addresses of definitions in a generated header, as one translation unit sees
 // them.
 struct Definitions {
   const void* metadata;

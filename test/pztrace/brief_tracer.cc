@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Traces a few hundred events, and ends, whether or not somebody records them:
-// for tests in which perhaps nobody does.
+// Traces a few hundred events, and ends, whether they are recorded or not: for
+// tests in which the recording may fail.
 
 #include <stdint.h>
 
@@ -20,7 +20,7 @@ int main() {
   descriptor.name = "track_event";
   const auto source = std::make_shared<protozero::DataSource>(descriptor);
   producer.RegisterDataSource(source);
-  // What it waits for may never come.
+  // The service may never answer.
   producer.Sync(/*timeout_ms=*/200);
   protozero::DataSourceWriters writers(source);
   for (uint64_t i = 0; i < 500; ++i) {

@@ -17,7 +17,7 @@ from pztrace_test import BUILD_DIR, PztraceTest, main
 
 FAULTY_PZTRACE = BUILD_DIR / 'faulty_pztrace'
 BRIEF_TRACER = BUILD_DIR / 'brief_tracer'
-# Of what takes milliseconds. Only what hangs takes this long.
+# A run takes milliseconds, unless it hangs.
 TIMEOUT = 120
 
 stride = 11
@@ -69,7 +69,7 @@ class FaultsTest(PztraceTest):
         if 'nothing lost' in error and code == 0:
           self.assertEqual(cat[1].count('track_event {'), 500)
         self.trace.unlink()
-      # Nor is a socket left.
+      # The sockets are gone, too.
       self.assertEqual([], [name for _, _, names in os.walk(self.folder)
                             for name in names if name != 'count'])
     self.run_each(check, 'record', '-o', self.trace, '--', BRIEF_TRACER)

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Traces the lines of its standard input, one event each, and says so when it
-// has written one: "traced", or "off" if nobody records it. It commits nothing
-// by itself before its input ends, not even when it is idle.
+// Traces the lines of its standard input, one event each, and prints "traced"
+// for each, or "off" if it is not recorded. It commits nothing by itself before
+// its input ends, not even when it is idle.
 //
 //   line_tracer [PRODUCER_NAME [DATA_SOURCE_NAME...]]
 

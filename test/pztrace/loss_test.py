@@ -28,7 +28,7 @@ class LossTest(PztraceTest):
     summary = SUMMARY.search(error.splitlines(keepends=True)[0])
     self.assertIsNotNone(summary, error)
     self.assertEqual(int(summary[4]), 1)
-    # What is printed of the file is in it.
+    # The printed size is the file's size.
     status, text, error = self.run_pztrace('cat', self.trace)
     self.assertEqual((status, error), (0, ''))
     self.assertEqual(text.count('\npacket {') + text.startswith('packet {'),

@@ -249,7 +249,7 @@ class RecordTest(PztraceTest):
     for number in signal.SIGINT, signal.SIGTERM:
       process = self.start('record', '-o', self.trace)
       socket = process.stderr.readline().rstrip('\n').partition('=')[2]
-      # Whoever knows the socket is recorded.
+      # Any program that knows the socket is recorded.
       env = dict(self.env, PERFETTO_PRODUCER_SOCK_NAME=socket)
       output = subprocess.run([str(WORKERS), '--items', '5', '--threads', '1'],
                               env=env, stdout=subprocess.PIPE, check=True)
@@ -654,8 +654,8 @@ class WorkersTest(PztraceTest):
 
 
 def main():
-  # Shells start what is in the background so that it ignores interruptions,
-  # which pztrace would inherit, and respect.
+  # Shells start background programs so that they ignore interruptions, and
+  # pztrace would inherit that.
   signal.signal(signal.SIGINT, signal.default_int_handler)
   return run_cases()
 

@@ -23,7 +23,7 @@ from pztrace_test import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
 WITHOUT_MEMFD = BUILD_DIR / 'without_memfd'
-# What a terminal would obey, and what it looks like when it is printed.
+# A name that a terminal would obey, and its printed form.
 HOSTILE = '\x1b]0;x\x07\x9b31m\n\u202e"%s%n\udcff'
 SHOWN = '\\033]0;x\\007\\302\\23331m\\n\\342\\200\\256\\"%s%n\\377'
 
@@ -61,7 +61,7 @@ class RecordingTest(PztraceTest):
     return self.trace.read_bytes() if self.trace.exists() else b''
 
   def check_readable(self, path=None):
-    """Returns what is in the file, which ends with a whole packet."""
+    """Returns the content of the file, which ends with a whole packet."""
     code, output, error = self.run_pztrace('cat', path or self.trace)
     self.assertEqual((code, error), (0, ''))
     return output
@@ -108,7 +108,7 @@ class FileTest(RecordingTest):
     self.assertEqual(process.wait(), 0, error)
     self.trace.write_bytes(trace)
     self.check_readable()
-    # What the command prints is not a part of it.
+    # The trace does not have the command's output.
     self.assertEqual(error.splitlines()[0], 'traced')
     self.assertIn('<stdout>: %d bytes, ' % len(trace), error)
     self.assertIn('nothing lost\n', error)
@@ -124,7 +124,8 @@ class FileTest(RecordingTest):
                                       'text')[1], 'text\n')
 
   def check_full(self, code, output, error, reason):
-    """That what got into the file is told from what did not."""
+    """Expects that the message tells the packets in the file from the
+    others."""
     self.assertEqual(code, 1, error)
     self.assertIn('pztrace: %s: %s\n' % (self.trace, reason), error)
     self.assertRegex(error, r'pztrace: %s: the last \d+ packets, \d+ bytes, are '
@@ -189,7 +190,7 @@ class FileTest(RecordingTest):
     self.assertIn('/dev/full: 0 bytes, ', error)
 
   def test_part_of_a_file_that_is_full(self):
-    # What was there before is neither cut off nor counted.
+    # Earlier content is neither cut off nor counted.
     limit = 300000
     self.trace.write_bytes(b'before')
     for mode in 'ab', 'r+b':
@@ -201,7 +202,7 @@ class FileTest(RecordingTest):
             env=self.env, stdout=file, stderr=subprocess.PIPE,
             check=False, preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_FSIZE, (limit, limit)))
-        # What is written behind it comes next to it.
+        # The next output comes right behind it.
         self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_CUR),
                          os.path.getsize(self.trace))
       error = process.stderr.decode()
@@ -242,7 +243,7 @@ class FileTest(RecordingTest):
     process = self.start_tracer('--config', config, output='-')
     # A page.
     pipe_size = fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 1)
-    # What comes before the packet, so that the pipe is empty.
+    # Reads the bytes before the packet, so that the pipe is empty.
     header = os.read(process.stdout.fileno(), pipe_size)
     self.write_line(process, b'x' * 100000)
     def is_full():
@@ -362,7 +363,7 @@ class ProducersTest(RecordingTest):
     self.assertIn('name: "3', output)
 
   def test_few_descriptors(self):
-    # Some of which the loader needs before main().
+    # The loader needs some descriptors before main().
     complete = False
     for limit in range(3, 20):
       code, error = self.record(

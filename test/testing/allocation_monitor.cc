@@ -82,7 +82,7 @@ bool IsToFail() {
 
 }  // namespace
 
-// The default ones call the throwing ones, and so do these.
+// The default ones call the throwing ones, too.
 
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return IsToFail() ? nullptr : ::operator new(size);
@@ -107,7 +107,7 @@ void __sanitizer_free_hook(const volatile void*) {}
 
 #else
 
-// What glibc's malloc() and its siblings are called otherwise.
+// Other names of glibc's malloc() and its siblings.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);

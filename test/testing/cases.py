@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What tests that are Python scripts have in common.
+"""The common part of tests that are Python scripts.
 
 A script finds this module by the path of its folder:
 
@@ -29,9 +29,9 @@ def load_tool(name):
 
 
 def run_cases(arguments=None):
-  """Runs the test cases of the script and returns its exit code. The last line
-  is the one that tools/test looks for. `arguments` are for unittest, as in
-  `script.py Suite.test_case`; by default those of the command line."""
+  """Runs the test cases of the script and returns its exit code. tools/test
+  looks for the last line. `arguments` are for unittest, as in `script.py
+  Suite.test_case`; the default is the command line."""
   argv = sys.argv if arguments is None else [sys.argv[0], *arguments]
   result = unittest.main(
       argv=argv, exit=False,

@@ -16,13 +16,12 @@
 
 namespace protozero::test {
 
-// A delegate as somebody outside of the library might write it, which watches
-// that the library keeps its side of the contract: each chunk lies between
-// guard bytes, and one that has been left is only touched where a patch was
-// asked for.
+// A delegate as a user of the library might write it. It watches that the
+// library keeps its side of the contract: each chunk lies between guard bytes,
+// and a chunk that has been left is only touched where a patch was asked for.
 class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
  public:
-  // What AnnotatePatch() answers.
+  // The answer of AnnotatePatch().
   enum class Patches {
     kInPlace,   // The chunk stays writable.
     kRedirect,  // The chunk is given away: sizes go to a list of patches.
@@ -59,13 +58,13 @@ class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
   size_t num_patches() const { return num_patches_; }
   size_t num_refusals() const { return num_refusals_; }
 
-  // What was written: the chunks up to where each was left, with the patches
+  // The output: each chunk up to the place where it was left, with the patches
   // of kRedirect applied.
   std::string Bytes() const;
   // The same, each chunk on its own.
   std::vector<std::string> ChunkBytes() const;
 
-  // What the library did wrong, or nothing.
+  // The library's mistake, or an empty string.
   std::string Complaints() const;
 
  private:
@@ -73,7 +72,7 @@ class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
     std::unique_ptr<uint8_t[]> memory;  // Guard, chunk, guard.
     size_t size;
     size_t used;
-    // What it held when it was left.
+    // Its content when it was left.
     std::string left;
     bool was_left = false;
 

@@ -36,7 +36,7 @@ struct ChunkedStream {
                       bytes.size());
   }
 
-  // What was written, as hex: all of it, and chunk by chunk.
+  // The output as hex: all of it, and chunk by chunk.
   std::string Bytes() const { return Hex(delegate.Bytes()); }
   std::vector<std::string> Chunks() const {
     std::vector<std::string> chunks;

@@ -24,7 +24,7 @@ namespace protozero::test {
 namespace {
 
 using Write = std::function<void(Message*)>;
-// What must be written, given the sizes of the chunks.
+// The expected output, given the sizes of the chunks.
 using Encode = std::function<std::string(const ChunkSizes&)>;
 
 std::string Describe(const char* delegate, const ChunkSizes& chunk_sizes) {

@@ -26,10 +26,10 @@ inline constexpr size_t kSeriesStep = PROTOZERO_DCHECK_IS_ON ? 3 : 1;
 const ChunkSizes& InterestingChunkSizes();
 
 // Runs |write| over static buffers, heap buffers and a foreign delegate (with
-// each way to answer AnnotatePatch()), at all InterestingChunkSizes() (in debug
-// builds, those that make hundreds of chunks are left out), and expects what
-// EncodeTree() makes of |tree|: exact bytes, the size that Finalize() returns,
-// what the writer counts, and no byte written elsewhere.
+// each way to answer AnnotatePatch()), at all InterestingChunkSizes(); debug
+// builds leave out sizes that make hundreds of chunks. Expects the result of
+// EncodeTree(|tree|): exact bytes, the size that Finalize() returns, the
+// writer's count, and no byte written elsewhere.
 void ExpectWrites(const MessageTree& tree,
                   const std::function<void(Message*)>& write);
 

@@ -7,9 +7,9 @@
 
 // Has calls of the system fail, as they do when memory, descriptors, threads or
 // permission run out. A program that links this takes the system calls of its
-// own objects, though not those of shared libraries, through here: see
-// failing_calls.cc for which ones. One that links failing_allocations, too,
-// does the same with operator new, of libraries as well: but not with
+// own objects, though not those of shared libraries, through here;
+// failing_calls.cc lists them. One that links failing_allocations, too, does
+// the same with operator new, of libraries as well: but not with
 // ThreadSanitizer, whose own cannot be replaced, and without exceptions only
 // with the one that takes std::nothrow.
 

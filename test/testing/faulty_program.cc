@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Linked into a program, has its N-th call fail, and with FAULTS=all those that
-// follow, too. See failing_calls.h for which calls there are. All threads
-// count, from the first constructor on.
+// follow, too. failing_calls.h lists the calls. All threads count, from the
+// first constructor on.
 //
 //   FIRST_FAULT=N [FAULTS=all] [FAULT_COUNT=FILE] PROGRAM [ARGUMENT...]
 //

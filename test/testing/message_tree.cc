@@ -142,8 +142,8 @@ class Chunks {
     return {index(), current().size()};
   }
 
-  // Takes back what was written since |place|. Returns false if that is not in
-  // the current chunk.
+  // Takes back the bytes since |place|. Returns false if |place| is not in the
+  // current chunk.
   bool TakeBack(std::pair<size_t, size_t> place) {
     if (place.first != index())
       return false;
@@ -166,7 +166,8 @@ class Chunks {
     chunks_[place.first].replace(place.second, bytes.size(), bytes);
   }
 
-  // In the four bytes at |place|, of which three go away if they can.
+  // Writes the size to the four bytes at |place|, three of which go away if
+  // they can.
   void PutSize(std::pair<size_t, size_t> place, uint64_t size) {
     if (size <= 127 && index() == place.first) {
       Replace(place, VarInt(size));
@@ -210,7 +211,7 @@ void EncodeNestedTo(const Field& field,
                     MessageTree* kept) {
   const std::pair<size_t, size_t> place = chunks.NextByte();
   if (field.is_taken_back()) {
-    // Which it cannot be if another chunk begins before it is sealed.
+    // It stays if another chunk begins before it is sealed.
     Field nested = field;
     nested.kind = field.is_group() ? Field::Kind::kGroup : Field::Kind::kNested;
     Chunks attempt = chunks;
@@ -337,7 +338,7 @@ void WriteField(const Field& field, Message* message) {
     case Kind::kBytes:
       return message->AppendBytes(id, field.bytes.data(), field.bytes.size());
     case Kind::kScattered: {
-      // In three pieces, of which some are empty for short strings.
+      // In three pieces, some of which are empty for short strings.
       std::string bytes = field.bytes;
       uint8_t* data = reinterpret_cast<uint8_t*>(bytes.data());
       const size_t third = bytes.size() / 3;

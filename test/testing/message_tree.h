@@ -14,9 +14,9 @@
 
 #include "protozero/message.h"
 
-// What a message is meant to hold, as data; how to write it with the library;
-// and what bytes that must give, said a second time in the simplest way there
-// is, without a line of the library's code.
+// The content of a message as data, how to write it with the library, and the
+// expected bytes, made in the simplest way and without a line of the library's
+// code.
 
 namespace protozero::test {
 
@@ -51,7 +51,7 @@ struct Field {
     kGroupTakenBack,  // BeginNestedGroup() and RollBackNestedMessage()
     kStream,          // ScatteredStreamWriter::WriteBytes(), of |fields|
     kReserved,        // ReserveBytes(), for up to two |bytes| with an id < 16
-    kLook,            // Nothing, but somebody asks where the stream is.
+    kLook,            // Writes nothing, but asks for the stream's position.
   };
   static constexpr int kNumKinds = static_cast<int>(Kind::kLook) + 1;
 
@@ -119,8 +119,8 @@ void WriteTree(const MessageTree& tree, Message* message);
 // The bytes of |tree| in chunks of |chunk_sizes|. A nested message has a
 // one-byte size if it takes up to 127 bytes and lies within one chunk together
 // with its size field, and a four-byte size otherwise; the size field is never
-// split. What is taken back is gone if it began in the current chunk; |*kept|,
-// if not null, becomes the tree without it.
+// split. A field that is taken back is gone if it began in the current chunk;
+// |*kept|, if not null, becomes the tree without it.
 std::string EncodeTree(const MessageTree& tree,
                        const ChunkSizes& chunk_sizes,
                        MessageTree* kept = nullptr);

@@ -24,7 +24,7 @@ class TreeMatcher {
  public:
   explicit TreeMatcher(const UnknownFieldSet& parsed) : parsed_(parsed) {}
 
-  // Returns what is wrong, or an empty string.
+  // Returns the problem, or an empty string.
   std::string Match(const MessageTree& tree) {
     const std::string error = MatchFields(tree);
     if (error.empty() && next_ != parsed_.field_count())

@@ -16,7 +16,7 @@ from cases import run_cases  # pylint: disable=wrong-import-position
 
 # They hand all arguments to the program of that name.
 WRAPPERS = ['gn', 'ninja']
-# What a script would begin its work with.
+# Programs with which a script would begin its work.
 PROGRAMS = ['apt-get', 'cargo', 'clang-format', 'clang-format-19', 'clang++-19',
             'cmake', 'dpkg-query', 'g++', 'git', 'gn', 'ninja', 'npm', 'sudo',
             'valgrind']

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests of tools/plot_bytes, plot_latency and plot_rows, on results with round
-numbers, and that the pictures in docs/ are what these draw.
+numbers. Also expects that the tools draw the pictures in docs/.
 
-What draws needs Debian's python3-matplotlib, and is skipped without it.
+Drawing needs Debian's python3-matplotlib; these tests are skipped without it.
 """
 
 import importlib.util
@@ -85,7 +85,7 @@ class PlotTest(unittest.TestCase):
     self.assertNotRegex(text.split('</style>')[1], '#[0-9a-f]{6};')
 
   def check_committed(self, name):
-    """A picture in docs/ is what the tool draws of the figures beside it."""
+    """The tool draws the picture in docs/ from the figures beside it."""
     shutil.copy(PAGES / (name + '.txt'), self.figures)
     run = self.run_tool('--draw')
     self.assertEqual(run.returncode, 0, run.stderr)
@@ -97,11 +97,12 @@ class PlotTest(unittest.TestCase):
     self.check_drawn_as(name)
 
   def check_drawn_as(self, name):
-    """What was drawn is the picture in docs/."""
+    """Expects that the drawing is the picture in docs/."""
     drawn, texts = self.image.read_text(), self.texts()
     committed = (PAGES / (name + '.svg')).read_text()
     self.image.write_text(committed)
-    # Versions of matplotlib may differ in where things are, but not in what.
+    # Versions of matplotlib may place things differently, but the texts are the
+    # same.
     self.assertEqual(self.texts(), texts)
     import matplotlib  # pylint: disable=import-outside-toplevel
     if matplotlib.__version__.startswith('3.6.'):
@@ -245,7 +246,7 @@ def latency(median):
 
 
 def latencies():
-  """Three repetitions, of which the one in the middle is the median."""
+  """Of three repetitions, the one in the middle is the median."""
   return {'processor': 'Pentium', 'cpus': 2, 'load': 0.5, 'rows': {
       'PingPong_SpinValue_Untraced': [latency(t) for t in (100, 900, 200)],
       'PingPong_PacketCallback_Untraced': [latency(t) for t in (1, 600, 400)],

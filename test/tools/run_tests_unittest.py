@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing')]
 import run_tests  # pylint: disable=wrong-import-position
 from cases import run_cases  # pylint: disable=wrong-import-position
 
-# What a GoogleTest program writes, by cases of (name, result).
+# The output of a GoogleTest program with these cases of (name, result).
 GTEST = '''#!/usr/bin/env python3
 import json, os, sys
 cases = %r
