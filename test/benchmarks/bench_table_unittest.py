@@ -133,7 +133,7 @@ class BenchTableTest(ToolTest):
     for rest in 'Nanopb', 'Deep', 'cold', 'Page8K':
       self.assertNotIn(rest, printed)
       self.assertIn(rest, path.read_text())
-    # A filter that leaves nothing else: that is what was asked for.
+    # A filter that leaves no other row asks for these rows.
     deep = {name: row for name, row in times.items() if 'Deep' in name}
     self.assertIn('Deep', self.table(result(deep), f'--table={path}'))
 

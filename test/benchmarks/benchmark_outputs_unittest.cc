@@ -37,7 +37,7 @@ using ::google::protobuf::Reflection;
 using ::perfetto::protos::Trace;
 using ::perfetto::protos::TracePacket;
 
-// What examples/ninja_trace writes, every kind of packet at least once.
+// Packets of examples/ninja_trace, every kind at least once.
 const Trace& SampleTrace() {
   static const Trace* sample = [] {
     auto* trace = new Trace;
@@ -360,8 +360,8 @@ void AppendSlots(const Message& message,
   FAIL() << "not a type";
 }
 
-// Memory as large as a benchmark's slot, and bytes behind it that nobody may
-// write.
+// Memory as large as a benchmark's slot, and bytes behind it that must not be
+// written.
 class GuardedOutput {
  public:
   explicit GuardedOutput(size_t slot_size)
@@ -406,7 +406,7 @@ class GuardedOutput {
   OutputRing ring_;
 };
 
-// A row of the benchmark, whatever the harness.
+// A row of the benchmark, in any harness.
 struct Row {
   Workload workload;
   EncoderEntry entry;
@@ -454,7 +454,7 @@ class BenchmarkOutputsTest : public ::testing::TestWithParam<Row> {
     if (!output.empty())
       memcpy(slots.data(), output.data(), output.size());
     std::vector<uint64_t> expected_slots = SlotsOf(expected);
-    // In whatever order the workload sets its fields.
+    // Workloads may set their fields in any order.
     std::sort(slots.begin(), slots.end());
     std::sort(expected_slots.begin(), expected_slots.end());
     EXPECT_EQ(slots, expected_slots);
@@ -538,8 +538,8 @@ TEST_P(BenchmarkOutputsTest, SizeIsThatOfTheMessage) {
   EXPECT_LE(size, least + padding);
 }
 
-// What is measured is a loop of its own; that it encodes the same, and the
-// next message of the cycle into the next slot of the ring.
+// The benchmark measures a loop of its own. It must encode the same bytes, and
+// the next message of the cycle into the next slot of the ring.
 TEST_P(BenchmarkOutputsTest, LoopEncodesEveryInputIntoItsSlot) {
   const std::unique_ptr<AnyInputCycle> inputs = MakeInputs(true);
   const size_t slot_size = workload().slot_size;

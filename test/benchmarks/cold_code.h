@@ -23,8 +23,8 @@ void EvictCodeFromL2();
 bool CanEvictCode();
 
 // A clock that is exact enough for one message, in ticks of unknown but
-// constant length. What comes before has been executed when it is read, and
-// nothing that comes after. Inline, for a call would have to be fetched first.
+// constant length. Instructions before the reading have been executed then, and
+// no instruction behind it. Inline, for a call would have to be fetched first.
 inline uint64_t ReadTicks() {
 #if defined(__x86_64__) || defined(__i386__)
   uint32_t low;

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What is compared when messages are read: decoders, one for every pair of a
-// workload (the shape of the message) and an implementation (the library that
-// reads it, and how). They look at every field that is set, and add all of it
-// up: that the sums are equal is what the test checks.
+// The decoders that are compared, one for every pair of a workload (the shape
+// of the message) and an implementation (the library that reads it, and how).
+// They look at every field that is set and add up all values; the test checks
+// that the sums are equal.
 //
 // Each implementation has a file of its own, as with the encoders (encoder.h).
 
@@ -29,8 +29,8 @@ class EncodedMessages {
     size_t size;
   };
 
-  // REQUIRES: the number of sizes is a power of two, their sum is that of the
-  // bytes.
+  // REQUIRES: the number of sizes is a power of two, and they add up to the
+  // number of bytes.
   EncodedMessages(std::vector<uint8_t> bytes, const std::vector<size_t>& sizes);
 
   // How many different ones there are.
@@ -125,7 +125,7 @@ void AddMapboxDecoders(DecoderList* decoders);
 
 DecoderList AllDecoders();
 
-// What is added up for a field.
+// The summand for a field.
 inline uint64_t Term(int32_t value) {
   return static_cast<uint64_t>(int64_t{value});
 }

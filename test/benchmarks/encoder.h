@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What is compared: encoders, one for every pair of a workload (the shape of
-// the message, and its inputs) and an implementation (the library that writes
-// it). Each implementation has a file of its own that adds its encoders to a
-// list; the benchmark multiplies the list by the ways to measure (harness.h),
-// the test checks every entry against libprotobuf.
+// The encoders that are compared, one for every pair of a workload (the shape
+// of the message, and its inputs) and an implementation (the library that
+// writes it). Each implementation has a file of its own that adds its encoders
+// to a list; the benchmark multiplies the list by the ways to measure
+// (harness.h), the test checks every entry against libprotobuf.
 //
-// To add a workload: its inputs (inputs.h) and a line in AllWorkloads(); a Fill
-// function in fill.h for the implementations that share the generated API, one
-// in mapbox_encoders.cc, one in nanopb_encoders.cc, and a line in the
+// A new workload needs its inputs (inputs.h) and a line in AllWorkloads(); a
+// Fill function in fill.h for the implementations that share the generated API,
+// one in mapbox_encoders.cc, one in nanopb_encoders.cc, and a line in the
 // Add...Encoders function of each; then a reference message in the test. To add
 // an implementation: a file and a line in AllEncoders().
 
@@ -29,8 +29,8 @@
 #include "test/benchmarks/output_ring.h"
 
 // Of an encoder's own functions, which the benchmark calls from many places:
-// each shall be as in a program that has one. What they call is inlined or not
-// as its library and the compiler decide.
+// each shall be as in a program that has one. Their callees are inlined or not
+// as the library and the compiler decide.
 #define BENCH_INLINE inline __attribute__((always_inline))
 // Not inlined; and with gcc, which could, nothing that is known of the function
 // or of its callers is used to compile the other.
@@ -70,10 +70,10 @@ class Encoder {
  public:
   virtual ~Encoder();
 
-  // Everything that an implementation has to do to turn an input into
-  // `begin[0..returned)`, including what it must set up and tear down per
-  // message. REQUIRES: the inputs are those of the encoder's workload; the
-  // message fits in `capacity`; begin is 8-byte aligned.
+  // The whole work of an implementation to turn an input into
+  // `begin[0..returned)`, with its set-up and tear-down for each message.
+  // REQUIRES: the inputs are those of the encoder's workload; the message fits
+  // in `capacity`; begin is 8-byte aligned.
   virtual size_t Encode(const AnyInputCycle& inputs,
                         size_t index,
                         uint8_t* begin,
@@ -85,10 +85,9 @@ class Encoder {
 
 // The base of encoders, which have a member function
 //   size_t EncodeMessage(const Input* input, uint8_t* begin, size_t capacity);
-// Gives each of them the loop that it is measured in. One loop for all of them
-// would have to call through the vtable, which costs more than the fastest of
-// them takes, and, depending on what the branch predictor has seen before, not
-// even the same in every repetition.
+// Gives each of them a loop of its own. One loop for all of them would have to
+// call through the vtable. That costs more than the fastest of them takes, and
+// a different amount in each repetition, depending on the branch predictor.
 template <typename T, typename Input>
 class EncoderWithLoop : public Encoder {
  public:
@@ -147,11 +146,11 @@ class EncoderWithLoop : public Encoder {
     size_t count;
   };
 
-  // The counter of a loop, and where its slots are, would be in registers that
-  // some encoders save and restore: then the address of the next slot is loaded
-  // from the stack, behind stores that wait for memory, and a row takes a third
-  // longer than one that needs a register less. So there is no loop, and each
-  // step asks memory that nobody writes to.
+  // With a loop, its counter and the address of the slots would be in registers
+  // that some encoders save and restore. The address of the next slot would
+  // then come from the stack, behind stores that wait for memory, and a row
+  // would take a third longer than one that needs a register less. So there is
+  // no loop, and each step reads memory that is never written to.
   size_t EncodeAndReadBack(const Batch& batch) {
     const Steps steps = {
         static_cast<T*>(this), Inputs(*batch.inputs).elements(),
@@ -197,8 +196,8 @@ class EncoderWithLoop : public Encoder {
 };
 
 // The same message, written by different pieces of code: instrumentation is
-// spread over a program, and what is shared by its call sites is only what the
-// library has out of line.
+// spread over a program, and its call sites share only the library's
+// out-of-line code.
 using CallSite = size_t (*)(Encoder* encoder,
                             const AnyInputCycle& inputs,
                             size_t index,
@@ -224,8 +223,8 @@ struct EncoderEntry {
   std::string implementation;
   OutputFormat format;
   std::unique_ptr<Encoder> (*create)();
-  // Null for those that are not measured with cold code, for which it would be
-  // a lot of code.
+  // Null for encoders that are not measured with cold code, for which it would
+  // be a lot of code.
   const CallSites* call_sites;
 };
 using EncoderList = std::vector<EncoderEntry>;
@@ -255,7 +254,7 @@ void AddEncoderWithCallSites(const char* workload,
 
 void AddFloorEncoders(EncoderList* encoders);
 void AddProtozeroEncoders(EncoderList* encoders);
-// Whose setters are calls.
+// Their setters are calls.
 void AddCalledEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);
 void AddMapboxEncoders(EncoderList* encoders);

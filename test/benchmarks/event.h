@@ -44,9 +44,9 @@ class EventCycle : public InputCycle<Event> {
   explicit EventCycle(size_t size);
 };
 
-// Long enough that a branch predictor cannot learn the cycle by heart, as one
-// does with 8192 events (Zen 4: this library's Simple in 18 ns instead of 22),
-// and short enough not to be limited by the loading of the events.
+// Long enough that a branch predictor cannot learn the cycle by heart, as it
+// does with 8192 events (Zen 4: this library's Simple takes 18 ns instead of 22
+// ns), and short enough that loading the events is not the limit.
 constexpr size_t kRandomCycleSize = 32768;
 
 }  // namespace bench

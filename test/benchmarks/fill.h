@@ -39,12 +39,12 @@ BENCH_DEFINE_BEGIN(track_descriptor)
 BENCH_DEFINE_BEGIN(track_event)
 #undef BENCH_DEFINE_BEGIN
 
-// What the setters of bytes fields take, as opposed to those of strings.
+// The argument of the setters of bytes fields, as opposed to string fields.
 inline const uint8_t* AsBytes(const char* data) {
   return reinterpret_cast<const uint8_t*>(data);
 }
 
-// Each library has an enum type of its own: becomes whatever a setter takes.
+// Each library has an enum type of its own: this converts to any of them.
 struct AnyEnum {
   template <typename T>
   operator T() const {

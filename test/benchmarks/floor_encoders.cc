@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The floors of the comparison: SpeedOfLight, which is what Perfetto's
-// benchmark calls so, and what our aims are multiples of; Slots, the least that
-// could be called writing the fields down; and Empty, the harness alone.
+// The floors of the comparison. SpeedOfLight is the floor of Perfetto's
+// benchmark, and our aims are multiples of it. Slots does the least that could
+// be called writing the fields down. Empty is the harness alone.
 
 #include <string.h>
 
@@ -24,8 +24,8 @@ class SlotWriter {
   explicit SlotWriter(uint8_t* begin)
       : slot_(reinterpret_cast<uint64_t*>(begin)) {}
 
-  // A string has no more bytes than its size, which nobody knows when
-  // compiling: reading on to the end of a slot is not for a serializer to do.
+  // Compilers do not know the size of a string. A serializer must not read on
+  // to the end of a slot.
 #define BENCH_DEFINE_BYTES(name)                          \
   BENCH_INLINE void name(const void* data, size_t size) { \
     CopyBytes(data, size);                                \
@@ -137,10 +137,10 @@ class SlotWriter {
   uint64_t* slot_;
 };
 
-// The floor of Perfetto's benchmark, built from its description: a message is
+// The floor of Perfetto's benchmark, built from its description. A message is
 // an object in the output that has its own cursor in memory, stores each field
-// in a slot of its own, and copies a string up to its terminator; a nested one
-// begins behind it.
+// in a slot of its own, and copies a string up to its terminator. A nested
+// message begins behind it.
 class SlotMessage {
  public:
   void set_field_int32(int32_t value) { Append(int64_t{value}); }

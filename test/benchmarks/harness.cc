@@ -95,8 +95,8 @@ double MeanWithoutOutliers(std::vector<uint64_t>* samples) {
 // Each message is written by another piece of code than the one before, and
 // none of it is in the first-level cache. Eviction takes many times as long as
 // a message, so the difference of two rows would be noise: only the message is
-// timed, and the result is the counter "message_ns". What the clock and the
-// call take is in there; the Empty row has nothing else.
+// timed, and the result is the counter "message_ns". The time of the clock and
+// of the call is included; the Empty row has nothing else.
 void RunCold(::benchmark::State& state,
              const Workload& workload,
              const EncoderEntry& entry,

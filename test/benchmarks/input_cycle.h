@@ -27,8 +27,8 @@ class AnyInputCycle {
   const size_t mask_;
 };
 
-// A cycle of inputs, repeated for ever. What they point to, all of them share
-// or somebody else keeps: `storage` lives as long as the cycle.
+// A cycle of inputs, repeated for ever. The inputs point to shared data or to
+// `storage`, which lives as long as the cycle.
 template <typename T>
 class InputCycle : public AnyInputCycle {
  public:

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The inputs of the workloads beside Simple and Nested, for which see event.h.
-// As there, every implementation gets the same ones, by pointer and from
-// another translation unit, and their number is that which a branch predictor
-// cannot learn by heart while they still come from a near cache.
+// The inputs of the workloads beside Simple and Nested, which event.h has. As
+// there, every implementation gets the same ones, by pointer and from another
+// translation unit. Their number is one that a branch predictor cannot learn by
+// heart while they still come from a near cache.
 
 #ifndef TEST_BENCHMARKS_INPUTS_H_
 #define TEST_BENCHMARKS_INPUTS_H_
@@ -120,7 +120,7 @@ std::unique_ptr<InputCycle<ThirtyFieldsInput>> MakeThirtyFields();
 // kChildren children, integers of random widths.
 std::unique_ptr<InputCycle<ChildrenInput>> MakeChildren();
 
-// So many children, each of which takes kSizedChildSize bytes.
+// |count| children, each of which takes kSizedChildSize bytes.
 std::unique_ptr<InputCycle<ChildrenInput>> MakeSizedChildren(size_t count);
 
 // kPackedElements integers of random widths.

@@ -110,7 +110,7 @@ uint64_t Sum(const trace::Trace& m) {
   return sum;
 }
 
-// What is malformed counts as nothing.
+// A malformed message counts as 0.
 template <typename Message>
 uint64_t ParseAndSum(Message* message, const uint8_t* data, size_t size) {
   if (!message->ParseFromArray(data, static_cast<int>(size)))

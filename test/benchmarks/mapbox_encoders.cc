@@ -174,8 +174,8 @@ struct Deep {
   }
 };
 
-// Its buffers are contiguous, there is no writing in chunks: this is what the
-// same message takes when there is room for all of it.
+// Its buffers are contiguous, without chunks: this measures the same message
+// when there is room for all of it.
 struct Chunks {
   static constexpr const char* kName = "Chunks";
   using Input = RecordsInput;

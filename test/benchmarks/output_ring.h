@@ -56,7 +56,7 @@ class OutputRing {
     const Word sum =
         ReadBack(reinterpret_cast<const Word*>(slot),
                  std::make_index_sequence<kSlotSize / sizeof(Word)>());
-    // Into a register that nobody looks at, but the compiler cannot know.
+    // Reads into a register that is not used, but the compiler cannot know.
     asm volatile("" : : "x"(sum) : "memory");
   }
 

@@ -14,8 +14,8 @@ namespace {
 
 using SchemaType = protozero::proto_utils::ProtoSchemaType;
 
-// The SDK has no plugin. These are the setters that it would make for what the
-// workloads use of EveryField in test/protos/benchmark_messages.proto.
+// The SDK has no plugin. These are the setters that it would make for the part
+// of EveryField in test/protos/benchmark_messages.proto that the workloads use.
 class PerfettoEveryField : public protozero::Message {
  public:
   void set_field_int32(int32_t value) { Append<SchemaType::kInt32>(1, value); }

@@ -199,10 +199,10 @@ class FusedStreamEncoder final
   MovingStream stream_;
 };
 
-// What the bytes of a message cost, however one may come by them: nobody asks
-// whether there is room, there are no messages, only a cursor in a register,
-// and sizes have four bytes, so that nothing moves. A bound for encoders of
-// this format on this processor, as Slots is for those of any.
+// Writes the bytes of a message at the lowest cost: without a test for room and
+// without messages, only a cursor in a register; sizes have four bytes, so that
+// nothing moves. A bound for encoders of this format on this processor, as
+// Slots is for those of any.
 template <size_t num_levels>
 class UncheckedEncoder final
     : public EncoderWithLoop<UncheckedEncoder<num_levels>, Event> {

@@ -47,7 +47,7 @@ class MovingStream {
 
   BENCH_INLINE ScatteredStreamWriter* writer() { return &writer_; }
 
-  // What a message of at most |capacity| bytes at |begin| starts in.
+  // The chunk in which a message of at most |capacity| bytes at |begin| starts.
   BENCH_INLINE ContiguousMemoryRange ChunkFor(uint8_t* begin, size_t capacity) {
     return {begin, begin + capacity};
   }

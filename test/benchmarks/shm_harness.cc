@@ -18,7 +18,7 @@ namespace {
 // As with the encoders: to make looking at the iteration count free.
 constexpr size_t kBatchSize = 64;
 
-// What the threads of a row share while it is measured.
+// Shared by the threads of a row while it is measured.
 class Runner {
  public:
   explicit Runner(const ShmRow& row) : row_(row) {}

@@ -181,7 +181,7 @@ class BasicService : public ProducerEndpoint {
  public:
   explicit BasicService(const ABI& abi) : abi_(abi) {}
 
-  // Once nobody commits any more; returns when all chunks are free.
+  // REQUIRES: no thread commits any more. Returns when all chunks are free.
   virtual void Stop() = 0;
 
   // REQUIRES: Stop().
@@ -204,7 +204,7 @@ class BasicService : public ProducerEndpoint {
   size_t num_errors_ = 0;
 };
 
-// Acquires and frees what is committed, at once, on the thread that commits. So
+// Acquires and frees committed chunks at once, on the thread that commits. So
 // all of the memory stays in that processor's cache.
 class InlineService final : public BasicService {
  public:
@@ -242,7 +242,7 @@ class ThreadedService final : public BasicService {
   void Run() {
     std::vector<CommitDataRequest::ChunkToMove> chunks;
     for (;;) {
-      // What is committed before it is set is found below.
+      // Chunks that are committed before the flag is set are found below.
       const bool stops = stops_.load(std::memory_order_acquire);
       chunks.clear();
       {
@@ -323,7 +323,7 @@ class PageMemory final : public SharedMemory {
   const std::unique_ptr<Page[]> pages_;
 };
 
-// What the sessions have in common whose threads have writers.
+// The common part of sessions whose threads have writers.
 template <typename Payload>
 class WriterSession : public ShmSession {
  public:
@@ -350,7 +350,7 @@ class WriterSession : public ShmSession {
         memory.start(), memory.size(), options_.page_size, endpoint,
         arbiter_options);
   }
-  // Commits what is left.
+  // Commits the rest.
   void StopArbiter() { arbiter_.reset(); }
 
   const ShmOptions options_;
@@ -386,8 +386,8 @@ class ProducerSession final : public WriterSession<Payload> {
   Service service_;
 };
 
-// All the way: to the service, which puts packets together, checks them, and
-// stamps them, and to whoever reads the trace. The thread that commits does all
+// The whole way: to the service, which puts packets together, checks them and
+// stamps them, and to the reader of the trace. The thread that commits does all
 // of it, so that none of it can fall behind, and nothing is left out.
 class EndToEndSession final : public WriterSession<SliceBegin>,
                               private TracingService::RemoteProducer,

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What it costs to write trace packets into shared memory: the rows of
+// The costs of writing trace packets into shared memory: the rows of
 // BM_ProtoShm_*.
 
 #ifndef TEST_BENCHMARKS_SHM_ROWS_H_
@@ -26,14 +26,15 @@ class ShmThread {
   virtual size_t packet_size() const = 0;
 };
 
-// What the threads of a row share.
+// Shared by the threads of a row.
 class ShmSession {
  public:
   virtual ~ShmSession() = default;
   // Any thread.
   virtual std::unique_ptr<ShmThread> NewThread() = 0;
-  // Once the threads are gone. What is wrong with the run, if anything: then it
-  // measured something else. |packets| were written by all threads.
+  // To be called when the threads are gone. Returns the error of the run, or an
+  // empty string: a run with an error measured something else. |packets| were
+  // written by all threads.
   virtual std::string Check(uint64_t packets) = 0;
 };
 

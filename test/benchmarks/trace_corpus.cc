@@ -45,7 +45,7 @@ TraceAnnotation AnnotationOf(
   return result;
 }
 
-// What of the packet there is room for in the input. The strings are those of
+// The part of the packet that fits in the input. The strings are those of
 // `packet`.
 TracePacketInput InputOf(const TracePacket& packet) {
   using Kind = TracePacketInput::Kind;

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What there is to write, and in how many ways that is measured.
+// The message of a workload, and the number of ways in which it is measured.
 
 #ifndef TEST_BENCHMARKS_WORKLOAD_H_
 #define TEST_BENCHMARKS_WORKLOAD_H_

@@ -1,5 +1,6 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What callgrind would write of a program whose costs are round numbers."""
+"""Writes a profile as callgrind would write it for a program whose costs are
+round numbers."""
 
 # A program that encodes `count` messages: main() calls a loop (its own cost 7
 # per message), that calls the encoder (100), which calls memcpy (20 per call,

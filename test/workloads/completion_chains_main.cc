@@ -2,12 +2,13 @@
 
 // workload_chains_shared, workload_chains_static: chains of asynchronous
 // operations, after P0162R0, "A response to P0055R0". Ten independent flows;
-// each completion starts the flow's next operation. What it takes is the
+// each completion starts the flow's next operation. A completion takes the
 // operating system's interface, a handler, and memory for the operation's
-// state; so it is a worst case for tracing, which records every completion.
+// state, and no more; so it is a worst case for tracing, which records every
+// completion.
 //
 // Both are this program. In one, the emulated operating system is a shared
-// library; in the other, a static one, and what is compiled is optimized at
+// library; in the other it is a static one, and the program is optimized at
 // link time.
 
 #include <stdint.h>
@@ -37,7 +38,7 @@ constexpr size_t kFlows = 10;
 
 // ---- The three ways to run a flow. Start() begins its first operation.
 
-// What they have in common.
+// The common part of both.
 template <typename Tracer>
 struct Flow {
   template <typename... Args>
@@ -144,9 +145,9 @@ double MeasureCall(const Function& function) {
 // Enough for the service to be late by a few milliseconds.
 constexpr size_t kSharedMemorySize = size_t{4} << 20;
 
-// How much is measured: batches, of which the median counts, so that what
-// happens to the processor in one of them does not. They are short enough that
-// most of them are not interrupted.
+// The number of batches and their size. The median of the batches counts, so
+// that an interruption of the processor in one of them does not. They are short
+// enough that most of them are not interrupted.
 struct Amount {
   // Operations per flow. Events fill the shared memory once while it warms up.
   uint64_t warm_up;

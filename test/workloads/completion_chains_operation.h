@@ -15,13 +15,13 @@
 
 #include "test/workloads/completion_chains_os.h"
 
-// What a library of asynchronous I/O is between the operating system and its
-// users: a function that starts an operation, and tells a handler of its end;
-// the same for coroutines; and where the state of an operation is in between.
+// A small library of asynchronous I/O: a function that starts an operation and
+// tells a handler of its end, the same for coroutines, and the memory for the
+// state of an operation.
 
 namespace protozero::workloads {
 
-// What the operating system has for a context.
+// The operating system's context of an operation.
 struct Operation {
   void (*complete)(Operation* operation, uint64_t result);
 };
@@ -66,7 +66,7 @@ void StartOperation(uint64_t argument, Handler handler) {
                      argument);
 }
 
-// What one operation at a time takes, for a handler that has it.
+// Memory for one operation at a time, for a handler that owns it.
 class OperationMemory {
  public:
   void* Allocate(size_t size) {
@@ -115,8 +115,8 @@ class RecyclingAllocator {
     kept_memory_ = memory;
     kept_size_ = size;
   }
-  // Of this thread. Whoever runs a loop in it calls this behind the loop: a
-  // destructor would cost each access a test whether it is registered.
+  // Of this thread. A thread that runs a loop calls this behind the loop: with
+  // a destructor, each access would test whether it is registered.
   static void FreeKeptBlock() {
     ::operator delete(std::exchange(kept_memory_, nullptr));
   }
@@ -152,7 +152,7 @@ class AwaitableOperation : private Operation {
   std::coroutine_handle<> coroutine_;
 };
 
-// A coroutine that nobody waits for.
+// A coroutine without a waiter.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }

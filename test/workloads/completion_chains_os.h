@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// An emulated operating system, as seen from a program that does asynchronous
-// I/O: operations are started, and complete some time later, in the order in
+// An emulated operating system, as a program that does asynchronous I/O sees
+// it: operations are started, and complete some time later, in the order in
 // which they were started. C, as such interfaces are. One thread.
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/workloads/trace_clock.h"
 
-// What a flow does for each of its completions.
+// The work of a flow for each of its completions.
 
 namespace protozero::workloads {
 
@@ -27,8 +27,8 @@ class NoTracer {
   PROTOZERO_ALWAYS_INLINE void OnCompletion() {}
 };
 
-// An instant event on a track of the flow. What does not change from one event
-// to the next is not written with each of them:
+// An instant event on a track of the flow. Data that does not change from one
+// event to the next is not written with each of them:
 // - a flow is a sequence of packets of its own, whose defaults name the track;
 // - the time is what has passed since the flow's last event, on a clock that
 // the
@@ -51,7 +51,7 @@ class FlowTracer {
   uint64_t events_written() const { return events_written_; }
   uint64_t events_lost() const { return writers_.packets_lost(); }
 
-  // Whether a packet of a trace is what OnCompletion() writes.
+  // Whether OnCompletion() could have written this packet.
   static bool IsEvent(ConstBytes packet);
 
  private:

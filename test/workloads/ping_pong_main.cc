@@ -99,7 +99,7 @@ class RoundTripTracer {
 struct Memory {
   ValueMemory values;
   PacketMemory packets;
-  // What the server has to say when it is over.
+  // The server's last report.
   uint64_t answered;
   uint64_t allocations;
 };
@@ -110,8 +110,8 @@ void Find(Memory* memory, PacketMemory** part) {
   *part = &memory->packets;
 }
 
-// The processors that this process may use, up to two. One of which there is
-// only one is not reserved for anybody.
+// The processors that this process may use, up to two. A single processor is
+// not reserved for either process.
 std::vector<int> Processors() {
   cpu_set_t allowed;
   std::vector<int> processors;
@@ -134,9 +134,9 @@ void StayOn(const std::vector<int>& processors, size_t index) {
   sched_setaffinity(0, sizeof(only), &only);
 }
 
-// Waits for the other process without letting go of the processor, unless that
-// may be what the other one is waiting for: when it takes much longer than it
-// should.
+// Waits for the other process without letting go of the processor. If it takes
+// much longer than it should, the other process may be waiting for this
+// processor, so it lets go.
 class Patience {
  public:
   // Returns true if it has been long.
@@ -215,7 +215,7 @@ class Peer {
 
   Memory* memory() const { return memory_; }
 
-  // Whether it has not ended, for whatever reason.
+  // Whether the process is still running.
   bool is_running() { return process_ > 0 && !Wait(WNOHANG); }
   // Whether it has ended well. REQUIRES: it has been told to end.
   bool Join() {
@@ -270,8 +270,8 @@ bool IsRight(const PacketClient& client) {
   return client.is_right();
 }
 
-// A round trip lasts from one look at the clock to the next, so that everything
-// is part of one: what is done for it, and the look itself.
+// A round trip lasts from one look at the clock to the next, so that all its
+// work is part of one, and the look itself, too.
 template <typename Client, typename Tracer>
 void Measure(const Amount& amount,
              const TraceClock& clock,
@@ -288,7 +288,7 @@ void Measure(const Amount& amount,
     uint64_t answer;
     while (PROTOZERO_LIKELY(!client->TryReceive(&answer))) {
       if (patience.Wait() && !peer->is_running()) {
-        // What it said last is received once.
+        // The last answer is received once.
         if (!client->TryReceive(&answer))
           return false;
         break;
@@ -333,7 +333,7 @@ void Measure(const Amount& amount,
   }
 }
 
-// What the plot shows, too.
+// The plot shows these, too.
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10_ns", 0.1},       {"p50_ns", 0.5},     {"p75_ns", 0.75},
     {"p90_ns", 0.9},       {"p95_ns", 0.95},    {"p99_ns", 0.99},
@@ -352,9 +352,9 @@ void Report(const LatencyHistogram& latencies, WorkloadResult* result) {
   result->figures.emplace_back("mean_ns", latencies.mean());
 }
 
-// Of one call, in nanoseconds, where nothing else is done: the median of a few
-// batches. What the round trip takes longer for it is lost in what a round trip
-// takes longer than another.
+// The cost of one call, in nanoseconds, in a loop that does nothing else: the
+// median of a few batches. Differences between round trips are far larger than
+// this cost.
 template <typename Function>
 double CallCost(const TraceClock& clock, const Function& function) {
   constexpr size_t kBatches = 25;

@@ -4,8 +4,8 @@
 
 namespace protozero::workloads {
 
-// What is called or resumed by address stands here, where the loops that do it
-// can not see it.
+// Functions that are called or resumed by address are defined here, where the
+// calling loops cannot see them.
 
 CallbackValueServer::CallbackValueServer(ValueMemory* memory)
     : ValueServer(memory), callback_(&OnValue) {}

@@ -21,7 +21,7 @@
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 
-// Who sends values back. Each server has
+// The processes that send values back. Each server has
 //
 //   bool Poll();           answers, if there is something; returns whether
 //   bool is_over() const;  it has answered kOver
@@ -69,7 +69,7 @@ class ValueClient {
   uint64_t last_ = 0;
 };
 
-// What the servers of values have in common.
+// The common part of the servers of values.
 class ValueServer {
  public:
   explicit ValueServer(ValueMemory* memory) : memory_(memory) {}
@@ -114,7 +114,7 @@ class SpinValueServer : public ValueServer {
   }
 };
 
-// Whoever looks calls a function that it knows by its address only.
+// The loop calls a function that it knows by its address only.
 class CallbackValueServer : public ValueServer {
  public:
   explicit CallbackValueServer(ValueMemory* memory);
@@ -190,7 +190,7 @@ class CoroutineResumeServer : public ValueServer {
 };
 
 // A coroutine waits for a value, and says what to answer when it waits for the
-// next one. Whoever resumed it sends the answer, when it is suspended: the
+// next one. The loop that resumed it sends the answer when it is suspended: the
 // round trip has both in it.
 class CoroutineSuspendServer : public ValueServer {
  public:
@@ -265,13 +265,13 @@ class PacketSender {
 SharedMemoryABI AbiOf(PacketMemory::Buffer* buffer);
 PacketReader::Options ReaderOptions();
 
-// What a packet says.
+// The content of a packet.
 struct ValuePacket {
   uint64_t timestamp;
   uint64_t value;
 };
-// Field by field: a generated decoder makes an index of them, of use where more
-// of them count.
+// Field by field: a generated decoder makes an index of them, which pays only
+// for more fields.
 inline ValuePacket DecodePacket(ConstBytes bytes) {
   using namespace perfetto::protos::pbzero;
   ValuePacket value = {};
@@ -307,7 +307,7 @@ class PacketClient {
     *value = message.value;
     return true;
   }
-  // Nothing was lost, and answers belong to what was asked.
+  // No packet was lost, and answers belong to their questions.
   bool is_right() const { return is_right_ && requests_.packets_lost() == 0; }
 
  private:
@@ -317,7 +317,7 @@ class PacketClient {
   bool is_right_ = true;
 };
 
-// What the servers of packets have in common.
+// The common part of the servers of packets.
 class PacketServer {
  public:
   explicit PacketServer(PacketMemory* memory) : answers_(&memory->answers) {}

@@ -27,10 +27,11 @@ using perfetto::protos::pbzero::Trace;
 using perfetto::protos::pbzero::TracePacket;
 
 constexpr char kSourceName[] = "protozero.workload";
-// Of what takes milliseconds. Only what hangs takes this long.
+// Answers take milliseconds, unless the other side hangs.
 constexpr uint32_t kTimeoutMs = 60000;
 
-// What the child sends: when it is ready, and when it has read the trace.
+// The child's messages: one when it is ready, and one when it has read the
+// trace.
 struct Report {
   uint64_t events;
   uint64_t other_packets;
@@ -96,7 +97,7 @@ class Child : private TracingService::Consumer {
     if (!SendReport() || report_.problem[0] != '\0')
       return;
 
-    // A byte asks for the end; that there is nobody to ask, too.
+    // A byte asks for the end; so does a closed socket.
     std::thread listener([this] {
       char byte;
       ReceiveAll(channel_, &byte, sizeof(byte));
@@ -228,7 +229,7 @@ std::unique_ptr<Recording> Recording::Start(const Options& options,
   const pid_t child = fork();
   if (child == 0) {
     close(channel[0]);
-    // What the program does at its exit is not the child's to do.
+    // The child must not run the program's exit handlers.
     Child(options, socket, channel[1]).Run();
     _exit(0);
   }

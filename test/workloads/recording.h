@@ -18,10 +18,9 @@
 
 namespace protozero::workloads {
 
-// What a program that traces has around it: a data source, a producer, and the
-// tracing service, in another process, as it is where tracing is in earnest.
-// That is a child of this one, which also reads the trace and counts what is in
-// it.
+// The surroundings of a program that traces: a data source, a producer, and the
+// tracing service, in another process, as in real use. The service's process is
+// a child of this one; it also reads the trace and counts its packets.
 //
 //   std::string problem;
 //   auto recording = Recording::Start(options, &problem);
@@ -40,12 +39,12 @@ class Recording {
     BufferExhaustedPolicy policy = BufferExhaustedPolicy::kStall;
     // How long a writer waits before it loses packets all the same.
     uint32_t stall_timeout_ms = 60000;
-    // Of the producer, in bytes; 0 for what the service gives by default.
+    // The producer's, in bytes; 0 for the service's default.
     size_t shared_memory_size = 0;
     size_t page_size = 0;
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // What the service keeps, in bytes. All of the trace has to fit, unless it
-    // is streamed; if it does not, Stop() says so.
+    // The size of the service's buffer, in bytes. All of the trace has to fit,
+    // unless it is streamed; if it does not, Stop() says so.
     size_t buffer_size = size_t{256} << 20;
     // If not 0, the service looks at packets, and forgets them, so often, while
     // others are written, and not when all is over. That takes it longer than
@@ -58,7 +57,7 @@ class Recording {
     std::function<uint64_t(ConstBytes packet)> digest;
   };
 
-  // What there was in the trace.
+  // The content of the trace.
   struct Outcome {
     // Those with a track_event.
     uint64_t events = 0;
@@ -66,7 +65,7 @@ class Recording {
     uint64_t other_packets = 0;
     // How many events said that something before them is missing.
     uint64_t losses = 0;
-    // What Options::digest returned, summed up modulo 2^64.
+    // The results of Options::digest, summed up modulo 2^64.
     uint64_t digest = 0;
     uint64_t bytes = 0;
     // Why it is not to be relied upon, if so.
@@ -78,7 +77,7 @@ class Recording {
   // has no thread but the one that calls.
   static std::unique_ptr<Recording> Start(const Options& options,
                                           std::string* problem);
-  // Ends the service, with what it has.
+  // Ends the service. It keeps its data.
   ~Recording();
 
   Recording(const Recording&) = delete;
@@ -87,7 +86,7 @@ class Recording {
   const std::shared_ptr<DataSource>& source() const { return source_; }
 
   // Flushes, ends the session, and has the trace read. REQUIRES: called once;
-  // the DataSourceWriters are gone, which have counted what was lost.
+  // the DataSourceWriters, which count losses, are gone.
   Outcome Stop();
 
  private:

@@ -95,8 +95,8 @@ TEST_F(SkynetFibersTest, FibersMayMove) {
   EXPECT_EQ(StopRecording().FindProblem(kTree), "");
 }
 
-// What a tracer does that takes its packet for the fiber's: it is open while
-// the fiber is suspended, as would be one around co_await.
+// A tracer that treats the thread's packet as the fiber's: the packet is open
+// while the fiber is suspended, as would be one around co_await.
 class SuspendedInPacketTracer {
  public:
   explicit SuspendedInPacketTracer(const std::shared_ptr<DataSource>& source)

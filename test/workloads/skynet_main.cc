@@ -46,8 +46,8 @@ constexpr SkynetTree kQuickThreads(100);
 constexpr std::string_view kGlibc = "libc.so.6";
 constexpr std::string_view kTcmalloc = "libtcmalloc_minimal.so.4";
 
-// The file that the program's malloc() is in, and that of the libraries it is
-// linked with.
+// The files of the program's malloc() and of the malloc() of the libraries it
+// is linked with.
 std::string_view AllocatorFile() {
   Dl_info info;
   void* const function = dlsym(RTLD_DEFAULT, "malloc");
@@ -67,8 +67,8 @@ uint64_t CpuNanoseconds() {
          static_cast<uint64_t>(time.tv_nsec);
 }
 
-// The most memory that this program has had at a time. Not getrusage(), which
-// goes back to what started the program.
+// The most memory that this program has had at a time. Not from getrusage(),
+// whose figure includes the program that started this one.
 double PeakMiB() {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -93,8 +93,8 @@ double NanosecondsOf(Function function) {
   return std::chrono::duration<double, std::nano>(end - begin).count() / kCalls;
 }
 
-// What is measured: |workload| is SkynetFibers or SkynetThreads. An operation
-// is a leaf, as on the page, which divides by a million what all fibers take.
+// The measurement: |workload| is SkynetFibers or SkynetThreads. An operation is
+// a leaf, as on the page, which divides the time of all fibers by a million.
 template <typename Workload>
 void Measure(const SkynetTree& tree,
              Workload workload,
@@ -225,7 +225,8 @@ WorkloadResult RunTraced(const WorkloadOptions& options,
     return result;
   result.problem = outcome.problem;
   if (!recording_options.has_session) {
-    // What a node has of it: what is measured above varies by far more.
+    // The cost for one node by itself: the measurement above varies by far
+    // more.
     result.figures.emplace_back("checks_ns", NanosecondsOf([&](uint64_t id) {
                                   tracer.Begin(id);
                                   tracer.End(id);

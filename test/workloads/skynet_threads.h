@@ -16,9 +16,9 @@
 
 #include "test/workloads/skynet_tree.h"
 
-// Skynet with a thread for each node: what fibers are there to avoid. How the
-// thread is made is what they differ in. Each starts one, by a function that
-// returns the node's answer, and waits for it.
+// Skynet with a thread for each node, to compare fibers with. The variants make
+// the thread in different ways. Each starts one, by a function that returns the
+// node's answer, and waits for it.
 
 namespace protozero::workloads {
 

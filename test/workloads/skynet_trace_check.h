@@ -14,7 +14,7 @@
 
 namespace protozero::workloads {
 
-// What the events of a trace of Skynet come to.
+// The sums of the events of a trace of Skynet.
 struct SkynetTraceSums {
   // Of all nodes.
   uint64_t begins = 0;
@@ -27,8 +27,8 @@ struct SkynetTraceSums {
   // Nodes whose beginning and end were written by different writers: by
   // different threads, that is.
   uint64_t moved = 0;
-  // Events that nobody could have written: of no node, of a node that has begun
-  // or ended before, with a name that no viewer could know.
+  // Events that no tracer could have written: of no node, of a node that has
+  // begun or ended before, with a name that no viewer could know.
   uint64_t wrong = 0;
 
   // Empty if each node has begun once, and ended once, and nothing is wrong.
@@ -43,8 +43,8 @@ class SkynetTraceCheck {
   // REQUIRES: |sums| outlives it.
   SkynetTraceCheck(const SkynetTree& tree, SkynetTraceSums* sums);
 
-  // Takes the next TracePacket with a track_event. Those of one writer come in
-  // the order in which they were written.
+  // Takes the next TracePacket with a track_event. The events of one writer
+  // come in the order in which they were written.
   void OnEvent(ConstBytes packet);
 
  private:

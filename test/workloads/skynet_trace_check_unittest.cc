@@ -120,7 +120,7 @@ TEST(SkynetTraceCheckTest, MissingEventIsNoticed) {
 }
 
 TEST(SkynetTraceCheckTest, OtherEventIsNoticed) {
-  // Which would come to the right number of events, all of them.
+  // The number of events is right in each case.
   const auto expect_wrong = [](size_t i, const Event& event) {
     std::vector<Event> events = CompleteTrace();
     events[i] = event;
@@ -149,7 +149,7 @@ TEST(SkynetTraceCheckTest, EndBeforeBeginningIsNoticed) {
   std::vector<Event> events = CompleteTrace();
   std::swap(events[20], events[21]);
   EXPECT_EQ(Check(events).wrong, 1u);
-  // Of different writers it is not known what was first.
+  // The order of events of different writers is unknown.
   events[20].writer = 2;
   EXPECT_EQ(Check(events).wrong, 0u);
   EXPECT_EQ(Check(events).moved, 1u);
@@ -166,7 +166,7 @@ TEST(SkynetTraceCheckTest, UnknownNameIsNoticed) {
   events[50].flags = kFirst;
   EXPECT_EQ(Check(events).wrong, 0u);
 
-  // Whoever has missed a packet has missed the name.
+  // A viewer that has missed a packet has missed the name.
   events = CompleteTrace();
   events[51].dropped_before = true;
   EXPECT_EQ(Check(events).wrong, kTree.num_nodes() - 26);

@@ -16,8 +16,8 @@ using perfetto::protos::pbzero::TracePacket;
 using perfetto::protos::pbzero::TrackEvent;
 
 // The events, encoded by the compiler but for the time and the node. So writing
-// one is a copy, and takes hardly any stack: that of a fiber is memory which
-// nobody has used for long, and each line of it costs as much as an event.
+// an event is a copy, and takes hardly any stack: the stack of a fiber is cold
+// memory, and each line of it costs as much as an event.
 constexpr Hole<9> kTime;
 constexpr Hole<3> kNode;
 static_assert(kMillionFibers.end_of_ids() <= 1 << (3 * 7));
@@ -96,8 +96,8 @@ SkynetTracer::Totals SkynetTracer::Finish() {
   return totals;
 }
 
-// What the functions for the sessions need is in registers: what has an address
-// is in one more line of the stack.
+// The arguments of the functions for the sessions are in registers: an object
+// with an address would take one more line of the stack.
 
 void SkynetTracer::WriteBegin(uint64_t id) {
   Writer* const writer = this_thread_;

@@ -14,7 +14,7 @@
 #include "protozero/tracing/producer.h"
 #include "test/workloads/trace_clock.h"
 
-// What each node of Skynet does when it begins and when it ends.
+// The work of each node of Skynet when it begins and when it ends.
 
 namespace protozero::workloads {
 
@@ -24,7 +24,7 @@ class NoSkynetTracer {
   class Thread {
    public:
     explicit Thread(NoSkynetTracer*) {}
-    // Not trivial, so that nobody is told that the object is not used.
+    // Not trivial, to avoid warnings that the object is not used.
     ~Thread() {}
   };
   PROTOZERO_ALWAYS_INLINE void Begin(uint64_t) {}
@@ -57,7 +57,7 @@ class SkynetTracer {
     DataSourceWriters writers;
     const TraceClock* const clock;
     uint64_t events_written = 0;
-    // What had been lost when what viewers need was written last.
+    // The losses when the interned data was written last.
     uint64_t losses_seen = 0;
   };
 
@@ -65,8 +65,8 @@ class SkynetTracer {
   static constexpr uint64_t kEventName = 1;
   static constexpr char kEventNameText[] = "fiber";
 
-  // What a thread has while it runs nodes. Its constructor does on the thread's
-  // stack what there might be too little room for on a fiber's. One for each
+  // The state of a thread while it runs nodes. Its constructor needs more stack
+  // than a fiber may have, so it runs on the thread's stack. One for each
   // thread.
   class Thread {
    public:

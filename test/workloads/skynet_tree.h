@@ -7,16 +7,16 @@
 
 namespace protozero::workloads {
 
-// What Skynet grows: a tree in which each node has ten children, down to the
-// leaves, which are counted from 0. Each leaf answers with its ordinal, each
-// other node with the sum of its children's answers.
+// The tree of Skynet: each node has ten children, down to the leaves, which are
+// counted from 0. Each leaf answers with its ordinal, each other node with the
+// sum of its children's answers.
 //
 //                         1
 //              10    11   ...   19
 //       100 ... 109 110   ...  190 ... 199
 //
-// The numbers above are the nodes' ids: that of a child has one digit more than
-// its parent's. The id of a leaf is its ordinal, and a 1 in front of it.
+// The numbers above are the nodes' ids: the id of a child has one digit more
+// than its parent's. The id of a leaf is its ordinal, and a 1 in front of it.
 class SkynetTree {
  public:
   static constexpr uint64_t kBranches = 10;

@@ -14,15 +14,16 @@
 
 namespace protozero::workloads {
 
-// CLOCK_BOOTTIME, which is what viewers of traces show, read as fast as it can
-// be. The system call, which is none, takes twice as long as the processor's
-// counter that it reads, because it is careful about what may change while it
-// does. Where the counter is known to be steady, this one asks the system how
-// the two go together, once, and then does a subtraction and a multiplication.
+// Reads CLOCK_BOOTTIME, the clock of trace viewers, as fast as possible.
+// clock_gettime(), which needs no system call, takes twice as long as the
+// processor's counter that it reads, because it guards against changes
+// meanwhile. Where the counter is known to be steady, this clock asks the
+// system once how the two go together, and then does a subtraction and a
+// multiplication.
 //
-// The two drift apart as the system's time is corrected, by up to 0.05 %; so
-// whoever traces for long calls Synchronize() now and then, and tells the trace
-// what clock it uses (see completion_chains_tracer.h).
+// The two drift apart by up to 0.05 % as the system's time is corrected. So a
+// program that traces for long calls Synchronize() now and then, and tells the
+// trace what clock it uses (see completion_chains_tracer.h).
 //
 // One thread, or Synchronize() before there are others.
 class TraceClock {
@@ -30,7 +31,7 @@ class TraceClock {
   // Takes 10 ms, if there is such a counter.
   TraceClock();
 
-  // Nanoseconds. Does not go back as long as nobody calls Synchronize().
+  // Nanoseconds. Does not go back between calls of Synchronize().
   uint64_t Now() const {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (PROTOZERO_LIKELY(ns_per_tick_ != 0))
@@ -65,7 +66,7 @@ class TraceClock {
 
   // Of a nanosecond, in units of 2^-64: less than one. 0 without a counter.
   uint64_t ns_per_tick_ = 0;
-  // What it was when the counter was 0. Modulo 2^64.
+  // The time when the counter was 0. Modulo 2^64.
   uint64_t offset_ns_ = 0;
 };
 

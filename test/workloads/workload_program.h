@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-// What the programs have in common that measure what tracing adds to a
-// workload. Each has rows, named <Workload>_<Variant>_<Mode>, and measures one
-// of them when it is run:
+// The common part of programs that measure the cost of tracing a workload. Each
+// has rows, named <Workload>_<Variant>_<Mode>, and measures one of them when it
+// is run:
 //
 //   program --list                  prints the names of its rows
 //   program --run=ROW [--quick]     prints a JSON object, see WorkloadResult
@@ -25,15 +25,14 @@
 //   Off       compiled with it; a data source is registered, and no session
 //   On        a session records
 //
-// A measurement that is wrong, for whatever reason, is no measurement: the
-// program says why and exits with 1.
+// A program whose measurement is wrong says why and exits with 1.
 
 namespace protozero::workloads {
 
 struct WorkloadOptions {
   // As little as shows that it works.
   bool quick = false;
-  // Where to write what was recorded; see Recording::Options. May be empty.
+  // Where to write the trace; see Recording::Options. May be empty.
   std::string trace_file;
 };
 
@@ -44,13 +43,13 @@ struct WorkloadResult {
   uint64_t events_written = 0;
   // Counted by reading the recorded trace.
   uint64_t events_received = 0;
-  // What writers have counted as lost.
+  // The losses that writers have counted.
   uint64_t events_lost = 0;
   // While it was measured, by the threads that it is about.
   uint64_t allocations = 0;
   // Further ones, by name: p50_ns, clock_ns, ...
   std::vector<std::pair<std::string, double>> figures;
-  // What is wrong with it, if anything.
+  // The error, or empty.
   std::string problem;
 };
 

@@ -34,7 +34,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "'";
 }
 
-// What it prints; nothing if it fails.
+// Returns the command's output; nothing if it fails.
 std::optional<std::string> OutputOf(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr)
@@ -48,8 +48,8 @@ std::optional<std::string> OutputOf(const std::string& command) {
   return output;
 }
 
-// Calls |function(name, value)| for each number in what ToJson() has made: what
-// stands between quotes, followed by a colon and a number.
+// Calls |function(name, value)| for each number in the output of ToJson(): a
+// name in quotes, followed by a colon and a number.
 template <typename Function>
 void ForEachNumber(const std::string& json, const Function& function) {
   for (size_t begin = json.find('"'); begin != std::string::npos;) {

@@ -7,7 +7,7 @@ namespace protozero::workloads {
 
 // Registers BM_ProtoWorkload_<row> with Google Benchmark for each row of the
 // programs that are beside this one. A repetition is a run of the program; its
-// time is that of an operation.
+// time is the time of an operation.
 void RegisterWorkloadBenchmarks();
 
 }  // namespace protozero::workloads
