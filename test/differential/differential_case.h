@@ -19,7 +19,7 @@
 #include "test/differential/reader.h"
 #include "test/differential/recorder.h"
 
-// What generated drivers include, and what they give.
+// The header of generated drivers, and their interface.
 
 namespace protozero::test {
 

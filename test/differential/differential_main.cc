@@ -59,7 +59,7 @@ std::string Write(const DifferentialCase& test_case,
   }
 }
 
-// What is left of a message is malformed, or a message of fewer fields.
+// A prefix of a message is malformed, or a message of fewer fields.
 std::string ComparePrefixes(DynamicTypes* types,
                             const DifferentialCase& test_case,
                             const std::string& bytes,
@@ -67,7 +67,7 @@ std::string ComparePrefixes(DynamicTypes* types,
   constexpr size_t kMost = 30;
   for (size_t i = 0; i < bytes.size() && i < kMost; ++i) {
     const size_t size = bytes.size() <= kMost ? i : random() % bytes.size();
-    // Of this size, so that sanitizers see what is read beyond the end.
+    // A copy of exactly this size, so that sanitizers see reads beyond its end.
     const std::vector<uint8_t> prefix(
         bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
     const std::string error = CompareReading(types, test_case, prefix);

@@ -27,8 +27,8 @@ class DynamicTypes {
     kWireOnly,
   };
 
-  // Of a FileDescriptorSet in which each file comes after those that it
-  // imports. Ends the program if it is none.
+  // The types of a FileDescriptorSet in which each file comes after its
+  // imports. Ends the program if the bytes are none.
   explicit DynamicTypes(std::string_view descriptor_set,
                         Strictness = Strictness::kAsDeclared);
 
@@ -46,9 +46,9 @@ class DynamicTypes {
   google::protobuf::DynamicMessageFactory factory_{&pool_};
 };
 
-// Equal messages give equal bytes: entries of maps are sorted, and so are
-// fields. Unlike a comparison of values this tells 0.0 from -0.0, and one NaN
-// from another.
+// Equal messages give equal bytes: entries of maps are sorted, and fields, too.
+// Unlike a comparison of values this tells 0.0 from -0.0, and one NaN from
+// another.
 std::string Serialize(const google::protobuf::Message& message);
 
 // Reads bytes with our decoder and with libprotobuf, and lets our writer write

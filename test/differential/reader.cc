@@ -266,7 +266,7 @@ Reader Reader::Child(int field_number, ConstBytes bytes) {
 void Reader::Oneof(const char* name, int32_t field_number) {
   if (!result_)
     return;
-  // Not what is set in |result_|: this may be merged into what was there.
+  // Not from |result_|: this message may be merged into an earlier one.
   const auto& type = *result_->GetDescriptor();
   const auto* oneof = type.FindOneofByName(name);
   int32_t last = 0;

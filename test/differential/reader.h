@@ -17,7 +17,7 @@ class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
 
-// What the generated drivers, which call the generated getters, are made of.
+// Generated drivers, which call the generated getters, are made of this.
 
 namespace protozero::test {
 
@@ -39,7 +39,7 @@ class Reader {
   struct State {
     // Something is malformed.
     bool malformed = false;
-    // What getters say that contradicts each other or the schema.
+    // Contradictions between getters, or with the schema.
     std::string errors;
     // Messages made of several.
     std::list<std::string> merged;
@@ -89,9 +89,9 @@ class Reader {
   // Whether numbers of a repeated field are malformed.
   void Packed(bool malformed) { state_->malformed |= malformed; }
 
-  // None or one, of a field that is not repeated. If it is there more than
-  // once, all of them are to be merged, which is what their concatenation
-  // means. |last| is what the decoder gives.
+  // None or one, of a field that is not repeated. If the field is there more
+  // than once, all of them are merged, and their concatenation means that.
+  // |last| is the decoder's result.
   std::vector<ConstBytes> Messages(int field_number, bool has, ConstBytes last);
 
   // A message in this one.

@@ -20,11 +20,11 @@ class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
 
-// What the generated drivers, which call the generated setters, are made of.
+// Generated drivers, which call the generated setters, are made of this.
 
 namespace protozero::test {
 
-// Converts to whatever enum a setter wants.
+// Converts to the enum of any setter.
 struct AnyEnum {
   template <typename Enum,
             typename = std::enable_if_t<std::is_enum<Enum>::value>>
@@ -34,8 +34,8 @@ struct AnyEnum {
   int32_t number;
 };
 
-// Makes up the values of one message, and sets each in a message of
-// libprotobuf as well: what is expected.
+// Makes up the values of one message, and sets each in a message of libprotobuf
+// as well, as the expectation.
 //
 //   message->set_size(recorder.Number<uint32_t>(3));
 //

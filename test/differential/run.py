@@ -4,10 +4,10 @@
 libprotobuf.
 
 Makes up schemas, runs protoc and the plugin over them, compiles code that calls
-every generated setter with random values, and compares what libprotobuf reads
-with what was meant. Then calls every generated getter, and compares what they
-give with what libprotobuf reads: of the messages, of beginnings of them, and
-of what generated setters write of it.
+every generated setter with random values, and compares these with the fields
+that libprotobuf reads. Then calls every generated getter, and compares the
+results with libprotobuf's: on the messages, on prefixes of them, and on
+messages that generated setters write from the results.
 
 The same seed gives the same schemas and messages. Run by tools/test with a
 fixed seed; with others, and for longer, as
@@ -32,7 +32,7 @@ import compilers  # pylint: disable=wrong-import-position
 import generate  # pylint: disable=wrong-import-position
 
 
-# What has the flags that the drivers are to have.
+# The drivers are compiled with the flags of this file.
 LIKE_DRIVERS = 'differential/differential_main.cc'
 
 

@@ -64,7 +64,7 @@ def normalize(name):
 
 
 def escape(name):
-  """What the plugin makes of a part of a package."""
+  """The plugin's name for a part of a package."""
   return name + '_' if name in ESCAPED_WORDS else name
 
 
@@ -84,7 +84,7 @@ class HostileNames:
 
 
 class Scope:
-  """Names of one scope, no two of which could be mixed up."""
+  """Names of one scope that cannot be mixed up with each other."""
 
   def __init__(self, generator):
     self.rng = generator.rng
@@ -146,7 +146,7 @@ class Field:
     self.enum = None  # The type of an enum.
 
   def cpp_name(self):
-    """What its functions are called after."""
+    """The base of the names of its functions."""
     return self.name.lower()
 
   def is_map(self):
@@ -184,7 +184,8 @@ class Message:
     return self.fields + [field for _, oneof in self.oneofs for field in oneof]
 
   def decoder(self):
-    """How C++ calls its decoder: made-up names yield to those of the schema."""
+    """The C++ name of its decoder: made-up names yield to names of the
+    schema."""
     names = [message.name for message in self.messages]
     if self.full_name == self.schema.package + '.' + self.name:
       names.append(self.name)  # Nested ones are Outer_Decoder.
@@ -230,7 +231,7 @@ class Generator:
 
   def make_schema(self, i):
     rng = self.rng
-    # The number makes the package unique, whatever comes after it.
+    # The number makes the package unique, with any further parts.
     package = ['%s%d' % (self.prefix, i)]
     parts = Scope(self)
     for _ in range(rng.choice([0, 0, 1, 2])):
@@ -317,7 +318,7 @@ class Generator:
         message.messages.append(nested)
         self.add_nested_types(nested, flat_name + name, file_scope, depth - 1)
     if message.schema.syntax == 2 and rng.random() < 0.3:
-      # A type and a field, whose name is that of the type in lower case.
+      # A type and a field. The field has the type's name in lower case.
       name = message.scope.new_name('type', hostile=0)
       if file_scope.claim(flat_name + name):
         group = Message(message.schema, message.full_name + '.' + name, name)
@@ -458,7 +459,7 @@ class Generator:
     entry.fields = [Field('key', 1, key, key, 'optional'),
                     Field('value', 2, value_name, value_kind, 'optional')]
     entry.fields[1].message = target
-    message.scope.claim(name + 'Entry')  # Which protoc makes up.
+    message.scope.claim(name + 'Entry')  # protoc makes it up.
     field = Field(name, number, 'map<%s, %s>' % (key, value_name), 'message',
                   'repeated')
     field.message = entry

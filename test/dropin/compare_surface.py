@@ -6,11 +6,10 @@
   test/dropin/compare_surface.py --build=out/release --print
 
 Takes each header, class, function, constant and type that Perfetto's SDK has in
-namespace protozero, and those of generated classes about fields that our schemas
-have, too, and looks for the same here. What is missing, or different, has to
-stand in differences.txt with a reason; what stands there and is not different
-any more has to go. So that list can only get shorter. What we have in addition
-is not looked at.
+namespace protozero, and those of generated classes about fields that our
+schemas have, too, and looks for the same here. A missing or different fact has
+to stand in differences.txt with a reason; an entry without a difference has to
+go. So that list can only get shorter. Our additions are not compared.
 
 Needs Perfetto's SDK and libclang's Python package, which
 tools/install-build-deps --perfetto-sdk installs; says so and passes if either
@@ -120,7 +119,7 @@ def find_differences(theirs, ours):
 
 
 def facts_about_known_fields(theirs, ours):
-  """Those of |theirs| that are about classes and fields that |ours| has."""
+  """The facts of |theirs| about classes and fields that |ours| has."""
   our_names = {fact.name for fact in ours}
   our_fields = _fields_by_class(ours)
   their_fields = _fields_by_class(theirs)
@@ -157,7 +156,7 @@ def _fields_by_class(facts):
 def read_list(text):
   """Returns {difference: reason}.
 
-  A reason is followed by what it is a reason for, which is indented. A % in a
+  A reason is followed by its differences, which are indented. A % in a
   difference stands for anything.
   """
   reasons = {}
@@ -177,7 +176,7 @@ def read_list(text):
 
 
 def check(differences, reasons):
-  """Prints what is wrong, and returns the exit code."""
+  """Prints the errors, and returns the exit code."""
   patterns = {
       entry: re.compile('.*'.join(map(re.escape, entry.split('%'))))
       for entry in reasons

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests that our surface differs from Perfetto's in what is listed only."""
+"""Tests that our surface differs from Perfetto's only in the listed facts."""
 
 import contextlib
 import io

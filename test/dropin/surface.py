@@ -1,9 +1,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The public surface of C++ headers, as a set of facts that can be compared.
 
-A fact is what a user's code can depend on: that there is a class, a base class,
-a function with certain parameters, a constant with its value. Facts are strings
-without what does not matter to callers: names of parameters, of template
+A fact is something that a user's code can depend on: a class, a base class, a
+function with certain parameters, a constant with its value. Facts are strings
+without details that do not matter to callers: names of parameters, of template
 parameters and of inline namespaces, noexcept, attributes.
 """
 
@@ -40,8 +40,8 @@ _FUNCTIONS = (
 )
 _HIDDEN = (AccessSpecifier.PRIVATE, AccessSpecifier.PROTECTED)
 
-# What is left out of the spelling of a type: two headers qualify the same type
-# in different ways.
+# Left out of the spelling of a type: two headers qualify the same type in
+# different ways.
 _NAMESPACES = re.compile(
     r'(?<![\w>])(?:::)?'
     r'(?:(?:protozero|proto_utils|std|__cxx11|perfetto|protos|pbzero|v\d\w*)'
@@ -50,7 +50,7 @@ _NAMESPACES = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Fact:
-  """|name| is what users write, |text| all that is known of it."""
+  """|name| is the name that users write, |text| the whole fact."""
   name: str
   text: str
 
@@ -82,7 +82,7 @@ def facts_of_namespace(root, path):
 
 def _load_libclang():
   cindex.Config.set_library_file(LIBCLANG)
-  # What the bindings leave out.
+  # Functions that the bindings lack.
   lib = cindex.conf.lib
   lib.clang_Cursor_isInlineNamespace.argtypes = [cindex.Cursor]
   lib.clang_getSpecializedCursorTemplate.argtypes = [cindex.Cursor]
@@ -179,7 +179,7 @@ def _add_bases(cursor, name, names, facts):
 
 
 def _template_of(declaration):
-  """What |declaration| is a specialization of, or itself if of nothing."""
+  """The template that |declaration| specializes, or |declaration| itself."""
   template = cindex.conf.lib.clang_getSpecializedCursorTemplate(declaration)
   is_none = template is None or template.kind.is_invalid()
   return declaration if is_none else template
@@ -219,7 +219,7 @@ def _add_enum(cursor, path, facts):
     _add(facts, 'enum', name)
   for value in cursor.get_children():
     if value.kind == CursorKind.ENUM_CONSTANT_DECL:
-      # Those of an unscoped enum are found without its name.
+      # Values of an unscoped enum are found without its name.
       scope = name if cursor.is_scoped_enum() else path
       _add(facts, 'constant', f'{scope}::{value.spelling}',
            f' = {value.enum_value}')
@@ -309,7 +309,7 @@ def _type(type_, template_names):
     # Without scopes and aliases.
     spelling = canonical.spelling.rpartition('::')[2]
   elif spelling == 'auto':
-    # With the body at hand, what is returned is known.
+    # The function has its body here, so the type is known.
     spelling = canonical.spelling
   spelling = _NAMESPACES.sub('', spelling)
   spelling = re.sub(r'\b(class|struct|enum|typename) ', '', spelling)

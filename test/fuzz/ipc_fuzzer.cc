@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What a producer may send to the service, and write to its memory in between.
+// Messages of a producer to the service, and writes to its memory in between.
 // The first byte says how it begins:
 //   bit 0  it has bound and initialized itself, and registered the data source
 //          "a" with the service, where two sessions ask for it
@@ -13,7 +13,7 @@
 //   bit 5        a file descriptor comes with it
 //   bit 6        that one is good for shared memory
 // and a length of one byte, and as many bytes: the method's arguments, the
-// frame, or what to write. Whatever it was, what comes out is a trace.
+// frame, or the bytes to write. After any input, the output is a trace.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -156,9 +156,9 @@ class FuzzedProducer {
     }
   }
 
-  // The host reads what it has been sent, and the producer what comes back.
+  // The host reads its socket, and the producer the answers.
   void Deliver() {
-    // In turns that are shorter than what is sent at a time.
+    // The turns are shorter than a message.
     constexpr TurnShare kShare = {2, 512};
     while (!host_->is_broken() &&
            (host_->has_more() || IsReadable(host_->socket()))) {

@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What fuzzers begin with. All of it is made by programs in this tree."""
+"""Makes the seeds of fuzzers. Programs in this tree make all of them."""
 
 import pathlib
 import struct
@@ -29,7 +29,7 @@ def descriptor_sets():
            '--include_imports', '--descriptor_set_out=' + file.name,
            ROOT / schema], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
           check=False)
-      if done.returncode:  # What only newer ones understand.
+      if done.returncode:  # Only newer versions of protoc understand it.
         continue
       yield pathlib.Path(file.name).read_bytes()
 
@@ -125,7 +125,7 @@ def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
 
 
 def packet_reader_seeds(_):
-  """See packet_reader_fuzzer.cc for what the bytes mean."""
+  """packet_reader_fuzzer.cc says what the bytes mean."""
   packet = b'\x08\x01\x5a\x02\x08\x01'
   read, commit = b'\x07\xff', b'\x05\x04\x00\x10\x20\x30'
   one_writer, small = b'\x08\x01\xff\xff\x07', b'\x08\x00\x0a\x00\x02'
@@ -146,7 +146,7 @@ def packet_reader_seeds(_):
 
 
 def shared_buffer_seeds(_):
-  """See shared_buffer_fuzzer.cc for what the bytes mean."""
+  """shared_buffer_fuzzer.cc says what the bytes mean."""
   def patch(chunk_id, offsets, has_more=0):
     return bytes([6, len(offsets), 0, 1, chunk_id, has_more]) + b''.join(
         bytes([offset]) + b'\x81\x80\x80\x00' for offset in offsets)

@@ -14,7 +14,7 @@ class Message;
 
 namespace protozero::test {
 
-// What a fuzzer's LLVMFuzzerCustomMutator() does for input that is mostly a
+// The work of a fuzzer's LLVMFuzzerCustomMutator() for input that is mostly a
 // message: changes its values and its structure, or, sometimes and if it is no
 // message, its bytes. |message| is of the type in question; its content is
 // lost.

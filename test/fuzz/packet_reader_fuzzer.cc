@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What a PacketReader makes of memory that others may write anything to. The
-// input is what is done, one thing after the other: see Do(). Whatever it is,
-// packets keep within the limits, and reading comes to an end.
+// Has a PacketReader read memory that other processes may write anything to.
+// The input is a list of actions, see Do(). After any input, packets keep
+// within the limits, and reading comes to an end.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What pbz does with a file, for any file, with and without a schema. The first
-// byte chooses what else:
+// Has pbz decode any file, with and without a schema. The first byte chooses
+// what else:
 //   bit 0  the schema is that of the descriptor set which is the first field
 //   bit 1  --offsets
 //   bit 2  --color

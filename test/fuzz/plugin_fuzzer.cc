@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The plugin over a FileDescriptorSet of any content. libprotobuf refuses sets
-// that are no valid schemas, as it does for protoc; of those that are, either
-// there is a header for each file, or an error that says why not.
+// that are no valid schemas, as it does for protoc. For a valid one, there is a
+// header for each file, or an error that says why not.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ void Check(bool condition, const char* what) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // What it says of invalid schemas.
+  // Silences messages about invalid schemas.
   google::protobuf::SetLogHandler(nullptr);
   return 0;
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What generated decoders read, and generated setters write of it, compared
-// with what libprotobuf reads.
+// Compares the fields that generated decoders read, and generated setters write
+// again, with the fields that libprotobuf reads.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,14 +65,14 @@ bool IsPacked(ConstBytes bytes, ProtoWireType element) {
   return true;
 }
 
-// Takes away from a message what readers may see in different ways: fields with
-// another wire type than that of the schema, which our decoders give as what
-// they are and libprotobuf as unknown fields; extensions other than those of
-// |extension_scope|, of which our reader of this type does not know, and
-// libprotobuf does; and tags and sizes that are longer than need be, of which
-// they accept different ones. Returns false if the message is malformed, at any
-// depth: where another member of a oneof has replaced it, only libprotobuf
-// looks.
+// Removes fields that readers may see in different ways. Fields with another
+// wire type than the schema's are fields for our decoders and unknown ones for
+// libprotobuf. Extensions other than those of |extension_scope| are unknown to
+// our reader of this type, and known to libprotobuf. Tags and sizes may be
+// longer than necessary, and the two accept different ones.
+//
+// Returns false if the message is malformed, at any depth. Only libprotobuf
+// looks into a malformed message that another member of a oneof has replaced.
 bool Normalize(ConstBytes bytes,
                const google::protobuf::Descriptor& type,
                const std::string& extension_scope,

@@ -9,9 +9,9 @@ longer:
   tools/ninja -C out/fuzz fuzzers
   test/fuzz/run_fuzzer.py out/fuzz/pbz_fuzzer --seconds 600
 
-What the fuzzer found interesting stays in <build directory>/fuzz/<name>/corpus
-if --keep is given, and is where the next run goes on. Inputs that it fails on
-are in <build directory>/fuzz/<name>; give one to the fuzzer to try it again.
+With --keep, interesting inputs stay in <build directory>/fuzz/<name>/corpus,
+and the next run goes on from there. Inputs that fail are in <build
+directory>/fuzz/<name>; give one to the fuzzer to try it again.
 """
 
 import argparse

@@ -1,10 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What the service makes of memory that a producer may write anything to, and
-// of what it asks for. The input is what the producer does, one thing after the
-// other: see Do(). Whatever it is, what the service gives out is a trace of
-// valid packets, it keeps within its limits, and another producer loses
-// nothing.
+// Has the service read memory that a producer may write anything to, and answer
+// any request. The input is a list of the producer's actions, see Do(). After
+// any input, the service gives out a trace of valid packets, keeps within its
+// limits, and loses no packet of another producer.
 
 #include <stddef.h>
 #include <stdint.h>

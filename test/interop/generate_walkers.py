@@ -3,8 +3,8 @@
 """Writes C++ that walks trees and the generated classes of the interop schema.
 
 Generated classes have no reflection, so each field needs a line that calls its
-setter and one that calls its getter. What those lines have in common is in
-walker.h. Also writes the schema as FileDescriptorSet, and the vectors as trees.
+setter and one that calls its getter. walker.h has the common part of those
+lines. Also writes the schema as FileDescriptorSet, and the vectors as trees.
 """
 
 import argparse

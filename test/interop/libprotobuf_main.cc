@@ -155,7 +155,7 @@ Json Answer(const Json& request) {
 }  // namespace protozero::test
 
 int main() {
-  // They register themselves only if somebody refers to them.
+  // Without a reference to them, they do not register themselves.
   (void)interop::Scalars2::default_instance();
   (void)interop::Scalars3::default_instance();
   (void)interop::Groups2::default_instance();

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads and writes messages with nanopb, for run.py. What it reads and
-// prints, line by line, is described in libprotobuf_main.cc.
+// Reads and writes messages with nanopb, for run.py. libprotobuf_main.cc
+// describes its input and output, line by line.
 
 #include <stdint.h>
 #include <stdlib.h>

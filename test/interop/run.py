@@ -2,10 +2,11 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Exchanges messages with the protobuf libraries of other languages.
 
-What our generated classes write, each of them reads, and compares with what was
-meant; what it writes then, of what it has read and of its own, our decoders
-read. Prints how many messages of each group came through, as a matrix. What is
-exchanged is in test/interop/vectors.json, the schema beside it.
+Each of them reads the output of our generated classes and compares it with the
+expected values. Then it writes the messages that it has read and messages of
+its own, and our decoders read these. Prints how many messages of each group
+came through, as a matrix. The messages are in test/interop/vectors.json, the
+schema beside it.
 
 Languages that this machine cannot run are named and left out. Their libraries
 come from tools/install-build-deps --interop. The last line is "N passed, N
@@ -65,7 +66,7 @@ def version_of(command):
   return match and (int(match[1]), int(match[2]))
 
 
-# What messages have that not every library can do.
+# Features of messages that some libraries lack.
 GROUPS = 'groups'
 LARGE_IDS = 'field ids beyond 65,535'
 ZERO_CHARACTERS = 'zero characters in strings'
@@ -78,9 +79,9 @@ class Language:
   """A library of a language, and the program of ours that uses it."""
   name = ''
   library = ''
-  # What it cannot do, of the constants above, and why.
+  # The missing ones of the constants above, with the reason.
   lacks = {}
-  # What it reads without knowing it, it writes again.
+  # It writes unknown fields that it has read.
   keeps_unknown_fields = True
   # To it, values of closed enums that have no name are unknown fields.
   closes_enums = True
@@ -90,7 +91,7 @@ class Language:
     self.descriptors = build_dir / 'gen/test/interop/schema.bin'
 
   def missing(self):
-    """What this machine lacks, None if nothing."""
+    """The missing part of this machine, or None."""
     return None
 
   def prepare(self):
@@ -128,10 +129,11 @@ class Nanopb(Program):
 
 
 class Fetched(Language):
-  """Has a folder in test/interop, and of the same name in third_party/interop,
-  with its library, a copy of the sources, and what is made of both."""
+  """Has a folder in test/interop, and one of the same name in
+  third_party/interop, with its library, a copy of the sources, and the
+  build."""
   folder = ''
-  locks = ()  # What says which library it is. Changes make it fetch again.
+  locks = ()  # The files that name the library's version. Changes make it fetch again.
   tools = ()  # (command that prints a version, lowest version)
 
   def __init__(self, build_dir):
@@ -158,7 +160,7 @@ class Fetched(Language):
     return tool
 
   def install(self):
-    """Fetches the library, if that is not done. Returns what was done."""
+    """Fetches the library if it is missing. Returns a report."""
     tool = self.missing_tool()
     if tool:
       return 'is left out: there is no %s' % tool
@@ -237,8 +239,8 @@ class Go(Fetched):
   closes_enums = False
 
   def _go(self, *words):
-    # Without inlining and symbols it compiles in three quarters of the time, of
-    # which Go's own library takes the most.
+    # Without inlining and symbols it compiles in three quarters of the time.
+    # Go's own library takes the largest part.
     run(['go'] + list(words), self.work,
         GOFLAGS='-modcacherw -gcflags=all=-l -ldflags=-w', CGO_ENABLED='0',
         GOTOOLCHAIN='local', GOMODCACHE=str(self.work / 'modules'),
@@ -405,7 +407,7 @@ class Vector:
     return features
 
   def difference(self, message, tree, keeps_closed_enums=True):
-    """None if |tree|, of type |message|, is what this vector describes."""
+    """None if |tree|, of type |message|, is the content of this vector."""
     expected = self.schema.project(message, self.tree)
     try:
       return first_difference(
@@ -532,9 +534,9 @@ class Matrix:
     return checks
 
   def read_ours(self, items):
-    """What our decoders find wrong with (vector, bytes, language or None), of a
-    language that has read and written it; None where nothing is."""
-    # What it drops is not there to be read.
+    """The errors that our decoders find in (vector, bytes, language or None),
+    written by a language that has read it before; None without an error."""
+    # A library that drops unknown fields does not write them.
     drops = [language is not None and not language.keeps_unknown_fields
              for _, _, language in items]
     messages = [vector.read_as if dropped else vector.type
@@ -549,7 +551,7 @@ class Matrix:
                 items, drops, messages, answers)]
 
   def written_by(self, language):
-    """(vector, bytes or None, problem) of what |language| writes."""
+    """(vector, bytes or None, problem) for the output of |language|."""
     vectors = [vector for vector in self.vectors
                if not vector.features & set(language.lacks) and
                # Such a value cannot be set; read() has it written again.
@@ -590,7 +592,7 @@ class SelfTest:
 
   def unnoticed(self, language):
     """Returns the number of corruptions and the checks that missed one."""
-    # A change of what it does not know is lost on one that drops it.
+    # A library that drops unknown fields cannot notice a change in them.
     encoded = [item for item in self.encoded
                if language.keeps_unknown_fields or
                (item[0].read_as is item[0].type and
@@ -641,7 +643,7 @@ def install():
 
 
 def choose(kind, names, wanted):
-  """Those of |names| that are |wanted|, by default all."""
+  """The members of |names| that are |wanted|, by default all."""
   unknown = [name for name in wanted or [] if name not in names]
   if unknown:
     raise Error('no such %s: %s; there are %s' % (kind, ', '.join(unknown),

@@ -1,9 +1,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The schema of the interop tests, and messages of it as trees.
 
-A tree is what all programs of run.py exchange, as JSON: an object with
-a member for each field that is set, whose name is the field's number. Values
-are
+A tree is the form in which all programs of run.py exchange messages, as JSON:
+an object with a member for each field that is set, whose name is the field's
+number. Values are
 
   integers and enums    decimal, as a string
   bool                  true, false
@@ -82,7 +82,7 @@ class Message:
 
 
 class Schema:
-  """What a FileDescriptorSet says, as far as it matters here."""
+  """The content of a FileDescriptorSet, as far as it matters here."""
 
   def __init__(self, path):
     self.messages = {}
@@ -117,8 +117,8 @@ class Schema:
     Descriptions have the names of fields and enum values, numbers as JSON has
     them, and maps as arrays of pairs. Floating-point numbers may be given as
     "0x" and their bits. {"$repeat": x, "times": n} stands for the string or
-    array x that many times; {"$nest": path, "times": n, "around": x} for x
-    within that many messages of the fields of "path", separated by dots.
+    array x that many times. {"$nest": path, "times": n, "around": x} stands for
+    x within that many messages of the fields of "path", separated by dots.
     """
     result = {}
     for name, value in expand(description).items():
@@ -193,7 +193,8 @@ class Schema:
     return value
 
   def project(self, message, tree):
-    """What is left of a tree to who knows |message| only, an older version."""
+    """The part of a tree that a program with |message| only, an older version,
+    sees."""
     result = {}
     for number, value in tree.items():
       field = message.by_number.get(number)

@@ -16,8 +16,8 @@
 
 #include <nlohmann/json.hpp>
 
-// What the C++ programs of run.py have in common: trees, as described in
-// schema.py, and how they get them.
+// The common part of the C++ programs of run.py: trees, as schema.py describes
+// them, and their input.
 
 namespace protozero::test {
 
@@ -59,8 +59,8 @@ T ParseNumber(const Json& tree) {
 }
 
 // Calls |answer| with each line of the standard input, which is JSON, and
-// prints what it returns as a line. What it throws becomes {"error": "..."}.
-// Returns the exit code of the program.
+// prints the result as a line. An exception becomes {"error": "..."}. Returns
+// the exit code of the program.
 int Serve(const std::function<Json(const Json& request)>& answer);
 
 }  // namespace protozero::test

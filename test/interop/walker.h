@@ -24,8 +24,8 @@
 #include "test/interop/tree.h"
 #include "test/testing/chunked_stream.h"
 
-// Writes trees with the generated classes, and makes trees of what the
-// generated decoders read. What depends on the schema is in walkers.cc, which
+// Writes trees with the generated classes, and makes trees with the generated
+// decoders. The part for this schema is in walkers.cc, which
 // generate_walkers.py writes.
 
 namespace protozero::test {
@@ -58,7 +58,7 @@ inline constexpr Form kForms[] = {
 
 struct Walker {
   std::string (*write)(const Json& tree, const Form& form);
-  // Sets |status| if |bytes| are malformed, and returns what is before that.
+  // Sets |status| if |bytes| are malformed, and returns the fields before that.
   Json (*read)(std::string_view bytes, DecodeStatus* status);
 };
 

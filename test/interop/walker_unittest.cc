@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What our generated classes write, our generated decoders read: all of the
+// Our generated decoders read the output of our generated classes: all of the
 // messages that run.py exchanges with other languages, whole and cut off
 // everywhere. Runs in the build directory.
 

@@ -46,7 +46,7 @@ CORRECT_ALL = [
 TORN = 'assertion violated .*records.*first=='
 TAKEN = r'assertion violated .*(is_taken|packets_sent|last_sent)'
 NOT_SENT = r'assertion violated .*sent\[me\]=='
-# What is wrong: the model, the runs that are looked at, and what is found.
+# The mistake, the runs to look at, and the expected finding.
 MUTANTS = {
     'NON_ATOMIC_ACQUIRE':
         ('chunks.pml', 'DIES', r'assertion violated .*(owner|STATE|word>>)'),
@@ -88,7 +88,7 @@ def call(folder, *command):
 
 
 def verify(folder, model, *variant, cycles=False, optimize=False):
-  """What the program prints that Spin makes of a variant of the model."""
+  """The output of the program that Spin makes of a variant of the model."""
   shutil.copy(FOLDER / model, folder)
   call(folder, 'spin', '-a', *['-D' + name for name in variant], model)
   # Compressed without loss: no two states are taken for the same.

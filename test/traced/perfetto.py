@@ -12,7 +12,7 @@ from google.protobuf import empty_pb2  # Debian's python3-protobuf.
 INSTALLED = (pathlib.Path(__file__).resolve().parent.parent.parent /
              'third_party' / 'traced' / 'usr')
 LIBRARIES = INSTALLED / 'lib' / 'x86_64-linux-gnu'
-# Of what takes a second at most. Only what hangs takes this long.
+# An answer takes a second at most, unless the other side hangs.
 TIMEOUT = 120
 
 # Fields of TraceStats.BufferStats.

@@ -21,7 +21,7 @@ namespace {
 
 using namespace protozero;
 
-// Fields of Perfetto's DataSourceConfig, and of what is in them.
+// Fields of Perfetto's DataSourceConfig and of its messages.
 constexpr uint32_t kProcessStatsConfigFieldId = 103;
 constexpr uint32_t kScanAllProcessesOnStartFieldId = 2;
 constexpr uint32_t kProcStatsPollMsFieldId = 4;

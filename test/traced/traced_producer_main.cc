@@ -101,7 +101,7 @@ struct Written {
   uint64_t lost;
 };
 
-// What one thread does. Returns a line for each of its streams.
+// The work of one thread. Returns a line for each of its streams.
 std::vector<Written> WriteStreams(Producer* producer,
                                   const std::shared_ptr<DataSource>& source,
                                   uint32_t thread,

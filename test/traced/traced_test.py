@@ -2,10 +2,10 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Our producer, with Perfetto's own tracing service and its own consumer.
 
-Starts the `traced` that tools/install-build-deps --traced has installed, records
-sessions with its `perfetto` command while traced_producer writes packets that
-are known, and compares every packet in the trace with what was written. All of
-them say that they have been skipped if it is not installed.
+Starts the `traced` that tools/install-build-deps --traced has installed, and
+records sessions with its `perfetto` command while traced_producer writes known
+packets. Compares every packet in the trace with the written one. Without it,
+all of them are skipped.
 
   traced_test.py --producer out/release/traced_producer [NAME...]
 """
@@ -57,8 +57,8 @@ def record(folder, producer, scenario):
       buffers { size_kb: 262144 fill_policy: DISCARD }
       data_sources { config { name: "protozero.test" } }
       write_into_file: true
-      # Only at the end: of several writes, the last one need not have any
-      # statistics, and those of an earlier one do not say what came later.
+      # Only at the end: the last of several writes may have no statistics, and
+      # earlier statistics do not count later packets.
       file_write_period_ms: 86400000
   ''')
   with contextlib.ExitStack() as stack:

@@ -106,8 +106,8 @@ TEST(AppendFieldsTest, EveryKindWithEveryTagAndBoundaryValue) {
   }
 }
 
-// Each kind alone and as the last one: what it may write beyond its end is
-// what differs.
+// Each kind alone and as the last one: the kinds differ in how far they may
+// write beyond their end.
 template <typename FieldValue>
 void ExpectLast(const MessageTree& tree, FieldValue value) {
   ExpectWrites(
@@ -579,8 +579,7 @@ TEST(AppendMessageTest, MessagesMayBeLongerThanTheLongestField) {
   }
 }
 
-// EncodeMessage(): the same in a buffer, of whatever size, and nothing beside
-// it.
+// EncodeMessage(): the same bytes in a buffer of any size, and none beside it.
 TEST(EncodeMessageTest, SameBytesAsAMessage) {
   std::mt19937_64 random(1);
   for (size_t round = 0; round < 2000; round += test::kSeriesStep) {

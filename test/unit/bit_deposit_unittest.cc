@@ -28,7 +28,7 @@ TEST(BitDepositTest, TheMaskIsZeroWithoutTheInstructions) {
   }
 }
 
-// What the instructions do, one bit at a time.
+// The result of the instructions, computed bit by bit.
 uint64_t DepositBitByBit(uint64_t value) {
   uint64_t result = 0;
   for (uint64_t i = 0; i < 56; ++i)
@@ -101,7 +101,8 @@ TEST_F(BitDepositInstructionTest, HighestBit) {
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
-// Nobody's memory among them; and what is asked for stays as it is.
+// The addresses of no memory among them. The bytes behind valid addresses stay
+// as they are.
 TEST(PrefetchTest, TakesAnyAddress) {
   if (kInlineEncodingMask == 0)
     GTEST_SKIP() << "not for this processor";

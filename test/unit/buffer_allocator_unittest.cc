@@ -28,8 +28,8 @@ using testing::IsEmpty;
 
 constexpr size_t kOverhead = ScatteredHeapBuffer::kSliceOverhead;
 
-// The heap, with a record of what was asked for, that may be limited. Sees to
-// it that all comes back, with the size that it had.
+// The heap, with a record of the requests, and optionally a limit. Checks that
+// each block comes back, with the size that it had.
 class RecordingAllocator final : public BufferAllocator {
  public:
   explicit RecordingAllocator(size_t limit = SIZE_MAX) : limit_(limit) {}
@@ -119,7 +119,7 @@ TEST(BufferAllocatorTest, WithoutMemoryAMessageIsLostUntilThereIsSome) {
     // Not asked again and again.
     EXPECT_EQ(allocator.refusals(), 1u);
 
-    // What it has got will do for a smaller one.
+    // The memory that it has got suffices for a smaller message.
     message.Reset();
     EXPECT_TRUE(message.ok());
     WriteMessage(message.get());

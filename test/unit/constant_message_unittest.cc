@@ -131,7 +131,7 @@ constexpr auto kExtended = MakeConstantMessage<Extension>(
     [] { return FieldList(Extension::kExtra(true), Fields::kBool(false)); });
 static_assert(Is(kExtended, {0xc0, 0x3e, 0x01, 0x08, 0x00}), "");
 
-// What |constant|, with the fields of |tree|, is, and what becomes of it.
+// Expects that |constant| has the fields of |tree|, also when it is appended.
 template <uint32_t id, typename Constant>
 void ExpectConstant(const Constant& constant, const MessageTree& tree) {
   using F = FieldsAt<id>;
@@ -405,7 +405,7 @@ static_assert(!std::is_convertible<decltype(kStencil),
                                    ConstantMessage<Fields, 25>>::value,
               "");
 
-// What a stencil with one hole makes of a value.
+// The bytes of a stencil with one hole, for a value.
 template <typename Stencil, typename Value>
 std::string Filled(const Stencil& stencil, Value value) {
   StackBuffered<Fields, 128> message;

@@ -19,7 +19,8 @@ TEST(DecodeStatusTest, EveryValueHasAMessageOfItsOwn) {
       DecodeStatus::kBadWireType, DecodeStatus::kUnmatchedEndGroup,
       DecodeStatus::kTooDeep,     DecodeStatus::kTooLong};
   for (const DecodeStatus status : kAll) {
-    // A new value makes this switch, and so the list above, incomplete.
+    // A new value makes this switch, and so the list above, incomplete, and the
+    // compiler warns.
     switch (status) {
       case DecodeStatus::kOk:
       case DecodeStatus::kTruncated:

@@ -167,7 +167,7 @@ TEST_F(BadRangeTest, OneForReset) {
             Hex(std::string(sizeof(memory_), '\0')));
 }
 
-// What a delegate may answer for a size field is checked in debug builds only.
+// Only debug builds check a delegate's answer for a size field.
 TEST(BadPatchTest, OneThatIsNotZero) {
 #if PROTOZERO_DCHECK_IS_ON
   class Delegate : public ChunkedDelegate {
@@ -212,7 +212,7 @@ class ReentrantStream {
   void BeginChild() { child_ = root_.BeginNestedMessage<Message>(2); }
 
   // |write|, which crosses chunks, meets |mistake|. Then the stream is in the
-  // error state, whatever is written; and usable after it was reset.
+  // error state whatever the caller writes, and usable after it was reset.
   void Run(const std::function<void(ReentrantStream*)>& write,
            const Mistake& mistake) {
     mistake_ = mistake;
@@ -448,7 +448,7 @@ TEST_F(ReentranceTest, FromAnnotatePatch) {
   EXPECT_MISTAKE(write(), "may look at the stream");
 }
 
-// What it may do.
+// A delegate may do this.
 TEST(DelegateTest, MayLookAtTheStreamAndItsMessages) {
   ChunkedStream stream(size_t{24});
   RootMessage<> message(&stream.writer);

@@ -36,7 +36,7 @@ void ExpectIs() {
   static_assert(std::is_empty<Metadata>::value);
 }
 
-// Of those that are given.
+// The type arguments that are given to it.
 template <ProtoSchemaType type,
           typename CppType,
           typename Singular,

@@ -19,7 +19,7 @@ using internal::FieldWriter;
 using proto_utils::ProtoSchemaType;
 using test::ExpectWritesHex;
 
-// What a setter of |type| with field id 1 writes for |value|.
+// The bytes that a setter of |type| with field id 1 writes for |value|.
 template <ProtoSchemaType type, typename Value>
 void ExpectField(Value value, std::string_view hex) {
   ExpectWritesHex(hex, [value](Message* message) {

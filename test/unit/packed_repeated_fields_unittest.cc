@@ -50,8 +50,8 @@ template <typename T>
 size_t CountBytesTouchedByMaking() {
   alignas(T) static uint8_t storage[sizeof(T)];
   memset(storage, 0xa5, sizeof(storage));
-  // Through a volatile pointer, so that the compiler cannot conclude that
-  // nobody is allowed to read what was there before.
+  // Through a volatile pointer, or the compiler might conclude that the earlier
+  // content cannot be read.
   void (*volatile make)(void*) = &MakeIn<T>;
   make(storage);
   size_t touched = 0;
@@ -152,7 +152,8 @@ void ExpectVarInts(PackedVarInt& packed, size_t count) {
 }
 
 TEST(PackedBufferBaseTest, MovesToTheHeapWithAllItsElements) {
-  // Around the end of the object's own storage, whatever it holds back.
+  // Around the end of the object's own storage, minus the bytes that it keeps
+  // free.
   const size_t storage = PackedBufferBase::kOnStackStorageSize;
   for (size_t count :
        {storage / 2, storage - 11, storage - 10, storage - 9, storage - 1,

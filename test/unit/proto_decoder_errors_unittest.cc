@@ -81,7 +81,7 @@ Outcome ReadAll(const ExactBytes& bytes) {
 
 using Typed = MessageDecoder<1, 2, 3, 4, 5, 500, 536870911>;
 
-// Everything that a typed decoder has, on whatever bytes.
+// Calls everything that a typed decoder has, on any bytes.
 uint64_t ReadTyped(const ExactBytes& bytes) {
   const Typed decoder(bytes.data(), bytes.size());
   uint64_t sum = 0;
@@ -315,7 +315,7 @@ TEST(ProtoDecoderErrorTest, ReadsBeyondFourGigabytes) {
 }
 #endif
 
-// A message with everything, in which every prefix is read.
+// A message with everything. The test reads every prefix of it.
 TEST(ProtoDecoderErrorTest, EveryPrefixIsReadAndKnownAsTruncated) {
   const std::vector<std::string> fields = {
       FromHex("08 01"),
@@ -363,8 +363,8 @@ TEST(ProtoDecoderErrorTest, EveryPrefixIsReadAndKnownAsTruncated) {
   EXPECT_EQ(complete, fields.size());
 }
 
-// Whatever the bytes are: sanitizers look for what is wrong, and the two
-// decoders agree. The bytes are mostly such that something can be read.
+// Any bytes: sanitizers look for errors, and the two decoders agree. The bytes
+// are mostly such that something can be read.
 TEST(ProtoDecoderErrorTest, AnyBytesAreRead) {
   std::mt19937 random(20261121);
   const auto below = [&](uint32_t limit) { return random() % limit; };

@@ -200,7 +200,7 @@ TEST(ProtoDecoderTest, ReadsPayloadsOfEverySize) {
   }
 }
 
-// What the writer makes.
+// The writer's output.
 TEST(ProtoDecoderTest, ReadsWhatMessagesWrite) {
   uint8_t buffer[1024];
   StaticBuffered<Message> message(buffer, sizeof(buffer));

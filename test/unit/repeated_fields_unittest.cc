@@ -246,7 +246,7 @@ TEST(RepeatedScalarIteratorTest, StopsWhereAPayloadIsMalformed) {
               kOneTwo)
         << malformed;
     EXPECT_TRUE(parse_error) << malformed;
-    // Whether or not anybody wants to know.
+    // With or without a place for the error.
     EXPECT_EQ(Scalars<ProtoSchemaType::kInt32>(malformed), kOneTwo);
   }
   bool parse_error = false;
@@ -350,7 +350,7 @@ TEST(PackedRepeatedFieldIteratorTest, ReadsEnums) {
                             Weekday::kNone}));
 }
 
-// What the builders make.
+// The builders' output.
 TEST(PackedRepeatedFieldIteratorTest, ReadsWhatIsWritten) {
   HeapBuffered<Message> message;
   PackedVarInt varints;

@@ -123,7 +123,7 @@ class ResetInRangeTest : public ::testing::TestWithParam<bool> {
     return Hex(buffers_[buffer], size);
   }
 
-  // Whose own chunks are for what does not fit.
+  // Its own chunks are for messages that do not fit into a buffer.
   ChunkedStream stream_{16, 2};
   RootMessage<> message_;
   uint8_t buffers_[2][kSize] = {};
@@ -170,7 +170,7 @@ TEST_P(ResetInRangeTest, CutsOtherMessagesShort) {
   message_.AppendVarInt(3, 3);
   EXPECT_EQ(message_.Finalize(), 2u);
   EXPECT_EQ(Written(0, 3), "18 03 00");
-  // Whose message is not open any more.
+  // Its message is not open any more.
   other_stream.writer.WriteByte(0);
   EXPECT_EQ(other_stream.Bytes(), "08 02 00");
 }
@@ -208,8 +208,8 @@ INSTANTIATE_TEST_SUITE_P(AfterAnother,
                          ::testing::Bool(),
                          ::testing::PrintToStringParamName());
 
-// Messages and writers that meet each other more than once, so that each knows
-// the other, or takes it for somebody that it knew.
+// Messages and writers that meet each other more than once: each knows the
+// other, or an earlier object in its place.
 class MeetAgainTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kChunkSize = 4096;

@@ -135,8 +135,8 @@ TEST(ScatteredHeapBufferTest, AWriterThatLeavesASliceEarlyKeepsWhatItWrote) {
   EXPECT_EQ(Hex(stream.buffer.StitchSlices()), "00 01 02 03 04");
 }
 
-// What a schema declares in a message is a member of its class, and may have
-// any name.
+// Names that a schema declares in a message become members of its class, and
+// may be anything.
 TEST(HeapBufferedTest, NamesInTheMessageDoNotHideItsBase) {
   class HasMessage : public Message {
    public:
@@ -233,7 +233,7 @@ TEST(HeapBufferedTest, ResetBeginsAnewWhateverTheStateWas) {
   }
 }
 
-// More than 2^28-1 bytes, of which only one range is real.
+// More than 2^28-1 bytes. Only one range has memory.
 TEST(HeapBufferedTest, AfterAnErrorItSerializesToNothingUntilReset) {
   HeapBuffered<> message(16, 16);
   message->AppendVarInt(1, 1);

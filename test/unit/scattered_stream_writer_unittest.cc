@@ -570,8 +570,8 @@ TEST(ScatteredStreamWriterMessageTest, ResetAfterAnErrorClosesTheOpenMessage) {
   EXPECT_EQ(Hex(buffer, 4), "08 01 00 00");
 }
 
-// The size of an open message, before anybody knows it: one byte, or four on
-// processors that inline code is not for.
+// The size field of an open message: one byte, or four on processors without
+// inline encoding.
 std::string OpenSize() {
   return internal::kInlineEncodingMask == 0 ? "00 00 00 00" : "00";
 }
@@ -651,7 +651,7 @@ TEST(ScatteredStreamWriterMessageTest, TheChunkMayDieBeforeAnOpenMessage) {
   ScatteredStreamWriter writer(&delegate, {chunk.get(), chunk.get() + 64});
   RootMessage<> message(&writer);
   message.BeginNestedMessage<Message>(2)->AppendVarInt(3, 3);
-  // AddressSanitizer sees to it that nobody touches it afterwards.
+  // AddressSanitizer checks that it is not touched afterwards.
   chunk.reset();
 }
 

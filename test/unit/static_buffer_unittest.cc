@@ -98,7 +98,7 @@ void ExpectFailsOrFits(const MessageTree& tree) {
       EXPECT_EQ(write.Bytes(), Hex(expected));
       EXPECT_EQ(write.result, expected.size());
     }
-    // What it says it needs is indeed enough.
+    // The reported number of bytes is indeed enough.
     if (!write.ok && write.bytes_needed != bytes_needed) {
       bytes_needed = write.bytes_needed;
       EXPECT_EQ(GuardedWrite(tree, bytes_needed).Bytes(), Hex(expected))
@@ -163,7 +163,7 @@ TEST(StaticBufferedTest, NestedMessagesFailWhereverTheyAreCut) {
 TEST(StaticBufferedTest, RandomMessagesFailOrFit) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 60; ++i) {
-    // Without what is taken back, which needs room, too, but only for a while.
+    // Without fields that are taken back: these need room for a while only.
     MessageTree tree;
     EncodeTree(test::RandomTree(random, 4, 3), OneLargeChunk(), &tree);
     ExpectFailsOrFits(tree);

@@ -170,8 +170,8 @@ TEST(VarIntTest, TheInlineVariantWritesTheSameWithinEightBytes) {
   }
 }
 
-// Which values take the long way is for the encoder to choose, but those that
-// the short one has no room for must be among them.
+// The encoder may choose which values take the long way, but values for which
+// the short way has no room must be among them.
 TEST(VarIntTest, NoLongValueIsTakenForAShortOne) {
   using namespace proto_utils::internal;
   std::vector<uint64_t> values = BoundaryValues();

@@ -21,7 +21,8 @@ TEST(WriteStatusTest, EveryValueHasAMessageOfItsOwn) {
                               WriteStatus::kReentered,
                               WriteStatus::kAmbiguousSize};
   for (const WriteStatus status : kAll) {
-    // A new value makes this switch, and so the list above, incomplete.
+    // A new value makes this switch, and so the list above, incomplete, and the
+    // compiler warns.
     switch (status) {
       case WriteStatus::kOk:
       case WriteStatus::kOutOfBuffer:

@@ -3,7 +3,7 @@
 
   interop.py DESCRIPTORS
 
-What it reads and prints, line by line, is described in libprotobuf_main.cc.
+libprotobuf_main.cc describes its input and output, line by line.
 """
 
 import json
@@ -104,7 +104,7 @@ def answer(pool, request):
 
 
 def main():
-  # Not the one in Python, which nobody uses.
+  # Not the slow one in Python.
   assert api_implementation.Type() == 'upb', api_implementation.Type()
   files = descriptor_pb2.FileDescriptorSet()
   with open(sys.argv[1], 'rb') as f:
