@@ -54,8 +54,7 @@ class Visitor {
   virtual void OnBegin(const Node& node) = 0;
   virtual void OnEnd(const Node& node) = 0;
   // Called before the content of one of several length-delimited messages. Its
-  // size, of
-  // |size_size| bytes, is in front of |offset|.
+  // size, of |size_size| bytes, is in front of |offset|.
   virtual void OnMessage(uint64_t offset, size_t size, size_t size_size) = 0;
   // |size| bytes at |offset| are no fields. |reason| is a constant.
   virtual void OnMalformed(uint64_t offset,

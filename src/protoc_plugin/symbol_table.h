@@ -15,7 +15,7 @@ namespace protozero::plugin {
 // A name that generated code declares for all of a program.
 struct Symbol {
   const File* file = nullptr;
-  std::string qualified;  // In C++: "::package::pbzero::Outer_Inner"
+  std::string qualified;  // In C++, "::package::pbzero::Outer_Inner".
   std::string owner;      // What it stands for: "message package.Outer.Inner".
   std::string element;    // "package.Outer.Inner", for diagnostics.
   int line = 1;

@@ -161,9 +161,8 @@ class ClassBuilder {
       NestedEnum& entry = message->nested_enums[i];
       entry.alias.target = names_.Qualified(nested);
       const std::string scope = names_.Scope(file_);
-      entry.target_functions = {scope + names.functions.name,
-                                scope + names.functions.parse,
-                                scope + names.functions.is_valid};
+      for (const auto& [function, suffix, kind] : kEnumFunctionNames)
+        entry.target_functions.*function = scope + names.functions.*function;
       requests.push_back(
           {&nested, "enum", nested.name, &entry.alias.identifier});
       entry.constants.resize(nested.values.size());
@@ -177,15 +176,10 @@ class ClassBuilder {
     for (size_t i = 0; i < schema.enums.size(); ++i) {
       const Enum& nested = schema.enums[i];
       EnumFunctions& functions = message->nested_enums[i].functions;
-      requests.push_back({&nested, "the name function of enum",
-                          nested.name + "_Name", &functions.name,
-                          /*is_made_up=*/true});
-      requests.push_back({&nested, "the parse function of enum",
-                          nested.name + "_Parse", &functions.parse,
-                          /*is_made_up=*/true});
-      requests.push_back({&nested, "the validity function of enum",
-                          nested.name + "_IsValid", &functions.is_valid,
-                          /*is_made_up=*/true});
+      for (const auto& [function, suffix, kind] : kEnumFunctionNames) {
+        requests.push_back({&nested, kind, nested.name + suffix,
+                            &(functions.*function), /*is_made_up=*/true});
+      }
     }
     requests.push_back({&schema, "the decoder of message", "Decoder",
                         &message->decoder.alias, /*is_made_up=*/true});

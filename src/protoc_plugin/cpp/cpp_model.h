@@ -38,6 +38,18 @@ struct EnumFunctions {
   std::string is_valid;  // bool (int32_t)
 };
 
+// How each of them is named, and its description in errors.
+struct EnumFunctionName {
+  std::string EnumFunctions::* function;
+  const char* suffix;
+  const char* kind;
+};
+inline constexpr EnumFunctionName kEnumFunctionNames[] = {
+    {&EnumFunctions::name, "_Name", "the name function of enum"},
+    {&EnumFunctions::parse, "_Parse", "the parse function of enum"},
+    {&EnumFunctions::is_valid, "_IsValid", "the validity function of enum"},
+};
+
 struct CppEnum {
   const Enum* schema = nullptr;
 

@@ -233,10 +233,8 @@ class CppNames::Deriver {
     AddDerived(names.min_constant, "the smallest value of enum", entry);
     AddDerived(names.max_constant, "the largest value of enum", entry);
     AddDerived(names.table, "the array of values of enum", entry);
-    AddDerived(names.functions.name, "the name function of enum", entry);
-    AddDerived(names.functions.parse, "the parse function of enum", entry);
-    AddDerived(names.functions.is_valid, "the validity function of enum",
-               entry);
+    for (const auto& [function, suffix, kind] : kEnumFunctionNames)
+      AddDerived(names.functions.*function, kind, entry);
   }
 
   void NameEnum(const Enum& entry, CppEnum* names) const {
@@ -287,9 +285,8 @@ class CppNames::Deriver {
     names->min_constant = limit("_MIN", names->min_value);
     names->max_constant = limit("_MAX", names->max_value);
     names->table = Unlike(own_.declared, flat_name + "_Values");
-    names->functions = {Unlike(own_.declared, flat_name + "_Name"),
-                        Unlike(own_.declared, flat_name + "_Parse"),
-                        Unlike(own_.declared, flat_name + "_IsValid")};
+    for (const auto& [function, suffix, kind] : kEnumFunctionNames)
+      names->functions.*function = Unlike(own_.declared, flat_name + suffix);
   }
 
   void NameDecoder(ClassNames* names) const {

@@ -297,14 +297,11 @@ class Writer {
   void WriteNestedEnum(const NestedEnum& nested) {
     const std::string& type = nested.alias.identifier;
     WriteAlias(nested.alias);
-    // References take what the functions take.
-    const auto write_function = [this](const std::string& name,
-                                       const std::string& target) {
-      code_.Line("  static constexpr auto& ", name, " = ", target, ";");
-    };
-    write_function(nested.functions.name, nested.target_functions.name);
-    write_function(nested.functions.parse, nested.target_functions.parse);
-    write_function(nested.functions.is_valid, nested.target_functions.is_valid);
+    // A reference has the parameters of the function.
+    for (const EnumFunctionName& entry : kEnumFunctionNames) {
+      code_.Line("  static constexpr auto& ", nested.functions.*entry.function,
+                 " = ", nested.target_functions.*entry.function, ";");
+    }
     for (const ConstantAlias& constant : nested.constants) {
       code_.Line("  static constexpr ", type, " ", constant.identifier, " = ",
                  type, "::", constant.enumerator, ";");
