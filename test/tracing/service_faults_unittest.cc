@@ -368,5 +368,38 @@ TEST_F(ServiceFaultsTest, EachCallFailsAndThoseThatFollow) {
   RunWithEachFault(NthCallFails::kFromThenOn);
 }
 
+class IdleProducer : public TracingService::RemoteProducer {
+ public:
+  std::unique_ptr<SharedMemory> SetupTracing(size_t, size_t) override {
+    return nullptr;
+  }
+  void SetupDataSource(DataSourceInstanceID, const DataSourceConfig&) override {
+  }
+  void StartDataSource(DataSourceInstanceID, const DataSourceConfig&) override {
+  }
+  void StopDataSource(DataSourceInstanceID) override {}
+  void Flush(FlushRequestID,
+             const std::vector<DataSourceInstanceID>&,
+             FlushFlags) override {}
+  void ClearIncrementalState(
+      const std::vector<DataSourceInstanceID>&) override {}
+};
+
+// Both producers are of one process, and have no memory to share.
+TEST(ConnectionFaultsTest, TheLastConnectionOfAProcessEndsWithoutAllocating) {
+  TracingService service;
+  IdleProducer producer;
+  auto first = service.ConnectProducer(&producer, {});
+  auto second = service.ConnectProducer(&producer, {});
+  ASSERT_NE(second, nullptr);
+  first.reset();
+  NthCallFails fault(1, NthCallFails::kFromThenOn);
+  {
+    const CodeUnderTest code;
+    second.reset();
+  }
+  EXPECT_EQ(fault.count(), 0u);
+}
+
 }  // namespace
 }  // namespace protozero::test

@@ -1,108 +1,190 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/service/service_impl.h"
+#include "src/tracing/service/data_sources.h"
 
 #include <algorithm>
+#include <map>
 
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
-void TracingService::Impl::RegisterDataSource(
-    ProducerState* producer,
-    const DataSourceDescriptor& descriptor) {
+namespace {
+
+void SetStarted(Instance* instance) {
+  instance->state = Instance::kStarted;
+  --instance->session->data_sources.num_starting;
+}
+
+}  // namespace
+
+void DataSources::Register(ConnectedProducer* producer,
+                           const DataSourceDescriptor& descriptor,
+                           SessionMap* sessions) {
+  auto& registered = producer->data_sources.registered;
   if (descriptor.name.empty() ||
       descriptor.name.size() > TracingLimits::kMaxDataSourceNameSize ||
-      producer->data_sources.size() >=
-          TracingLimits::kMaxDataSourcesPerProducer) {
+      registered.size() >= TracingLimits::kMaxDataSourcesPerProducer) {
     return;
   }
-  for (const auto& other : producer->data_sources) {
-    ++num_visits_;
+  for (const auto& other : registered) {
+    visits_->Add();
     if (descriptor.id != 0 && descriptor.id == other->id)
       return;
   }
   const auto source = std::make_shared<const DataSourceDescriptor>(descriptor);
-  producer->data_sources.push_back(source);
-  for (auto& it : sessions_) {
-    ++num_visits_;
+  registered.push_back(source);
+  for (auto& it : *sessions) {
+    visits_->Add();
     Session& session = it.second;
-    if (session.state != kStarting && session.state != kStarted)
+    if (session.state != TracingService::kStarting &&
+        session.state != TracingService::kStarted) {
       continue;
+    }
     std::vector<DataSourceInstanceID> instances;
-    // Those that were set up start, even if there is no memory for others.
-    const ScopeExit start([&] { StartDataSources(producer, instances); });
-    SetupDataSource(producer, source, &session, &instances);
+    // The instances that were set up start, even if there is no memory for
+    // others.
+    const ScopeExit start([&] { Start(producer, instances); });
+    SetUp(producer, source, &session, &instances);
   }
 }
 
-void TracingService::Impl::UpdateDataSource(
-    ProducerState* producer,
-    const DataSourceDescriptor& descriptor) {
-  for (auto& source : producer->data_sources) {
-    ++num_visits_;
+void DataSources::Update(ConnectedProducer* producer,
+                         const DataSourceDescriptor& descriptor) {
+  for (auto& source : producer->data_sources.registered) {
+    visits_->Add();
     if (source->name == descriptor.name && source->id == descriptor.id)
       source = std::make_shared<const DataSourceDescriptor>(descriptor);
   }
 }
 
-void TracingService::Impl::UnregisterDataSource(ProducerState* producer,
-                                                const std::string& name) {
-  auto& sources = producer->data_sources;
+void DataSources::Unregister(ConnectedProducer* producer,
+                             const std::string& name) {
+  auto& sources = producer->data_sources.registered;
   sources.erase(std::remove_if(sources.begin(), sources.end(),
                                [&](const auto& source) {
-                                 ++num_visits_;
+                                 visits_->Add();
                                  return source->name == name;
                                }),
                 sources.end());
-  for (auto it = producer->running.lower_bound({name, 0});
-       it != producer->running.end() && it->first == name;) {
-    ++num_visits_;
-    StopDataSource(producer, producer->instances.find((it++)->second));
+  auto& running = producer->data_sources.running;
+  for (auto it = running.lower_bound({name, 0});
+       it != running.end() && it->first == name;) {
+    visits_->Add();
+    Stop(producer, producer->data_sources.instances.find((it++)->second));
   }
-  UpdateChangedSessions();
 }
 
-void TracingService::Impl::NotifyDataSourceStarted(
-    ProducerState* producer,
-    DataSourceInstanceID instance_id) {
-  const auto it = producer->instances.find(instance_id);
-  if (it == producer->instances.end() ||
-      it->second.state != InstanceState::kStarting) {
-    return;
+Session* DataSources::NotifyStarted(ConnectedProducer* producer,
+                                    DataSourceInstanceID id) {
+  const auto it = producer->data_sources.instances.find(id);
+  if (it == producer->data_sources.instances.end() ||
+      it->second.state != Instance::kStarting) {
+    return nullptr;
   }
   SetStarted(&it->second);
-  UpdateState(it->second.session);
+  return it->second.session;
 }
 
-void TracingService::Impl::NotifyDataSourceStopped(
-    ProducerState* producer,
-    DataSourceInstanceID instance_id) {
-  const auto it = producer->instances.find(instance_id);
-  if (it == producer->instances.end())
-    return;
+Session* DataSources::NotifyStopped(ConnectedProducer* producer,
+                                    DataSourceInstanceID id) {
+  const auto it = producer->data_sources.instances.find(id);
+  if (it == producer->data_sources.instances.end())
+    return nullptr;
   Session* const session = it->second.session;
-  EraseInstance(producer, it);
-  UpdateState(session);
+  Erase(producer, it);
+  return session;
 }
 
-void TracingService::Impl::SetupDataSource(
-    ProducerState* producer,
+void DataSources::SetupSession(Session* session) {
+  std::map<ProducerID, std::vector<DataSourceInstanceID>> instances;
+  for (auto& it : *producers_) {
+    for (const auto& source : it.second.data_sources.registered)
+      SetUp(&it.second, source, session, &instances[it.first]);
+  }
+  for (auto& it : *producers_)
+    Start(&it.second, instances[it.first]);
+}
+
+void DataSources::StopAll(Session* session) {
+  const auto& instances = session->data_sources.instances;
+  for (auto it = instances.begin(); it != instances.end();) {
+    visits_->Add();
+    const auto [producer_id, instance_id] = *it++;
+    ConnectedProducer* const producer = producers_->Get(producer_id);
+    Stop(producer, producer->data_sources.instances.find(instance_id));
+  }
+}
+
+void DataSources::EndAll(Session* session) {
+  const auto& instances = session->data_sources.instances;
+  for (auto it = instances.begin(); it != instances.end();) {
+    const auto [producer_id, instance_id] = *it++;
+    ConnectedProducer* const producer = producers_->Get(producer_id);
+    const auto instance = producer->data_sources.instances.find(instance_id);
+    if (instance->second.state != Instance::kStopping)
+      producer->remote->StopDataSource(instance_id);
+    Erase(producer, instance);
+  }
+  for (auto& it : *producers_)
+    it.second.data_sources.sessions_without_memory.erase(session->id);
+}
+
+void DataSources::EraseAll(ConnectedProducer* producer) {
+  InstanceMap& instances = producer->data_sources.instances;
+  while (!instances.empty()) {
+    visits_->Add();
+    Erase(producer, instances.begin());
+  }
+}
+
+void DataSources::ClearIncrementalState(const Session& session) {
+  // Without memory, the producers that are left do it the next time.
+  RunsInMemory([&] {
+    ForEachProducer(
+        session,
+        [](const DataSourceDescriptor& source) {
+          return source.handles_incremental_state_clear;
+        },
+        [](ConnectedProducer* producer,
+           const std::vector<DataSourceInstanceID>& instances) {
+          producer->remote->ClearIncrementalState(instances);
+        });
+  });
+}
+
+uint64_t DataSources::NextStopDeadline() const {
+  return stop_deadlines_.empty() ? kNever : stop_deadlines_.begin()->time;
+}
+
+Session* DataSources::StopOverdue(uint64_t now) {
+  if (stop_deadlines_.empty() || NextStopDeadline() > now)
+    return nullptr;
+  const StopDeadline due = *stop_deadlines_.begin();
+  return NotifyStopped(producers_->Get(due.producer_id), due.instance_id);
+}
+
+void DataSources::SetUp(
+    ConnectedProducer* producer,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
     std::vector<DataSourceInstanceID>* instances) {
-  if (session->names_offered.size() < TraceStats::kMaxNamesOffered)
-    session->names_offered.insert(descriptor->name);
-  const auto found = session->sources_by_name.find(descriptor->name);
-  if (found == session->sources_by_name.end())
+  SessionDataSources& sources = session->data_sources;
+  if (sources.names_offered.size() < TraceStats::kMaxNamesOffered)
+    sources.names_offered.insert(descriptor->name);
+  const auto found = sources.wanted.find(descriptor->name);
+  if (found == sources.wanted.end())
     return;
   instances->reserve(instances->size() + found->second.size());
   for (const size_t i : found->second) {
-    ++num_visits_;
+    visits_->Add();
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
-    if (producer->instances.size() >= TracingLimits::kMaxInstancesPerProducer)
+    if (producer->data_sources.instances.size() >=
+        TracingLimits::kMaxInstancesPerProducer) {
       return;
+    }
     const std::vector<std::string>& names = wanted.producer_name_filter;
     if ((!names.empty() &&
          std::count(names.begin(), names.end(), producer->info.name) == 0) ||
@@ -111,14 +193,28 @@ void TracingService::Impl::SetupDataSource(
     }
     const DataSourceInstanceID id = ++last_instance_id_;
     AddInstance(producer, id, descriptor, session, &wanted.config);
-    ++session->data_source_instances[i];
+    ++sources.num_instances[i];
     instances->push_back(id);
-    producer->client->SetupDataSource(id, wanted.config);
+    producer->remote->SetupDataSource(id, wanted.config);
   }
 }
 
-void TracingService::Impl::AddInstance(
-    ProducerState* producer,
+bool DataSources::SetupMemory(ConnectedProducer* producer, Session* session) {
+  if (producers_->SetupMemory(producer, session->config))
+    return true;
+  if (producer->data_sources.sessions_without_memory.insert(session->id)
+          .second) {
+    ++session->data_sources.producers_without_memory;
+    if (session->consumer != nullptr) {
+      session->consumer->OnProducerWithoutMemory(
+          session->id, producer->info, producer->remote->SetupTracingError());
+    }
+  }
+  return false;
+}
+
+void DataSources::AddInstance(
+    ConnectedProducer* producer,
     DataSourceInstanceID id,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
@@ -128,104 +224,75 @@ void TracingService::Impl::AddInstance(
     if (is_new)
       session->producers.erase(producer->id);
   });
-  producer->buffers.insert(config->target_buffer);
+  producer->chunks.buffers.insert(config->target_buffer);
   undo_producer.Cancel();
 
+  ProducerDataSources& its_sources = producer->data_sources;
   ScopeExit undo([&] {
-    session->instances.erase({producer->id, id});
-    producer->running.erase({descriptor->name, id});
-    producer->instances.erase(id);
+    session->data_sources.instances.erase({producer->id, id});
+    its_sources.running.erase({descriptor->name, id});
+    its_sources.instances.erase(id);
   });
-  producer->instances[id] = {session, descriptor, config,
-                             InstanceState::kStarting, 0};
-  producer->running.emplace(descriptor->name, id);
-  session->instances.emplace(producer->id, id);
+  its_sources.instances[id] = {session, descriptor, config, Instance::kStarting,
+                               0};
+  its_sources.running.emplace(descriptor->name, id);
+  session->data_sources.instances.emplace(producer->id, id);
   undo.Cancel();
-  ++session->num_starting;
+  ++session->data_sources.num_starting;
 }
 
-void TracingService::Impl::StartDataSources(
-    ProducerState* producer,
-    const std::vector<DataSourceInstanceID>& instances) {
+void DataSources::Start(ConnectedProducer* producer,
+                        const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
-    ++num_visits_;
-    Instance& instance = producer->instances.find(id)->second;
+    visits_->Add();
+    Instance& instance = producer->data_sources.instances.find(id)->second;
     if (!instance.descriptor->will_notify_on_start)
       SetStarted(&instance);
-    producer->client->StartDataSource(id, *instance.config);
+    producer->remote->StartDataSource(id, *instance.config);
   }
 }
 
-void TracingService::Impl::SetStarted(Instance* instance) {
-  instance->state = InstanceState::kStarted;
-  --instance->session->num_starting;
-}
-
-void TracingService::Impl::StopDataSource(ProducerState* producer,
-                                          InstanceMap::iterator it) {
+void DataSources::Stop(ConnectedProducer* producer, InstanceMap::iterator it) {
   Instance& instance = it->second;
-  if (instance.state == InstanceState::kStopping)
+  if (instance.state == Instance::kStopping)
     return;
-  instance.session->has_changed = true;
-  producer->client->StopDataSource(it->first);
-  const uint64_t deadline = Now() + instance.config->stop_timeout_ms;
-  // Without memory for the deadline, nobody waits.
+  SessionDataSources& sources = instance.session->data_sources;
+  sources.has_changed = true;
+  producer->remote->StopDataSource(it->first);
+  const uint64_t deadline = (*clock_)() + instance.config->stop_timeout_ms;
+  // Without memory for the deadline, the service does not wait.
   if (!instance.descriptor->will_notify_on_stop || !RunsInMemory([&] {
         stop_deadlines_.insert({deadline, producer->id, it->first});
       })) {
-    EraseInstance(producer, it);
+    Erase(producer, it);
     return;
   }
-  if (instance.state == InstanceState::kStarting)
-    --instance.session->num_starting;
-  instance.state = InstanceState::kStopping;
+  if (instance.state == Instance::kStarting)
+    --sources.num_starting;
+  instance.state = Instance::kStopping;
   instance.stop_deadline = deadline;
-  producer->running.erase({instance.descriptor->name, it->first});
+  producer->data_sources.running.erase({instance.descriptor->name, it->first});
 }
 
-void TracingService::Impl::EraseInstance(ProducerState* producer,
-                                         InstanceMap::iterator it) {
+void DataSources::Erase(ConnectedProducer* producer, InstanceMap::iterator it) {
   Instance& instance = it->second;
+  SessionDataSources& sources = instance.session->data_sources;
   switch (instance.state) {
-    case InstanceState::kStarting:
-      --instance.session->num_starting;
+    case Instance::kStarting:
+      --sources.num_starting;
       break;
-    case InstanceState::kStarted:
+    case Instance::kStarted:
       break;
-    case InstanceState::kStopping:
+    case Instance::kStopping:
       stop_deadlines_.erase({instance.stop_deadline, producer->id, it->first});
       break;
   }
-  producer->running.erase({instance.descriptor->name, it->first});
-  instance.session->instances.erase({producer->id, it->first});
-  instance.session->has_changed = true;
-  producer->instances.erase(it);
+  producer->data_sources.running.erase({instance.descriptor->name, it->first});
+  sources.instances.erase({producer->id, it->first});
+  sources.has_changed = true;
+  producer->data_sources.instances.erase(it);
 }
 
-void TracingService::Impl::StopDataSources(Session* session) {
-  for (auto it = session->instances.begin(); it != session->instances.end();) {
-    ++num_visits_;
-    const auto [producer_id, instance_id] = *it++;
-    ProducerState& producer = producers_.find(producer_id)->second;
-    StopDataSource(&producer, producer.instances.find(instance_id));
-  }
-  UpdateState(session);
-}
-
-void TracingService::Impl::ClearIncrementalState(const Session& session) {
-  // Without memory, those that are left have it cleared the next time.
-  RunsInMemory([&] {
-    ForEachProducer(
-        session,
-        [](const DataSourceDescriptor& source) {
-          return source.handles_incremental_state_clear;
-        },
-        [](ProducerState* producer,
-           const std::vector<DataSourceInstanceID>& instances) {
-          producer->client->ClearIncrementalState(instances);
-        });
-  });
-}
-
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -1,100 +1,47 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/service/service_impl.h"
+#include "src/tracing/service/sessions.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "src/tracing/service/service_packets.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
-namespace {
-
-constexpr FlushFlags kPeriodicFlush =
-    kFlushReasonPeriodic | kFlushInitiatorService << kFlushInitiatorShift;
-
-}  // namespace
-
-TracingSessionID TracingService::Impl::StartTracing(const TraceConfig& config,
-                                                    Consumer* consumer,
-                                                    std::string* error) {
-  const char* const reason =
-      sessions_.size() >= TracingLimits::kMaxSessions
-          ? "there are too many sessions"
-      : config.write_period_ms != 0 && consumer == nullptr
-          ? "there is nobody to write to"
-          : WhyInvalid(config);
+TracingSessionID Sessions::Start(const TraceConfig& config,
+                                 TracingService::Consumer* consumer,
+                                 std::string* error) {
   const auto fail = [error](const char* why) {
-    // If there is no memory for it, it stays as it was.
+    // Without memory for it, |error| stays as it was.
     if (error != nullptr)
       RunsInMemory([&] { *error = why; });
     return TracingSessionID{0};
   };
-  if (reason != nullptr)
+  if (const char* const reason = WhyInvalid(config, consumer))
     return fail(reason);
-  const TracingSessionID id = ++last_session_id_;
+  const TracingSessionID id = ++last_id_;
   bool is_added = false;
-  RunsInMemory([&] { is_added = AddSession(id, config, consumer); });
+  RunsInMemory([&] { is_added = Add(id, config, consumer); });
   if (is_added) {
-    UpdateState(FindSession(id));
+    UpdateState(Find(id));
     return id;
   }
-  if (Session* const session = FindSession(id))
-    CloseSession(session);
+  if (Session* const session = Find(id))
+    Close(session);
   return fail("out of memory");
 }
 
-bool TracingService::Impl::AddSession(TracingSessionID id,
-                                      const TraceConfig& config,
-                                      Consumer* consumer) {
-  Session& session = sessions_[id];
-  session.id = id;
-  session.config = config;
-  session.consumer = consumer;
-  session.data_source_instances.resize(config.data_sources.size());
-  session.buffer_ids.reserve(config.buffers.size());
-  for (const TraceConfig::BufferConfig& buffer : config.buffers) {
-    // Reused as late as can be.
-    do {
-      ++last_buffer_id_;
-    } while (last_buffer_id_ == 0 || buffers_.count(last_buffer_id_) != 0);
-    buffers_.try_emplace(last_buffer_id_, id, buffer);
-    session.buffer_ids.push_back(last_buffer_id_);
-  }
-  for (size_t i = 0; i < config.data_sources.size(); ++i) {
-    DataSourceConfig& source = session.config.data_sources[i].config;
-    session.sources_by_name[source.name].push_back(i);
-    source.target_buffer = session.buffer_ids[source.target_buffer];
-    source.tracing_session_id = id;
-    if (source.trace_duration_ms == 0)
-      source.trace_duration_ms = config.duration_ms;
-    if (source.stop_timeout_ms == 0)
-      source.stop_timeout_ms = config.data_source_stop_timeout_ms;
-  }
-  if (!AppendTraceHeader(config.raw_config, &session.header))
-    return false;
-  const uint64_t now = Now();
-  const auto after = [now](uint32_t milliseconds) {
-    return milliseconds == 0 ? kNever : now + milliseconds;
-  };
-  session.stop_time = after(config.duration_ms);
-  session.next_flush = after(config.flush_period_ms);
-  session.next_clear = after(config.incremental_state_clear_period_ms);
-  session.next_write = after(config.write_period_ms);
-
-  std::map<ProducerID, std::vector<DataSourceInstanceID>> instances;
-  for (auto& it : producers_) {
-    for (const auto& source : it.second.data_sources)
-      SetupDataSource(&it.second, source, &session, &instances[it.first]);
-  }
-  for (auto& it : producers_)
-    StartDataSources(&it.second, instances[it.first]);
-  return true;
-}
-
-const char* TracingService::Impl::WhyInvalid(const TraceConfig& config) {
+const char* Sessions::WhyInvalid(
+    const TraceConfig& config,
+    const TracingService::Consumer* consumer) const {
+  if (sessions_.size() >= TracingLimits::kMaxSessions)
+    return "there are too many sessions";
+  if (config.write_period_ms != 0 && consumer == nullptr)
+    return "there is nobody to write to";
   if (config.buffers.empty())
     return "there is no buffer";
   if (config.buffers.size() > TracingLimits::kMaxBuffersPerSession)
@@ -114,216 +61,170 @@ const char* TracingService::Impl::WhyInvalid(const TraceConfig& config) {
   return nullptr;
 }
 
-void TracingService::Impl::StopTracing(Session* session) {
-  if (session->state != kStarting && session->state != kStarted)
-    return;
-  session->state = kStopping;
-  session->stop_time = kNever;
-  session->next_flush = kNever;
-  session->next_clear = kNever;
-  Flush(session, session->config.flush_timeout_ms,
-        kFlushReasonTraceStop | kFlushInitiatorService << kFlushInitiatorShift,
-        true, nullptr);
+bool Sessions::Add(TracingSessionID id,
+                   const TraceConfig& config,
+                   TracingService::Consumer* consumer) {
+  Session& session = sessions_[id];
+  session.id = id;
+  session.config = config;
+  session.consumer = consumer;
+  session.data_sources.num_instances.resize(config.data_sources.size());
+  session.buffer_ids.reserve(config.buffers.size());
+  for (const TraceConfig::BufferConfig& buffer : config.buffers)
+    session.buffer_ids.push_back(buffers_->Add(&session, buffer));
+  for (size_t i = 0; i < config.data_sources.size(); ++i) {
+    DataSourceConfig& source = session.config.data_sources[i].config;
+    session.data_sources.wanted[source.name].push_back(i);
+    source.target_buffer = session.buffer_ids[source.target_buffer];
+    source.tracing_session_id = id;
+    if (source.trace_duration_ms == 0)
+      source.trace_duration_ms = config.duration_ms;
+    if (source.stop_timeout_ms == 0)
+      source.stop_timeout_ms = config.data_source_stop_timeout_ms;
+  }
+  session.output.next_sequence_id = kServiceSequenceID + 1;
+  if (!AppendTraceHeader(config.raw_config, &session.output.header))
+    return false;
+  const uint64_t now = (*clock_)();
+  const auto after = [now](uint32_t milliseconds) {
+    return milliseconds == 0 ? kNever : now + milliseconds;
+  };
+  session.times.stop = after(config.duration_ms);
+  session.times.next_flush = after(config.flush_period_ms);
+  session.times.next_clear = after(config.incremental_state_clear_period_ms);
+  session.times.next_write = after(config.write_period_ms);
+
+  data_sources_->SetupSession(&session);
+  return true;
 }
 
-void TracingService::Impl::CloseSession(Session* session) {
-  for (auto it = session->instances.begin(); it != session->instances.end();) {
-    const auto [producer_id, instance_id] = *it++;
-    ProducerState& producer = producers_.find(producer_id)->second;
-    const auto instance = producer.instances.find(instance_id);
-    if (instance->second.state != InstanceState::kStopping)
-      producer.client->StopDataSource(instance_id);
-    EraseInstance(&producer, instance);
+void Sessions::Stop(Session* session) {
+  if (session->state != TracingService::kStarting &&
+      session->state != TracingService::kStarted) {
+    return;
   }
+  session->state = TracingService::kStopping;
+  session->times.stop = kNever;
+  session->times.next_flush = kNever;
+  session->times.next_clear = kNever;
+  flushes_.Begin(
+      session, session->config.flush_timeout_ms,
+      kFlushReasonTraceStop | kFlushInitiatorService << kFlushInitiatorShift,
+      /*is_final=*/true, nullptr);
+}
+
+void Sessions::Close(Session* session) {
+  data_sources_->EndAll(session);
   for (const ProducerID producer_id : session->producers) {
     for (const BufferID id : session->buffer_ids)
-      producers_.find(producer_id)->second.buffers.erase(id);
+      producers_->Get(producer_id)->chunks.buffers.erase(id);
   }
   session->producers.clear();
-  for (auto& it : producers_)
-    it.second.sessions_without_memory.erase(session->id);
   for (const BufferID id : session->buffer_ids)
-    buffers_.erase(id);
-  FailFlushes(session);
+    buffers_->Remove(id);
+  flushes_.FailAll(session);
   sessions_.erase(session->id);
 }
 
-TracingService::Impl::Session* TracingService::Impl::FindSession(
-    TracingSessionID id) {
+FlushRequestID Sessions::Flush(Session* session,
+                               uint32_t timeout_ms,
+                               FlushFlags flags,
+                               std::function<void(bool)> on_done) {
+  if (session->state != TracingService::kStarting &&
+      session->state != TracingService::kStarted) {
+    return 0;
+  }
+  if (timeout_ms == 0)
+    timeout_ms = session->config.flush_timeout_ms;
+  return flushes_.Begin(session, timeout_ms, flags, /*is_final=*/false,
+                        std::move(on_done));
+}
+
+Session* Sessions::Find(TracingSessionID id) {
   const auto it = sessions_.find(id);
   return it == sessions_.end() ? nullptr : &it->second;
 }
 
-void TracingService::Impl::UpdateChangedSessions() {
+void Sessions::UpdateChanged() {
   for (auto& it : sessions_) {
-    if (it.second.has_changed)
+    if (it.second.data_sources.has_changed)
       UpdateState(&it.second);
   }
 }
 
-void TracingService::Impl::UpdateState(Session* session) {
-  ++num_visits_;
-  session->has_changed = false;
-  if (session->state == kStarting && session->num_starting == 0) {
-    session->state = kStarted;
+void Sessions::UpdateState(Session* session) {
+  if (session == nullptr)
+    return;
+  visits_->Add();
+  session->data_sources.has_changed = false;
+  if (session->state == TracingService::kStarting &&
+      session->data_sources.num_starting == 0) {
+    session->state = TracingService::kStarted;
     if (session->consumer != nullptr)
       session->consumer->OnAllDataSourcesStarted(session->id);
   }
-  // The last flush comes first, whether or not somebody takes part in it.
-  if (session->state == kStopping && session->instances.empty() &&
-      !session->has_final_flush) {
-    ScrapeAll(*session);
-    session->state = kStopped;
+  // The final flush ends first, even if no producer takes part in it.
+  if (session->state == TracingService::kStopping &&
+      session->data_sources.instances.empty() && !session->flushes.has_final) {
+    Scrape(*session);
+    session->state = TracingService::kStopped;
     if (session->config.write_period_ms != 0)
-      session->next_write = Now();
-    FailFlushes(session);
+      session->times.next_write = (*clock_)();
+    flushes_.FailAll(session);
     if (session->consumer != nullptr)
       session->consumer->OnTracingStopped(session->id);
   }
 }
 
-// Flushes.
-
-FlushRequestID TracingService::Impl::Flush(Session* session,
-                                           uint32_t timeout_ms,
-                                           FlushFlags flags,
-                                           bool is_final,
-                                           std::function<void(bool)> on_done) {
-  const FlushRequestID id = ++last_flush_id_;
-  ++session->flushes_requested;
-  PendingFlush new_flush;
-  new_flush.session_id = session->id;
-  new_flush.deadline = Now() + timeout_ms;
-  new_flush.is_final = is_final;
-  new_flush.on_done = std::move(on_done);
-  // Without memory, it has failed.
-  if (!RunsInMemory([&] { AddFlush(id, &new_flush, session); })) {
-    EndFlush(session, new_flush, false);
-    return id;
-  }
-  PendingFlush& flush = flushes_.find(id)->second;
-  session->has_final_flush = session->has_final_flush || is_final;
-  const bool has_memory = RunsInMemory([&] {
-    ForEachProducer(
-        *session,
-        [](const DataSourceDescriptor& source) { return !source.no_flush; },
-        [&](ProducerState* producer,
-            const std::vector<DataSourceInstanceID>& instances) {
-          // Who has not answered yet may have been stopped: what it is told is
-          // kept for it, and must not get more and more.
-          if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
-            return;
-          flush.producers.insert(producer->id);
-          producer->flushes.insert(id);
-          producer->client->Flush(id, instances, flags);
-        });
-  });
-  if (flush.producers.empty() || !has_memory)
-    FinishFlush(id, has_memory);
-  return id;
-}
-
-void TracingService::Impl::AddFlush(FlushRequestID id,
-                                    PendingFlush* flush,
-                                    Session* session) {
-  const std::pair<uint64_t, FlushRequestID> deadline(flush->deadline, id);
-  ScopeExit undo([&] {
-    session->flushes.erase(id);
-    flush_deadlines_.erase(deadline);
-  });
-  session->flushes.insert(id);
-  flush_deadlines_.insert(deadline);
-  flushes_.try_emplace(id, std::move(*flush));
-  undo.Cancel();
-}
-
-bool TracingService::Impl::IsFlushing(const Session& session,
-                                      const ProducerState& producer) const {
-  return std::any_of(producer.flushes.begin(), producer.flushes.end(),
-                     [&](FlushRequestID id) {
-                       ++num_visits_;
-                       return session.flushes.count(id) != 0;
-                     });
-}
-
-void TracingService::Impl::AcknowledgeFlush(ProducerState* producer,
-                                            FlushRequestID flush_id) {
-  std::set<FlushRequestID>& pending = producer->flushes;
-  while (!pending.empty() && *pending.begin() <= flush_id) {
-    ++num_visits_;
-    const FlushRequestID id = *pending.begin();
-    pending.erase(pending.begin());
-    std::set<ProducerID>& producers = flushes_.find(id)->second.producers;
-    producers.erase(producer->id);
-    if (producers.empty())
-      FinishFlush(id, true);
-  }
-}
-
-void TracingService::Impl::FinishFlush(FlushRequestID id, bool success) {
-  const auto it = flushes_.find(id);
-  const PendingFlush flush = std::move(it->second);
-  flushes_.erase(it);
-  flush_deadlines_.erase({flush.deadline, id});
-  for (const ProducerID producer_id : flush.producers) {
-    ++num_visits_;
-    producers_.find(producer_id)->second.flushes.erase(id);
-  }
-  // It is there as long as its flushes are.
-  Session* const session = FindSession(flush.session_id);
-  session->flushes.erase(id);
-  EndFlush(session, flush, success);
-}
-
-void TracingService::Impl::EndFlush(Session* session,
-                                    const PendingFlush& flush,
-                                    bool success) {
-  ScrapeAll(*session);
-  ++(success ? session->flushes_succeeded : session->flushes_failed);
-  // What has been flushed is not to wait for the next period.
-  if (session->next_write != kNever)
-    session->next_write = Now();
+void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
+  Session* const session = flush.session;
+  Scrape(*session);
+  ++(success ? session->flushes.succeeded : session->flushes.failed);
+  // The session writes what was flushed now, not at the end of the period.
+  if (session->times.next_write != kNever)
+    session->times.next_write = (*clock_)();
   if (flush.is_final) {
-    session->has_final_flush = false;
-    session->final_flush_succeeded = success;
-    StopDataSources(session);
+    session->flushes.has_final = false;
+    session->flushes.final_succeeded = success;
+    data_sources_->StopAll(session);
+    UpdateState(session);
   }
   if (flush.on_done)
     flush.on_done(success);
 }
 
-void TracingService::Impl::FailFlushes(Session* session) {
-  // The session need not go on.
-  session->has_final_flush = false;
-  while (!session->flushes.empty()) {
-    const FlushRequestID id = *session->flushes.begin();
-    flushes_.find(id)->second.is_final = false;
-    FinishFlush(id, false);
-  }
+void Sessions::Scrape(const Session& session) {
+  for (const ProducerID id : session.producers)
+    chunks_->Scrape(*producers_->Get(id), &session.buffer_ids);
 }
 
-// Time.
-
-uint64_t TracingService::Impl::NextDeadline() const {
-  uint64_t deadline = kNever;
-  const auto consider = [&deadline](uint64_t time) {
-    deadline = std::min(deadline, time);
-  };
-  for (const auto& it : sessions_) {
-    ++num_visits_;
-    consider(it.second.stop_time);
-    consider(it.second.next_flush);
-    consider(it.second.next_clear);
-    consider(it.second.next_write);
+void Sessions::RemoveProducer(ConnectedProducer* producer) {
+  chunks_->Scrape(*producer, nullptr, /*producer_is_gone=*/true);
+  for (const BufferID id : producer->chunks.buffers) {
+    visits_->Add();
+    BufferTable::Entry* const entry = buffers_->Find(id);
+    entry->buffer.EndProducer(producer->id);
+    entry->session->producers.erase(producer->id);
   }
-  if (!flush_deadlines_.empty())
-    consider(flush_deadlines_.begin()->first);
-  if (!stop_deadlines_.empty())
-    consider(stop_deadlines_.begin()->time);
+  data_sources_->EraseAll(producer);
+  flushes_.Acknowledge(producer, UINT64_MAX);
+  producers_->Remove(producer);
+  UpdateChanged();
+}
+
+uint64_t Sessions::NextDeadline() const {
+  uint64_t deadline =
+      std::min(flushes_.NextDeadline(), data_sources_->NextStopDeadline());
+  for (const auto& it : sessions_) {
+    visits_->Add();
+    const SessionTimes& times = it.second.times;
+    deadline = std::min({deadline, times.stop, times.next_flush,
+                         times.next_clear, times.next_write});
+  }
   return deadline;
 }
 
-TracingSessionID TracingService::Impl::TakeSessionToWrite() {
+TracingSessionID Sessions::TakeSessionToWrite() {
   for (auto& it : sessions_) {
     if (std::exchange(it.second.is_to_be_written, false))
       return it.first;
@@ -331,39 +232,37 @@ TracingSessionID TracingService::Impl::TakeSessionToWrite() {
   return 0;
 }
 
-void TracingService::Impl::RunDue() {
-  const uint64_t now = Now();
-  // Whether it was time; then it is again in |period_ms|.
+void Sessions::RunDue() {
+  const uint64_t now = (*clock_)();
+  // Returns whether it was time. Then it is time again in |period_ms|.
   const auto is_due = [now](uint64_t* time, uint32_t period_ms) {
     if (*time > now)
       return false;
     *time = now + period_ms;
     return true;
   };
-  while (!stop_deadlines_.empty() && stop_deadlines_.begin()->time <= now) {
-    const StopDeadline due = *stop_deadlines_.begin();
-    NotifyDataSourceStopped(&producers_.find(due.producer_id)->second,
-                            due.instance_id);
-  }
-  while (!flush_deadlines_.empty() && flush_deadlines_.begin()->first <= now)
-    FinishFlush(flush_deadlines_.begin()->second, false);
+  while (Session* const session = data_sources_->StopOverdue(now))
+    UpdateState(session);
+  flushes_.FailOverdue(now);
   for (auto& it : sessions_) {
-    ++num_visits_;
+    visits_->Add();
     Session& session = it.second;
-    if (is_due(&session.next_clear,
-               session.config.incremental_state_clear_period_ms)) {
-      ClearIncrementalState(session);
+    const TraceConfig& config = session.config;
+    if (is_due(&session.times.next_clear,
+               config.incremental_state_clear_period_ms)) {
+      data_sources_->ClearIncrementalState(session);
     }
-    if (session.stop_time <= now) {
-      StopTracing(&session);
-    } else if (is_due(&session.next_flush, session.config.flush_period_ms)) {
-      Flush(&session, session.config.flush_timeout_ms, kPeriodicFlush, false,
-            nullptr);
+    if (session.times.stop <= now) {
+      Stop(&session);
+    } else if (is_due(&session.times.next_flush, config.flush_period_ms)) {
+      flushes_.Begin(&session, config.flush_timeout_ms, kPeriodicFlush,
+                     /*is_final=*/false, nullptr);
     }
-    if (is_due(&session.next_write, session.config.write_period_ms))
+    if (is_due(&session.times.next_write, config.write_period_ms))
       session.is_to_be_written = true;
   }
 }
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -4,84 +4,130 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <utility>
 
-#include "src/tracing/service/service_impl.h"
-#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/service/buffer_table.h"
+#include "src/tracing/service/chunk_collector.h"
+#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/data_sources.h"
+#include "src/tracing/service/producer_table.h"
+#include "src/tracing/service/session.h"
+#include "src/tracing/service/session_reader.h"
+#include "src/tracing/service/sessions.h"
+#include "src/tracing/service/stats_collector.h"
+#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+using service::ConnectedProducer;
+using service::Session;
+
+// The parts of the service, in the order of what they use, and the locks. This
+// file alone locks; the parts know nothing of threads.
+//
+// When an allocation fails, the calls of producers that register something, and
+// StartTracing() and GetStats(), throw std::bad_alloc; the parts agree with
+// each other then. Everything else goes on without the memory: it does not
+// allocate, or a comment says what is missing afterwards.
+class TracingService::Impl {
+ public:
+  explicit Impl(Clock the_clock) : clock(std::move(the_clock)) {}
+
+  // Puts the trace together and gives it to |sink|, batch by batch. Takes
+  // |mutex| for each. REQUIRES: |read_mutex| is held.
+  bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
+  // Gives what there is to the session's consumer. Takes the locks.
+  void WriteSession(TracingSessionID session_id);
+
+  // Held while a sink or Consumer::OnTraceData() is called. Taken before
+  // |mutex|.
+  std::mutex read_mutex;
+  // Guards everything that follows.
+  std::mutex mutex;
+
+  const Clock clock;
+  service::VisitCounter visits;
+  service::BufferTable buffers;
+  service::ChunkCollector chunks{&buffers, &visits};
+  service::ProducerTable producers{&chunks};
+  service::DataSources data_sources{&clock, &producers, &visits};
+  service::Sessions sessions{&clock,     &buffers,      &chunks,
+                             &producers, &data_sources, &visits};
+  service::StatsCollector stats{&buffers, &chunks, &producers, &sessions};
+  service::SessionReader reader{&buffers, &stats};
+};
+
+// A producer's calls.
 class TracingService::Connection : public ProducerConnection {
  public:
-  Connection(Impl* impl, Impl::ProducerState* producer)
+  Connection(Impl* impl, ConnectedProducer* producer)
       : impl_(impl),
         producer_(producer),
         id_(producer->id),
-        uses_provided_memory_(producer->memory != nullptr) {}
+        uses_provided_memory_(producer->shm.memory != nullptr) {}
   ~Connection() override {
-    Locked([](Impl* impl, auto* producer) { impl->RemoveProducer(producer); });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->sessions.RemoveProducer(producer_);
   }
 
   ProducerID id() const override { return id_; }
   bool uses_provided_memory() const override { return uses_provided_memory_; }
-  uint64_t bytes_copied() const override { return producer_->bytes_copied; }
+  uint64_t bytes_copied() const override {
+    return producer_->chunks.bytes_copied;
+  }
 
   void RegisterDataSource(const DataSourceDescriptor& descriptor) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->RegisterDataSource(producer, descriptor);
-    });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->data_sources.Register(producer_, descriptor, impl_->sessions.all());
   }
   void UpdateDataSource(const DataSourceDescriptor& descriptor) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->UpdateDataSource(producer, descriptor);
-    });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->data_sources.Update(producer_, descriptor);
   }
   void UnregisterDataSource(const std::string& name) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->UnregisterDataSource(producer, name);
-    });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->data_sources.Unregister(producer_, name);
+    impl_->sessions.UpdateChanged();
   }
-  void NotifyDataSourceStarted(DataSourceInstanceID instance_id) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->NotifyDataSourceStarted(producer, instance_id);
-    });
+  void NotifyDataSourceStarted(DataSourceInstanceID id) override {
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->sessions.UpdateState(
+        impl_->data_sources.NotifyStarted(producer_, id));
   }
-  void NotifyDataSourceStopped(DataSourceInstanceID instance_id) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->NotifyDataSourceStopped(producer, instance_id);
-    });
+  void NotifyDataSourceStopped(DataSourceInstanceID id) override {
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->sessions.UpdateState(
+        impl_->data_sources.NotifyStopped(producer_, id));
   }
   void RegisterTraceWriter(WriterID writer_id,
                            BufferID target_buffer) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->RegisterTraceWriter(producer, writer_id, target_buffer);
-    });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->chunks.RegisterTraceWriter(producer_, writer_id, target_buffer);
   }
   void UnregisterTraceWriter(WriterID writer_id) override {
-    Locked([&](Impl* impl, auto* producer) {
-      impl->UnregisterTraceWriter(producer, writer_id);
-    });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->chunks.UnregisterTraceWriter(producer_, writer_id);
   }
   void ReportUnknownLoss() override {
-    Locked(
-        [](Impl* impl, auto* producer) { impl->ReportUnknownLoss(*producer); });
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->chunks.ReportUnknownLoss(*producer_);
   }
   bool CommitDataIfSetUp(const CommitDataRequest& request) override {
-    std::lock_guard<std::mutex> lock(impl_->mutex_);
-    return impl_->CommitData(producer_, request);
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    if (producer_->shm.memory == nullptr)
+      return false;
+    impl_->chunks.Commit(producer_, request);
+    if (request.flush_request_id != 0)
+      impl_->sessions.AcknowledgeFlush(producer_, request.flush_request_id);
+    return true;
   }
 
  private:
-  template <typename Function>
-  void Locked(Function function) {
-    std::lock_guard<std::mutex> lock(impl_->mutex_);
-    function(impl_, producer_);
-  }
-
   Impl* const impl_;
-  Impl::ProducerState* const producer_;
+  ConnectedProducer* const producer_;
   const ProducerID id_;
   const bool uses_provided_memory_;
 };
@@ -98,99 +144,166 @@ TracingService::~TracingService() = default;
 
 std::unique_ptr<TracingService::ProducerConnection>
 TracingService::ConnectProducer(RemoteProducer* producer, ProducerInfo info) {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  Impl::ProducerState* state = nullptr;
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  ConnectedProducer* connected = nullptr;
   std::unique_ptr<Connection> connection;
   RunsInMemory([&] {
-    state = impl_->AddProducer(producer, std::move(info));
-    if (state != nullptr)
-      connection = std::make_unique<Connection>(impl_.get(), state);
+    connected = impl_->producers.Add(producer, std::move(info));
+    if (connected != nullptr)
+      connection = std::make_unique<Connection>(impl_.get(), connected);
   });
-  if (connection == nullptr && state != nullptr)
-    impl_->RemoveProducer(state);
+  if (connection == nullptr && connected != nullptr)
+    impl_->sessions.RemoveProducer(connected);
   return connection;
 }
 
 TracingSessionID TracingService::StartTracing(const TraceConfig& config,
                                               Consumer* consumer,
                                               std::string* error) {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  return impl_->StartTracing(config, consumer, error);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->sessions.Start(config, consumer, error);
 }
 
 void TracingService::StopTracing(TracingSessionID session_id) {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  if (Impl::Session* const session = impl_->FindSession(session_id))
-    impl_->StopTracing(session);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (Session* const session = impl_->sessions.Find(session_id))
+    impl_->sessions.Stop(session);
 }
 
 FlushRequestID TracingService::Flush(TracingSessionID session_id,
                                      uint32_t timeout_ms,
                                      FlushFlags flags,
                                      std::function<void(bool)> on_done) {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  Impl::Session* const session = impl_->FindSession(session_id);
-  if (session == nullptr ||
-      (session->state != kStarting && session->state != kStarted)) {
-    return 0;
-  }
-  if (timeout_ms == 0)
-    timeout_ms = session->config.flush_timeout_ms;
-  return impl_->Flush(session, timeout_ms, flags, false, std::move(on_done));
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  Session* const session = impl_->sessions.Find(session_id);
+  return session == nullptr ? 0
+                            : impl_->sessions.Flush(session, timeout_ms, flags,
+                                                    std::move(on_done));
 }
 
 TracingService::State TracingService::GetState(
     TracingSessionID session_id) const {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  const Impl::Session* const session = impl_->FindSession(session_id);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Session* const session = impl_->sessions.Find(session_id);
   return session == nullptr ? kNone : session->state;
 }
 
 TraceStats TracingService::GetStats(TracingSessionID session_id) const {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  const Impl::Session* const session = impl_->FindSession(session_id);
-  return session == nullptr ? TraceStats() : impl_->GetStats(*session);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Session* const session = impl_->sessions.Find(session_id);
+  return session == nullptr ? TraceStats() : impl_->stats.Collect(*session);
 }
 
 bool TracingService::ReadPackets(TracingSessionID session_id,
                                  const TraceSink& sink) {
-  std::lock_guard<std::mutex> read_lock(impl_->read_mutex_);
+  std::lock_guard<std::mutex> read_lock(impl_->read_mutex);
   return impl_->ReadPackets(session_id, sink);
 }
 
 void TracingService::CloseSession(TracingSessionID session_id) {
-  // Nobody is in its sink, or its consumer, afterwards.
-  std::lock_guard<std::mutex> read_lock(impl_->read_mutex_);
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  if (Impl::Session* const session = impl_->FindSession(session_id))
-    impl_->CloseSession(session);
+  // With this lock, no thread is in the session's sink or consumer any more
+  // when this returns.
+  std::lock_guard<std::mutex> read_lock(impl_->read_mutex);
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (Session* const session = impl_->sessions.Find(session_id))
+    impl_->sessions.Close(session);
 }
 
 uint64_t TracingService::NextDeadlineMs() const {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  return impl_->NextDeadline();
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->sessions.NextDeadline();
 }
 
 uint64_t TracingService::NowMs() const {
-  return impl_->Now();
+  return impl_->clock();
 }
 
 uint64_t TracingService::NumVisitsForTesting() const {
-  std::lock_guard<std::mutex> lock(impl_->mutex_);
-  return impl_->num_visits();
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->visits.count();
 }
 
 void TracingService::RunDue() {
   {
-    std::lock_guard<std::mutex> lock(impl_->mutex_);
-    impl_->RunDue();
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->sessions.RunDue();
   }
   const auto next = [this] {
-    std::lock_guard<std::mutex> lock(impl_->mutex_);
-    return impl_->TakeSessionToWrite();
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    return impl_->sessions.TakeSessionToWrite();
   };
   while (const TracingSessionID id = next())
     impl_->WriteSession(id);
+}
+
+bool TracingService::Impl::ReadPackets(TracingSessionID session_id,
+                                       const TraceSink& sink) {
+  std::vector<uint8_t> trace;
+  // With this limit, reading ends even if producers write faster.
+  std::optional<uint64_t> limit;
+  bool has_memory = true;
+  for (bool has_more = true; has_more && has_memory;) {
+    trace.clear();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      Session* const session = sessions.Find(session_id);
+      if (session == nullptr)
+        return false;
+      if (!limit.has_value())
+        limit = reader.BytesReadWhenEmpty(*session);
+      has_memory = false;
+      RunsInMemory([&] {
+        // Before packets leave the buffer: a packet that no longer fits into
+        // |trace| is lost if this cannot grow.
+        trace.reserve(service::SessionReader::kBatchSize);
+        has_memory = reader.ReadBatch(session, &trace, &has_more);
+      });
+      if (session->state != kStopped && reader.BytesRead(*session) >= *limit)
+        has_more = false;
+    }
+    if (!trace.empty() && !sink(trace.data(), trace.size()))
+      return false;
+  }
+  return has_memory;
+}
+
+void TracingService::Impl::WriteSession(TracingSessionID session_id) {
+  std::lock_guard<std::mutex> read_lock(read_mutex);
+  Consumer* consumer;
+  bool is_last;
+  bool is_complete;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Session* const session = sessions.Find(session_id);
+    if (session == nullptr)
+      return;
+    consumer = session->consumer;
+    is_last = session->state == kStopped;
+    is_complete = !session->has_failed_to_write;
+    if (is_last)
+      session->times.next_write = service::kNever;
+  }
+  // After the consumer has refused something, nothing more is read.
+  if (is_complete) {
+    is_complete = false;
+    RunsInMemory([&] {
+      is_complete =
+          ReadPackets(session_id, [&](const uint8_t* data, size_t size) {
+            return consumer == nullptr ||
+                   consumer->OnTraceData(session_id, data, size);
+          });
+    });
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  Session* const session = sessions.Find(session_id);
+  if (session == nullptr)
+    return;
+  if (!is_complete && !session->has_failed_to_write) {
+    session->has_failed_to_write = true;
+    sessions.Stop(session);
+  }
+  if (is_last)
+    consumer->OnTraceWritten(session_id, is_complete);
 }
 
 PROTOZERO_ABI_END

@@ -1,0 +1,60 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_BUFFER_TABLE_H_
+#define SRC_TRACING_SERVICE_BUFFER_TABLE_H_
+
+#include <map>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/trace_config.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/service/trace_buffer.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+struct Session;
+
+// The buffers of all sessions.
+class BufferTable {
+ public:
+  struct Entry {
+    Entry(Session* its_session, const TraceConfig::BufferConfig& config)
+        : session(its_session), buffer(config.size_bytes, config.fill_policy) {}
+    Session* session;
+    TraceBuffer buffer;
+  };
+
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  // REQUIRES: there are fewer than 65,535 buffers.
+  BufferID Add(Session* session, const TraceConfig::BufferConfig& config) {
+    // An id is reused as late as possible: chunks for the old buffer may still
+    // be on their way.
+    do {
+      ++last_id_;
+    } while (last_id_ == 0 || buffers_.count(last_id_) != 0);
+    buffers_.try_emplace(last_id_, session, config);
+    return last_id_;
+  }
+  void Remove(BufferID id) { buffers_.erase(id); }
+  Entry* Find(BufferID id) {
+    const auto it = buffers_.find(id);
+    return it == buffers_.end() ? nullptr : &it->second;
+  }
+  // REQUIRES: there is one of that id.
+  TraceBuffer& Get(BufferID id) { return buffers_.find(id)->second.buffer; }
+  const TraceBuffer& Get(BufferID id) const {
+    return buffers_.find(id)->second.buffer;
+  }
+
+ private:
+  std::map<BufferID, Entry> buffers_;
+  BufferID last_id_ = 0;
+};
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_BUFFER_TABLE_H_

@@ -1,0 +1,185 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service/chunk_collector.h"
+
+#include <algorithm>
+
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+using ABI = SharedMemoryABI;
+using ScrapingMode = TracingService::ScrapingMode;
+
+namespace {
+
+TraceBuffer::ProducerIdentity IdentityOf(const ConnectedProducer& producer) {
+  return {producer.id, producer.info.uid, producer.info.pid,
+          producer.info.reports_losses};
+}
+
+}  // namespace
+
+void ChunkCollector::RegisterTraceWriter(ConnectedProducer* producer,
+                                         WriterID writer_id,
+                                         BufferID target_buffer) {
+  if (writer_id == 0 || writer_id > kMaxWriterID)
+    return;
+  UnregisterTraceWriter(producer, writer_id);
+  producer->chunks.writers.Set(writer_id, target_buffer);
+}
+
+void ChunkCollector::UnregisterTraceWriter(ConnectedProducer* producer,
+                                           WriterID writer_id) {
+  WriterTargets& writers = producer->chunks.writers;
+  const BufferID target = writers.Get(writer_id);
+  if (TraceBuffer* const buffer = BufferForWriter(*producer, writer_id, target))
+    buffer->EndWriter(producer->id, writer_id);
+  writers.Set(writer_id, 0);
+}
+
+void ChunkCollector::Commit(ConnectedProducer* producer,
+                            const CommitDataRequest& request) {
+  // The second time that a request lists a chunk, the chunk is free, unless the
+  // producer fills it faster than the service reads it. The limit ends that
+  // race.
+  const uint64_t limit = producer->chunks.bytes_copied + producer->shm.size();
+  for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
+    visits_->Add();
+    const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
+    if (move.data != nullptr || producer->chunks.bytes_copied < limit)
+      MoveChunk(producer, move);
+  }
+  for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
+    visits_->Add();
+    const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
+    TraceBuffer* const buffer =
+        BufferForWriter(*producer, patches.writer_id, patches.target_buffer);
+    if (buffer == nullptr || patches.num_patches > ABI::kMaxPatchesPerChunk)
+      patches_discarded_ += patches.num_patches;
+    else
+      buffer->PatchChunk(producer->id, patches);
+  }
+  for (size_t i = 0; i < request.num_losses; ++i) {
+    visits_->Add();
+    const CommitDataRequest::WriterLosses& losses = request.losses[i];
+    // The losses of a writer without an id are its producer's.
+    TraceBuffer* const buffer =
+        losses.writer_id == 0
+            ? BufferForProducer(*producer, losses.target_buffer)
+            : BufferForWriter(*producer, losses.writer_id,
+                              losses.target_buffer);
+    if (buffer != nullptr)
+      buffer->ReportLosses(IdentityOf(*producer), losses);
+  }
+}
+
+void ChunkCollector::MoveChunk(ConnectedProducer* producer,
+                               const CommitDataRequest::ChunkToMove& move) {
+  if (move.data != nullptr) {
+    bool is_chunk = false;
+    if (!RunsInMemory([&] {
+          is_chunk = CopyChunk(ConstBytes(move.data, move.data_size),
+                               !move.is_incomplete, &chunk_);
+        })) {
+      ReportUnknownLoss(*producer);
+    }
+    if (!is_chunk) {
+      ++chunks_discarded_;
+      return;
+    }
+  } else {
+    const ABI& abi = producer->shm.abi;
+    const ABI::Chunk chunk =
+        abi.TryAcquireChunkForReading(move.page, move.chunk);
+    if (!chunk.is_valid())
+      return;
+    CopyChunk(chunk, &chunk_);
+    // If this fails, the producer has tampered with the page, and has lost it.
+    abi.ReleaseChunkAsFree(chunk);
+  }
+  producer->chunks.bytes_copied += chunk_.payload.size();
+  StoreChunk(*producer, move.target_buffer);
+}
+
+void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
+                                BufferID target_buffer) {
+  TraceBuffer* const buffer =
+      BufferForWriter(producer, chunk_.writer_id, target_buffer);
+  if (buffer == nullptr) {
+    ++chunks_discarded_;
+    return;
+  }
+  buffer->CopyChunk(IdentityOf(producer), chunk_);
+}
+
+void ChunkCollector::Scrape(const ConnectedProducer& producer,
+                            const std::vector<BufferID>* session_buffers,
+                            bool producer_is_gone) {
+  const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
+  const std::set<BufferID>& its_buffers = producer.chunks.buffers;
+  if ((!is_allowed && !producer_is_gone) || its_buffers.empty())
+    return;
+  const auto is_wanted = [&](BufferID id) {
+    return session_buffers == nullptr
+               ? its_buffers.count(id) != 0
+               : std::count(session_buffers->begin(), session_buffers->end(),
+                            id) != 0;
+  };
+  const WriterState writer_state = !producer_is_gone ? WriterState::kAlive
+                                   : producer.info.reports_losses
+                                       ? WriterState::kGoneAndMarked
+                                       : WriterState::kGone;
+  const ABI& abi = producer.shm.abi;
+  for (size_t page = 0; page < abi.num_pages(); ++page) {
+    visits_->Add();
+    if ((abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
+      continue;
+    for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
+      if (!ScrapeChunk(abi, page, chunk, writer_state, &chunk_))
+        continue;
+      // The chunk's header counts only if the producer has said the same before
+      // in RegisterTraceWriter().
+      const BufferID target = producer.chunks.writers.Get(chunk_.writer_id);
+      if (target == 0 || !is_wanted(target))
+        continue;
+      if (is_allowed) {
+        StoreChunk(producer, target);
+      } else if (chunk_.num_packets != 0 ||
+                 chunk_.open_packet != OpenPacket::kNone) {
+        buffers_->Get(target).ReportUnknownLoss();
+      }
+    }
+  }
+}
+
+void ChunkCollector::ReportUnknownLoss(const ConnectedProducer& producer) {
+  for (const BufferID id : producer.chunks.buffers)
+    buffers_->Get(id).ReportUnknownLoss();
+}
+
+TraceBuffer* ChunkCollector::BufferForWriter(const ConnectedProducer& producer,
+                                             WriterID writer_id,
+                                             BufferID target_buffer) {
+  if (writer_id == 0 || writer_id > kMaxWriterID)
+    return nullptr;
+  const BufferID registered = producer.chunks.writers.Get(writer_id);
+  if (registered != 0 && registered != target_buffer)
+    return nullptr;
+  return BufferForProducer(producer, target_buffer);
+}
+
+TraceBuffer* ChunkCollector::BufferForProducer(
+    const ConnectedProducer& producer,
+    BufferID id) {
+  if (producer.chunks.buffers.count(id) == 0)
+    return nullptr;
+  BufferTable::Entry* const entry = buffers_->Find(id);
+  return entry == nullptr ? nullptr : &entry->buffer;
+}
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero

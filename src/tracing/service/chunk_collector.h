@@ -1,0 +1,87 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_CHUNK_COLLECTOR_H_
+#define SRC_TRACING_SERVICE_CHUNK_COLLECTOR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/producer_endpoint.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/service/buffer_table.h"
+#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/visit_counter.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+// Brings the chunks of producers to the buffers of sessions: those that a
+// producer commits, and those that it has not committed yet ("scraping"). A
+// chunk for a buffer that its producer may not write to is counted and
+// forgotten.
+class ChunkCollector {
+ public:
+  ChunkCollector(BufferTable* buffers, VisitCounter* visits)
+      : buffers_(buffers), visits_(visits) {}
+
+  // Makes sure that copying a chunk of such pages never lacks memory. Throws
+  // std::bad_alloc.
+  void ReserveForChunks(size_t page_size) { chunk_.payload.reserve(page_size); }
+
+  void RegisterTraceWriter(ConnectedProducer* producer,
+                           WriterID writer_id,
+                           BufferID target_buffer);
+  void UnregisterTraceWriter(ConnectedProducer* producer, WriterID writer_id);
+
+  // Moves chunks, applies patches and takes note of losses. Costs the size of
+  // the request, and the chunks that it moves: at most as much as the producer
+  // has memory. REQUIRES: the producer has memory.
+  void Commit(ConnectedProducer* producer, const CommitDataRequest& request);
+
+  // Copies what the producer has not committed yet, and leaves it there. Copies
+  // for |session_buffers|, or for all buffers that the producer may write to if
+  // it is null. If |producer_is_gone|, packets that were not complete are lost;
+  // if the producer did not agree to scraping, everything is.
+  void Scrape(const ConnectedProducer& producer,
+              const std::vector<BufferID>* session_buffers,
+              bool producer_is_gone = false);
+
+  // Something of the producer may be missing in all of its buffers.
+  void ReportUnknownLoss(const ConnectedProducer& producer);
+
+  // What was for buffers that the producer may not write to.
+  uint64_t chunks_discarded() const { return chunks_discarded_; }
+  uint64_t patches_discarded() const { return patches_discarded_; }
+
+ private:
+  // The buffer that this writer may write to. Null if it may not.
+  TraceBuffer* BufferForWriter(const ConnectedProducer& producer,
+                               WriterID writer_id,
+                               BufferID target_buffer);
+  // Null if the producer may not write to it.
+  TraceBuffer* BufferForProducer(const ConnectedProducer& producer,
+                                 BufferID id);
+  void MoveChunk(ConnectedProducer* producer,
+                 const CommitDataRequest::ChunkToMove& move);
+  // Stores chunk_.
+  void StoreChunk(const ConnectedProducer& producer, BufferID target_buffer);
+
+  BufferTable* const buffers_;
+  VisitCounter* const visits_;
+
+  // A chunk is copied to here before anything looks at it.
+  ChunkCopy chunk_;
+  uint64_t chunks_discarded_ = 0;
+  uint64_t patches_discarded_ = 0;
+};
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_CHUNK_COLLECTOR_H_

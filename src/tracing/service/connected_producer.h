@@ -1,0 +1,110 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_
+#define SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/data_source_config.h"
+#include "protozero/tracing/shared_memory.h"
+#include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/types.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+struct Session;
+
+// One session's use of a producer's data source.
+struct Instance {
+  enum State { kStarting, kStarted, kStopping };
+
+  Session* session;
+  // As it was registered when the session began to use it.
+  std::shared_ptr<const DataSourceDescriptor> descriptor;
+  // The session's, the same for all of its producers.
+  const DataSourceConfig* config;
+  State state;
+  // If it is kStopping.
+  uint64_t stop_deadline;
+};
+
+using InstanceMap = std::map<DataSourceInstanceID, Instance>;
+
+// What DataSources keeps with a producer.
+struct ProducerDataSources {
+  std::vector<std::shared_ptr<const DataSourceDescriptor>> registered;
+  InstanceMap instances;
+  // The instances that are not kStopping, by the names in their descriptors.
+  std::set<std::pair<std::string_view, DataSourceInstanceID>> running;
+  // The sessions that know that there is no memory for this producer.
+  std::set<TracingSessionID> sessions_without_memory;
+};
+
+// The buffer that each writer writes to; 0 if it has announced none. Takes two
+// bytes for each id up to the highest, of which there are 32767.
+class WriterTargets {
+ public:
+  BufferID Get(WriterID id) const {
+    return id < targets_.size() ? targets_[id] : BufferID{0};
+  }
+  void Set(WriterID id, BufferID target) {
+    if (id >= targets_.size() && target != 0)
+      targets_.resize(size_t{id} + 1);
+    if (id < targets_.size())
+      targets_[id] = target;
+  }
+
+ private:
+  std::vector<BufferID> targets_;
+};
+
+// What ChunkCollector keeps with a producer.
+struct ProducerChunks {
+  // The buffers that the producer may write to.
+  std::set<BufferID> buffers;
+  WriterTargets writers;
+  uint64_t bytes_copied = 0;
+};
+
+// The memory that a producer shares with the service. Belongs to
+// ProducerTable.
+struct ProducerMemory {
+  // Null if there is none yet.
+  std::unique_ptr<SharedMemory> memory;
+  size_t page_size = 0;
+  SharedMemoryABI abi;
+
+  size_t size() const { return memory == nullptr ? 0 : memory->size(); }
+};
+
+// What the service knows of a producer. Each part belongs to the class that its
+// type names; the other classes only read it.
+struct ConnectedProducer {
+  ProducerID id = 0;
+  TracingService::RemoteProducer* remote = nullptr;
+  TracingService::ProducerInfo info;
+
+  ProducerMemory shm;
+  ProducerChunks chunks;
+  ProducerDataSources data_sources;
+  // The flushes that it has not answered yet. Belongs to Flushes.
+  std::set<FlushRequestID> flushes;
+};
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_

@@ -1,0 +1,157 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_DATA_SOURCES_H_
+#define SRC_TRACING_SERVICE_DATA_SOURCES_H_
+
+#include <stdint.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/data_source_config.h"
+#include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/producer_table.h"
+#include "src/tracing/service/session.h"
+#include "src/tracing/service/visit_counter.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+// What producers offer, and its instances: each use of a data source by a
+// session.
+//
+//                   NotifyStarted(), or at once
+//   SetUp ---> kStarting ------------------> kStarted
+//                  |                            |
+//                  +--------> kStopping <-------+   Stop()
+//                                 |
+//                                 v   NotifyStopped(), the deadline, or at once
+//                               gone
+//
+// Whatever ends an instance sets SessionDataSources::has_changed; the caller
+// then calls Sessions::UpdateState().
+class DataSources {
+ public:
+  DataSources(const TracingService::Clock* clock,
+              ProducerTable* producers,
+              VisitCounter* visits)
+      : clock_(clock), producers_(producers), visits_(visits) {}
+
+  // Calls of producers. Nothing happens if they make no sense.
+
+  // Looks at the producer's data sources and at |sessions|, and sets up the
+  // instances that these want. Throws std::bad_alloc; what was set up before
+  // has started.
+  void Register(ConnectedProducer* producer,
+                const DataSourceDescriptor& descriptor,
+                SessionMap* sessions);
+  // Looks at the producer's data sources. Throws std::bad_alloc.
+  void Update(ConnectedProducer* producer,
+              const DataSourceDescriptor& descriptor);
+  // Looks at the producer's data sources, and at its instances of that name.
+  void Unregister(ConnectedProducer* producer, const std::string& name);
+  // These return the instance's session, which may have changed; null if there
+  // is no such instance.
+  Session* NotifyStarted(ConnectedProducer* producer, DataSourceInstanceID id);
+  Session* NotifyStopped(ConnectedProducer* producer, DataSourceInstanceID id);
+
+  // Sessions.
+
+  // Sets up everything that the session wants of all producers, then starts it.
+  // Throws std::bad_alloc; the session is to be closed then.
+  void SetupSession(Session* session);
+  void StopAll(Session* session);
+  // Waits for nobody.
+  void EndAll(Session* session);
+  // Forgets all of the producer's instances without telling it.
+  void EraseAll(ConnectedProducer* producer);
+  // Tells the producers of the session to forget what they have interned.
+  void ClearIncrementalState(const Session& session);
+
+  // Calls |use(ConnectedProducer*, const std::vector<DataSourceInstanceID>&)|
+  // for each producer that has instances for which |is_wanted(const
+  // DataSourceDescriptor&)| is true. Throws std::bad_alloc.
+  template <typename IsWanted, typename Use>
+  void ForEachProducer(const Session& session, IsWanted is_wanted, Use use);
+
+  // When an instance has had its time to stop; kNever if none is stopping.
+  uint64_t NextStopDeadline() const;
+  // Gives up waiting for an instance that has had its time. Returns its
+  // session; null if there is none.
+  Session* StopOverdue(uint64_t now);
+
+ private:
+  // Sets up what the session wants of one data source. Throws std::bad_alloc;
+  // what was set up before is in |instances|.
+  void SetUp(ConnectedProducer* producer,
+             const std::shared_ptr<const DataSourceDescriptor>& descriptor,
+             Session* session,
+             std::vector<DataSourceInstanceID>* instances);
+  bool SetupMemory(ConnectedProducer* producer, Session* session);
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  void AddInstance(
+      ConnectedProducer* producer,
+      DataSourceInstanceID id,
+      const std::shared_ptr<const DataSourceDescriptor>& descriptor,
+      Session* session,
+      const DataSourceConfig* config);
+  void Start(ConnectedProducer* producer,
+             const std::vector<DataSourceInstanceID>& instances);
+  // These two do not allocate, unless failing to is harmless.
+  void Stop(ConnectedProducer* producer, InstanceMap::iterator it);
+  void Erase(ConnectedProducer* producer, InstanceMap::iterator it);
+
+  struct StopDeadline {
+    bool operator<(const StopDeadline& other) const {
+      return std::tie(time, producer_id, instance_id) <
+             std::tie(other.time, other.producer_id, other.instance_id);
+    }
+    uint64_t time;
+    ProducerID producer_id;
+    DataSourceInstanceID instance_id;
+  };
+
+  const TracingService::Clock* const clock_;
+  ProducerTable* const producers_;
+  VisitCounter* const visits_;
+
+  DataSourceInstanceID last_instance_id_ = 0;
+  // Of the instances that are kStopping.
+  std::set<StopDeadline> stop_deadlines_;
+};
+
+template <typename IsWanted, typename Use>
+void DataSources::ForEachProducer(const Session& session,
+                                  IsWanted is_wanted,
+                                  Use use) {
+  const auto& all = session.data_sources.instances;
+  std::vector<DataSourceInstanceID> instances;
+  for (auto it = all.begin(); it != all.end();) {
+    ConnectedProducer* const producer = producers_->Get(it->first);
+    instances.clear();
+    for (; it != all.end() && it->first == producer->id; ++it) {
+      visits_->Add();
+      const Instance& instance =
+          producer->data_sources.instances.find(it->second)->second;
+      if (instance.state != Instance::kStopping &&
+          is_wanted(*instance.descriptor)) {
+        instances.push_back(it->second);
+      }
+    }
+    if (!instances.empty())
+      use(producer, instances);
+  }
+}
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_DATA_SOURCES_H_

@@ -1,0 +1,121 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service/flushes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+FlushRequestID Flushes::Begin(Session* session,
+                              uint32_t timeout_ms,
+                              FlushFlags flags,
+                              bool is_final,
+                              std::function<void(bool)> on_done) {
+  const FlushRequestID id = ++last_id_;
+  ++session->flushes.requested;
+  Flush new_flush;
+  new_flush.session = session;
+  new_flush.deadline = (*clock_)() + timeout_ms;
+  new_flush.is_final = is_final;
+  new_flush.on_done = std::move(on_done);
+  // Without memory, the flush has failed.
+  if (!RunsInMemory([&] { Add(id, &new_flush); })) {
+    observer_->OnFlushEnd(new_flush, false);
+    return id;
+  }
+  Flush& flush = flushes_.find(id)->second;
+  session->flushes.has_final = session->flushes.has_final || is_final;
+  const bool has_memory = RunsInMemory([&] {
+    data_sources_->ForEachProducer(
+        *session,
+        [](const DataSourceDescriptor& source) { return !source.no_flush; },
+        [&](ConnectedProducer* producer,
+            const std::vector<DataSourceInstanceID>& instances) {
+          // A producer that has not answered yet may be stopped. Requests queue
+          // up for it, and there must not be more and more of them.
+          if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
+            return;
+          flush.producers.insert(producer->id);
+          producer->flushes.insert(id);
+          producer->remote->Flush(id, instances, flags);
+        });
+  });
+  if (flush.producers.empty() || !has_memory)
+    Finish(id, has_memory);
+  return id;
+}
+
+void Flushes::Add(FlushRequestID id, Flush* flush) {
+  std::set<FlushRequestID>& its_session = flush->session->flushes.pending;
+  const std::pair<uint64_t, FlushRequestID> deadline(flush->deadline, id);
+  ScopeExit undo([&] {
+    its_session.erase(id);
+    deadlines_.erase(deadline);
+  });
+  its_session.insert(id);
+  deadlines_.insert(deadline);
+  flushes_.try_emplace(id, std::move(*flush));
+  undo.Cancel();
+}
+
+bool Flushes::IsFlushing(const Session& session,
+                         const ConnectedProducer& producer) const {
+  return std::any_of(producer.flushes.begin(), producer.flushes.end(),
+                     [&](FlushRequestID id) {
+                       visits_->Add();
+                       return session.flushes.pending.count(id) != 0;
+                     });
+}
+
+void Flushes::Acknowledge(ConnectedProducer* producer, FlushRequestID last) {
+  std::set<FlushRequestID>& pending = producer->flushes;
+  while (!pending.empty() && *pending.begin() <= last) {
+    visits_->Add();
+    const FlushRequestID id = *pending.begin();
+    pending.erase(pending.begin());
+    std::set<ProducerID>& producers = flushes_.find(id)->second.producers;
+    producers.erase(producer->id);
+    if (producers.empty())
+      Finish(id, true);
+  }
+}
+
+void Flushes::FailAll(Session* session) {
+  session->flushes.has_final = false;
+  while (!session->flushes.pending.empty()) {
+    const FlushRequestID id = *session->flushes.pending.begin();
+    flushes_.find(id)->second.is_final = false;
+    Finish(id, false);
+  }
+}
+
+uint64_t Flushes::NextDeadline() const {
+  return deadlines_.empty() ? kNever : deadlines_.begin()->first;
+}
+
+void Flushes::FailOverdue(uint64_t now) {
+  while (!deadlines_.empty() && NextDeadline() <= now)
+    Finish(deadlines_.begin()->second, false);
+}
+
+void Flushes::Finish(FlushRequestID id, bool success) {
+  const auto it = flushes_.find(id);
+  const Flush flush = std::move(it->second);
+  flushes_.erase(it);
+  deadlines_.erase({flush.deadline, id});
+  for (const ProducerID producer_id : flush.producers) {
+    visits_->Add();
+    producers_->Get(producer_id)->flushes.erase(id);
+  }
+  flush.session->flushes.pending.erase(id);
+  observer_->OnFlushEnd(flush, success);
+}
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,72 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_PRODUCER_TABLE_H_
+#define SRC_TRACING_SERVICE_PRODUCER_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/shared_memory.h"
+#include "protozero/tracing/trace_config.h"
+#include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/service/chunk_collector.h"
+#include "src/tracing/service/connected_producer.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+// The producers that are connected, and the memory that they share with the
+// service. Pointers to them stay valid until Remove().
+class ProducerTable {
+ public:
+  using Map = std::map<ProducerID, ConnectedProducer>;
+
+  explicit ProducerTable(ChunkCollector* collector) : collector_(collector) {}
+
+  // Null if there are too many producers, or if the name is too long. Throws
+  // std::bad_alloc, and has changed nothing, if there is no memory.
+  ConnectedProducer* Add(TracingService::RemoteProducer* remote,
+                         TracingService::ProducerInfo info);
+  void Remove(ConnectedProducer* producer);
+
+  // REQUIRES: there is one of that id.
+  ConnectedProducer* Get(ProducerID id) { return &producers_.find(id)->second; }
+  Map::iterator begin() { return producers_.begin(); }
+  Map::iterator end() { return producers_.end(); }
+  Map::const_iterator begin() const { return producers_.begin(); }
+  Map::const_iterator end() const { return producers_.end(); }
+  uint32_t num_seen() const { return last_id_; }
+
+  // Has the producer create its memory, unless there is some, in the size that
+  // it asked for or that |config| wants. Returns false if that fails.
+  bool SetupMemory(ConnectedProducer* producer, const TraceConfig& config);
+
+ private:
+  void UseMemory(ConnectedProducer* producer,
+                 std::unique_ptr<SharedMemory> memory,
+                 size_t page_size);
+  // How much memory the producers of its process have.
+  size_t* MemoryOfProcess(const ConnectedProducer& producer) {
+    return &memory_of_process_[{producer.info.uid, producer.info.pid}];
+  }
+
+  ChunkCollector* const collector_;
+
+  Map producers_;
+  ProducerID last_id_ = 0;
+  // By user id and process id.
+  std::map<std::pair<int32_t, int32_t>, size_t> memory_of_process_;
+};
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_PRODUCER_TABLE_H_

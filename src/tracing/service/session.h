@@ -1,0 +1,101 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_SESSION_H_
+#define SRC_TRACING_SERVICE_SESSION_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/trace_config.h"
+#include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/types.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+inline constexpr uint64_t kNever = UINT64_MAX;
+
+// What DataSources keeps with a session.
+struct SessionDataSources {
+  // Indices of TraceConfig::data_sources, by name.
+  std::map<std::string, std::vector<size_t>> wanted;
+  std::set<std::pair<ProducerID, DataSourceInstanceID>> instances;
+  // How many of the instances have not started yet.
+  size_t num_starting = 0;
+  // Sessions::UpdateState() is due: there is an instance less to wait for.
+  bool has_changed = false;
+
+  // As in TraceStats.
+  uint32_t producers_without_memory = 0;
+  std::vector<uint32_t> num_instances;
+  std::set<std::string> names_offered;
+};
+
+// What Flushes keeps with a session.
+struct SessionFlushes {
+  // The flushes that some producer has not answered yet.
+  std::set<FlushRequestID> pending;
+  bool has_final = false;
+
+  // As in TraceStats.
+  uint64_t requested = 0;
+  uint64_t succeeded = 0;
+  uint64_t failed = 0;
+  bool final_succeeded = false;
+};
+
+// What Sessions keeps to do something in time. kNever, or milliseconds.
+struct SessionTimes {
+  uint64_t stop = kNever;
+  uint64_t next_flush = kNever;
+  uint64_t next_clear = kNever;
+  // A stopped session goes on writing until everything is written.
+  uint64_t next_write = kNever;
+};
+
+// What SessionReader keeps with a session.
+struct SessionOutput {
+  // The packets with which the trace begins, until they are read.
+  std::vector<uint8_t> header;
+  bool has_trailer = false;
+  uint32_t next_sequence_id = 0;
+  uint64_t invalid_packets = 0;
+};
+
+// A tracing session. Each part belongs to the class that its type names; the
+// other classes only read it.
+struct Session {
+  TracingSessionID id = 0;
+  // DataSourceConfigs are as producers get them.
+  TraceConfig config;
+  TracingService::Consumer* consumer = nullptr;
+  TracingService::State state = TracingService::kStarting;
+  std::vector<BufferID> buffer_ids;
+  // The producers that may write to its buffers.
+  std::set<ProducerID> producers;
+
+  SessionDataSources data_sources;
+  SessionFlushes flushes;
+  SessionTimes times;
+  SessionOutput output;
+
+  // The facade writes it to the consumer next.
+  bool is_to_be_written = false;
+  bool has_failed_to_write = false;
+};
+
+using SessionMap = std::map<TracingSessionID, Session>;
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_SESSION_H_

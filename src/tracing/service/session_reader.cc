@@ -1,0 +1,67 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service/session_reader.h"
+
+#include "src/tracing/service/service_packets.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+uint64_t SessionReader::BytesRead(const Session& session) const {
+  uint64_t bytes = 0;
+  for (const BufferID id : session.buffer_ids)
+    bytes += buffers_->Get(id).bytes_read();
+  return bytes;
+}
+
+uint64_t SessionReader::BytesReadWhenEmpty(const Session& session) const {
+  uint64_t bytes = BytesRead(session);
+  for (const BufferID id : session.buffer_ids)
+    bytes += buffers_->Get(id).used_bytes();
+  return bytes;
+}
+
+bool SessionReader::ReadBatch(Session* session,
+                              std::vector<uint8_t>* trace,
+                              bool* has_more) {
+  SessionOutput& output = session->output;
+  *has_more = false;
+  trace->insert(trace->end(), output.header.begin(), output.header.end());
+  std::vector<uint8_t>().swap(output.header);
+  const bool is_final = session->state == TracingService::kStopped;
+  for (const BufferID id : session->buffer_ids) {
+    TraceBuffer& buffer = buffers_->Get(id);
+    const auto append = [&](const TraceBuffer::Packet& packet) {
+      if (!IsValidPacket(packet.bytes)) {
+        ++output.invalid_packets;
+        return false;
+      }
+      if (!packet.producer.reports_losses &&
+          SaysPreviousPacketDropped(packet.bytes)) {
+        buffer.ReportUnknownLoss();
+      }
+      if (*packet.sequence_id == 0)
+        *packet.sequence_id = output.next_sequence_id++;
+      const size_t size = trace->size();
+      if (RunsInMemory([&] { AppendPacket(packet, trace); }))
+        return true;
+      trace->resize(size);
+      *packet.why_lost = LossReason::kOutOfMemory;
+      return false;
+    };
+    if (buffer.ReadPackets(kBatchSize, is_final, append)) {
+      *has_more = true;
+      return true;
+    }
+  }
+  if (is_final && !output.has_trailer)
+    output.has_trailer = AppendTraceTrailer(stats_->Collect(*session), trace);
+  return output.has_trailer || !is_final;
+}
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero

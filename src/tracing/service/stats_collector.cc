@@ -1,0 +1,80 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/service/stats_collector.h"
+
+#include <stddef.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+namespace {
+
+// Keeps the writers with the most bytes, sorted by producer and writer.
+void LimitWriters(TraceStats* stats) {
+  auto& writers = stats->writers;
+  if (writers.size() > TraceStats::kMaxWriters) {
+    const auto end = writers.begin() + TraceStats::kMaxWriters;
+    std::nth_element(writers.begin(), end, writers.end(),
+                     [](const TraceWriterStats& a, const TraceWriterStats& b) {
+                       return a.bytes_written > b.bytes_written;
+                     });
+    stats->writers_left_out = writers.size() - TraceStats::kMaxWriters;
+    writers.resize(TraceStats::kMaxWriters);
+  }
+  std::stable_sort(writers.begin(), writers.end(),
+                   [](const TraceWriterStats& a, const TraceWriterStats& b) {
+                     return std::make_pair(a.producer_id, a.writer_id) <
+                            std::make_pair(b.producer_id, b.writer_id);
+                   });
+}
+
+}  // namespace
+
+TraceStats StatsCollector::Collect(const Session& session) const {
+  TraceStats stats;
+  for (const auto& it : *producers_) {
+    const ConnectedProducer& producer = it.second;
+    TraceProducerStats entry;
+    entry.producer_id = producer.id;
+    entry.name = producer.info.name;
+    entry.pid = producer.info.pid;
+    entry.shm_size = producer.shm.size();
+    entry.shm_page_size = producer.shm.page_size;
+    entry.data_sources =
+        static_cast<uint32_t>(producer.data_sources.registered.size());
+    stats.data_sources_registered += entry.data_sources;
+    stats.producers.push_back(std::move(entry));
+  }
+  for (const BufferID id : session.buffer_ids) {
+    const TraceBuffer& buffer = buffers_->Get(id);
+    stats.buffers.push_back(buffer.stats());
+    const size_t first = stats.writers.size();
+    buffer.AppendWriterStats(&stats.writers);
+    for (size_t i = first; i < stats.writers.size(); ++i)
+      stats.writers[i].buffer_id = id;
+  }
+  LimitWriters(&stats);
+  stats.producers_seen = producers_->num_seen();
+  stats.tracing_sessions = static_cast<uint32_t>(sessions_->size());
+  stats.chunks_discarded = chunks_->chunks_discarded();
+  stats.patches_discarded = chunks_->patches_discarded();
+  const SessionDataSources& sources = session.data_sources;
+  stats.producers_without_memory = sources.producers_without_memory;
+  stats.data_source_instances = sources.num_instances;
+  stats.names_offered.assign(sources.names_offered.begin(),
+                             sources.names_offered.end());
+  stats.invalid_packets = session.output.invalid_packets;
+  stats.flushes_requested = session.flushes.requested;
+  stats.flushes_succeeded = session.flushes.succeeded;
+  stats.flushes_failed = session.flushes.failed;
+  stats.final_flush_succeeded = session.flushes.final_succeeded;
+  return stats;
+}
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_SERVICE_VISIT_COUNTER_H_
+#define SRC_TRACING_SERVICE_VISIT_COUNTER_H_
+
+#include <stdint.h>
+
+#include "protozero/internal/namespace.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace service {
+
+// Counts each look at a producer, session, data source, instance, flush, page
+// or request, of which there may be many. TracingServiceCostTest compares the
+// count with what a call may cost.
+class VisitCounter {
+ public:
+  void Add() { ++count_; }
+  uint64_t count() const { return count_; }
+
+ private:
+  uint64_t count_ = 0;
+};
+
+}  // namespace service
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_SERVICE_VISIT_COUNTER_H_
