@@ -207,10 +207,10 @@ const MessageType* ChooseType(const char* program,
       return schema.FindMessage(roots[0]);
     if (roots.empty()) {
       PrintError(program,
-                 "every message of the schema is in another one; say which the "
-                 "file is with --type NAME");
+                 "every message of the schema is in another one; give the type "
+                 "of the file, as --type NAME");
     } else {
-      PrintError(program, "which message is the file? %s",
+      PrintError(program, "the file may be one of several messages: %s",
                  Few(roots, "--type ").c_str());
     }
     return nullptr;
@@ -222,7 +222,7 @@ const MessageType* ChooseType(const char* program,
     PrintError(program, "the schema has no message '%s'; it has %s",
                name.c_str(), Few(schema.RootMessages(), "").c_str());
   } else {
-    PrintError(program, "which '%s'? %s", name.c_str(),
+    PrintError(program, "several types end in '%s': %s", name.c_str(),
                Few(candidates, "--type ").c_str());
   }
   return nullptr;

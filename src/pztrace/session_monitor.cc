@@ -62,8 +62,7 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   }
   if (!not_selected.empty()) {
     PrintError(kProgram,
-               "no producer has offered %s whose name is one that the "
-               "configuration says",
+               "no producer that the configuration selects has offered %s",
                ListOf(not_selected).c_str());
   }
 }

@@ -575,15 +575,16 @@ class SchemaSourceTest(Scratch):
     for source in schema, path:
       self.assertEqual(
           self.decode('--schema', source),
-          (2, '', 'pbz: which message is the file? --type p.A, --type p.C\n'))
+          (2, '', 'pbz: the file may be one of several messages: '
+           '--type p.A, --type p.C\n'))
     self.assertEqual(self.decode('--schema', schema, '--type', 'C')[1],
                      'b {\n  b: 5\n}\n')
     path.write_text('syntax = "proto3"; message A { C c = 1; }\n'
                     'message C { A a = 1; }')
     self.assertEqual(
         self.decode('--schema', path),
-        (2, '', 'pbz: every message of the schema is in another one; say which '
-         'the file is with --type NAME\n'))
+        (2, '', 'pbz: every message of the schema is in another one; give the '
+         'type of the file, as --type NAME\n'))
     path.write_text('syntax = "proto3"; import "google/protobuf/descriptor.proto";'
                     '\nmessage M { string s = 1; }\n'
                     'extend google.protobuf.FieldOptions { M m = 50000; }\n'

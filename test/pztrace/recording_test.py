@@ -407,8 +407,8 @@ class ProducersTest(RecordingTest):
                        producer_name_filter: "other" }''')
     code, error = self.record('--config', config)
     self.assertEqual(code, 0, error)
-    self.assertIn("pztrace: no producer has offered 'track_event' whose name is "
-                  "one that the configuration says\n", error)
+    self.assertIn("pztrace: no producer that the configuration selects has "
+                  "offered 'track_event'\n", error)
 
   def test_nobody_connects(self):
     code, error = self.record(command=['true'])
