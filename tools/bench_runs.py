@@ -40,13 +40,14 @@ class Samples:
 
 
 def ratios(times, base):
-  """Of two dictionaries by round, one for each round that is in both."""
+  """The ratios of two dictionaries by round, for each round that is in both."""
   return [time / base[number] for number, time in times.items()
           if base.get(number, 0) > 0]
 
 
 def seconds(text):
-  """Of an argument; newer versions of Google Benchmark want the unit."""
+  """The seconds in an argument; newer versions of Google Benchmark want the
+  unit."""
   return float(text[:-1] if text.endswith('s') else text)
 
 

@@ -97,7 +97,7 @@ class BuildHistory {
 
   const Keep keep_;
   std::vector<Build> builds_;
-  // Of the current build, which is the last of builds_.
+  // For the current build, which is the last of builds_.
   std::unordered_map<StepKey, size_t, StepKeyHash> current_steps_;
   uint32_t last_end_ms_ = 0;
   // Maps each output to the step that made its newest version.

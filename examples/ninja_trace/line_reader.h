@@ -36,7 +36,7 @@ class LineReader {
   // stays valid until the next call.
   Result Next(std::string_view* line);
 
-  // Of the line that Next() returned last; the first one is 1.
+  // The number of the line that Next() returned last; the first one is 1.
   uint64_t line_number() const { return line_number_; }
 
  private:

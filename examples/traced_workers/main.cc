@@ -44,7 +44,7 @@ constexpr uint64_t kMaxThreads = 1000;
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 struct Options {
-  // Of the second process, which is this program, too.
+  // Set for the second process, which is this program, too.
   bool is_child = false;
   uint64_t threads = 3;
   uint64_t items = 60;

@@ -100,7 +100,7 @@ bool FieldStream::NextFields(Run* run) {
   while (!finished_) {
     const uint8_t* data = buffer_.data() + begin_;
     protozero::ProtoDecoder decoder(data, end_ - begin_);
-    size_t size = 0;  // Of the whole fields.
+    size_t size = 0;  // The whole fields' size.
     while (decoder.ReadField().valid())
       size = decoder.read_offset();
     if (size == 0) {

@@ -75,9 +75,9 @@ class FieldStream {
   FILE* const file_;
   const Framing framing_;
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0;  // Of the bytes in the buffer that are not used up.
+  size_t begin_ = 0;  // Where the unused bytes in the buffer begin.
   size_t end_ = 0;
-  uint64_t offset_ = 0;  // Of begin_, in the file.
+  uint64_t offset_ = 0;  // The place of begin_ in the file.
   bool at_end_ = false;
   bool finished_ = false;
   std::string error_;

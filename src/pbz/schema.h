@@ -27,7 +27,8 @@ inline constexpr uint32_t kMapKey = 1;
 inline constexpr uint32_t kMapValue = 2;
 
 struct EnumType {
-  // Returns null if no value has that number. Of aliases, the first one.
+  // Returns null if no value has that number. If several names have it, returns
+  // the first one.
   const std::string* FindName(int32_t number) const;
 
   std::string full_name;
@@ -38,7 +39,7 @@ struct EnumType {
 
 struct FieldType {
   uint32_t id = 0;
-  std::string name;  // Of an extension: its full name.
+  std::string name;  // An extension has its full name.
   // As text format calls it, where groups have the name of their type.
   std::string text_name;
   // kGroup for every field that is encoded as one, `DELIMITED` fields included.
@@ -53,7 +54,7 @@ struct FieldType {
   bool is_utf8 = false;       // Strings with other bytes are malformed.
   int oneof_index = -1;       // In MessageType::oneofs; -1: in none.
   std::string default_value;  // As the schema has it; empty if it has none.
-  std::string type_name;      // Of messages, groups and enums, in full.
+  std::string type_name;      // The full name of the message, group or enum.
   // Null if the field is none, or if the schema lacks its type.
   const MessageType* message = nullptr;
   const EnumType* enum_type = nullptr;
@@ -128,7 +129,7 @@ class Schema {
   // A map never moves its values.
   std::map<std::string, MessageType, std::less<>> messages_;
   std::map<std::string, EnumType, std::less<>> enums_;
-  std::vector<bool> is_imported_;  // Of each file: by another one.
+  std::vector<bool> is_imported_;  // Whether another file imports the file.
   std::vector<std::string> missing_types_;
 };
 

@@ -85,7 +85,7 @@ bool Compile(const char* program,
     dirs.push_back(".");
   for (const std::string& dir : dirs)
     args.push_back("--proto_path=" + dir);
-  // Neither an option nor a file of options.
+  // Such a path would be an option, or a file of options.
   const bool is_special = path[0] == '-' || path[0] == '@';
   args.push_back(is_special ? "./" + path : path);
 

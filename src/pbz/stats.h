@@ -20,7 +20,7 @@ namespace pbz {
 // so that they sum up to its size.
 class Stats : public Visitor {
  public:
-  // Of one path. A message has |bytes| of its own: its tag and size.
+  // One path. A message has |bytes| of its own: its tag and size.
   struct Path {
     std::string name;
     uint64_t count = 0;

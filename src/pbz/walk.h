@@ -35,13 +35,13 @@ struct Node {
   Shape shape = Shape::kNumber;
   // There is no schema at all: another shape is possible.
   bool is_guess = false;
-  // Of the elements of a packed field. kVarInt if it was guessed.
+  // The type of the elements of a packed field. kVarInt if it was guessed.
   protozero::proto_utils::ProtoWireType element =
       protozero::proto_utils::ProtoWireType::kVarInt;
   protozero::Field field{};
-  uint64_t offset = 0;   // Of its tag, in the file.
+  uint64_t offset = 0;   // The place of its tag, in the file.
   size_t size = 0;       // All of it, from its tag to its end.
-  size_t tag_size = 0;   // Of its tags, that is: of a group both.
+  size_t tag_size = 0;   // The size of its tag; a group has two.
   size_t size_size = 0;  // The bytes that say how long the payload is.
 };
 

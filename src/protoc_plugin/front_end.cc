@@ -12,9 +12,9 @@
 
 #include "src/protoc_plugin/generator.h"
 
-// A libprotobuf without editions says of a schema that has one no more than
-// that the syntax "editions" is unrecognized, before the generator is asked. So
-// with such a one we answer requests ourselves.
+// If a schema has an edition, a libprotobuf without editions only says that the
+// syntax "editions" is unrecognized, before it asks the generator. So with such
+// a one we answer requests ourselves.
 #if !PROTOZERO_PLUGIN_HAS_EDITIONS
 
 #include <vector>
@@ -47,7 +47,8 @@ and read the messages of FILE.proto.
   --version   print the version, and that of libprotobuf
 )";
 
-// "3.21.12". Of the headers; libprotobuf refuses to run with others.
+// "3.21.12". The version of the headers; libprotobuf refuses to run with
+// others.
 std::string LibprotobufVersion() {
   constexpr int kVersionNumber = GOOGLE_PROTOBUF_VERSION;
   return std::to_string(kVersionNumber / 1000000) + "." +
@@ -115,8 +116,8 @@ std::string EditionsError(const CodeGeneratorRequest& request) {
   return std::string();
 }
 
-// Of a response that is an error: or protoc, which compares editions before it
-// prints the error, tells the user to ask this plugin's owner for support.
+// For a response with an error: protoc compares editions before it prints the
+// error, and would tell the user to ask this plugin's owner for support.
 void ClaimEveryEdition(CodeGeneratorResponse* response) {
   constexpr uint64_t kSupportsEditions = 2;
   response->set_supported_features(response->supported_features() |

@@ -5,7 +5,7 @@
 
 namespace protozero::plugin {
 
-// Of this project. A test compares it with CMakeLists.txt.
+// The version of this project. A test compares it with CMakeLists.txt.
 constexpr char kVersion[] = "0.1.0";
 
 // The plugin's main(): prints the version, or answers the request of protoc

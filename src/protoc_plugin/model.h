@@ -74,8 +74,8 @@ struct Enum : Declaration {
   std::vector<EnumValue> values;   // Never empty.
 };
 
-// Of an absent field, zero included; std::monostate for messages and repeated
-// fields. An enum's is its number, a string's its bytes.
+// The value of an absent field, zero included; std::monostate for messages and
+// repeated fields. An enum's is its number, a string's its bytes.
 using DefaultValue = std::variant<std::monostate,
                                   bool,
                                   int32_t,
@@ -92,8 +92,8 @@ struct Field : Declaration {
   int32_t number = 0;
   FieldType type = FieldType::kInt32;
   Repetition repetition = Repetition::kNotRepeated;
-  const Message* message_type = nullptr;  // Of kMessage and kGroup.
-  const Enum* enum_type = nullptr;        // Of kEnum.
+  const Message* message_type = nullptr;  // For kMessage and kGroup.
+  const Enum* enum_type = nullptr;        // For kEnum.
   DefaultValue default_value;
   size_t oneof = kNoOneof;        // Index into Message::oneofs.
   bool is_lazy = false;           // [lazy = true]
@@ -122,8 +122,8 @@ struct Message : Declaration {
   // The entry of a map: its fields are the key and the value.
   bool is_map_entry = false;
 
-  // Holds nothing but extensions of one message, and is the type of no field in
-  // its file:
+  // Holds only extensions of one message, and is the type of no field in its
+  // file:
   //
   //   message Wrapper { extend Base { optional int32 x = 100; } }
   bool is_extension_wrapper = false;

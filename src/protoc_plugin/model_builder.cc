@@ -235,7 +235,8 @@ class Builder {
 
   const bool comments_;
   Schema schema_;
-  std::vector<const FileDescriptor*> descriptors_;  // Of schema_.files.
+  std::vector<const FileDescriptor*>
+      descriptors_;  // The descriptors of schema_.files.
   std::map<const FileDescriptor*, File*> files_;
   std::map<const Descriptor*, Message*> messages_;
   std::map<const EnumDescriptor*, Enum*> enums_;

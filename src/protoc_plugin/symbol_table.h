@@ -34,8 +34,8 @@ class SymbolTable {
     const Symbol* other;
   };
 
-  // Symbols of `file` that mean something else too. Of two symbols of the file
-  // itself the later one is reported.
+  // Symbols of `file` that mean something else too. If both symbols are in the
+  // file, the later one is reported.
   std::vector<Clash> FindClashes(const File& file) const;
 
   // True if the name is a type, a function or a constant.

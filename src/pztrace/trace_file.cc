@@ -128,7 +128,7 @@ bool TraceFile::is_standard_output() const {
     return true;
   struct stat file;
   struct stat output;
-  // Terminals and the like are to be shared.
+  // Terminals and the like may be shared.
   return fstat(fd_, &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
          !S_ISCHR(file.st_mode) && file.st_dev == output.st_dev &&
          file.st_ino == output.st_ino;
@@ -143,7 +143,7 @@ bool TraceFile::Cut(size_t excess) {
   struct stat status;
   if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode))
     return false;
-  // Of a file that we were given, our part need not be the last.
+  // The file may have been given to us, and then our part need not be the last.
   const off_t end = lseek(fd_, 0, SEEK_CUR);
   const off_t new_end = end - static_cast<off_t>(excess);
   return end == status.st_size && ftruncate(fd_, new_end) == 0 &&

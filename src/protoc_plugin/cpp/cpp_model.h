@@ -85,7 +85,7 @@ struct CppField {
   std::string type_name;  // Qualified, of kMessage, kGroup and kEnum only.
   bool raw_setter = false;
 
-  // Of a map: its entry's key and value, types only. Otherwise empty.
+  // The key and the value of a map's entry, types only. Otherwise empty.
   std::vector<CppField> map_entry;
 
   // Functions of the decoder: x(), has_x() and, of kEnum only, x_enum().
@@ -139,7 +139,8 @@ struct CppMessage {
   std::string identifier;  // `Outer_Inner` for a nested message.
   std::vector<TypeAlias> nested_messages;
   std::vector<NestedEnum> nested_enums;
-  std::vector<TypeAlias> second_names;  // Of both, as in CppEnumValue.
+  std::vector<TypeAlias>
+      second_names;  // Further names of both, as in CppEnumValue.
   std::vector<CppField> fields;
   CppDecoder decoder;
   // The type of each of the decoder's oneofs, by its name inside the class.
@@ -188,7 +189,7 @@ struct CppFile {
   std::vector<CppMessage> messages;
   std::vector<CppExtensionSet> extension_sets;
 
-  // Of classes and enums, as in CppEnumValue.
+  // Further names of classes and enums, as in CppEnumValue.
   std::vector<TypeAlias> second_names;
 
   // Appended to parameter names of generated functions. Usually empty; it keeps

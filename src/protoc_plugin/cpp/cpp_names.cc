@@ -265,7 +265,7 @@ class CppNames::Deriver {
     };
     std::vector<size_t>& by_number = names->by_number;
     std::stable_sort(by_number.begin(), by_number.end(), is_less);
-    // Of several that are the same, the first of the schema.
+    // Of several values with the same number, the first of the schema.
     names->min_value = by_number.front();
     names->max_value = *std::lower_bound(by_number.begin(), by_number.end(),
                                          by_number.back(), is_less);

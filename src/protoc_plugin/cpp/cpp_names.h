@@ -13,7 +13,7 @@
 
 namespace protozero::plugin {
 
-// Of a message, or of the extensions of one; nothing is qualified.
+// The names of a message, or of the extensions of one; without namespaces.
 struct ClassNames {
   std::string identifier;  // `Outer_Inner`
   std::string decoder;     // The class that reads what that class writes.
@@ -39,10 +39,9 @@ class CppNames {
   }
 
   // The class of an extension wrapper, a message whose only purpose is to hold
-  // extensions of one message, is its extension class:
-  // `class Wrapper : public Base`. Of any other message that extends, the
-  // extensions go into `Message_extends_Base`, and those at file level go into
-  // `path_of_the_file_extends_Base`.
+  // extensions of one message, is its extension class: `class Wrapper : public
+  // Base`. The extensions in any other message go into `Message_extends_Base`,
+  // and extensions at file level go into `path_of_the_file_extends_Base`.
   //
   // As always with derived classes, the setter of an extension that is called
   // like a field of the extended message hides that field's setter.

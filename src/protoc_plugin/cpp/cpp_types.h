@@ -19,10 +19,11 @@ namespace protozero::plugin {
 struct TypeTraits {
   const char* name;         // In "protozero/field_metadata.h", and k<name>.
   const char* cpp_type;     // Null: Field::type_name.
-  const char* appender;     // Of protozero::Message, for one value.
+  const char* appender;     // A function of protozero::Message, for one value.
   const char* packed_type;  // Null: cannot be packed.
-  const char* accessor;     // Of protozero::MessageDecoder, for a slot.
-  // Of the elements of a repeated field. Null: numbers, by their schema type.
+  const char* accessor;  // A function of protozero::MessageDecoder, for a slot.
+  // The type of the elements of a repeated field. Null: numbers, by their
+  // schema type.
   const char* element_type;
 };
 

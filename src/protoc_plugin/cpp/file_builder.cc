@@ -112,7 +112,7 @@ class FileBuilder {
     AddSecondName(file_.enums.back()->identifier);
   }
 
-  // Of a type in the namespace of the file.
+  // Adds the second name of a type in the namespace of the file.
   void AddSecondName(const std::string& identifier) {
     const std::string second = names_.SecondName(schema_, identifier);
     if (!second.empty())

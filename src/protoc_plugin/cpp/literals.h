@@ -31,7 +31,7 @@ std::string BytesLiteral(const std::string& value,
                          bool is_bytes,
                          const std::string& runtime);
 
-// Of a field without a default, empty as well.
+// Empty also for a field without a default.
 std::string DefaultLiteral(const Field& field, const std::string& runtime);
 
 }  // namespace protozero::plugin
