@@ -30,7 +30,7 @@ uint64_t SumOf(const Message& message);
 
 uint64_t SumOfField(const Message& message,
                     const FieldDescriptor* field,
-                    int index) {  // Of a repeated field, or -1.
+                    int index) {  // The element of a repeated field, or -1.
   const Reflection* reflection = message.GetReflection();
 #define VALUE(type)                                  \
   (index < 0 ? reflection->Get##type(message, field) \

@@ -14,8 +14,8 @@ namespace bench {
 
 namespace {
 
-// Of the workload of the same name, as libprotobuf encodes it: every size and
-// every number with as few bytes as possible.
+// The messages of the workload of the same name, as libprotobuf encodes them:
+// every size and every number with as few bytes as possible.
 std::unique_ptr<EncodedMessages> Encode(const DecodeWorkload& decode_workload) {
   // More would not fit into the second-level cache.
   constexpr size_t kMaxMessages = 16384;

@@ -9,7 +9,7 @@
 //   encode_rows --build                      compiler and kind of build
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
 //
-// Of a workload that has inputs of one kind only, both are the same.
+// If a workload has inputs of one kind only, both are the same.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   for (const Row& row : rows) {
     if (row.name != first)
       continue;
-    // Of a fixed width, to take the same time for all numbers.
+    // The width is fixed, so that all numbers take the same time.
     printf("%020zu\n",
            Encode(row, inputs == "random", static_cast<size_t>(count)));
     return 0;

@@ -28,9 +28,9 @@
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
 
-// Of an encoder's own functions, which the benchmark calls from many places:
-// each shall be as in a program that has one. Their callees are inlined or not
-// as the library and the compiler decide.
+// For an encoder's own functions, which the benchmark calls from many places:
+// each is compiled as in a program that has one. Their callees are inlined or
+// not as the library and the compiler decide.
 #define BENCH_INLINE inline __attribute__((always_inline))
 // Not inlined; and with gcc, which could, nothing that is known of the function
 // or of its callers is used to compile the other.
@@ -262,7 +262,7 @@ void AddNanopbEncoders(EncoderList* encoders);
 // In programs with WITH_PERFETTO_SDK.
 void AddPerfettoEncoders(EncoderList* encoders);
 
-// Of all implementations, floor first.
+// The encoders of all implementations, floor first.
 EncoderList AllEncoders();
 
 // "name version" of each peer library, for the record of a run.

@@ -220,7 +220,7 @@ struct ChildrenWorkload {
   }
 };
 
-// Of many sizes.
+// Byte strings of many sizes.
 struct BytesWorkload : ChildrenWorkload {
   static constexpr const char* kName = "Bytes";
 };

@@ -79,8 +79,8 @@ void Run(::benchmark::State& state,
   ReportBytes(state, bytes);
 }
 
-// The mean of all but the slowest hundredth, which is when something else got
-// the processor.
+// The mean of all but the slowest hundredth, in which something else got the
+// processor.
 double MeanWithoutOutliers(std::vector<uint64_t>* samples) {
   const size_t kept = samples->size() - samples->size() / 100;
   std::nth_element(samples->begin(),

@@ -72,7 +72,8 @@ struct ChildrenInput {
 };
 constexpr size_t kChildren = 1000;
 
-// Of a child of the inputs that MakeSizedChildren() makes, in every encoding.
+// The size of a child of the inputs that MakeSizedChildren() makes, in every
+// encoding.
 constexpr size_t kSizedChildSize = 16;
 
 struct PackedInput {
@@ -104,10 +105,10 @@ struct RecordsInput {
 // Each as long as any other, from 1 to 10 bytes.
 std::unique_ptr<InputCycle<VarintsInput>> MakeRandomVarints();
 
-// Of four events each: when they happened, in nanoseconds on a clock that has
-// been running for days, and after how long. The times between events are
-// spread over 128 ns to 8 ms, an equal number to each power of two: 2 to 4
-// bytes, and 7 for the timestamps.
+// Times and durations of four events each, in nanoseconds on a clock that has
+// been running for days. The times between events are spread over 128 ns to 8
+// ms, an equal number to each power of two: 2 to 4 bytes, and 7 for the
+// timestamps.
 std::unique_ptr<InputCycle<VarintsInput>> MakeTimestamps();
 
 // Random bytes, 0 to 300 of them.

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Perfetto's protozero, as the release of its SDK has it. No header of ours is
-// included here: `protozero` is Perfetto's, but for `bench`.
+// included here: `protozero` is Perfetto's, except `bench`.
 #include <perfetto.h>
 
 #include "test/benchmarks/encoder.h"

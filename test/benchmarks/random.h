@@ -14,7 +14,7 @@
 namespace protozero {
 namespace bench {
 
-// Of all inputs, the same in every process.
+// The seed of all inputs, the same in every process.
 constexpr uint64_t kRandomSeed = 20261121;
 
 // Uniform in [low, high].
@@ -24,7 +24,7 @@ inline uint64_t RandomBetween(std::mt19937_64& random,
   return low + random() % (high - low + 1);
 }
 
-// Of exactly this length. REQUIRES: bit_length is 1 to 64.
+// A value of exactly this length. REQUIRES: bit_length is 1 to 64.
 inline uint64_t RandomOfBitLength(std::mt19937_64& random,
                                   uint64_t bit_length) {
   const uint64_t top_bit = uint64_t{1} << (bit_length - 1);

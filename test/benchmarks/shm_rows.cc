@@ -97,7 +97,7 @@ struct TimestampOnly {
   uint64_t timestamp_ = SliceBegin().timestamp_;
 };
 
-// Of several cache lines.
+// A packet of several cache lines.
 struct LongPacket {
   using Packet = Message;
   static constexpr size_t kFields = 28;
@@ -171,7 +171,7 @@ struct ShmOptions {
   size_t size = 256 * 1024;
   size_t page_size = 4096;
   ABI::PageLayout layout = ABI::kPageDiv1;
-  // Of one packet each.
+  // Each chunk has one packet.
   bool chunk_per_packet = false;
   BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop;
 };

@@ -47,17 +47,17 @@ struct TracePacketInput {
   uint32_t sequence_flags;  // not of kTrack
   uint64_t track_uuid;
 
-  // Of the slices.
+  // The tracks of the slices.
   uint64_t timestamp;
   uint64_t category_iid;
   TraceString name;  // of kTrack, too
   std::vector<TraceAnnotation> annotations;
 
-  // Of kTrack.
+  // For kTrack.
   uint64_t parent_uuid;
   int32_t sibling_order_rank;
 
-  // Of kStrings, which also introduces the process.
+  // For kStrings, which also introduces the process.
   std::vector<TraceName> categories;
   std::vector<TraceName> annotation_names;
   int child_ordering;

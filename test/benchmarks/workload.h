@@ -52,7 +52,7 @@ extern const Harness kColdL2Harness;
 extern const Harness kSizeHarness;
 
 struct Workload {
-  // Of the workload as encoders know it.
+  // Its name among the encoders.
   std::string name;
   // Appended to the benchmark's name: the size, where several workloads differ
   // in nothing else.

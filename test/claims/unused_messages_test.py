@@ -3,9 +3,9 @@
 """The claim: messages and fields that are not used take no byte of a program.
 
 Generates classes for 1,000 messages and links a program three times: without
-them, with their header included, and with one of them used (which needs no more
-than a few of them). The first two must be the same program, byte for byte; the
-third one must be larger.
+them, with their header included, and with one of them used (which needs only a
+few of them). The first two must be the same program, byte for byte; the third
+one must be larger.
 
   unused_messages_test.py --protoc PROTOC --plugin PLUGIN
 """

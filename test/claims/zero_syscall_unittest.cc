@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The claim: no system call is made between the construction of a message and
-// Finalize(). A child process forbids itself all of them, but for the one to
+// Finalize(). A child process forbids itself all of them, except the one to
 // end, and runs the scenarios.
 
 #include <errno.h>

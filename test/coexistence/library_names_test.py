@@ -18,7 +18,7 @@ import compilers  # pylint: disable=wrong-import-position
 ALLOWED = re.compile(
     # Ours.
     r'_Z.*\d+pz_\d+_\d+'
-    # Of the standard library, and made by compilers.
+    # Names of the standard library, and names that compilers make.
     r'|_Z(GV|Z)?(T[VIST])?N?[VK]*(S[tabdios]|9__gnu_cxx)'
     r'|DW\.ref\.__gxx_personality_v0$|__clang_call_terminate$')
 

@@ -36,7 +36,8 @@ COMPILER = os.path.join(MODULES, '@bufbuild', 'buf-linux-x64', 'bin', 'buf')
 LIBRARIES = os.path.join(INSTALLED, 'libraries', 'usr', 'lib',
                          'x86_64-linux-gnu')
 
-# Of the version that package-lock.json names. Fewer, and they did not run.
+# The number of tests in the version that package-lock.json names. With fewer,
+# some did not run.
 MIN_PASSED = 2700
 
 SUMMARY = re.compile(
@@ -69,7 +70,8 @@ def compile_schemas(path):
 
 
 class Result:
-  """Of a run: the totals over the runner's suites, and what it printed."""
+  """The result of a run: the totals over the runner's suites, and the
+  output."""
 
   def __init__(self, command):
     process = subprocess.run(command, stdout=subprocess.PIPE,

@@ -24,8 +24,8 @@ using pbz::MessageType;
 using pbz::SchemaType;
 using proto_utils::ProtoWireType;
 
-// Of messages inside the first one, which are transcoded with recursion.
-// Protobuf's own default.
+// The depth of messages inside the first one, which are transcoded with
+// recursion. Protobuf's own default.
 constexpr int kMaxDepth = 100;
 
 // Field ids of map entries, and of the parts of a MessageSet.

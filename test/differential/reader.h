@@ -35,7 +35,7 @@ const google::protobuf::FieldDescriptor* FindField(
 // Fields are given by their number.
 class Reader {
  public:
-  // Of all readers of one tree of messages.
+  // Shared by all readers of one tree of messages.
   struct State {
     // Something is malformed.
     bool malformed = false;

@@ -43,7 +43,7 @@ struct AnyEnum {
 // until the next call.
 class Recorder {
  public:
-  // Of all recorders of one tree of messages.
+  // Shared by all recorders of one tree of messages.
   struct State {
     explicit State(uint64_t seed) : random(seed) {}
 

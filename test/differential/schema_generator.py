@@ -263,7 +263,7 @@ class Generator:
     return schema
 
   def add_extensions(self, base, scope):
-    """A message of nothing but extensions of another one."""
+    """A message that has only extensions of another one."""
     rng = self.rng
     base.is_extendable = True
     name = scope.new_name('type', hostile=0)

@@ -18,7 +18,8 @@ BLOCK = re.compile(r'^```.*?^```', re.M | re.S)
 
 
 def anchors(text):
-  """Of the headings of a page, as GitHub derives them, and those that it sets."""
+  """The anchors of a page: those of its headings, as GitHub derives them, and
+  those that it sets."""
   found = set(ID.findall(text))
   for heading in HEADING.findall(BLOCK.sub('', text)):
     words = re.sub(r'[^\w\- ]', '', heading.lower())
@@ -58,7 +59,7 @@ def main():
   for page in pages():
     for link in LINK.findall(BLOCK.sub('', page.read_text())):
       if re.match(r'\w+:', link):
-        continue  # Of the web.
+        continue  # An address of the web.
       error = check(page, link)
       passed += not error
       failed += bool(error)

@@ -68,7 +68,7 @@ def ipc_seeds(_):
     return bytes([15, offset >> 10, offset >> 2 & 0xff, len(data)]) + data
 
   def chunk(packets, *records, chunk_id=0):
-    """Of page 0, which has no other: complete."""
+    """A complete chunk of page 0, the only one."""
     payload = b''.join(varint(len(record)) + record for record in records)
     return (write(8, chunk_id.to_bytes(4, 'little') + b'\1\0' +
                   packets.to_bytes(2, 'little') + payload) +

@@ -26,7 +26,7 @@ namespace {
 namespace pb = google::protobuf;
 using Type = pb::FieldDescriptor::CppType;
 
-// Of element |i| of a repeated field, or of a singular field.
+// The value of element |i| of a repeated field, or of a singular field.
 Json TreeOf(const pb::Message& message);
 
 Json TreeOf(const pb::Message& message,

@@ -29,7 +29,7 @@ from google.protobuf import descriptor_pb2  # Debian's python3-protobuf.
  MESSAGE, BYTES, UINT32, ENUM, SFIXED32, SFIXED64, SINT32,
  SINT64) = range(1, 19)
 
-RANDOM_TREES = 4  # Of each type.
+RANDOM_TREES = 4  # For each type.
 
 
 class Enum:
@@ -54,7 +54,8 @@ class Field:
     self.type = descriptor.type
     self.type_name = descriptor.type_name[1:]
     has_oneof = descriptor.HasField('oneof_index')
-    # Of its oneof; the one that protoc makes for `optional` does not count.
+    # The name of its oneof; the one that protoc makes for `optional` does not
+    # count.
     self.oneof = None
     if has_oneof and not descriptor.proto3_optional:
       self.oneof = descriptor.oneof_index
@@ -272,7 +273,7 @@ class RandomTrees:
       return self.tree(self.schema.messages[field.type_name], depth + 1)
     if field.type in INTEGER_TYPES:
       bits, signed = INTEGER_TYPES[field.type]
-      # Of any magnitude, not just of the largest.
+      # Values of any magnitude, not just of the largest.
       value = self.random.getrandbits(self.random.randint(0, bits - signed))
       return str(~value if signed and self.random.random() < 0.5 else value)
     if field.type in (FLOAT, DOUBLE):

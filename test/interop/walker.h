@@ -184,7 +184,7 @@ Json TreeOf(T value) {
   }
 }
 
-// Of all decoders of a message, the status of one that is not well-formed.
+// Keeps the status of a decoder that met a malformed message.
 inline void Check(const ProtoDecoder& decoder, DecodeStatus* status) {
   if (decoder.status() != DecodeStatus::kOk)
     *status = decoder.status();

@@ -446,7 +446,7 @@ class InputTest(Scratch):
         ['10', '100.00%', '7', '10', '6', 'all']])
     self.assertEqual(call(PBZ, '--delimited', '-'), '')
 
-    # Of many blocks, and of messages larger than one.
+    # A trace of many blocks, with messages larger than one block.
     large = b'\x12\x80\x80\x40' + (1 << 20) * b'x'
     many = 100000 * content + b'\x84\x80\x40' + large
     output = call(PBZ, '--delimited', '-', stdin=many)

@@ -24,7 +24,7 @@ std::string Decode(const std::string& bytes,
   });
 }
 
-// Of hexadecimal digits, without a schema.
+// Decodes hexadecimal digits, without a schema.
 std::string Guess(std::string_view hex) {
   return Decode(Bytes(hex));
 }
@@ -196,7 +196,8 @@ TEST_F(PrinterTest, WhatIsMalformedIsSaidInPlace) {
 
 TEST_F(PrinterTest, DepthIsLimited) {
   std::string bytes;
-  for (int i = 0; i < 99; ++i)  // Of few enough bytes for a size of one byte.
+  for (int i = 0; i < 99;
+       ++i)  // A message that is short enough for a size of one byte.
     bytes = bytes.size() < 124
                 ? Bytes("8a01") + static_cast<char>(bytes.size()) + bytes
                 : Bytes("8a01") + static_cast<char>(bytes.size() % 128 + 128) +

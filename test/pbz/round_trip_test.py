@@ -3,10 +3,9 @@
 """pbz decode and protoc --decode print the same, over random schemas.
 
 The schemas are those of test/differential, of proto2 and proto3, and rewritten
-as an edition if third_party/modern_protobuf is there, which
-tools/install-build-deps --modern-protobuf makes. Messages are made up here, byte
-by byte, so that nothing but protoc says what their text is. Run in a build
-directory.
+as an edition if third_party/modern_protobuf is there (tools/install-build-deps
+--modern-protobuf). Messages are made up here, byte by byte, so that only protoc
+says what their text is. Run in a build directory.
 
   round_trip_test.py [--seed N] [--schemas N] [--messages N]
 """

@@ -115,8 +115,8 @@ class Builder:
 
 
 def check_messages(counter, plugin, older_plugin):
-  """Of a plugin that does not know the edition: that one does, and how to get
-  there. protoc has nothing to add."""
+  """The error of a plugin that does not know the edition: the edition, and the
+  remedy. protoc has nothing to add."""
   version = subprocess.run([plugin, '--version'], capture_output=True,
                            text=True, check=False).stdout
   counter.check(re.search(r', editions up to 20\d\d\)\n$', version), 'version',

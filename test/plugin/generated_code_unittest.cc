@@ -331,7 +331,7 @@ TEST_F(GeneratedCodeTest, MessageSets) {
   EXPECT_EQ(other_order.SerializeAsString(), libprotobuf);
 }
 
-// Of several members that were written, a reader takes the last.
+// If several members were written, a reader takes the last.
 TEST_F(GeneratedCodeTest, Oneof) {
   HeapBuffered<pz::Everything> m;
   m->set_number(1);

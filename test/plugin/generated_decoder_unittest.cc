@@ -195,7 +195,7 @@ TEST_F(GeneratedDecoderTest, AbsentFieldsHaveTheDefaultOfTheSchema) {
   EXPECT_EQ(d.default_bytes().ToStdString(), std::string("\xff\0x", 3));
   EXPECT_EQ(d.default_enum(), -1);
   EXPECT_EQ(d.default_enum_enum(), pz::MINUS_ONE);
-  // Of an enum without a default it is the first value, and that is not 0.
+  // The default of an enum without one is the first value, and that is not 0.
   EXPECT_EQ(d.first_enum_enum(), ::golden::imported::pbzero::LOW);
   EXPECT_EQ(d.with_default(), 7);
 

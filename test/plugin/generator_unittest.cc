@@ -637,8 +637,7 @@ constexpr char kCommented[] = R"(syntax = "proto2";
 
 // Of M.
 message M {  // Too.
-  // Of x,
-  // in two lines.
+  // The comment of x, in two lines.
   optional int32 x = 1;  // Behind it.
   /* Of the oneof. */
   oneof choice {
@@ -653,7 +652,7 @@ message M {  // Too.
 // Of E.
 enum E { A = 0; }
 extend M {
-  // Of z.
+  // The comment of z.
   repeated M z = 100;
 }
 )";

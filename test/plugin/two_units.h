@@ -18,7 +18,7 @@ struct Definitions {
   void (::golden::main::pbzero::Everything::*setter)(int32_t);
 };
 
-// Of two_units_other.cc.
+// The definition is in two_units_other.cc.
 Definitions OtherDefinitions();
 std::string WriteInOtherUnit();
 void AppendInOtherUnit(::golden::main::pbzero::Everything* message);

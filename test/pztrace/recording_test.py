@@ -67,7 +67,7 @@ class RecordingTest(PztraceTest):
     return output
 
   def check_summary(self, error, path=None):
-    """That the bytes it names are in the file."""
+    """Expects that the bytes that it names are in the file."""
     path = path or self.trace
     size = re.search(r'^%s: (\d+) bytes, ' % re.escape(str(path)), error, re.M)
     self.assertIsNotNone(size, error)

@@ -16,9 +16,9 @@
 
 namespace protozero::test {
 
-// Of long series of sizes and of random messages, debug builds, whose code is
-// slow and slower with sanitizers, try only every third. Optimized ones try
-// all.
+// For long series of sizes and for random messages, debug builds try only every
+// third, because their code is slow, even more with sanitizers. Optimized ones
+// try all.
 inline constexpr size_t kSeriesStep = PROTOZERO_DCHECK_IS_ON ? 3 : 1;
 
 // Chunk sizes worth trying: those from the smallest legal one to 64, and those

@@ -296,7 +296,7 @@ int __wrap_open(const char* path, int flags, ...) {
     return -1;
   va_list args;
   va_start(args, flags);
-  // Of no meaning without O_CREAT.
+  // Without O_CREAT, the argument has no meaning.
   const mode_t mode = va_arg(args, mode_t);
   va_end(args);
   return __real_open(path, flags, mode);

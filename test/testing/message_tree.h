@@ -135,10 +135,10 @@ MessageTree RandomTree(std::mt19937_64& random,
                        uint32_t max_fields,
                        uint32_t max_depth);
 
-// A tree of |size| bytes as EncodeTree() has them in one chunk, but for a few
-// bytes more at times, of random fields. Most of it is in nested messages, up
-// to |max_depth| deep, whose sizes are often close to where a size field
-// becomes longer, and to 512, several levels of them by the same field.
+// A tree of random fields. It has |size| bytes as EncodeTree() writes it in one
+// chunk, or a few bytes more. Most of it is in nested messages, up to
+// |max_depth| deep, whose sizes are often close to where a size field becomes
+// longer, and to 512, several levels of them by the same field.
 MessageTree RandomTreeOfSize(std::mt19937_64& random,
                              size_t size,
                              uint32_t max_depth);

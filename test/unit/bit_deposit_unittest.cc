@@ -69,7 +69,7 @@ TEST_F(BitDepositInstructionTest, DepositAndExtractSevenBitGroups) {
     const uint64_t groups = DepositSevenBitGroups(value);
     ASSERT_EQ(groups, DepositBitByBit(value)) << value;
     ASSERT_EQ(ExtractSevenBitGroups(groups), value & ((uint64_t{1} << 56) - 1));
-    // Of all other bits, nothing depends on them.
+    // The result does not depend on any other bit.
     ASSERT_EQ(ExtractSevenBitGroups(groups | 0x8080808080808080),
               ExtractSevenBitGroups(groups));
   };

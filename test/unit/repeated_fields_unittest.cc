@@ -261,8 +261,8 @@ TEST(RepeatedScalarIteratorTest, StopsWhereAPayloadIsMalformed) {
   EXPECT_TRUE(parse_error);
 }
 
-// Of all schema types with the same C++ type, in a parameter, a member or
-// either branch of `?:`.
+// The iterator of all schema types with the same C++ type, in a parameter, a
+// member or either branch of `?:`.
 TEST(RepeatedFieldIteratorTest, IsOneTypeForAllSchemaTypes) {
   const std::string bytes =
       FromHex("08 05 08 06 15 07 00 00 00 1a 02 01 04 1a 01 05 18 03");

@@ -133,7 +133,7 @@ TEST(VarIntTest, UnsafeVariantsWriteTheSameWithinTenBytes) {
     ExpectWritesWithinTenBytes(value, [](uint64_t v, uint8_t* dst) {
       return proto_utils::internal::WriteVarIntUnsafe(v, dst);
     });
-    // Of a type that leaves the compiler less to encode.
+    // A type that leaves the compiler less to encode.
     if (value <= 0xffffffffu) {
       ExpectWritesWithinTenBytes(value, [](uint64_t v, uint8_t* dst) {
         return proto_utils::internal::WriteVarIntUnsafe(

@@ -87,7 +87,7 @@ class OperationMemory {
   alignas(std::max_align_t) unsigned char bytes_[64];
 };
 
-// Of a handler that has an OperationMemory.
+// For a handler that has an OperationMemory.
 class CustomAllocator {
  public:
   explicit CustomAllocator(OperationMemory* memory) : memory_(memory) {}
@@ -98,7 +98,7 @@ class CustomAllocator {
   OperationMemory* memory_;
 };
 
-// Of a handler that has nothing: keeps, for each thread, the block that was
+// For a handler without memory: keeps, for each thread, the block that was
 // given back last.
 class RecyclingAllocator {
  public:
@@ -115,8 +115,9 @@ class RecyclingAllocator {
     kept_memory_ = memory;
     kept_size_ = size;
   }
-  // Of this thread. A thread that runs a loop calls this behind the loop: with
-  // a destructor, each access would test whether it is registered.
+  // Frees the block of this thread. A thread that runs a loop calls this behind
+  // the loop: with a destructor, each access would test whether it is
+  // registered.
   static void FreeKeptBlock() {
     ::operator delete(std::exchange(kept_memory_, nullptr));
   }

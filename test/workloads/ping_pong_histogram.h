@@ -39,8 +39,8 @@ class LatencyHistogram {
                : static_cast<double>(sum_) / static_cast<double>(count_);
   }
 
-  // The value that |fraction| of all values, from 0 to 1, do not exceed, but
-  // for one part in 2^kPrecisionBits. 0 if there are none.
+  // The value that |fraction| of all values, from 0 to 1, do not exceed, with
+  // an error of one part in 2^kPrecisionBits. 0 if there are none.
   uint64_t Quantile(double fraction) const {
     const double rank = fraction * static_cast<double>(count_);
     uint64_t below = 0;

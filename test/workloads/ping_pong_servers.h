@@ -159,8 +159,8 @@ class ServerTask {
   const std::coroutine_handle<promise_type> coroutine_;
 };
 
-// A coroutine waits for a value, and answers as soon as it runs. That it waits
-// again comes after the answer: the round trip has a resumption in it, and no
+// A coroutine waits for a value, and answers as soon as it runs. It waits again
+// after the answer, so the round trip has a resumption in it, and no
 // suspension.
 class CoroutineResumeServer : public ValueServer {
  public:

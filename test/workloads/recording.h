@@ -46,9 +46,9 @@ class Recording {
     // The size of the service's buffer, in bytes. All of the trace has to fit,
     // unless it is streamed; if it does not, Stop() says so.
     size_t buffer_size = size_t{256} << 20;
-    // If not 0, the service looks at packets, and forgets them, so often, while
-    // others are written, and not when all is over. That takes it longer than
-    // it takes to write them, so that a writer may have to wait.
+    // If not 0, the service looks at packets this often, and forgets them,
+    // while others are written, instead of when all is over. Reading takes
+    // longer than writing, so a writer may have to wait.
     uint32_t read_period_ms = 0;
     // If not empty, where the child writes the trace to.
     std::string trace_file;

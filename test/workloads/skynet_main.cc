@@ -80,7 +80,7 @@ double PeakMiB() {
   return 0;
 }
 
-// Of a call, which is made a great many times.
+// The time of a call, which is made a great many times.
 template <typename Function>
 double NanosecondsOf(Function function) {
   constexpr uint64_t kCalls = 1'000'000;

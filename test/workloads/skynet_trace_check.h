@@ -16,10 +16,11 @@ namespace protozero::workloads {
 
 // The sums of the events of a trace of Skynet.
 struct SkynetTraceSums {
-  // Of all nodes.
+  // The counts of all nodes.
   uint64_t begins = 0;
   uint64_t ends = 0;
-  // Of the leaves, and the sum of their ordinals: the workload's own answer.
+  // The counts of the leaves, and the sum of their ordinals: the workload's own
+  // answer.
   uint64_t leaf_begins = 0;
   uint64_t leaf_ends = 0;
   uint64_t leaf_begin_ordinals = 0;

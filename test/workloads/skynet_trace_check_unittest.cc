@@ -135,12 +135,12 @@ TEST(SkynetTraceCheckTest, OtherEventIsNoticed) {
   expect_wrong(last, {kEnd, 1, /*writer=*/2});
   expect_wrong(last - 1, {kBegin, 1});
   expect_wrong(last - 1, {kBegin, 1, /*writer=*/2, kFirst});
-  // Of no node.
+  // An event of no node.
   expect_wrong(last, {kEnd, 0});
   expect_wrong(last, {kEnd, 2});
   expect_wrong(last, {kEnd, 200});
   expect_wrong(last, {kEnd, UINT64_MAX});
-  // Of no writer, of no kind.
+  // An event of no writer, of no kind.
   expect_wrong(last, {kEnd, events[last].id, /*writer=*/0});
   expect_wrong(last, {TrackEvent::TYPE_INSTANT, events[last].id});
 }

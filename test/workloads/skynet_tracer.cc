@@ -15,9 +15,9 @@ using perfetto::protos::pbzero::InternedData;
 using perfetto::protos::pbzero::TracePacket;
 using perfetto::protos::pbzero::TrackEvent;
 
-// The events, encoded by the compiler but for the time and the node. So writing
-// an event is a copy, and takes hardly any stack: the stack of a fiber is cold
-// memory, and each line of it costs as much as an event.
+// The events. The compiler has encoded all but the time and the node. So
+// writing an event is a copy, and takes hardly any stack: the stack of a fiber
+// is cold memory, and each line of it costs as much as an event.
 constexpr Hole<9> kTime;
 constexpr Hole<3> kNode;
 static_assert(kMillionFibers.end_of_ids() <= 1 << (3 * 7));

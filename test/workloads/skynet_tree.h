@@ -27,7 +27,7 @@ class SkynetTree {
       : num_leaves_(num_leaves) {}
 
   constexpr uint64_t num_leaves() const { return num_leaves_; }
-  // Of all levels: 1 + 10 + 100 + ... + num_leaves().
+  // The nodes of all levels: 1 + 10 + 100 + ... + num_leaves().
   constexpr uint64_t num_nodes() const {
     return (num_leaves_ * kBranches - 1) / (kBranches - 1);
   }

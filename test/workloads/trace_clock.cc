@@ -24,7 +24,7 @@ struct Reading {
   uint64_t ns;
 };
 
-// Of both clocks, as close together as they can be had: the best of some tries.
+// Reads both clocks, as close together as possible: the best of some tries.
 Reading ReadBoth() {
   Reading best = {0, 0};
   uint64_t best_distance = UINT64_MAX;

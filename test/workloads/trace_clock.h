@@ -64,7 +64,8 @@ class TraceClock {
   }
 #endif
 
-  // Of a nanosecond, in units of 2^-64: less than one. 0 without a counter.
+  // The length of a tick in units of 2^-64 nanoseconds: less than one
+  // nanosecond. 0 without a counter.
   uint64_t ns_per_tick_ = 0;
   // The time when the counter was 0. Modulo 2^64.
   uint64_t offset_ns_ = 0;

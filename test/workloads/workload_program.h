@@ -61,8 +61,8 @@ struct WorkloadRow {
 // The JSON object that is printed, without a line feed.
 std::string ToJson(const std::string& row, const WorkloadResult& result);
 
-// Of any workload: that it did something, and that events are accounted for.
-// Empty if they are. |row| is the name.
+// Checks, for any workload, that it did something, and that events are
+// accounted for. Empty if they are. |row| is the name.
 std::string CheckResult(const std::string& row, const WorkloadResult& result);
 
 // A whole main(). Returns the exit code: 0, 1 if a measurement is wrong, 2 if
