@@ -18,10 +18,10 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 class DataSourceWriters;
-class Producer;
 class TraceContext;
 
 namespace internal {
+class DataSourceAccess;
 class ProducerIpcClient;
 }  // namespace internal
 
@@ -39,7 +39,7 @@ class DataSourceInstance {
 
  private:
   friend class DataSourceWriters;
-  friend class Producer;
+  friend class internal::DataSourceAccess;
   friend class TraceContext;
 
   const DataSourceInstanceID id_;
@@ -95,7 +95,7 @@ class DataSource {
 
  private:
   friend class DataSourceWriters;
-  friend class Producer;
+  friend class internal::DataSourceAccess;
 
   // What changes whenever threads have to take notice of something: a counter,
   // and a bit.

@@ -1,11 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/tracing/producer.h"
+#include "protozero/tracing/data_source_writers.h"
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
+#include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -14,27 +15,6 @@ PROTOZERO_ABI_BEGIN
 
 using internal::ClientLock;
 using internal::ProducerIpcClient;
-
-DataSourceInstance::DataSourceInstance(
-    DataSourceInstanceID id,
-    DataSourceConfig config,
-    std::shared_ptr<ProducerIpcClient> connection)
-    : id_(id), config_(std::move(config)), connection_(std::move(connection)) {}
-
-DataSourceInstance::~DataSourceInstance() = default;
-
-DataSource::DataSource(DataSourceDescriptor descriptor,
-                       std::optional<BufferExhaustedPolicy> policy)
-    : descriptor_(std::move(descriptor)), policy_(policy) {}
-
-DataSource::~DataSource() = default;
-
-void DataSource::ChangeState() {
-  const uint32_t count =
-      (state_.load(std::memory_order_relaxed) & ~(kStateStep - 1)) + kStateStep;
-  state_.store(count | (instances_.empty() ? 0 : kEnabled),
-               std::memory_order_relaxed);
-}
 
 DataSourceWriters::DataSourceWriters(std::shared_ptr<DataSource> source)
     : source_(std::move(source)) {}

@@ -4,10 +4,10 @@
 
 #include <sys/socket.h>
 
-#include <new>
 #include <utility>
 
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
@@ -31,14 +31,6 @@ constexpr size_t kMaxQueuedBytes = 4 * 1024 * 1024;
 ProducerIpcClient* g_connections = nullptr;
 
 }  // namespace
-
-std::mutex& ClientLock() {
-  // Threads may go on when static objects are gone, so this is never destroyed;
-  // and it takes no memory that there may not be.
-  alignas(std::mutex) static unsigned char memory[sizeof(std::mutex)];
-  static auto& lock = *new (memory) std::mutex();
-  return lock;
-}
 
 ProducerIpcClient::ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup)
     : wakeup_(wakeup), socket_(std::move(socket)), sender_(kMaxQueuedBytes) {

@@ -15,6 +15,7 @@
 #include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
+#include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/producer_methods.h"
 #include "src/tracing/ipc/shared_memory_file.h"
@@ -25,12 +26,6 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
-
-// Guards all that the producers, data sources and connections of this process
-// share between threads. There is one for all so that fork() can take it: a
-// child process finds everything as it should be. Nobody waits while holding
-// it, or calls functions of users, or lets go of a connection.
-std::mutex& ClientLock();
 
 // One connection to the service, from the first byte to the last, and the
 // memory that came with it. Writers keep it alive beyond that. What they commit

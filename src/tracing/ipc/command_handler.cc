@@ -1,0 +1,286 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/command_handler.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/messages.h"
+#include "src/tracing/ipc/process_barrier.h"
+#include "src/tracing/protos/ipc_frame.pbzero.h"
+#include "src/tracing/protos/namespace.h"
+#include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace pb = tracing::pbzero;
+using Command = pb::GetAsyncCommandResponse;
+using Lock = std::unique_lock<std::mutex>;
+
+bool CommandHandler::OnFrame(ConstBytes payload) {
+  const pb::IPCFrame::Decoder frame(payload);
+  if (frame.has_msg_bind_service_reply()) {
+    if (!connection_->OnBindReply(frame.msg_bind_service_reply()))
+      return false;
+    OnBound();
+  } else if (frame.has_msg_invoke_method_reply()) {
+    const pb::IPCFrame::InvokeMethodReply::Decoder reply(
+        frame.msg_invoke_method_reply());
+    if (!reply.success()) {
+      // A producer can do without any other request.
+      return frame.request_id() != initialize_request_ &&
+             frame.request_id() != command_request_;
+    }
+    return OnReply(frame.request_id(), reply.reply_proto());
+  }
+  return true;
+}
+
+void CommandHandler::OnBound() {
+  const Producer::Options& options = producer_->options;
+  // The protocol has 32 bits for a size. No service gives as much as that.
+  const auto hint = [](size_t bytes) {
+    return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
+  };
+  initialize_request_ = connection_->Invoke<pb::InitializeConnectionRequest>(
+      ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
+      [&](pb::InitializeConnectionRequest* message) {
+        message->set_producer_name(options.name);
+        message->set_takes_memory_errors(true);
+        message->set_shared_memory_page_size_hint_bytes(
+            hint(options.page_size));
+        message->set_shared_memory_size_hint_bytes(
+            hint(options.shared_memory_size));
+        using Request = pb::InitializeConnectionRequest;
+        message->set_smb_scraping_mode(options.scraping
+                                           ? Request::SMB_SCRAPING_ENABLED
+                                           : Request::SMB_SCRAPING_DISABLED);
+        message->set_reports_losses(true);
+      });
+}
+
+bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {
+  if (request_id == command_request_)
+    return OnCommand(reply);
+  if (request_id == initialize_request_) {
+    OnConnected();
+    return true;
+  }
+  Lock lock(ClientLock());
+  producer_->synced_request = std::max(producer_->synced_request, request_id);
+  producer_->changed.notify_all();
+  return true;
+}
+
+void CommandHandler::OnConnected() {
+  // Before the data sources are registered: otherwise the commands that the
+  // service has for them would be lost.
+  command_request_ = connection_->Invoke<Message>(
+      ProducerMethod::kGetAsyncCommand, /*drop_reply=*/false, [](Message*) {});
+  Lock lock(ClientLock());
+  producer_->connection = connection_;
+  producer_->synced_request = 0;
+  for (const std::shared_ptr<DataSource>& source : producer_->sources)
+    OfferDataSource(*source, connection_.get());
+  producer_->status.SetConnected();
+  producer_->changed.notify_all();
+}
+
+bool CommandHandler::OnCommand(ConstBytes bytes) {
+  const Command::Decoder command(bytes);
+  if (command.has_setup_tracing())
+    return OnSetupTracing(command.setup_tracing());
+  if (command.has_memory_error()) {
+    const Command::MemoryError::Decoder error(command.memory_error());
+    OnNoSharedMemory(Producer::OffReason::kNoSharedMemory,
+                     error.message().ToStdStringView());
+  } else if (command.has_setup_data_source()) {
+    OnSetup(command.setup_data_source());
+  } else if (command.has_start_data_source()) {
+    OnStart(command.start_data_source());
+  } else if (command.has_stop_data_source()) {
+    const Command::StopDataSource::Decoder stop(command.stop_data_source());
+    OnStop(stop.instance_id());
+  } else if (command.has_flush()) {
+    OnFlush(command.flush());
+  } else if (command.has_clear_incremental_state()) {
+    OnClearIncrementalState(command.clear_incremental_state());
+  }
+  return true;
+}
+
+bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
+  const Command::SetupTracing::Decoder setup(bytes);
+  if (connection_->arbiter() != nullptr)
+    return false;
+  if (!received_fd_.is_valid()) {
+    // The kernel drops a descriptor without a word if this process may open no
+    // more files.
+    OnNoSharedMemory(Producer::OffReason::kNoDescriptors,
+                     "the shared memory's has not arrived");
+    return false;
+  }
+  SharedMemoryArbiter::Options options;
+  options.page_layout = producer_->options.page_layout;
+  options.stall_timeout_ms = producer_->options.stall_timeout_ms;
+  options.process_barrier = GetProcessBarrier();
+  // If no system call fails, the service has sent something that makes no
+  // sense.
+  errno = EINVAL;
+  if (!connection_->SetupTracing(
+          std::move(received_fd_),
+          size_t{1024} * setup.shared_buffer_page_size_kb(), options)) {
+    OnNoSharedMemory(Producer::OffReason::kNoSharedMemory, strerror(errno));
+    return false;
+  }
+  Lock lock(ClientLock());
+  producer_->status.SetHasSharedMemory();
+  return true;
+}
+
+void CommandHandler::OnNoSharedMemory(Producer::OffReason reason,
+                                      std::string_view detail) {
+  Lock lock(ClientLock());
+  producer_->status.SetNoSharedMemory(reason, detail);
+}
+
+void CommandHandler::OnSetup(ConstBytes bytes) {
+  const Command::SetupDataSource::Decoder command(bytes);
+  DataSourceConfig config;
+  if (connection_->arbiter() == nullptr ||
+      !ReadDataSourceConfig(command.config(), &config) ||
+      Find(command.new_instance_id()).instance != nullptr) {
+    return;
+  }
+  Running running;
+  {
+    Lock lock(ClientLock());
+    for (const std::shared_ptr<DataSource>& source : producer_->sources) {
+      if (source->descriptor().name == config.name)
+        running.source = source;
+    }
+  }
+  if (running.source == nullptr)
+    return;
+  running.instance = std::make_shared<DataSourceInstance>(
+      command.new_instance_id(), std::move(config), connection_);
+  running_.push_back(running);
+  DataSourceAccess::OnSetup(running.source.get(), *running.instance);
+}
+
+void CommandHandler::OnStart(ConstBytes bytes) {
+  const Command::StartDataSource::Decoder command(bytes);
+  const Running running = Find(command.new_instance_id());
+  if (running.instance == nullptr)
+    return;
+  {
+    Lock lock(ClientLock());
+    const auto& sources = producer_->sources;
+    if (std::find(sources.begin(), sources.end(), running.source) ==
+            sources.end() ||
+        !DataSourceAccess::StartInstance(running.source.get(),
+                                         running.instance)) {
+      return;
+    }
+  }
+  DataSourceAccess::OnStart(running.source.get(), *running.instance);
+  connection_->Invoke<pb::NotifyDataSourceStartedRequest>(
+      ProducerMethod::kNotifyDataSourceStarted, /*drop_reply=*/true,
+      [&](pb::NotifyDataSourceStartedRequest* message) {
+        message->set_data_source_id(running.instance->id());
+      });
+}
+
+void CommandHandler::OnStop(DataSourceInstanceID id) {
+  const Running running = Take(id);
+  if (running.instance == nullptr)
+    return;
+  DataSourceAccess::OnStop(running.source.get(), *running.instance);
+  connection_->arbiter()->FlushPendingCommitDataRequestsAndWait();
+  connection_->Invoke<pb::NotifyDataSourceStoppedRequest>(
+      ProducerMethod::kNotifyDataSourceStopped, /*drop_reply=*/true,
+      [&](pb::NotifyDataSourceStoppedRequest* message) {
+        message->set_data_source_id(id);
+      });
+}
+
+void CommandHandler::OnFlush(ConstBytes bytes) {
+  const Command::Flush::Decoder command(bytes);
+  for (const uint64_t id : command.data_source_ids()) {
+    const Running running = Find(id);
+    if (running.instance == nullptr)
+      continue;
+    {
+      Lock lock(ClientLock());
+      DataSourceAccess::NotifyThreads(running.source.get());
+    }
+    DataSourceAccess::OnFlush(running.source.get(), *running.instance,
+                              command.flags());
+  }
+  if (connection_->arbiter() != nullptr) {
+    connection_->arbiter()->ReturnIdleChunks(/*even_if_recent=*/true);
+    connection_->arbiter()->FlushPendingCommitDataRequestsAndWait();
+  }
+  CommitDataRequest request{};
+  request.flush_request_id = command.request_id();
+  connection_->CommitData(request);
+}
+
+void CommandHandler::OnClearIncrementalState(ConstBytes bytes) {
+  const Command::ClearIncrementalState::Decoder command(bytes);
+  for (const uint64_t id : command.data_source_ids()) {
+    const Running running = Find(id);
+    if (running.instance == nullptr)
+      continue;
+    DataSourceAccess::AskToClear(running.instance.get());
+    DataSourceAccess::OnClearIncrementalState(running.source.get(),
+                                              *running.instance);
+  }
+}
+
+bool CommandHandler::StopInstances() {
+  bool had_memory = true;
+  while (!running_.empty()) {
+    const Running running = Take(running_.front().instance->id());
+    // If one has no memory, the others stop nevertheless.
+    had_memory &= RunsInMemory([&] {
+      DataSourceAccess::OnStop(running.source.get(), *running.instance);
+    });
+  }
+  if (connection_->arbiter() != nullptr)
+    connection_->arbiter()->FlushPendingCommitDataRequestsAndWait();
+  return had_memory;
+}
+
+CommandHandler::Running CommandHandler::Find(DataSourceInstanceID id) const {
+  for (const Running& running : running_) {
+    if (running.instance->id() == id)
+      return running;
+  }
+  return Running();
+}
+
+CommandHandler::Running CommandHandler::Take(DataSourceInstanceID id) {
+  const auto it = std::find_if(
+      running_.begin(), running_.end(),
+      [&](const Running& other) { return other.instance->id() == id; });
+  if (it == running_.end())
+    return Running();
+  const Running running = *it;
+  running_.erase(it);
+  Lock lock(ClientLock());
+  DataSourceAccess::StopInstance(running.source.get(), running.instance);
+  return running;
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

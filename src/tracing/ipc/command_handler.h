@@ -1,0 +1,87 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_COMMAND_HANDLER_H_
+#define SRC_TRACING_IPC_COMMAND_HANDLER_H_
+
+#include <stdint.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/producer.h"
+#include "protozero/tracing/types.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+#include "src/tracing/ipc/producer_shared.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// Does what the service says in one connection, and owns the instances of data
+// sources that the service has set up. Used by the producer's thread only.
+//
+// Functions may throw std::bad_alloc. StopInstances() is to be called before
+// the connection ends.
+class CommandHandler {
+ public:
+  CommandHandler(ProducerShared* producer,
+                 std::shared_ptr<ProducerIpcClient> connection)
+      : producer_(producer), connection_(std::move(connection)) {}
+
+  CommandHandler(const CommandHandler&) = delete;
+  CommandHandler& operator=(const CommandHandler&) = delete;
+
+  // The descriptor that came last, which belongs to a command that follows.
+  ScopedFd* received_fd() { return &received_fd_; }
+  // Returns false if the connection is to end: the service refuses the
+  // producer, or a command makes no sense.
+  bool OnFrame(ConstBytes payload);
+
+  bool has_instances() const { return !running_.empty(); }
+  // Stops all instances and commits what they have. Returns false if the
+  // OnStop() of one had no memory.
+  bool StopInstances();
+
+ private:
+  // An instance, whether or not it has started.
+  struct Running {
+    std::shared_ptr<DataSource> source;
+    std::shared_ptr<DataSourceInstance> instance;
+  };
+
+  void OnBound();
+  bool OnReply(uint64_t request_id, ConstBytes reply);
+  void OnConnected();
+  bool OnCommand(ConstBytes command);
+  bool OnSetupTracing(ConstBytes command);
+  void OnNoSharedMemory(Producer::OffReason reason, std::string_view detail);
+  void OnSetup(ConstBytes command);
+  void OnStart(ConstBytes command);
+  void OnStop(DataSourceInstanceID id);
+  void OnFlush(ConstBytes command);
+  void OnClearIncrementalState(ConstBytes command);
+
+  // Their instance is null if there is none.
+  Running Find(DataSourceInstanceID id) const;
+  Running Take(DataSourceInstanceID id);
+
+  ProducerShared* const producer_;
+  const std::shared_ptr<ProducerIpcClient> connection_;
+
+  ScopedFd received_fd_;
+  uint64_t initialize_request_ = 0;
+  uint64_t command_request_ = 0;
+  std::vector<Running> running_;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_COMMAND_HANDLER_H_

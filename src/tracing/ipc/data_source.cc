@@ -1,0 +1,34 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/data_source.h"
+
+#include <utility>
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+using internal::ProducerIpcClient;
+
+DataSourceInstance::DataSourceInstance(
+    DataSourceInstanceID id,
+    DataSourceConfig config,
+    std::shared_ptr<ProducerIpcClient> connection)
+    : id_(id), config_(std::move(config)), connection_(std::move(connection)) {}
+
+DataSourceInstance::~DataSourceInstance() = default;
+
+DataSource::DataSource(DataSourceDescriptor descriptor,
+                       std::optional<BufferExhaustedPolicy> policy)
+    : descriptor_(std::move(descriptor)), policy_(policy) {}
+
+DataSource::~DataSource() = default;
+
+void DataSource::ChangeState() {
+  const uint32_t count =
+      (state_.load(std::memory_order_relaxed) & ~(kStateStep - 1)) + kStateStep;
+  state_.store(count | (instances_.empty() ? 0 : kEnabled),
+               std::memory_order_relaxed);
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,85 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_DATA_SOURCE_ACCESS_H_
+#define SRC_TRACING_IPC_DATA_SOURCE_ACCESS_H_
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/types.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What a producer does with the data sources of its program. DataSource and
+// DataSourceInstance let only this class do it.
+class DataSourceAccess {
+ public:
+  using InstancePtr = std::shared_ptr<DataSourceInstance>;
+
+  // From now on, threads write to the instance. Returns false if they do
+  // already. REQUIRES, for this and the next three: ClientLock().
+  static bool StartInstance(DataSource* source, const InstancePtr& instance) {
+    if (HasStarted(*source, instance))
+      return false;
+    source->instances_.push_back(instance);
+    source->ChangeState();
+    return true;
+  }
+  static void StopInstance(DataSource* source, const InstancePtr& instance) {
+    auto& instances = source->instances_;
+    const auto it = std::find(instances.begin(), instances.end(), instance);
+    if (it == instances.end())
+      return;
+    instances.erase(it);
+    source->ChangeState();
+  }
+  static void StopAllInstances(DataSource* source) {
+    source->instances_.clear();
+    source->ChangeState();
+  }
+  // Has threads look at the data source in their next
+  // DataSourceWriters::Trace().
+  static void NotifyThreads(DataSource* source) { source->ChangeState(); }
+
+  static void AskToClear(DataSourceInstance* instance) {
+    instance->num_clears_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static void OnSetup(DataSource* source, const DataSourceInstance& instance) {
+    source->OnSetup(instance);
+  }
+  static void OnStart(DataSource* source, const DataSourceInstance& instance) {
+    source->OnStart(instance);
+  }
+  static void OnStop(DataSource* source, const DataSourceInstance& instance) {
+    source->OnStop(instance);
+  }
+  static void OnFlush(DataSource* source,
+                      const DataSourceInstance& instance,
+                      FlushFlags flags) {
+    source->OnFlush(instance, flags);
+  }
+  static void OnClearIncrementalState(DataSource* source,
+                                      const DataSourceInstance& instance) {
+    source->OnClearIncrementalState(instance);
+  }
+
+ private:
+  static bool HasStarted(const DataSource& source,
+                         const InstancePtr& instance) {
+    const auto& instances = source.instances_;
+    return std::find(instances.begin(), instances.end(), instance) !=
+           instances.end();
+  }
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_DATA_SOURCE_ACCESS_H_

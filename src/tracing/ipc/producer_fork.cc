@@ -1,0 +1,65 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/producer_fork.h"
+
+#include <pthread.h>
+
+#include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace {
+
+// The first of the producers. Guarded by ClientLock().
+ProducerShared* g_producers = nullptr;
+
+void BeforeFork() {
+  ClientLock().lock();
+}
+
+void AfterForkInParent() {
+  ClientLock().unlock();
+}
+
+void AfterForkInChild() {
+  ProducerIpcClient::AbandonAllAfterFork();
+  for (ProducerShared* producer = g_producers; producer != nullptr;
+       producer = producer->next) {
+    producer->is_abandoned = true;
+    producer->status.set_state(Producer::State::kDisconnected);
+    producer->status.SetOff(Producer::OffReason::kForked);
+    for (const std::shared_ptr<DataSource>& source : producer->sources)
+      DataSourceAccess::StopAllInstances(source.get());
+  }
+  ClientLock().unlock();
+}
+
+}  // namespace
+
+bool HandleForks() {
+  static bool has_handlers = false;
+  // Lack of memory is the only reason for this to fail.
+  has_handlers = has_handlers || pthread_atfork(&BeforeFork, &AfterForkInParent,
+                                                &AfterForkInChild) == 0;
+  return has_handlers;
+}
+
+void AddToProducers(ProducerShared* producer) {
+  producer->next = g_producers;
+  g_producers = producer;
+}
+
+void RemoveFromProducers(ProducerShared* producer) {
+  ProducerShared** link = &g_producers;
+  while (*link != producer)
+    link = &(*link)->next;
+  *link = producer->next;
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

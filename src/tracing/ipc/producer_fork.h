@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PRODUCER_FORK_H_
+#define SRC_TRACING_IPC_PRODUCER_FORK_H_
+
+#include "protozero/internal/namespace.h"
+#include "src/tracing/ipc/producer_shared.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What happens at fork(). The parent goes on: it holds ClientLock() during the
+// call, so that nothing is half done in the child. In the child, every producer
+// is disconnected for good, every data source is off, and the connections share
+// nothing with the parent or the service any more.
+
+// Has that happen from now on. Returns false if there is no memory for it.
+// REQUIRES, for all: ClientLock().
+bool HandleForks();
+
+// The producers of this process.
+void AddToProducers(ProducerShared* producer);
+void RemoveFromProducers(ProducerShared* producer);
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PRODUCER_FORK_H_

@@ -1,0 +1,211 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/producer_loop.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/service_owner.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace {
+
+using Lock = std::unique_lock<std::mutex>;
+using OffReason = Producer::OffReason;
+using State = Producer::State;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr uint32_t kMinReconnectPauseMs = 100;
+// How long Producer's destructor waits for a service that does not read.
+constexpr int kGoodbyeTimeoutMs = 1000;
+
+}  // namespace
+
+void ProducerLoop::Run() {
+  uint32_t pause_ms = kMinReconnectPauseMs;
+  for (;;) {
+    if (!RunsInMemory([&] {
+          if (ConnectAndServe())
+            pause_ms = kMinReconnectPauseMs;
+        })) {
+      OnOutOfMemory();
+    }
+    {
+      Lock lock(ClientLock());
+      if (producer_->is_stopping ||
+          producer_->options.max_reconnect_pause_ms == 0) {
+        producer_->status.set_state(State::kDisconnected);
+        producer_->changed.notify_all();
+        return;
+      }
+    }
+    Pause(&pause_ms);
+  }
+}
+
+bool ProducerLoop::ConnectAndServe() {
+  {
+    Lock lock(ClientLock());
+    WakeupFd& wakeup = producer_->wakeup;
+    if (wakeup.fd() < 0 && !wakeup.TryOpen()) {
+      lock.unlock();
+      OnConnectFailed(errno);
+      return false;
+    }
+  }
+  std::string error;
+  ScopedFd socket = ConnectToUnixSocket(producer_->socket, &error);
+  if (!socket.is_valid()) {
+    OnConnectFailed(errno);
+    return false;
+  }
+  if (!IsAcceptedService(socket.get(), producer_->socket,
+                         producer_->options.service_owner, &error)) {
+    Lock lock(ClientLock());
+    producer_->status.SetOff(OffReason::kNotTrusted, error);
+    return false;
+  }
+  const auto connection = std::make_shared<ProducerIpcClient>(
+      std::move(socket), &producer_->wakeup);
+  // Only this thread changes it.
+  const uint32_t connections_before = producer_->status.num_connections();
+  is_out_of_memory_ = false;
+  Serve(connection);
+  if (connection->is_out_of_memory())
+    OnOutOfMemory();
+  Lock lock(ClientLock());
+  ProducerStatus& status = producer_->status;
+  const bool was_connected = status.num_connections() != connections_before;
+  // If this process ended the connection for lack of memory, the status says
+  // so.
+  if (is_out_of_memory_ || (was_connected && status.lacks_shared_memory()))
+    return false;
+  status.SetOff(was_connected ? OffReason::kConnectionLost
+                              : OffReason::kRefused);
+  return was_connected;
+}
+
+void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
+  CommandHandler handler(producer_, connection);
+  if (!RunsInMemory([&] { HandleEvents(connection.get(), &handler); }))
+    OnOutOfMemory();
+
+  if (!handler.StopInstances())
+    OnOutOfMemory();
+  const auto deadline =
+      SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
+  while (connection->has_queued() && SteadyClock::now() < deadline) {
+    pollfd fd{connection->socket(), POLLOUT, 0};
+    poll(&fd, 1, kGoodbyeTimeoutMs);
+    connection->SendQueued();
+  }
+  // Goes when the lock is released: it may be the last reference.
+  std::shared_ptr<ProducerIpcClient> last;
+  {
+    Lock lock(ClientLock());
+    producer_->status.set_state(State::kConnecting);
+    last = std::move(producer_->connection);
+    producer_->connection.reset();
+    producer_->changed.notify_all();
+  }
+  connection->Close();
+}
+
+void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
+                                CommandHandler* handler) {
+  const Producer::Options& options = producer_->options;
+  FrameReader reader;
+  connection->Bind();
+  SteadyClock::time_point return_idle_chunks_at;
+  while (connection->is_open()) {
+    {
+      Lock lock(ClientLock());
+      if (producer_->is_stopping)
+        break;
+    }
+    pollfd fds[2] = {{connection->socket(), POLLIN, 0},
+                     {producer_->wakeup.fd(), POLLIN, 0}};
+    if (connection->has_queued())
+      fds[0].events |= POLLOUT;
+    // Without instances, no thread has anything to commit.
+    const int timeout_ms = handler->has_instances()
+                               ? static_cast<int>(options.commit_period_ms)
+                               : -1;
+    if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR) {
+      // Only memory can be missing. To ask again at once is no use.
+      return OnOutOfMemory();
+    }
+    if (fds[1].revents != 0)
+      producer_->wakeup.Clear();
+    if (fds[0].revents & POLLOUT)
+      connection->SendQueued();
+    if ((fds[0].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
+      break;
+    SharedMemoryArbiter* const arbiter = connection->arbiter();
+    if (arbiter == nullptr)
+      continue;
+    const auto now = SteadyClock::now();
+    if (options.idle_period_ms != 0 && now >= return_idle_chunks_at) {
+      return_idle_chunks_at =
+          now + std::chrono::milliseconds(options.idle_period_ms);
+      arbiter->ReturnIdleChunks(/*even_if_recent=*/false);
+    }
+    arbiter->FlushPendingCommitDataRequests();
+  }
+}
+
+bool ProducerLoop::Receive(ProducerIpcClient* connection,
+                           CommandHandler* handler,
+                           FrameReader* reader) {
+  const ContiguousMemoryRange range = reader->BeginReceive();
+  if (range.size() == 0) {
+    OnOutOfMemory();
+    return false;
+  }
+  size_t size;
+  const SocketStatus status =
+      ReceiveFromSocket(connection->socket(), range.begin, range.size(), &size,
+                        handler->received_fd());
+  reader->EndReceive(size);
+  ConstBytes payload;
+  while (reader->NextFrame(&payload)) {
+    if (!handler->OnFrame(payload))
+      return false;
+  }
+  return status != SocketStatus::kClosed && !reader->is_broken();
+}
+
+void ProducerLoop::Pause(uint32_t* pause_ms) {
+  *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
+  Lock lock(ClientLock());
+  producer_->changed.wait_for(lock, std::chrono::milliseconds(*pause_ms),
+                              [this] { return producer_->is_stopping; });
+  *pause_ms *= 2;
+}
+
+void ProducerLoop::OnConnectFailed(int error) {
+  Lock lock(ClientLock());
+  producer_->status.SetConnectFailed(error);
+}
+
+void ProducerLoop::OnOutOfMemory() {
+  is_out_of_memory_ = true;
+  Lock lock(ClientLock());
+  producer_->status.SetOff(OffReason::kOutOfMemory);
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,63 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PRODUCER_SHARED_H_
+#define SRC_TRACING_IPC_PRODUCER_SHARED_H_
+
+#include <stdint.h>
+
+#include <condition_variable>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/producer.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+#include "src/tracing/ipc/producer_status.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What the threads that call a Producer share with the producer's own thread.
+// Guarded by ClientLock(), but for the first two members.
+struct ProducerShared {
+  explicit ProducerShared(Producer::Options the_options)
+      : options(std::move(the_options)) {}
+
+  const Producer::Options options;
+  // Set before the thread starts.
+  std::string socket;
+
+  std::vector<std::shared_ptr<DataSource>> sources;
+  // Null unless the producer is connected.
+  std::shared_ptr<ProducerIpcClient> connection;
+  ProducerStatus status;
+  // The last request that the service has answered and Sync() may wait for.
+  uint64_t synced_request = 0;
+  // The thread is to end.
+  bool is_stopping = false;
+  // In a child process: nothing of this may be destroyed, for other threads of
+  // the parent may have been using it.
+  bool is_abandoned = false;
+  // Interrupts the thread's poll(). Closed until there is a descriptor for it.
+  WakeupFd wakeup;
+  // Notified when one of the above has changed.
+  std::condition_variable changed;
+
+  // Of the list in producer_fork.cc.
+  ProducerShared* next = nullptr;
+};
+
+// Tells the service of the data source. REQUIRES: ClientLock(); there is a
+// connection.
+void OfferDataSource(const DataSource& source, ProducerIpcClient* connection);
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PRODUCER_SHARED_H_

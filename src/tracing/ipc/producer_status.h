@@ -1,0 +1,60 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_IPC_PRODUCER_STATUS_H_
+#define SRC_TRACING_IPC_PRODUCER_STATUS_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+
+#include "protozero/internal/namespace.h"
+#include "protozero/tracing/producer.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// So short that a std::string of it does not allocate.
+inline constexpr char kOutOfMemory[] = "out of memory";
+
+// What a Producer says of itself: its state, and why it is off. Guarded by
+// ClientLock().
+class ProducerStatus {
+ public:
+  using State = Producer::State;
+  using OffReason = Producer::OffReason;
+
+  State state() const { return state_; }
+  void set_state(State state) { state_ = state; }
+  OffReason off_reason() const { return off_reason_; }
+  uint32_t num_connections() const { return num_connections_; }
+  // In this connection, a session wanted something and there was no shared
+  // memory.
+  bool lacks_shared_memory() const { return lacks_shared_memory_; }
+
+  // For people. |reason| is off_reason(), or a reason that comes before it.
+  std::string WhyOff(OffReason reason, const std::string& socket) const;
+
+  // |detail| may have any bytes. Does not allocate.
+  void SetOff(OffReason reason, std::string_view detail = {});
+  // |error| is the errno of the attempt to connect.
+  void SetConnectFailed(int error);
+  void SetConnected();
+  void SetNoSharedMemory(OffReason reason, std::string_view detail);
+  void SetHasSharedMemory();
+
+ private:
+  State state_ = State::kConnecting;
+  uint32_t num_connections_ = 0;
+  bool lacks_shared_memory_ = false;
+  OffReason off_reason_ = OffReason::kConnecting;
+  // Not a std::string: to report that there is no memory must not allocate.
+  char off_detail_[256] = "";
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_IPC_PRODUCER_STATUS_H_
