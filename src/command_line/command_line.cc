@@ -82,6 +82,15 @@ void PrintHelp(const Command& command, const std::vector<Option>& options) {
   }
 }
 
+template <typename Number>
+std::string StoreNumber(const char* value, Number* number) {
+  const char* const end = value + strlen(value);
+  const std::from_chars_result result = std::from_chars(value, end, *number);
+  if (result.ec != std::errc() || result.ptr != end)
+    return "takes a number, not '" + std::string(value) + "'";
+  return "";
+}
+
 // Returns the problem with |value|, or an empty string.
 std::string Store(const Target& target, const char* value) {
   if (bool* const* flag = std::get_if<bool*>(&target)) {
@@ -90,16 +99,14 @@ std::string Store(const Target& target, const char* value) {
   }
   if (*value == '\0')
     return "needs a value";
-  if (uint64_t* const* number = std::get_if<uint64_t*>(&target)) {
-    const char* const end = value + strlen(value);
-    const std::from_chars_result result = std::from_chars(value, end, **number);
-    if (result.ec != std::errc() || result.ptr != end)
-      return "takes a number, not '" + std::string(value) + "'";
-  } else if (std::string* const* text = std::get_if<std::string*>(&target)) {
+  if (uint32_t* const* small_number = std::get_if<uint32_t*>(&target))
+    return StoreNumber(value, *small_number);
+  if (uint64_t* const* number = std::get_if<uint64_t*>(&target))
+    return StoreNumber(value, *number);
+  if (std::string* const* text = std::get_if<std::string*>(&target))
     **text = value;
-  } else {
+  else
     std::get<std::vector<std::string>*>(target)->push_back(value);
-  }
   return "";
 }
 

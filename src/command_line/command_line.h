@@ -30,8 +30,11 @@ enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
 // Where the value of an option goes. A flag is set, a vector gets one more; of
 // the others, the last value counts.
-using Target =
-    std::variant<bool*, uint64_t*, std::string*, std::vector<std::string>*>;
+using Target = std::variant<bool*,
+                            uint32_t*,
+                            uint64_t*,
+                            std::string*,
+                            std::vector<std::string>*>;
 
 struct Option {
   // As the help prints it: "--quick", "-o, --output FILE" or, if it is not an

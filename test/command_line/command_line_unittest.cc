@@ -147,6 +147,15 @@ TEST_F(CommandLineTest, NumbersAreDecimal) {
   }
 }
 
+TEST_F(CommandLineTest, NumbersFitTheirTarget) {
+  uint32_t number = 0;
+  command_.options.push_back({"--small N", "", &number});
+  EXPECT_EQ(Run({"a", "--small=4294967295"}), std::nullopt);
+  EXPECT_EQ(number, UINT32_MAX);
+  ExpectWrong({"a", "--small=4294967296"},
+              "--small takes a number, not '4294967296'");
+}
+
 TEST_F(CommandLineTest, HelpIsTheTable) {
   EXPECT_EQ(Run({"a", "b", "--help", "--nonsense"}), kSuccess);
   EXPECT_EQ(err_, "");

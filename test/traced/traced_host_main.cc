@@ -1,14 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Our service, for one session with Perfetto's probes. See probes_test.py.
-//
-//   traced_host SOCKET TRACE PACKETS
-//
-// Says "listening", records until so many packets of producers have been seen,
-// writes the trace, and prints the statistics.
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <string>
 
@@ -16,6 +10,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
+#include "src/command_line/command_line.h"
 
 namespace {
 
@@ -69,14 +64,20 @@ uint64_t NumPacketsRead(const TracingService& service,
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "traced_host: see the top of its source\n");
-    return 2;
-  }
-  const uint64_t num_packets = strtoull(argv[3], nullptr, 10);
-  TracingService service;
   ServiceHost::Options options;
-  options.socket = argv[1];
+  std::string trace;
+  uint64_t num_packets = 0;
+  const command_line::Command command = {
+      "traced_host",
+      "SOCKET TRACE PACKETS",
+      "Prints \"listening\", records until producers have written so many "
+      "packets, writes\nthe trace, and prints the statistics.\n",
+      {{"SOCKET", "where producers connect", &options.socket},
+       {"TRACE", "the file of the trace", &trace},
+       {"PACKETS", "how many to wait for", &num_packets}}};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  TracingService service;
   ServiceHost host(&service, options);
   std::string error;
   if (!host.Listen(&error)) {
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
   printf("listening\n");
   fflush(stdout);
 
-  FILE* const file = fopen(argv[2], "wb");
+  FILE* const file = fopen(trace.c_str(), "wb");
   const TracingSessionID session =
       service.StartTracing(Config(), nullptr, &error);
   if (session == 0 || file == nullptr) {

@@ -1,25 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A producer whose packets are known, and what checks that they have arrived.
-// See traced_test.py.
-//
-//   traced_producer write [flags]      waits for a session, writes, says what
-//   it
-//                                      has written, and waits for a line of
-//                                      input
-//   traced_producer check TRACE WRITTEN [--max-size=N]
-//
-// Flags, with their defaults:
-//   --threads=4  --packets=2000   of each writer
-//   --writers=1                   that each thread has, one after the other
-//   --max-size=50000              of a packet, in bytes
-//   --page-size=4096 --memory=262144
-//   --layout=5                    SharedMemoryABI::PageLayout
-//   --drop=0                      packets, when the memory is full: 0 or 1
-//   --stall-timeout-ms=30000
-//   --stop-service=PID            while some packets are being written
-//   --extend=N                    every Nth packet by an empty fragment in
-//                                 another chunk
+// A producer whose packets are known, and a check that they have arrived. See
+// traced_test.py.
 
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +18,7 @@
 #include <vector>
 
 #include "protozero/tracing/producer.h"
+#include "src/command_line/command_line.h"
 #include "test/tracing/numbered_packets.h"
 
 namespace {
@@ -55,34 +38,6 @@ struct Flags {
   uint32_t stop_service = 0;
   uint32_t extend = 0;
 };
-
-bool ParseFlag(const char* argument, Flags* flags) {
-  const struct {
-    const char* name;
-    uint32_t* value;
-  } known[] = {
-      {"--threads", &flags->threads},
-      {"--packets", &flags->packets},
-      {"--writers", &flags->writers},
-      {"--max-size", &flags->max_size},
-      {"--page-size", &flags->page_size},
-      {"--memory", &flags->memory},
-      {"--layout", &flags->layout},
-      {"--drop", &flags->drop},
-      {"--stall-timeout-ms", &flags->stall_timeout_ms},
-      {"--stop-service", &flags->stop_service},
-      {"--extend", &flags->extend},
-  };
-  for (const auto& flag : known) {
-    const size_t size = strlen(flag.name);
-    if (strncmp(argument, flag.name, size) == 0 && argument[size] == '=') {
-      *flag.value =
-          static_cast<uint32_t>(strtoul(argument + size + 1, nullptr, 10));
-      return true;
-    }
-  }
-  return false;
-}
 
 class Source : public DataSource {
  public:
@@ -233,15 +188,47 @@ int Check(const char* trace_path,
 
 int main(int argc, char** argv) {
   Flags flags;
-  std::vector<const char*> arguments;
-  for (int i = 1; i < argc; ++i) {
-    if (!ParseFlag(argv[i], &flags))
-      arguments.push_back(argv[i]);
+  std::string trace;
+  std::string written;
+  const command_line::Command write = {
+      "traced_producer write",
+      "[options]",
+      "Waits for a session, writes packets, prints them, and waits for a line "
+      "of input.\n",
+      {{"--threads N", "default: 4", &flags.threads},
+       {"--packets N", "for each writer; default: 2000", &flags.packets},
+       {"--writers N", "for each thread, one after the other; default: 1",
+        &flags.writers},
+       {"--max-size N", "of a packet, in bytes; default: 50000",
+        &flags.max_size},
+       {"--page-size N", "in bytes; default: 4096", &flags.page_size},
+       {"--memory N", "in bytes; default: 262144", &flags.memory},
+       {"--layout N", "a SharedMemoryABI::PageLayout; default: 5",
+        &flags.layout},
+       {"--drop 0|1", "drop packets when the memory is full; default: 0",
+        &flags.drop},
+       {"--stall-timeout-ms N", "default: 30000", &flags.stall_timeout_ms},
+       {"--stop-service PID", "stop it while some packets are being written",
+        &flags.stop_service},
+       {"--extend N",
+        "continue every Nth packet by an empty fragment in another chunk",
+        &flags.extend}}};
+  const command_line::Command check = {
+      "traced_producer check",
+      "[options] TRACE WRITTEN",
+      "Compares a trace with the output of `traced_producer write`.\n",
+      {{"TRACE", "the trace", &trace},
+       {"WRITTEN", "the output of the producer", &written},
+       {"--max-size N", "of a packet, in bytes; default: 50000",
+        &flags.max_size}}};
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode != "write" && mode != "check")
+    return WrongUsage(write, "write or check is missing");
+  if (const auto exit_code = command_line::Parse(
+          mode == "write" ? write : check, argc - 1, argv + 1)) {
+    return *exit_code;
   }
-  if (arguments.size() == 1 && strcmp(arguments[0], "write") == 0)
+  if (mode == "write")
     return Write(flags);
-  if (arguments.size() == 3 && strcmp(arguments[0], "check") == 0)
-    return Check(arguments[1], arguments[2], flags);
-  fprintf(stderr, "traced_producer: see the top of its source\n");
-  return 2;
+  return Check(trace.c_str(), written.c_str(), flags);
 }
