@@ -16,7 +16,6 @@
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
 #include "protozero/internal/field_value.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/value_pack.h"
 #include "protozero/internal/wire_number.h"
 #include "protozero/message.h"
@@ -24,6 +23,8 @@
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -602,5 +603,7 @@ PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_APPEND_FIELDS_H_

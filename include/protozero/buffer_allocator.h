@@ -5,8 +5,7 @@
 
 #include <stddef.h>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -97,5 +96,7 @@ PROTOZERO_COLD void DeallocateBuffer(BufferAllocator* allocator,
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_BUFFER_ALLOCATOR_H_

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -38,5 +38,7 @@ struct ConstArray {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_CONST_ARRAY_H_

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -68,5 +68,7 @@ struct ConstChars {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_CONST_BYTES_H_

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "protozero/append_fields.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/internal/constant_fields.h"  // IWYU pragma: export
 #include "protozero/internal/field_value.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/value_pack.h"
 #include "protozero/message.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // Messages that the compiler encodes. What an instrumentation point always
 // writes the same, a source location, say, is encoded once, when the program is
@@ -285,5 +285,7 @@ struct ConstantEncoder<FieldValue<Field, FilledStencil<T, N, Holes...>>>
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_CONSTANT_MESSAGE_H_

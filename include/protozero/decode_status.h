@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -35,5 +35,7 @@ PROTOZERO_EXPORT const char* DecodeStatusToString(DecodeStatus status);
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_DECODE_STATUS_H_

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -64,5 +64,7 @@ constexpr bool ParseEnum(const EnumValue (&values)[n],
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_ENUM_VALUES_H_

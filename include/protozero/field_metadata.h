@@ -10,8 +10,9 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/internal/field_value.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // What a generated class knows about each of its fields, as a type: kFoo, the
 // constant of this type, stands for the field in generic code, and kFoo(value)
@@ -126,5 +127,7 @@ PROTOZERO_MESSAGE_FIELDS(Group, SetterNotation)
 }  // namespace meta
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_FIELD_METADATA_H_

@@ -8,10 +8,10 @@
 
 #include <string_view>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // From a schema type to the appender that encodes it, for generic code over
 // FieldMetadata:
@@ -123,5 +123,7 @@ struct FieldWriter<SchemaType::kEnum> {
 }  // namespace internal
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_FIELD_WRITER_H_

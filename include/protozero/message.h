@@ -12,10 +12,11 @@
 
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/message_arena.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -907,5 +908,7 @@ PROTOZERO_ABI_END
 #if PROTOZERO_INLINE_SETTERS
 #include "protozero/internal/message_in_place.h"
 #endif
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_H_

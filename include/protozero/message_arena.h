@@ -9,8 +9,7 @@
 
 #include <atomic>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -242,5 +241,7 @@ class PROTOZERO_EXPORT MessageArena {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_ARENA_H_

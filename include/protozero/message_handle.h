@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -145,5 +146,7 @@ class MessageHandle : public MessageHandleBase {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_HANDLE_H_

@@ -7,9 +7,10 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/repeated_fields.h"
+
+#include "protozero/internal/macros.h"
 
 // Message sets: messages of nothing but extensions, in an encoding of their own
 // that proto2 has kept. Each extension is an item,
@@ -40,5 +41,7 @@ inline Field FindMessageSetItem(RepeatedFieldIterator<ConstBytes> items,
 }  // namespace internal
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_MESSAGE_SET_H_

@@ -11,10 +11,10 @@
 
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/varint.h"
 #include "protozero/message.h"
+
+#include "protozero/internal/macros.h"
 
 // Packed repeated fields: all elements in one field, without tags of their own,
 // after the bytes that they take together:
@@ -342,5 +342,7 @@ class PackedFixedSizeInt : public PackedBufferBase {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_PACKED_REPEATED_FIELDS_H_

@@ -8,7 +8,8 @@
 #include <memory_resource>
 
 #include "protozero/buffer_allocator.h"
-#include "protozero/internal/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -52,5 +53,7 @@ class PmrBufferAllocator final : public BufferAllocator {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_PMR_BUFFER_ALLOCATOR_H_

@@ -14,11 +14,11 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/field.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/internal/decoder_schema.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
+
+#include "protozero/internal/macros.h"
 
 // Reading protobuf messages, without copying and without allocating: from a
 // loop over whatever fields there are (ProtoDecoder) to classes that know a
@@ -456,5 +456,7 @@ class SelectiveTypedProtoDecoder
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_PROTO_DECODER_H_

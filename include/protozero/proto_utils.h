@@ -9,9 +9,9 @@
 #include <type_traits>
 
 #include "protozero/internal/byte_order.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/varint.h"  // IWYU pragma: export
+
+#include "protozero/internal/macros.h"
 
 // The wire format's vocabulary: wire types, schema types, tags and limits.
 
@@ -246,5 +246,7 @@ constexpr EncodedTag EncodeTag(uint32_t field_id, ProtoWireType wire_type) {
 }  // namespace proto_utils
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_PROTO_UTILS_H_

@@ -11,9 +11,9 @@
 
 #include "protozero/field.h"
 #include "protozero/internal/byte_order.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // The values of a repeated field, in the order of the wire:
 //
@@ -387,5 +387,7 @@ using UnifiedRepeatedFieldIterator =
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_REPEATED_FIELDS_H_

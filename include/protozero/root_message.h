@@ -3,10 +3,11 @@
 #ifndef INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 #define INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 
-#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -69,5 +70,7 @@ class RootMessage : public T {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_ROOT_MESSAGE_H_

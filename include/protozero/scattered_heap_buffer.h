@@ -13,10 +13,10 @@
 
 #include "protozero/buffer_allocator.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -267,5 +267,7 @@ class HeapBuffered {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_HEAP_BUFFER_H_

@@ -8,8 +8,9 @@
 
 #include <memory>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -35,5 +36,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_NULL_DELEGATE_H_

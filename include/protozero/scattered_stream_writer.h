@@ -10,9 +10,10 @@
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
 #include "protozero/write_status.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -450,5 +451,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_SCATTERED_STREAM_WRITER_H_

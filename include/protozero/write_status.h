@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -38,5 +37,7 @@ PROTOZERO_COLD PROTOZERO_EXPORT const char* WriteStatusToString(
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_WRITE_STATUS_H_

@@ -2,6 +2,8 @@
 
 #include "protozero/internal/bit_deposit.h"
 
+#include "protozero/internal/macros.h"
+
 #if PROTOZERO_USE_BIT_DEPOSIT
 
 namespace protozero {

@@ -2,6 +2,8 @@
 
 #include "protozero/decode_status.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

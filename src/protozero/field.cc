@@ -6,6 +6,8 @@
 
 #include "protozero/internal/byte_order.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

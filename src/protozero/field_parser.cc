@@ -2,6 +2,8 @@
 
 #include "field_parser.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {

@@ -10,11 +10,11 @@
 #include "protozero/field.h"
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
+
+#include "protozero/internal/macros.h"
 
 // From bytes to fields: what all decoders share. The bytes may be anything, and
 // none but [pos, end) is looked at.

@@ -10,6 +10,8 @@
 #include "protozero/internal/short_copy.h"
 #include "varint_slow_path.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -6,6 +6,8 @@
 
 #include "protozero/message.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

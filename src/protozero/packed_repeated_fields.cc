@@ -6,6 +6,8 @@
 
 #include "varint_slow_path.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -4,6 +4,8 @@
 
 #include "field_parser.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/config.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"

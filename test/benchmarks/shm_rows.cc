@@ -39,7 +39,7 @@ struct SliceBegin {
   using Packet = TracePacket;
   static constexpr size_t kSize = 29;
 
-  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+  [[gnu::always_inline]] inline void WriteTo(TracePacket* packet) {
     packet->set_timestamp(timestamp_);
     packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
     TrackEvent* const event = packet->set_track_event();
@@ -57,10 +57,10 @@ struct SliceBegin {
 
 // The same bytes by one call.
 struct FusedSliceBegin : SliceBegin {
-  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+  [[gnu::always_inline]] inline void WriteTo(TracePacket* packet) {
     With([packet](auto... fields) { AppendFields(packet, fields...); });
   }
-  PROTOZERO_ALWAYS_INLINE void WriteBy(TraceWriter* writer) {
+  [[gnu::always_inline]] inline void WriteBy(TraceWriter* writer) {
     With([writer](auto... fields) {
       writer->WriteTracePacket<TracePacket>(fields...);
     });
@@ -68,7 +68,7 @@ struct FusedSliceBegin : SliceBegin {
 
  private:
   template <typename Function>
-  PROTOZERO_ALWAYS_INLINE void With(Function write) {
+  [[gnu::always_inline]] inline void With(Function write) {
     write(TracePacket::kTimestamp(timestamp_),
           TracePacket::kSequenceFlags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE),
           TracePacket::kTrackEvent(
@@ -84,13 +84,13 @@ struct FusedSliceBegin : SliceBegin {
 struct EmptyPacket {
   using Packet = TracePacket;
   static constexpr size_t kSize = 0;
-  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket*) {}
+  [[gnu::always_inline]] inline void WriteTo(TracePacket*) {}
 };
 
 struct TimestampOnly {
   using Packet = TracePacket;
   static constexpr size_t kSize = 9;
-  PROTOZERO_ALWAYS_INLINE void WriteTo(TracePacket* packet) {
+  [[gnu::always_inline]] inline void WriteTo(TracePacket* packet) {
     packet->set_timestamp(timestamp_);
     timestamp_ += 1001;
   }
@@ -102,7 +102,7 @@ struct LongPacket {
   using Packet = Message;
   static constexpr size_t kFields = 28;
   static constexpr size_t kSize = kFields * 9;
-  PROTOZERO_ALWAYS_INLINE void WriteTo(Message* packet) {
+  [[gnu::always_inline]] inline void WriteTo(Message* packet) {
     for (size_t i = 0; i < kFields; ++i)
       packet->AppendFixed(2, uint64_t{i});
   }
@@ -116,7 +116,7 @@ struct Crossing {
   using Packet = Message;
   static constexpr size_t kFields = 80;
   static constexpr size_t kSize = kFields * 9 + kDepth * 5;
-  PROTOZERO_ALWAYS_INLINE void WriteTo(Message* packet) {
+  [[gnu::always_inline]] inline void WriteTo(Message* packet) {
     Message* message = packet;
     for (int depth = 0; depth < kDepth; ++depth)
       message = message->BeginNestedMessage<Message>(1);

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "protozero/append_fields.h"
+#include "protozero/config.h"
 #include "protozero/constant_message.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/message_arena.h"
 #include "protozero/message_handle.h"
 #include "protozero/packed_repeated_fields.h"

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/buffer_allocator.h"
-#include "protozero/internal/compiler.h"
+#include "protozero/config.h"
 #include "protozero/message_arena.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"

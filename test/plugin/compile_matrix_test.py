@@ -13,6 +13,8 @@ together.
 import argparse
 import functools
 import os
+import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -47,6 +49,18 @@ def includes(headers, brackets='""'):
                  for header in headers)
 
 
+def short_macros():
+  """#defines of what the library's macros are called, without their prefix."""
+  folder = os.path.join(compilers.SOURCE_ROOT, 'include', 'protozero')
+  names = set()
+  for path in pathlib.Path(folder).rglob('*.h'):
+    names.update(re.findall(r'^ *# *define PROTOZERO_(\w+)', path.read_text(),
+                            re.M))
+  assert 'HOT' in names
+  # Nothing that they would compile with.
+  return ''.join('#define %s @\n' % name for name in sorted(names))
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument('--gen', required=True)
@@ -59,6 +73,8 @@ def main():
       '-I' + args.gen, '-I' + os.path.join(compilers.SOURCE_ROOT, 'include')
   ] + compilers.WARNINGS
   everything = includes(SYSTEM_HEADERS, '<>') + includes(HEADERS)
+  beside_macros = (includes(SYSTEM_HEADERS + ['limits', 'string'], '<>') +
+                   short_macros() + includes(HEADERS))
   names = []
   jobs = []
 
@@ -87,6 +103,8 @@ void Write(Option* option) {
     for compiler in compilers.find_compilers():
       for mode in MODES:
         add('all headers', compiler, mode + include_flags, everything)
+        add('beside macros of users', compiler, mode + include_flags,
+            beside_macros)
       for header in HEADERS:
         add(header, compiler, MODES[0] + include_flags, includes([header]))
       add('extension of an option', compiler,

@@ -91,8 +91,7 @@ TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {
       "message M { optional string s = 1 [default = 's']; repeated M m = 2;"
       "  optional bytes b = 3 [default = 'b']; map<int32, E> e = 4;"
       "  repeated sint32 p = 5 [packed = true]; oneof o { int32 i = 6; } }");
-  EXPECT_THAT(usual,
-              HasSubstr("#include \"protozero/internal/namespace.h\"\n"));
+  EXPECT_THAT(usual, HasSubstr("#include \"protozero/internal/macros.h\"\n"));
   EXPECT_THAT(usual, HasSubstr("\nnamespace pz = "
                                "::protozero::PROTOZERO_ABI_NAMESPACE;\n"));
   EXPECT_THAT(usual, HasSubstr("class M : public ::pz::Message {"));

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/internal/compiler.h"
+#include "protozero/config.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/scattered_stream_writer.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "protozero/internal/compiler.h"
+#include "protozero/config.h"
 #include "protozero/message.h"
 #include "test/testing/message_tree.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/internal/compiler.h"
+#include "protozero/config.h"
 
 // Expects that a caller's mistake stops a debug build, with |advice| (a regular
 // expression) on stderr. In a release build the statement runs and must be

@@ -1,6 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 #include "protozero/tracing/trace_writer.h"
+#include "protozero/config.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 
 #include <gtest/gtest.h>
 
-#include "protozero/internal/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "test/testing/allocation_monitor.h"

@@ -6,6 +6,8 @@
 
 #include "test/testing/expect_mistake.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 namespace {
 

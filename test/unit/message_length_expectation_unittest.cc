@@ -14,9 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/config.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/internal/bit_deposit.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
 #include "protozero/root_message.h"

@@ -12,7 +12,6 @@
 #include "protozero/append_fields.h"
 #include "protozero/const_bytes.h"
 #include "protozero/constant_message.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/workloads/trace_clock.h"
@@ -24,7 +23,7 @@ namespace protozero::workloads {
 // Compiled without instrumentation.
 class NoTracer {
  public:
-  PROTOZERO_ALWAYS_INLINE void OnCompletion() {}
+  [[gnu::always_inline]] inline void OnCompletion() {}
 };
 
 // An instant event on a track of the flow. Data that does not change from one
@@ -44,7 +43,7 @@ class FlowTracer {
              uint32_t flow)
       : clock_(clock), flow_(flow), writers_(std::move(source)) {}
 
-  PROTOZERO_ALWAYS_INLINE void OnCompletion() {
+  [[gnu::always_inline]] inline void OnCompletion() {
     writers_.Trace([this](TraceContext& context) { WriteEvent(&context); });
   }
 
@@ -67,8 +66,8 @@ class FlowTracer {
                                    TrackEvent::kNameIid(kEventName))));
   });
 
-  PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext* context) {
-    if (PROTOZERO_UNLIKELY(context->TakeIncrementalStateCleared()))
+  [[gnu::always_inline]] inline void WriteEvent(TraceContext* context) {
+    if (__builtin_expect(context->TakeIncrementalStateCleared(), false))
       BeginSequence(context);
     const uint64_t now = std::max(clock_->Now(), last_event_ns_);
     const uint64_t since_last_event = now - last_event_ns_;
@@ -78,7 +77,7 @@ class FlowTracer {
         TracePacket::kTimestamp(since_last_event), kEvent);
   }
   // Writes what events rely on.
-  PROTOZERO_NOINLINE void BeginSequence(TraceContext* context);
+  [[gnu::noinline]] void BeginSequence(TraceContext* context);
 
   const TraceClock* const clock_;
   uint64_t last_event_ns_ = 0;

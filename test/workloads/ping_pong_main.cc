@@ -29,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/testing/allocation_monitor.h"
@@ -48,7 +47,7 @@ namespace {
 // Compiled without instrumentation.
 class NoTracer {
  public:
-  PROTOZERO_ALWAYS_INLINE void OnRoundTrip() {}
+  [[gnu::always_inline]] inline void OnRoundTrip() {}
   uint64_t events_written() const { return 0; }
   uint64_t events_lost() const { return 0; }
 };
@@ -67,7 +66,7 @@ class RoundTripTracer {
     });
   }
 
-  PROTOZERO_ALWAYS_INLINE void OnRoundTrip() {
+  [[gnu::always_inline]] inline void OnRoundTrip() {
     writers_.Trace([this](TraceContext& context) {
       auto packet = context.NewTracePacket<TracePacket>();
       packet->set_timestamp(clock_->Now());
@@ -140,14 +139,15 @@ void StayOn(const std::vector<int>& processors, size_t index) {
 class Patience {
  public:
   // Returns true if it has been long.
-  PROTOZERO_ALWAYS_INLINE bool Wait() {
-    return PROTOZERO_UNLIKELY(++num_waits_ % kWaitsUntilYield == 0) && Yield();
+  [[gnu::always_inline]] inline bool Wait() {
+    return __builtin_expect(++num_waits_ % kWaitsUntilYield == 0, false) &&
+           Yield();
   }
 
  private:
   static constexpr uint32_t kWaitsUntilYield = 1 << 13;
 
-  PROTOZERO_NOINLINE static bool Yield() {
+  [[gnu::noinline]] static bool Yield() {
     sched_yield();
     return true;
   }
@@ -286,7 +286,7 @@ void Measure(const Amount& amount,
   const auto go_there_and_back = [&](uint64_t value) {
     client->Send(value);
     uint64_t answer;
-    while (PROTOZERO_LIKELY(!client->TryReceive(&answer))) {
+    while (__builtin_expect(!client->TryReceive(&answer), true)) {
       if (patience.Wait() && !peer->is_running()) {
         // The last answer is received once.
         if (!client->TryReceive(&answer))
@@ -301,7 +301,7 @@ void Measure(const Amount& amount,
                        LatencyHistogram* histogram) {
     uint64_t before = clock.Now();
     for (uint64_t i = begin; i < end; ++i) {
-      if (PROTOZERO_UNLIKELY(!go_there_and_back(ValueOf(i))))
+      if (__builtin_expect(!go_there_and_back(ValueOf(i)), false))
         return false;
       tracer->OnRoundTrip();
       const uint64_t now = clock.Now();

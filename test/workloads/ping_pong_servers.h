@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/async_packet_reader.h"
 #include "protozero/tracing/in_place_endpoint.h"
@@ -53,10 +52,10 @@ class ValueClient {
  public:
   explicit ValueClient(ValueMemory* memory) : memory_(memory) {}
 
-  PROTOZERO_ALWAYS_INLINE void Send(uint64_t value) {
+  [[gnu::always_inline]] inline void Send(uint64_t value) {
     memory_->request.store(value, std::memory_order_release);
   }
-  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+  [[gnu::always_inline]] inline bool TryReceive(uint64_t* value) {
     *value = memory_->answer.load(std::memory_order_acquire);
     if (*value == last_)
       return false;
@@ -80,14 +79,14 @@ class ValueServer {
   uint64_t num_answered() const { return num_answered_; }
 
  protected:
-  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+  [[gnu::always_inline]] inline bool TryReceive(uint64_t* value) {
     *value = memory_->request.load(std::memory_order_acquire);
     if (*value == last_)
       return false;
     last_ = *value;
     return true;
   }
-  PROTOZERO_ALWAYS_INLINE void Answer(uint64_t value) {
+  [[gnu::always_inline]] inline void Answer(uint64_t value) {
     is_over_ = value == kOver;
     ++num_answered_;
     memory_->answer.store(value, std::memory_order_release);
@@ -105,7 +104,7 @@ class SpinValueServer : public ValueServer {
  public:
   using ValueServer::ValueServer;
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     uint64_t value;
     if (!TryReceive(&value))
       return false;
@@ -119,7 +118,7 @@ class CallbackValueServer : public ValueServer {
  public:
   explicit CallbackValueServer(ValueMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     uint64_t value;
     if (!TryReceive(&value))
       return false;
@@ -166,7 +165,7 @@ class CoroutineResumeServer : public ValueServer {
  public:
   explicit CoroutineResumeServer(ValueMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     if (!TryReceive(&value_))
       return false;
     waiting_.resume();
@@ -196,7 +195,7 @@ class CoroutineSuspendServer : public ValueServer {
  public:
   explicit CoroutineSuspendServer(ValueMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     if (!TryReceive(&value_))
       return false;
     waiting_.resume();
@@ -241,7 +240,7 @@ class PacketSender {
  public:
   explicit PacketSender(PacketMemory::Buffer* buffer);
 
-  PROTOZERO_ALWAYS_INLINE void Send(uint64_t timestamp, uint64_t value) {
+  [[gnu::always_inline]] inline void Send(uint64_t timestamp, uint64_t value) {
     using perfetto::protos::pbzero::TrackEvent;
     auto packet =
         writer_->NewTracePacket<perfetto::protos::pbzero::TracePacket>();
@@ -294,10 +293,10 @@ class PacketClient {
 
   // The time in the packet is the number of the packet: the clock is not what
   // this is about.
-  PROTOZERO_ALWAYS_INLINE void Send(uint64_t value) {
+  [[gnu::always_inline]] inline void Send(uint64_t value) {
     requests_.Send(++num_sent_, value);
   }
-  PROTOZERO_ALWAYS_INLINE bool TryReceive(uint64_t* value) {
+  [[gnu::always_inline]] inline bool TryReceive(uint64_t* value) {
     PacketReader::Packet packet;
     if (!answers_.TryNext(&packet))
       return false;
@@ -328,7 +327,7 @@ class PacketServer {
   uint64_t num_answered() const { return num_answered_; }
 
  protected:
-  PROTOZERO_ALWAYS_INLINE void Answer(ConstBytes packet) {
+  [[gnu::always_inline]] inline void Answer(ConstBytes packet) {
     const ValuePacket message = DecodePacket(packet);
     is_over_ = message.value == kOver;
     ++num_answered_;
@@ -345,7 +344,7 @@ class PacketSpinServer : public PacketServer {
  public:
   explicit PacketSpinServer(PacketMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     PacketReader::Packet packet;
     if (!requests_.TryNext(&packet))
       return false;
@@ -361,7 +360,7 @@ class PacketCallbackServer : public PacketServer {
  public:
   explicit PacketCallbackServer(PacketMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() {
+  [[gnu::always_inline]] inline bool Poll() {
     return requests_.ReadPackets(
                [this](const PacketReader::Packet& packet) {
                  callback_(this, packet);
@@ -384,7 +383,7 @@ class PacketCoroutineServer : public PacketServer {
  public:
   explicit PacketCoroutineServer(PacketMemory* memory);
 
-  PROTOZERO_ALWAYS_INLINE bool Poll() { return requests_.Poll(); }
+  [[gnu::always_inline]] inline bool Poll() { return requests_.Poll(); }
 
  private:
   ServerTask Serve();

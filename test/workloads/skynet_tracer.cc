@@ -105,8 +105,9 @@ void SkynetTracer::WriteBegin(uint64_t id) {
   writer->writers.Trace([writer, id](TraceContext& context) {
     // A viewer that has missed something has forgotten the name.
     const uint64_t losses = context.writer().packets_lost();
-    if (PROTOZERO_UNLIKELY(context.TakeIncrementalStateCleared() ||
-                           losses != writer->losses_seen)) {
+    if (__builtin_expect(context.TakeIncrementalStateCleared() ||
+                             losses != writer->losses_seen,
+                         false)) {
       writer->losses_seen = losses;
       return writer->WriteFirstBegin(&context, id);
     }

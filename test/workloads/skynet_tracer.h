@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/internal/compiler.h"
 #include "protozero/tracing/producer.h"
 #include "test/workloads/trace_clock.h"
 
@@ -27,8 +26,8 @@ class NoSkynetTracer {
     // Not trivial, to avoid warnings that the object is not used.
     ~Thread() {}
   };
-  PROTOZERO_ALWAYS_INLINE void Begin(uint64_t) {}
-  PROTOZERO_ALWAYS_INLINE void End(uint64_t) {}
+  [[gnu::always_inline]] inline void Begin(uint64_t) {}
+  [[gnu::always_inline]] inline void End(uint64_t) {}
 };
 
 // A slice on the node's own track, whose id is the node's.
@@ -52,7 +51,7 @@ class SkynetTracer {
            const TraceClock* trace_clock);
 
     // Says what viewers need, too.
-    PROTOZERO_NOINLINE void WriteFirstBegin(TraceContext* context, uint64_t id);
+    [[gnu::noinline]] void WriteFirstBegin(TraceContext* context, uint64_t id);
 
     DataSourceWriters writers;
     const TraceClock* const clock;
@@ -84,12 +83,12 @@ class SkynetTracer {
   SkynetTracer(std::shared_ptr<DataSource> source, const TraceClock* clock)
       : source_(std::move(source)), clock_(clock) {}
 
-  PROTOZERO_ALWAYS_INLINE void Begin(uint64_t id) {
-    if (PROTOZERO_UNLIKELY(source_->is_enabled()))
+  [[gnu::always_inline]] inline void Begin(uint64_t id) {
+    if (__builtin_expect(source_->is_enabled(), false))
       WriteBegin(id);
   }
-  PROTOZERO_ALWAYS_INLINE void End(uint64_t id) {
-    if (PROTOZERO_UNLIKELY(source_->is_enabled()))
+  [[gnu::always_inline]] inline void End(uint64_t id) {
+    if (__builtin_expect(source_->is_enabled(), false))
       WriteEnd(id);
   }
 
@@ -101,8 +100,8 @@ class SkynetTracer {
   Totals Finish();
 
  private:
-  PROTOZERO_NOINLINE static void WriteBegin(uint64_t id);
-  PROTOZERO_NOINLINE static void WriteEnd(uint64_t id);
+  [[gnu::noinline]] static void WriteBegin(uint64_t id);
+  [[gnu::noinline]] static void WriteEnd(uint64_t id);
   // The thread's that calls.
   static thread_local Writer* this_thread_;
 

@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "protozero/internal/compiler.h"
-
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <x86intrin.h>
 #endif
@@ -34,7 +32,7 @@ class TraceClock {
   // Nanoseconds. Does not go back between calls of Synchronize().
   uint64_t Now() const {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (PROTOZERO_LIKELY(ns_per_tick_ != 0))
+    if (__builtin_expect(ns_per_tick_ != 0, true))
       return offset_ns_ + ToNanoseconds(__rdtsc());
 #endif
     return SystemNowOutOfLine();
@@ -53,7 +51,7 @@ class TraceClock {
   }
 
  private:
-  PROTOZERO_COLD static uint64_t SystemNowOutOfLine();
+  [[gnu::noinline, gnu::cold]] static uint64_t SystemNowOutOfLine();
 
 #if defined(__x86_64__) && defined(__GNUC__)
   __extension__ using Uint128 = unsigned __int128;

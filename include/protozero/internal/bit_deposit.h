@@ -8,25 +8,14 @@
 
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 // x86 instructions that encode a varint in a third of the instructions
 // that portable code takes, without asking for a build that needs them: the
 // inline code of the setters uses them, and is entered only where they are
 // fast. On other processors all setters take their out-of-line path.
-//
-// PROTOZERO_USE_BIT_DEPOSIT=0, for a whole program, makes the inline code
-// portable: for processors without BMI2, or where `pdep` takes long (AMD before
-// Zen 3), a setter then takes about half the time.
-
-#if !defined(PROTOZERO_USE_BIT_DEPOSIT)
-#if defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
-    !defined(PROTOZERO_FORCE_BIG_ENDIAN_PATH)
-#define PROTOZERO_USE_BIT_DEPOSIT 1
-#else
-#define PROTOZERO_USE_BIT_DEPOSIT 0
-#endif
-#endif
+// See PROTOZERO_USE_BIT_DEPOSIT.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

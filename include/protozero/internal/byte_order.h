@@ -10,7 +10,7 @@
 #include <new>
 #include <type_traits>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 // Unaligned little-endian loads and stores: protobuf's fixed-width types, and
 // every multi-byte store of the encoder, are little-endian on every machine.
@@ -34,7 +34,6 @@ inline constexpr bool kCopyIsLittleEndian = true;
 // neither a message nor what a setter was given. After memcpy(), or a store of
 // a byte, it would load them again.
 #if defined(__GNUC__) || defined(__clang__)
-#define PROTOZERO_HAS_STREAM_WORDS 1
 template <typename T>
 struct StreamWord {
   enum class Bits : T {};
@@ -43,14 +42,12 @@ struct StreamWord {
     Bits bits;
   };
 };
-#else
-#define PROTOZERO_HAS_STREAM_WORDS 0
 #endif
 
 // Writes the sizeof(T) bytes of |value| at |dst|, as they are.
 template <typename T>
 inline void StoreWord(uint8_t* dst, T value) {
-#if PROTOZERO_HAS_STREAM_WORDS
+#if defined(__GNUC__) || defined(__clang__)
   new (static_cast<void*>(dst)) typename StreamWord<T>::Stored(value);
 #else
   memcpy(dst, &value, sizeof(T));

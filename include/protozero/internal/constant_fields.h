@@ -16,10 +16,11 @@
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
 #include "protozero/internal/field_value.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/value_pack.h"
 #include "protozero/internal/wire_number.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // What the messages of "protozero/constant_message.h" consist of, and how it is
 // encoded in a constant expression.

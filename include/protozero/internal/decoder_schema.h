@@ -8,9 +8,9 @@
 
 #include <utility>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // Which fields a typed decoder knows, made by the compiler from their ids. Each
 // has a slot: its rank among the ids. Small ids are looked up in a table that

@@ -10,7 +10,8 @@
 #include <type_traits>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

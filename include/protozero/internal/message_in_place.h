@@ -12,12 +12,13 @@
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/internal/short_copy.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_stream_writer.h"
+
+#include "protozero/internal/macros.h"
 
 // What Message does in the code of its callers where setters encode in place:
 // see PROTOZERO_INLINE_SETTERS. Elsewhere only message.cc knows it, so that

@@ -10,8 +10,8 @@
 #include <new>
 
 #include "protozero/internal/byte_order.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

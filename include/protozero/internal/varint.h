@@ -12,7 +12,8 @@
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 // Base-128 varints, protobuf's variable-length integers:
 //

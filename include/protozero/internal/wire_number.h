@@ -9,9 +9,9 @@
 
 #include <type_traits>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/proto_utils.h"
+
+#include "protozero/internal/macros.h"
 
 // From the value of a number, bool or enum field to the integer that stands for
 // it on the wire.

@@ -10,9 +10,10 @@
 #include <utility>
 
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/packet_reader.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -133,5 +134,7 @@ PROTOZERO_ABI_END
 }  // namespace protozero
 
 #endif  // defined(__cpp_impl_coroutine)
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_

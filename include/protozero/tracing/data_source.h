@@ -10,9 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -118,5 +119,7 @@ class DataSource {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_H_

@@ -7,8 +7,9 @@
 
 #include <string>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -50,5 +51,7 @@ struct DataSourceConfig {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_CONFIG_H_

@@ -10,13 +10,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/trace_writer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -172,5 +172,7 @@ class DataSourceWriters {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_DATA_SOURCE_WRITERS_H_

@@ -3,9 +3,10 @@
 #ifndef INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 #define INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -41,5 +42,7 @@ class InPlaceEndpoint final : public ProducerEndpoint {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_IN_PLACE_ENDPOINT_H_

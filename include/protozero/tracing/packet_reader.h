@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -175,5 +176,7 @@ class PacketReader {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PACKET_READER_H_

@@ -9,10 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 // A program that traces, connected to a tracing service in another process:
 // Perfetto's `traced`, or a ServiceHost.
@@ -191,5 +192,7 @@ class Producer {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_H_

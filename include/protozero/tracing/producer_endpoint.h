@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -90,5 +91,7 @@ class ProducerEndpoint {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_PRODUCER_ENDPOINT_H_

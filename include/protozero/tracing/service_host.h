@@ -9,8 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -107,5 +108,7 @@ class ServiceHost {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SERVICE_HOST_H_

@@ -9,8 +9,9 @@
 
 #include <atomic>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -293,5 +294,7 @@ static_assert(
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ABI_H_

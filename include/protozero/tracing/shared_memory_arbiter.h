@@ -11,12 +11,13 @@
 #include <mutex>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/internal/loss_account.h"
 #include "protozero/tracing/internal/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -222,5 +223,7 @@ class SharedMemoryArbiter {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_SHARED_MEMORY_ARBITER_H_

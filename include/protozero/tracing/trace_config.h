@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -61,5 +62,7 @@ struct TraceConfig {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_CONFIG_H_

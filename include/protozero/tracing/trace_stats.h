@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -171,5 +172,7 @@ struct TraceStats {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_STATS_H_

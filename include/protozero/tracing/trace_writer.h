@@ -12,8 +12,6 @@
 #include "protozero/append_fields.h"
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/internal/bit_deposit.h"
-#include "protozero/internal/compiler.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
 #include "protozero/proto_utils.h"
@@ -25,6 +23,8 @@
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -408,5 +408,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACE_WRITER_H_

@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/trace_stats.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -267,5 +268,7 @@ class TracingService {
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TRACING_SERVICE_H_

@@ -52,32 +52,32 @@ class Writer {
     WriteSecondNames();
     CloseNamespaces(file_.namespaces);
     HideSystemMacros(begin, &code_.text);
+    if (uses_macros_) {
+      code_.Line("#include \"protozero/internal/undef_macros.h\"");
+      code_.Line();
+    }
     code_.Line("#endif  // ", file_.guard);
     return code_.text;
   }
 
  private:
   void WriteIncludes() {
-    const bool has_classes =
-        !file_.messages.empty() || !file_.extension_sets.empty();
-    if (has_classes)
+    if (has_classes_)
       code_.Line("#include <stddef.h>");
     code_.Line("#include <stdint.h>");
     code_.Line();
     if (HasField(UsesLimits))
       code_.Line("#include <limits>");
-    if (has_classes)
+    if (has_classes_)
       code_.Line("#include <string>");
-    if (has_classes || !file_.enums.empty()) {
+    if (has_classes_ || !file_.enums.empty()) {
       code_.Line("#include <string_view>");
       code_.Line();
     }
     std::set<std::string> headers(file_.includes.begin(), file_.includes.end());
     if (!file_.enums.empty())
       headers.insert("protozero/enum_values.h");
-    if (!file_.runtime_alias.empty())
-      headers.insert("protozero/internal/namespace.h");
-    if (has_classes) {
+    if (has_classes_) {
       for (const char* header :
            {"const_bytes.h", "field_metadata.h", "message.h", "proto_decoder.h",
             "proto_utils.h"}) {
@@ -100,12 +100,6 @@ class Writer {
     if (!headers.empty())
       code_.Line();
 
-    if (!file_.runtime_alias.empty()) {
-      code_.Line("namespace ", file_.runtime_alias,
-                 " = ::protozero::PROTOZERO_ABI_NAMESPACE;");
-      code_.Line();
-    }
-
     std::set<std::string> optional_headers;
     for (const CppExtensionSet& set : file_.extension_sets) {
       if (!set.required_header.empty())
@@ -115,6 +109,17 @@ class Writer {
       code_.Line("#if __has_include(\"", header, "\")");
       code_.Line("#include \"", header, "\"");
       code_.Line("#endif");
+      code_.Line();
+    }
+
+    // Behind all others, which undefine them.
+    if (uses_macros_) {
+      code_.Line("#include \"protozero/internal/macros.h\"");
+      code_.Line();
+    }
+    if (!file_.runtime_alias.empty()) {
+      code_.Line("namespace ", file_.runtime_alias,
+                 " = ::protozero::PROTOZERO_ABI_NAMESPACE;");
       code_.Line();
     }
   }
@@ -475,6 +480,10 @@ class Writer {
   }
 
   const CppFile& file_;
+  const bool has_classes_ =
+      !file_.messages.empty() || !file_.extension_sets.empty();
+  // Those of the runtime that no user sees.
+  const bool uses_macros_ = has_classes_ || !file_.runtime_alias.empty();
   const std::string value_ = "value" + file_.parameter_suffix;
   const std::string data_ = "data" + file_.parameter_suffix;
   const std::string size_ = "size" + file_.parameter_suffix;

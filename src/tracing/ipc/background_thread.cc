@@ -6,6 +6,8 @@
 
 #include <initializer_list>
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/producer_shared.h"
 #include "src/tracing/ipc/unix_socket.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

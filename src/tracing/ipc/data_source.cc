@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

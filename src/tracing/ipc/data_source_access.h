@@ -7,9 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

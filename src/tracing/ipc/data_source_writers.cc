@@ -10,6 +10,8 @@
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

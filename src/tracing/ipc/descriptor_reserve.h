@@ -8,8 +8,9 @@
 
 #include <mutex>
 
-#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/unix_socket.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -8,6 +8,8 @@
 
 #include "protozero/internal/compiler.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

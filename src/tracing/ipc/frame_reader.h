@@ -8,8 +8,9 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/contiguous_memory_range.h"
-#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/byte_buffer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

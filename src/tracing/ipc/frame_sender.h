@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

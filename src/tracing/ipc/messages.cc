@@ -10,6 +10,8 @@
 
 #include "protozero/decode_status.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

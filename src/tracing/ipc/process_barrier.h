@@ -3,8 +3,9 @@
 #ifndef SRC_TRACING_IPC_PROCESS_BARRIER_H_
 #define SRC_TRACING_IPC_PROCESS_BARRIER_H_
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

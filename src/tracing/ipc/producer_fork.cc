@@ -8,6 +8,8 @@
 #include "src/tracing/ipc/data_source_access.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {

@@ -3,8 +3,9 @@
 #ifndef SRC_TRACING_IPC_PRODUCER_FORK_H_
 #define SRC_TRACING_IPC_PRODUCER_FORK_H_
 
-#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/producer_shared.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

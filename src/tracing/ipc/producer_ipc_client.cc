@@ -13,6 +13,8 @@
 #include "src/tracing/protos/producer_port.pbzero.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {

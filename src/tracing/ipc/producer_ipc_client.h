@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "src/tracing/ipc/client_lock.h"
@@ -22,6 +21,8 @@
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -11,6 +11,8 @@
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

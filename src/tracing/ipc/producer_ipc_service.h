@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
@@ -23,6 +22,8 @@
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -16,6 +16,8 @@
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {

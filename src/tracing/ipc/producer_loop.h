@@ -7,11 +7,12 @@
 
 #include <memory>
 
-#include "protozero/internal/namespace.h"
 #include "src/tracing/ipc/command_handler.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/producer_shared.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/producer_status.h"
 #include "src/tracing/ipc/unix_socket.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {

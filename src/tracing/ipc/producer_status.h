@@ -8,8 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -8,6 +8,8 @@
 
 #include "src/tracing/ipc/unix_socket.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -5,8 +5,9 @@
 
 #include <string>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -15,6 +15,8 @@
 #include <new>
 #include <utility>
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

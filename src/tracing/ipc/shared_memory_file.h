@@ -10,9 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory.h"
 #include "src/tracing/ipc/unix_socket.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

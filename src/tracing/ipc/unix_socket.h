@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

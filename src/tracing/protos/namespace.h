@@ -3,7 +3,7 @@
 #ifndef SRC_TRACING_PROTOS_NAMESPACE_H_
 #define SRC_TRACING_PROTOS_NAMESPACE_H_
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 // The classes of the library's own messages are symbols of the library, and so
 // in a namespace of its ABI, too: BUILD.gn gives the plugin its name. Other

@@ -5,10 +5,11 @@
 
 #include <map>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/trace_buffer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

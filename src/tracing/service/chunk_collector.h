@@ -8,13 +8,14 @@
 
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -13,12 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
@@ -19,6 +18,8 @@
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/visit_counter.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

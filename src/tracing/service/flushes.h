@@ -10,7 +10,6 @@
 #include <set>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/connected_producer.h"
@@ -18,6 +17,8 @@
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/visit_counter.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

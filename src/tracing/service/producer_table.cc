@@ -7,6 +7,8 @@
 
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -10,13 +10,14 @@
 #include <memory>
 #include <utility>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/chunk_collector.h"
 #include "src/tracing/service/connected_producer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

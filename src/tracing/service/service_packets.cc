@@ -13,6 +13,8 @@
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/service_packets.pbzero.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_stats.h"
 #include "src/tracing/service/trace_buffer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

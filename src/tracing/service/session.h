@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -6,6 +6,8 @@
 #include "src/tracing/service/trace_buffer.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {

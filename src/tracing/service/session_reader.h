@@ -8,10 +8,11 @@
 
 #include <vector>
 
-#include "protozero/internal/namespace.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/stats_collector.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

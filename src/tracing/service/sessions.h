@@ -9,7 +9,6 @@
 #include <functional>
 #include <string>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
@@ -21,6 +20,8 @@
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/visit_counter.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -3,13 +3,14 @@
 #ifndef SRC_TRACING_SERVICE_STATS_COLLECTOR_H_
 #define SRC_TRACING_SERVICE_STATS_COLLECTOR_H_
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/trace_stats.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/chunk_collector.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/sessions.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

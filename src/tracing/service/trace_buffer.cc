@@ -10,6 +10,8 @@
 #include "src/tracing/service/trace_buffer_sequence.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/trace_stats.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

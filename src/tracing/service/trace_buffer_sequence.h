@@ -12,8 +12,9 @@
 #include <map>
 #include <memory>
 
-#include "protozero/internal/namespace.h"
 #include "src/tracing/service/trace_buffer.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

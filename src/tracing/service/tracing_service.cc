@@ -19,6 +19,8 @@
 #include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

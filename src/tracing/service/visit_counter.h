@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

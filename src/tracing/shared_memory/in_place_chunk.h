@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -2,6 +2,8 @@
 
 #include "protozero/tracing/loss_reason.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -4,6 +4,8 @@
 
 #include "protozero/internal/compiler.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

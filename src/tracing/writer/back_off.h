@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "protozero/internal/namespace.h"
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

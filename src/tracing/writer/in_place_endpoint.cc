@@ -6,6 +6,8 @@
 
 #include "src/tracing/shared_memory/in_place_chunk.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

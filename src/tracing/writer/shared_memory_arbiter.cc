@@ -14,6 +14,8 @@
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/writer/back_off.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

@@ -11,6 +11,8 @@
 #include "protozero/proto_utils.h"
 #include "src/tracing/writer/back_off.h"
 
+#include "protozero/internal/macros.h"
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 

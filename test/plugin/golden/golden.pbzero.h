@@ -26,6 +26,8 @@
 #include "google/protobuf/descriptor.pbzero.h"
 #endif
 
+#include "protozero/internal/macros.h"
+
 namespace golden::imported::pbzero {
 
 class Imported;
@@ -1368,5 +1370,7 @@ class test_protos_plugin_golden_extends_google_protobuf_FieldOptions : public ::
 #endif
 
 }  // namespace golden::main::pbzero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // TEST_PROTOS_PLUGIN_GOLDEN_PBZERO_H_DC5B2871_

@@ -16,6 +16,8 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
+#include "protozero/internal/macros.h"
+
 namespace golden::imported::pbzero {
 
 class Imported;
@@ -108,5 +110,7 @@ class Imported_Inner : public ::protozero::Message {
 };
 
 }  // namespace golden::imported::pbzero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // TEST_PROTOS_PLUGIN_GOLDEN_IMPORT_PBZERO_H_D87FB4B2_

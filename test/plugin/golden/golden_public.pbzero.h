@@ -18,6 +18,8 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
+#include "protozero/internal/macros.h"
+
 namespace golden::shared::pbzero {
 
 class Shared;
@@ -161,5 +163,7 @@ class Shared_BlobsEntry : public ::protozero::Message {
 };
 
 }  // namespace golden::shared::pbzero
+
+#include "protozero/internal/undef_macros.h"
 
 #endif  // TEST_PROTOS_PLUGIN_GOLDEN_PUBLIC_PBZERO_H_8F3FD35B_

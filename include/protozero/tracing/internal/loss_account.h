@@ -8,9 +8,10 @@
 
 #include <atomic>
 
-#include "protozero/internal/namespace.h"
 #include "protozero/tracing/loss_reason.h"
 #include "protozero/tracing/shared_memory_abi.h"
+
+#include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -1,0 +1,19 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// What macros.h defines. Without an include guard: it is for many places.
+#undef PROTOZERO_ABI_BEGIN
+#undef PROTOZERO_ABI_END
+#undef PROTOZERO_ABI_NAMESPACE
+#undef PROTOZERO_ALWAYS_INLINE
+#undef PROTOZERO_COLD
+#undef PROTOZERO_DCHECK
+#undef PROTOZERO_EXPORT
+#undef PROTOZERO_HAS_PRESERVE_MOST
+#undef PROTOZERO_HOT
+#undef PROTOZERO_IS_CONSTANT
+#undef PROTOZERO_LIKELY
+#undef PROTOZERO_LOOPS_ALIGNED
+#undef PROTOZERO_NOINLINE
+#undef PROTOZERO_RUNTIME
+#undef PROTOZERO_SELDOM_CALLED
+#undef PROTOZERO_UNLIKELY

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests that tools/check_headers finds what it is there to find."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
+from cases import load_tool, run_cases  # pylint: disable=wrong-import-position
+
+check_headers = load_tool('check_headers')
+
+MACROS = {'PROTOZERO_COLD', 'PROTOZERO_ABI_BEGIN'}
+FOR_USERS = 'include/protozero/message.h'
+INTERNAL = 'include/protozero/internal/varint.h'
+
+GOOD = '''\
+#include <string>
+#include "protozero/const_bytes.h"
+#include "protozero/internal/macros.h"
+// PROTOZERO_COLD
+PROTOZERO_COLD void F();
+'''
+UNDEF = '#include "protozero/internal/undef_macros.h"\n'
+
+
+def order_errors(name, text):
+  return check_headers.macro_order_errors(name, text, MACROS)
+
+
+class MacroOrderTest(unittest.TestCase):
+
+  def assert_error(self, name, text, error):
+    errors = order_errors(name, text)
+    self.assertEqual(len(errors), 1, errors)
+    self.assertIn(error, errors[0])
+
+  def test_good_files(self):
+    self.assertEqual(order_errors(FOR_USERS, GOOD + UNDEF), [])
+    self.assertEqual(order_errors('gen/my.pbzero.h', GOOD + UNDEF), [])
+    self.assertEqual(order_errors(INTERNAL, GOOD), [])
+    self.assertEqual(order_errors('src/protozero/message.cc', GOOD), [])
+    self.assertEqual(order_errors(FOR_USERS, '#include <string>\n'), [])
+
+  def test_header_for_users_keeps_the_macros(self):
+    self.assert_error(FOR_USERS, GOOD, 'does not end with')
+    self.assert_error('gen/my.pbzero.h', GOOD, 'does not end with')
+    self.assert_error(FOR_USERS, '#include "protozero/internal/varint.h"\n',
+                      'leaves the macros')
+
+  def test_internal_file_undefines_them(self):
+    self.assert_error(INTERNAL, GOOD + UNDEF, 'undefines the macros of those')
+
+  def test_another_header_behind_the_macros(self):
+    # It undefines them, or not, by whether somebody included it before.
+    text = GOOD.replace('// PROTOZERO_COLD', '#include "protozero/field.h"')
+    self.assert_error(FOR_USERS, text + UNDEF, 'must be the last')
+    self.assert_error('src/protozero/message.cc', text, 'must be the last')
+
+  def test_internal_header_may_follow(self):
+    text = GOOD + '#include "protozero/internal/varint.h"\n'
+    self.assertEqual(order_errors(FOR_USERS, text + UNDEF), [])
+
+  def test_macro_without_its_header(self):
+    text = GOOD.replace('#include "protozero/internal/macros.h"\n', '')
+    self.assert_error(INTERNAL, text, 'PROTOZERO_COLD without')
+
+  def test_macro_too_late(self):
+    self.assert_error(FOR_USERS, GOOD + UNDEF + 'PROTOZERO_COLD int i;\n',
+                      'PROTOZERO_COLD behind')
+    self.assert_error(FOR_USERS, GOOD + UNDEF + '#include <map>\n',
+                      'an #include behind')
+
+
+class InTree(unittest.TestCase):
+  """With a tree of its own in place of the project."""
+
+  def setUp(self):
+    # pylint: disable=consider-using-with
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.root = pathlib.Path(folder.name)
+    for name in 'ROOT', 'PUBLIC', 'INTERNAL_USERS':
+      self.addCleanup(setattr, check_headers, name,
+                      getattr(check_headers, name))
+    check_headers.ROOT = self.root
+    check_headers.PUBLIC = {'config.h', 'a.h'}
+    check_headers.INTERNAL_USERS = set()
+    self.write('include/protozero/config.h', '#define PROTOZERO_KNOB 1\n')
+    self.write('include/protozero/a.h', '#include "protozero/config.h"\n')
+
+  def write(self, name, text):
+    path = self.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+  def files(self):
+    return sorted(path for path in self.root.rglob('*') if path.is_file())
+
+  def assert_error(self, check, error):
+    errors = check(self.files())
+    self.assertEqual(len(errors), 1, errors)
+    self.assertIn(error, errors[0])
+
+
+class UsersTest(InTree):
+
+  def test_nothing_to_find(self):
+    self.write('include/protozero/internal/b.h', '')
+    self.write('src/protozero/a.cc', '#include "protozero/internal/b.h"\n')
+    self.assertEqual(check_headers.check_public_headers(self.files()), [])
+    self.assertEqual(check_headers.check_internal_users(self.files()), [])
+
+  def test_new_header(self):
+    self.write('include/protozero/new.h', '')
+    self.assert_error(check_headers.check_public_headers, 'new.h: not one of')
+
+  def test_header_that_is_gone(self):
+    (self.root / 'include/protozero/a.h').unlink()
+    self.assert_error(check_headers.check_public_headers, 'a.h: listed')
+
+  def test_internal_header_included_elsewhere(self):
+    for name in 'examples/x/main.cc', 'docs/page.md', 'test/y_unittest.cc':
+      self.write(name, '#include "protozero/tracing/internal/b.h"\n')
+      self.assert_error(check_headers.check_internal_users,
+                        name + ': must not include')
+      (self.root / name).unlink()
+
+  def test_listed_user_without_a_use(self):
+    check_headers.INTERNAL_USERS = {'test/y_unittest.cc'}
+    self.write('test/y_unittest.cc', '')
+    self.assert_error(check_headers.check_internal_users,
+                      'includes nothing internal')
+
+
+class VisibleMacrosTest(InTree):
+
+  def leaks(self, text):
+    self.write('include/protozero/a.h',
+               '#ifndef INCLUDE_PROTOZERO_A_H_\n'
+               '#define INCLUDE_PROTOZERO_A_H_\n%s#endif\n' % text)
+    return [error.split(' (')[0] for error in
+            check_headers.check_visible_macros(self.files())]
+
+  def test_those_of_users_guards_and_the_standard_library(self):
+    self.assertEqual(
+        self.leaks('#include <limits.h>\n#include "protozero/config.h"\n'), [])
+
+  def test_any_other(self):
+    for name in 'PROTOZERO_LIKELY', 'HOT':
+      found = self.leaks('#define %s 1\n' % name)
+      self.assertEqual(set(found),
+                       {'protozero/a.h: leaves the macro ' + name})
+
+  def test_what_looks_like_a_guard(self):
+    found = self.leaks('#ifndef HOT\n#define HOT\n#endif\n')
+    self.assertEqual(set(found), {'protozero/a.h: leaves the macro HOT'})
+
+  def test_undefined_ones(self):
+    self.assertEqual(self.leaks('#define HOT\n#undef HOT\n'), [])
+
+  def test_in_one_branch(self):
+    found = self.leaks('#if PROTOZERO_INLINE_SETTERS && __OPTIMIZE__\n'
+                       '#define HOT\n#endif\n')
+    self.assertEqual(set(found), {'protozero/a.h: leaves the macro HOT'})
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
