@@ -636,7 +636,8 @@ constexpr char kCommented[] = R"(syntax = "proto2";
 
 // Of M.
 message M {  // Too.
-  // The comment of x, in two lines.
+  // The comment of x,
+  // in two lines.
   optional int32 x = 1;  // Behind it.
   /* Of the oneof. */
   oneof choice {
@@ -660,13 +661,13 @@ TEST(GeneratorTest, CommentsOfTheSchemaAreDocComments) {
   const std::string header = Header(RunProtoc(kCommented));
   for (const char* text : {
            "/// Of M.\n/// Too.\nclass M : public",
-           "  /// Of x,\n  /// in two lines.\n  /// Behind it.\n"
+           "  /// The comment of x,\n  /// in two lines.\n  /// Behind it.\n"
            "  PROTOZERO_HOT void set_x(",
            "  /// Of the oneof.\n  enum class ChoiceCase",
            "  /// Of y.\n  PROTOZERO_HOT void set_y(",
            "/// Of Kind.\nenum Kind : int32_t {\n  /// Of ONE.\n  ONE = 1,",
            "/// Of E.\nenum E : int32_t {",
-           "  /// Of z.\n  template <typename T = ::pbzero::M>\n",
+           "  /// The comment of z.\n  template <typename T = ::pbzero::M>\n",
        }) {
     EXPECT_THAT(header, HasSubstr(text));
   }
