@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
 from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
 
 tool = load_tool('measure_code_size')
+import object_code  # pylint: disable=wrong-import-position
 
 BUILD = None  # set by main()
 
@@ -45,7 +46,7 @@ COMDAT group section [    9] `.group' [_Z3Setv] contains 1 sections:
 class SectionsTest(unittest.TestCase):
 
   def setUp(self):
-    self.sections = tool.parse_sections(OBJDUMP)
+    self.sections = object_code.parse_sections(OBJDUMP)
 
   def test_all_code_counts_and_nothing_else(self):
     self.assertEqual([s.name for s in self.sections],
@@ -54,32 +55,32 @@ class SectionsTest(unittest.TestCase):
 
   def test_padding_counts(self):
     self.assertEqual([s.bytes for s in self.sections], [0, 64, 16, 5])
-    self.assertEqual(tool.total(self.sections), 85)
+    self.assertEqual(object_code.total(self.sections), 85)
 
   def test_cold_code_is_known_by_its_section(self):
-    self.assertEqual(tool.total_cold(self.sections), 5)
+    self.assertEqual(object_code.total_cold(self.sections), 5)
     for name, is_cold in (('.text.unlikely', True), ('.text.cold.a', True),
                           ('.text.split.a', True), ('.text.hot.a', False),
                           ('.text.Function.cold', True),
                           ('.text.unlikelyhood', False), ('.text', False)):
-      section = tool.Section(name, 1, 1, False)
+      section = object_code.Section(name, 1, 1, False)
       self.assertEqual(section.is_cold, is_cold, name)
 
   def test_linking_keeps_inline_functions_once(self):
-    linked = tool.total_linked({'a.cc': self.sections,
+    linked = object_code.total_linked({'a.cc': self.sections,
                                 'b.cc': self.sections})
     self.assertEqual(linked, {'objects': {'a.cc': 85, 'b.cc': 69},
                               'all': 154, 'cold': 10})
 
   def test_sections_of_groups_are_inline_functions(self):
-    sections = tool.parse_sections(OBJDUMP, tool.parse_groups(READELF))
-    linked = tool.total_linked({'a.cc': sections, 'b.cc': sections})
+    sections = object_code.parse_sections(OBJDUMP, object_code.parse_groups(READELF))
+    linked = object_code.total_linked({'a.cc': sections, 'b.cc': sections})
     self.assertEqual(linked['objects'], {'a.cc': 85, 'b.cc': 5})
 
   def test_functions_of_one_name_in_one_object_both_count(self):
-    section = tool.Section('.text.f', 8, 1, False)
+    section = object_code.Section('.text.f', 8, 1, False)
     self.assertEqual(
-        tool.total_linked({'a': [section, section]})['all'], 16)
+        object_code.total_linked({'a': [section, section]})['all'], 16)
 
 
 class ArithmeticTest(unittest.TestCase):
@@ -95,8 +96,8 @@ class ArithmeticTest(unittest.TestCase):
     self.assertEqual(tool.halves(sizes), (200, 10))
 
   def objects(self, sizes, cold=0):
-    return {count: [tool.Section('.text.a', size - cold * count, 1, False),
-                    tool.Section('.text.unlikely.a', cold * count, 1,
+    return {count: [object_code.Section('.text.a', size - cold * count, 1, False),
+                    object_code.Section('.text.unlikely.a', cold * count, 1,
                                  False)]
             for count, size in sizes.items()}
 
@@ -116,7 +117,7 @@ class ArithmeticTest(unittest.TestCase):
     self.assertEqual(figures, {'all': 105, 'cold': 0, 'halves': (200, 10)})
 
   def test_serializer_is_counted_by_field(self):
-    sections = [tool.Section(name, size, 1, False) for name, size in (
+    sections = [object_code.Section(name, size, 1, False) for name, size in (
         ('.text._ZNK7measure3Few18_InternalSerializeEPh', 100),
         ('.text._ZNK7measure3Few12ByteSizeLongEv', 50),
         ('.text._ZNK7measure5Many018_InternalSerializeEPh', 300),
