@@ -1,8 +1,8 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Plots of lines as SVG images, for the tools that draw measurements.
 
-Beside each image is a text file of its figures. The image is drawn from that file
-alone, by Debian's matplotlib, and the same file makes the same bytes.
+Each image has a text file of its figures beside it. The image is drawn from
+that file alone, by Debian's matplotlib, and the same file makes the same bytes.
 """
 
 import contextlib

@@ -24,10 +24,10 @@ namespace ninja_trace {
 //   `- ...
 //
 // A trace is one message, and its packets are the elements of a repeated field.
-// So it can be written piece by piece: packets are added to a Trace in memory;
-// when that has grown to kBatchSize its bytes go to the file, and an empty one
-// takes its place, in the same memory. The file then holds serialized Traces
-// one after the other, and that is a serialized Trace, too.
+// So it can be written piece by piece. Packets are added to a Trace in memory.
+// When that has grown to kBatchSize, its bytes go to the file, and an empty
+// Trace takes its place in the same memory. The file then holds serialized
+// Traces one after the other, and that is a serialized Trace, too.
 //
 // Times are in nanoseconds. Errors are kept until Finish(); nothing more is
 // written after the first one.
@@ -36,7 +36,7 @@ class TraceWriter {
   static constexpr size_t kBatchSize = 64 * 1024;
 
   // REQUIRES: |file| stays open while the writer is in use.
-  // |process_name| is what the viewer calls the whole thing.
+  // The viewer shows |process_name| for the whole trace.
   TraceWriter(FILE* file, std::string_view process_name);
 
   TraceWriter(const TraceWriter&) = delete;

@@ -9,11 +9,11 @@
 
 namespace pbz {
 
-// Walks through all fields of |stream|, as those of a message of |type|, which
-// may be null. Reports malformed bytes on the standard error. The lines begin
-// with |program| and |file|; a file with a lot of damage is reported by its
-// first lines. Stops early if the standard output can not be written to.
-// Returns whether all is well.
+// Walks through all fields of |stream|, a message of |type|, which may be null.
+// Reports malformed bytes on the standard error. The lines begin with |program|
+// and |file|; a file with a lot of damage is reported by its first lines. Stops
+// early if the standard output can not be written to. Returns whether all is
+// well.
 bool WalkAndReport(const char* program,
                    const char* file,
                    const MessageType* type,

@@ -82,9 +82,9 @@ struct MessageType {
 //
 //   protoc --include_imports --descriptor_set_out=FILE
 //
-// writes: proto2, proto3 and editions. Reads them with the library's own
-// decoder, whatever the bytes are: if something stands there twice, the first
-// one counts.
+// writes: proto2, proto3 and editions. Reads them, with the library's own
+// decoder, from any bytes: if something stands there twice, the first one
+// counts.
 //
 // Not copyable; the types point to each other, and live as long as this.
 class Schema {

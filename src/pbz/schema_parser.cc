@@ -125,8 +125,8 @@ struct Features {
   bool is_utf8 = false;
   bool is_delimited = false;
 
-  // |options| are those of a file, message, enum or field, which have the
-  // features in a field of another id each.
+  // |options| belong to a file, message, enum or field. Each kind has the
+  // features in a field of another id.
   Features With(const Field& options, uint32_t features_id) const {
     Features result = *this;
     ProtoDecoder set(

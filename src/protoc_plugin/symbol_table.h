@@ -16,7 +16,7 @@ namespace protozero::plugin {
 struct Symbol {
   const File* file = nullptr;
   std::string qualified;  // In C++, "::package::pbzero::Outer_Inner".
-  std::string owner;      // What it stands for: "message package.Outer.Inner".
+  std::string owner;      // Its element, in words: "message package.Outer".
   std::string element;    // "package.Outer.Inner", for diagnostics.
   int line = 1;
   bool is_namespace = false;

@@ -13,8 +13,8 @@ namespace pztrace {
 // The folder in which `pztrace record` has its sockets and `pztrace stat` finds
 // them. It is in XDG_RUNTIME_DIR or /tmp, and only the user can enter it.
 
-// |path| as it is called from any folder. What begins with '@' is no path, and
-// remains. Returns an empty one, and says why, if it can not be told.
+// |path| as it is called from any folder. One that begins with '@' is no path,
+// and stays. Returns an empty one, and says why, if the folder is unknown.
 std::string AbsolutePath(const std::string& path, std::string* error);
 
 // Makes it if need be. Returns its path, or an empty one, and says why, if

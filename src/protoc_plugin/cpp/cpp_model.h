@@ -17,10 +17,9 @@ namespace protozero::plugin {
 //
 //   Schema ──CppNames, FileBuilder──▶ CppFile ──WritePbzeroHeader()──▶ text
 //
-// Everything that can be wrong with a schema has been found by the time a
-// CppFile exists: names are valid C++ identifiers, free of collisions, and
-// types are ones whose bytes the runtime gets right. The writer only lays out
-// text.
+// A CppFile exists only for a schema without errors: names are valid C++
+// identifiers, free of collisions, and the runtime encodes all types correctly.
+// The writer only lays out text.
 
 struct CppEnumValue {
   const EnumValue* schema = nullptr;
@@ -105,8 +104,7 @@ struct CppOneof {
   std::string not_set;        // The enumerator for "none of them".
 };
 
-// The class that reads the messages of a class. Its fields are those of the
-// class.
+// The class that reads the messages of a class. It has the fields of the class.
 struct CppDecoder {
   std::string identifier;
   std::string alias;  // Its name inside the class: "Decoder".

@@ -12,9 +12,9 @@
 
 namespace protozero::plugin {
 
-// Turns a file of the schema into what to emit, and refuses everything that
-// would not compile or whose bytes would not be right: that goes to the end of
-// `diagnostics`, in the order of lines. `names` must outlive the result.
+// Turns a file of the schema into a CppFile. Refuses everything that would not
+// compile or would be encoded wrongly, with errors at the end of `diagnostics`,
+// in the order of lines. `names` must outlive the result.
 CppFile BuildCppFile(const CppNames& names,
                      const File& file,
                      std::vector<Diagnostic>* diagnostics);

@@ -482,7 +482,7 @@ class Writer {
   const CppFile& file_;
   const bool has_classes_ =
       !file_.messages.empty() || !file_.extension_sets.empty();
-  // Those of the runtime that no user sees.
+  // Macros of the runtime that no user sees.
   const bool uses_macros_ = has_classes_ || !file_.runtime_alias.empty();
   const std::string value_ = "value" + file_.parameter_suffix;
   const std::string data_ = "data" + file_.parameter_suffix;
