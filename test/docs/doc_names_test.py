@@ -20,7 +20,7 @@ NAME = re.compile(r'(?<!\.\.)\b(?:[a-z]*[A-Z]\w*[a-z]\w*|[A-Za-z]\w*_\w+)\b')
 # Names of others, of rows, that were, and that pages make up for schemas of their own.
 OTHERS = re.compile(
     r'writeDelimitedTo|pbf_writer|PERFETTO_\w+|BM_ProtoWorkload|StaticCoroutine|'
-    r'PZ_HOT|add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
+    r'add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
     r'heap_buffered|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
 # A generated name, and the field or message that it is made of.

@@ -14,6 +14,7 @@ check_headers = load_tool('check_headers')
 
 MACROS = {'PROTOZERO_COLD', 'PROTOZERO_ABI_BEGIN'}
 FOR_USERS = 'include/protozero/message.h'
+GENERATED = 'gen/my.pbzero.h'
 INTERNAL = 'include/protozero/internal/varint.h'
 
 GOOD = '''\
@@ -27,7 +28,8 @@ UNDEF = '#include "protozero/internal/undef_macros.h"\n'
 
 
 def order_errors(name, text):
-  return check_headers.macro_order_errors(name, text, MACROS)
+  return check_headers.macro_order_errors(
+      name, text, MACROS, for_users=name in (FOR_USERS, GENERATED))
 
 
 class MacroOrderTest(unittest.TestCase):
@@ -39,14 +41,14 @@ class MacroOrderTest(unittest.TestCase):
 
   def test_good_files(self):
     self.assertEqual(order_errors(FOR_USERS, GOOD + UNDEF), [])
-    self.assertEqual(order_errors('gen/my.pbzero.h', GOOD + UNDEF), [])
+    self.assertEqual(order_errors(GENERATED, GOOD + UNDEF), [])
     self.assertEqual(order_errors(INTERNAL, GOOD), [])
     self.assertEqual(order_errors('src/protozero/message.cc', GOOD), [])
     self.assertEqual(order_errors(FOR_USERS, '#include <string>\n'), [])
 
   def test_header_for_users_keeps_the_macros(self):
     self.assert_error(FOR_USERS, GOOD, 'does not end with')
-    self.assert_error('gen/my.pbzero.h', GOOD, 'does not end with')
+    self.assert_error(GENERATED, GOOD, 'does not end with')
     self.assert_error(FOR_USERS, '#include "protozero/internal/varint.h"\n',
                       'leaves the macros')
 
@@ -82,12 +84,13 @@ class InTree(unittest.TestCase):
     folder = tempfile.TemporaryDirectory()
     self.addCleanup(folder.cleanup)
     self.root = pathlib.Path(folder.name)
-    for name in 'ROOT', 'PUBLIC', 'INTERNAL_USERS':
+    for name in 'ROOT', 'INTERNAL_USERS':
       self.addCleanup(setattr, check_headers, name,
                       getattr(check_headers, name))
     check_headers.ROOT = self.root
-    check_headers.PUBLIC = {'config.h', 'a.h'}
     check_headers.INTERNAL_USERS = set()
+    self.write('include/protozero/README.md',
+               '| [`config.h`](config.h), [`a.h`](a.h) | for users |\n')
     self.write('include/protozero/config.h', '#define PROTOZERO_KNOB 1\n')
     self.write('include/protozero/a.h', '#include "protozero/config.h"\n')
 
@@ -105,21 +108,39 @@ class InTree(unittest.TestCase):
     self.assertIn(error, errors[0])
 
 
+class ToursTest(InTree):
+
+  def test_nothing_to_find(self):
+    self.write('include/protozero/internal/b.h', '')
+    self.write('include/protozero/internal/README.md', '| [`b.h`](b.h) | B |')
+    self.assertEqual(check_headers.check_tours(self.files()), [])
+
+  def test_new_header(self):
+    self.write('include/protozero/new.h', '')
+    self.assert_error(check_headers.check_tours,
+                      'include/protozero/README.md does not list new.h')
+
+  def test_folder_without_a_page(self):
+    self.write('include/protozero/tracing/b.h', '')
+    self.assert_error(check_headers.check_tours,
+                      'include/protozero/tracing/README.md does not list b.h')
+
+  def test_header_that_is_gone(self):
+    (self.root / 'include/protozero/a.h').unlink()
+    self.assert_error(check_headers.check_tours, 'lists a.h, which is not there')
+
+  def test_header_in_two_rows(self):
+    with (self.root / 'include/protozero/README.md').open('a') as page:
+      page.write('| [`a.h`](a.h) | the same again |\n')
+    self.assert_error(check_headers.check_tours, 'lists a.h more than once')
+
+
 class UsersTest(InTree):
 
   def test_nothing_to_find(self):
     self.write('include/protozero/internal/b.h', '')
     self.write('src/protozero/a.cc', '#include "protozero/internal/b.h"\n')
-    self.assertEqual(check_headers.check_public_headers(self.files()), [])
     self.assertEqual(check_headers.check_internal_users(self.files()), [])
-
-  def test_new_header(self):
-    self.write('include/protozero/new.h', '')
-    self.assert_error(check_headers.check_public_headers, 'new.h: not one of')
-
-  def test_header_that_is_gone(self):
-    (self.root / 'include/protozero/a.h').unlink()
-    self.assert_error(check_headers.check_public_headers, 'a.h: listed')
 
   def test_internal_header_included_elsewhere(self):
     for name in 'examples/x/main.cc', 'docs/page.md', 'test/y_unittest.cc':
