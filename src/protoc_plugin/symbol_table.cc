@@ -20,10 +20,8 @@ std::vector<SymbolTable::Clash> SymbolTable::FindClashes(
     const Symbol& symbol = symbols_[index];
     for (const size_t other_index : by_name_.at(symbol.qualified)) {
       const Symbol& other = symbols_[other_index];
-      if (other.is_namespace && symbol.is_namespace)
-        continue;
-      // Their names clash because those that they are made of do.
-      if (other.is_derived && symbol.is_derived)
+      // Names that are both derived clash because their bases do.
+      if (other.kind == symbol.kind && symbol.kind != Symbol::kDeclared)
         continue;
       if (other.file == &file && other_index >= index)
         continue;
@@ -36,7 +34,8 @@ std::vector<SymbolTable::Clash> SymbolTable::FindClashes(
 
 bool SymbolTable::IsDeclared(const std::string& qualified) const {
   const auto found = by_name_.find(qualified);
-  return found != by_name_.end() && !symbols_[found->second[0]].is_namespace;
+  return found != by_name_.end() &&
+         symbols_[found->second[0]].kind != Symbol::kNamespace;
 }
 
 }  // namespace protozero::plugin

@@ -19,9 +19,13 @@ struct Symbol {
   std::string owner;      // Its element, in words: "message package.Outer".
   std::string element;    // "package.Outer.Inner", for diagnostics.
   int line = 1;
-  bool is_namespace = false;
-  // Made of the name of a message or an enum that is a symbol, too.
-  bool is_derived = false;
+  enum Kind {
+    kDeclared,
+    // Made of the name of a message or an enum that is a symbol, too.
+    kDerived,
+    // Several declarations may share it.
+    kNamespace,
+  } kind = kDeclared;
 };
 
 // Finds two things of the schema that have become one in the output.

@@ -32,14 +32,9 @@ struct ListingLiteral {
 };
 
 void List(const Message& message, SymbolTable* symbols, std::string* text) {
-  Symbol symbol;
-  symbol.file = message.file;
-  symbol.qualified = NameOf(message);
-  symbol.owner = "message " + message.full_name;
-  symbol.element = message.full_name;
-  symbol.line = message.line;
-  symbols->Add(symbol);
-  *text += symbol.qualified + "\n";
+  symbols->Add({message.file, NameOf(message), "message " + message.full_name,
+                message.full_name, message.line});
+  *text += NameOf(message) + "\n";
   for (const Field& field : message.fields) {
     *text += "  " + NameOf(field) + " " + std::to_string(field.number);
     if (field.message_type != nullptr)

@@ -37,22 +37,23 @@ TEST(NamingTest, ToLowerCase) {
 
 TEST(NamingTest, EscapesWordsOfEveryTable) {
   for (const char* word :
-       {"alignas", "and", "char8_t", "co_yield", "typeof", "xor_eq", "EOF",
-        "NULL", "errno", "INT32_MAX", "EINVAL", "SIGKILL", "CLOCK_REALTIME",
-        "linux", "unix", "major", "minor", "LITTLE_ENDIAN"}) {
+       {"alignas", "and",     "char8_t",        "co_yield", "typeof",
+        "xor_eq",  "EOF",     "NULL",           "errno",    "INT32_MAX",
+        "EINVAL",  "SIGKILL", "CLOCK_REALTIME", "linux",    "unix",
+        "major",   "minor",   "LITTLE_ENDIAN",  "int32_t",  "size_t"}) {
     EXPECT_EQ(EscapeName(word), std::string(word) + "_");
-    EXPECT_EQ(EscapeGlobalName(word), std::string(word) + "_");
+    EXPECT_EQ(EscapeName(word, /*is_global=*/true), std::string(word) + "_");
   }
-  for (const char* word : {"FILE", "abs", "log", "main", "size_t", "std",
-                           "protozero", "time", "yn"}) {
+  for (const char* word :
+       {"FILE", "abs", "log", "main", "std", "protozero", "time", "yn"}) {
     EXPECT_EQ(EscapeName(word), word);
-    EXPECT_EQ(EscapeGlobalName(word), std::string(word) + "_");
+    EXPECT_EQ(EscapeName(word, /*is_global=*/true), std::string(word) + "_");
   }
   // Contextual keywords, and macros of other systems and libraries.
   for (const char* word : {"final", "override", "import", "module", "TRUE",
                            "DEBUG", "ERROR", "Class", "class_", ""}) {
     EXPECT_EQ(EscapeName(word), word);
-    EXPECT_EQ(EscapeGlobalName(word), word);
+    EXPECT_EQ(EscapeName(word, /*is_global=*/true), word);
   }
 }
 

@@ -322,7 +322,7 @@ class ClassBuilder {
     for (const AliasRequest& request : requests) {
       const std::string& name = request.name;
       if (EscapeName(name) != name || IsMessageMember(name) ||
-          IsBareName(name) || !claim(name, request)) {
+          !claim(name, request)) {
         to_escape.push_back(&request);
       }
     }

@@ -14,12 +14,6 @@ namespace protozero::plugin {
 
 namespace {
 
-std::string EscapeTypeName(const std::string& name, bool is_global) {
-  if (IsBareName(name))
-    return name + "_";
-  return is_global ? EscapeGlobalName(name) : EscapeName(name);
-}
-
 // The namespace of a message's enums.
 std::string EnumScope(const Message& message) {
   return "perfetto_pbzero_enum_" + FlatName(message);
@@ -46,9 +40,9 @@ std::string SecondNameOf(const std::string& name, const Names& declared) {
 std::set<std::string> EnumScopeNames(const Message& message) {
   std::set<std::string> names;
   for (const Enum& entry : message.enums) {
-    names.insert(EscapeTypeName(entry.name, /*is_global=*/false));
+    names.insert(EscapeName(entry.name));
     for (const EnumValue& value : entry.values)
-      names.insert(EscapeTypeName(value.name, /*is_global=*/false));
+      names.insert(EscapeName(value.name));
   }
   return names;
 }
@@ -110,7 +104,7 @@ class CppNames::Deriver {
   std::string EscapeTypeName(const std::string& name, bool is_global) const {
     if (is_global && name == names_.runtime_namespace_)
       return name + "_";
-    return plugin::EscapeTypeName(name, is_global);
+    return EscapeName(name, is_global);
   }
 
   void Declare(const std::string& name) { own_.declared.emplace(name, ""); }
@@ -171,47 +165,31 @@ class CppNames::Deriver {
     std::string outer;
     for (const std::string& name : own_.namespaces) {
       outer += "::" + name;
-      Symbol symbol;
-      symbol.file = &file_;
-      symbol.qualified = outer;
-      symbol.element = file_.package;
-      symbol.owner = "namespace " + outer.substr(2);
-      symbol.line = file_.package_line;
-      symbol.is_namespace = true;
-      names_.symbols_.Add(symbol);
+      names_.symbols_.Add({&file_, outer, "namespace " + outer.substr(2),
+                           file_.package, file_.package_line,
+                           Symbol::kNamespace});
     }
     scope_ = outer + "::";
   }
 
-  Symbol MakeSymbol(const std::string& identifier,
-                    const std::string& kind,
-                    const Declaration& declaration) const {
-    Symbol symbol;
-    symbol.file = &file_;
-    symbol.qualified = scope_ + identifier;
-    symbol.element = declaration.full_name;
-    symbol.owner = kind + " " + symbol.element;
-    symbol.line = declaration.line;
-    return symbol;
-  }
-
   void AddSymbol(const std::string& identifier,
-                 const std::string& kind,
-                 const Declaration& declaration) {
-    names_.symbols_.Add(MakeSymbol(identifier, kind, declaration));
-    const std::string second = names_.SecondName(file_, identifier);
-    if (!second.empty())
-      AddDerived(second, "the second name of " + kind, declaration);
+                 const std::string& what,
+                 const Declaration& declaration,
+                 Symbol::Kind kind = Symbol::kDeclared) {
+    names_.symbols_.Add({&file_, scope_ + identifier,
+                         what + " " + declaration.full_name,
+                         declaration.full_name, declaration.line, kind});
+    if (kind == Symbol::kDeclared) {
+      AddDerived(names_.SecondName(file_, identifier),
+                 "the second name of " + what, declaration);
+    }
   }
 
   void AddDerived(const std::string& identifier,
-                  const std::string& kind,
+                  const std::string& what,
                   const Declaration& declaration) {
-    if (identifier.empty())
-      return;
-    Symbol symbol = MakeSymbol(identifier, kind, declaration);
-    symbol.is_derived = true;
-    names_.symbols_.Add(symbol);
+    if (!identifier.empty())
+      AddSymbol(identifier, what, declaration, Symbol::kDerived);
   }
 
   void FinishEnum(const Enum& entry) {
@@ -221,9 +199,8 @@ class CppNames::Deriver {
     std::string scope;
     if (entry.outer != nullptr) {
       scope = names.scope + "::";
-      Symbol symbol = MakeSymbol(names.scope, "the namespace of enum", entry);
-      symbol.is_namespace = true;
-      names_.symbols_.Add(symbol);
+      AddSymbol(names.scope, "the namespace of enum", entry,
+                Symbol::kNamespace);
       AddSymbol(scope + names.name_in_scope, "enum", entry);
     }
     for (size_t i = 0; i < entry.values.size(); ++i) {
@@ -244,7 +221,7 @@ class CppNames::Deriver {
     if (is_nested) {
       siblings = EnumScopeNames(*entry.outer);
       names->scope = EnumScope(*entry.outer);
-      names->name_in_scope = EscapeTypeName(entry.name, /*is_global=*/false);
+      names->name_in_scope = EscapeName(entry.name);
     }
 
     std::map<std::string, int32_t> enumerators;

@@ -30,7 +30,7 @@ bool SplitNamespaces(const std::string& value,
   for (;;) {
     const size_t end = value.find("::", begin);
     const std::string part = value.substr(begin, end - begin);
-    if (!IsIdentifier(part) || EscapeName(part) != part || IsBareName(part))
+    if (!IsIdentifier(part) || EscapeName(part) != part)
       return false;
     namespaces->push_back(part);
     if (end == std::string::npos)

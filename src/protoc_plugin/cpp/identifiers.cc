@@ -26,12 +26,10 @@ uint32_t Hash(std::string_view text) {
 
 }  // namespace
 
-std::string EscapeName(const std::string& name) {
-  return IsKeyword(name) || IsCommonMacro(name) ? name + "_" : name;
-}
-
-std::string EscapeGlobalName(const std::string& name) {
-  return IsGlobalName(name) ? name + "_" : EscapeName(name);
+std::string EscapeName(const std::string& name, bool is_global) {
+  const bool is_taken = IsKeyword(name) || IsCommonMacro(name) ||
+                        IsBareName(name) || (is_global && IsGlobalName(name));
+  return is_taken ? name + "_" : name;
 }
 
 std::string Qualify(const std::vector<std::string>& namespaces) {

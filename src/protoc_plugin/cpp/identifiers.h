@@ -16,14 +16,11 @@ namespace protozero::plugin {
 // `Outer_class` need no change.
 
 // Escapes C++ keywords of all versions to C++20 (with alternative tokens such
-// as `xor`), and macros that standard headers and compilers define (`EOF`,
-// `errno`, `INT32_MAX`, `linux`).
-std::string EscapeName(const std::string& name);
-
-// Same for a name in the global namespace, which it shares with the functions
-// and types of the C library (`log`, `time`, `size_t`) and with `std` and
-// `protozero`.
-std::string EscapeGlobalName(const std::string& name);
+// as `xor`), macros that standard headers and compilers define (`EOF`, `errno`,
+// `INT32_MAX`, `linux`), and types that generated code does not qualify
+// (`int32_t`). A global name shares its namespace with the functions and types
+// of the C library (`log`, `time`), and with `std` and `protozero`.
+std::string EscapeName(const std::string& name, bool is_global = false);
 
 // "a" + "b" -> "::a::b"; the global namespace is "".
 std::string Qualify(const std::vector<std::string>& namespaces);
