@@ -35,8 +35,8 @@ using test::MessageTree;
 
 // Streams that end too early
 
-// Gives up after every number of chunks. What was written until then is what
-// would have been written anyway, but for the sizes; nothing else is touched.
+// Gives up after every number of chunks. The bytes until then are those of a
+// complete message, except for the sizes; no other byte is touched.
 void ExpectEndsCleanly(const MessageTree& tree,
                        size_t chunk_size,
                        ChunkedDelegate::Patches patches) {
@@ -149,8 +149,8 @@ TEST(MessageErrorTest, SizesAreNotWrittenAfterTheEnd) {
 
 // Messages that grow too long
 
-// Hands out one large chunk again and again, which nobody touches: a message
-// of any length is written in no time. Size fields lead a life of their own.
+// Hands out one large chunk again and again, and no byte of it is touched, so a
+// message of any length takes no time. Size fields have memory of their own.
 class EndlessStream : public ScatteredStreamWriter::Delegate {
  public:
   static constexpr size_t kChunkSize = 1 << 24;
@@ -248,7 +248,7 @@ TEST(MessageLengthTest, ARootMessageWithASizeFieldIsNoLongerThanItCanSay) {
   for (const bool is_too_long : {false, true}) {
     EndlessStream stream;
     uint8_t size_field[4] = {};
-    // Which the delegate of this stream puts elsewhere.
+    // The delegate of this stream puts size fields elsewhere.
     stream.message.set_size_field(size_field);
     stream.SkipInMessage(kMaxMessageLength + is_too_long);
     EXPECT_EQ(stream.message.Finalize(), is_too_long ? 0u : kMaxMessageLength);
@@ -332,7 +332,7 @@ TEST(MessageLengthTest, TheLongestFieldIsWritten) {
 }
 
 TEST(MessageLengthTest, AFieldThatIsTooLongIsNeitherReadNorWritten) {
-  // Where nobody may read.
+  // An address that must not be read.
   uint8_t* const nowhere = reinterpret_cast<uint8_t*>(16);
   const auto expect_mistake = [&](size_t written_before, auto append) {
     EndlessStream stream;

@@ -189,7 +189,7 @@ TEST(MessageTest, StringsOfEverySize) {
     std::string bytes(size, '\0');
     for (size_t i = 0; i < size; ++i)
       bytes[i] = static_cast<char>(i * 7 + 1);
-    // What follows shows whether the cursor is where it should be.
+    // The next field shows whether the cursor is where it should be.
     ExpectWrites({BytesField(1, bytes, Kind::kString),
                   BytesField(2048, bytes, Kind::kScattered),
                   NumberField(Kind::kTiny, 1, 1)});

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Root messages that are framed by hand: what is written to the stream while a
-// message is open on it, and what the message's size counts.
+// Root messages that are framed by hand: which bytes are written to the stream
+// while a message is open on it, and which the message's size counts.
 
 #include <stdint.h>
 #include <string.h>
@@ -174,7 +174,7 @@ TEST(MessageFramingTest, AStreamThatWasTakenFromAHandleIsTheMessages) {
   }
 }
 
-// Nobody knows what is counted.
+// It would be unclear which bytes the size counts.
 
 TEST(MessageFramingTest, BytesBetweenTheSizeFieldAndTheFirstFieldAreAnError) {
   for (const size_t chunk_size : {size_t{4}, size_t{7}, size_t{100}}) {

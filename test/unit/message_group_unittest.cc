@@ -79,8 +79,8 @@ TEST_F(MessageGroupTest, InEveryChunkSizeAmongMessages) {
        NumberField(Kind::kTiny, 1, 1)});
 }
 
-// What is around a group is one byte short of a longer size, or one beyond, by
-// the group's end tag.
+// The message around a group is one byte short of a longer size, or one beyond,
+// by the group's end tag.
 TEST_F(MessageGroupTest, EndTagsCountForTheSizesAroundThem) {
   for (size_t size = 110; size < 130; ++size) {
     ExpectWrites({NestedField(

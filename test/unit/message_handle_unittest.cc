@@ -286,7 +286,7 @@ TEST_F(MessageHandleTest, AHandleMayOutliveTheWriter) {
 }
 
 // Debug builds notice a handle whose message was reset for another use. Release
-// builds finalize whatever is there.
+// builds finalize the current message.
 
 constexpr char kStale[] = "belongs to somebody";
 
@@ -371,7 +371,7 @@ TEST_F(MessageHandleTest, ANestedMessageIsReplacedAtItsDepthOnly) {
   }
 }
 
-// Which is not to finalize the new one.
+// The assignment does not finalize the new message.
 TEST_F(MessageHandleTest, OneHandleCanBeThatOfOneNestedMessageAfterTheOther) {
   Handle handle(event_.set_child());
   for (uint32_t id = 1; id < 3; ++id) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Where messages have been long, the next one begins with a size field of four
-// bytes. That shows in a message that is open, never in one that is sealed.
+// bytes. An open message shows that, a sealed one never does.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ class MessageLengthExpectationTest : public LengthExpectationTest {
   std::vector<size_t> Write(const std::vector<size_t>& sizes) {
     ChunkedStream stream(size_t{100000});
     root_.Reset(&stream.writer);
-    // The first write asks for a chunk, and so begins a wide message.
+    // The first write asks for a chunk, so the message begins wide.
     root_.AppendTinyVarInt(1, 1);
     std::vector<size_t> widths;
     Message* message = &root_;
@@ -213,8 +213,8 @@ TEST_F(MessageLengthExpectationTest, ARootSaysNothingOfItsChildren) {
   }
 }
 
-// Deeper than the arena's own memory: of what lies on the heap nothing is
-// expected, and nothing is forgotten for it.
+// Deeper than the arena's own memory: nothing is expected of messages on the
+// heap, and they change no expectation.
 TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   for (int i = 0; i < 4; ++i)
     Write({kLong, kLong});
@@ -230,8 +230,8 @@ TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
 }
 
-// What a message has learned goes on to those that begin, on a writer and as
-// the same type, after it has ended.
+// Later messages on a writer, of the same type, begin with the expectations of
+// a message that has ended.
 template <int>
 class TypedMessage : public Message {};
 
@@ -323,7 +323,7 @@ int ChangesOfMind(int count) {
   return changes;
 }
 
-// Nobody keeps on writing to what all threads read.
+// All threads read this word, so it must not be written all the time.
 TEST_F(MessageMemoryTest, IsSeldomWrittenToWhereMessagesDiffer) {
   using T = TypedMessage<4>;
   EXPECT_GT(ChangesOfMind<T>(300), 100);

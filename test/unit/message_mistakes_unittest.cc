@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What a caller must not do with messages: debug builds stop, release builds
-// are as harmless as the comments say.
+// Mistakes of callers with messages: debug builds stop, release builds are as
+// harmless as the comments say.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -169,8 +169,8 @@ TEST_F(StaleMessageTest, ThatWasTheFirstOfMany) {
   });
 }
 
-// In release builds, sealed messages drop what they are given, but for those
-// whose memory another one has got: that is given it instead.
+// In release builds, sealed messages drop what they are given, unless another
+// message has got their memory: then it goes to that one.
 TEST_F(StaleMessageTest, WritesToTheLiveOneInReleaseBuilds) {
 #if PROTOZERO_DCHECK_IS_ON
   GTEST_SKIP() << "debug builds stop";
@@ -200,7 +200,7 @@ TEST_F(StaleMessageTest, ThatWasAbandonedWithItsRootMessage) {
 }
 
 TEST_F(StaleMessageTest, ThatIsOfAnEarlierRootMessage) {
-  for (const int count : {1, 2, 10}) {  // Of messages in a root message.
+  for (const int count : {1, 2, 10}) {  // Messages in a root message.
     Message* const stale = Start(0, 1000)->BeginNestedMessage<Message>(2);
     stale->BeginNestedMessage<Message>(2);
     message_.Finalize();
@@ -217,8 +217,8 @@ TEST_F(StaleMessageTest, ThatIsOfAnEarlierRootMessage) {
   }
 }
 
-// No root message has two messages in one place, whatever it is written like;
-// and a place is used again after 50 others at the earliest.
+// A root message never has two messages in one place, and a place is used again
+// after 50 others at the earliest.
 TEST_F(StaleMessageTest, HasItsPlaceForItself) {
 #if PROTOZERO_DCHECK_IS_ON
   std::minstd_rand random(34);

@@ -438,8 +438,8 @@ TEST_F(MessageNestingTest, AnUnwantedSizeIsNotWrittenAnywhere) {
   EXPECT_EQ(delegate_->Complaints(), "");
 }
 
-// What a writer of shared-memory chunks does: when a chunk is full it looks at
-// every open message, and moves their size fields to a list of its own.
+// A writer of shared-memory chunks: when a chunk is full it looks at every open
+// message, and moves the size fields to a list of its own.
 TEST_F(MessageNestingTest, GetNewBufferMayMoveTheSizeFieldsItself) {
   Start({16});
   Message* child = Begin(1);

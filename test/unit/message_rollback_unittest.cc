@@ -72,7 +72,7 @@ struct Shape {
 
 enum class What { kTakenBack, kNeverThere, kStays };
 
-// Sets *in_reach to what RollBackNestedMessage() returned.
+// Sets *in_reach to the result of RollBackNestedMessage().
 std::string Write(const Shape& shape, What what, bool* in_reach) {
   Stream stream(shape.chunk_size);
   Message* parent = stream.message();

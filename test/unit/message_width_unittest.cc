@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How many bytes are reserved for the size of an open message: one, and four
-// from the moment on when one may not be enough. Nobody who looks only at what
-// has been written can tell.
+// The number of bytes that are reserved for the size of an open message: one,
+// and four from the moment on when one may not be enough. The written bytes do
+// not show it.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,8 +60,8 @@ enum class Fill {
 constexpr Fill kFills[] = {Fill::kTinyFields, Fill::kLongFields,
                            Fill::kOneField, Fill::kRaw};
 
-// Before the messages of interest, because the first write asks for a chunk,
-// and so begins a wide message; and after them, to seal them.
+// Before the messages of interest, because the first write asks for a chunk and
+// so begins a wide message; and after them, to seal them.
 const test::Field kFirst = NumberField(Kind::kTiny, 1, 1);
 const test::Field kLast = NumberField(Kind::kTiny, 2, 2);
 
@@ -296,7 +296,7 @@ TEST(MessageWidthTest, EveryAccessorSeesFourBytes) {
   for (size_t i = 0; i < accesses.size(); ++i) {
     SCOPED_TRACE(i);
     OpenMessages open;
-    // What is known of the stream once stays true.
+    // A second access finds the same.
     for (int twice = 0; twice < 2; ++twice) {
       accesses[i](open, open.stream.writer);
       open.ExpectAllAreWide();
@@ -385,8 +385,8 @@ TEST(MessageWidthTest, SizeFieldsMaySetElsewhereOnAnyLevel) {
     uint8_t size_field[4] = {};
     open.levels[level]->set_size_field(size_field);
     open.leaf->AppendTinyVarInt(3, 3);
-    // Where nobody looked, sizes shrink to one byte; in this one's place four
-    // zeros stay.
+    // Where the widths were not asked for, sizes shrink to one byte; in this
+    // one's place four zeros stay.
     const uint32_t size = open.root.Finalize();
     EXPECT_EQ(size, 16u + 3);
     EXPECT_EQ(Hex(size_field, 4), level == 1   ? "8c 80 80 00"
@@ -465,8 +465,8 @@ TEST(MessageWidthTest, AHandleMayGiveAwayTheStreamOfANarrowMessage) {
   open.ExpectFinalBytes({NumberField(Kind::kTiny, 3, 3)});
 }
 
-// A message that was finalized is sealed for good, whatever is done to the
-// stream and to its parents.
+// A finalized message is sealed for good, whatever happens to the stream and to
+// its parents.
 TEST(MessageWidthTest, AFinalizedMessageStaysSealedWhenItsParentsAreWidened) {
   const std::function<void(OpenMessages&)> widenings[] = {
       [](OpenMessages& open) { EXPECT_EQ(open.stream.writer.written(), 20u); },
