@@ -81,7 +81,6 @@ TEST(ZeroAllocTest, NoScenarioAllocates) {
   }
 }
 
-// Nests |depth| messages in |message|.
 void Nest(Message* message, int depth) {
   for (int i = 0; i < depth; ++i)
     message = message->BeginNestedMessage<Message>(1);

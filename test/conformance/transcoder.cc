@@ -85,7 +85,6 @@ ConstBytes Concatenate(const std::vector<Field>& fields, std::string* storage) {
                     storage->size());
 }
 
-// The value of a field of this type in the schema.
 template <SchemaType type>
 auto ValueOf(const Field& field) {
   typename internal::ScalarTypeOf<type>::type value;
