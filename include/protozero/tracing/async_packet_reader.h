@@ -3,7 +3,7 @@
 #ifndef INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
 #define INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
 
-// For C++20; declares nothing where there are no coroutines.
+// For C++20. Where there are no coroutines, this header declares nothing.
 #if defined(__cpp_impl_coroutine)
 
 #include <coroutine>
@@ -32,18 +32,18 @@ PROTOZERO_ABI_BEGIN
 //   reader.Close();
 //
 // Task is any coroutine type, of yours or of a library. There is no executor:
-// Poll() looks for a packet, and resumes the coroutine on the thread and on the
-// stack of whoever calls it. If there is a packet already, the coroutine gets
-// it without being suspended. So one that does nothing but read, of a writer
-// that never pauses, does not let go of the thread.
+// Poll() looks for a packet and resumes the coroutine on the caller's thread
+// and stack. If there is a packet already, the coroutine gets it without being
+// suspended. A coroutine that only reads, from a writer that never pauses,
+// therefore never lets go of the thread.
 //
-// Allocates what PacketReader does: nothing for a packet, or for waiting. One
-// thread at a time; that includes what the coroutine does with the reader, and
-// the destruction of its frame.
+// Allocates as PacketReader does: nothing for a packet, and nothing for
+// waiting. One thread at a time, which includes the coroutine's use of the
+// reader and the destruction of its frame.
 //
-// Either may go first. A coroutine that is destroyed while it waits is
-// forgotten. One that waits when the reader is destroyed is not resumed any
-// more; somebody has to destroy it.
+// Reader and coroutine may end in either order. If a waiting coroutine is
+// destroyed, the reader forgets it. If the reader is destroyed first, nothing
+// resumes the coroutine any more, and its owner has to destroy it.
 class AsyncPacketReader {
  public:
   class [[nodiscard]] Awaiter {
@@ -53,14 +53,14 @@ class AsyncPacketReader {
       if (reader_ != nullptr && reader_->waiting_ == this)
         reader_->waiting_ = nullptr;
     }
-    // It is where the reader knows it to be, for as long as it lives.
+    // The reader has a pointer to it.
     Awaiter(const Awaiter&) = delete;
     Awaiter& operator=(const Awaiter&) = delete;
 
     bool await_ready() {
       PROTOZERO_DCHECK(reader_->waiting_ == nullptr,
                        "one coroutine at a time waits for a reader");
-      // Another one does already: this one is told that there is nothing.
+      // Another coroutine waits already. This one gets null.
       if (reader_->waiting_ != nullptr)
         reader_ = nullptr;
       return reader_ == nullptr || reader_->is_closed_ ||
@@ -78,7 +78,7 @@ class AsyncPacketReader {
    private:
     friend class AsyncPacketReader;
 
-    // Null when it is gone.
+    // Null when the reader is gone.
     AsyncPacketReader* reader_;
     std::coroutine_handle<> coroutine_;
   };
@@ -96,12 +96,13 @@ class AsyncPacketReader {
   AsyncPacketReader(const AsyncPacketReader&) = delete;
   AsyncPacketReader& operator=(const AsyncPacketReader&) = delete;
 
-  // The next packet, as a pointer that is valid until the reader is used again;
-  // null after Close(). REQUIRES: awaited at once, by one coroutine at a time.
+  // Returns the next packet, as a pointer that is valid until the reader is
+  // used again, or null after Close(). REQUIRES: awaited at once, by one
+  // coroutine at a time.
   Awaiter Next() { return Awaiter(this); }
 
-  // Resumes the coroutine that waits, if there is a packet for it. Returns
-  // whether it did; the coroutine may have destroyed the reader then. REQUIRES:
+  // Resumes the waiting coroutine if there is a packet for it, and returns
+  // whether it did. The coroutine may have destroyed the reader then. REQUIRES:
   // not called by the coroutine.
   bool Poll() {
     if (waiting_ == nullptr || !reader_.TryNext(&packet_))
@@ -110,8 +111,8 @@ class AsyncPacketReader {
     return true;
   }
 
-  // Resumes the coroutine that waits without a packet. From now on, nobody gets
-  // one. The coroutine may have destroyed the reader.
+  // Resumes the waiting coroutine without a packet. From now on, Next() gives
+  // none. The coroutine may have destroyed the reader.
   void Close() {
     is_closed_ = true;
     if (waiting_ != nullptr)
@@ -121,7 +122,7 @@ class AsyncPacketReader {
   const PacketReader::Stats& stats() const { return reader_.stats(); }
 
  private:
-  // Touches nothing afterwards.
+  // Touches no member after resuming: the coroutine may destroy the reader.
   void Resume() { std::exchange(waiting_, nullptr)->coroutine_.resume(); }
 
   PacketReader reader_;

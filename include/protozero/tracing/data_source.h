@@ -34,7 +34,7 @@ class DataSourceInstance {
                      std::shared_ptr<internal::ProducerIpcClient> connection);
   ~DataSourceInstance();
 
-  // Unique as long as the connection lasts.
+  // Unique in its connection.
   DataSourceInstanceID id() const { return id_; }
   const DataSourceConfig& config() const { return config_; }
 
@@ -51,13 +51,14 @@ class DataSourceInstance {
 };
 
 // Something that can be traced, under the name by which sessions ask for it.
-// Derive from it to hear of sessions. Outlives its registration: producers and
-// DataSourceWriters keep it alive.
+// Derive from it to hear of sessions. Producers and DataSourceWriters keep it
+// alive.
 class DataSource {
  public:
-  // |policy| is what writers do when the memory is full, whatever the sessions
-  // want. The service is told when instances have started and stopped, whatever
-  // |descriptor| says. REQUIRES: |descriptor.name| is not empty.
+  // |policy| overrides what sessions want when the shared memory is full. The
+  // producer always notifies the service when instances have started and
+  // stopped, whatever |descriptor| says. REQUIRES: |descriptor.name| is not
+  // empty.
   explicit DataSource(
       DataSourceDescriptor descriptor,
       std::optional<BufferExhaustedPolicy> policy = std::nullopt);
@@ -68,28 +69,29 @@ class DataSource {
 
   const DataSourceDescriptor& descriptor() const { return descriptor_; }
 
-  // Whether a session records it: to spare work that is in vain otherwise. Any
-  // thread.
+  // Whether a session records it. If not, a program can spare the work of
+  // preparing packets. Any thread.
   bool is_enabled() const {
     return (state_.load(std::memory_order_relaxed) & kEnabled) != 0;
   }
 
  protected:
-  // Called on the producer's thread, which reads what the service says: they
-  // must not take long, nor destroy the producer. They may trace, with
-  // DataSourceWriters that belong to that thread.
+  // The producer's thread, which reads the service's commands, calls these.
+  // They must not take long, and must not destroy the producer. They may trace,
+  // with DataSourceWriters of that thread.
 
-  // Before OnStart(): another session may be ready long before it starts.
+  // Before OnStart(). A session may set up its data sources long before it
+  // starts them.
   virtual void OnSetup(const DataSourceInstance&) {}
-  // From now on, threads write to it.
+  // From now on, threads write to the instance.
   virtual void OnStart(const DataSourceInstance&) {}
-  // From now on, no thread begins to write to it. What has been written by then
-  // is part of the trace if it has been committed when this returns, or if the
-  // service can scrape it.
+  // From now on, no thread begins to write to the instance. Packets of before
+  // are part of the trace if they are committed when this returns, or if the
+  // service can scrape them.
   virtual void OnStop(const DataSourceInstance&) {}
-  // What has been committed when this returns is part of what is flushed, and
-  // so are the complete packets of threads that are not in the middle of one;
-  // these others let go of their chunks in their next Trace().
+  // Packets that are committed when this returns are part of the flush. So are
+  // the complete packets of threads that are between two packets. A thread that
+  // is in the middle of one lets go of its chunk in its next Trace().
   virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
   // See TraceContext::TakeIncrementalStateCleared().
   virtual void OnClearIncrementalState(const DataSourceInstance&) {}
@@ -98,11 +100,11 @@ class DataSource {
   friend class DataSourceWriters;
   friend class internal::DataSourceAccess;
 
-  // What changes whenever threads have to take notice of something: a counter,
-  // and a bit.
+  // |state_| is a counter and the bit kEnabled. It changes whenever threads
+  // have to look at the data source.
   static constexpr uint32_t kEnabled = 1;
   static constexpr uint32_t kStateStep = 4;
-  // No values that the counter takes.
+  // The counter never takes these values.
   static constexpr uint32_t kNoState = 2;
   static constexpr uint32_t kTracing = 3;
   static constexpr uint32_t kFollowing = 6;
@@ -113,7 +115,7 @@ class DataSource {
   const DataSourceDescriptor descriptor_;
   const std::optional<BufferExhaustedPolicy> policy_;
   std::atomic<uint32_t> state_{0};
-  // Those that have been started. Guarded by that lock.
+  // The instances that have started. Guarded by ClientLock().
   std::vector<std::shared_ptr<DataSourceInstance>> instances_;
 };
 

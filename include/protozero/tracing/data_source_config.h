@@ -14,38 +14,40 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a producer has to offer.
+// What a producer offers.
 struct DataSourceDescriptor {
   // Sessions ask for it by this name. Not empty.
   std::string name;
-  // Tells apart what the producer registers under one name; 0 for none.
+  // Distinguishes data sources that the producer registers under one name. 0
+  // for none.
   uint64_t id = 0;
-  // The producer will say when an instance has started, or has stopped. If not,
-  // the service takes it as done at once.
+  // The producer notifies the service when an instance has started, or has
+  // stopped. If not, the service assumes that it happens at once.
   bool will_notify_on_start = false;
   bool will_notify_on_stop = false;
   bool handles_incremental_state_clear = false;
-  // It has nothing to flush, and is not asked to.
+  // It has nothing to flush. The service does not ask it to.
   bool no_flush = false;
 };
 
-// How a session wants a data source to be.
+// How a session wants to use a data source.
 struct DataSourceConfig {
   std::string name;
-  // In a TraceConfig: an index of its buffers. In what a producer gets: the
+  // In a TraceConfig, an index of its buffers. In what a producer gets, the
   // buffer to name in commits.
   BufferID target_buffer = 0;
-  // Of the whole session; 0 for as long as nobody stops it.
+  // How long the whole session takes; 0 if it goes on until it is stopped.
   uint32_t trace_duration_ms = 0;
   // Set by the service.
   TracingSessionID tracing_session_id = 0;
-  // How long the service waits for an instance that will notify when it has
+  // How long the service waits for an instance that notifies when it has
   // stopped. 0 for TraceConfig::data_source_stop_timeout_ms.
   uint32_t stop_timeout_ms = 0;
-  // Advice to the producer.
+  // The producer may ignore it.
   BufferExhaustedPolicy buffer_exhausted_policy = BufferExhaustedPolicy::kDrop;
-  // Further fields of Perfetto's DataSourceConfig, in their encoding: those of
-  // certain data sources above all. The service passes them on as they are.
+  // Further fields of Perfetto's DataSourceConfig, in their encoding, such as
+  // the configs of particular data sources. The service passes them on as they
+  // are.
   std::string raw_fields;
 };
 

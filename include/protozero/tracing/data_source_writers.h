@@ -21,8 +21,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What one thread writes to one session. Given out by
-// DataSourceWriters::Trace().
+// What one thread writes to one session. DataSourceWriters::Trace() passes it
+// to its callback.
 class TraceContext {
  public:
   const DataSourceInstance& instance() const { return *instance_; }
@@ -40,10 +40,10 @@ class TraceContext {
     writer_->WriteTracePacket<T>(values...);
   }
 
-  // Whether this is the first call, for this writer, since it was created or
-  // since the service asked to clear incremental state: the next packet has to
-  // say SEQ_INCREMENTAL_STATE_CLEARED, and what was interned is to be written
-  // again.
+  // Returns whether this is the first call, for this writer, since it was
+  // created or since the service asked to clear incremental state. Then the
+  // next packet has to say SEQ_INCREMENTAL_STATE_CLEARED, and the program has
+  // to write again what it had interned.
   bool TakeIncrementalStateCleared() {
     const uint64_t clears =
         instance_->num_clears_.load(std::memory_order_relaxed);
@@ -57,41 +57,42 @@ class TraceContext {
   friend class DataSourceWriters;
   TraceContext() = default;
 
-  // In this order: the writer goes first.
+  // In this order: the writer must end before its instance.
   std::shared_ptr<DataSourceInstance> instance_;
   std::unique_ptr<TraceWriter> writer_;
-  // DataSourceInstance::num_clears_ when it was looked at last; more than that
-  // can be, if it never was.
+  // The value of DataSourceInstance::num_clears_ at the last look. Before the
+  // first one, a value that the counter cannot have.
   uint64_t clears_seen_ = UINT64_MAX;
 };
 
-// One thread's writers for a data source: one for each session. Follows the
-// sessions as they come and go; creating and destroying writers takes a lock.
+// One thread's writers for a data source, one for each session. They follow the
+// sessions as these come and go; creating and destroying a writer takes a lock.
 // Usually thread_local. One thread at a time.
 //
 // A signal handler may call Trace() of the writers of the thread that it
-// interrupts. If that thread is in a call itself, its writers are busy: then
-// the handler's call does nothing but count a packet as lost, for each session,
-// as LossReason::kWriterBusy. REQUIRES, in a handler: the thread has called
-// Trace() since the session began, for a call that creates a writer allocates
-// and takes a lock; and it was not interrupted in a function of Producer, or of
-// the writers of another data source.
+// interrupts. If the thread is in a call itself, its writers are busy: the
+// handler's call then only counts one packet as lost in each session, as
+// LossReason::kWriterBusy. REQUIRES, in a handler: the thread has called
+// Trace() since the session began, because a call that creates a writer
+// allocates and takes a lock; and the signal did not interrupt a function of
+// Producer, or of the writers of another data source.
 class DataSourceWriters {
  public:
   explicit DataSourceWriters(std::shared_ptr<DataSource> source);
-  // Commits what has been written.
+  // Commits all packets.
   ~DataSourceWriters();
 
   DataSourceWriters(const DataSourceWriters&) = delete;
   DataSourceWriters& operator=(const DataSourceWriters&) = delete;
 
   // Calls |write(TraceContext&)| for each session that records the data source.
-  // The context is valid during the call, and so are packets. If |write| calls
-  // Trace() of this object, that is lost as if a signal handler had called it.
+  // The context and its packets are valid during the call. If |write| calls
+  // Trace() of this object, that call loses its packets as a signal handler's
+  // call would.
   template <typename Write>
   void Trace(Write&& write) {
-    // In registers if possible: if it had an address, it would be stored there
-    // before it is known whether it is called at all.
+    // By value, so that it can be in registers. The address of |write| would
+    // make the compiler store it before the branch that usually skips the call.
     constexpr bool kIsPassedByValue =
         !std::is_lvalue_reference<Write>::value &&
         std::is_trivially_copyable<std::decay_t<Write>>::value &&
@@ -102,16 +103,17 @@ class DataSourceWriters {
       TraceToSessions<Passed>(state, write);
   }
 
-  // Commits what has been written.
+  // Commits all packets.
   void Flush();
 
-  // What this thread has lost, in all sessions so far. See TraceWriter.
+  // What this thread has lost in all sessions so far. See TraceWriter.
   PacketLosses losses() const;
   uint64_t packets_lost() const { return losses().total(); }
   uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
-  // Not inline, so that it costs the caller neither registers nor code.
+  // Out of line, so that a call of Trace() needs no more registers or code for
+  // it.
   template <typename Write>
   PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write write) {
     if (PROTOZERO_UNLIKELY(state !=
@@ -124,9 +126,9 @@ class DataSourceWriters {
       write(context);
   }
 
-  // In its scope, |seen_state_| is another value, so that a signal handler
-  // which traces gets to FollowSessions(), and goes no further. A handler that
-  // comes just before finds everything in order, and leaves it so.
+  // While it exists, |seen_state_| has another value, so that a signal handler
+  // that traces gets into FollowSessions(), and no further. A handler that runs
+  // just before finds everything in order, and leaves it so.
   class Busy {
    public:
     Busy(std::atomic<uint32_t>* seen_state, uint32_t while_busy)
@@ -148,25 +150,27 @@ class DataSourceWriters {
     uint32_t before_;
   };
 
-  // Returns false if the writers are busy. Then the call is counted.
+  // Returns false if the writers are busy. Then it has counted the call.
   PROTOZERO_NOINLINE bool FollowSessions();
-  // Returns the state that this is about.
+  // Returns the state that |contexts_| then match.
   uint32_t RemoveStoppedSessions();
-  // Returns whether there may be more.
+  // Returns whether another session may have started.
   bool AddStartedSession();
-  // Destroys the writer.
+  // Destroys the context's writer.
   void RemoveContext(TraceContext* context);
 
   const std::shared_ptr<DataSource> source_;
-  // The data source's state when it is off and there is nothing to let go of.
+  // The data source's state when it is off and this object has nothing to let
+  // go of.
   uint32_t idle_state_ = DataSource::kNoState;
-  // The data source's state that |contexts_| are up to date with; kTracing
-  // while they are used; kFollowing while they change.
+  // The data source's state that |contexts_| match. kTracing while a call uses
+  // them; kFollowing while a call changes them.
   mutable std::atomic<uint32_t> seen_state_{DataSource::kNoState};
   std::vector<TraceContext> contexts_;
-  // Calls of Trace() while they changed, which have not been counted as losses.
+  // Calls of Trace() during such a change that no writer has counted as losses
+  // yet.
   std::atomic<uint32_t> calls_while_following_{0};
-  // By writers that are gone.
+  // The losses of writers that are gone.
   PacketLosses losses_;
 };
 

@@ -11,20 +11,20 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// For a SharedMemoryArbiter whose memory is read by a PacketReader, in this
-// process or another one: nothing is sent, all that the reader needs to know
-// stands in the memory. A commit marks chunks there, which are free when they
-// have been read, too. What comes too late for a chunk, the sizes of messages
-// in a packet that goes on elsewhere, is stored in the chunk where it is: the
-// reader waits as long as its header says that it needs patching.
+// For a SharedMemoryArbiter whose memory a PacketReader reads, in this process
+// or another one. It sends nothing: the memory has all that the reader needs to
+// know. A commit marks chunks there; chunks that have been read already become
+// free. Sizes of messages that become known after their chunk was finished are
+// stored into the chunk; until then the header says that the chunk needs
+// patching, and the reader waits.
 //
-// That is also why a packet with such a message can not be longer than all
-// chunks are together: it is lost when the last one is full.
+// For that reason, a packet with such a message cannot be longer than all
+// chunks together: it is lost when the last chunk is full.
 //
-// Costs two atomic operations a chunk, and for the patches of a chunk a look at
-// all pages. Options::commit_batch_bytes of the arbiter says how long chunks
-// that have been read may have to wait. A service that knows nothing of this
-// must not read the same memory.
+// Costs two atomic operations a chunk, and for a chunk with patches a look at
+// all pages. The arbiter's Options::commit_batch_bytes decides how long chunks
+// that have been read may wait until they are free. A service that knows
+// nothing of this must not read the same memory.
 class InPlaceEndpoint final : public ProducerEndpoint {
  public:
   // REQUIRES: |start|, |size| and |page_size| are the arbiter's.

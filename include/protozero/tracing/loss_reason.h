@@ -15,53 +15,55 @@ PROTOZERO_ABI_BEGIN
 // reason. The numbers are part of the protocol; see WriterLosses in
 // producer_port.proto.
 enum class LossReason : uint8_t {
-  // Nobody said why: the producer died before it could, or its writers do not
-  // report what they lose.
+  // No one reported a reason: the producer died before it could, or its writers
+  // do not report losses.
   kUnknown = 0,
 
-  // The writer could not write it.
+  // The writer could not write the packet.
   //
   // The shared memory was full, and the policy is kDrop.
   kMemoryFull = 1,
-  // The same; the policy is kStall, and the time to wait was over.
+  // The shared memory was full, the policy is kStall, and the time to wait was
+  // over.
   kStallTimedOut = 2,
-  // It exceeds a limit of Message, or has more than PatchPool::kNumPatches
-  // messages open where it crosses into another chunk; or it exceeds
-  // TracingLimits::kMaxPacketSize.
+  // The packet exceeds a limit of Message or TracingLimits::kMaxPacketSize, or
+  // has more than PatchPool::kNumPatches messages open where it goes on in
+  // another chunk.
   kTooLarge = 3,
-  // All ids of writers were taken.
+  // Other writers had all ids.
   kNoWriterID = 4,
-  // It was begun while its writer was at work: by a signal handler, for
-  // example, that interrupted it.
+  // The packet was begun while its writer was busy, for example by a signal
+  // handler that interrupted the writer.
   kWriterBusy = 5,
 
-  // The service received its beginning, but could not give it out.
+  // The service received the beginning of the packet, but could not give the
+  // packet out.
   //
-  // The buffer was full: its chunk made room for another one (kRingBuffer), or
-  // found no room (kDiscard).
+  // The buffer was full. The packet's chunk made room for another one
+  // (kRingBuffer), or found no room (kDiscard).
   kOverwritten = 6,
   kDiscarded = 7,
-  // The rest of it never came: the process or the session ended in the middle
-  // of it.
+  // The rest of the packet never came: the process or the session ended in the
+  // middle of it.
   kIncomplete = 8,
-  // It is malformed, or has a field that only the service may write.
+  // The packet is malformed, or has a field that only the service may write.
   kInvalid = 9,
-  // The service had no memory for its chunk, or for the whole packet.
+  // The service had no memory for the packet or one of its chunks.
   kOutOfMemory = 10,
 };
 
 inline constexpr size_t kNumLossReasons = 11;
-// Those before this one are a writer's.
+// Reasons below this one are a writer's; the others are the service's.
 inline constexpr size_t kNumWriterLossReasons = 6;
 
-// A few words in lower case, for the end of a sentence. Never null.
+// Returns a few words in lower case, for the end of a sentence. Never null.
 const char* LossReasonToString(LossReason reason);
 
-// Lost packets by reason. Sums do not overflow: they stop at UINT64_MAX, so
-// that untrusted numbers can be added.
+// Lost packets by reason. Sums do not overflow but stop at UINT64_MAX, so that
+// untrusted numbers can be added.
 struct PacketLosses {
   uint64_t packets[kNumLossReasons] = {};
-  // As far as they were written, and as far as that is known.
+  // The bytes that were written of lost packets, as far as that is known.
   uint64_t bytes = 0;
 
   void Add(LossReason reason, uint64_t num_packets, uint64_t num_bytes = 0) {

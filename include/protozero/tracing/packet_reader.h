@@ -17,9 +17,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Reads packets out of shared memory while others write them, each as soon as
-// it is complete: without a service, a system call, or a message from the
-// writer, which only stores a count.
+// Reads packets from shared memory while threads or processes write them, each
+// as soon as it is complete. It needs no service, no system call, and no
+// message from the writer, which only stores a count.
 //
 //   InPlaceEndpoint endpoint(memory, size, page_size);
 //   SharedMemoryArbiter arbiter(memory, size, page_size, &endpoint);
@@ -35,32 +35,32 @@ PROTOZERO_ABI_BEGIN
 //       Handle(packet.bytes);
 //   }
 //
-// The reader takes the place of the service: chunks become free when they have
-// been read, so that writers can go on. It puts packets together that are
-// spread over several chunks. The packets of one writer come in their order;
-// those of different writers come in turn. Writers need an InPlaceEndpoint.
+// The reader takes the place of the service: it frees the chunks that it has
+// read, so that writers can go on. It assembles packets that are spread over
+// several chunks. Packets of one writer come in order; the reader takes turns
+// between writers. Writers need an InPlaceEndpoint.
 //
-// Nothing in the memory is trusted. Each word is loaded once; a packet is
-// copied before anybody looks at it. Whatever a writer does costs its own
-// packets only, and the chunks that it sits on. Empty packets are left out:
-// writers fill chunks up with them.
+// The reader does not trust the memory. It loads each word once, and copies a
+// packet before anything looks at it. A writer that misbehaves can spoil only
+// its own packets and the chunks that it holds. The reader leaves out empty
+// packets, which writers use to fill chunks up.
 //
-// Costs, besides the copy, a load for each packet and up to three atomic
-// operations for each chunk; a call that finds nothing looks at the header of
-// each page, if it follows all writers or waits for a chunk. Allocates in the
-// constructor, when a writer is seen for the first time, and for fragments, in
+// Besides the copy, it costs a load for each packet and up to three atomic
+// operations for each chunk. If the reader follows all writers, or waits for a
+// chunk, a call that finds nothing looks at the header of each page. It
+// allocates in the constructor, for each new writer, and for fragments, in
 // memory that it keeps. One thread at a time. Several readers may share a
-// buffer if each follows a writer of its own.
+// buffer if each follows its own writer.
 class PacketReader {
  public:
   struct Options {
     // The writer to follow; 0 for all of them.
     WriterID writer_id = 0;
-    // A packet that is longer is lost. It bounds what a writer can make the
+    // A longer packet is lost. This limits how much a writer can make the
     // reader allocate.
     size_t max_packet_size = size_t{1} << 20;
-    // How many writers are followed at the same time: those that have begun a
-    // chunk. The chunks of others are left until then.
+    // How many writers with a begun chunk the reader follows at the same time.
+    // It leaves the chunks of other writers until one of these is done.
     size_t max_writers = 256;
   };
 
@@ -68,9 +68,10 @@ class PacketReader {
     // Valid until the reader is used again.
     ConstBytes bytes;
     WriterID writer_id = 0;
-    // Something was lost between this packet and the one before of this writer,
-    // and is counted below. (What the writer itself could not write is not:
-    // that says the packet, in TraceWriter::kPreviousPacketDroppedFieldId.)
+    // Something was lost between this packet and the writer's packet before it,
+    // and Stats counts it. (It does not count what the writer could not write:
+    // the packet itself says so, in
+    // TraceWriter::kPreviousPacketDroppedFieldId.)
     bool previous_packet_dropped = false;
   };
 
@@ -78,17 +79,17 @@ class PacketReader {
   struct Stats {
     uint64_t packets_read = 0;
     uint64_t chunks_read = 0;
-    // Writers ran out of chunks in the middle of them.
+    // Packets that a writer gave up because it found no chunk.
     uint64_t packets_abandoned = 0;
-    // Longer than Options::max_packet_size.
+    // Packets longer than Options::max_packet_size.
     uint64_t packets_too_long = 0;
-    // Without their beginning, their end, or something in between. One whose
-    // beginning is older than the reader is among them.
+    // Packets that lack their beginning, their end, or a part in between. A
+    // packet that began before the reader was created counts here.
     uint64_t packets_torn = 0;
-    // How often the chunk was not there that was to come next.
+    // How often the next chunk of a writer was missing.
     uint64_t chunk_gaps = 0;
-    // With something in them that is no record, or taken away while they were
-    // read: neither does a TraceWriter do.
+    // Chunks with bytes that are no record, or that a writer took back while
+    // they were read. A TraceWriter does neither.
     uint64_t chunks_corrupt = 0;
   };
 
@@ -96,22 +97,23 @@ class PacketReader {
   PacketReader(const SharedMemoryABI& abi, const Options& options);
   explicit PacketReader(const SharedMemoryABI& abi)
       : PacketReader(abi, Options()) {}
-  // Leaves the chunks that are still being written. Whoever reads on will get
-  // those of their packets again that have been read.
+  // Leaves chunks that are still being written. Another reader that goes on
+  // gets the packets in them again.
   ~PacketReader();
 
   PacketReader(const PacketReader&) = delete;
   PacketReader& operator=(const PacketReader&) = delete;
 
-  // Gives the next packet, if there is one: if a packet was complete before the
-  // call, one is found. Does not wait. Takes time in proportion to the number
-  // of chunks at most, whatever is in them; if that is not enough, which takes
-  // a writer that is up to something, what it finds is nothing.
+  // Gives the next packet, without waiting. If a packet was complete before the
+  // call, the call finds one. Takes time in proportion to the number of chunks
+  // at most, whatever they hold. Only a malicious writer makes that too little;
+  // then the call finds nothing.
   bool TryNext(Packet* packet);
 
-  // Calls |on_packet|(const Packet&) for all packets there are, at most
-  // |max_packets|: who writes meanwhile can make it go on forever. Returns how
-  // many there were. |on_packet| must not use the reader.
+  // Calls |on_packet|(const Packet&) for all packets there are, but not more
+  // than |max_packets|: without this limit, a fast writer could make it go on
+  // forever. Returns the number of packets. |on_packet| must not use the
+  // reader.
   template <typename OnPacket>
   size_t ReadPackets(OnPacket&& on_packet, size_t max_packets = SIZE_MAX) {
     Packet packet;
@@ -131,8 +133,8 @@ class PacketReader {
 
   bool TryReadFromOpenChunks(Packet* packet);
   bool TryReadFrom(Writer* writer, Packet* packet);
-  // Goes on with a record, which may be all of a packet or a part of it.
-  // Returns whether there is a packet now.
+  // Goes on with a record, which may be a packet or a part of one. Returns
+  // whether a packet is complete now.
   bool TakeRecord(Writer* writer,
                   ConstBytes record,
                   bool begins_packet,
@@ -140,37 +142,37 @@ class PacketReader {
                   Packet* packet);
   void LosePacket(Writer* writer, uint64_t* reason);
 
-  // Looks at all chunks, and opens those whose turn it is, until there is a
-  // packet, or nothing new. If it |is_thorough|, all are looked at first.
+  // Looks at all chunks and opens the next one of each writer, until it finds a
+  // packet or nothing new. With |is_thorough|, looks at all chunks first.
   bool Search(bool is_thorough, Packet* packet);
-  // Returns false if another look is needed.
+  // Returns false if it has to look again.
   bool OpenOldestChunks();
   void LookAtPage(size_t page_idx);
-  // Null if there are too many.
+  // Null if there are too many writers.
   Writer* FindOrAddWriter(WriterID writer_id);
   void OpenChunk(Writer* writer, const ABI::Chunk& chunk, ChunkID chunk_id);
-  // Which is empty now, or of no use.
+  // The chunk is empty now, or of no use.
   void CloseChunk(Writer* writer, bool is_complete);
 
   const ABI abi_;
   const Options options_;
   Stats stats_;
-  // For packets that are whole in their chunk.
+  // Packets that are whole in one chunk are copied to here.
   const std::unique_ptr<uint8_t[]> buffer_;
 
   std::vector<std::unique_ptr<Writer>> writers_;
-  // Where in |writers_| it is, plus one, by id; 0 if it is not.
+  // By writer id, its index in |writers_| plus one; 0 if it has none.
   std::vector<uint16_t> writer_index_;
-  // Those that have an open chunk, and whose turn it is.
+  // The writers that have an open chunk and take turns.
   std::vector<Writer*> open_;
   size_t next_open_ = 0;
 
-  // Where chunks are looked for first: behind the one that was freed last.
+  // The search for chunks begins here, behind the chunk that was freed last.
   size_t first_page_ = 0;
-  // There may be others than those that keep the reader busy.
+  // Other writers may have chunks, even if these keep the reader busy.
   size_t chunks_closed_since_search_ = 0;
   uint64_t num_searches_ = 0;
-  // None was found that could make way for another.
+  // The reader has as many writers as it may have, and cannot drop one.
   bool is_full_ = false;
 };
 

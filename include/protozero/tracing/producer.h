@@ -31,107 +31,109 @@
 //     packet->set_timestamp(now);
 //   });
 //
-// The function is called once for each session that records the data source
-// now. As long as there is none, Trace() is a relaxed load, a comparison, and a
+// Trace() calls the function once for each session that records the data source
+// now. While there is none, Trace() costs a relaxed load, a comparison and a
 // branch.
 //
-// What happens when something ends, in whatever order:
-// - The service dies, or drops the connection: the sessions stop, threads lose
-//   what they write until they notice, in their next Trace(), and the producer
-//   tries to connect again. There is no signal; a writer that waits for memory
-//   waits until its time is over.
+// What happens at an end, in whatever order ends come:
+// - The service dies, or drops the connection: the sessions stop, and the
+//   producer tries to connect again. A thread loses what it writes until its
+//   next Trace(), which notices. There is no signal; a writer that waits for
+//   memory waits until its time is over.
 // - A thread exits: its writers commit what they have.
 // - The producer is destroyed, or the program exits, while other threads trace:
-//   what they have committed arrives, and so do, if the service scrapes, their
-//   other packets that are complete. They notice in their next Trace().
+//   packets that they have committed arrive. If the service scrapes, their
+//   other complete packets arrive, too. The threads notice in their next
+//   Trace().
 // - fork(): the parent goes on. In the child, the producer is disconnected for
-//   good and data sources are off; it shares no memory with the service any
-//   more, and what it writes with what it has left of the parent is lost. It
-//   may make a producer of its own and register new data sources.
-// - exec(): nothing is passed on.
+//   good and its data sources are off. The child shares no memory with the
+//   service any more; what it writes with writers of the parent is lost. It may
+//   create a producer of its own and register new data sources.
+// - exec(): the new program gets nothing of all this.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// The connection to the service, kept up by a thread of its own, which runs as
-// long as the object exists. Any thread, but for the constructor and the
-// destructor.
+// The connection to the service. A thread of its own keeps it up for as long as
+// the object exists. Any thread, but for the constructor and the destructor.
 class Producer {
  public:
-  // Whose service it uses. A service can end the process of its producers (by
-  // making the memory that they share shorter), and gets what they trace.
+  // Which owners of a service the producer accepts. A service sees what its
+  // producers trace, and can end their process (by truncating the memory that
+  // they share).
   enum class ServiceOwner {
-    // Root's or one's own (by the effective user) where anybody can listen: in
-    // the abstract namespace, and in folders that others than their owner may
-    // write to, as /tmp. Elsewhere, whoever owns the folder is believed.
+    // Where anyone can listen (in the abstract namespace, and in folders such
+    // as /tmp that others than their owner may write to), root, or the
+    // effective user of this process. Elsewhere, any owner: the folder's owner
+    // decides who listens.
     kRootOrSelfWhereAnybodyCanListen,
-    // Root's or one's own, everywhere.
+    // Root, or the effective user of this process, everywhere.
     kRootOrSelf,
     kAnybody,
   };
 
   struct Options {
-    // Sessions can select producers by it.
+    // Sessions can select producers by this name.
     std::string name;
     // A path, or '@' and a name in the abstract namespace. If empty,
     // PERFETTO_PRODUCER_SOCK_NAME in the environment, or else where a system's
     // service is: /run/perfetto/traced-producer.sock or /tmp/perfetto-producer.
     std::string socket;
-    // Another one's service is treated as if there was none.
+    // A service of another owner is treated as if there was none.
     ServiceOwner service_owner = ServiceOwner::kRootOrSelfWhereAnybodyCanListen;
-    // In bytes. What the service is asked for; 0 leaves it to the service. Not
-    // every size is possible; see SharedMemoryABI.
+    // The sizes, in bytes, that the producer asks the service for; 0 leaves
+    // them to the service. Not every size is possible; see SharedMemoryABI.
     size_t shared_memory_size = 0;
     size_t page_size = 0;
-    // How many chunks share a page: more chunks for more threads.
+    // How many chunks share a page. More threads need more chunks.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // How long a writer waits whose policy is kStall.
+    // How long a writer with the policy kStall waits.
     uint32_t stall_timeout_ms = 3000;
-    // Finished chunks are committed after this time at the latest, if not when
-    // half of the memory is full of them.
+    // Finished chunks are committed after this time at the latest, and earlier
+    // if half of the memory is full of them.
     uint32_t commit_period_ms = 100;
-    // A thread that writes nothing for so long gives up the chunk that it has
-    // begun; at the latest after twice that time. 0 for never. Needs
+    // A thread that writes nothing for this time gives up the chunk that it has
+    // begun, after twice the time at the latest. 0 for never. Needs
     // membarrier(2).
     uint32_t idle_period_ms = 1000;
-    // The pause before it connects again, which doubles until it reaches this.
-    // With 0, it tries once.
+    // The first pause before connecting again is short; further ones double
+    // until they reach this. With 0, the producer tries once.
     uint32_t max_reconnect_pause_ms = 10000;
-    // Whether the service may look at chunks that have not been committed. It
-    // is what lets it see the last packets of threads that do not write any
-    // more, and of processes that were killed.
+    // Whether the service may look at chunks that have not been committed. If
+    // so, it sees the last packets of threads that write no more, and of
+    // processes that were killed.
     bool scraping = true;
   };
 
   enum class State {
-    // Looking for a service, or introducing itself to one.
+    // Looking for a service, or introducing this program to one.
     kConnecting,
     kConnected,
-    // It will not try again, or is in a child process.
+    // The producer will not try again, or this is a child process.
     kDisconnected,
   };
 
-  // What keeps it from tracing. Those up to kNoDescriptors may pass: it tries
-  // again, unless it is kDisconnected.
+  // Why the producer does not trace. The reasons up to kNoDescriptors may pass:
+  // the producer tries again, unless it is kDisconnected.
   enum class OffReason {
-    // Nothing: sessions get what they ask for.
+    // It does trace: sessions get what they ask for.
     kNone,
     // The first attempt to connect has not ended.
     kConnecting,
-    // Nobody listens at the address, or nobody may connect to it.
+    // No service listens at the address, or this process may not connect to it.
     kNoService,
-    // The service is not one of those that Options::service_owner accepts.
+    // Options::service_owner does not accept the service's owner.
     kNotTrusted,
-    // The service has ended the connection before it let this program trace.
+    // The service ended the connection before it let this program trace.
     kRefused,
     // The service was there, and is gone.
     kConnectionLost,
     // A session wanted something, and there was no memory to share: the service
     // could not create it, or this process could not map it.
     kNoSharedMemory,
-    // An allocation has failed in this process.
+    // An allocation in this process failed.
     kOutOfMemory,
-    // This process may open no more files, or the system may not.
+    // This process, or the whole system, may open no more files.
     kNoDescriptors,
     // The system gave this process no thread.
     kNoThread,
@@ -150,39 +152,39 @@ class Producer {
 
   State state() const;
 
-  // Why sessions get nothing from this program, or not all that they ask for.
-  // kNone does not say that there is a session; see DataSource::is_enabled().
-  // Where several things went wrong, the last one.
+  // Why sessions get nothing from this program, or not all that they ask for;
+  // the last reason if there are several. kNone does not mean that there is a
+  // session: see DataSource::is_enabled().
   OffReason off_reason() const;
-  // The same, for people: with the address, and with what the system said.
-  // Empty if it is kNone.
+  // The same for people, with the address and the system's message. Empty if it
+  // is kNone.
   //
   //   if (!producer.Sync(1000))
   //     fprintf(stderr, "not traced: %s\n", producer.why_off().c_str());
   std::string why_off() const;
 
-  // How often it has been kConnected.
+  // How often it has become kConnected.
   uint32_t num_connections() const;
 
-  // Offers |source| to the service, now and whenever it is connected again.
-  // Returns false if there is no memory to remember it: then it stays off.
-  // REQUIRES: it is registered with no other producer, and no other one of that
-  // name with this.
+  // Offers |source| to the service, now and after every new connection. Returns
+  // false if there is no memory to remember it; then it stays off. REQUIRES: it
+  // is registered with no other producer, and this producer has no other data
+  // source of that name.
   bool RegisterDataSource(std::shared_ptr<DataSource> source);
-  // Its sessions stop.
+  // The data source's sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
 
-  // Waits until all that was asked of the service before has taken effect:
-  // until it is connected, and the registered data sources are enabled which a
-  // running session records. Returns false if that takes longer than
-  // |timeout_ms|, if the connection is lost, or if a session gets nothing for
-  // want of shared memory. If it returns true, off_reason() is kNone, unless a
-  // thread has no memory for a writer, which it tries again with each flush.
-  // REQUIRES: not called by a function of DataSource.
+  // Waits until the service has done all that it was asked for before: until
+  // this program is connected, and every registered data source that a running
+  // session records is enabled. Returns false if that takes longer than
+  // |timeout_ms|, if the connection is lost, or if a session gets nothing
+  // because there is no shared memory. If it returns true, off_reason() is
+  // kNone, unless a thread has no memory for a writer; that thread tries again
+  // with each flush. REQUIRES: not called by a function of DataSource.
   bool Sync(uint32_t timeout_ms);
 
-  // Tells the service that something has happened that a session may have been
-  // waiting for. Lost if not connected.
+  // Tells the service about an event that a session may be waiting for. Does
+  // nothing if there is no connection.
   void ActivateTrigger(const std::string& name);
 
  private:

@@ -14,29 +14,30 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a producer asks the service to do: first to move chunks, all of them
-// complete, out of the shared memory, then to patch chunks that were moved by
-// this request or an earlier one, then to take note of what writers have lost,
-// and that it has flushed. Valid during the call it is passed to.
+// What a producer asks of the service, in this order: move complete chunks out
+// of the shared memory; patch chunks that this request or an earlier one moved;
+// take note of what writers have lost; take note that the producer has flushed.
+// Valid during the call that it is passed to.
 struct CommitDataRequest {
   struct ChunkToMove {
     uint32_t page;
     uint32_t chunk;
     BufferID target_buffer;
-    // If not null, the chunk itself, header included: it is not in the shared
-    // memory, and the two numbers say nothing.
+    // If not null, the chunk itself with its header. It is not in the shared
+    // memory, and |page| and |chunk| have no meaning.
     const uint8_t* data = nullptr;
     size_t data_size = 0;
-    // It is not complete: more of it will be moved later.
+    // The chunk is not complete. The producer will move it again with more in
+    // it.
     bool is_incomplete = false;
   };
   struct Patch {
-    // From the first byte of the chunk's payload.
+    // Counted from the first byte of the chunk's payload.
     uint32_t offset;
     uint8_t data[SharedMemoryABI::kPatchSize];
   };
-  // Patches of one chunk, which becomes readable with them, unless there are
-  // more to come.
+  // Patches of one chunk. The service can read the chunk after them, unless
+  // there are more to come.
   struct ChunkToPatch {
     BufferID target_buffer;
     WriterID writer_id;
@@ -45,14 +46,14 @@ struct CommitDataRequest {
     size_t num_patches;
     bool has_more_patches = false;
   };
-  // What a writer has lost for |reason| since that was reported last.
+  // What a writer has lost for |reason| since its last report.
   struct WriterLosses {
     BufferID target_buffer;
-    // 0 if it has no id.
+    // 0 if the writer has no id.
     WriterID writer_id;
     LossReason reason;
     uint64_t packets;
-    // Those of |packets| whose beginning was in a chunk that was moved.
+    // How many of |packets| began in a chunk that was moved.
     uint64_t begun;
     uint64_t bytes;
   };
@@ -62,8 +63,8 @@ struct CommitDataRequest {
   const ChunkToPatch* chunks_to_patch;
   size_t num_chunks_to_patch;
 
-  // If not 0: everything that this flush, and those before it, were to commit
-  // has been committed, with this request at the latest.
+  // If not 0, the producer has committed everything for this flush and those
+  // before it, with this request at the latest.
   uint64_t flush_request_id = 0;
 
   const WriterLosses* losses = nullptr;
@@ -76,16 +77,16 @@ class ProducerEndpoint {
  public:
   virtual ~ProducerEndpoint() = default;
 
-  // Called by whichever thread finds that it is time, in the middle of a
-  // packet for example, but by one at a time. Requests take effect in the
-  // order of the calls. Must not use the arbiter or its writers.
+  // Any thread that finds that it is time calls this, perhaps in the middle of
+  // a packet, but one thread at a time. Requests take effect in the order of
+  // the calls. Must not use the arbiter or its writers.
   virtual void CommitData(const CommitDataRequest& request) = 0;
 
-  // A service that looks at chunks before they are committed wants to know to
-  // whom they belong. Called by any thread, at any time.
+  // Says which buffer a writer writes to, for a service that looks at chunks
+  // before they are committed. Any thread, at any time.
   virtual void RegisterTraceWriter(WriterID /*writer_id*/,
                                    BufferID /*target_buffer*/) {}
-  // Everything of this writer has been committed before.
+  // The writer has committed everything before.
   virtual void UnregisterTraceWriter(WriterID /*writer_id*/) {}
 };
 

@@ -16,9 +16,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Lets producers of other processes connect to a TracingService, by a Unix
-// socket and Perfetto's protocol, and does what the service has to do from time
-// to time:
+// Lets producers of other processes connect to a TracingService, over a Unix
+// socket and with Perfetto's protocol, and has the service do what is due:
 //
 //   TracingService service;
 //   ServiceHost host(&service, ServiceHost::Options());
@@ -29,37 +28,38 @@ PROTOZERO_ABI_BEGIN
 //   while (service.GetState(session) != TracingService::kStopped)
 //     host.RunOnce(UINT32_MAX);
 //
-// A producer is who the kernel says it is. Whatever a producer sends, or does
-// not send, or does not read, concerns its own connection only, which takes a
-// limited amount of memory, and a limited share of each turn. Those that are
-// connected are served before others are let in, a few in each turn.
+// The kernel tells who a producer is. Whatever a producer sends, does not send,
+// or does not read affects only its own connection, which has a limited amount
+// of memory and a limited share of each turn. The host serves its connections
+// first, then accepts a few new ones in each turn.
 //
 // When there is no place left, or no file descriptor, the user with the most
-// connections gives up one to a user who has fewer, and among a user's
-// processes it is the same. It is the last one to come, first of those that
-// have not said who they are.
+// connections loses one to a user with fewer; the same holds among the
+// processes of a user. The host takes a connection that has not been introduced
+// yet, if there is one, and the newest of them.
 //
-// A connection that there is no memory for ends, and no other one does: from
-// Listen() on, nothing here throws std::bad_alloc.
+// If there is no memory for a connection, that connection ends, and no other
+// one. From Listen() on, no function throws std::bad_alloc.
 //
-// One thread runs the host; Stop() and Wakeup() may be called by any.
+// One thread runs the host. Any thread may call Stop() and Wakeup().
 class ServiceHost {
  public:
   struct Options {
     // A path, or '@' and a name in the abstract namespace. If empty, as
-    // Producer::Options::socket. Nothing but the permissions of the file and of
-    // its folder keeps producers away.
+    // Producer::Options::socket. Only the permissions of the file and of its
+    // folder keep producers away.
     std::string socket;
-    // Further ones are closed at once, unless others have to make room. Those
-    // of processes whose id is not known here, for they are outside of this
-    // process's namespace, count as one process's.
+    // The host closes further connections at once, unless others have to make
+    // room. Processes outside of this process's PID namespace have no id here;
+    // they count as one process.
     size_t max_connections = 1024;
     size_t max_connections_per_user = 768;
     size_t max_connections_per_process = 64;
-    // How long a connection may take to say who it is.
+    // How long a new connection may take until its producer has introduced
+    // itself.
     uint32_t introduction_timeout_ms = 10000;
-    // What is kept for a producer that does not read. If it is more, the
-    // producer is disconnected.
+    // How much the host queues for a producer that does not read. Beyond, it
+    // disconnects the producer.
     size_t max_queued_bytes = 512 * 1024;
   };
 
@@ -71,30 +71,31 @@ class ServiceHost {
   ServiceHost(const ServiceHost&) = delete;
   ServiceHost& operator=(const ServiceHost&) = delete;
 
-  // From now on, producers can connect. Replaces a socket that nobody listens
-  // to any more. Returns false, and says why, if it can not be had.
+  // From now on, producers can connect. Replaces a socket that no process
+  // listens to any more. Returns false, and says why, if it cannot have the
+  // socket.
   bool Listen(std::string* error);
-  // Its path or name.
+  // The socket's path or name.
   const std::string& socket() const;
 
   // Waits until something happens, until the service has something to do, or
-  // until |timeout_ms| have passed (UINT32_MAX for no limit), and does what
+  // until |timeout_ms| have passed (UINT32_MAX for no limit). Then does what
   // there is to do.
   void RunOnce(uint32_t timeout_ms);
-  // Goes on with that until Stop(), which also makes a later Run() return.
+  // Calls RunOnce() until Stop(). A Stop() before Run() makes it return, too.
   void Run();
   void Stop();
-  // Makes RunOnce() return soon. To be called after another thread has called a
-  // function of the service that may have set a time limit, as StartTracing().
-  // Safe in signal handlers, as is Stop().
+  // Makes RunOnce() return soon. Call it after another thread has called a
+  // function of the service that may have set a time limit, such as
+  // StartTracing(). Safe in signal handlers, as Stop() is.
   void Wakeup();
 
   size_t num_connections() const;
-  // Why producers that want to connect wait in vain at the moment, as an errno;
-  // 0 if none does. EMFILE, for example: there is no descriptor for one, and
-  // nobody has so many connections that one has to make room.
+  // Why producers that want to connect have to wait now, as an errno; 0 if none
+  // waits. EMFILE, for example, says that there is no descriptor for one, and
+  // no user has so many connections that one has to make room.
   int accept_error() const;
-  // How many connections have been closed because there were too many.
+  // How many connections the host has closed because there were too many.
   uint64_t num_refused() const;
   // How many connections have ended because there was no memory for them, or
   // for what they asked.

@@ -11,15 +11,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Memory that a producer and the service share, as one of them has mapped it;
-// unmapped when the object goes. How it is made and passed on is a matter of
-// the transport.
+// Memory that a producer and the service share, as one of them has mapped it.
+// The destructor unmaps it. The transport decides how it is created and passed
+// on.
 class SharedMemory {
  public:
   virtual ~SharedMemory() = default;
 
-  // Aligned to SharedMemoryABI::kMinPageSize. Neither may change: whoever else
-  // has the memory must not be able to truncate it.
+  // Aligned to SharedMemoryABI::kMinPageSize. Start and size never change: no
+  // other process that has the memory may be able to truncate it.
   virtual uint8_t* start() const = 0;
   virtual size_t size() const = 0;
 };

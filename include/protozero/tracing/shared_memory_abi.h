@@ -18,12 +18,12 @@ PROTOZERO_ABI_BEGIN
 
 // The layout of a buffer that one producer and the service share, and the
 // transitions that each side may make. Binary-compatible with version 1 of
-// Perfetto's.
+// Perfetto's protocol.
 //
-// The buffer is a row of equal pages. A page is partitioned into equal chunks
-// when it is first used, and loses its partition when its last chunk is freed.
-// A chunk is written by one writer (which is: one thread) at a time, and read
-// by the service:
+// The buffer is a row of equal pages. A producer partitions a page into equal
+// chunks when it first uses it; the page loses its partition when its last
+// chunk is freed. One writer, that is one thread, writes a chunk at a time; the
+// service reads it:
 //
 //   page (4, 8, 16, 32 or 64 KiB)
 //   +--------+-------------+-------------+-------------+--------+
@@ -53,8 +53,8 @@ PROTOZERO_ABI_BEGIN
 //
 // A packet that does not fit continues as the first record of the writer's next
 // chunk. The length kPacketSizeDropPacket says that the packet ends here and is
-// lost. What a chunk holds behind its records is of no interest, but for what
-// our own writers leave there: see kNoPacketBegunSize.
+// lost. The bytes behind the records have no meaning, except for what a
+// TraceWriter leaves there: see kNoPacketBegunSize.
 //
 // The life of a chunk; each arrow is a compare-and-swap of the whole word:
 //
@@ -69,11 +69,11 @@ PROTOZERO_ABI_BEGIN
 //   3  service   TryAcquireChunkForReading()
 //   4  service   ReleaseChunkAsFree()
 //
-// Whoever reads the memory trusts nothing in it: it is loaded once, checked,
-// and acted upon. A word that makes no sense makes the call fail.
+// A reader trusts nothing in the memory: it loads a word once, checks it, and
+// acts on it. If the word makes no sense, the call fails.
 //
-// Objects of this class are views: they own nothing and can be copied. All
-// functions may be called by any thread, for any chunks, at the same time.
+// Objects of this class are views: they own nothing and can be copied. Any
+// thread may call any function, for any chunk, at any time.
 class SharedMemoryABI {
  public:
   static constexpr size_t kMinPageSize = 4 * 1024;
@@ -115,18 +115,18 @@ class SharedMemoryABI {
   enum Flags : uint16_t {
     kFirstPacketContinuesFromPrevChunk = 1 << 10,
     kLastPacketContinuesOnNextChunk = 1 << 11,
-    // The service keeps the chunk to itself until it was patched.
+    // The service does not read the chunk until its patches have come.
     kChunkNeedsPatching = 1 << 12,
   };
   static constexpr uint16_t kPacketCountMask = (1 << 10) - 1;
 
-  // The writer makes all of them atomically visible, for a service that looks
-  // at chunks which are still being written ("scrapes" them).
+  // Every field is atomic, for a service that looks at chunks while they are
+  // being written ("scrapes" them).
   struct ChunkHeader {
     std::atomic<uint32_t> chunk_id;
     std::atomic<uint16_t> writer_id;
-    // Packets started, fragments included, and flags. Incremented before a
-    // packet is written: all but the last are complete.
+    // The number of packets, fragments included, and flags. A writer increments
+    // it before it writes a packet: all packets but the last are complete.
     std::atomic<uint16_t> packets;
   };
 
@@ -136,16 +136,17 @@ class SharedMemoryABI {
   // Lengths of records are varints of up to four bytes, in any encoding.
   static constexpr size_t kPacketHeaderSize = 4;
   static constexpr uint32_t kMaxPacketFragmentSize = (1 << 28) - 2;
-  // A length that is none: the packet is lost.
+  // Not a length: the packet is lost.
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
 
   // The count of a chunk that is being written includes a packet that may not
-  // have begun. When its writer has died, the second byte behind the complete
-  // records tells: a TraceWriter leaves two zeros there, and the first field of
-  // a packet, behind a length of one byte, begins with a tag, which is not 0.
+  // have begun. If the writer has died, the second byte behind the complete
+  // records tells whether it had. A TraceWriter leaves two zeros there; the
+  // first field of a packet, behind a length of one byte, begins with a tag,
+  // which is never 0.
   //
   //   complete records | 0 | 0 |          no packet has begun
-  //   complete records | . | tag | ...    one has, and is lost
+  //   complete records | . | tag | ...    a packet has begun, and is lost
   static constexpr size_t kNoPacketBegunSize = 2;
   static void WriteNoPacketBegun(uint8_t* records_end) {
     memset(records_end, 0, kNoPacketBegunSize);
@@ -155,7 +156,7 @@ class SharedMemoryABI {
   static constexpr size_t kPatchSize = 4;
   static constexpr size_t kMaxPatchesPerChunk = 1024;
 
-  // Header included; 0 for a layout without chunks.
+  // The size includes the header. 0 for a layout without chunks.
   static constexpr size_t ChunkSize(size_t page_size, PageLayout layout) {
     const size_t num_chunks = kNumChunksForLayout[layout];
     return num_chunks == 0
@@ -167,7 +168,7 @@ class SharedMemoryABI {
            page_size % kMinPageSize == 0;
   }
 
-  // The layout in a page's word, which may be a reserved one.
+  // The layout in a page's word, which may be a reserved value.
   static constexpr PageLayout LayoutOf(uint32_t page_word) {
     return static_cast<PageLayout>((page_word & kLayoutMask) >> kLayoutShift);
   }
@@ -176,8 +177,8 @@ class SharedMemoryABI {
         (page_word >> (kChunkStateBits * chunk_idx)) & kChunkStateMask);
   }
 
-  // A chunk that the caller has acquired. A plain value: whoever passes it to a
-  // Release function must not use it any more.
+  // A chunk that the caller has acquired. A plain value: after a call of a
+  // Release function, the caller must not use it any more.
   class Chunk {
    public:
     Chunk() = default;
@@ -190,7 +191,7 @@ class SharedMemoryABI {
     bool is_valid() const { return begin_ != nullptr; }
     uint8_t* begin() const { return begin_; }
     uint8_t* end() const { return begin_ + size_; }
-    // Header included.
+    // Includes the header.
     size_t size() const { return size_; }
     uint8_t* payload_begin() const { return begin_ + sizeof(ChunkHeader); }
     size_t payload_size() const { return size_ - sizeof(ChunkHeader); }
@@ -209,9 +210,9 @@ class SharedMemoryABI {
 
   // A view without pages.
   SharedMemoryABI() = default;
-  // REQUIRES: |start| is aligned to 8 bytes; IsValidPageSize(page_size). A
-  // size that is no multiple of the page size is rounded down. A fresh buffer
-  // is all zero.
+  // A buffer that was never used is all zero. If |size| is no multiple of the
+  // page size, it is rounded down. REQUIRES: |start| is aligned to 8 bytes;
+  // IsValidPageSize(page_size).
   SharedMemoryABI(uint8_t* start, size_t size, size_t page_size);
 
   uint8_t* start() const { return start_; }
@@ -225,31 +226,31 @@ class SharedMemoryABI {
     return page_header(page_idx)->header_bitmap.load(order);
   }
 
-  // Producer. All of these return an invalid chunk, or false, if the state of
-  // the page is another one. REQUIRES, for all: page_idx < num_pages().
+  // For the producer. All of these return an invalid chunk, or false, if the
+  // page is in another state. REQUIRES, for all: page_idx < num_pages().
 
   // Partitions a page that is not partitioned.
   bool TryPartitionPage(size_t page_idx, PageLayout layout) const;
-  // Acquires the first free chunk of a page partitioned as |layout|. The header
-  // is for the caller to fill in: see InitChunkForWriting().
+  // Acquires the first free chunk of a page partitioned as |layout|. The caller
+  // fills in its header: see InitChunkForWriting().
   Chunk TryAcquireChunkForWriting(size_t page_idx, PageLayout layout) const;
-  // Says whose chunk it is; |packets| are its first count and flags.
+  // Sets the chunk's owner. |packets| are its first count and flags.
   static void InitChunkForWriting(const Chunk& chunk,
                                   WriterID writer_id,
                                   ChunkID chunk_id,
                                   uint16_t packets);
-  // Publishes what was written to it.
+  // Publishes the chunk.
   bool ReleaseChunkAsComplete(const Chunk& chunk) const;
 
-  // Service. Chunk indices may be out of range, which fails.
+  // For the service. If the index of a chunk is out of range, the call fails.
 
   // Acquires a complete chunk.
   Chunk TryAcquireChunkForReading(size_t page_idx, size_t chunk_idx) const;
-  // Empties its header and frees it, and the page's partition with the last
-  // one. Fails if the producer has tampered with the page; then the page is
-  // lost to the producer.
+  // Empties the chunk's header and frees it; with the page's last chunk, its
+  // partition goes, too. Fails if the producer has tampered with the page, and
+  // then the producer has lost the page.
   bool ReleaseChunkAsFree(const Chunk& chunk) const;
-  // A chunk to look at without acquiring it, in whatever state it is: invalid
+  // A chunk to look at without acquiring it, in whatever state it is. Invalid
   // if |page_word|, a snapshot, has no such chunk.
   Chunk GetChunkUnchecked(size_t page_idx,
                           uint32_t page_word,
@@ -259,17 +260,18 @@ class SharedMemoryABI {
   PageHeader* page_header(size_t page_idx) const {
     return reinterpret_cast<PageHeader*>(start_ + page_idx * page_size_);
   }
-  // Changes the state of |chunk| from |from| to |to|, if it is that.
+  // Changes the state of |chunk| to |to|. Fails unless it is |from|.
   bool ChangeState(const Chunk& chunk, ChunkState from, ChunkState to) const;
 
   uint8_t* start_ = nullptr;
   size_t page_size_ = kMinPageSize;
   size_t num_pages_ = 0;
-  // ChunkSize() of each layout: a division costs as much as a transition.
+  // ChunkSize() of each layout, because a division costs as much as a
+  // transition.
   uint32_t chunk_sizes_[kNumPageLayouts] = {};
 };
 
-// What other processes rely on.
+// Other processes rely on these.
 static_assert(sizeof(SharedMemoryABI::PageHeader) == 8);
 static_assert(offsetof(SharedMemoryABI::PageHeader, header_bitmap) == 0);
 static_assert(sizeof(SharedMemoryABI::ChunkHeader) == 8);

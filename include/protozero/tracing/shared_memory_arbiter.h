@@ -24,33 +24,33 @@ PROTOZERO_ABI_BEGIN
 
 class TraceWriter;
 
-// Shares the producer's memory among its writers, and tells the service what
-// they have finished.
+// Shares the producer's memory among its writers, and tells the service which
+// chunks they have finished.
 //
-// Threads never wait for each other here: a chunk is acquired by a few
-// compare-and-swaps on its page, starting where the last one was found; a
-// finished one is pushed on a lock-free list. The list is committed when
+// Threads never wait for each other here. A thread acquires a chunk with a few
+// compare-and-swaps on the chunk's page, where it found the last one. It pushes
+// a finished chunk on a lock-free list. The list is committed when
 // Options::commit_batch_bytes are on it, when a writer flushes, when a writer
 // finds no chunk, and when the owner calls FlushPendingCommitDataRequests(),
-// say, every 100 ms. Whoever does it sends for all; a thread that comes while
-// another one is sending leaves its chunks to that one. Chunks of one writer
-// are committed in the order in which they were finished.
+// about every 100 ms. One thread sends for all: another thread that wants to
+// send meanwhile leaves its chunks to it. Chunks of one writer are committed in
+// the order in which they were finished.
 //
-// Allocates when writers are created, and in the constructor. Any thread.
+// Allocates in the constructor, and when a writer is created. Any thread.
 class SharedMemoryArbiter {
  public:
   // Returns true when every thread of this process has executed a full memory
-  // barrier since the call: on Linux, membarrier(2), registered and expedited.
-  // Returns false if it cannot have them do that, or not any more.
+  // barrier since the call; on Linux, by membarrier(2), registered and
+  // expedited. Returns false if the system cannot do that.
   using ProcessBarrier = bool (*)();
 
   struct Options {
     // How many chunks share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // At most half of the buffer, which 0 stands for.
+    // At most half of the buffer, which is also the meaning of 0.
     size_t commit_batch_bytes = 0;
     uint32_t stall_timeout_ms = 3000;
-    // Ids go from 1 to here.
+    // Ids go from 1 to this one.
     WriterID max_writers = kMaxWriterID;
     // See ReturnIdleChunks().
     ProcessBarrier process_barrier = nullptr;
@@ -74,34 +74,33 @@ class SharedMemoryArbiter {
   SharedMemoryArbiter(const SharedMemoryArbiter&) = delete;
   SharedMemoryArbiter& operator=(const SharedMemoryArbiter&) = delete;
 
-  // A writer for one thread at a time. Null only if there is no memory for it.
-  // When there are more writers than ids, it is one that loses all packets, as
-  // any writer does whose buffer is exhausted. It must not outlive the arbiter.
-  // Takes a lock.
+  // Creates a writer, for one thread at a time. Null only if there is no memory
+  // for it. If all ids are taken, the writer loses all packets, as any writer
+  // does that finds no chunk. The writer must not outlive the arbiter. Takes a
+  // lock.
   std::unique_ptr<TraceWriter> CreateTraceWriter(
       BufferID target_buffer,
       BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop);
 
-  // Commits what has been finished. If another thread is at it, that one will
-  // do it, and this returns at once.
+  // Commits the finished chunks. If another thread is sending, that thread
+  // commits them, and this returns at once.
   void FlushPendingCommitDataRequests();
-  // The same, and returns only when it is done. Waits for other threads that
-  // are in ProducerEndpoint::CommitData().
+  // Commits the finished chunks, and returns when that is done. Waits for other
+  // threads that are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
 
-  // Takes and commits the chunks of writers that are between two packets, of
-  // which other writers may be in need, and the service of what is in them: of
-  // all those, or of those that have not written a packet since this was done
-  // last. Their threads notice when they write the next packet, which begins in
-  // another chunk; they wait if that is right now. Costs a thread that writes
-  // nothing but a comparison in each packet. Does nothing without
-  // Options::process_barrier, or where that returns false. A writer that waits
-  // for a chunk does it, too.
+  // Commits the chunks of idle writers, so that other writers can reuse them
+  // and the service sees their data. A writer is idle between two packets;
+  // without |even_if_recent|, it must also have written no packet since the
+  // last call. It notices when it writes its next packet, which begins in
+  // another chunk; if that is right now, it waits. For a writer, this costs one
+  // comparison a packet. Does nothing without Options::process_barrier, or if
+  // that returns false. A writer that waits for a chunk calls this, too.
   void ReturnIdleChunks(bool even_if_recent);
 
-  // Forgets what has been queued, whoever is sending, and whoever is taking
-  // chunks: in a child process, where the memory is another one, all zero, and
-  // other threads are gone. Writers are neither created nor destroyed there.
+  // Forgets the queue, and which threads were sending or reclaiming chunks. For
+  // a child process: its memory is another one, all zero, and it has no other
+  // threads. Writers are neither created nor destroyed there.
   void ResetAfterFork();
 
   const SharedMemoryABI& shmem_abi() const { return abi_; }
@@ -110,68 +109,68 @@ class SharedMemoryArbiter {
  private:
   friend class TraceWriter;
 
-  // What belongs to a writer id, whoever has it.
+  // What belongs to a writer id, whichever writer has it.
   struct WriterSlot {
     WriterID writer_id;
     bool is_in_use;
-    // Null while it is created.
+    // Null while the writer is being created.
     TraceWriter* writer;
-    // Goes on with the next writer of that id: the service takes a second chunk
-    // of the same id for a copy of the first.
+    // Not reset when another writer gets the id: the service takes a second
+    // chunk of the same id for a copy of the first.
     ChunkID next_chunk_id;
-    // The chunk before that one says that its packet continues, which it does
-    // not: there was no chunk when its time came.
+    // The last chunk says that its packet continues. It does not: there was no
+    // chunk for the rest.
     bool owes_drop_marker;
     PatchPool patches;
 
-    // Where the writer begins to look for chunks when some have become free.
-    // Each has another place: it gets memory that it has used before, rather
-    // than what is in another processor's cache.
+    // Where the writer begins to look for chunks after some have become free.
+    // Each writer has another place, so that it gets memory which it has used
+    // before, and which is not in another processor's cache.
     size_t home_page;
-    // Where its last search has ended.
+    // Where its last search ended.
     size_t next_page;
-    // SharedMemoryArbiter::flush_rounds_ when it was at home last.
+    // SharedMemoryArbiter::flush_rounds_ when its search last began at home.
     uint32_t flush_rounds;
   };
 
-  // A chunk on the list; where it stands in the array says which chunk it is.
-  // Who commits it reads this, and then another thread may have the chunk, and
-  // write it: what orders the two is the service in between, of which compilers
-  // and sanitizers know nothing. Hence atomic.
+  // A chunk on the list; its index in the array says which chunk it is. The
+  // thread that commits it reads this. Then another thread may acquire the
+  // chunk and write this. The service orders the two, but compilers and
+  // sanitizers do not know that: hence atomic.
   struct FinishedChunk {
     std::atomic<uint32_t> next;
     std::atomic<BufferID> target_buffer;
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
-  // An id for a new writer; null if there is none left. Returns false if there
-  // is no memory for one.
+  // Finds an id for a new writer; null if all are taken. Returns false if there
+  // is no memory for it.
   bool TakeSlot(WriterSlot** slot);
-  // Of the |writer|-th writer, from 0.
+  // The home page of the |writer|-th writer, counted from 0.
   size_t HomePage(size_t writer) const;
   // Looks for a free chunk on all pages.
   SharedMemoryABI::Chunk TryAcquireChunk(WriterSlot* slot);
-  // The same, until there is one or the time is up.
+  // Looks for a free chunk until there is one or the time is up.
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
-  // Looks at up to |max_pages|, from where the last search has ended.
+  // Looks at up to |max_pages|, beginning where the last search ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
-  // ReturnIdleChunks(), if |lock| is held, which is that of |writers_lock_|.
+  // ReturnIdleChunks() if |lock|, which is of |writers_lock_|, is held.
   void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
                               bool even_if_recent);
   // Completes the chunk and queues it for the next commit.
   void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                          BufferID target_buffer);
-  // The same, and commits if there is a batch.
+  // Completes the chunk and queues it, and commits if there is a batch.
   void QueueFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                           BufferID target_buffer);
-  // Queues the patches of a chunk that has been queued before, and flushes:
-  // the service can do nothing with that writer's data without them.
+  // Queues patches of a chunk that has been queued before, and flushes: without
+  // them, the service cannot use the writer's data.
   void QueuePatches(const PatchList::Group& group);
-  // Has what is in |losses| reported with the next commit. It has to exist
-  // until then: see ReleaseWriter().
+  // Reports |losses| with the next commit. It must exist until then: see
+  // ReleaseWriter().
   void QueueLosses(LossAccount* losses);
-  // Commits, and reports, all there is of the writer. |slot| is null if it has
-  // no id.
+  // Commits and reports everything of the writer. |slot| is null if it has no
+  // id.
   void ReleaseWriter(WriterSlot* slot);
 
   // REQUIRES, for these: this thread is the one that sends.
@@ -187,20 +186,22 @@ class SharedMemoryArbiter {
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;
 
-  // Newest first. Nothing is taken off but everything at once, so the head can
-  // not come back in between with another list behind it.
+  // Newest first. A thread always takes the whole list, so the head cannot come
+  // back with another list behind it (the ABA problem).
   alignas(64) std::atomic<uint32_t> finished_chunks_{kNoChunk};
   std::atomic<Patch*> finished_patches_{nullptr};
   std::atomic<LossAccount*> unreported_losses_{nullptr};
   std::atomic<size_t> finished_bytes_{0};
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
 
-  // How often sending was asked for since it was done last. Who finds 0 sends.
+  // How many threads have asked for sending since the last time. The thread
+  // that finds 0 sends.
   std::atomic<uint32_t> flush_requests_{0};
   // How often it was done.
   std::atomic<uint32_t> flush_rounds_{0};
 
-  // The parts of a request. Limited, so that it fits any transport's frames.
+  // The parts of a request. Their limits make it fit into the frames of any
+  // transport.
   static constexpr size_t kMaxChunksToMove = 128;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;
@@ -210,14 +211,14 @@ class SharedMemoryArbiter {
   CommitDataRequest::Patch patches_[kMaxPatches];
   CommitDataRequest::WriterLosses losses_[kMaxLosses];
 
-  // Whether ReturnIdleChunks() is under way.
+  // Whether a thread is in ReturnIdleChunks().
   std::atomic<bool> is_reclaiming_{false};
 
   std::mutex writers_lock_;
-  // By id, less 1. Guarded by the lock; what belongs to an id that is in use is
-  // its writer's, but for WriterSlot::writer.
+  // By id, less 1. Guarded by the lock. The slot of an id in use belongs to its
+  // writer, but for WriterSlot::writer.
   std::vector<std::unique_ptr<WriterSlot>> writers_;
-  // Where the search for a free id begins, so that ids are reused late.
+  // Where the search for a free id begins, so that an id is reused late.
   size_t next_writer_ = 0;
 };
 

@@ -17,22 +17,24 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What is to be traced, where to, and for how long.
+// What to trace, into which buffers, and for how long.
 struct TraceConfig {
   struct BufferConfig {
-    // An upper limit of what is kept until it is read; memory is allocated as
-    // it is needed. Not 0. What the service knows of the writers takes a fourth
-    // of it besides, or a megabyte if that is more. Then the process that has
-    // the most writers loses some, and what they have written.
+    // How much the buffer keeps until it is read, at most. Not 0. Memory is
+    // allocated when it is needed. Besides, the service keeps data about the
+    // writers, up to a fourth of this size or 1 MB, whichever is more. Beyond,
+    // the process that has most of them loses writers, and what these have
+    // written.
     size_t size_bytes = 0;
     BufferFillPolicy fill_policy = BufferFillPolicy::kRingBuffer;
   };
   struct DataSource {
     DataSourceConfig config;
-    // Producers of these names only; any, if it is empty.
+    // Only producers of these names, or any if there is none.
     std::vector<std::string> producer_name_filter;
   };
-  // Overrides what producers of that name ask for. 0 for what they say.
+  // Overrides the sizes that producers of that name ask for. 0 leaves a size to
+  // them.
   struct ProducerConfig {
     std::string producer_name;
     size_t shm_size_bytes = 0;
@@ -43,20 +45,20 @@ struct TraceConfig {
   std::vector<DataSource> data_sources;
   std::vector<ProducerConfig> producers;
 
-  // All in milliseconds. 0 for never, where it says period or duration.
+  // Milliseconds. A period or a duration of 0 means never.
   uint32_t duration_ms = 0;
   uint32_t flush_period_ms = 0;
   uint32_t flush_timeout_ms = 5000;
   uint32_t data_source_stop_timeout_ms = 5000;
   uint32_t incremental_state_clear_period_ms = 0;
 
-  // If not 0, what has been recorded goes to Consumer::OnTraceData() so often,
-  // when a flush is done, and when the session has stopped, and need not be
-  // read. There has to be a consumer then.
+  // If not 0, the service writes the trace to Consumer::OnTraceData() in this
+  // period, after each flush, and when the session has stopped. Then it need
+  // not be read, and there has to be a consumer.
   uint32_t write_period_ms = 0;
 
-  // If not empty, the trace begins with it: a TraceConfig as Perfetto defines
-  // it, in its encoding.
+  // If not empty, the trace begins with it: a TraceConfig of Perfetto's, in its
+  // encoding.
   std::string raw_config;
 };
 

@@ -17,16 +17,16 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What has become of what was committed to a buffer of a session. The names are
-// those of Perfetto's TraceStats.BufferStats.
+// What has become of the chunks that producers committed to one buffer of a
+// session. Names are those of Perfetto's TraceStats.BufferStats.
 struct TraceBufferStats {
   uint64_t buffer_size = 0;
-  // Of chunks: their headers, and their payload as far as it is used.
+  // Bytes of chunks: their headers, and their payload as far as it is used.
   uint64_t bytes_written = 0;
   uint64_t bytes_overwritten = 0;
   uint64_t bytes_read = 0;
   uint64_t chunks_written = 0;
-  // A copy taken before the chunk was complete was replaced.
+  // Chunks that replaced a copy that was taken before they were complete.
   uint64_t chunks_rewritten = 0;
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
@@ -35,26 +35,26 @@ struct TraceBufferStats {
   uint64_t write_wrap_count = 0;
   uint64_t patches_succeeded = 0;
   uint64_t patches_failed = 0;
-  // Packets of several chunks, put together, or torn.
+  // Packets of several chunks: assembled, or torn.
   uint64_t readaheads_succeeded = 0;
   uint64_t readaheads_failed = 0;
-  // What no writer does that keeps to the protocol.
+  // What only a writer does that breaks the protocol.
   uint64_t abi_violations = 0;
 
-  // The ledger, of all writers, those that have ended included. Once everything
+  // The ledger of all writers, including those that have ended. When everything
   // has been read, packets_begun is packets_read + lost.total(); before, the
   // difference is in the buffer.
   //
-  // Those whose beginning is in a chunk that came; and, with those that writers
-  // lost before, all that are known of.
+  // |packets_written| counts packets whose beginning is in a chunk that came;
+  // |packets_begun| adds those that writers lost before.
   uint64_t packets_written = 0;
   uint64_t packets_begun = 0;
-  // Given out.
+  // Packets that were given out.
   uint64_t packets_read = 0;
   PacketLosses lost;
-  // Places where nobody knows how many packets are missing, or whether one is:
-  // a chunk that never came, or makes no sense; what writers lost that do not
-  // report it. TraceWriter makes none.
+  // Places where it is unknown how many packets are missing, or whether one is:
+  // a chunk that never came, or makes no sense, or losses of writers that do
+  // not report them. A TraceWriter causes none.
   uint64_t unknown_losses = 0;
   uint64_t writers_seen = 0;
   // Packets that writers lost before the service had all of them.
@@ -66,7 +66,7 @@ struct TraceBufferStats {
   }
 };
 
-// The same, for one writer, as far as it can be told.
+// The same for one writer, as far as it is known.
 struct TraceWriterStats {
   ProducerID producer_id = 0;
   WriterID writer_id = 0;
@@ -84,8 +84,8 @@ struct TraceWriterStats {
   PacketLosses lost;
   uint64_t patches_succeeded = 0;
   uint64_t patches_failed = 0;
-  // Places where something is missing between packets that were given out,
-  // for whatever reason; the packet behind each of them says so.
+  // Places where something is missing between packets that were given out. The
+  // packet behind each place says so.
   uint64_t losses = 0;
 };
 
@@ -102,37 +102,37 @@ struct TraceStats {
   static constexpr size_t kMaxNamesOffered = 16;
   static constexpr size_t kMaxWriters = 1024;
 
-  // Those that are connected now.
+  // The producers that are connected now.
   std::vector<TraceProducerStats> producers;
   // One for each buffer of the TraceConfig.
   std::vector<TraceBufferStats> buffers;
-  // By producer and writer. Of writers that are gone, the last ones only, and
-  // of all these, not more than kMaxWriters: those with the most bytes. The
-  // sums of all are in |buffers|.
+  // By producer and writer. Only the last of the writers that are gone, and at
+  // most kMaxWriters: those with the most bytes. |buffers| has the sums of all
+  // writers.
   std::vector<TraceWriterStats> writers;
   size_t writers_left_out = 0;
 
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;
   uint32_t tracing_sessions = 0;
-  // Those that had a data source of the session, but no memory to share.
+  // Producers that had a data source of the session, but no memory to share.
   uint32_t producers_without_memory = 0;
   // For each data source of the TraceConfig, how often a producer was asked for
-  // it; and the names that producers have offered to the session, sorted, not
-  // more than kMaxNamesOffered.
+  // it; and the names that producers have offered to the session, sorted, at
+  // most kMaxNamesOffered.
   std::vector<uint32_t> data_source_instances;
   std::vector<std::string> names_offered;
-  // Chunks and patches for buffers that do not exist, or are not the
-  // producer's to write to.
+  // Chunks and patches for buffers that do not exist, or that their producer
+  // may not write to.
   uint64_t chunks_discarded = 0;
   uint64_t patches_discarded = 0;
-  // Packets that are not well-formed, or have a field that only the service may
+  // Packets that are malformed, or have a field that only the service may
   // write.
   uint64_t invalid_packets = 0;
   uint64_t flushes_requested = 0;
   uint64_t flushes_succeeded = 0;
   uint64_t flushes_failed = 0;
-  // Whether the flush before the end succeeded; of no meaning before.
+  // Whether the flush before the end succeeded. Without meaning before that.
   bool final_flush_succeeded = false;
 
   // Sums over all buffers.
@@ -160,8 +160,8 @@ struct TraceStats {
       sum += buffer.writers_seen;
     return sum;
   }
-  // Places where nobody knows how much is missing; chunks for buffers that are
-  // not there are among them.
+  // Places where it is unknown how much is missing, including chunks for
+  // buffers that do not exist.
   uint64_t unknown_losses() const {
     uint64_t sum = chunks_discarded;
     for (const TraceBufferStats& buffer : buffers)

@@ -29,8 +29,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Writes trace packets into chunks of shared memory, each field straight to
-// where the service will read it:
+// Writes trace packets into chunks of shared memory, each field directly where
+// the service reads it:
 //
 //   std::unique_ptr<TraceWriter> writer = arbiter.CreateTraceWriter(buffer_id);
 //   {
@@ -38,33 +38,35 @@ PROTOZERO_ABI_BEGIN
 //     packet->set_timestamp(now);
 //   }  // Complete here.
 //
-// The packets of a writer arrive in the order in which they were begun. A
-// packet may be larger than a chunk, or than all of them. One that fits takes
-// no lock, no system call, no atomic operation other than a store.
+// Packets of one writer arrive in the order in which they were begun. A packet
+// may be larger than a chunk, or than all chunks together. A packet that fits
+// into the chunk takes no lock, no system call, and no atomic operation but
+// stores.
 //
-// A chunk is given to the service when it is full, by Flush(), and by
-// SharedMemoryArbiter::ReturnIdleChunks(). Until then, a service that scrapes
-// sees all packets but the one that is being written.
+// The writer gives its chunk to the service when the chunk is full, in Flush(),
+// and in SharedMemoryArbiter::ReturnIdleChunks(). Until then, a service that
+// scrapes sees all packets but the one that is being written.
 //
-// When there is no chunk to be had, BufferExhaustedPolicy says what happens.
-// Lost packets are counted, by LossReason, and the endpoint is told with the
-// next commit; the next packet that is not lost says previous_packet_dropped.
-// Lost too, and counted, are packets that exceed the limits of Message, and
-// those that cross into another chunk with more than PatchPool::kNumPatches
-// messages open.
+// When there is no chunk, BufferExhaustedPolicy decides what happens. The
+// writer counts lost packets by LossReason, and reports them to the endpoint
+// with the next commit; the next packet that arrives says
+// previous_packet_dropped. The writer also loses packets that exceed the limits
+// of Message, and packets that go on in another chunk with more than
+// PatchPool::kNumPatches messages open.
 //
 // Takes about 8 KB. Allocates nothing after construction, unless messages are
-// nested deeper than MessageArena::kInlineMessages; debug builds also where a
-// packet has more than MessageArena::kMinQuarantine. One thread at a time.
+// nested deeper than MessageArena::kInlineMessages; debug builds also allocate
+// for a packet with more messages than MessageArena::kMinQuarantine. One thread
+// at a time.
 class TraceWriter final : private ScatteredStreamWriter::Delegate,
                           private MessageFinalizationListener {
  public:
-  // The field of every packet that belongs to the protocol: a bool.
+  // The field that the protocol has in every packet: a bool.
   static constexpr uint32_t kPreviousPacketDroppedFieldId = 42;
 
-  // Commits what has been written; see
-  // SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait().
-  // REQUIRES: no handle to a packet is left.
+  // Commits all packets; see
+  // SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait(). REQUIRES: no
+  // handle to a packet is left.
   ~TraceWriter() override;
 
   TraceWriter(const TraceWriter&) = delete;
@@ -72,9 +74,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // Begins a packet, which is complete when the handle goes out of scope. T is
   // any generated class. The handle is never empty. REQUIRES: the handle to the
-  // packet before is gone. If not, that packet ends here, and the next use of
-  // its handle stops debug builds; in release builds it is one to the new
-  // packet, and ends that. For pointers to nested messages, see Message.
+  // packet before is gone. Otherwise that packet ends here. The next use of its
+  // handle stops debug builds; in release builds, that handle belongs to the
+  // new packet, and ends it. For pointers to nested messages, see Message.
   template <typename T = Message>
   PROTOZERO_ALWAYS_INLINE MessageHandle<T> NewTracePacket() {
     static_assert(
@@ -85,15 +87,15 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     return handle;
   }
 
-  // Writes a packet of some fields, as AppendFields() takes them:
+  // Writes a packet with these fields, which it takes as AppendFields() does:
   //
   //   writer->WriteTracePacket<pbzero::TracePacket>(
   //       pbzero::TracePacket::kTimestamp(now), kConstantFields);
   //
-  // The same bytes as with AppendFields() and NewTracePacket(), but a short
-  // packet, of fields of a limited size, takes two fifths of the instructions:
-  // there is no message that could be written to, and nested, and left open.
-  // REQUIRES: as NewTracePacket() and AppendFields().
+  // Writes the same bytes as AppendFields() on NewTracePacket(). A short packet
+  // of fields of limited size takes two fifths of the instructions, because
+  // there is no message that could be nested or left open. REQUIRES: as
+  // NewTracePacket() and AppendFields().
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WriteTracePacket(const Values&... values) {
     if constexpr (internal::CheckMessage<T, Values...>()) {
@@ -101,19 +103,19 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
   }
 
-  // Gives what has been written to the service; returns when the endpoint has
-  // it. REQUIRES: no packet is open.
+  // Commits all packets, and returns when the endpoint has them. REQUIRES: no
+  // packet is open.
   void Flush();
 
-  // Lets go of the chunk that is being filled, so that others can have it; it
-  // is committed with the next ones. REQUIRES: no packet is open.
+  // Gives up the current chunk, so that other writers can have it. The next
+  // commit includes it. REQUIRES: no packet is open.
   void ReturnChunk();
 
-  // 0 if there were no more ids.
+  // 0 if all ids were taken.
   WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
 
-  // What was begun and will not arrive: packets, and the bytes in them as far
-  // as they were written, by reason. Exact. Any thread.
+  // Packets that were begun and will not arrive, and the bytes that were
+  // written of them, by reason. Exact. Any thread.
   PacketLosses losses() const { return losses_.Get(); }
   uint64_t packets_lost() const { return losses().total(); }
   uint64_t bytes_lost() const { return losses().bytes; }
@@ -123,27 +125,29 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   friend class SharedMemoryArbiter;
   using ABI = SharedMemoryABI;
 
-  // What has become of the packet that was begun last. Between packets another
-  // thread may take the chunk; see Enter().
+  // The state of the last packet. Between packets, another thread may take the
+  // chunk; see Enter().
   enum class PacketState : uint8_t {
-    // It is complete, or was never begun.
+    // The packet is complete, or there was none.
     kNone,
-    // The same, and there is room for the next one in this chunk.
+    // The packet is complete, and this chunk has room for the next one.
     kReady,
     // The writer's thread is at work between packets.
     kBusy,
-    // It is whole in this chunk, behind a length of one byte, which is widened
-    // if need be, as the size of a nested message is.
+    // The packet is whole in this chunk, behind a length of one byte. If it
+    // grows too long, the length is widened, as the size of a nested message
+    // is.
     kNarrow,
-    // It began in an earlier chunk. Its fragment here has a length of
+    // The packet began in an earlier chunk. Its fragment here has a length of
     // kPacketHeaderSize bytes.
     kContinued,
-    // It goes to scratch_.
+    // The packet goes to scratch_, and is lost.
     kDropped,
   };
 
-  // A chunk that was left in the middle of a packet and is kept back, in the
-  // hope that it can be patched in place. The chunks that follow it wait.
+  // A chunk that the writer left in the middle of a packet and keeps for a
+  // while, because the missing sizes may become known. The chunks behind it
+  // wait, too.
   struct HeldChunk {
     ABI::Chunk chunk;
     ChunkID chunk_id;
@@ -152,31 +156,31 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   static constexpr size_t kMaxHeldChunks = 4;
 
   static constexpr size_t kNarrowHeaderSize = 1;
-  // Kept free at the end of a chunk: for a length that is widened, and for what
-  // says that no packet was begun behind it.
+  // Kept free at the end of a chunk: for a length that is widened, and for the
+  // mark that says that no packet was begun.
   static constexpr size_t kSpareBytes =
       ABI::kPacketHeaderSize - kNarrowHeaderSize + ABI::kNoPacketBegunSize;
-  // No packet begins with less left in the chunk than this.
+  // No packet begins with less room than this in the chunk.
   static constexpr size_t kMinRoom = 16;
   static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
                 "there is room for the length that says the packet is lost");
 
-  // The service has read what a chunk was used for before, so its cache lines
-  // are with another processor. A store waits until this one has the line, and
-  // all stores behind it wait, too, until no more fit into the processor. So
-  // the lines are asked for this long before they are needed, and none behind
-  // the chunk: somebody else may be writing there.
+  // The service has read the chunk's memory, so its cache lines are with
+  // another processor. A store waits until this processor has the line; later
+  // stores wait behind it, until no more fit. So the writer prefetches lines
+  // this long before it needs them, but none behind the chunk, where another
+  // thread may be writing.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
 
-  // |arbiter| is kept even without a |slot|.
+  // Keeps |arbiter| even without a |slot|.
   TraceWriter(SharedMemoryArbiter* arbiter,
               SharedMemoryArbiter::WriterSlot* slot,
               BufferID target_buffer,
               BufferExhaustedPolicy policy);
 
   PacketState state() const { return state_.load(std::memory_order_relaxed); }
-  // Whatever was done is done when another thread sees |state|.
+  // All that this thread has done is visible to a thread that sees |state|.
   void LeaveAs(PacketState state) {
     state_.store(state, std::memory_order_release);
   }
@@ -189,12 +193,12 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     return BeginNextPacketHere();
   }
-  // Behind the packet before. REQUIRES: kNarrow.
+  // Begins it behind the packet before. REQUIRES: kNarrow.
   Message* BeginNextPacketHere() {
     stream_.set_write_ptr(fragment_ + kNarrowHeaderSize);
     return BeginPacketHere();
   }
-  // Where the stream is. REQUIRES: kNarrow, or kDropped.
+  // Begins it where the stream is. REQUIRES: kNarrow, or kDropped.
   Message* BeginPacketHere() {
     packet_.Reset(&stream_);
     return &packet_;
@@ -202,8 +206,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
     if (PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
-      // Not read again: what is written might be it, for all the compiler
-      // knows.
+      // Read only once: for the compiler, the bytes that are written might
+      // change it.
       uint8_t* const fragment = fragment_;
       uint8_t* const begin = fragment + kNarrowHeaderSize;
       if (PROTOZERO_LIKELY(internal::FieldsAppender::MayEncode(
@@ -218,15 +222,15 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     WritePacketOutOfLine<T>(values...);
   }
-  // By value: what has an address is stored there before it is known whether
-  // this is called at all.
+  // By value. The address of a value would make the compiler store it before
+  // the branch that usually skips this call.
   template <typename T, typename... Values>
   PROTOZERO_NOINLINE void WritePacketOutOfLine(Values... values) {
     auto packet = NewTracePacket<T>();
     internal::FieldsAppender::Append(*packet, values...);
   }
-  // Returns false, and changes nothing, if the state was not kReady, or
-  // somebody reclaims the chunk.
+  // Returns false, and changes nothing, if the state was not kReady, or if
+  // another thread is reclaiming the chunk.
   PROTOZERO_ALWAYS_INLINE bool TryEnterReadyAs(PacketState state_then) {
     if (PROTOZERO_UNLIKELY(state() != PacketState::kReady))
       return false;
@@ -249,20 +253,20 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // Ends the packet at the stream's position.
   PROTOZERO_NOINLINE void FinishPacketSlowPath();
-  // Ends a packet that can not be completed.
+  // Ends a packet that cannot be completed.
   void AbortPacket();
-  // It ends at |end|, with its length in place. Returns the state to leave as.
+  // The packet ends at |end| and has its length. Returns the state to leave as.
   PacketState MarkPacketFinished(uint8_t* end) {
     fragment_ = end;
     ABI::WriteNoPacketBegun(end);
-    // Counts the next packet, and thereby says that this one is complete.
+    // Counts the next packet, which says that this one is complete.
     const uint16_t packets =
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
     if (PROTOZERO_LIKELY(end < prefetch_end_)) {
-      // What is this far behind the end of the packet before is on its way. So
-      // there are two lines to ask for, or one; behind a long packet more,
-      // which FinishPacketSlowPath() has asked for.
+      // The lines up to this distance behind the end of the packet before are
+      // on their way. So one or two lines are left to prefetch. Behind a long
+      // packet there are more, and FinishPacketSlowPath() has prefetched them.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(end);
       internal::PrefetchForWriting<kPrefetchDistance>(end);
     } else if (end >= last_begin_) {
@@ -276,24 +280,24 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // REQUIRES: PrefetchForWriting() may be called.
   static void PrefetchLines(const uint8_t* begin, const uint8_t* end);
   void CountLoss(LossReason reason, uint64_t bytes);
-  // Counts packets that were not even begun, since the writer was busy. Safe in
-  // a signal handler that interrupts its thread anywhere.
+  // Counts packets that were not even begun, because the writer was busy. Safe
+  // in a signal handler that interrupts the writer's thread anywhere.
   void CountWhileBusy(uint64_t packets);
   // Goes on in scratch_.
   ContiguousMemoryRange DropPacket(LossReason reason);
   // Why there is no chunk.
   LossReason ExhaustionReason() const;
-  // Writes the fragment's length, in kPacketHeaderSize bytes.
-  // Returns its end, which may be further down now.
+  // Writes the fragment's length, in kPacketHeaderSize bytes. Returns the
+  // fragment's end, which may be earlier now.
   uint8_t* WriteFragmentHeader();
-  // The bytes of the open packet in the current chunk, or in scratch_ since it
-  // was entered last.
+  // The bytes of the open packet in the current chunk, or those in scratch_
+  // since the stream last entered it.
   size_t FragmentSize() const;
 
-  // Looks for a chunk, without waiting. Hands over the held chunks if there is
-  // none, and asks for a commit.
+  // Looks for a chunk, without waiting. If there is none, hands over the held
+  // chunks, and asks for a commit.
   ABI::Chunk TryAcquireChunk();
-  // The same, and takes the time that the policy allows.
+  // Looks for a chunk as long as the policy allows.
   ABI::Chunk AcquireChunk();
   // Begins |chunk|. Returns the bytes behind |header_size| bytes for a length.
   ContiguousMemoryRange StartChunk(ABI::Chunk chunk,
@@ -303,23 +307,23 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     packets_.store(packets, std::memory_order_relaxed);
     chunk_.header()->packets.store(packets, std::memory_order_release);
   }
-  // Writes what the current chunk ends with, and is without one.
+  // Writes the end of the current chunk, and leaves the writer without one.
   ABI::Chunk TakeChunk();
-  // Lets go of the current chunk, whose last record is complete.
+  // Gives up the current chunk, whose last record is complete.
   void FinishChunk();
-  // Of the chunk that says that a packet can not be continued.
+  // Makes |chunk| say that the packet does not continue.
   void WriteDropMarkerChunk(ABI::Chunk chunk);
   void WriteDropMarker();
 
-  // Brings sizes that are known to where they belong; all of them, known or
-  // not, when the packet is |over|.
+  // Writes the sizes that are known into their chunks, or queues them as
+  // patches. When the packet is |over|, does so with all sizes, known or not.
   void ResolvePatches(bool over);
   HeldChunk* FindHeldChunk(ChunkID chunk_id);
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
-  // The arbiter takes a chunk that is not being written to while its writer's
-  // thread may do anything:
+  // The arbiter takes the chunk of an idle writer, while the writer's thread
+  // may do anything:
   //
   //   writer's thread              the one that reclaims
   //   ---------------              ---------------------
@@ -327,28 +331,30 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   //   load reclaims_               ProcessBarrier()
   //                                load state_
   //
-  // One of them sees what the other one has stored: if the barrier takes effect
+  // One of the two sees what the other has stored. If the barrier takes effect
   // on the writer's processor after the store on the left, the load on the
-  // right sees it; if before, the load on the left comes after the store on the
-  // right. So that side alone pays for a fence. The writer compares with the
-  // number that it has seen last, lest its chunk be taken from the first look
-  // at the state to the store, and waits while it is odd.
+  // right sees that store. If it takes effect before, the load on the left
+  // comes after the store on the right. So only the thread that reclaims pays
+  // for a fence. The writer compares |reclaims_| with the number that it saw
+  // last, so that no thread can take its chunk between its first look at the
+  // state and its store; and it waits while the number is odd.
   //
-  // Not idle from here on.
+  // From here on, the writer is not idle.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  // The same, at work between packets, and nobody else is. REQUIRES: no packet
-  // is open.
+  // Enters as kBusy, and waits until no thread is reclaiming. REQUIRES: no
+  // packet is open.
   void Enter();
-  // Called by whoever holds SharedMemoryArbiter::writers_lock_. If the writer
-  // looks idle, and |even_if_recent| or no packet was written since the last
-  // call, stops it and returns true. FinishReclaim() has to follow.
+  // If the writer looks idle, and |even_if_recent| or no packet was written
+  // since the last call, stops the writer and returns true. FinishReclaim() has
+  // to follow. REQUIRES: SharedMemoryArbiter::writers_lock_.
   bool BeginReclaim(bool even_if_recent);
   // Lets the writer go on. |is_ordered| says that all threads have executed a
-  // memory barrier since BeginReclaim(): queues the chunk before, if the writer
-  // is idle. Otherwise nobody knows whether it is.
+  // memory barrier since BeginReclaim(). If so, and the writer is idle, queues
+  // its chunk first. Without the barrier, it is unknown whether the writer is
+  // idle.
   void FinishReclaim(bool is_ordered);
 
   SharedMemoryArbiter* const arbiter_;
@@ -356,40 +362,41 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   const BufferID target_buffer_;
   const BufferExhaustedPolicy policy_;
 
-  // Written by the writer's thread.
+  // Only the writer's thread writes it.
   std::atomic<PacketState> state_{PacketState::kNone};
   // There was no chunk for the packet before.
   bool is_exhausted_ = false;
   // The next packet has to say that one was lost.
   bool loss_is_unreported_ = false;
-  // The open packet can not be completed.
+  // The open packet cannot be completed.
   bool is_out_of_patches_ = false;
-  // What the current chunk's header says; 0 if there is none. If no packet is
-  // open, the one that will be written next is in it already.
+  // What the current chunk's header says; 0 if there is no chunk. Between
+  // packets, it already counts the packet that comes next.
   std::atomic<uint16_t> packets_{0};
   ChunkID chunk_id_ = 0;
-  // How often a reclaim has begun or ended, so odd while one is under way.
-  // Written by who reclaims.
+  // How often a reclaim has begun or ended: odd while one is under way. Only
+  // the thread that reclaims writes it.
   std::atomic<uint32_t> reclaims_{0};
-  // What the writer's thread has seen of it last. Even.
+  // The value that the writer's thread saw last. Even.
   uint32_t reclaims_seen_ = 0;
-  // Where the length of the open packet's last fragment goes, or that of the
-  // next packet: behind what was written to the chunk. If the packet is
-  // dropped, where it is written to.
+  // Where the length of the open packet's last fragment goes, or, between
+  // packets, that of the next packet. If the packet is dropped, where the
+  // stream entered scratch_.
   uint8_t* fragment_ = nullptr;
-  // From here on no packet begins.
+  // No packet begins from here on.
   uint8_t* last_begin_ = nullptr;
-  // From here on, all of the chunk has been asked for. No later than
-  // last_begin_; null where PrefetchForWriting() may not be called.
+  // All of the chunk from here on has been prefetched. Not behind last_begin_;
+  // null where PrefetchForWriting() may not be called.
   uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;
-  // Of the open packet, in chunks before the current one; and whether the first
-  // of these was handed over with its beginning. Not valid in kNarrow.
+  // The open packet's bytes in chunks before the current one; and whether the
+  // first of these was handed over with the packet's beginning. Not valid in
+  // kNarrow.
   uint64_t packet_bytes_ = 0;
   bool is_beginning_handed_over_ = false;
   // Why the open packet is kDropped.
   LossReason drop_reason_ = LossReason::kUnknown;
-  // What BeginReclaim() has found in |packets_|.
+  // The value of |packets_| that BeginReclaim() found.
   uint16_t packets_before_ = 0;
 
   LossAccount losses_;
@@ -398,7 +405,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Oldest first.
   HeldChunk held_chunks_[kMaxHeldChunks];
   size_t num_held_chunks_ = 0;
-  // Fewer where the buffer has few chunks.
+  // Less than kMaxHeldChunks if the buffer has few chunks.
   const size_t max_held_chunks_;
 
   ScatteredStreamWriter stream_;

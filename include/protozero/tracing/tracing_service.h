@@ -23,12 +23,12 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Collects what producers write to shared memory, and gives it out as a trace.
+// Collects what producers write to shared memory, and makes traces of it.
 //
-// Knows nothing about sockets, files, or how memory comes to be shared: a
+// Knows nothing about sockets, files, or how memory comes to be shared. A
 // transport, or a program that is producer and service in one, calls
-// ConnectProducer() and implements RemoteProducer. Whoever wants a trace calls
-// StartTracing():
+// ConnectProducer() and implements RemoteProducer. A program that wants a trace
+// calls StartTracing():
 //
 //   TracingService service;
 //   auto producer = service.ConnectProducer(&my_producer, std::move(info));
@@ -43,46 +43,47 @@ PROTOZERO_ABI_BEGIN
 //   });
 //   service.CloseSession(session);
 //
-// Producers are not trusted: whatever they call, commit, or write to their
-// memory, and whenever they do, costs their own data only. What a buffer holds
-// is limited by its size; everything else, by TracingLimits. Consumers
-// are trusted.
+// The service does not trust producers. Whatever a producer calls, commits, or
+// writes to its memory, and whenever it does, it can spoil only its own data. A
+// buffer's size limits what it holds; TracingLimits has all other limits. The
+// service trusts consumers.
 //
-// Any thread, unless stated otherwise: there is one lock, which is held while
-// chunks are copied and packets put together, but not while they are given
-// out. There is no thread and no timer: NextDeadlineMs() says when RunDue() has
+// Any thread, unless stated otherwise. One lock is held while the service
+// copies chunks and puts packets together, but not while it gives them out. The
+// service has no thread and no timer: NextDeadlineMs() says when RunDue() has
 // something to do.
 //
-// When an allocation fails, what does not work without it is said below: it
-// returns null, 0 or false, or throws std::bad_alloc, as do all functions of
-// ProducerConnection that register something. Nothing else is affected, and
-// connections can be ended and sessions stopped, read and closed. Packets for
-// which there is no memory are lost, and counted.
+// When an allocation fails, the function that needed it returns null, 0 or
+// false, or throws std::bad_alloc, as its comment says; functions of
+// ProducerConnection that register something throw. Nothing else is affected:
+// connections can end, and sessions can be stopped, read and closed. Packets
+// for which there is no memory are lost, and counted.
 class TracingService {
  public:
-  // What the service asks of a producer. Calls come from whatever thread has
-  // called the service, one at a time, while the service holds its lock: they
-  // must not call the service, but note down, or send, what they are told.
+  // A producer as the service sees it: what the service asks of it. The thread
+  // that has called the service makes these calls, one at a time, while the
+  // service holds its lock. They must not call the service, but take a note of
+  // what they are told, or send it.
   class RemoteProducer {
    public:
     virtual ~RemoteProducer() = default;
 
-    // Makes the memory to share, all zero, and gives the producer its part.
+    // Creates the memory to share, all zero, and gives the producer its part.
     // Called once, before the first SetupDataSource(), unless
-    // ProducerInfo::memory was accepted. Null if it can not be had: the
-    // producer gets no data source set up then.
+    // ProducerInfo::memory was accepted. Null on failure: the producer then
+    // gets no data source set up.
     virtual std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                                        size_t page_size) = 0;
-    // Why SetupTracing() has returned null, for people to read.
+    // For people: why SetupTracing() has returned null.
     virtual std::string SetupTracingError() const { return ""; }
     virtual void SetupDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
     virtual void StartDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
-    // Everything is to be committed before NotifyDataSourceStopped().
+    // The producer is to commit everything before NotifyDataSourceStopped().
     virtual void StopDataSource(DataSourceInstanceID instance_id) = 0;
-    // Everything of these instances is to be committed, and then the flush
-    // acknowledged: CommitDataRequest::flush_request_id.
+    // The producer is to commit everything of these instances, and then to
+    // acknowledge the flush with CommitDataRequest::flush_request_id.
     virtual void Flush(FlushRequestID request_id,
                        const std::vector<DataSourceInstanceID>& instances,
                        FlushFlags flags) = 0;
@@ -93,56 +94,56 @@ class TracingService {
   enum class ScrapingMode { kDefault, kEnabled, kDisabled };
 
   struct ProducerInfo {
-    // Sessions select by it; nothing else depends on it.
+    // Sessions can select by it. It has no other meaning.
     std::string name;
-    // Stamped on each of its packets.
+    // The service stamps them on each of the producer's packets.
     int32_t uid = 0;
     int32_t pid = 0;
     // In bytes; 0 for the defaults. See ClampShmSizes().
     size_t shm_page_size_hint = 0;
     size_t shm_size_hint = 0;
     // Whether the service may look for packets in chunks that have not been
-    // committed. By default it does not.
+    // committed. It may not by default.
     ScrapingMode scraping_mode = ScrapingMode::kDefault;
-    // Its writers report what they lose, and leave behind the complete packets
-    // of a chunk whether another one has begun, as TraceWriter does. If not,
-    // the service says of some losses that it does not know how large they are.
-    // REQUIRES: if they do, and are in this process, they write nothing any
-    // more when the connection ends.
+    // The producer's writers report what they lose, and mark in a chunk, behind
+    // the complete packets, whether another one has begun, as TraceWriter does.
+    // Otherwise the service counts some losses as unknown. REQUIRES: such
+    // writers, if they are in this process, write nothing any more when the
+    // connection ends.
     bool reports_losses = true;
-    // The producer's own, with pages of |shm_page_size_hint|: it has been
-    // tracing since before it was connected.
+    // The producer's own memory, with pages of |shm_page_size_hint|. The
+    // producer has been tracing since before it was connected.
     std::unique_ptr<SharedMemory> memory;
   };
 
-  // A producer's connection, which ends with the object. As a ProducerEndpoint
-  // it can be what a SharedMemoryArbiter in the same process commits to. Calls
-  // that make no sense do nothing. REQUIRES: the service outlives it.
+  // A producer's connection, which ends with the object. A SharedMemoryArbiter
+  // in the same process can commit to it. Calls that make no sense do nothing.
+  // REQUIRES: the service outlives it.
   class ProducerConnection : public ProducerEndpoint {
    public:
     virtual ProducerID id() const = 0;
-    // Whether ProducerInfo::memory is used. If not, it is unmapped already, and
-    // SetupTracing() will be called.
+    // Whether the service uses ProducerInfo::memory. If not, the service has
+    // unmapped it, and will call SetupTracing().
     virtual bool uses_provided_memory() const = 0;
 
-    // It is not registered if the name is empty or too long, if there are too
-    // many, or if one with the same id (not 0) is.
+    // Does nothing if the name is empty or too long, if there are too many data
+    // sources, or if there is one with the same id (not 0).
     virtual void RegisterDataSource(const DataSourceDescriptor& descriptor) = 0;
-    // Replaces what was registered with that name and id.
+    // Replaces the data sources with that name and id.
     virtual void UpdateDataSource(const DataSourceDescriptor& descriptor) = 0;
-    // All of that name. Instances are stopped.
+    // Removes all data sources of that name, and stops their instances.
     virtual void UnregisterDataSource(const std::string& name) = 0;
 
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
 
-    // Of chunks that it has committed, so far: what a transport that shares its
-    // time among producers can go by. One thread, that which commits.
+    // How much of the producer's chunks the service has copied. A transport can
+    // share its time among producers by it. Only for the thread that commits.
     virtual uint64_t bytes_copied() const = 0;
-    // Does nothing before there is memory, and returns false if that is so.
+    // Does nothing, and returns false, while there is no memory.
     virtual bool CommitDataIfSetUp(const CommitDataRequest& request) = 0;
-    // The connection is about to end, though the producer goes on: what it
-    // writes from now on is lost, and nobody knows how much.
+    // The connection is about to end, but the producer goes on. The service
+    // then cannot know how much of its data is lost.
     virtual void ReportUnknownLoss() = 0;
     void CommitData(const CommitDataRequest& request) override {
       CommitDataIfSetUp(request);
@@ -152,38 +153,39 @@ class TracingService {
   enum State {
     // There is no such session, or it was closed.
     kNone,
-    // Data sources that notify about it have not started yet.
+    // Data sources that notify about their start have not started yet.
     kStarting,
     kStarted,
-    // There is a last flush, or data sources have not stopped yet.
+    // The final flush has not ended, or data sources have not stopped yet.
     kStopping,
-    // Everything that there will be can be read.
+    // The whole trace can be read.
     kStopped,
   };
 
-  // Takes |size| bytes of the trace, which continue those of the last call.
-  // Returns false if they can not be taken; then they are lost.
+  // Takes |size| bytes of the trace, which continue those of the last call. If
+  // it returns false, these bytes are lost.
   using TraceSink = std::function<bool(const uint8_t* data, size_t size)>;
 
-  // Who has started a session. All calls but OnTraceData() come as those of
-  // RemoteProducer do: they must not call the service.
+  // The owner of a session. All functions but OnTraceData() are called as those
+  // of RemoteProducer are: they must not call the service.
   class Consumer {
    public:
     virtual ~Consumer() = default;
     virtual void OnAllDataSourcesStarted(TracingSessionID) {}
-    // There is no memory to share with a producer, so what the session wants of
-    // it is not recorded. At most once for each.
+    // There is no memory to share with this producer, so the session does not
+    // record it. Called once for each such producer.
     virtual void OnProducerWithoutMemory(TracingSessionID,
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
-    // The session is kStopped. If TraceConfig::write_period_ms is not 0, the
-    // last call of OnTraceData() is still to come, from RunDue().
+    // The session is kStopped. If TraceConfig::write_period_ms is not 0,
+    // RunDue() has yet to make the last call of OnTraceData().
     virtual void OnTracingStopped(TracingSessionID) {}
-    // The end of what RunDue() writes to OnTraceData(). |complete| is false if
-    // some of it was not taken, or could not be read for want of memory.
+    // RunDue() has made the last call of OnTraceData(). |complete| is false if
+    // a call has refused something, or if something could not be read because
+    // there was no memory.
     virtual void OnTraceWritten(TracingSessionID, bool /*complete*/) {}
-    // A TraceSink. Called by RunDue(), without the lock. The session stops if
-    // it returns false, or if there is no memory to read for it.
+    // A TraceSink. RunDue() calls it without the lock. If it returns false, or
+    // if there is no memory to read for it, the session stops.
     virtual bool OnTraceData(TracingSessionID,
                              const uint8_t* /*data*/,
                              size_t /*size*/) {
@@ -191,72 +193,73 @@ class TracingService {
     }
   };
 
-  // Milliseconds since whatever moment; never goes back. Any thread.
+  // Milliseconds since any moment. Never goes back. Any thread.
   using Clock = std::function<uint64_t()>;
 
-  // Uses std::chrono::steady_clock if there is no |clock|.
+  // Without a |clock|, std::chrono::steady_clock.
   explicit TracingService(Clock clock = nullptr);
-  // REQUIRES: all connections are gone, nobody is in a call.
+  // REQUIRES: all connections have ended, and no thread is in a call.
   ~TracingService();
 
   TracingService(const TracingService&) = delete;
   TracingService& operator=(const TracingService&) = delete;
 
-  // The sizes that a producer gets for what it asks for. What makes no sense is
-  // replaced by the defaults.
+  // The sizes that a producer gets when it asks for these. Sizes that make no
+  // sense are replaced by the defaults.
   struct ShmSizes {
     size_t page_size;
     size_t size;
   };
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
-  // Null if there are too many, if its name is too long, or if there is no
-  // memory. REQUIRES:
-  // |producer| outlives the connection.
+  // Null if there are too many producers, if the name is too long, or if there
+  // is no memory. REQUIRES: |producer| outlives the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,
                                                       ProducerInfo info);
 
-  // Sets up and starts the data sources that there are; those that are
-  // registered later follow. Returns 0, and says why, if the config is not
-  // valid, or if there is no memory. |consumer| may be null. REQUIRES: it
-  // outlives the session.
+  // Sets up and starts the data sources that are registered. Those that come
+  // later follow. Returns 0, and says why, if the config is not valid, or if
+  // there is no memory. |consumer| may be null. REQUIRES: |consumer| outlives
+  // the session.
   TracingSessionID StartTracing(const TraceConfig& config,
                                 Consumer* consumer,
                                 std::string* error);
   // Flushes, then stops the data sources. Does not wait: see GetState().
   void StopTracing(TracingSessionID session_id);
   // Asks all data sources to commit what they have. |on_done| is called once,
-  // as the functions of Consumer are, perhaps before this returns; false if
-  // some did not answer in time, or if the session was closed before. A
-  // |timeout_ms| of 0 is the TraceConfig's. Returns 0 if there is nothing to
-  // flush; then it is not called.
+  // as the functions of Consumer are, perhaps before this returns. |success| is
+  // false if a producer did not answer in time, or if the session was closed
+  // before. A |timeout_ms| of 0 stands for TraceConfig::flush_timeout_ms.
+  // Returns 0, and does not call |on_done|, if there is nothing to flush.
   FlushRequestID Flush(TracingSessionID session_id,
                        uint32_t timeout_ms,
                        FlushFlags flags,
                        std::function<void(bool success)> on_done);
   State GetState(TracingSessionID session_id) const;
-  // Of all of the session. Everything is 0 if there is none. Throws
+  // Of the whole session. Everything is 0 if there is no such session. Throws
   // std::bad_alloc if there is no memory.
   TraceStats GetStats(TracingSessionID session_id) const;
-  // Gives out whatever is complete, and forgets it: records of Perfetto's
-  // Trace, so that the concatenation of all that is read is a trace file. The
-  // sink is called without the lock; no other thread's sink is called at the
-  // same time. Returns false if there is no such session, if the sink has
-  // returned false, or if there is no memory: then what has not been read can
-  // be read later. The sink must not read, nor close sessions.
+  // Gives out all packets that are complete, and forgets them, as records of
+  // Perfetto's Trace: all that is read, one after the other, is a trace file.
+  // The sink is called without the lock, while no other thread's sink is.
+  // Returns false if there is no such session, if the sink has returned false,
+  // or if there is no memory; the rest can then be read later. The sink must
+  // not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
-  // Stops the session, without waiting for anybody, and frees its buffers.
+  // Stops the session without waiting, and frees its buffers.
   void CloseSession(TracingSessionID session_id);
 
   // When RunDue() will have something to do, unless something happens before;
-  // UINT64_MAX for never. By the clock that the service was given: see NowMs().
+  // UINT64_MAX for never. In the time of NowMs(), which is that of the
+  // service's clock.
   uint64_t NextDeadlineMs() const;
   uint64_t NowMs() const;
-  // Does what is due, time-outs and periodic things. Any time will do.
+  // Does what is due: time-outs and periodic things. May be called at any time.
   void RunDue();
 
-  // How often it has looked at a producer, session, data source, instance,
-  // flush, page or request of which there may be many: what its functions cost.
+  // How often the service has looked at a producer, session, data source,
+  // instance, flush, page or request, of which there may be many. This is the
+  // cost of its functions.
   uint64_t NumVisitsForTesting() const;
 
  private:

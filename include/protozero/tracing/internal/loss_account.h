@@ -16,16 +16,16 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What one writer has lost, and what of that the service has been told. The
-// writer's thread adds to it; a SharedMemoryArbiter reports it with the next
-// commit, whichever thread makes that; any thread may read the sums.
+// What one writer has lost, and how much of it the service knows. The writer's
+// thread adds to it. A SharedMemoryArbiter reports it with the next commit, on
+// any thread. Any thread may read the sums.
 class LossAccount {
  public:
-  // A sum that one thread adds to.
+  // Only one thread adds to it.
   struct Sums {
     std::atomic<uint64_t> packets{0};
-    // Those of |packets| whose beginning the service has, in a chunk that was
-    // handed over before they were lost.
+    // How many of |packets| the service knows the beginning of, from a chunk
+    // that was committed before they were lost.
     std::atomic<uint64_t> begun{0};
     std::atomic<uint64_t> bytes{0};
   };
@@ -38,15 +38,16 @@ class LossAccount {
 
   void Add(LossReason reason, uint64_t bytes, bool is_begun) {
     Sums& sums = sums_[static_cast<size_t>(reason)];
-    // In this order: a report of a packet says whether the service has its
-    // beginning, or a program that ends then would have lost it twice.
+    // |begun| first: a report that has the packet must also say that the
+    // service has its beginning. Otherwise, if the program ended then, the
+    // service would count the packet twice.
     Increase(&sums.begun, is_begun);
     Increase(&sums.packets, 1);
     Increase(&sums.bytes, bytes);
   }
 
-  // As kWriterBusy. Signal handlers do this, while others do, and while Add()
-  // is at work; which is why it adds to a sum that Add() leaves alone.
+  // Adds packets as kWriterBusy. Several signal handlers may do so at once, and
+  // during Add(), which therefore never touches this sum.
   void AddWhileBusy(uint64_t packets) {
     sums_[static_cast<size_t>(LossReason::kWriterBusy)].packets.fetch_add(
         packets, std::memory_order_relaxed);
@@ -73,14 +74,15 @@ class LossAccount {
   const WriterID writer_id_;
   const BufferID target_buffer_;
   Sums sums_[kNumWriterLossReasons];
-  // What has been reported of them. Whoever commits reads and writes it.
+  // How much of the sums has been reported. The thread that commits reads and
+  // writes it.
   struct Reported {
     uint64_t packets = 0;
     uint64_t begun = 0;
     uint64_t bytes = 0;
   };
   Reported reported_[kNumWriterLossReasons];
-  // Whether it is on the arbiter's list, which |next_| belongs to.
+  // Whether it is on the arbiter's list, which |next_| links.
   std::atomic<bool> is_queued_{false};
   LossAccount* next_ = nullptr;
 };

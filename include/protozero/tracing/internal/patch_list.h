@@ -16,20 +16,21 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Stands in for the size field of a nested message whose chunk was left before
-// the message was complete.
+// Takes the size of a nested message whose writer went on to another chunk
+// before the message was complete.
 struct Patch {
-  // All zero until the size is known, which is four bytes whose first one is
+  // All zero until the size is known. A size has four bytes, and the first is
   // never zero.
   uint8_t size_field[SharedMemoryABI::kPatchSize];
   ChunkID chunk_id;
-  // From the first byte of the chunk's payload.
+  // Counted from the first byte of the chunk's payload.
   uint16_t offset;
   WriterID writer_id;
   BufferID target_buffer;
-  // The chunk was given up: nobody will apply this.
+  // The writer has given up the chunk. Nobody applies this patch.
   bool is_void;
-  // In a PatchList or on the way to the service. Cleared by whoever is done.
+  // Set while it is in a PatchList or on its way to the service. The last user
+  // clears it.
   std::atomic<bool> is_in_use{false};
   Patch* next;
 
@@ -37,9 +38,9 @@ struct Patch {
   void Free() { is_in_use.store(false, std::memory_order_release); }
 };
 
-// The patches of one writer: a fixed number, which bounds how deep a packet can
-// be nested where it crosses into another chunk. The writer's thread takes
-// them; any thread returns one, by Patch::Free().
+// The patches of one writer. Their fixed number limits how many messages may be
+// open where a packet goes on in another chunk. The writer's thread takes
+// patches; any thread returns them, with Patch::Free().
 class PatchPool {
  public:
   // More levels than protobuf's own parsers accept.
@@ -68,8 +69,8 @@ class PatchPool {
   Patch patches_[kNumPatches];
 };
 
-// The patches of a packet that is being written, oldest first, so that those of
-// one chunk are neighbours. One thread.
+// The patches of the packet that is being written, oldest first, so that
+// patches of one chunk are neighbours. One thread.
 class PatchList {
  public:
   // One or more patches of one chunk, linked by |next| from |first| to |last|.
@@ -89,7 +90,7 @@ class PatchList {
     last_ = patch;
   }
 
-  // Whether there is anything left to patch in that chunk.
+  // Whether a patch of that chunk is still to come.
   bool NeedsPatching(ChunkID chunk_id) const {
     for (const Patch* patch = first_; patch != nullptr; patch = patch->next) {
       if (patch->chunk_id == chunk_id && !patch->is_void)
@@ -98,15 +99,15 @@ class PatchList {
     return false;
   }
 
-  // There will be nothing to patch in that chunk. Its patches stay in the list,
-  // because messages may still write their sizes to them.
+  // Cancels the patches of that chunk. They stay in the list, because messages
+  // may still write their sizes to them.
   void MakeVoid(ChunkID chunk_id) {
     for (Patch* patch = first_; patch != nullptr; patch = patch->next)
       patch->is_void = patch->is_void || patch->chunk_id == chunk_id;
   }
 
-  // Calls |take|(group), for each chunk's patches, oldest first. Those for
-  // which it returns true leave the list and belong to |take|.
+  // Calls |take|(group) with the patches of each chunk, oldest first. If it
+  // returns true, the group leaves the list and belongs to |take|.
   template <typename Take>
   void TakeGroups(const Take& take) {
     Patch* before = nullptr;
