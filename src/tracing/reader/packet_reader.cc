@@ -15,48 +15,48 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// How many pages are looked at before open chunks are looked at again.
+// How many pages a search looks at before it looks at the open chunks again.
 constexpr size_t kPagesBetweenLooks = 4;
 
-// A search begins again with each chunk that is done: mostly, the next one is
-// not far. It ends here, so that nobody can make it go on forever.
+// A search begins again with each chunk that is done, because the next chunk is
+// usually near. This limit keeps a writer from making a search go on forever.
 constexpr size_t kMaxLooksPerPage = 16;
 
 }  // namespace
 
 struct PacketReader::Writer {
   enum PacketState : uint8_t {
-    // The next record begins one.
+    // The next record begins a packet.
     kNone,
-    // The next record continues what is in |fragments|,
+    // The next record continues the packet in |fragments|.
     kBegun,
-    // or what is not there any more.
+    // The next record continues a packet that is lost.
     kLost,
   };
 
-  // As if ids did not wrap around, which they do not from one to the next.
+  // How far |chunk_id| is ahead. Right even if ids wrap around on the way.
   int32_t DistanceTo(ChunkID chunk_id) const {
     return static_cast<int32_t>(chunk_id - next_chunk_id);
   }
 
   WriterID id = 0;
-  // Nothing was read of it so far, and the id that follows is just one that was
-  // seen.
+  // Nothing has been read of it yet. |next_chunk_id| is the id of any chunk of
+  // it.
   bool is_new = true;
   PacketState packet_state = kNone;
   // The next packet has to say that something was lost.
   bool has_lost = false;
-  // A chunk was seen, but none that is known to be the next.
+  // The reader has seen a chunk of it, but not the next one.
   bool misses_chunk = false;
   ChunkID next_chunk_id = 0;
 
-  // The open chunk, if there is one; the number and the offset of its next
+  // The open chunk, if there is one, and the index and offset of its next
   // record.
   ABI::Chunk chunk;
   uint16_t num_read = 0;
   size_t offset = 0;
 
-  // The one to open next, as far as that search has come.
+  // The oldest chunk that the search with this number has seen.
   uint64_t search = 0;
   ABI::Chunk oldest_chunk;
   ChunkID oldest_chunk_id = 0;
@@ -75,7 +75,8 @@ bool PacketReader::TryNext(Packet* packet) {
   if (!is_thorough) {
     if (TryReadFromOpenChunks(packet))
       return true;
-    // While the one writer has a chunk, it has no other that could be read.
+    // While its one writer has an open chunk, the reader has to look at no
+    // other.
     if (options_.writer_id != 0 && !open_.empty())
       return false;
   }
@@ -83,7 +84,7 @@ bool PacketReader::TryNext(Packet* packet) {
 }
 
 bool PacketReader::TryReadFromOpenChunks(Packet* packet) {
-  // Those that are closed on the way make room for others.
+  // A writer whose chunk is closed on the way leaves |open_|.
   for (size_t i = open_.size(); i > 0 && !open_.empty(); --i) {
     if (next_open_ >= open_.size())
       next_open_ = 0;
@@ -100,7 +101,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
     uint16_t packets = header.load(std::memory_order_acquire);
     bool is_last = false;
     if (writer->num_read + 1 >= (packets & ABI::kPacketCountMask)) {
-      // The last record is not certain as long as the chunk is written to.
+      // While the chunk is being written, its last record may be incomplete.
       const uint32_t word = abi_.GetPageWord(chunk.page_idx());
       const ABI::ChunkState state =
           abi_.GetChunkUnchecked(chunk.page_idx(), word, chunk.chunk_idx())
@@ -117,7 +118,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
       packets = header.load(std::memory_order_acquire);
       const uint16_t num_packets = packets & ABI::kPacketCountMask;
       is_last = writer->num_read + 1 >= num_packets;
-      // Whoever patches it relies on its being there.
+      // The arbiter that patches the chunk relies on it.
       if (is_last && (packets & ABI::kChunkNeedsPatching) != 0)
         return false;
       if (writer->num_read >= num_packets) {
@@ -145,7 +146,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
           LosePacket(writer, &stats_.packets_torn);
         if (begins_packet || writer->packet_state != Writer::kLost)
           LosePacket(writer, &stats_.packets_abandoned);
-        // What comes next, in another chunk, begins a packet.
+        // The next record, in another chunk, begins a packet.
         writer->packet_state = Writer::kNone;
         writer->num_read = ABI::kMaxPacketsPerChunk;
         break;
@@ -155,7 +156,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
         break;
     }
     if (is_last) {
-      // At once: somebody may be waiting for it.
+      // At once: a writer may be waiting for the chunk.
       CloseChunk(writer, true);
       return has_packet;
     }
@@ -233,7 +234,7 @@ bool PacketReader::Search(bool is_thorough, Packet* packet) {
         return true;
       }
     }
-    // The next chunk may be where this search has been.
+    // The search may have passed the next chunk already.
     if (stats_.chunks_read != chunks_read)
       continue;
     chunks_closed_since_search_ = 0;
@@ -252,8 +253,9 @@ bool PacketReader::OpenOldestChunks() {
     if (writer->search != num_searches_ || writer->chunk.is_valid())
       continue;
     if (!writer->misses_chunk) {
-      // A later chunk was seen. Those before it were there by then, if they
-      // exist, but maybe where the search had been already.
+      // The search has seen a later chunk of the writer. If chunks before that
+      // one exist, they were there by then, but the search may have passed
+      // their place. So it searches once more.
       writer->misses_chunk = true;
       is_complete = false;
       continue;
@@ -278,8 +280,8 @@ void PacketReader::LookAtPage(size_t page_idx) {
       continue;
     const ABI::Chunk chunk = abi_.GetChunkUnchecked(page_idx, word, i);
     const ABI::ChunkHeader& header = *chunk.header();
-    // A chunk without packets is nobody's yet; one that was read is waiting for
-    // its commit.
+    // Skips a chunk that has no packets, and so no owner yet; and one that was
+    // read, and waits for its commit.
     const uint16_t packets = header.packets.load(std::memory_order_acquire);
     if (state == ABI::kChunkBeingWritten
             ? (packets & ABI::kPacketCountMask) == 0
@@ -326,8 +328,8 @@ PacketReader::Writer* PacketReader::FindOrAddWriter(WriterID writer_id) {
     writers_.push_back(std::make_unique<Writer>());
     index = static_cast<uint16_t>(writers_.size());
   } else {
-    // One of which there is nothing to remember: all that it writes is in
-    // chunks that will be seen.
+    // Replaces a writer of which nothing has to be remembered: everything that
+    // it still writes is in chunks that a search will see.
     for (size_t i = 0; i < writers_.size() && index == 0 && !is_full_; ++i) {
       const Writer& writer = *writers_[i];
       if (writer.chunk.is_valid() || writer.has_lost ||

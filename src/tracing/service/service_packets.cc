@@ -24,12 +24,12 @@ using tracing::pbzero::TracePacket;
 
 namespace {
 
-// Any bytes would do that do not come up by accident; readers know these.
+// Any bytes that do not come up by accident would do. Readers know these.
 constexpr uint8_t kSynchronizationMarker[] = {
     0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
     0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
 
-// As Perfetto numbers them.
+// Perfetto's numbers.
 enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
 
 struct ClockReading {
@@ -37,7 +37,7 @@ struct ClockReading {
   uint64_t nanoseconds;
 };
 
-// The last one is what timestamps of the service are in.
+// Timestamps of the service's packets are those of the last one.
 std::vector<ClockReading> ReadClocks() {
   std::vector<ClockReading> readings;
   const auto add = [&readings](ClockID id, auto since_epoch) {
@@ -48,7 +48,7 @@ std::vector<ClockReading> ReadClocks() {
   add(kRealtime, std::chrono::system_clock::now().time_since_epoch());
   add(kMonotonic, std::chrono::steady_clock::now().time_since_epoch());
 #ifdef CLOCK_BOOTTIME
-  // What trace viewers take for the time if nothing else is said.
+  // Trace viewers use this clock unless told otherwise.
   timespec time{};
   clock_gettime(CLOCK_BOOTTIME, &time);
   add(kBoottime, std::chrono::seconds(time.tv_sec) +
@@ -62,7 +62,7 @@ void Append(const void* data, size_t size, std::vector<uint8_t>* trace) {
   trace->insert(trace->end(), bytes, bytes + size);
 }
 
-// Returns false if there was no memory for the message.
+// Returns false if there is no memory for the message.
 bool Append(HeapBuffered<Trace>* message, std::vector<uint8_t>* trace) {
   if (message->status() != WriteStatus::kOk)
     return false;
@@ -156,8 +156,8 @@ bool IsValidPacket(ConstBytes packet) {
       default:
         return false;
     }
-    // Who wrote the packet, and what only the service says of the trace:
-    // config, statistics, events, and whole packets inside of this one.
+    // Fields that say who wrote the packet, and fields that only the service
+    // writes: config, statistics, events, and packets inside of this one.
     switch (field.id()) {
       case TracePacket::kTrustedUidFieldNumber:
       case TracePacket::kTrustedPacketSequenceIdFieldNumber:

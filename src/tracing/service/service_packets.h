@@ -19,12 +19,12 @@ PROTOZERO_ABI_BEGIN
 
 // The packets of a trace, as records of a Trace: tag, length, packet.
 
-// The sequence of the service's own packets. Those of writers follow.
+// The sequence of the service's own packets. The sequences of writers follow.
 inline constexpr uint32_t kServiceSequenceID = 1;
 
-// Whether a producer may write such a packet: it is well-formed as far as its
-// fields are, which are looked into by others, and none of them is the
-// service's.
+// Whether a producer may write such a packet: its fields are well-formed, and
+// none is the service's. What is inside of a field is checked by those who read
+// it.
 bool IsValidPacket(ConstBytes packet);
 
 // Whether its writer says that it lost something before this packet.
@@ -37,10 +37,10 @@ void AppendPacket(const TraceBuffer::Packet& packet,
 
 // These return false, or throw std::bad_alloc, if there is no memory, and have
 // appended nothing then.
-// At the beginning of a trace. |raw_config| is left out if it is empty.
+// The beginning of a trace, with |raw_config| if it is not empty.
 bool AppendTraceHeader(const std::string& raw_config,
                        std::vector<uint8_t>* trace);
-// At its end.
+// The end of a trace.
 bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 
 PROTOZERO_ABI_END

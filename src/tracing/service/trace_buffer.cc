@@ -19,15 +19,14 @@ using ABI = SharedMemoryABI;
 
 namespace {
 
-// Smaller than any position of the first chunk may be, so that those before it
-// have one.
+// Positions begin here, so that chunks before the first one have a position,
+// too.
 constexpr uint64_t kFirstPosition = uint64_t{1} << 32;
 
-// The records that a chunk announces, up to the first that is none.
+// The records of a chunk, up to the first one that is malformed.
 struct Records {
   size_t size = 0;
-  // Packets, or parts of them, that begin here. The empty ones stand for
-  // nothing.
+  // Packets, or parts of them, that begin here. Empty ones do not count.
   uint64_t num_begun = 0;
 };
 
@@ -108,7 +107,7 @@ void TraceBuffer::CopyChunk(const ProducerIdentity& producer,
 void TraceBuffer::LoseChunkWithoutWriter(const ChunkCopy& copy) {
   lost_unknown_writers_ = true;
   ++stats_.chunks_discarded;
-  // One that may come again would be counted twice.
+  // A chunk that may come again would be counted twice.
   if (copy.is_scraped || !copy.is_complete) {
     ++stats_.unknown_losses;
     return;
@@ -131,9 +130,9 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   }
   TraceWriterStats& writer_stats = sequence->stats;
   const uint64_t position = sequence->PositionOf(copy.chunk_id);
-  // Writers commit their chunks in order. Who scrapes comes past all of them,
-  // one after the other, and may see a chunk that was begun behind its back,
-  // but not the one before it.
+  // Writers commit their chunks in order. A scraper passes one chunk after the
+  // other: it may see a chunk that was begun behind it, and miss the one before
+  // that.
   sequence->has_begun |= !copy.is_scraped || copy.chunk_id == 0;
   const Records records =
       FindRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
@@ -142,15 +141,15 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
       records.num_begun +
       (!copy.is_complete && copy.open_packet == OpenPacket::kOne);
   const auto gone = sequence->gone.find(position);
-  // Those that are not among |num_known|, which are accounted for.
+  // Loses the packets beyond |num_known|, which are accounted for already.
   const auto lose_new = [&](uint64_t num_known, LossReason reason) {
     const uint64_t num_new = num_begun - std::min(num_begun, num_known);
     writer_stats.packets_written += num_new;
     writer_stats.lost.Add(reason, num_new);
     return num_new;
   };
-  // A packet that was open in an earlier copy, and that its writer has given up
-  // since then, is in the writer's account: it put a drop marker in its place.
+  // A packet that was open in an earlier copy, and that the writer has given up
+  // since, counts in the writer's account: there is a drop marker in its place.
   const auto num_given_up = [&](uint64_t num_known) {
     return copy.is_complete ? num_known - std::min(num_known, num_begun) : 0;
   };
@@ -164,7 +163,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   if (!sequence->has_read) {
     sequence->next_position = std::min(sequence->next_position, position);
   } else if (position < sequence->next_position) {
-    // It was read, from an earlier copy, or was given up.
+    // It was read from an earlier copy, or was given up.
     if (gone != sequence->gone.end()) {
       Gone& known = gone->second;
       const uint64_t num_new = lose_new(known.num_begun, known.reason);
@@ -196,14 +195,14 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
       ++stats_.abi_violations;
       return;
     }
-    // There can be more only in what was copied too early.
+    // Only a chunk that was copied too early can have more now.
     if (old.is_complete ||
         (!copy.is_complete && old.num_packets == copy.num_packets &&
          old.open_packet == copy.open_packet)) {
       return;
     }
   }
-  // All memory that it takes, before anything changes.
+  // Takes all memory before it changes anything.
   ChunkList added;
   const bool has_memory = RunsInMemory([&] {
     added.emplace_back().memory.reset(new uint8_t[records.size]);
@@ -219,7 +218,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   uint64_t num_accounted = 0;
   if (replaces) {
     Chunk& old = *place->second;
-    // If there is no room for the new one, the old one stays.
+    // Without memory for the new copy, the old one stays.
     if (!has_memory) {
       ++stats_.unknown_losses;
       return note_discarded();
@@ -237,7 +236,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
       old.num_begun -= num_void;
       return note_discarded();
     }
-    // The new one takes its place.
+    // The new copy takes the place of the old one.
     find_again(old.num_refused, LossReason::kDiscarded);
     num_accounted = std::min(old.num_accounted, num_begun);
     writer_stats.packets_written -= old.num_begun - num_accounted;
@@ -253,7 +252,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   }
   sequence->last_position = std::max(sequence->last_position, position);
   if (gone != sequence->gone.end()) {
-    // Here it is again, with what was lost of it.
+    // The chunk is here again, with some packets that had been counted as lost.
     const Gone& known = gone->second;
     find_again(known.num_lost, known.reason);
     num_accounted = std::min(known.num_begun - known.num_lost, num_begun);
@@ -291,7 +290,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   chunk.is_scraped = copy.is_scraped;
   chunk.open_packet = copy.open_packet;
   if (sequence->has_read && position == sequence->next_position) {
-    // Somebody may have rewritten what was read already.
+    // The writer may have rewritten records that were read already.
     sequence->next_offset =
         FindRecords(chunk.payload, sequence->next_record, false, false).size;
   }
@@ -336,7 +335,7 @@ void TraceBuffer::NoteGone(Sequence* sequence,
                            uint64_t position,
                            bool is_complete,
                            const Gone& chunk) {
-  // Without memory, what comes of it again is counted again.
+  // Without memory, packets of it that come again are counted again.
   if (!RunsInMemory([&] { sequence->NoteGone(position, is_complete, chunk); }))
     ++stats_.unknown_losses;
 }
@@ -356,8 +355,8 @@ void TraceBuffer::DropChunk(ChunkMap::iterator it) {
   const LossReason reason = ReasonOfNoRoom();
   sequence.stats.lost.Add(reason, 0, chunk.payload.size);
   CloseChunk(&chunk, reason);
-  // Its place becomes a hole, even if all of it was read: what comes there by
-  // its commit is not new.
+  // The chunk's place becomes a hole, even if all of it was read. Its commit
+  // then brings nothing new.
   if (chunk.is_scraped && chunk.is_complete)
     NoteGone(&sequence, chunk.position, true, {});
   sequence.GiveUpUntil(chunk.position + 1);
@@ -429,7 +428,7 @@ bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
     return false;
   const TraceWriterStats stats = it->Stats();
   AddPackets(stats, &ended_sums_);
-  // If there is no memory, it is in the sums only.
+  // Without memory, only the sums have it.
   RunsInMemory([&] { ended_writers_.push_back(stats); });
   if (ended_writers_.size() > kMaxEndedWriters)
     ended_writers_.pop_front();

@@ -27,11 +27,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // Keeps the chunks of any number of writers until their packets are read, up to
-// a number of bytes: then the oldest chunks, or the new ones, are lost.
+// a number of bytes. Beyond, it loses the oldest chunks, or the new ones.
 //
-// Whatever the chunks hold, and in whatever order they come, the packets that
-// are given out are whole records, as somebody committed them, in the order of
-// their writer's chunks:
+// Whatever the chunks hold, and in whatever order they come, the buffer gives
+// out whole records as their writer has committed them, in the order of the
+// writer's chunks:
 //
 //   chunks of a sequence, by id     5    6    7         9
 //                                 +----+----+----+    +----+
@@ -39,40 +39,41 @@ PROTOZERO_ABI_BEGIN
 //                                 +----+----+----+    +----+
 //                                        ^ next_record       a hole: 8
 //
-// Reading begins when it is known where: with chunk 0, or with one that was
-// committed. It stops at a hole, at the end of a chunk that was copied before
-// it was complete, and at the last record of one that needs patching: what is
-// missing may still come. (Only the last one can be waiting for a patch:
-// messages are patched if they go on in the next chunk.) It goes on behind what
-// can not come any more, because it was overwritten, or because the writer is
-// gone, and the next packet says that something was lost. The fragments of a
-// packet stay here until all of them do, so that there is no other place that
-// could fill up.
+// Reading begins where the start is known: with chunk 0, or with a chunk that
+// was committed. It stops at a hole, at the end of a chunk that was copied
+// before it was complete, and at the last record of a chunk that needs
+// patching, because what is missing may still come. (Only the last record can
+// need a patch: messages are patched if they go on in the next chunk.) Reading
+// passes what can no longer come, because it was overwritten or because the
+// writer is gone; the next packet then says that something was lost. The
+// fragments of a packet stay in their chunks until all of them are here, so
+// that there is no other place that could fill up.
 //
-// Each packet that begins in a chunk that came is accounted for once: it is
-// given out, or lost for one LossReason. The mechanism is in one place: a chunk
-// knows how many packets begin in it, counts those that are given out or lost,
-// and those that are left are lost for the reason for which it is removed.
-// Packets that began in no chunk are reported by their writer.
+// Each packet that begins in one of the chunks is accounted for once: it is
+// given out, or lost for one LossReason. One mechanism does so. A chunk knows
+// how many packets begin in it, and counts those that are given out or lost.
+// When the chunk is removed, the others are lost for the reason of its removal.
+// Writers report the packets that began in no chunk.
 //
-// What there is no memory for is lost (kOutOfMemory). Where the memory would
-// tell what was counted before, the loss is an unknown one. Nothing else
-// happens when an allocation fails: nothing throws but AppendWriterStats().
+// Data for which there is no memory is lost (kOutOfMemory), or counts as an
+// unknown loss if the memory was for remembering what was counted before. When
+// an allocation fails, nothing else happens: only AppendWriterStats() throws.
 //
 // One thread at a time.
 class TraceBuffer {
  public:
   static constexpr size_t kMaxPacketSize = TracingLimits::kMaxPacketSize;
-  // What a chunk takes besides its payload, about.
+  // About what a chunk takes besides its payload.
   static constexpr size_t kChunkOverhead = 240;
-  // What a writer takes, about, until it has ended and its chunks are gone; and
-  // what each row of chunks takes that it has not committed, but lost.
+  // About what a writer takes until it has ended and its chunks are gone; and
+  // what each range of chunks takes that a writer lost instead of committing
+  // it.
   static constexpr size_t kWriterOverhead = 1024;
   static constexpr size_t kRowOverhead = 96;
-  // All writers together take so much besides the size of the buffer: a fourth
-  // of that, or if it is small, what 1024 of them need.
+  // The memory for all writers, besides the size of the buffer: a fourth of
+  // that, but at least what 1,024 writers need.
   static constexpr size_t kMinWriterBytes = 1024 * kWriterOverhead;
-  // Writers that are gone are remembered for the statistics.
+  // How many ended writers the statistics remember.
   static constexpr size_t kMaxEndedWriters = 256;
 
   using Policy = BufferFillPolicy;
@@ -81,19 +82,20 @@ class TraceBuffer {
     ProducerID id;
     int32_t uid;
     int32_t pid;
-    // Its writers do as TraceWriter: they report what they lose.
+    // Its writers report what they lose, as TraceWriter does.
     bool reports_losses = true;
   };
 
   struct Packet {
     ConstBytes bytes;
     ProducerIdentity producer;
-    // For the reader to set, if it is 0; the same for all packets of a writer.
+    // Shared by all packets of a writer. The reader sets it if it is 0.
     uint32_t* sequence_id;
     WriterID writer_id;
     // Something was lost between this packet and the one before it.
     bool previous_packet_dropped;
-    // For the reader to set, if it has another reason than kInvalid.
+    // The reader sets it if the packet is lost for another reason than
+    // kInvalid.
     LossReason* why_lost;
   };
   // Returns false if the packet is lost, for Packet::why_lost.
@@ -105,34 +107,34 @@ class TraceBuffer {
   TraceBuffer(const TraceBuffer&) = delete;
   TraceBuffer& operator=(const TraceBuffer&) = delete;
 
-  // Takes a chunk, or more of one that was not complete when it came first.
+  // Takes a chunk, or a later copy of one that was not complete.
   void CopyChunk(const ProducerIdentity& producer, const ChunkCopy& chunk);
   void PatchChunk(ProducerID producer_id,
                   const CommitDataRequest::ChunkToPatch& patches);
 
-  // Nothing comes from this writer any more, or from any of the producer's. If
-  // something does, it is from another writer of the same id.
+  // The writer, or all of the producer's, has ended. A later chunk of the same
+  // id belongs to another writer.
   void EndWriter(ProducerID producer_id, WriterID writer_id);
   void EndProducer(ProducerID producer_id);
 
-  // What a writer says of packets that will not come, or not in whole.
+  // A writer's report of packets that will not come, or not in whole.
   void ReportLosses(const ProducerIdentity& producer,
                     const CommitDataRequest::WriterLosses& losses);
-  // Something was lost, and nobody knows how much.
+  // Something was lost, and it is unknown how much.
   void ReportUnknownLoss();
 
-  // Gives out packets, and forgets them. Stops when it has given out
-  // |max_bytes| or more, and returns true then: there may be more. With
-  // |is_final|, does not wait for anything that may come.
+  // Gives out packets, and forgets them. If it has given out |max_bytes| or
+  // more, returns true: there may be more. With |is_final|, does not wait for
+  // what may still come.
   bool ReadPackets(size_t max_bytes, bool is_final, const OnPacket& on_packet);
 
   TraceBufferStats stats() const;
-  // Appends one for each writer.
+  // Appends one entry for each writer.
   void AppendWriterStats(std::vector<TraceWriterStats>* stats) const;
   uint64_t bytes_read() const { return stats_.bytes_read; }
-  // What counts towards the size.
+  // The part of the size that is in use.
   size_t used_bytes() const { return used_bytes_; }
-  // What its writers take besides.
+  // The memory that its writers take besides.
   size_t writer_bytes() const { return writer_bytes_; }
   size_t max_writer_bytes() const { return max_writer_bytes_; }
 
@@ -143,18 +145,18 @@ class TraceBuffer {
   struct Sequence;
   using ChunkList = std::list<Chunk>;
   using SequenceList = std::list<Sequence>;
-  // By id, as if ids did not wrap around.
+  // By chunk id, without wrapping around.
   using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
   using SequenceKey = std::pair<ProducerID, WriterID>;
 
-  // A process: all of its producers have one share of the room for writers. In
-  // the order in which they came, and in which they ended.
+  // A process. All of its producers have one share of the memory for writers.
+  // The lists are in the order in which writers came, or ended.
   struct Owner {
     size_t bytes = 0;
     std::list<SequenceList::iterator> live;
     std::list<SequenceList::iterator> ended;
   };
-  // User and process id.
+  // User id and process id.
   using OwnerKey = std::pair<int32_t, int32_t>;
 
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
@@ -162,46 +164,47 @@ class TraceBuffer {
   SequenceList::iterator FindOrAddSequence(const ProducerIdentity& producer,
                                            WriterID writer_id);
   void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
-  // For want of memory.
+  // There is no memory for the writer.
   void LoseChunkWithoutWriter(const ChunkCopy& chunk);
   // Returns false if there is no room.
   bool MakeRoom(size_t bytes);
-  // What it holds is lost by CloseChunk(), or goes on in another one.
+  // Removes the chunk. CloseChunk() loses its packets first, or another copy
+  // has them.
   void RemoveChunk(ChunkMap::iterator it);
   void RemoveReadChunk(ChunkMap::iterator it);
-  // To make room.
+  // Removes the chunk to make room.
   void DropChunk(ChunkMap::iterator it);
   void OverwriteOldest();
-  // The packets of the chunk that have not been given out are lost.
+  // Loses the packets of the chunk that were not given out.
   void CloseChunk(Chunk* chunk, LossReason reason);
   void NoteGone(Sequence* sequence,
                 uint64_t position,
                 bool is_complete,
                 const Gone& chunk);
-  // Of what does not fit.
+  // Why a chunk that does not fit is lost.
   LossReason ReasonOfNoRoom() const {
     return policy_ == Policy::kDiscard ? LossReason::kDiscarded
                                        : LossReason::kOverwritten;
   }
-  // Returns whether it has erased it.
+  // Returns whether it has erased the sequence.
   bool EraseIfDone(SequenceList::iterator it);
 
-  // In trace_buffer_writers.cc.
+  // These are in trace_buffer_writers.cc.
   static OwnerKey OwnerOf(const Sequence& sequence);
   // Throws std::bad_alloc, and has changed nothing, if there is no memory.
   void AddToOwner(SequenceList::iterator it);
   void ForgetOwnerIfUnused(const OwnerKey& key);
   void RemoveFromOwner(SequenceList::iterator it);
   void Charge(Sequence* sequence, size_t bytes);
-  // Forgets writers of the process that has most of them, and what they wrote.
+  // Forgets writers, and what they wrote, of the process that has most of them.
   void LimitWriters();
   void Forget(SequenceList::iterator it);
 
-  // Returns false if there is none, for now.
+  // Returns false if there is no packet for now.
   bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
   enum class ReadAheadResult { kWhole, kTorn, kWaits };
-  // Of a packet that continues behind |it|: puts it together in packet_, and
-  // goes on to where it ends. If it is torn, says why.
+  // Assembles a packet that continues behind |it| in packet_, and moves on to
+  // its end. If the packet is torn, says why.
   ReadAheadResult ReadAhead(Sequence* sequence,
                             ChunkMap::iterator it,
                             ConstBytes head,
@@ -217,7 +220,7 @@ class TraceBuffer {
   // In the order in which they came.
   ChunkList chunks_;
   SequenceList sequences_;
-  // Those that have not ended.
+  // The sequences that have not ended.
   std::map<SequenceKey, SequenceList::iterator> live_sequences_;
   std::map<OwnerKey, Owner> owners_;
   std::set<std::pair<size_t, OwnerKey>> owners_by_bytes_;
@@ -225,12 +228,13 @@ class TraceBuffer {
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;
 
-  // Without what is counted for each writer.
+  // Without what each writer's own statistics count.
   TraceBufferStats stats_;
   std::deque<TraceWriterStats> ended_writers_;
-  // Writers that come may have lost something before, for want of memory.
+  // Writers may have been lost for lack of memory. A writer that comes later
+  // may be one of them.
   bool lost_unknown_writers_ = false;
-  // The sums of all that have ended, and what has no writer.
+  // The sums of all sequences that have ended, and of what has no sequence.
   TraceWriterStats ended_sums_;
 };
 

@@ -35,7 +35,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
         sequence.NoteLoss();
       }
       if (bytes >= max_bytes) {
-        // The others come first next time, however fast this one writes.
+        // Next time the other writers come first, however fast this one writes.
         sequences_.splice(sequences_.end(), sequences_, it);
         Charge(&sequence, sequence.charge());
         return true;
@@ -44,7 +44,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
     Charge(&sequence, sequence.charge());
     EraseIfDone(it++);
   }
-  // A large packet was the exception.
+  // Frees the memory of a large packet.
   std::vector<uint8_t>().swap(packet_);
   return false;
 }
@@ -59,7 +59,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     const bool has_chunk = it != sequence->chunks.end();
     const uint64_t position = sequence->next_position;
     if (!has_chunk || it->first != position) {
-      // A hole, or the end.
+      // There is a hole here, or this is the end.
       uint64_t next_position = position;
       if (has_chunk && gives_up)
         next_position = it->first;
@@ -69,9 +69,9 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       if (next_position == position)
         return false;
       sequence->NoteLoss();
-      // What was in chunks that never came.
+      // It is unknown what was in chunks that never came.
       stats_.unknown_losses += next_position > sequence->lost_until;
-      // Without memory, what comes of it later is not counted.
+      // Without memory, packets that come from there later are not counted.
       if (!RunsInMemory([&] { sequence->holes.Add(position, next_position); }))
         ++stats_.unknown_losses;
       sequence->GoTo(next_position, 0, 0);
@@ -108,7 +108,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     const bool begins = record_idx != 0 || !chunk.continues_from_previous;
     if (kind == RecordKind::kDropMarker) {
       sequence->NoteLoss();
-      // Otherwise its writer reports it.
+      // Other writers report it themselves.
       if (begins && !sequence->producer.reports_losses) {
         ++sequence->stats.packets_written;
         sequence->stats.lost.Add(LossReason::kUnknown, 1);
@@ -148,7 +148,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     }
     if (!goes_on) {
       sequence->GoTo(position, next_record, offset);
-      // The empty ones stand for nothing.
+      // Empty packets do not count.
       if (record.size == 0)
         continue;
       ++chunk.num_accounted;
@@ -157,7 +157,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     }
     LossReason reason = LossReason::kOutOfMemory;
     ReadAheadResult result = ReadAheadResult::kTorn;
-    // It changes nothing before it has the memory for the packet.
+    // ReadAhead() changes nothing before it has the memory for the packet.
     if (!RunsInMemory([&] {
           result = ReadAhead(sequence, it, record, gives_up, &reason);
         })) {

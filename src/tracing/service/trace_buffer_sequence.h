@@ -19,7 +19,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a TraceBuffer consists of; for trace_buffer.cc, which takes chunks, and
+// The parts of a TraceBuffer, for trace_buffer.cc, which takes chunks, and
 // trace_buffer_reading.cc, which gives out packets.
 
 struct TraceBuffer::Chunk {
@@ -31,12 +31,13 @@ struct TraceBuffer::Chunk {
   SequenceList::iterator sequence;
   uint64_t position;
   std::unique_ptr<uint8_t[]> memory;
-  // As far as it is used.
+  // The used part of |memory|.
   ConstBytes payload;
-  // Packets that begin in it; those of them that were given out or lost.
+  // How many packets begin in it, and how many of them were given out or lost.
   uint64_t num_begun;
   uint64_t num_accounted;
-  // More of them, in a later copy that found no room, and are lost.
+  // Packets that a later copy had besides. There was no room for that copy, so
+  // they are lost.
   uint64_t num_refused;
   uint64_t num_left() const {
     return num_begun - std::min(num_begun, num_accounted);
@@ -44,27 +45,27 @@ struct TraceBuffer::Chunk {
   uint16_t num_packets;
   bool continues_from_previous;
   bool continues_on_next;
-  // As it came, and as it is now.
+  // |had_to_be_patched| is the state in which the chunk came.
   bool had_to_be_patched;
   bool needs_patching;
   bool is_complete;
-  // It has not been committed, and will be if its producer lives.
+  // The chunk has not been committed. It will be if its producer lives.
   bool is_scraped;
   OpenPacket open_packet;
 };
 
-// What was scraped will be committed, too. If it is gone by then, its packets
-// are accounted for. Of a chunk that was not complete, there may be more:
+// A scraped chunk that is gone. It will be committed, too; its packets are
+// accounted for by then, but if it was not complete, there may be more.
 struct TraceBuffer::Gone {
   uint64_t num_begun = 0;
   uint64_t num_lost = 0;
   LossReason reason = LossReason::kUnknown;
 };
 
-// Positions, which come in rows.
+// Ranges of positions.
 class TraceBuffer::Ranges {
  public:
-  // In any order: scraped chunks come in that of their pages.
+  // In any order: a scraper sees chunks in the order of their pages.
   void Add(uint64_t begin, uint64_t end) {
     auto it = ranges_.upper_bound(begin);
     if (it != ranges_.begin() && std::prev(it)->second >= begin)
@@ -87,11 +88,11 @@ class TraceBuffer::Ranges {
   size_t size() const { return ranges_.size(); }
 
  private:
-  // More than every second chunk of a memory of usual size, in the smallest
-  // chunks there are.
+  // More than every second chunk of a memory of usual size, with the smallest
+  // chunks.
   static constexpr size_t kMaxRanges = 2048;
 
-  // The end of each, by its begin.
+  // The end of each range, by its begin.
   std::map<uint64_t, uint64_t> ranges_;
 };
 
@@ -103,7 +104,7 @@ struct TraceBuffer::Sequence {
         static_cast<int64_t>(last_position) +
         static_cast<int32_t>(chunk_id - static_cast<ChunkID>(last_position)));
   }
-  // Nothing before that position, which is not there, will come.
+  // Chunks that are missing before |position| will not come.
   void GiveUpUntil(uint64_t position) {
     lost_until = std::max(lost_until, position);
   }
@@ -119,9 +120,9 @@ struct TraceBuffer::Sequence {
     lost_something = true;
   }
 
-  // With what the writer has reported: packets that it lost before anything of
-  // them came; and for those whose beginning came, in place of the reason for
-  // which they could not be given out, the writer's.
+  // Adds the writer's reports. Packets that it lost before any part of them
+  // came count besides. For packets whose beginning came, the writer's reason
+  // replaces the reason that was found here.
   TraceWriterStats Stats() const {
     TraceWriterStats result = stats;
     PacketLosses& losses = result.lost;
@@ -146,7 +147,7 @@ struct TraceBuffer::Sequence {
     return result;
   }
 
-  // A writer has a chunk that it writes to, and a few that it holds back.
+  // A writer has a chunk that it writes to, and holds a few others.
   static constexpr size_t kMaxGone = 16;
   void NoteGone(uint64_t position, bool is_complete, const Gone& chunk) {
     if (is_complete) {
@@ -164,17 +165,17 @@ struct TraceBuffer::Sequence {
   }
 
   ProducerIdentity producer;
-  // Where its owner has it, and what that has been charged for it.
+  // Its place in its owner's list, and what the owner was charged for it.
   std::list<SequenceList::iterator>::iterator place;
   size_t charged = 0;
   ChunkMap chunks;
-  // The highest one so far. Not valid before there was a chunk.
+  // The highest position so far. Not valid before there was a chunk.
   bool has_position = false;
   uint64_t last_position = 0;
   // It is known that no chunk comes before the first one that is here.
   bool has_begun = false;
-  // Where to go on reading, once that has begun. Offsets are of use only until
-  // the chunk is replaced, and found again from the record.
+  // Where reading goes on, once it has begun. If the chunk is replaced, the
+  // offset is computed again from the record.
   bool has_read = false;
   uint64_t next_position = 0;
   uint16_t next_record = 0;
@@ -183,14 +184,14 @@ struct TraceBuffer::Sequence {
   bool lost_something = false;
   bool has_ended = false;
   std::map<uint64_t, Gone> gone;
-  // Complete ones.
+  // The complete chunks among those that are gone.
   Ranges refused;
-  // Where reading went past chunks that had not come.
+  // The chunks that had not come when reading passed them.
   Ranges holes;
-  // By the writer; and those of them whose beginning was in a chunk.
+  // The writer's reports, and how many of those packets began in a chunk.
   PacketLosses reported;
   uint64_t reported_begun[kNumWriterLossReasons] = {};
-  // As it was found here.
+  // What was found here.
   TraceWriterStats stats;
 };
 

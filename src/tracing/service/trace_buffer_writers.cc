@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How many writers a TraceBuffer knows, and whose are forgotten if they are too
+// How many writers a TraceBuffer knows, and whose it forgets if there are too
 // many.
 
 #include <iterator>
@@ -51,7 +51,7 @@ void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
     return;
   const OwnerKey key = OwnerOf(*sequence);
   size_t& owner_bytes = owners_.find(key)->second.bytes;
-  // It keeps its memory, which there may be no other for.
+  // Keeps the entry's memory: there may be no other.
   auto by_bytes = owners_by_bytes_.extract({owner_bytes, key});
   owner_bytes += bytes - sequence->charged;
   writer_bytes_ += bytes - sequence->charged;
@@ -62,8 +62,9 @@ void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
 
 void TraceBuffer::LimitWriters() {
   while (writer_bytes_ > max_writer_bytes_) {
-    // Of the process with the most. In a ring the oldest goes that has ended,
-    // otherwise the last to come; one that has not ended might come again.
+    // Takes a writer of the process with the most. In a ring, the oldest that
+    // has ended; otherwise the newest. A writer that has not ended may come
+    // again.
     const Owner& owner =
         owners_.find(owners_by_bytes_.rbegin()->second)->second;
     const bool takes_ended =

@@ -16,9 +16,9 @@ using ABI = SharedMemoryABI;
 
 namespace {
 
-// Others may be writing here, which is no error of theirs or ours: the bytes
-// are whatever they are at that moment. Only atomic loads have a meaning then,
-// and keep the compiler from loading twice.
+// Loads a word that another process may be writing at this moment. That is no
+// error: the value is whatever it is then. Only an atomic load is defined for
+// this, and it keeps the compiler from loading twice.
 template <typename T>
 T LoadRelaxed(const uint8_t* address) {
   static_assert(std::atomic<T>::is_always_lock_free);
@@ -35,7 +35,7 @@ void SetPackets(uint16_t packets, bool is_complete, ChunkCopy* copy) {
       (packets & ABI::kLastPacketContinuesOnNextChunk) != 0;
   copy->needs_patching = (packets & ABI::kChunkNeedsPatching) != 0;
   if (!is_complete) {
-    // The last packet may be anything; those are about it.
+    // The last packet may be in any state, and these flags are about it.
     if (copy->num_packets != 0)
       --copy->num_packets;
     copy->continues_on_next = false;
@@ -56,8 +56,8 @@ void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
   CopyBytes(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
 }
 
-// Copies record by record: what lies behind them is being written to. |end|
-// becomes the offset of that.
+// Copies one record after the other, because the writer may be writing behind
+// them. |end| becomes the offset behind them.
 bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
@@ -68,7 +68,7 @@ bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
     ConstBytes record;
     if (ReadRecord(bytes, &offset, &record) != RecordKind::kPacket)
       return false;
-    // The length as it was read: it may be another one by now.
+    // Writes the length that was read. The chunk may have another one by now.
     size_t length = record.size;
     for (const uint8_t* pos = begin + 1; pos < record.data; ++pos) {
       payload.push_back(static_cast<uint8_t>(length | 0x80));
@@ -83,7 +83,7 @@ bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   return true;
 }
 
-// Whether a packet begins at |offset|, behind the complete ones.
+// Whether a packet begins at |offset|, behind the complete packets.
 OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
                           const ChunkCopy& copy,
                           size_t offset) {
@@ -105,7 +105,7 @@ void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
     copy += sizeof(word);
     size -= sizeof(word);
   };
-  // Only a word at a multiple of its size is loaded at once.
+  // A word is loaded at once only if its address is a multiple of its size.
   const auto is_at_odd = [&](auto word) {
     return size >= sizeof(word) &&
            (reinterpret_cast<uintptr_t>(begin) & sizeof(word)) != 0;
@@ -178,14 +178,14 @@ bool ScrapeChunk(const ABI& abi,
       CopyHeader(header, false, copy);
       if (!CopyRecords(chunk, copy, &end))
         return false;
-      // A writer that is at it would write there while this looks.
+      // While this looks, a live writer would write there.
       if (writer == WriterState::kGoneAndMarked)
         copy->open_packet = FindOpenPacket(chunk, *copy, end);
       else if (copy->num_packets == 0 && writer == WriterState::kAlive)
         return false;
       break;
   }
-  // The chunk may have become somebody else's in the meantime.
+  // Another writer may have acquired the chunk in the meantime.
   return header.writer_id.load(std::memory_order_relaxed) == copy->writer_id &&
          header.chunk_id.load(std::memory_order_relaxed) == copy->chunk_id &&
          ABI::LayoutOf(abi.GetPageWord(page_idx)) == ABI::LayoutOf(word);

@@ -18,84 +18,88 @@ PROTOZERO_ABI_BEGIN
 
 enum class OpenPacket : uint8_t {
   kNone,
-  // It will never be complete.
+  // There is one, and it will never be complete.
   kOne,
-  // Perhaps there is one.
+  // There may be one.
   kUnknown,
 };
 
-// What a chunk held when it was copied. Nothing in it has been checked but that
-// it is in bounds: another process wrote it.
+// A copy of a chunk. Another process wrote the chunk, and nothing in it has
+// been checked but that it is in bounds.
 struct ChunkCopy {
   ChunkID chunk_id = 0;
   WriterID writer_id = 0;
-  // The records to expect, at most SharedMemoryABI::kMaxPacketsPerChunk.
+  // How many records to expect, at most SharedMemoryABI::kMaxPacketsPerChunk.
   uint16_t num_packets = 0;
   bool continues_from_previous = false;
   bool continues_on_next = false;
   bool needs_patching = false;
-  // If not, the writer was still at it: there will be more packets, and what
-  // comes after them is not known yet.
+  // If not, the writer was still writing: more packets will come, and it is
+  // unknown what comes behind them.
   bool is_complete = false;
-  // It was not committed: chunks before it may have been overlooked.
+  // The chunk was not committed, so the scraper may have missed chunks before
+  // it.
   bool is_scraped = false;
-  // If it is not complete, whether a packet had begun behind those that are.
+  // For a chunk that is not complete: whether a packet had begun behind the
+  // complete ones.
   OpenPacket open_packet = OpenPacket::kUnknown;
   std::vector<uint8_t> payload;
 };
 
-// Copies out of memory that its owner may go on writing to while it is read:
-// each byte is loaded once, no length is believed. |copy|'s memory is reused.
+// These copy from memory that its owner may be writing. They load each byte
+// once, and trust no length. They reuse the memory of |copy|.
 
 // REQUIRES: |chunk| was acquired by TryAcquireChunkForReading().
 void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 
-// The same, of a chunk that is in |bytes|. Returns false if they are no chunk.
+// Copies a chunk that is in |bytes|. Returns false if they are not a chunk.
 bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
 
-// What a chunk's writer may be doing.
+// What the chunk's writer may be doing.
 enum class WriterState : uint8_t {
-  // Anything.
+  // It may be writing.
   kAlive,
-  // Nothing any more.
+  // It writes no more.
   kGone,
-  // The same; it has left SharedMemoryABI::kNoPacketBegunSize bytes where they
-  // are due.
+  // It writes no more, and has left the mark of
+  // SharedMemoryABI::kNoPacketBegunSize bytes.
   kGoneAndMarked,
 };
 
 // Copies a chunk that has not been committed. If its writer may be writing to
-// it, what can be trusted: the packets before the last one, which may be
-// incomplete. Changes nothing. Returns false if there is no such chunk, if it
-// is in no state to be read, or if there is no complete packet in it and its
-// writer may still write one.
+// it, copies only the packets before the last one, which may be incomplete.
+// Does not change the chunk. Returns false if there is no such chunk, if its
+// state does not allow reading, or if it has no complete packet and its writer
+// may still write one.
 bool ScrapeChunk(const SharedMemoryABI& abi,
                  size_t page_idx,
                  size_t chunk_idx,
                  WriterState writer,
                  ChunkCopy* copy);
 
-// Copies |size| bytes, and touches no others: their neighbours may be written.
+// Copies |size| bytes and touches no others, because a writer may be writing
+// those.
 void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy);
 
-// The two that follow read the bytes of lengths, each once, and nothing else:
+// The next two functions read the bytes of lengths, each once, and no others.
 // |payload| may be a copy, or the chunk itself.
 
-// The length in front of a record at |begin|. Returns how many bytes it takes;
-// 0 if there is none of up to kPacketHeaderSize bytes before |end|.
+// Reads the length in front of a record at |begin|. Returns how many bytes the
+// length takes; 0 if there is no length of up to kPacketHeaderSize bytes before
+// |end|.
 size_t ReadRecordLength(const uint8_t* begin,
                         const uint8_t* end,
                         uint32_t* length);
 
 enum class RecordKind {
   kPacket,
-  // The writer gave up the packet. Nothing of interest follows in the chunk.
+  // The writer has given up the packet. The chunk has no more records.
   kDropMarker,
   // No record begins here.
   kCorrupt,
 };
 
-// Reads the record at |offset|, which becomes that of the next one.
+// Reads the record at |offset|, and moves |offset| to the next one.
 RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record);
 
 PROTOZERO_ABI_END

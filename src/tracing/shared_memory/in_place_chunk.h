@@ -13,9 +13,9 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // What InPlaceEndpoint and PacketReader tell each other about a complete chunk,
-// in bits of ChunkHeader::packets that no one else uses. A chunk may be read
-// before its writer's arbiter is done with it, and the other way round: it is
-// free when both are.
+// in bits of ChunkHeader::packets that have no other use. The writer's arbiter
+// and the reader may be done with a chunk in either order. The chunk is free
+// when both are.
 enum InPlaceFlags : uint16_t {
   kChunkIsCommitted = 1 << 13,
   kChunkIsRead = 1 << 14,
@@ -26,8 +26,8 @@ static_assert(((kChunkIsCommitted | kChunkIsRead) &
                 SharedMemoryABI::kLastPacketContinuesOnNextChunk |
                 SharedMemoryABI::kChunkNeedsPatching)) == 0);
 
-// Sets one of them. Who comes second frees the chunk; returns false if that
-// fails, because somebody tampers with it.
+// Sets one of the flags. The second call frees the chunk, and returns false if
+// that fails because the other side has tampered with it.
 inline bool FinishChunkInPlace(const SharedMemoryABI& abi,
                                const SharedMemoryABI::Chunk& chunk,
                                InPlaceFlags flag) {

@@ -11,9 +11,9 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// A compare-and-swap fails when another chunk of the page has changed in the
-// meantime, which can happen a few times in a row. More than that is somebody
-// who writes to the page all the time to keep us here.
+// A compare-and-swap fails when another chunk of the page has changed
+// meanwhile, which can happen a few times in a row. If it happens more often,
+// another process writes to the page all the time, to keep this one busy.
 constexpr int kMaxAttempts = 1024;
 
 constexpr uint32_t WithState(uint32_t page_word,
@@ -62,7 +62,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
       ++chunk_idx;
     if (chunk_idx == num_chunks)
       return Chunk();
-    // Acquires what the service did when it freed the chunk.
+    // Acquires what the service wrote before it freed the chunk.
     if (bitmap.compare_exchange_weak(
             word, WithState(word, chunk_idx, kChunkBeingWritten),
             std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -77,11 +77,12 @@ void SharedMemoryABI::InitChunkForWriting(const Chunk& chunk,
                                           ChunkID chunk_id,
                                           uint16_t packets) {
   ChunkHeader* const header = chunk.header();
-  // A process may be killed between any two of these, and its chunk is scraped
-  // then. Whoever sees a writer knows its chunk's id.
+  // A process may be killed between any two of these stores, and the service
+  // may scrape its chunk then. A reader that sees the writer's id also sees the
+  // chunk's id.
   header->chunk_id.store(chunk_id, std::memory_order_relaxed);
   header->writer_id.store(writer_id, std::memory_order_release);
-  // Whoever sees packets knows whose they are.
+  // A reader that sees packets also sees whose they are.
   header->packets.store(packets, std::memory_order_release);
 }
 
@@ -94,8 +95,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForReading(
     size_t chunk_idx) const {
   if (page_idx >= num_pages_)
     return Chunk();
-  // Which layout it is cannot matter to the transition, which fails if the
-  // layout has changed since.
+  // Any layout will do: if it has changed since, the transition fails.
   const Chunk chunk =
       GetChunkUnchecked(page_idx, GetPageWord(page_idx), chunk_idx);
   return chunk.is_valid() && ChangeState(chunk, kChunkComplete, kChunkBeingRead)
@@ -105,7 +105,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForReading(
 
 bool SharedMemoryABI::ReleaseChunkAsFree(const Chunk& chunk) const {
   // A scraper believes the header of a chunk that is being written as soon as
-  // there are packets in it: none may be left over from an earlier writer.
+  // it has packets. So no packets of an earlier writer may be left in it.
   InitChunkForWriting(chunk, 0, 0, 0);
   return ChangeState(chunk, kChunkBeingRead, kChunkFree);
 }
@@ -134,7 +134,7 @@ bool SharedMemoryABI::ChangeState(const Chunk& chunk,
       return false;
     }
     uint32_t new_word = WithState(word, chunk.chunk_idx(), to);
-    // A page without chunks in use is not partitioned.
+    // A page loses its partition with its last chunk.
     if (to == kChunkFree && (new_word & kAllChunksMask) == 0)
       new_word = 0;
     if (bitmap.compare_exchange_weak(word, new_word, std::memory_order_acq_rel,

@@ -12,8 +12,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Waits a little longer each time, for something that another thread or
-// process has to do.
+// Waits for another thread or process, each time a little longer.
 class BackOff {
  public:
   void Wait() {

@@ -23,8 +23,8 @@ using Chunk = SharedMemoryABI::Chunk;
 
 namespace {
 
-// While a writer waits for a chunk, another one that has not written for so
-// long loses its own.
+// While a writer waits for a chunk, another writer loses its chunk if it has
+// written nothing for this time.
 constexpr std::chrono::milliseconds kTimeToBeIdle{1};
 
 }  // namespace
@@ -73,7 +73,7 @@ bool SharedMemoryArbiter::TakeSlot(WriterSlot** result) {
   std::lock_guard<std::mutex> lock(writers_lock_);
   WriterSlot* slot = nullptr;
   bool is_out_of_memory = false;
-  // All ids are used once before any is used again.
+  // Every id is used once before any is used again.
   if (writers_.size() < std::min(options_.max_writers, kMaxWriterID)) {
     std::unique_ptr<WriterSlot> new_slot(new (std::nothrow) WriterSlot{});
     is_out_of_memory = new_slot == nullptr ||
@@ -111,7 +111,8 @@ void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
 }
 
 size_t SharedMemoryArbiter::HomePage(size_t writer) const {
-  // Multiples of the golden ratio: far from each other, however many.
+  // Multiples of the golden ratio are far from each other, however many there
+  // are.
   const uint64_t fraction =
       static_cast<uint32_t>(writer) * uint32_t{0x9e3779b9} & UINT32_MAX;
   return static_cast<size_t>(fraction * abi_.num_pages() >> 32);
@@ -153,7 +154,7 @@ Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   Clock::time_point look_for_idle_at = begin + kTimeToBeIdle;
   BackOff back_off;
   for (;;) {
-    // What nobody has committed can not become free.
+    // A chunk that was not committed cannot become free.
     FlushPendingCommitDataRequests();
     const Chunk chunk = TryAcquireChunk(slot);
     const Clock::time_point now = Clock::now();
@@ -161,7 +162,8 @@ Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
       return chunk;
     if (now >= look_for_idle_at) {
       look_for_idle_at = now + kTimeToBeIdle;
-      // Or somebody else is at it. In a child process, for ever.
+      // If another thread has the lock, that thread does it. In a child
+      // process, it never ends.
       ReturnIdleChunksLocked({writers_lock_, std::try_to_lock},
                              /*even_if_recent=*/false);
     }
@@ -205,19 +207,19 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
 
 void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
                                             BufferID target_buffer) {
-  // Fails if the memory does not look as the service has to leave it. Then the
-  // chunk is lost, which the service will see by its id.
+  // Fails if the page is not as the service has to leave it. Then the chunk is
+  // lost, and the service notices by its id.
   if (!abi_.ReleaseChunkAsComplete(chunk))
     return;
   const uint32_t index = static_cast<uint32_t>(
       chunk.page_idx() * chunks_per_page_ + chunk.chunk_idx());
-  // Before anybody can take it off again.
+  // Before another thread can take the chunk off the list.
   finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed);
   FinishedChunk& entry = chunk_entries_[index];
   entry.target_buffer.store(target_buffer, std::memory_order_relaxed);
   uint32_t newest = finished_chunks_.load(std::memory_order_relaxed);
-  // Publishes the entry. What it overwrites has been read: its chunk would not
-  // have become free otherwise.
+  // Publishes the entry. The thread that had the entry before has read it:
+  // otherwise the chunk would not have become free.
   do {
     entry.next.store(newest, std::memory_order_relaxed);
   } while (!finished_chunks_.compare_exchange_weak(
@@ -234,8 +236,9 @@ void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
 }
 
 void SharedMemoryArbiter::QueueLosses(LossAccount* losses) {
-  // Not a plain load first: either this exchange finds that SendLosses() has
-  // taken the account off the list, or that one sees what was added to it.
+  // Always an exchange, not a load first. Either this exchange finds that
+  // SendLosses() has taken the account off the list, or SendLosses() sees what
+  // was added to it.
   if (losses->is_queued_.exchange(true, std::memory_order_acq_rel))
     return;
   losses->next_ = unreported_losses_.load(std::memory_order_relaxed);
@@ -248,7 +251,7 @@ void SharedMemoryArbiter::QueueLosses(LossAccount* losses) {
 void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
   if (flush_requests_.fetch_add(1, std::memory_order_acq_rel) != 0)
     return;
-  // Those who asked in the meantime may have come too late for this round.
+  // A thread that asks meanwhile may be too late for this round.
   uint32_t requests = 1;
   for (;;) {
     SendQueued();
@@ -264,7 +267,7 @@ void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
   const uint32_t rounds = flush_rounds_.load(std::memory_order_relaxed);
   FlushPendingCommitDataRequests();
   BackOff back_off;
-  // The round under way may have begun too early, the one after it has not.
+  // The current round may have begun too early. The next one has not.
   while (flush_requests_.load(std::memory_order_acquire) != 0 &&
          flush_rounds_.load(std::memory_order_acquire) - rounds < 2) {
     back_off.Wait();
@@ -281,8 +284,8 @@ void SharedMemoryArbiter::ResetAfterFork() {
 }
 
 void SharedMemoryArbiter::SendQueued() {
-  // In this order: a chunk was queued before its patches, so it is among the
-  // chunks that are taken here, or was taken before.
+  // In this order: a chunk is queued before its patches, so this round takes
+  // the chunk, or an earlier one has.
   Patch* const patches =
       finished_patches_.exchange(nullptr, std::memory_order_acq_rel);
   const uint32_t newest =
@@ -293,7 +296,7 @@ void SharedMemoryArbiter::SendQueued() {
 }
 
 void SharedMemoryArbiter::SendChunks(uint32_t newest) {
-  // Oldest first.
+  // Reverses the list: oldest first.
   uint32_t oldest = kNoChunk;
   while (newest != kNoChunk) {
     std::atomic<uint32_t>& entry = chunk_entries_[newest].next;
@@ -312,7 +315,7 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
         oldest / chunks_per_page_, oldest % chunks_per_page_,
         entry.target_buffer.load(std::memory_order_relaxed)};
     num_bytes += chunk_size;
-    // Not to be touched once the chunk is committed.
+    // Before the commit: after it, another thread may use the entry.
     oldest = entry.next.load(std::memory_order_relaxed);
     if (num_chunks == kMaxChunksToMove || oldest == kNoChunk) {
       finished_bytes_.fetch_sub(num_bytes, std::memory_order_relaxed);
@@ -337,7 +340,7 @@ void SharedMemoryArbiter::SendPatches(Patch* patch) {
         num_patches + PatchPool::kNumPatches > kMaxPatches) {
       send();
     }
-    // The patches of a chunk were queued together, and are all there are.
+    // All patches of a chunk were queued together.
     CommitDataRequest::ChunkToPatch& chunk = chunks_to_patch_[num_chunks++];
     chunk = {patch->target_buffer, patch->writer_id, patch->chunk_id,
              &patches_[num_patches], 0};
@@ -368,8 +371,8 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
   };
   while (losses != nullptr) {
     LossAccount* const next = losses->next_;
-    // Before the sums are read: what is added behind that puts the account on
-    // the list again.
+    // Before reading the sums: a thread that adds to them later puts the
+    // account on the list again.
     losses->is_queued_.exchange(false, std::memory_order_acq_rel);
     for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
       const auto take_new = [](const std::atomic<uint64_t>& sum,
@@ -379,7 +382,7 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
       };
       const LossAccount::Sums& sums = losses->sums_[i];
       LossAccount::Reported* const reported = &losses->reported_[i];
-      // The packets first, see LossAccount::Add().
+      // |packets| before |begun|, see LossAccount::Add().
       const CommitDataRequest::WriterLosses report = {
           losses->target_buffer_,
           losses->writer_id_,

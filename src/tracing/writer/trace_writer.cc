@@ -21,12 +21,12 @@ namespace {
 constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
     SharedMemoryABI::kPacketHeaderSize>;
 
-// A search for a chunk on all pages costs more than a packet. A writer that has
-// just found none looks at so many, and goes on from there with the next
-// packet.
+// To search all pages for a chunk takes longer than to write a packet. A writer
+// that has just found none looks at this many pages, and goes on from there
+// with its next packet.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
 
-// One packet in so many of the buffer's chunks may be kept back by a writer.
+// A writer may hold one in this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
 
 }  // namespace
@@ -74,8 +74,8 @@ void TraceWriter::Enter() {
   BackOff back_off;
   while ((reclaims_seen_ = reclaims_.load(std::memory_order_acquire)) % 2 !=
          0) {
-    // It has ended just now, and what it did is to be seen here; or this is a
-    // child process, where the thread that reclaimed is gone.
+    // Either that thread has just finished, and its stores are visible here; or
+    // this is a child process, and that thread does not exist.
     if (!arbiter_->is_reclaiming_.load(std::memory_order_acquire)) {
       reclaims_.store(++reclaims_seen_, std::memory_order_relaxed);
       return;
@@ -103,7 +103,7 @@ void TraceWriter::FinishReclaim(bool is_ordered) {
   if (is_ordered &&
       state_.load(std::memory_order_acquire) < PacketState::kBusy &&
       chunk_.is_valid()) {
-    // Between packets, no chunk is held back, and none has patches.
+    // Between packets, the writer holds no chunk, and no chunk has patches.
     arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);
   }
   reclaims_.store(reclaims + 1, std::memory_order_release);
@@ -164,7 +164,7 @@ void TraceWriter::OnMessageFinalized(Message*) {
   if (PROTOZERO_UNLIKELY(state() != PacketState::kNarrow || !stream_.ok()))
     return FinishPacketSlowPath();
   uint8_t* const end = stream_.own_write_ptr();
-  // Or far too large, if a message is open.
+  // If a message is open, this is far too large.
   const size_t size = static_cast<size_t>(end - fragment_) - kNarrowHeaderSize;
   if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxOneByteMessageLength))
     return FinishPacketSlowPath();
@@ -186,7 +186,7 @@ void TraceWriter::FinishPacketSlowPath() {
     case PacketState::kNone:
     case PacketState::kReady:
     case PacketState::kBusy:
-      // A handle that outlived its packet.
+      // The handle has outlived its packet.
       return;
     case PacketState::kDropped:
       CountLoss(drop_reason_, packet_bytes_ + FragmentSize());
@@ -195,7 +195,8 @@ void TraceWriter::FinishPacketSlowPath() {
     case PacketState::kContinued:
       if (stream_.ok()) {
         uint8_t* const end = WriteFragmentHeader();
-        // What MarkPacketFinished() does not ask for, and is not written to.
+        // The lines that MarkPacketFinished() does not prefetch, without those
+        // that were written.
         if (end < prefetch_end_) {
           PrefetchLines(
               std::max(fragment_ + kPrefetchDistance, end) + kCacheLineSize,
@@ -217,9 +218,9 @@ void TraceWriter::PrefetchLines(const uint8_t* begin, const uint8_t* end) {
 }
 
 void TraceWriter::AbortPacket() {
-  // The next packet begins in another chunk, where it says what has happened.
-  // One that is whole in this chunk is as if it had not begun; it remains
-  // announced in the header.
+  // The next packet begins in another chunk, and says that something was lost.
+  // A packet that is whole in this chunk is undone; the header still announces
+  // it.
   if (state() == PacketState::kNarrow) {
     is_beginning_handed_over_ = false;
     CountLoss(LossReason::kTooLarge, FragmentSize());
@@ -234,8 +235,8 @@ void TraceWriter::AbortPacket() {
 void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
   losses_.Add(reason, bytes, is_beginning_handed_over_);
   arbiter_->QueueLosses(&losses_);
-  // The first one of a row is reported at once, lest a process that is killed
-  // be believed to have lost nothing.
+  // Reports the first of several losses at once. Otherwise a process that is
+  // killed could seem to have lost nothing.
   if (!std::exchange(loss_is_unreported_, true))
     arbiter_->FlushPendingCommitDataRequests();
 }
@@ -266,7 +267,7 @@ void TraceWriter::WriteDropMarker() {
 
 ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   if (!IsPacketOpen()) {
-    // Somebody kept the stream, and writes to it.
+    // The program has kept the stream, and writes to it.
     LeaveAs(PacketState::kNone);
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
@@ -285,7 +286,7 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     next = TryAcquireChunk();
   if (!next.is_valid() &&
       (is_out_of_patches_ || policy_ == BufferExhaustedPolicy::kDrop)) {
-    // The fragment that was written to this chunk makes way for the news.
+    // A drop marker takes the place of the fragment in this chunk.
     const LossReason reason =
         is_out_of_patches_ ? LossReason::kTooLarge : ExhaustionReason();
     is_exhausted_ = !is_out_of_patches_;
@@ -301,7 +302,8 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
                                    ABI::kLastPacketContinuesOnNextChunk));
   FinishChunk();
   if (!next.is_valid()) {
-    // Not while holding a chunk: others may be waiting for that one.
+    // Before waiting, the writer hands over the chunks that it holds: other
+    // writers may be waiting for them.
     QueueHeldChunks();
     next = AcquireChunk();
   }
@@ -322,7 +324,7 @@ uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
   }
   Patch* patch = slot_->patches.TryAllocate();
   if (patch == nullptr) {
-    // Those of this packet that are done may be on their way.
+    // Some of this packet's patches are ready, and may be on their way back.
     ResolvePatches(false);
     arbiter_->FlushPendingCommitDataRequestsAndWait();
     patch = slot_->patches.TryAllocate();
@@ -331,7 +333,7 @@ uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
     is_out_of_patches_ = true;
     return nullptr;
   }
-  // The length in front of it will be widened.
+  // The length in front of the packet will be widened.
   const size_t widening = state() == PacketState::kNarrow
                               ? ABI::kPacketHeaderSize - kNarrowHeaderSize
                               : 0;
@@ -351,7 +353,7 @@ SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
     return arbiter_->SearchForChunk(slot_, kPagesToSearchWhenExhausted);
   ABI::Chunk chunk = arbiter_->TryAcquireChunk(slot_);
   if (!chunk.is_valid()) {
-    // The service may be here, and free chunks at once.
+    // If the service is in this process, it may free chunks at once.
     QueueHeldChunks();
     arbiter_->FlushPendingCommitDataRequests();
     chunk = arbiter_->TryAcquireChunk(slot_);
@@ -361,7 +363,7 @@ SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
 
 SharedMemoryABI::Chunk TraceWriter::AcquireChunk() {
   const ABI::Chunk chunk = TryAcquireChunk();
-  // Having waited in vain once, it does not wait again.
+  // A writer that has waited in vain does not wait again.
   if (chunk.is_valid() || slot_ == nullptr || is_exhausted_ ||
       policy_ == BufferExhaustedPolicy::kDrop) {
     return chunk;
@@ -398,7 +400,8 @@ void TraceWriter::WriteDropMarkerChunk(ABI::Chunk chunk) {
 }
 
 SharedMemoryABI::Chunk TraceWriter::TakeChunk() {
-  // If a packet was announced that never came, this is it, empty.
+  // If the header announces a packet that never came, this makes it an empty
+  // one.
   ABI::WriteNoPacketBegun(fragment_);
   const ABI::Chunk chunk = chunk_;
   chunk_ = ABI::Chunk();
@@ -417,7 +420,7 @@ void TraceWriter::FinishChunk() {
   held_chunks_[num_held_chunks_++] = {chunk, chunk_id_, packets};
   if (max_held_chunks_ == 0)
     return QueueOldestHeldChunk();
-  // It may be that none of them waits for anything any more.
+  // Perhaps no chunk waits for patches any more.
   ResolvePatches(false);
 }
 
