@@ -13,8 +13,8 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// Blocks signals in the thread it belongs to, and in those that this one starts
-// meanwhile: a thread that blocked them itself might get one before.
+// Blocks signals in this thread, and so in the threads that it starts
+// meanwhile. A thread that blocked them itself could get one before.
 class ScopedBlockedSignals {
  public:
   ScopedBlockedSignals() {

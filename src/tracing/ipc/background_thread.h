@@ -10,14 +10,14 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A thread that takes none of the process's signals: the kernel gives those to
-// any thread that does not block them, and a program that knows nothing of this
-// one expects its handlers, or its sigwait(), in threads of its own. What a
-// thread does to itself, as a fault, and the samples of profilers are not
-// blocked.
+// A thread that takes none of the process's signals. The kernel gives a signal
+// to any thread that does not block it, and a program that knows nothing of
+// this thread expects its handlers, or its sigwait(), to run in its own
+// threads. Not blocked are signals that a thread causes itself, such as faults,
+// and the samples of profilers.
 //
-// Not a std::thread, which ends a program without exceptions if there is no
-// thread to be had.
+// Not a std::thread, which ends a program without exceptions if the system
+// gives it no thread.
 class BackgroundThread {
  public:
   BackgroundThread() = default;
@@ -27,8 +27,8 @@ class BackgroundThread {
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-  // Calls |object->*function()| in a new thread. Returns 0, or why there is
-  // none, as an errno.
+  // Calls |object->*function()| in a new thread. Returns 0, or the errno if
+  // there is no thread.
   template <auto function, typename T>
   int Start(T* object) {
     return StartFunction(

@@ -17,9 +17,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// As many bytes as there are, or as there is memory for: what a std::vector
-// does, but that growing can fail, and is not the end of the program then. What
-// is new has no value.
+// A row of bytes, as a std::vector of them, but when growing fails it says so
+// and does not end the program. New bytes have no value.
 class ByteBuffer {
  public:
   uint8_t* data() { return bytes_.get(); }

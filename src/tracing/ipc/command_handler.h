@@ -68,7 +68,7 @@ class CommandHandler {
   void OnFlush(ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
 
-  // Their instance is null if there is none.
+  // The instance is null if there is none of that id.
   Running Find(DataSourceInstanceID id) const;
   Running Take(DataSourceInstanceID id);
 

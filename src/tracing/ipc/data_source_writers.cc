@@ -70,7 +70,7 @@ uint32_t DataSourceWriters::RemoveStoppedSessions() {
   for (auto context = first_to_remove; context != end; ++context)
     RemoveContext(&*context);
   contexts_.erase(first_to_remove, end);
-  // This may be about a flush.
+  // A flush may be the reason for the change.
   for (TraceContext& context : contexts_)
     context.writer_->ReturnChunk();
   return state;
@@ -102,8 +102,8 @@ bool DataSourceWriters::AddStartedSession() {
   const bool ok = context.writer_ != nullptr;
   if (ok)
     contexts_.push_back(std::move(context));
-  // If not, this is tried again when something changes, a flush for example:
-  // trying with each packet would cost more than that is worth.
+  // If not, this thread tries again when something changes, at a flush for
+  // example. To try with each packet would cost too much.
   connection.set_lacks_writer(!ok);
   return ok;
 }

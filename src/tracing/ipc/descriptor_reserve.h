@@ -19,18 +19,18 @@ inline bool LacksDescriptors(int error) {
   return error == EMFILE || error == ENFILE;
 }
 
-// A descriptor that is of no use but to be given up, for a moment, when there
-// is no other one left. Any thread.
+// Keeps one file descriptor, to give it up for a moment when there is no other
+// one left. Any thread.
 class DescriptorReserve {
  public:
   DescriptorReserve() { Fill(); }
 
-  // Calls |function()|, which finds one descriptor more, if this could keep
-  // one. It comes back here, or is missing here, if |function| keeps its own.
+  // Calls |function()| with one more descriptor free, if this has one. Takes it
+  // back afterwards, unless |function| has kept a descriptor of its own.
   template <typename Function>
   auto Use(const Function& function) {
     std::lock_guard<std::mutex> lock(lock_);
-    // Perhaps somebody has returned what was missing.
+    // There may be a free descriptor again.
     Fill();
     fd_.Reset();
     auto result = function();

@@ -14,13 +14,13 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 ContiguousMemoryRange FrameReader::BeginReceive() {
-  // What is left is less than a frame.
+  // Moves the rest, which is less than a frame, to the front.
   if (begin_ != 0 && begin_ != end_)
     memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  // Grows by as much as has come, so that it takes a large frame, and not just
-  // the announcement of one, to make it large.
+  // Grows by as much as has come. So only a large frame makes the buffer large,
+  // not the announcement of one.
   if (buffer_.size() - end_ < kMinReceiveSize) {
     const size_t size = std::min(2 * end_, kMaxFrameSize) + kMinReceiveSize;
     if (size > buffer_.size() && !buffer_.Resize(size)) {

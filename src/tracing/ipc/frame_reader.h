@@ -23,7 +23,7 @@ PROTOZERO_ABI_BEGIN
 //   | little-endian      |                              |
 //   +--------------------+------------------------------+
 //
-// A length of 0 is allowed and means nothing.
+// A length of 0 is allowed, and has no meaning.
 inline constexpr size_t kFrameHeaderSize = 4;
 inline constexpr size_t kMaxFrameSize = 128 * 1024;
 inline constexpr size_t kMaxFramePayloadSize = kMaxFrameSize - kFrameHeaderSize;
@@ -34,36 +34,36 @@ inline void WriteFrameHeader(size_t payload_size, uint8_t* header) {
     header[i] = static_cast<uint8_t>(payload_size >> (8 * i));
 }
 
-// Finds the frames in a stream of bytes, however it was cut into pieces. The
-// peer is not trusted: it can make this hold one frame of the greatest size,
-// once it has sent as much, and no more. One thread.
+// Finds the frames in a stream of bytes, however the stream is cut into pieces.
+// The peer is not trusted: it can make this hold one frame of the greatest
+// size, after sending that much, and no more. One thread.
 class FrameReader {
  public:
-  // Where the next bytes of the stream go; empty only if there is no memory,
-  // and then the stream is broken. Frames that were given out are invalid from
-  // here on, all of them must have been taken.
+  // Returns where the next bytes of the stream go. Empty only if there is no
+  // memory; then the stream is broken. Frames that were given out are invalid
+  // from here on. REQUIRES: NextFrame() has returned false.
   ContiguousMemoryRange BeginReceive();
-  // So many of them have been written.
+  // |size| bytes of the stream have been written there.
   void EndReceive(size_t size);
 
   // Takes the next frame that is complete and not empty. Returns false if there
   // is none, or if the stream is broken.
   bool NextFrame(ConstBytes* payload);
-  // Whether it has something to do, without more of the stream.
+  // Whether NextFrame() has something to do.
   bool HasFrame() const;
 
-  // A length is out of range, or bytes had no place: nothing that follows can
-  // be told apart.
+  // A length was out of range, or there was no memory for bytes. Nothing that
+  // follows can be read.
   bool is_broken() const { return is_broken_; }
 
  private:
   static constexpr size_t kMinReceiveSize = 4096;
 
-  // Of the frame at |begin_|. REQUIRES: its header is there.
+  // The payload of the frame at |begin_|. REQUIRES: its header is there.
   size_t PayloadSize() const;
 
   ByteBuffer buffer_;
-  // What has been received and not been given out: [begin_, end_).
+  // The bytes that were received and not given out: [begin_, end_).
   size_t begin_ = 0;
   size_t end_ = 0;
   bool is_broken_ = false;

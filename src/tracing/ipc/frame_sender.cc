@@ -20,11 +20,11 @@ PROTOZERO_ABI_BEGIN
 
 FrameSender::FrameSender(size_t max_queued_bytes)
     : max_queued_bytes_(max_queued_bytes) {
-  // If there is no memory, there may be some when it is needed.
+  // If this fails, there may be memory when the queue needs it.
   (void)queue_.Reserve(kUsualFrameSize);
 #if PROTOZERO_DCHECK_IS_ON
-  // Debug builds put none in the place of another, of the same frame or of a
-  // few before it.
+  // Debug builds keep the memory of ended messages, of the frame and a few
+  // frames before it, and so need this many.
   for (size_t i = 0; i < MessageArena::kMinQuarantine + kUsualMessages; ++i)
     message_->BeginNestedMessage<Message>(1);
 #endif
@@ -67,7 +67,7 @@ SendStatus FrameSender::EndFrame(int socket, ScopedFd fd_to_send) {
 
 SendStatus FrameSender::SendQueued(int socket) {
   while (begin_ != queue_.size()) {
-    // Up to the byte that the descriptor goes with, or from there.
+    // Sends up to the byte that the descriptor goes with, or from that byte on.
     const bool has_fd = queued_fd_.is_valid();
     const bool sends_fd = has_fd && queued_fd_pos_ == begin_;
     const size_t end = has_fd && !sends_fd ? queued_fd_pos_ : queue_.size();
@@ -85,7 +85,7 @@ SendStatus FrameSender::SendQueued(int socket) {
     if (status == SocketStatus::kWouldBlock)
       break;
   }
-  // Once half of it has been sent, what is left moves down.
+  // When half of the queue has been sent, the rest moves down.
   if (begin_ > queue_.size() / 2) {
     queue_.EraseFront(begin_);
     queued_fd_pos_ -= queued_fd_.is_valid() ? begin_ : 0;

@@ -18,29 +18,27 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 enum class SendStatus {
-  // Sent, or queued.
+  // The frame was sent, or queued.
   kOk,
-  // There is nobody to send to any more. There may be something left to
-  // receive.
+  // The peer is gone. It may have sent something before.
   kPeerIsGone,
-  // There is more queued than is allowed.
+  // More would be queued than is allowed.
   kPeerDoesNotRead,
-  // The frame is lost. The peer may rely on it, so nothing is to be sent any
-  // more.
+  // The frame is lost. The peer may rely on it, so nothing more may be sent.
   kOutOfMemory,
 };
 
-// Sends frames to a socket, without ever waiting for the other end: what it
-// does not take is queued, up to a limit. Allocates only for frames larger than
-// kUsualFrameSize, or in debug builds of more than kUsualMessages messages, and
-// for what is queued. One thread at a time.
+// Sends frames to a socket, without waiting for the peer: what the socket does
+// not take is queued, up to a limit. Allocates for the queue, for frames larger
+// than kUsualFrameSize, and in debug builds for frames of more than
+// kUsualMessages messages. One thread at a time.
 //
 //   sender.BeginFrame()->set_request_id(1);
 //   if (sender.EndFrame(socket) != SendStatus::kOk)
-//     ... nothing is to be sent any more.
+//     ... nothing more may be sent.
 class FrameSender {
  public:
-  // Enough for all that an arbiter commits at a time.
+  // Enough for everything that an arbiter commits at a time.
   static constexpr size_t kUsualFrameSize = 8192;
   static constexpr size_t kUsualMessages = 400;
 
@@ -53,9 +51,8 @@ class FrameSender {
     message_.Reset();
     return message_.get();
   }
-  // Sends the frame, or queues it, and |fd_to_send| with it. A frame that is
-  // too large for the protocol is not sent, which is no reason to end the
-  // connection.
+  // Sends or queues the frame, and |fd_to_send| with it. A frame that is too
+  // large for the protocol is not sent; the connection goes on.
   SendStatus EndFrame(int socket, ScopedFd fd_to_send = ScopedFd());
 
   // Sends what is queued.
@@ -66,7 +63,7 @@ class FrameSender {
   const size_t max_queued_bytes_;
   HeapBuffered<tracing::pbzero::IPCFrame> message_{kUsualFrameSize,
                                                    kUsualFrameSize};
-  // From begin_ on.
+  // Queued from begin_ on.
   ByteBuffer queue_;
   size_t begin_ = 0;
   // Goes with the byte at |queued_fd_pos_|.

@@ -19,14 +19,14 @@ namespace pb = tracing::pbzero;
 
 namespace {
 
-// Ids are 32 bits on the wire. What is cut off must not turn one that does not
-// exist into one that does: 0 is none.
+// Ids have 32 bits on the wire. A larger id becomes 0, which is none: cut off,
+// it could become another one's.
 template <typename T>
 T NarrowID(uint32_t id) {
   return id <= std::numeric_limits<T>::max() ? static_cast<T>(id) : T{0};
 }
 
-// No patch of any other size is valid; this offset is not, either.
+// An offset that is not valid, for a patch whose size is not.
 constexpr uint32_t kInvalidOffset = UINT32_MAX;
 
 }  // namespace
@@ -61,13 +61,13 @@ bool ReadDataSourceDescriptor(ConstBytes message,
 
 void WriteDataSourceConfig(const DataSourceConfig& config,
                            pb::DataSourceConfig* message) {
-  // First, so that what is said by name counts.
+  // First, so that fields that are set by name win.
   message->AppendRawProtoBytes(config.raw_fields.data(),
                                config.raw_fields.size());
   message->set_name(config.name);
   message->set_target_buffer(config.target_buffer);
   message->set_trace_duration_ms(config.trace_duration_ms);
-  // There are producers that can not do without.
+  // Some producers rely on it.
   message->set_tracing_session_id(config.tracing_session_id);
   message->set_stop_timeout_ms(config.stop_timeout_ms);
   message->set_buffer_exhausted_policy(
@@ -193,7 +193,7 @@ bool CommitDataReader::Read(ConstBytes message) {
     losses.bytes = report.bytes();
     losses_.push_back(losses);
   }
-  // Now that they stay where they are.
+  // Only now, because the vector has moved them while it grew.
   size_t num_patches = 0;
   for (CommitDataRequest::ChunkToPatch& chunk : chunks_to_patch_) {
     chunk.patches = patches_.data() + num_patches;

@@ -17,9 +17,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Between the messages of the protocol and the structs of the API. Reading
-// returns false for what is malformed; a number that is out of its type's range
-// becomes one that is not valid.
+// Convert between the messages of the protocol and the structs of the API.
+// Reading returns false if the message is malformed. A number that is out of
+// its type's range becomes one that is not valid.
 
 void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
                                tracing::pbzero::DataSourceDescriptor* message);
@@ -33,9 +33,9 @@ bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config);
 void WriteCommitDataRequest(const CommitDataRequest& request,
                             tracing::pbzero::CommitDataRequest* message);
 
-// A request that was read, and the memory that it takes. Reused, it does not
-// allocate. What it points to is valid until the next Read(), and as long as
-// the message.
+// A request that was read, and its memory. A reader that is reused does not
+// allocate. The request is valid until the next Read(), and as long as the
+// message.
 class CommitDataReader {
  public:
   bool Read(ConstBytes message);

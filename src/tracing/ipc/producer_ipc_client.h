@@ -29,19 +29,19 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // One connection to the service, from the first byte to the last, and the
-// memory that came with it. Writers keep it alive beyond that. What they commit
-// then stays in the memory, where a service that is still there may find it.
-// Any thread, unless stated otherwise.
+// memory that came with it. Writers keep it alive after that. What they commit
+// then stays in the memory, where the service may still find it. Any thread,
+// unless stated otherwise.
 class ProducerIpcClient final
     : public ProducerEndpoint,
       public std::enable_shared_from_this<ProducerIpcClient> {
  public:
-  // |wakeup| is notified when there is something queued. REQUIRES: it exists
-  // until Close().
+  // Notifies |wakeup| when something is queued. REQUIRES: |wakeup| outlives
+  // Close().
   ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup);
   ~ProducerIpcClient() override;
 
-  // These are for one thread.
+  // Only for the producer's thread, up to arbiter().
   int socket() const { return socket_.get(); }
   void Bind();
   // Reads the ids of the methods. Returns false if there are none.
@@ -51,11 +51,12 @@ class ProducerIpcClient final
   bool SetupTracing(ScopedFd memory,
                     size_t page_size,
                     const SharedMemoryArbiter::Options& options);
-  // Null before that.
+  // Null before SetupTracing().
   SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
 
-  // Calls |write(T*)|, T being what the method takes, and sends that. Returns
-  // the request's id, or 0 if the service is not there.
+  // Calls |write(T*)|, where T is the method's message, and sends the message.
+  // Returns the request's id, or 0 if the service is gone or does not have the
+  // method.
   template <typename T, typename Write>
   uint64_t Invoke(ProducerMethod method, bool drop_reply, Write write) {
     std::lock_guard<std::mutex> lock(ClientLock());
@@ -76,8 +77,8 @@ class ProducerIpcClient final
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
-  // Until Close(), or until the service turns out to be gone, or something that
-  // it should hear could not be said for want of memory.
+  // Until Close(), until the service turns out to be gone, or until there is no
+  // memory for a message that the service needs.
   bool is_open() const;
   bool is_out_of_memory() const;
   void Close();
@@ -87,13 +88,13 @@ class ProducerIpcClient final
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
 
-  // In the child, after fork(): shares nothing with the parent or the service
-  // any more. Everything stays where it is, for ever: nothing in it may be
-  // destroyed, for other threads of the parent may have been using it.
+  // In a child process, after fork(): shares nothing with the parent or the
+  // service any more. All objects stay where they are, for good: nothing may be
+  // destroyed, because other threads of the parent may have been using it.
   // REQUIRES: ClientLock().
   static void AbandonAllAfterFork();
   bool is_abandoned() const { return is_abandoned_; }
-  // Whether a thread had to do without a writer, for want of memory, and none
+  // Whether a thread got no writer because there was no memory, and no thread
   // has got one since.
   void set_lacks_writer(bool lacks_writer) {
     lacks_writer_.store(lacks_writer, std::memory_order_relaxed);
@@ -102,7 +103,7 @@ class ProducerIpcClient final
     return lacks_writer_.load(std::memory_order_relaxed);
   }
 
-  // Takes a writer that must not be destroyed.
+  // Keeps a writer that must not be destroyed.
   void Keep(std::unique_ptr<TraceWriter> writer);
 
  private:
@@ -128,10 +129,10 @@ class ProducerIpcClient final
 
   std::atomic<bool> lacks_writer_{false};
 
-  // All that exist.
+  // The next connection of this process.
   ProducerIpcClient* next_ = nullptr;
 
-  // Set while there is one thread.
+  // Set by AbandonAllAfterFork(), when there is only one thread.
   bool is_abandoned_ = false;
   std::shared_ptr<ProducerIpcClient> keep_this_;
   std::vector<std::unique_ptr<TraceWriter>> kept_writers_;

@@ -161,7 +161,7 @@ void ProducerIpcService::OnBind(uint64_t request_id, ConstBytes request) {
 void ProducerIpcService::OnInvoke(uint64_t request_id, ConstBytes invocation) {
   const IPCFrame::InvokeMethod::Decoder decoder(invocation);
   const uint32_t method_id = decoder.method_id();
-  // Nothing goes before InitializeConnection, and that goes once.
+  // No method comes before InitializeConnection, which comes once.
   const bool is_possible =
       decoder.status() == DecodeStatus::kOk && is_bound_ &&
       decoder.service_id() == kServiceID && method_id != 0 &&
@@ -174,7 +174,7 @@ void ProducerIpcService::OnInvoke(uint64_t request_id, ConstBytes invocation) {
       is_possible && OnMethod(method, request_id, decoder.args_proto());
   if (decoder.drop_reply())
     return;
-  // Those who succeed there have answered.
+  // These have sent their reply themselves.
   if (success && (method == ProducerMethod::kInitializeConnection ||
                   method == ProducerMethod::kGetAsyncCommand)) {
     return;
@@ -237,7 +237,7 @@ bool ProducerIpcService::OnMethod(ProducerMethod method,
           pb::NotifyDataSourceStoppedRequest::Decoder(args).data_source_id());
       return true;
     case ProducerMethod::kActivateTriggers:
-      // Nothing waits for triggers.
+      // No session waits for triggers.
     case ProducerMethod::kSync:
       return true;
   }
@@ -398,7 +398,7 @@ std::unique_ptr<SharedMemory> ProducerIpcService::SetupTracing(
     return memory;
   };
   std::unique_ptr<SharedMemory> memory = create();
-  // The reserve is for those who take the descriptor at once.
+  // The reserve is only for a producer that takes the descriptor at once.
   if (memory == nullptr && LacksDescriptors(errno) && has_command_request_)
     memory = memory_reserve_->Use(create);
   if (memory == nullptr && has_command_request_)

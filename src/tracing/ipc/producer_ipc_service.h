@@ -28,25 +28,25 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a connection may have done for it before others have their turn.
+// How much the host does for a connection before the others have their turn.
 struct TurnShare {
   size_t frames;
-  // That are received; and those of chunks that are copied, which it may exceed
-  // once, at the cost of the turns that follow.
+  // Of frames that are received, and of chunks that are copied. A turn may
+  // exceed it once; the following turns are shorter then.
   size_t bytes;
 };
 
-// The host's end of the connection to one producer, which is not trusted. What
-// comes from it are calls of a TracingService, what the service wants of it are
-// answers to its GetAsyncCommand.
+// The host's end of the connection to one producer, which is not trusted. It
+// turns the producer's messages into calls of a TracingService, and the
+// service's calls into answers to the producer's GetAsyncCommand.
 //
-// One thread, but for the functions of TracingService::RemoteProducer: the
-// service calls those from any.
+// One thread, but for the functions of TracingService::RemoteProducer, which
+// the service calls on any thread.
 class ProducerIpcService final : private TracingService::RemoteProducer {
  public:
-  // What a frame may hold, and what it takes to read it, is shared by all
-  // connections. |wakeup| is notified when there is something queued. Memory is
-  // created with the help of |memory_reserve|, if nothing else does.
+  // All connections share |commit_reader|. Notifies |wakeup| when something is
+  // queued. If memory cannot be created otherwise, creates it with the
+  // descriptor of |memory_reserve|.
   ProducerIpcService(TracingService* service,
                      ScopedFd socket,
                      PeerIdentity peer,
@@ -58,21 +58,21 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
 
   int socket() const { return socket_.get(); }
   const PeerIdentity& peer() const { return peer_; }
-  // It has said who it is.
+  // The producer has introduced itself.
   bool is_introduced() const { return producer_ != nullptr; }
 
-  // Does what the frames say that have been received, or receives some if there
-  // are none.
+  // Handles the frames that have been received. If there are none, receives
+  // some.
   void TakeTurn(TurnShare share);
-  // There is something left to do that no poll() tells of.
+  // There is something left to do that poll() does not report.
   bool has_more() const { return debt_ != 0 || reader_.HasFrame(); }
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
-  // Nothing is to be done with it but to destroy it.
+  // The connection has ended. Its owner is to destroy it.
   bool is_broken() const;
-  // And that for want of memory. Another process cannot be told that it lacks
-  // some of what it has asked for.
+  // It has ended because there was no memory. (There is no way to tell another
+  // process that it lacks some of what it has asked for.)
   bool is_out_of_memory() const;
 
  private:
@@ -82,7 +82,7 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   // Throws std::bad_alloc if there is no memory.
   void ReceiveAndServe(TurnShare share);
   void OnOutOfMemory();
-  // By the service, of the producer's chunks, so far.
+  // How much of the producer's chunks the service has copied.
   uint64_t bytes_copied() const;
   void OnFrame(ConstBytes payload);
   void OnBind(uint64_t request_id, ConstBytes request);
@@ -94,14 +94,15 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   bool OnDataSource(ProducerMethod method, ConstBytes descriptor);
 
   void Reply(uint64_t request_id, bool success);
-  // Calls |write(Command*)| and sends that to the producer, if it has asked.
+  // Calls |write(Command*)| and sends the command to the producer, if it has
+  // asked for commands.
   template <typename Write>
   void SendCommand(Write write);
 
   // REQUIRES, for these: lock_.
   template <typename Write>
   void SendCommandLocked(Write write, ScopedFd fd = ScopedFd());
-  // Leaves the reason in memory_error_ and errno, on failure.
+  // On failure, leaves the reason in memory_error_ and errno.
   std::unique_ptr<SharedMemory> CreateMemoryLocked(size_t size,
                                                    size_t page_size);
   void SendSetupTracingLocked();
@@ -134,34 +135,34 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
 
   FrameReader reader_;
   bool is_at_end_ = false;
-  // What its last turn took beyond its share, in bytes.
+  // How many bytes its last turn took beyond its share.
   size_t debt_ = 0;
-  // What came last, and was not asked for yet.
+  // The descriptor that came last, until a message asks for it.
   ScopedFd received_fd_;
   bool is_bound_ = false;
 
-  // The lock is taken while the service holds its own, never the other way
-  // round.
+  // Taken while the service holds its own lock, never the other way round.
   mutable std::mutex lock_;
   FrameSender sender_;
   bool is_broken_ = false;
   bool is_out_of_memory_ = false;
-  // The producer is gone, but what it has sent is still to be read.
+  // The producer is gone, but some of its messages are still to be read.
   bool can_send_ = true;
-  // Where commands go; none before GetAsyncCommand.
+  // The request that commands answer. There is none before GetAsyncCommand.
   bool has_command_request_ = false;
   uint64_t command_request_ = 0;
-  // SetupTracing is to be sent, as soon as it can be: with this memory, or, if
-  // it is the producer's own, without any.
+  // SetupTracing is to be sent as soon as possible: with this memory or, if the
+  // memory is the producer's own, without any.
   bool owes_setup_tracing_ = false;
   ScopedFd memory_fd_;
   uint32_t page_size_kb_ = 0;
-  // Why there is no memory for the producer, and whether it wants to know that.
-  // Changes while the service holds its lock.
+  // Why there is no memory for the producer, and whether the producer wants to
+  // know. Changes while the service holds its lock.
   std::string memory_error_;
   bool takes_memory_errors_ = false;
 
-  // Goes first: nobody calls afterwards. Null before InitializeConnection.
+  // Destroyed first: the service calls no function here afterwards. Null before
+  // InitializeConnection.
   std::unique_ptr<TracingService::ProducerConnection> producer_;
 };
 

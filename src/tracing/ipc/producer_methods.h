@@ -13,8 +13,8 @@ PROTOZERO_ABI_BEGIN
 
 inline constexpr char kProducerServiceName[] = "ProducerPort";
 
-// The methods that a service has for producers. Which id a method has on the
-// wire is the service's choice; by ours it is this.
+// The methods that a service has for producers. A service chooses the ids that
+// they have on the wire; ours uses these.
 enum class ProducerMethod : uint32_t {
   kInitializeConnection = 1,
   kRegisterDataSource,

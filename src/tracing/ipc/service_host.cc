@@ -29,19 +29,19 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// After it turned out that there is no descriptor for one more, for example.
+// After accepting failed, for example because there was no descriptor.
 constexpr uint32_t kPauseMs = 100;
 
-// Between two turns of those that are connected: whoever connects and goes away
-// again in a loop costs them no more than that.
+// Limits what a process that connects and disconnects in a loop costs the
+// connected producers between two of their turns.
 constexpr size_t kAcceptsPerTurn = 16;
 
-// A process's share of a turn, for all of its connections. An honest one
-// commits a few times a second.
+// The share of a process in a turn, for all of its connections. An honest
+// process commits a few times a second.
 constexpr TurnShare kTurnShare = {256, 256 * 1024};
 constexpr size_t kMinTurnBytes = 4096;
 
-// That poll() looks at besides the connections'.
+// The descriptors that poll() looks at besides the connections'.
 constexpr size_t kNumOwnFds = 2;
 
 void Pause(uint32_t max_ms) {
@@ -90,11 +90,12 @@ class ServiceHost::Impl {
  private:
   struct Connection {
     std::unique_ptr<ProducerIpcService> host;
-    // If it has not said who it is by then, it ends.
+    // When the connection ends, if its producer has not introduced itself by
+    // then.
     uint64_t introduction_deadline;
   };
   using Connections = std::vector<Connection>;
-  // Those of a process, and of all processes of a user.
+  // For the connections of a process, and of all processes of a user.
   using ProcessKey = std::pair<uid_t, pid_t>;
   static ProcessKey KeyOf(const PeerIdentity& peer) {
     return {peer.uid, peer.pid};
@@ -128,10 +129,11 @@ class ServiceHost::Impl {
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
-  // One for the newcomer who takes another one's place, and one for memory.
+  // One for a newcomer who takes the place of another, and one for memory.
   DescriptorReserve accept_reserve_;
   DescriptorReserve memory_reserve_;
-  // Accepts no connections before that moment, because of that error.
+  // The host accepts no connections before this time, because of
+  // |accept_error_|.
   uint64_t accept_after_ = 0;
   int accept_error_ = 0;
   uint64_t num_refused_ = 0;
@@ -142,7 +144,7 @@ class ServiceHost::Impl {
   std::map<ProcessKey, size_t> num_of_process_;
   std::map<uid_t, size_t> num_of_user_;
   CommitDataReader commit_reader_;
-  // Reused. Has room for one of each connection.
+  // Reused. Has room for every connection.
   std::vector<pollfd> poll_fds_;
 };
 
@@ -167,7 +169,7 @@ int ServiceHost::Impl::PollTimeout(uint32_t timeout_ms) const {
 void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
   poll_fds_.clear();
   poll_fds_.push_back({wakeup_.fd(), POLLIN, 0});
-  // poll() ignores what is negative.
+  // poll() ignores negative descriptors.
   const bool accepts = accept_after_ <= service_->NowMs();
   poll_fds_.push_back({accepts ? listening_.get() : -1, POLLIN, 0});
   for (const Connection& connection : connections_) {
@@ -179,8 +181,8 @@ void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
   }
   const int timeout = PollTimeout(timeout_ms);
   if (poll(poll_fds_.data(), poll_fds_.size(), timeout) < 0) {
-    // Not interrupted, but without memory, or with more connections than there
-    // may be descriptors by now: looking again at once is no use.
+    // There is no memory, or there are more connections than descriptors are
+    // allowed by now. To poll again at once is no use.
     if (errno != EINTR)
       Pause(timeout < 0 ? kPauseMs : static_cast<uint32_t>(timeout));
     for (pollfd& fd : poll_fds_)
@@ -215,7 +217,7 @@ TurnShare ServiceHost::Impl::ShareOf(
 
 void ServiceHost::Impl::RemoveEnded() {
   const uint64_t now = service_->NowMs();
-  // The others keep their order.
+  // The other connections keep their order.
   const auto ended = std::stable_partition(
       connections_.begin(), connections_.end(), [&](const Connection& it) {
         return !it.host->is_broken() && !IsOverdue(it, now);
@@ -266,7 +268,7 @@ void ServiceHost::Impl::Accept() {
       continue;
     }
     accept_error_ = errno;
-    // Without a descriptor, accept() fails even if nobody waits.
+    // Without a free descriptor, accept() fails even if no producer waits.
     pollfd waiting{listening_.get(), POLLIN, 0};
     if (accept_error_ == EAGAIN || poll(&waiting, 1, 0) == 0) {
       accept_error_ = 0;
@@ -274,21 +276,21 @@ void ServiceHost::Impl::Accept() {
     }
     if (LacksDescriptors(accept_error_) && AcceptByReserve())
       continue;
-    // Looking again at once is no use.
+    // To look again at once is no use.
     accept_after_ = service_->NowMs() + kPauseMs;
     return;
   }
 }
 
-// When there is no descriptor, those that have many connections make room, as
-// if there were no place. Returns whether there was a newcomer to decide on.
+// Without a free descriptor, users with many connections make room, as if the
+// host were full. Returns whether a newcomer has been decided on.
 bool ServiceHost::Impl::AcceptByReserve() {
-  // If nobody has more than one, all newcomers wait for a descriptor.
+  // If no user has more than one connection, newcomers wait for a descriptor.
   if (std::none_of(num_of_user_.begin(), num_of_user_.end(),
                    [](const auto& user) { return user.second > 1; }))
     return false;
   return accept_reserve_.Use([this] {
-    // Who it is can be told only of a connection that has been accepted.
+    // Only an accepted connection says whose it is.
     ScopedFd socket = AcceptConnection(listening_.get());
     const bool has_come = socket.is_valid();
     if (has_come)
@@ -307,8 +309,8 @@ void ServiceHost::Impl::Admit(ScopedFd socket, bool is_full) {
     ++num_out_of_memory_;
 }
 
-// Returns false if there is none to be had. |is_full| if no other connection is
-// possible, whatever the options say.
+// Returns false if there is no place. |is_full| says that no more connections
+// are possible, whatever the options say.
 bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   const ProcessKey process = KeyOf(peer);
   if (NumOfProcess(process) >= options_.max_connections_per_process)
@@ -320,8 +322,8 @@ bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   const auto has_less = [](const auto& a, const auto& b) {
     return a.second < b.second;
   };
-  // A user who has more than the newcomer would have gives up one, or else
-  // another process of the same user.
+  // Takes the place from a user who has more than the newcomer's user would
+  // have, or else from another process of the same user.
   uid_t user = peer.uid;
   if (is_full) {
     const auto largest =

@@ -21,7 +21,7 @@ bool AnybodyCanListenOn(const std::string& path) {
                              : slash == 0               ? "/"
                                                         : path.substr(0, slash);
   struct stat status;
-  // What cannot be looked at is not known to be safe.
+  // A folder that cannot be examined may be unsafe.
   return stat(folder.c_str(), &status) != 0 ||
          (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
@@ -35,8 +35,8 @@ bool IsAcceptedService(int socket,
        !AnybodyCanListenOn(path))) {
     return true;
   }
-  // Of the moment when the service began to listen: whoever it passed the
-  // socket on to was meant to have it.
+  // The owner at the time when the service began to listen. If it has passed
+  // the socket on, it meant to.
   PeerIdentity peer;
   if (!GetPeerIdentity(socket, &peer)) {
     *reason = "the owner of the service at " + path + " is not known";

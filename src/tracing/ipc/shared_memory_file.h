@@ -18,17 +18,18 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Memory that two processes have in common. Its size can not be changed by
-// either: a shorter one would turn an access into a crash.
+// Memory that two processes share. Neither can change its size: if one made it
+// shorter, an access of the other would crash.
 class SharedMemoryFile final : public SharedMemory {
  public:
-  // All zero. Null if the system has none, and then the reason in |error|,
-  // which may be null; or if |size| is 0. Raises no signal, whatever the limits
-  // of the process are.
+  // Creates memory, all zero. Null if |size| is 0, or on failure, with the
+  // reason in |error| (which may be null). Raises no signal, whatever the
+  // limits of the process are.
   static std::unique_ptr<SharedMemoryFile> Create(size_t size,
                                                   std::string* error = nullptr);
-  // That of another process. Null if it is none, or of no size, or larger than
-  // |max_size|, or if |needs_seals| and its size is not sealed.
+  // Maps the memory of another process. Null if |fd| is not memory, if its size
+  // is 0 or more than |max_size|, or if |needs_seals| and the size is not
+  // sealed.
   static std::unique_ptr<SharedMemoryFile> Attach(ScopedFd fd,
                                                   size_t max_size,
                                                   bool needs_seals);
@@ -40,11 +41,11 @@ class SharedMemoryFile final : public SharedMemory {
   uint8_t* start() const override { return start_; }
   size_t size() const override { return size_; }
   int fd() const { return fd_.get(); }
-  // For another process; here the memory remains without it.
+  // Gives away the descriptor, for another process. The memory stays mapped.
   ScopedFd TakeFd() { return std::move(fd_); }
 
-  // In a child process: puts zeros of its own in place of what it shares with
-  // its parent's service. Safe in a handler of fork().
+  // In a child process: replaces what it shares with its parent's service by
+  // zeros of its own. Safe in a handler of fork().
   void DetachAfterFork() const;
 
  private:

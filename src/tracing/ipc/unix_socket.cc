@@ -21,8 +21,8 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// More than the one that the protocol knows, so that none is cut off and stays
-// open. What does not fit is closed by the kernel.
+// More than the one descriptor that the protocol has, so that this process gets
+// and closes all of them. The kernel closes those that do not fit.
 constexpr size_t kMaxReceivedFds = 16;
 
 std::string ErrorText(const char* what, const std::string& path) {
@@ -32,7 +32,7 @@ std::string ErrorText(const char* what, const std::string& path) {
 class UnixAddress {
  public:
   explicit UnixAddress(const std::string& path) {
-    // One byte more: for the terminator, or in place of the '@'.
+    // One byte more, for the terminator, or in place of the '@'.
     if (path.empty() || path.size() >= sizeof(address_.sun_path)) {
       errno = ENAMETOOLONG;
       return;
@@ -42,7 +42,7 @@ class UnixAddress {
     is_abstract_ = path[0] == '@';
     if (is_abstract_)
       address_.sun_path[0] = '\0';
-    // Abstract names are not terminated: their size is part of them.
+    // Abstract names have no terminator: their size is part of them.
     size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
                                    path.size() + !is_abstract_);
   }
@@ -89,7 +89,8 @@ void ScopedFd::Reset(int fd) {
 }
 
 std::string DefaultProducerSocket() {
-  // Not for programs that have more rights than whoever set their environment.
+  // Ignored in programs that have more rights than the user who set their
+  // environment.
   const char* const path = secure_getenv("PERFETTO_PRODUCER_SOCK_NAME");
   if (path != nullptr && *path != '\0')
     return path;
@@ -227,7 +228,7 @@ void WakeupFd::Notify() const {
   if (!fd_.is_valid())
     return;
   const uint64_t one = 1;
-  // Fails only if it has been notified so often that it does not matter.
+  // Fails only if there are too many notifications already.
   [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));
 }
 

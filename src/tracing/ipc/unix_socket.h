@@ -16,7 +16,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A file descriptor that is closed in the end.
+// Owns a file descriptor, and closes it.
 class ScopedFd {
  public:
   ScopedFd() = default;
@@ -41,48 +41,48 @@ class ScopedFd {
 // namespace. All of them are non-blocking and closed by exec.
 
 // Where producers find the service: PERFETTO_PRODUCER_SOCK_NAME in the
-// environment, or else where a system's service is.
+// environment, or else the place of the system's service.
 std::string DefaultProducerSocket();
 
-// An invalid one, and the reason in |error|, on failure. A socket that nobody
-// listens to any more is replaced.
+// Invalid on failure, with the reason in |error|. Replaces a socket that no
+// process listens to any more.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
 // Leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
-// An invalid one if there is none to accept.
+// Invalid if no connection waits.
 ScopedFd AcceptConnection(int listening_fd);
 
-// Whether that error, of a socket, is this end's: the other one is still there.
+// Whether this error of a socket is a lack of memory at this end. The peer is
+// still there.
 inline bool LacksMemory(int error) {
   return error == ENOMEM || error == ENOBUFS;
 }
 
-// Who is at the other end, or was when the connection was made.
+// The process at the other end when the connection was made.
 struct PeerIdentity {
   uid_t uid;
   pid_t pid;
 };
 bool GetPeerIdentity(int fd, PeerIdentity* identity);
 
-// What send() and recv() say, but that they neither block nor raise SIGPIPE.
+// Results of send() and recv() that neither block nor raise SIGPIPE.
 enum class SocketStatus {
   kOk,
   kWouldBlock,
-  // By the other end, or by an error.
+  // The peer has closed the connection, or there was an error.
   kClosed,
 };
 
-// Sends |data| as far as possible, along with |fd_to_send| unless that is -1.
-// |sent| is set in any case. The descriptor goes with the first byte. On
-// kClosed, errno says why.
+// Sends as much of |data| as possible, and with its first byte |fd_to_send|
+// unless that is -1. Always sets |sent|. On kClosed, errno says why.
 SocketStatus SendToSocket(int fd,
                           const uint8_t* data,
                           size_t size,
                           int fd_to_send,
                           size_t* sent);
-// Receives at least one byte. On kClosed, errno says why; it is 0 if the other
-// end has said that nothing follows. A descriptor that comes with it is put in
-// |received_fd|; of several, the others are closed.
+// Receives at least one byte. On kClosed, errno says why; it is 0 if the peer
+// has ended the stream. If a descriptor comes, puts it in |received_fd|; if
+// several come, closes the others.
 SocketStatus ReceiveFromSocket(int fd,
                                uint8_t* data,
                                size_t size,
@@ -95,12 +95,12 @@ class WakeupFd {
   // fd() is -1 if there is no descriptor left. Then the other functions do
   // nothing, and TryOpen() may be called.
   WakeupFd() { TryOpen(); }
-  // Returns false, and sets errno, on failure. REQUIRES: nobody calls anything
-  // else meanwhile.
+  // Returns false, and sets errno, on failure. REQUIRES: no other thread uses
+  // the object meanwhile.
   bool TryOpen();
   int fd() const { return fd_.get(); }
   void Notify() const;
-  // Until somebody notifies again, fd() is not readable.
+  // fd() is not readable until the next notification.
   void Clear() const;
 
  private:

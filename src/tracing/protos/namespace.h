@@ -5,9 +5,9 @@
 
 #include "protozero/internal/macros.h"
 
-// The classes of the library's own messages are symbols of the library, and so
-// in a namespace of its ABI, too: BUILD.gn gives the plugin its name. Other
-// code calls it `tracing::pbzero`.
+// The plugin puts the classes of the library's own messages into a namespace of
+// the ABI, because they are symbols of the library: see BUILD.gn. Code calls it
+// `tracing::pbzero`.
 namespace protozero::tracing {
 namespace PROTOZERO_ABI_NAMESPACE {}
 namespace pbzero = PROTOZERO_ABI_NAMESPACE;
