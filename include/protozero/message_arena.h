@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <atomic>
+#include "protozero/internal/relaxed_word.h"
 
 #include "protozero/internal/macros.h"
 
@@ -60,15 +60,13 @@ class PROTOZERO_EXPORT MessageArena {
    public:
     constexpr Memory() = default;
 
-    Learned Load() const {
-      return {static_cast<uint16_t>(bits_.load(std::memory_order_relaxed))};
-    }
+    Learned Load() const { return {static_cast<uint16_t>(bits_.Load())}; }
 
    private:
     friend class MessageArena;
     // Learned::bits, and how often they have changed: see Keep(). On a cache
     // line of its own, which all threads read and few ever write.
-    alignas(64) std::atomic<uint32_t> bits_{0};
+    alignas(64) internal::RelaxedWord bits_;
   };
 
   MessageArena() : MessageArena(Learned{0}) {}

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -113,6 +112,8 @@ class UnknownFieldRange {
   // Independent of the range.
   class PROTOZERO_EXPORT Iterator {
    public:
+    // Its <iterator> would bring streams, locales and threads along, and double
+    // the time to parse; <string_view> has its own iterators and so this tag.
     using iterator_category = std::input_iterator_tag;
     using value_type = Field;
     using difference_type = ptrdiff_t;

@@ -2,6 +2,7 @@
 
 #include "protozero/message_arena.h"
 
+#include <atomic>
 #include <new>
 
 #include "protozero/message.h"
@@ -63,7 +64,7 @@ bool MessageArena::PassStop() noexcept {
 }
 
 void MessageArena::Keep(Memory* memory) const noexcept {
-  const uint32_t known = memory->bits_.load(std::memory_order_relaxed);
+  const uint32_t known = memory->bits_.Load();
   const uint32_t learned =
       static_cast<uint32_t>(reinterpret_cast<uint8_t*>(long_end_) -
                             reinterpret_cast<const uint8_t*>(inline_slots_)) |
@@ -84,8 +85,7 @@ void MessageArena::Keep(Memory* memory) const noexcept {
     if (calls != 0)
       return;
   }
-  memory->bits_.store(((known | 0xffff) + 1) | learned,
-                      std::memory_order_relaxed);
+  memory->bits_.Store(((known | 0xffff) + 1) | learned);
 }
 
 Message* MessageArena::NewMessage() noexcept {

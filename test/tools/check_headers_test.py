@@ -188,5 +188,25 @@ class VisibleMacrosTest(InTree):
     self.assertEqual(set(found), {'protozero/a.h: leaves the macro HOT'})
 
 
+class HeavyHeadersTest(InTree):
+
+  def heavy(self, text):
+    self.write('include/protozero/a.h', text)
+    return {pathlib.Path(path).name for path in
+            check_headers.heavy_headers(['protozero/a.h'])}
+
+  def test_light_and_own_headers(self):
+    self.assertEqual(
+        self.heavy('#include <string>\n#include "protozero/config.h"\n'), set())
+
+  def test_heavy_header(self):
+    self.assertIn('iterator', self.heavy('#include <iterator>\n'))
+
+  def test_heavy_header_for_other_compilers(self):
+    self.assertEqual(
+        self.heavy('#if !defined(__GNUC__)\n#include <atomic>\n#endif\n'),
+        set())
+
+
 if __name__ == '__main__':
   sys.exit(run_cases())
