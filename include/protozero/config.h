@@ -3,29 +3,28 @@
 #ifndef INCLUDE_PROTOZERO_CONFIG_H_
 #define INCLUDE_PROTOZERO_CONFIG_H_
 
-// The macros that users set: on the compiler's command line, or in front of all
-// headers of the library where they may differ between files. No other macro of
-// ours is visible behind an #include of the library or of generated code, but
-// include guards.
+// The macros that you may set, on the compiler's command line or in front of
+// the first header of the library. Headers of the library, and generated ones,
+// leave no other macro visible, but include guards.
 
-// PROTOZERO_INLINE_SETTERS: whether setters encode in place (1), or call a
-// function that does (0). The bytes are the same. In place, which strings of up
-// to 64 bytes, and beginning and ending messages, are as well, is faster where
-// the code has run before, and takes 50 to 300 bytes a field. A call is 20: for
-// code that has to be fetched first, as that of most events has.
+// PROTOZERO_INLINE_SETTERS: 1 has setters encode in place, 0 has them call a
+// function. Both write the same bytes. In place is faster in hot code, and
+// takes 50 to 300 bytes of code a field; strings of up to 64 bytes and nested
+// messages are in place, too. A call takes 20 bytes, which suits code that runs
+// seldom: it has to be fetched first.
 //
-// For the whole program, and built into the library: an inline function of a
-// user that calls setters has one body. A file that was compiled otherwise does
-// not link, for the library has none of what it calls. In a single place that
-// is hot, AppendFields() and EncodeMessage() are in place in any case.
+// Set it for the whole program, the library included, since an inline function
+// of yours that calls setters has one body. Files that differ from the library
+// do not link: it has none of the functions that they call. For a single hot
+// place, AppendFields() and EncodeMessage() are in place in any case.
 #if !defined(PROTOZERO_INLINE_SETTERS)
 #define PROTOZERO_INLINE_SETTERS 0
 #endif
 
-// PROTOZERO_DCHECK_IS_ON: whether a caller's mistake stops the program. On by
-// default in builds without NDEBUG. Files may differ: no layout depends on it.
-// Where it is off, the runtime still tolerates the mistake: nothing outside of
-// the buffers is touched, and what is written remains protobuf. Comments say
+// PROTOZERO_DCHECK_IS_ON: 1 stops the program at a mistake of the caller. The
+// default is 1 without NDEBUG. Files may differ, for no layout depends on it.
+// With 0 the runtime still tolerates the mistake: it touches nothing outside of
+// the buffers, and what it writes remains protobuf. Comments of functions say
 // what happens to the write.
 #if !defined(PROTOZERO_DCHECK_IS_ON)
 #if defined(NDEBUG)
@@ -35,25 +34,25 @@
 #endif
 #endif
 
-// PROTOZERO_NAMESPACE: another name for this library's namespace `protozero`,
-// for files that include another library's namespace `protozero`, too: there it
-// is that library's alone, and this one's is called PROTOZERO_NAMESPACE. Not
-// defined by default. It means the same types and functions, so that files may
-// differ.
+// PROTOZERO_NAMESPACE: another name for our namespace `protozero`, in files
+// that include another library with a namespace `protozero`. There, `protozero`
+// means the other library alone. It is not defined by default. Files may
+// differ: the types and functions are the same under both names.
 
-// PROTOZERO_SHARED: 1 if the runtime is a shared library. For its build and
-// those of its users.
+// PROTOZERO_SHARED: 1 if the runtime is a shared library, for its own build and
+// for its users.
 #if !defined(PROTOZERO_SHARED)
 #define PROTOZERO_SHARED 0
 #endif
 
-// PROTOZERO_USE_BIT_DEPOSIT: 0, for a whole program and the library, makes the
-// inline code of setters portable: for processors without BMI2, or where `pdep`
-// takes long (AMD before Zen 3), a setter then takes about half the time. On by
-// default for x86-64.
+// PROTOZERO_USE_BIT_DEPOSIT: 1, the default on x86-64, has inline code of
+// setters use `pdep` where the processor has a fast one. 0 makes that code
+// portable: on processors without BMI2 or with a slow `pdep` (AMD before Zen
+// 3), a setter then takes about half the time. Set it for the whole program,
+// the library included.
 //
-// PROTOZERO_FORCE_BIG_ENDIAN_PATH, if defined, has a little-endian machine run
-// the code that big-endian ones run. The bytes are the same. For tests.
+// PROTOZERO_FORCE_BIG_ENDIAN_PATH: if defined, a little-endian machine runs the
+// code of big-endian ones, which writes the same bytes. For tests.
 #if !defined(PROTOZERO_USE_BIT_DEPOSIT)
 #if defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__) && \
     !defined(PROTOZERO_FORCE_BIG_ENDIAN_PATH)

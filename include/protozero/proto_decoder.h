@@ -112,8 +112,8 @@ class UnknownFieldRange {
   // Independent of the range.
   class PROTOZERO_EXPORT Iterator {
    public:
-    // Its <iterator> would bring streams, locales and threads along, and double
-    // the time to parse; <string_view> has its own iterators and so this tag.
+    // <string_view> declares this tag for its own iterators. <iterator> would
+    // bring streams and locales along.
     using iterator_category = std::input_iterator_tag;
     using value_type = Field;
     using difference_type = ptrdiff_t;

@@ -295,7 +295,6 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   bool has_open_root() const {
     return cursor_is_lent() || rare_.taken != Taken::kNot;
   }
-  Message* open_root() const { return has_open_root() ? root_ : nullptr; }
 
   // bytes_available(). REQUIRES: the writer holds the cursor.
   PROTOZERO_ALWAYS_INLINE size_t room() const { return RoomAt(write_ptr_); }

@@ -135,7 +135,6 @@ class SharedMemoryABI {
 
   // Lengths of records are varints of up to four bytes, in any encoding.
   static constexpr size_t kPacketHeaderSize = 4;
-  static constexpr uint32_t kMaxPacketFragmentSize = (1 << 28) - 2;
   // Not a length: the packet is lost.
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
 
