@@ -520,9 +520,6 @@ class PROTOZERO_EXPORT Message {
   // REQUIRES: this message holds the cursor.
   size_t room() const { return writer_->RoomAt(write_ptr_); }
 
-  // See message_in_place.h.
-  struct NextCursor;
-
   PROTOZERO_ALWAYS_INLINE void AppendEncodedBytes(EncodedTag tag,
                                                   const void* src,
                                                   size_t size) {

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <new>
 #include <type_traits>
 
 #include "protozero/internal/bit_deposit.h"
@@ -34,17 +33,6 @@ PROTOZERO_ALWAYS_INLINE void Message::SpillCursor(
 #endif
 }
 
-// What takes the place of a message's cursor while bytes are copied from where
-// they, as far as compilers know, could be that cursor: whoever moved it last
-// would have to store it for them. With GCC, what was in an object's place ends
-// when its constructor begins, and who stored it did so for nobody.
-struct Message::NextCursor {
-  template <typename Write>
-  PROTOZERO_ALWAYS_INLINE explicit NextCursor(Write write) : pos(write()) {}
-
-  uint8_t* const pos;
-};
-
 PROTOZERO_ALWAYS_INLINE void Message::AppendBytesInPlace(EncodedTag tag,
                                                          const void* src,
                                                          size_t size) {
@@ -63,17 +51,7 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendBytesInPlace(EncodedTag tag,
     write_ptr_ = AppendLongBytes(tag, src, size);
     return;
   }
-  const auto write = [size, src, size_pos = tag.StoreAsWord(pos)] {
-    return internal::WriteShortBytes(size, src, size_pos);
-  };
-#if defined(__GNUC__) && !defined(__clang__)
-  static_assert(offsetof(Message, write_ptr_) == 0 &&
-                    sizeof(NextCursor) == sizeof(write_ptr_),
-                "takes its place, and no other");
-  write_ptr_ = (new (static_cast<void*>(this)) NextCursor(write))->pos;
-#else
-  write_ptr_ = write();
-#endif
+  write_ptr_ = internal::WriteShortBytes(size, src, tag.StoreAsWord(pos));
 }
 
 // Sets everything but the cursor, size_field_ and end_tag_.
