@@ -18,13 +18,6 @@ PROTOZERO_ALWAYS_INLINE T Opaque(T value) {
   return value;
 }
 
-// *dst = value, in a move of its own: of neighbours, gcc makes a vector first,
-// in twice as many instructions.
-template <typename T>
-PROTOZERO_ALWAYS_INLINE void StoreAlone(T* dst, T value) {
-  *const_cast<volatile T*>(dst) = value;
-}
-
 // Prints where, which condition and the advice to stderr, then aborts.
 [[noreturn]] PROTOZERO_COLD PROTOZERO_EXPORT void DcheckFailed(
     const char* file,

@@ -60,7 +60,7 @@ PROTOZERO_ALWAYS_INLINE void Message::InitNested(ScatteredStreamWriter* writer,
                                                  uint8_t* base,
                                                  State state) {
   fast_limit_ = fast_limit;
-  internal::StoreAlone(&writer_, writer);
+  writer_ = writer;
   base_ = base;
   SetState(state);
 }
