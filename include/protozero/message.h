@@ -550,31 +550,12 @@ class PROTOZERO_EXPORT Message {
     Message* child;
     uint8_t* write_ptr;
   };
-  // The same, as functions return it that end with a call of each other: clang
-  // jumps to the other where they return one value, and not where it is two.
-#if defined(__clang__) && defined(__SIZEOF_INT128__)
-  __extension__ typedef unsigned __int128 ReturnedChild;
-  static ReturnedChild Return(NewChild begun) {
-    return static_cast<ReturnedChild>(
-               reinterpret_cast<uintptr_t>(begun.write_ptr))
-               << 64 |
-           reinterpret_cast<uintptr_t>(begun.child);
-  }
-  static NewChild FromReturned(ReturnedChild returned) {
-    return {reinterpret_cast<Message*>(static_cast<uintptr_t>(returned)),
-            reinterpret_cast<uint8_t*>(static_cast<uintptr_t>(returned >> 64))};
-  }
-#else
-  using ReturnedChild = NewChild;
-  static ReturnedChild Return(NewChild begun) { return begun; }
-  static NewChild FromReturned(ReturnedChild returned) { return returned; }
-#endif
   Message* BeginNested(EncodedTag tag) noexcept;
   PROTOZERO_ALWAYS_INLINE NewChild BeginNestedInPlace(EncodedTag tag);
-  PROTOZERO_NOINLINE ReturnedChild BeginNestedAtCursor(EncodedTag tag) noexcept;
+  PROTOZERO_NOINLINE NewChild BeginNestedAtCursor(EncodedTag tag) noexcept;
   // The same where a child is open, as it is for all but the first of a row, or
   // the arena has something to say.
-  PROTOZERO_NOINLINE ReturnedChild BeginNextNested(EncodedTag tag) noexcept;
+  PROTOZERO_NOINLINE NewChild BeginNextNested(EncodedTag tag) noexcept;
   // Whether a child can be begun at |pos|, which is the cursor unless a child
   // is open: one that is likely to be short, or one that is expected to be
   // long.
@@ -619,7 +600,7 @@ class PROTOZERO_EXPORT Message {
   PROTOZERO_COLD void AppendFixedSlowPath(EncodedTag tag,
                                           uint64_t bits,
                                           size_t size) noexcept;
-  PROTOZERO_COLD ReturnedChild BeginNestedSlowPath(EncodedTag tag) noexcept;
+  PROTOZERO_COLD NewChild BeginNestedSlowPath(EncodedTag tag) noexcept;
   PROTOZERO_COLD Message* BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept;
   // Begins a group or, with a size field of its full width, another child:
   // wherever they may be in the chunk. REQUIRES: this message holds the cursor.

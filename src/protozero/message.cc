@@ -626,25 +626,25 @@ void Message::AppendRawProtoBytes(const void* data, size_t size) noexcept {
 }
 
 Message* Message::BeginNested(EncodedTag tag) noexcept {
-  const NewChild begun = FromReturned(BeginNestedAtCursor(tag));
+  const NewChild begun = BeginNestedAtCursor(tag);
   begun.child->write_ptr_ = begun.write_ptr;
   return begun.child;
 }
 
-Message::ReturnedChild Message::BeginNestedAtCursor(EncodedTag tag) noexcept {
+Message::NewChild Message::BeginNestedAtCursor(EncodedTag tag) noexcept {
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!MayBeginShort(pos)))
     return BeginNextNested(tag);
-  return Return(BeginShortNested(tag, pos));
+  return BeginShortNested(tag, pos);
 }
 
-Message::ReturnedChild Message::BeginNextNested(EncodedTag tag) noexcept {
+Message::NewChild Message::BeginNextNested(EncodedTag tag) noexcept {
   uint8_t* const pos = write_ptr_;
   if (HasNested()) {
     if (PROTOZERO_LIKELY(SealShortNested()))
       return BeginNestedAtCursor(tag);
   } else if (PROTOZERO_LIKELY(MayBeginLong(pos))) {
-    return Return(BeginLongNested(tag, pos));
+    return BeginLongNested(tag, pos);
   }
   return BeginNestedSlowPath(tag);
 }
@@ -679,17 +679,17 @@ Message* Message::BeginGroup(EncodedTag tag, uint32_t end_tag) noexcept {
   return child;
 }
 
-Message::ReturnedChild Message::BeginNestedSlowPath(EncodedTag tag) noexcept {
+Message::NewChild Message::BeginNestedSlowPath(EncodedTag tag) noexcept {
   if (!TakeCursorFor(ScatteredStreamWriter::kFastRoom)) {
     Message* const child = InsteadOfChild();
-    return Return({child, child->write_ptr_});
+    return {child, child->write_ptr_};
   }
   ReplaceNested();
   Message* const child =
       MayBeginLong(write_ptr_) || (HasFastRoom() && writer_->arena_->PassStop())
           ? BeginNested(tag)
           : BeginAnywhere(tag, kNested);
-  return Return({child, child->write_ptr_});
+  return {child, child->write_ptr_};
 }
 
 Message* Message::BeginAnywhere(EncodedTag tag, Flags flags) noexcept {

@@ -81,7 +81,7 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(
   if (PROTOZERO_UNLIKELY(!MayBeginShort(pos))) {
     SpillCursor(pos);
     return MayBeginLong(pos) ? BeginLongNested(tag, pos)
-                             : FromReturned(BeginNextNested(tag));
+                             : BeginNextNested(tag);
   }
   return BeginShortNested(tag, pos);
 }
