@@ -630,8 +630,7 @@ class PROTOZERO_EXPORT Message {
   // then does what is left to do. REQUIRES: there is one, or that is
   // kFinalize.
   enum AfterNested : bool { kContinue, kFinalize };
-  PROTOZERO_NOINLINE PROTOZERO_LOOPS_ALIGNED uint32_t
-  SealNestedAnd(AfterNested next) noexcept;
+  PROTOZERO_NOINLINE uint32_t SealNestedAnd(AfterNested next) noexcept;
   // The same, for all that is not as expected. Where |child| is not null, it
   // and those before it in the arena are left, and it is long.
   PROTOZERO_COLD uint32_t SealAnyNestedAnd(AfterNested next,

@@ -62,14 +62,6 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #endif
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
-// For a function of short loops: how long they take depends on which of their
-// instructions share a cache line with which others, and should not depend on
-// the code in front of them. With clang, half a line is as good.
-#if defined(__clang__)
-#define PROTOZERO_LOOPS_ALIGNED __attribute__((aligned(32)))
-#else
-#define PROTOZERO_LOOPS_ALIGNED __attribute__((aligned(64)))
-#endif
 // Whether the compiler knows |x|, which it does once it has inlined what it
 // can.
 #define PROTOZERO_IS_CONSTANT(x) __builtin_constant_p(x)
@@ -86,7 +78,6 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #define PROTOZERO_UNLIKELY(x) (!!(x))
 #define PROTOZERO_ALWAYS_INLINE inline
 #define PROTOZERO_NOINLINE
-#define PROTOZERO_LOOPS_ALIGNED
 #define PROTOZERO_IS_CONSTANT(x) false
 #define PROTOZERO_COLD
 #endif
