@@ -51,13 +51,6 @@ PROTOZERO_EXPORT uint8_t* WriteSizeAndBytesUnsafe(size_t size,
                                                   const void* src,
                                                   uint8_t* dst) noexcept;
 
-// A varint of which MayBeLongVarInt(), where kMaxVarIntEncodedSize bytes are
-// writable.
-PROTOZERO_SELDOM_CALLED uint8_t* CallWriteLongVarInt(uint64_t bits,
-                                                     uint8_t* dst) noexcept {
-  return proto_utils::internal::WriteLongVarIntInline(bits, dst);
-}
-
 template <typename Field>
 constexpr proto_utils::internal::EncodedTag TagOf() {
   static_assert(proto_utils::internal::IsFieldId(Field::kFieldId),
@@ -378,7 +371,8 @@ class FieldsAppender {
         const VarIntMasks masks = LoadVarIntMasks();
         if (PROTOZERO_UNLIKELY(proto_utils::internal::MayBeLongVarInt<uint64_t>(
                 bits, masks))) {
-          return CallWriteLongVarInt(bits, value_pos);
+          return proto_utils::internal::WriteLongVarIntInline(bits, value_pos,
+                                                              masks);
         }
         // One addition to the cursor, which the next field waits for.
         return proto_utils::internal::WriteVarInt56Inline<kTag.size()>(

@@ -119,7 +119,7 @@ class PROTOZERO_EXPORT Message {
     // A new writer is known to have had none.
     if (PROTOZERO_UNLIKELY(writer->root_ != nullptr &&
                            writer->has_open_root())) {
-      writer->CallAbandonRoot();
+      writer->AbandonRoot();
     }
     Attach(writer, arena);
   }
@@ -568,24 +568,13 @@ class PROTOZERO_EXPORT Message {
                                                    uint8_t* pos);
 
 #if PROTOZERO_INLINE_SETTERS
-  // The setters of numbers, and what they call where they cannot be in place.
+  // The setters of numbers.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarIntInPlace(EncodedTag tag, T value);
   PROTOZERO_ALWAYS_INLINE void AppendTinyVarIntInPlace(EncodedTag tag,
                                                        uint64_t bits);
   template <typename Bits>
   PROTOZERO_ALWAYS_INLINE void AppendFixedInPlace(EncodedTag tag, Bits bits);
-  PROTOZERO_ALWAYS_INLINE void CallAppendVarInt(EncodedTag tag, uint64_t bits);
-  template <typename Bits>
-  PROTOZERO_ALWAYS_INLINE void CallAppendFixed(EncodedTag tag, Bits bits);
-#if PROTOZERO_HAS_PRESERVE_MOST
-  // |bits| as the wire type in |tag| says.
-  PROTOZERO_SELDOM_CALLED void AppendNumber(EncodedTag tag,
-                                            uint64_t bits) noexcept;
-  PROTOZERO_COLD PROTOZERO_SELDOM_CALLED void AppendNumberSlowPath(
-      EncodedTag tag,
-      uint64_t bits) noexcept;
-#endif
 #endif
 
   // For any value, with or without room.
@@ -735,7 +724,7 @@ class PROTOZERO_EXPORT Message {
     PROTOZERO_DCHECK(writer != nullptr, "a message needs a stream");
     if (PROTOZERO_UNLIKELY(!IsRootOf(writer, arena)) ||
         PROTOZERO_UNLIKELY(writer->has_open_root())) {
-      return CallResetRootSlowPath(writer, arena);
+      return ResetRootSlowPath(writer, arena);
     }
     AttachAgain(writer);
   }
@@ -746,11 +735,6 @@ class PROTOZERO_EXPORT Message {
     writer->AbandonRoot();
     Attach(writer, arena);
   }
-  PROTOZERO_SELDOM_CALLED void CallResetRootSlowPath(
-      ScatteredStreamWriter* writer,
-      MessageArena* arena) noexcept {
-    ResetRootSlowPath(writer, arena);
-  }
   // Abandon(), writer->Reset(range) and Reset(writer, arena).
   PROTOZERO_ALWAYS_INLINE void ResetIn(ScatteredStreamWriter* writer,
                                        ContiguousMemoryRange range,
@@ -759,7 +743,7 @@ class PROTOZERO_EXPORT Message {
                      ScatteredStreamWriter::kReversedAdvice);
     if (PROTOZERO_UNLIKELY(!IsRootOf(writer, arena) ||
                            !writer->MayEnterAtOnce(range))) {
-      return CallResetInSlowPath(writer, range, arena);
+      return ResetInSlowPath(writer, range, arena);
     }
     writer->EnterAtOnce(range);
     AttachAgain(writer);
@@ -771,12 +755,6 @@ class PROTOZERO_EXPORT Message {
     writer->AbandonRoot();
     writer->ResetSlowPath(range);
     Attach(writer, arena);
-  }
-  PROTOZERO_SELDOM_CALLED void CallResetInSlowPath(
-      ScatteredStreamWriter* writer,
-      ContiguousMemoryRange range,
-      MessageArena* arena) noexcept {
-    ResetInSlowPath(writer, range, arena);
   }
   // Zero if the library was built without debug checks, whatever its users are.
   static uint16_t NextEpoch() noexcept;
@@ -838,7 +816,7 @@ class PROTOZERO_EXPORT Message {
   // Closes the message as it stands if it is still open on its writer.
   void Abandon() {
     if (PROTOZERO_UNLIKELY(!is_finalized()))
-      writer_->CallAbandonRoot();
+      writer_->AbandonRoot();
   }
 
   // The cursor, while this message holds it; Nowhere() while a child is open,

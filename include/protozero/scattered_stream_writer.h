@@ -122,7 +122,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // do nothing from then on.
   ~ScatteredStreamWriter() {
     if (has_open_root())
-      CallAbandonRoot();
+      AbandonRoot();
   }
 
   ScatteredStreamWriter(const ScatteredStreamWriter&) = delete;
@@ -192,7 +192,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   PROTOZERO_ALWAYS_INLINE void Reset(ContiguousMemoryRange range) {
     PROTOZERO_DCHECK(!IsReversed(range), kReversedAdvice);
     if (PROTOZERO_UNLIKELY(!MayEnterAtOnce(range)))
-      return CallResetSlowPath(range);
+      return ResetSlowPath(range);
     EnterAtOnce(range);
   }
 
@@ -343,7 +343,6 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   PROTOZERO_COLD void LendCursorToLeaf() noexcept;
   PROTOZERO_COLD uint8_t* LentWritePtr() const noexcept;
   PROTOZERO_COLD void AbandonRoot() noexcept;
-  PROTOZERO_SELDOM_CALLED void CallAbandonRoot() noexcept { AbandonRoot(); }
 
   // Widens (see Message) the open messages that may not be short any more after
   // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
@@ -392,10 +391,6 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // Reset() where a message is open, which goes on in |range|, or ends with the
   // error; or where |range| is invalid.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range) noexcept;
-  PROTOZERO_SELDOM_CALLED void CallResetSlowPath(
-      ContiguousMemoryRange range) noexcept {
-    ResetSlowPath(range);
-  }
 
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes) noexcept;

@@ -2,7 +2,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The claim: parts of a program may be compiled by different compilers.
 
-Clang's inline code calls functions that leave registers alone; gcc's does not.
+Inline code and the library have to agree on calling conventions and on layouts.
 Here each compiles the library, to an archive and to a shared one whose
 functions are looked up when they are first called, and one half of a program
 each, which write the same message in all lengths of buffers. Both must write
@@ -27,8 +27,8 @@ FLAGS = ['-std=c++17', '-O2', '-DNDEBUG', '-fPIC',
          '-DPROTOZERO_INLINE_SETTERS=1', '-I%s' % (ROOT / 'include'),
          '-I%s' % (ROOT / 'src' / 'protozero')]
 
-# Numbers short and long, so that registers are in use when a function is called
-# that leaves them alone, and everything else that inline code calls.
+# Numbers short and long, so that registers are in use when inline code calls a
+# function, and everything else that it calls.
 UNIT = '''
 #include "unit.h"
 

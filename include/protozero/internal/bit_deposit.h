@@ -37,17 +37,11 @@ struct VarIntMasks {
   uint64_t continuation_bits;
 };
 
-// Of which compilers must not know the values, or they put them in place, ten
-// bytes of code, for each use again. Hidden: no detour through a table of
-// addresses.
-#if PROTOZERO_HAS_PRESERVE_MOST
-// A call does not change it, and leaves the registers alone.
-__attribute__((weak, visibility("hidden"))) extern const
-#else
-// A call may change it: something to load again after calls, not at each use.
-__attribute__((visibility("hidden"))) inline
-#endif
-    VarIntMasks kVarIntMasks = {0x7f7f7f7f7f7f7f7f, 0x0080808080808080};
+// Not const: compilers must not know the values, or they make ten bytes of code
+// of them for each use again. So functions load them once, and again after
+// calls. Hidden: no detour through a table of addresses.
+__attribute__((visibility("hidden"))) inline VarIntMasks kVarIntMasks = {
+    0x7f7f7f7f7f7f7f7f, 0x0080808080808080};
 
 PROTOZERO_ALWAYS_INLINE VarIntMasks LoadVarIntMasks() {
   return kVarIntMasks;

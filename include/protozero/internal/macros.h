@@ -82,21 +82,6 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #define PROTOZERO_COLD
 #endif
 
-// For what inline code seldom calls: a function, defined in a header, that must
-// not throw. Where the compiler can, it leaves alone all registers but r11 and
-// those of vectors, so that what the caller has in registers stays there, and
-// no code is needed to bring it back; elsewhere it is part of the caller.
-// Hidden: caller and callee have the same compiler, and the dynamic linker,
-// which knows nothing of this, does not come between them.
-#if defined(__clang__) && defined(__x86_64__) && defined(__ELF__)
-#define PROTOZERO_HAS_PRESERVE_MOST 1
-#define PROTOZERO_SELDOM_CALLED \
-  __attribute__((preserve_most, noinline, visibility("hidden"))) inline
-#else
-#define PROTOZERO_HAS_PRESERVE_MOST 0
-#define PROTOZERO_SELDOM_CALLED PROTOZERO_ALWAYS_INLINE
-#endif
-
 // In front of the generated setters but those of packed fields and maps.
 // Whether a compiler inlines a function depends on how large it is, and on how
 // much the functions before it have made the file grow: the same setter would

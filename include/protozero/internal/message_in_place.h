@@ -80,8 +80,7 @@ PROTOZERO_ALWAYS_INLINE Message::NewChild Message::BeginNestedInPlace(
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!MayBeginShort(pos))) {
     SpillCursor(pos);
-    return MayBeginLong(pos) ? BeginLongNested(tag, pos)
-                             : BeginNextNested(tag);
+    return MayBeginLong(pos) ? BeginLongNested(tag, pos) : BeginNextNested(tag);
   }
   return BeginShortNested(tag, pos);
 }
@@ -153,7 +152,7 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendVarIntInPlace(EncodedTag tag,
 #else
     bits = internal::Opaque(bits);
 #endif
-    return CallAppendVarInt(tag, bits);
+    return AppendVarIntOutOfLine(tag, bits);
   }
   uint8_t* const value_pos = tag.Store(pos);
   // Whose sign is known here.
@@ -171,7 +170,7 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendTinyVarIntInPlace(EncodedTag tag,
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
     SpillCursor(pos);
-    return CallAppendVarInt(tag, bits);
+    return AppendVarIntOutOfLine(tag, bits);
   }
   // Tag and value in one store.
   const uint64_t bytes = tag.encoded() | bits << (8 * tag.size());
@@ -189,54 +188,13 @@ PROTOZERO_ALWAYS_INLINE void Message::AppendFixedInPlace(EncodedTag tag,
   uint8_t* const pos = write_ptr_;
   if (PROTOZERO_UNLIKELY(!HasFastRoom(pos))) {
     SpillCursor(pos);
-    return CallAppendFixed(tag, bits);
+    return AppendFixedOutOfLine(tag, bits);
   }
   uint8_t* const value_pos = tag.Store(pos);
   internal::StoreLittleEndian(value_pos, bits);
   write_ptr_ = value_pos + sizeof(bits);
 }
 
-PROTOZERO_ALWAYS_INLINE void Message::CallAppendVarInt(EncodedTag tag,
-                                                       uint64_t bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST
-  AppendNumber(tag, bits);
-#else
-  AppendVarIntOutOfLine(tag, bits);
-#endif
-}
-
-template <typename Bits>
-PROTOZERO_ALWAYS_INLINE void Message::CallAppendFixed(EncodedTag tag,
-                                                      Bits bits) {
-#if PROTOZERO_HAS_PRESERVE_MOST
-  AppendNumber(tag, bits);
-#else
-  AppendFixedOutOfLine(tag, bits);
-#endif
-}
-
-#if PROTOZERO_HAS_PRESERVE_MOST
-
-inline void Message::AppendNumber(EncodedTag tag, uint64_t bits) noexcept {
-  if (PROTOZERO_UNLIKELY(!HasFastRoom()))
-    return AppendNumberSlowPath(tag, bits);
-  // Where there was room, the setter saw a negative number of 32 bits: longer
-  // ones are encoded in place.
-  write_ptr_ = proto_utils::internal::WriteLongVarIntInline(
-      bits, internal::Opaque(tag.StoreAsWord(write_ptr_)));
-}
-
-inline void Message::AppendNumberSlowPath(EncodedTag tag,
-                                          uint64_t bits) noexcept {
-  using proto_utils::ProtoWireType;
-  if (tag.wire_type() == ProtoWireType::kVarInt)
-    return AppendVarIntOutOfLine(tag, bits);
-  if (tag.wire_type() == ProtoWireType::kFixed32)
-    return AppendFixedOutOfLine(tag, static_cast<uint32_t>(bits));
-  AppendFixedOutOfLine(tag, bits);
-}
-
-#endif  // PROTOZERO_HAS_PRESERVE_MOST
 #endif  // PROTOZERO_INLINE_SETTERS
 
 PROTOZERO_ABI_END
