@@ -11,6 +11,7 @@
 
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/internal/varint.h"
 #include "protozero/message.h"
 
@@ -239,7 +240,8 @@ PROTOZERO_NOINLINE void EncodePackedField(Message* message,
   const T* next = values;
   uint64_t size = fill_block(next);
   if (next == end)
-    return message->AppendBytes(field_id, block, static_cast<size_t>(size));
+    return message->AppendBytes(field_id, block,
+                                PROTOZERO_RUNTIME::internal::ToSize(size));
   while (next != end)
     size += fill_block(next);
   if (!AppendBytesHeader(message, field_id, size))

@@ -392,13 +392,14 @@ class MessageDecoder : public internal::DecoderWithSlots<sizeof...(ids)> {
 // second argument is for source compatibility: any field can be asked for as
 // repeated.
 template <int MAX_FIELD_ID, bool HAS_NONPACKED_REPEATED_FIELDS = false>
-class TypedProtoDecoder : public internal::DecoderWithSlots<MAX_FIELD_ID> {
+class TypedProtoDecoder
+    : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
  public:
   TypedProtoDecoder(const void* data, size_t size)
       : TypedProtoDecoder::DecoderWithSlots(
             data,
             size,
-            &internal::DenseSchema<MAX_FIELD_ID>::kSchema) {}
+            &internal::DenseSchema<uint32_t{MAX_FIELD_ID}>::kSchema) {}
   explicit TypedProtoDecoder(const std::string& bytes)
       : TypedProtoDecoder(bytes.data(), bytes.size()) {}
   explicit TypedProtoDecoder(std::string_view bytes)
@@ -433,7 +434,7 @@ struct SelectiveDecodeMask {
 // the rest on as it is.
 template <int MAX_FIELD_ID>
 class SelectiveTypedProtoDecoder
-    : public internal::DecoderWithSlots<MAX_FIELD_ID> {
+    : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
  public:
   template <uint32_t... ids>
   SelectiveTypedProtoDecoder(const void* data,

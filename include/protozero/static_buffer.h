@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protozero/internal/compiler.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 
@@ -85,7 +86,7 @@ class StaticBuffered {
   // While ok(): the bytes written so far. Afterwards: a buffer size with which
   // the same message fits, at most three bytes too many per nested message.
   size_t bytes_needed() const {
-    return static_cast<size_t>(writer_.writer.written());
+    return PROTOZERO_RUNTIME::internal::ToSize(writer_.writer.written());
   }
 
  private:

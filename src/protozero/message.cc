@@ -6,6 +6,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "protozero/internal/compiler.h"
 #include "protozero/internal/message_in_place.h"
 #include "protozero/internal/short_copy.h"
 #include "varint_slow_path.h"
@@ -161,7 +162,7 @@ uint8_t* Message::SealAt(uint8_t* end) noexcept {
     if (!(flags & kRoot))
       writer_->arena_->NoteLength(this, false);
     *size_field = static_cast<uint8_t>(size);
-    memmove(size_field + 1, base_, static_cast<size_t>(size));
+    memmove(size_field + 1, base_, internal::ToSize(size));
     return end - kWidening;
   }
   if (size_field != nullptr)

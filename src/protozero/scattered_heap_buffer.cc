@@ -121,7 +121,7 @@ void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
   // Counted rather than taken from the write pointer: the writer may have left
   // the slice already. What it had to drop is counted, too.
   const uint64_t written = writer_->written() - written_before_slice_;
-  current_->unused_bytes = static_cast<size_t>(
+  current_->unused_bytes = internal::ToSize(
       current_->size - std::min<uint64_t>(written, current_->size));
 }
 

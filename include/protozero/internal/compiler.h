@@ -3,6 +3,10 @@
 #ifndef INCLUDE_PROTOZERO_INTERNAL_COMPILER_H_
 #define INCLUDE_PROTOZERO_INTERNAL_COMPILER_H_
 
+#include <stddef.h>
+
+#include <type_traits>
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -16,6 +20,16 @@ PROTOZERO_ALWAYS_INLINE T Opaque(T value) {
   __asm__("" : "+r"(value));
 #endif
   return value;
+}
+
+// |value|, which fits, as a size_t. Where it is one already this casts nothing,
+// since gcc warns of casts that do nothing (-Wuseless-cast).
+template <typename T>
+PROTOZERO_ALWAYS_INLINE constexpr size_t ToSize(T value) {
+  if constexpr (std::is_same_v<T, size_t>)
+    return value;
+  else
+    return static_cast<size_t>(value);
 }
 
 // Prints where, which condition and the advice to stderr, then aborts.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "protozero/decode_status.h"
+#include "protozero/internal/compiler.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -81,7 +82,7 @@ void ProducerIpcService::ReceiveAndServe(TurnShare share) {
     --share.frames;
     OnFrame(payload);
   }
-  const size_t copied = static_cast<size_t>(bytes_copied() - copied_before);
+  const size_t copied = internal::ToSize(bytes_copied() - copied_before);
   debt_ = copied > share.bytes ? copied - share.bytes : 0;
   if (reader_.is_broken() || (is_at_end_ && !reader_.HasFrame())) {
     std::lock_guard<std::mutex> lock(lock_);

@@ -217,16 +217,19 @@ TurnShare ServiceHost::Impl::ShareOf(
 
 void ServiceHost::Impl::RemoveEnded() {
   const uint64_t now = service_->NowMs();
-  // The other connections keep their order.
-  const auto ended = std::stable_partition(
-      connections_.begin(), connections_.end(), [&](const Connection& it) {
-        return !it.host->is_broken() && !IsOverdue(it, now);
-      });
-  for (auto it = ended; it != connections_.end(); ++it) {
-    num_out_of_memory_ += it->host->is_out_of_memory();
-    Uncount(it->host->peer());
+  const auto has_ended = [&](const Connection& it) {
+    return it.host->is_broken() || IsOverdue(it, now);
+  };
+  for (const Connection& it : connections_) {
+    if (!has_ended(it))
+      continue;
+    num_out_of_memory_ += it.host->is_out_of_memory();
+    Uncount(it.host->peer());
   }
-  connections_.erase(ended, connections_.end());
+  // The other connections keep their order.
+  connections_.erase(
+      std::remove_if(connections_.begin(), connections_.end(), has_ended),
+      connections_.end());
 }
 
 // Throws std::bad_alloc, and has changed nothing, if there is no memory.

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 #include "protozero/internal/macros.h"
 
@@ -27,11 +27,13 @@ void LimitWriters(TraceStats* stats) {
     stats->writers_left_out = writers.size() - TraceStats::kMaxWriters;
     writers.resize(TraceStats::kMaxWriters);
   }
-  std::stable_sort(writers.begin(), writers.end(),
-                   [](const TraceWriterStats& a, const TraceWriterStats& b) {
-                     return std::make_pair(a.producer_id, a.writer_id) <
-                            std::make_pair(b.producer_id, b.writer_id);
-                   });
+  std::sort(writers.begin(), writers.end(),
+            [](const TraceWriterStats& a, const TraceWriterStats& b) {
+              return std::tie(a.producer_id, a.writer_id, a.buffer_id,
+                              a.sequence_id) <
+                     std::tie(b.producer_id, b.writer_id, b.buffer_id,
+                              b.sequence_id);
+            });
 }
 
 }  // namespace

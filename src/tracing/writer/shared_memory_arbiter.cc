@@ -115,7 +115,7 @@ size_t SharedMemoryArbiter::HomePage(size_t writer) const {
   // are.
   const uint64_t fraction =
       static_cast<uint32_t>(writer) * uint32_t{0x9e3779b9} & UINT32_MAX;
-  return static_cast<size_t>(fraction * abi_.num_pages() >> 32);
+  return internal::ToSize(fraction * abi_.num_pages() >> 32);
 }
 
 Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
