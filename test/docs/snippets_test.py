@@ -160,6 +160,8 @@ class Tester:
     self.build_dir = build_dir
     self.headers = scratch / 'headers'
     self.library = scratch / 'runtime.o'
+    # Of the tracing library, for programs that trace.
+    self.tracing = []
     self.results = Results()
     self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
     self.env = dict(os.environ, PROTOZERO=str(ROOT), LC_ALL='C',
@@ -191,6 +193,33 @@ class Tester:
     self.results.add('the runtime', error)
     return not error
 
+  def prepare_tracing(self):
+    """The tracing library, a folder in one file each. Returns an error."""
+    namespace = re.search(r'ABI_NAMESPACE (pz_\d+_\d+)$', (
+        ROOT / 'include/protozero/internal/macros.h').read_text(), re.M)[1]
+    protos = sorted(path.relative_to(ROOT)
+                    for path in (ROOT / 'src/tracing/protos').glob('*.proto'))
+    for root, paths in [(ROOT, protos), (ROOT / 'include', [
+        'protozero/tracing/trace.proto'])]:
+      for path in paths:
+        error = self.run(['protoc', '-I', root, '--pbzero_out='
+                          'wrapper_namespace=%s:%s' % (namespace, self.headers),
+                          path])
+        if error:
+          return error
+    folders = sorted({path.parent for path in
+                      (ROOT / 'src' / 'tracing').rglob('*.cc')})
+    for folder in folders:
+      source = self.scratch / ('tracing_%s.cc' % folder.name)
+      source.write_text(''.join('#include "%s"\n' % path
+                                for path in sorted(folder.glob('*.cc'))))
+      self.tracing.append(source.with_suffix('.o'))
+    errors = self.pool.map(lambda path: self.run(
+        [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I', ROOT, '-I',
+                              self.headers, '-c', path.with_suffix('.cc'),
+                              '-o', path]), self.tracing)
+    return ''.join(error for error in errors if error)
+
   def test(self, page):
     directory = self.scratch / page.path.replace('/', '_')
     directory.mkdir()
@@ -215,7 +244,7 @@ class Tester:
                                     self.headers, source]
     if not re.search(r'\bmain\(', code):
       return self.run(command + ['-c', '-o', directory / (name + '.o')])
-    error = self.run(command + [self.library, '-o', directory / name])
+    error = self.run(command + self.tracing + [self.library, '-o', directory / name])
     if error:
       return error
     exit_code, output = execute([str(directory / name)], directory)
@@ -273,7 +302,9 @@ def main():
     tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())
     results = tester.results
     test_parser(results)
-    if tester.prepare():
+    error = None if not tester.prepare() else tester.prepare_tracing()
+    if error is not None:
+      results.add('the tracing library', error)
       for path in pages:
         name = str(path.relative_to(ROOT))
         try:

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "protozero/message.h"
@@ -21,12 +22,26 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+// Base of what a data source keeps for each thread and session: which strings
+// it has interned, for example.
+class TraceContextState {
+ public:
+  virtual ~TraceContextState() = default;
+};
+
 // What one thread writes to one session. DataSourceWriters::Trace() passes it
 // to its callback.
 class TraceContext {
  public:
   const DataSourceInstance& instance() const { return *instance_; }
   TraceWriter& writer() { return *writer_; }
+
+  // What the data source keeps here; null at first. Goes with the session, or
+  // with the thread's writers.
+  TraceContextState* state() const { return state_.get(); }
+  void set_state(std::unique_ptr<TraceContextState> state) {
+    state_ = std::move(state);
+  }
 
   // Begins a packet. See TraceWriter::NewTracePacket().
   template <typename T = Message>
@@ -60,6 +75,7 @@ class TraceContext {
   // In this order: the writer must end before its instance.
   std::shared_ptr<DataSourceInstance> instance_;
   std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<TraceContextState> state_;
   // The value of DataSourceInstance::num_clears_ at the last look. Before the
   // first one, a value that the counter cannot have.
   uint64_t clears_seen_ = UINT64_MAX;

@@ -167,9 +167,9 @@ class Producer {
   uint32_t num_connections() const;
 
   // Offers |source| to the service, now and after every new connection. Returns
-  // false if there is no memory to remember it; then it stays off. REQUIRES: it
-  // is registered with no other producer, and this producer has no other data
-  // source of that name.
+  // false if there is no memory to remember it; then it stays off. Several
+  // producers may offer one data source. REQUIRES: this producer has no other
+  // one of that name.
   bool RegisterDataSource(std::shared_ptr<DataSource> source);
   // The data source's sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);

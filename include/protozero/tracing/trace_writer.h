@@ -114,6 +114,21 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // 0 if all ids were taken.
   WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
 
+  // Of the chunk that packets are written to. Changes with each chunk.
+  ChunkID chunk_id() const { return chunk_id_; }
+  // Whether the next packet begins behind the last one, in the same chunk. If
+  // not, it begins another chunk, or is lost. False after a loss.
+  bool continues_chunk() const {
+    return state() == PacketState::kReady &&
+           reclaims_.load(std::memory_order_relaxed) == reclaims_seen_;
+  }
+  // Changes with each packet that is lost while it is written: what later ones
+  // refer to may be in it.
+  uint32_t loss_generation() const { return loss_generation_; }
+  // Counts a packet as lost that is not even begun, for that reason. REQUIRES:
+  // no packet is open; loss_generation() is not 0.
+  void CountPacketNotBegun();
+
   // Packets that were begun and will not arrive, and the bytes that were
   // written of them, by reason. Exact. Any thread.
   PacketLosses losses() const { return losses_.Get(); }
@@ -370,6 +385,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   bool loss_is_unreported_ = false;
   // The open packet cannot be completed.
   bool is_out_of_patches_ = false;
+  uint32_t loss_generation_ = 0;
   // What the current chunk's header says; 0 if there is no chunk. Between
   // packets, it already counts the packet that comes next.
   std::atomic<uint16_t> packets_{0};

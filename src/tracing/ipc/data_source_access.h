@@ -39,6 +39,18 @@ class DataSourceAccess {
     instances.erase(it);
     source->ChangeState();
   }
+  // Those of one connection.
+  static void StopInstancesOf(DataSource* source,
+                              const ProducerIpcClient* connection) {
+    auto& instances = source->instances_;
+    instances.erase(std::remove_if(instances.begin(), instances.end(),
+                                   [&](const InstancePtr& instance) {
+                                     return instance->connection_.get() ==
+                                            connection;
+                                   }),
+                    instances.end());
+    source->ChangeState();
+  }
   static void StopAllInstances(DataSource* source) {
     source->instances_.clear();
     source->ChangeState();

@@ -168,8 +168,9 @@ void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
   if (it == sources.end())
     return;
   sources.erase(it);
-  // The service answers by stopping the instances that it has set up.
-  DataSourceAccess::StopAllInstances(source.get());
+  // The service answers by stopping the instances that it has set up. Other
+  // producers may have instances of the data source, too.
+  DataSourceAccess::StopInstancesOf(source.get(), impl_->connection.get());
   if (!impl_->is_connected())
     return;
   impl_->connection->InvokeLocked<pb::UnregisterDataSourceRequest>(

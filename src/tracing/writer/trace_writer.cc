@@ -233,12 +233,18 @@ void TraceWriter::AbortPacket() {
 }
 
 void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
+  ++loss_generation_;
   losses_.Add(reason, bytes, is_beginning_handed_over_);
   arbiter_->QueueLosses(&losses_);
   // Reports the first of several losses at once. Otherwise a process that is
   // killed could seem to have lost nothing.
   if (!std::exchange(loss_is_unreported_, true))
     arbiter_->FlushPendingCommitDataRequests();
+}
+
+void TraceWriter::CountPacketNotBegun() {
+  is_beginning_handed_over_ = false;
+  CountLoss(ExhaustionReason(), 0);
 }
 
 void TraceWriter::CountWhileBusy(uint64_t packets) {

@@ -1,0 +1,87 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACE_CLOCK_H_
+#define INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACE_CLOCK_H_
+
+#include <stdint.h>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A counter that can be read in a few nanoseconds.
+#if defined(__x86_64__) && defined(__linux__)
+inline constexpr bool kHasTsc = true;
+inline uint64_t ReadTsc() {
+  return __builtin_ia32_rdtsc();
+}
+#else
+inline constexpr bool kHasTsc = false;
+inline uint64_t ReadTsc() {
+  return 0;
+}
+#endif
+
+// The system's clock that traces are in: CLOCK_BOOTTIME, or what comes next to
+// it.
+uint64_t SystemTraceTimeNs();
+
+// The same in nanoseconds, for one thread; never goes back.
+//
+// Where the counter runs at a constant rate and the kernel uses it itself, a
+// line through two readings of the system's clock makes nanoseconds of it:
+//
+//   ns
+//   |                    .--
+//   |              .--o--        a line begins at a reading, is as steep as it
+//   |        .--o--              was since one at least 20 ms before, and is
+//   |  .--o--                    valid for 50 ms
+//   +------------------------ counter
+//
+// Then, a thread that reads the clock replaces the line, for all threads. The
+// system changes the rate of its clock by at most 500 in a million, so a line
+// is off by less than 50 us; by far less than one as long as it does not.
+class TraceClock {
+ public:
+  PROTOZERO_ALWAYS_INLINE uint64_t NowNs() {
+    if (kHasTsc) {
+      const uint64_t elapsed = ReadTsc() - line_.tsc;
+      // Not so either if the counter has gone back.
+      if (PROTOZERO_LIKELY(elapsed < line_.valid_for)) {
+        // 50 ms times 2^32 are less than 2^58.
+        const uint64_t now = line_.ns + ((elapsed * line_.ns_per_tick) >> 32);
+        return last_ns_ = now < last_ns_ ? last_ns_ : now;
+      }
+    }
+    return NowNsSlowPath();
+  }
+
+  // For tests: what lines are off by.
+  bool has_line() const { return line_.valid_for != 0; }
+
+  struct Line {
+    uint64_t tsc = 0;
+    uint64_t ns = 0;
+    // A fraction of 2^32.
+    uint64_t ns_per_tick = 0;
+    // In ticks. 0 if there is no line.
+    uint64_t valid_for = 0;
+  };
+
+ private:
+  PROTOZERO_COLD uint64_t NowNsSlowPath();
+
+  Line line_;
+  uint64_t last_ns_ = 0;
+};
+
+// In a child process, where another thread may have been replacing the line.
+void ResetTraceClockAfterFork();
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACE_CLOCK_H_

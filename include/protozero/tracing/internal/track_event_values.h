@@ -1,0 +1,351 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACK_EVENT_VALUES_H_
+#define INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACK_EVENT_VALUES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "protozero/tracing/internal/track_event_writer.h"
+
+#include "protozero/internal/macros.h"
+
+// Values of any type, as the few kinds that are passed on, and as what is
+// written; and the steps from the arguments of a macro to EmitEvent().
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+class TraceValue;
+
+namespace internal PROTOZERO_INTERNAL_HIDDEN {
+
+template <typename T>
+using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
+template <typename T>
+inline constexpr bool kIsLiteral = false;
+template <size_t N>
+inline constexpr bool kIsLiteral<const char (&)[N]> = true;
+template <size_t N>
+inline constexpr bool kIsLiteral<const char[N]> = true;
+
+template <typename T, typename = void>
+inline constexpr bool kIsRange = false;
+template <typename T>
+inline constexpr bool
+    kIsRange<T,
+             std::void_t<decltype(std::begin(std::declval<const T&>())),
+                         decltype(std::end(std::declval<const T&>()))>> = true;
+template <typename T>
+inline constexpr bool kIsPair = false;
+template <typename A, typename B>
+inline constexpr bool kIsPair<std::pair<A, B>> =
+    std::is_convertible<const A&, std::string_view>::value;
+
+template <typename T>
+PROTOZERO_ALWAYS_INLINE auto PassValue(const T& value) {
+  if constexpr (std::is_same<T, bool>::value) {
+    return value;
+  } else if constexpr (std::is_null_pointer<T>::value) {
+    return PointerValue{0};
+  } else if constexpr (std::is_enum<T>::value) {
+    return PassValue(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_floating_point<T>::value) {
+    return static_cast<double>(value);
+  } else if constexpr (std::is_integral<T>::value) {
+    if constexpr (std::is_signed<T>::value) {
+      return static_cast<int64_t>(value);
+    } else {
+      return static_cast<uint64_t>(value);
+    }
+  } else if constexpr (std::is_same<T, DynamicString>::value) {
+    return value.text;
+  } else if constexpr (std::is_convertible<const T&, const char*>::value) {
+    const char* const text = value;
+    return text != nullptr ? std::string_view(text) : std::string_view("NULL");
+  } else if constexpr (std::is_convertible<const T&, std::string_view>::value) {
+    return static_cast<std::string_view>(value);
+  } else if constexpr (std::is_pointer<T>::value) {
+    return PointerValue{reinterpret_cast<uintptr_t>(value)};
+  } else {
+    static_assert(
+        kIsRange<T> || std::is_invocable<const T&, TraceValue>::value,
+        "a value is a number, a bool, an enum, a string, a pointer, a range of "
+        "such, or a function that takes a TraceValue");
+    return ComplexValue<T>{&value};
+  }
+}
+
+template <typename T>
+void WriteAnnotation(Annotation* annotation, const T& value);
+
+}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+
+class TraceDictionary;
+class TraceArray;
+
+// Given to functions that are values of events:
+//
+//   PROTOZERO_TRACE_EVENT("app", "load", "file", [&](TraceValue value) {
+//     auto file = std::move(value).Dictionary();
+//     file.Add("name", name);
+//     file.Add("sizes", sizes);  // A std::vector<int>, say.
+//   });
+//
+// Values may be of all types that events take. What is open ends where
+// something beside it is begun, as nested messages do.
+class TraceValue {
+ public:
+  explicit TraceValue(trace::DebugAnnotation* annotation)
+      : annotation_(annotation) {}
+  template <typename T>
+  void Set(const T& value) && {
+    internal::WriteAnnotation(annotation_, value);
+  }
+  TraceDictionary Dictionary() &&;
+  TraceArray Array() &&;
+
+ private:
+  trace::DebugAnnotation* annotation_;
+};
+
+class TraceDictionary {
+ public:
+  explicit TraceDictionary(trace::DebugAnnotation* annotation)
+      : annotation_(annotation) {}
+  template <typename T>
+  void Add(std::string_view key, const T& value) {
+    auto* const entry = annotation_->add_dict_entries();
+    entry->set_name(key);
+    internal::WriteAnnotation(entry, value);
+  }
+
+ private:
+  trace::DebugAnnotation* annotation_;
+};
+
+class TraceArray {
+ public:
+  explicit TraceArray(trace::DebugAnnotation* annotation)
+      : annotation_(annotation) {}
+  template <typename T>
+  void Append(const T& value) {
+    internal::WriteAnnotation(annotation_->add_array_values(), value);
+  }
+
+ private:
+  trace::DebugAnnotation* annotation_;
+};
+
+inline TraceDictionary TraceValue::Dictionary() && {
+  return TraceDictionary(annotation_);
+}
+inline TraceArray TraceValue::Array() && {
+  return TraceArray(annotation_);
+}
+
+namespace internal PROTOZERO_INTERNAL_HIDDEN {
+
+template <typename T>
+void WriteComplexValue(Annotation* annotation, const T& value) {
+  if constexpr (std::is_invocable<const T&, TraceValue>::value) {
+    value(TraceValue(annotation));
+  } else {
+    TraceArray array(annotation);
+    TraceDictionary dictionary(annotation);
+    for (const auto& element : value) {
+      if constexpr (kIsPair<Bare<decltype(element)>>) {
+        dictionary.Add(element.first, element.second);
+      } else {
+        array.Append(element);
+      }
+    }
+  }
+}
+
+template <typename T>
+void WriteAnnotation(Annotation* annotation, const T& value) {
+  const auto passed = PassValue(value);
+  if constexpr (std::is_same<decltype(passed), const ComplexValue<T>>::value) {
+    WriteComplexValue(annotation, value);
+  } else {
+    AppendFields(annotation, AnnotationOf(passed));
+  }
+}
+
+template <typename T>
+void WritePassedValue(Annotation* annotation, const T& value) {
+  AppendFields(annotation, AnnotationOf(value));
+}
+template <typename T>
+void WritePassedValue(Annotation* annotation, const ComplexValue<T>& value) {
+  WriteComplexValue(annotation, *value.value);
+}
+
+// A single argument that is no key.
+template <typename T>
+PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
+  using Arg = Bare<T>;
+  if constexpr (std::is_base_of<Track, Arg>::value) {
+    return TrackArg{&arg};
+  } else if constexpr (std::is_same<Arg, Flow>::value ||
+                       std::is_same<Arg, TerminatingFlow>::value ||
+                       std::is_same<Arg, CorrelationId>::value ||
+                       std::is_same<Arg, SourceLocation>::value ||
+                       std::is_same<Arg, Timestamp>::value) {
+    return arg;
+  } else {
+    static_assert(std::is_invocable<T&, trace::TrackEvent*>::value,
+                  "an event takes \"key\", value; a Track; a Flow; a "
+                  "CorrelationId; a SourceLocation; a Timestamp; or a function "
+                  "that takes a trace::TrackEvent*. A key that is no literal "
+                  "is a DynamicString");
+    return EventFunction<T>{&arg};
+  }
+}
+
+// Moves the first of |left| arguments behind the others, in the form in which
+// it is passed on, until there is none left.
+template <size_t left>
+struct ArgsPasser {
+  template <typename First, typename... Rest>
+  PROTOZERO_ALWAYS_INLINE static SessionMask Emit(TraceSite* site,
+                                                  std::string_view category,
+                                                  std::string_view name,
+                                                  SessionMask mask,
+                                                  First&& first,
+                                                  Rest&&... rest) {
+    if constexpr (left == 0) {
+      return EmitEvent(site, category, name, mask, Bare<First>(first),
+                       Bare<Rest>(rest)...);
+    } else if constexpr (kIsLiteral<std::remove_reference_t<First>> ||
+                         std::is_same<Bare<First>, DynamicString>::value) {
+      static_assert(left >= 2, "the last key has no value");
+      return EmitNamed(site, category, name, mask, first, rest...);
+    } else {
+      return ArgsPasser<left - 1>::Emit(site, category, name, mask, rest...,
+                                        PassArg(first));
+    }
+  }
+
+ private:
+  template <typename Key, typename Value, typename... Rest>
+  PROTOZERO_ALWAYS_INLINE static SessionMask EmitNamed(
+      TraceSite* site,
+      std::string_view category,
+      std::string_view name,
+      SessionMask mask,
+      Key& key,
+      Value& value,
+      Rest&... rest) {
+    const auto passed = PassValue<Bare<Value>>(value);
+    using Passed = std::remove_const_t<decltype(passed)>;
+    if constexpr (std::is_same<Bare<Key>, DynamicString>::value) {
+      return ArgsPasser<left - 2>::Emit(
+          site, category, name, mask, rest...,
+          DynamicallyNamedValue<Passed>{key.text, passed});
+    } else {
+      return ArgsPasser<left - 2>::Emit(site, category, name, mask, rest...,
+                                        NamedValue<Passed>{key, passed});
+    }
+  }
+};
+
+// What the macros call. |Text| is a literal, whose text the site has, or a
+// DynamicString or DynamicCategory, which is passed on.
+template <typename T>
+constexpr std::string_view TextOf(const T& text) {
+  if constexpr (std::is_same<T, DynamicString>::value ||
+                std::is_same<T, DynamicCategory>::value) {
+    return text.text.data() != nullptr ? text.text : std::string_view("");
+  } else {
+    return std::string_view();
+  }
+}
+
+template <typename Category, typename... Args>
+PROTOZERO_ALWAYS_INLINE SessionMask EmitUnnamed(TraceSite* site,
+                                                const Category& category,
+                                                Args&&... args) {
+  const SessionMask mask = site->enabled.load(std::memory_order_acquire);
+  if constexpr (sizeof...(Args) == 0) {
+    return EmitEvent(site, TextOf(category), std::string_view(), mask);
+  } else {
+    return ArgsPasser<sizeof...(Args)>::Emit(site, TextOf(category),
+                                             std::string_view(), mask, args...);
+  }
+}
+
+template <typename Category, typename Name, typename... Args>
+PROTOZERO_ALWAYS_INLINE SessionMask Emit(TraceSite* site,
+                                         const Category& category,
+                                         const Name& name,
+                                         Args&&... args) {
+  const SessionMask mask = site->enabled.load(std::memory_order_acquire);
+  if constexpr (sizeof...(Args) == 0) {
+    return EmitEvent(site, TextOf(category), TextOf(name), mask);
+  } else {
+    return ArgsPasser<sizeof...(Args)>::Emit(site, TextOf(category),
+                                             TextOf(name), mask, args...);
+  }
+}
+
+// The text of a literal, for a TraceSite; null for what is known only at run
+// time.
+template <size_t N>
+constexpr const char* StaticText(const char (&text)[N]) {
+  return text;
+}
+template <typename T>
+constexpr const char* StaticText(const T&) {
+  static_assert(std::is_same<T, DynamicString>::value ||
+                    std::is_same<T, DynamicCategory>::value ||
+                    std::is_base_of<Track, T>::value,
+                "a name or category that is no literal is a DynamicString or "
+                "DynamicCategory");
+  return nullptr;
+}
+
+// A slice that ends with its scope.
+class ScopedTraceSlice {
+ public:
+  explicit ScopedTraceSlice(SessionMask sessions) : sessions_(sessions) {}
+  ~ScopedTraceSlice() {
+    if (PROTOZERO_UNLIKELY(sessions_ != 0))
+      EmitEnd(sessions_);
+  }
+  ScopedTraceSlice(const ScopedTraceSlice&) = delete;
+  ScopedTraceSlice& operator=(const ScopedTraceSlice&) = delete;
+
+ private:
+  const SessionMask sessions_;
+};
+
+template <typename Category, typename TrackOrName, typename T>
+PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,
+                                           const Category& category,
+                                           const TrackOrName& track,
+                                           T value) {
+  static_assert(std::is_arithmetic<T>::value, "a counter's value is a number");
+  using Number =
+      std::conditional_t<std::is_floating_point<T>::value, double, int64_t>;
+  if constexpr (std::is_same<TrackOrName, CounterTrack>::value) {
+    EmitCounter(site, TextOf(category), track, static_cast<Number>(value));
+  } else {
+    EmitCounter(site, TextOf(category), CounterTrack(track),
+                static_cast<Number>(value));
+  }
+}
+
+}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#undef PROTOZERO_INTERNAL_HIDDEN
+
+#endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACK_EVENT_VALUES_H_

@@ -1,0 +1,192 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TRACK_EVENT_H_
+#define INCLUDE_PROTOZERO_TRACING_TRACK_EVENT_H_
+
+#include <stdint.h>
+
+#include <memory>
+#include <string_view>
+
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/internal/track_event_writer.h"  // IWYU pragma: export
+#include "protozero/tracing/trace.pbzero.h"      // IWYU pragma: export
+#include "protozero/tracing/track_event_args.h"  // IWYU pragma: export
+
+#include "protozero/internal/macros.h"
+
+// Events of a program, for a timeline: slices, instants, counters.
+//
+//   void Load(const std::string& path) {
+//     PROTOZERO_TRACE_EVENT("app", "Load", "path", path);  // To the end.
+//     ...
+//     PROTOZERO_TRACE_EVENT_INSTANT("app", "cache miss");
+//     PROTOZERO_TRACE_COUNTER("app", "bytes loaded", total);
+//   }
+//
+// A category and a name, which are literals, and then any number of
+// - "key", value: numbers, bools, enums, strings, pointers, ranges, maps, and
+//   functions that take a TraceValue. The key is a literal;
+// - a Track, a Flow, a TerminatingFlow, a CorrelationId, a SourceLocation, a
+//   Timestamp: see "protozero/tracing/track_event_args.h";
+// - a function that takes a trace::TrackEvent*, and may write any of its
+// fields,
+//   and those of its extensions.
+// What is not a literal is a DynamicCategory or a DynamicString. A category may
+// be a list, "app,net": one that is wanted is enough.
+//
+// Nothing of it is evaluated unless a session wants the category. Then, an
+// event is a load, a test, and a branch. Who records, and which categories, is
+// up to sessions: a LocalTrace in the program, or a service that the program is
+// connected to:
+//
+//   static auto& producer = *new protozero::Producer({});
+//   producer.RegisterDataSource(protozero::TrackEventDataSource());
+//
+// An event that is recorded takes no lock, and allocates nothing once its
+// thread has traced in that session. In a signal handler: REQUIRES that this is
+// so; an event that interrupts another one is lost, and counted, as
+// LossReason::kWriterBusy. Events before main() and after it, in threads that
+// end, and in children of fork() with sessions of their own, are like others.
+//
+// Where PROTOZERO_NO_TRACE_EVENTS is defined, the macros stand for nothing, and
+// leave nothing behind.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+// The data source of all events of the program, "track_event", which sessions
+// configure by a TrackEventConfig. Never gone. Any thread.
+std::shared_ptr<DataSource> TrackEventDataSource();
+
+// What the calling thread, and the process, are called in traces; up to 63
+// characters. If this is not called, as by the system.
+void SetTraceThreadName(std::string_view name);
+void SetTraceProcessName(std::string_view name);
+
+// CLOCK_BOOTTIME in nanoseconds, which the timestamps of events are, too.
+uint64_t TraceTimeNs();
+
+namespace internal {
+
+// See PROTOZERO_TRACE_CATEGORY().
+struct TraceCategory {
+  TraceCategory(const char* name, const char* description, const char* tags);
+  const std::string_view name;
+  const std::string_view description;
+  const std::string_view tags;
+  TraceCategory* next = nullptr;
+};
+
+}  // namespace internal
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
+
+#if !defined(PROTOZERO_NO_TRACE_EVENTS)
+
+// A slice from here to the end of the scope.
+//
+//   PROTOZERO_TRACE_EVENT("app", "Load");
+//   PROTOZERO_TRACE_EVENT("app", "Load", "path", path, "size", size);
+//
+// It ends on the thread's own track: for others, use the next two.
+#define PROTOZERO_TRACE_EVENT(category, ...)                                   \
+  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),         \
+                                SLICE_BEGIN, category, __VA_ARGS__);           \
+  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(     \
+      trace_slice)(                                                            \
+      PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()                             \
+          ? ::protozero::internal::Emit(                                       \
+                &PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__) \
+          : 0)
+
+// The beginning of a slice, and the end of the last one that has begun on the
+// track. The end takes no name.
+#define PROTOZERO_TRACE_EVENT_BEGIN(category, ...) \
+  PROTOZERO_INTERNAL_TRACE_NAMED(SLICE_BEGIN, category, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_END(...)                                        \
+  do {                                                                        \
+    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
+        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
+    if (trace_site.IsOn())                                                    \
+      ::protozero::internal::EmitUnnamed(&trace_site, __VA_ARGS__);           \
+  } while (0)
+
+// Something that takes no time.
+#define PROTOZERO_TRACE_EVENT_INSTANT(category, ...) \
+  PROTOZERO_INTERNAL_TRACE_NAMED(INSTANT, category, __VA_ARGS__)
+
+// A value, from now on: of a CounterTrack, or of the process's counter of that
+// name.
+#define PROTOZERO_TRACE_COUNTER(category, track, value)                    \
+  do {                                                                     \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, "");      \
+    if (trace_site.IsOn()) {                                               \
+      ::protozero::internal::EmitCounterOf(&trace_site, category, (track), \
+                                           (value));                       \
+    }                                                                      \
+  } while (0)
+
+// Whether a session wants the category, a literal.
+#define PROTOZERO_TRACE_CATEGORY_ENABLED(category)                    \
+  ([] {                                                               \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, INSTANT, category, ""); \
+    return trace_site.IsOn();                                         \
+  }())
+
+// Says what a category is about, in a namespace. |tags| are separated by
+// spaces. Sessions choose by them, too; those with "slow" or "debug" are off
+// unless a session asks for them.
+#define PROTOZERO_TRACE_CATEGORY(category, description, tags)                  \
+  static const ::protozero::internal::TraceCategory PROTOZERO_INTERNAL_UNIQUE( \
+      trace_category)(category, description, tags)
+
+// ---- For the macros above.
+
+#if defined(__clang__)
+#define PROTOZERO_INTERNAL_CONSTINIT [[clang::require_constant_initialization]]
+#elif defined(__GNUC__)
+#define PROTOZERO_INTERNAL_CONSTINIT __constinit
+#else
+#define PROTOZERO_INTERNAL_CONSTINIT
+#endif
+#define PROTOZERO_INTERNAL_CONCAT2(a, b) a##b
+#define PROTOZERO_INTERNAL_CONCAT(a, b) PROTOZERO_INTERNAL_CONCAT2(a, b)
+#define PROTOZERO_INTERNAL_UNIQUE(name) \
+  PROTOZERO_INTERNAL_CONCAT(name##_, __LINE__)
+#define PROTOZERO_INTERNAL_FIRST(first, ...) first
+// Of a conditional, what is not taken need not be a constant.
+#define PROTOZERO_INTERNAL_TEXT(text)                \
+  (::protozero::internal::kIsLiteral<decltype(text)> \
+       ? ::protozero::internal::StaticText(text)     \
+       : nullptr)
+#define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)   \
+  PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
+      variable(                                                        \
+          ::protozero::trace::TrackEvent::TYPE_##type,                 \
+          PROTOZERO_INTERNAL_TEXT(category),                           \
+          PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
+#define PROTOZERO_INTERNAL_TRACE_NAMED(type, category, ...)                 \
+  do {                                                                      \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, type, category, __VA_ARGS__); \
+    if (trace_site.IsOn())                                                  \
+      ::protozero::internal::Emit(&trace_site, category, __VA_ARGS__);      \
+  } while (0)
+
+#else  // PROTOZERO_NO_TRACE_EVENTS
+
+#define PROTOZERO_TRACE_EVENT(...) static_cast<void>(0)
+#define PROTOZERO_TRACE_EVENT_BEGIN(...) static_cast<void>(0)
+#define PROTOZERO_TRACE_EVENT_END(...) static_cast<void>(0)
+#define PROTOZERO_TRACE_EVENT_INSTANT(...) static_cast<void>(0)
+#define PROTOZERO_TRACE_COUNTER(...) static_cast<void>(0)
+#define PROTOZERO_TRACE_CATEGORY_ENABLED(category) false
+#define PROTOZERO_TRACE_CATEGORY(category, description, tags) \
+  static_assert(true, "")
+
+#endif  // PROTOZERO_NO_TRACE_EVENTS
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TRACK_EVENT_H_

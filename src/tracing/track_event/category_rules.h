@@ -1,0 +1,56 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACK_EVENT_CATEGORY_RULES_H_
+#define SRC_TRACING_TRACK_EVENT_CATEGORY_RULES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// Which categories a session wants: its TrackEventConfig, with the meaning that
+// Perfetto's SDK for C++ gives it.
+class CategoryRules {
+ public:
+  // Wants all but what is slow, as an empty config does.
+  CategoryRules() = default;
+  // |fields| are some of a DataSourceConfig. What makes no sense is not there.
+  explicit CategoryRules(std::string_view fields);
+
+  // |category| is one, or a list with commas, of which one is enough. |tags|
+  // are those of a single one, separated by spaces.
+  bool Wants(std::string_view category, std::string_view tags) const;
+
+  bool filters_args() const { return filters_args_; }
+  bool filters_dynamic_names() const { return filters_dynamic_names_; }
+  // In chunks. 0 if the config does not say so.
+  uint32_t clear_period() const { return clear_period_; }
+
+  // The field of a DataSourceConfig, in the range for others than Perfetto's,
+  // by which a session with a ring buffer asks for that.
+  static constexpr uint32_t kClearPeriodFieldId = 5001;
+
+ private:
+  using Patterns = std::vector<std::string>;
+
+  bool WantsOne(std::string_view category, std::string_view tags) const;
+
+  Patterns enabled_categories_;
+  Patterns disabled_categories_;
+  Patterns enabled_tags_;
+  Patterns disabled_tags_ = {"slow", "debug"};
+  bool filters_args_ = false;
+  bool filters_dynamic_names_ = false;
+  uint32_t clear_period_ = 0;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACK_EVENT_CATEGORY_RULES_H_

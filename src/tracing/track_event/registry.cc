@@ -1,0 +1,304 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/track_event/registry.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/track_event.h"
+#include "src/tracing/track_event/category_rules.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace {
+
+// What a session wants, and of whom its instance is.
+struct Session {
+  const DataSourceInstance* instance = nullptr;
+  // Set up before it is started.
+  bool is_started = false;
+  std::unique_ptr<CategoryRules> rules;
+};
+
+// Never destroyed.
+class Registry {
+ public:
+  std::mutex lock;
+  TraceSite* sites = nullptr;
+  // The first two have a meaning of their own.
+  uint16_t num_sites = 2;
+  TraceCategory* categories = nullptr;
+  StringTable category_ids;
+  StringTable name_ids;
+  StringTable key_ids;
+  Session sessions[kMaxTraceSessions];
+
+  std::string_view TagsOf(std::string_view category) const {
+    for (const TraceCategory* it = categories; it != nullptr; it = it->next) {
+      if (it->name == category)
+        return it->tags;
+    }
+    return {};
+  }
+
+  SessionMask MaskOf(const char* category) const {
+    SessionMask mask = 0;
+    for (size_t i = 0; i < kMaxTraceSessions; ++i) {
+      const Session& session = sessions[i];
+      // What is known only at run time is looked at then.
+      if (session.is_started &&
+          (category == nullptr ||
+           session.rules->Wants(category, TagsOf(category)))) {
+        mask |= SessionMask{1} << i;
+      }
+    }
+    return mask;
+  }
+
+  void UpdateSites() {
+    for (TraceSite* site = sites; site != nullptr; site = site->next)
+      site->enabled.store(MaskOf(site->category), std::memory_order_release);
+  }
+};
+
+union NeverDestroyed {
+  constexpr NeverDestroyed() : registry() {}
+  ~NeverDestroyed() {}
+  Registry registry;
+};
+NeverDestroyed g_storage;
+
+Registry& Get() {
+  return g_storage.registry;
+}
+
+__thread bool t_holds_lock = false;
+
+void BeforeFork() {
+  Get().lock.lock();
+}
+void AfterForkInParent() {
+  Get().lock.unlock();
+}
+// Its sessions are the parent's.
+void AfterForkInChild() {
+  Registry& registry = Get();
+  for (Session& session : registry.sessions) {
+    session.instance = nullptr;
+    session.is_started = false;
+  }
+  registry.UpdateSites();
+  ResetTraceClockAfterFork();
+  ResetThreadsAfterFork();
+  registry.lock.unlock();
+}
+
+class TrackEvents final : public DataSource {
+ public:
+  TrackEvents() : DataSource(Descriptor()) {}
+
+ private:
+  static DataSourceDescriptor Descriptor() {
+    DataSourceDescriptor descriptor;
+    descriptor.name = "track_event";
+    descriptor.handles_incremental_state_clear = true;
+    return descriptor;
+  }
+
+  void OnSetup(const DataSourceInstance& instance) override {
+    auto rules = std::make_unique<CategoryRules>(instance.config().raw_fields);
+    const RegistryLock lock;
+    for (Session& session : Get().sessions) {
+      if (session.instance == nullptr) {
+        session.instance = &instance;
+        session.rules = std::move(rules);
+        return;
+      }
+    }
+  }
+  void OnStart(const DataSourceInstance& instance) override {
+    const RegistryLock lock;
+    if (Session* const session = Find(instance))
+      session->is_started = true;
+    Get().UpdateSites();
+  }
+  void OnStop(const DataSourceInstance& instance) override {
+    const RegistryLock lock;
+    if (Session* const session = Find(instance)) {
+      session->is_started = false;
+      session->instance = nullptr;
+    }
+    Get().UpdateSites();
+  }
+
+  static Session* Find(const DataSourceInstance& instance) {
+    for (Session& session : Get().sessions) {
+      if (session.instance == &instance)
+        return &session;
+    }
+    return nullptr;
+  }
+};
+
+uint8_t* WriteVarInt(uint64_t value, uint8_t* pos) {
+  for (; value >= 0x80; value >>= 7)
+    *pos++ = static_cast<uint8_t>(value | 0x80);
+  *pos++ = static_cast<uint8_t>(value);
+  return pos;
+}
+
+}  // namespace
+
+RegistryLock::RegistryLock() : is_held_(!t_holds_lock) {
+  if (!is_held_)
+    return;
+  t_holds_lock = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  Get().lock.lock();
+}
+
+RegistryLock::~RegistryLock() {
+  if (!is_held_)
+    return;
+  Get().lock.unlock();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_holds_lock = false;
+}
+
+uint16_t StringTable::Intern(const char* text) {
+  const std::string_view wanted(text);
+  size_t slot = HashText(kFnvOffset, wanted) % kNumSlots;
+  for (; slots_[slot] != 0; slot = (slot + 1) % kNumSlots) {
+    if (texts_[slots_[slot] - 1] == wanted)
+      return slots_[slot];
+  }
+  // Ids are members of an IdSet.
+  if (num_ + 1u >= kMaxInterned)
+    return 0;
+  texts_[num_++] = text;
+  return slots_[slot] = num_;
+}
+
+bool TraceSite::Register() {
+  const RegistryLock lock;
+  // An event of a signal handler that has interrupted this very function.
+  if (!lock.is_held())
+    return false;
+  Registry& registry = Get();
+  const SessionMask mask = registry.MaskOf(category);
+  if ((enabled.load(std::memory_order_relaxed) & kNewSite) == 0)
+    return mask != 0;
+  uint8_t encoded[sizeof(bytes)] = {trace::TrackEvent::kTypeFieldNumber << 3,
+                                    type};
+  uint8_t* pos = encoded + 2;
+  if (type == trace::TrackEvent::TYPE_SLICE_END ||
+      type == trace::TrackEvent::TYPE_COUNTER) {
+    id = kNoStringsSite;
+  } else if (registry.num_sites < kMaxInterned && category != nullptr &&
+             strchr(category, ',') == nullptr) {
+    category_iid = registry.category_ids.Intern(category);
+    name_iid = name != nullptr ? registry.name_ids.Intern(name) : uint16_t{0};
+    if (category_iid != 0 && (name == nullptr || name_iid != 0)) {
+      id = registry.num_sites++;
+      *pos++ = trace::TrackEvent::kCategoryIidsFieldNumber << 3;
+      pos = WriteVarInt(category_iid, pos);
+      if (name_iid != 0) {
+        *pos++ = trace::TrackEvent::kNameIidFieldNumber << 3;
+        pos = WriteVarInt(name_iid, pos);
+      }
+    }
+  }
+  num_bytes = static_cast<uint8_t>(pos - encoded);
+  memcpy(&bytes, encoded, sizeof(bytes));
+  next = registry.sites;
+  registry.sites = this;
+  enabled.store(mask, std::memory_order_release);
+  return mask != 0;
+}
+
+bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {
+  const RegistryLock lock;
+  if (!lock.is_held() || num_keys > kMaxKeysOfSite)
+    return false;
+  bool has_all = true;
+  for (size_t i = 0; i < num_keys; ++i) {
+    if (site->key_iids[i] == 0)
+      site->key_iids[i] = Get().key_ids.Intern(keys[i]);
+    has_all = has_all && site->key_iids[i] != 0;
+  }
+  return has_all;
+}
+
+TraceSequence* AddTraceSequence(TraceContext& context) {
+  const RegistryLock lock;
+  if (!lock.is_held())
+    return nullptr;
+  SessionMask bit = 0;
+  const CategoryRules* rules = nullptr;
+  for (size_t i = 0; i < kMaxTraceSessions; ++i) {
+    const Session& session = Get().sessions[i];
+    if (session.instance == &context.instance()) {
+      bit = SessionMask{1} << i;
+      rules = session.rules.get();
+    }
+  }
+  // One of too many sessions gets nothing.
+  auto* const sequence = new (std::nothrow) TraceSequence(bit);
+  if (sequence == nullptr)
+    return nullptr;
+  if (rules != nullptr) {
+    sequence->filters_args = rules->filters_args();
+    sequence->filters_dynamic_names = rules->filters_dynamic_names();
+    if (rules->clear_period() != 0)
+      sequence->max_chunks = rules->clear_period();
+  }
+  context.set_state(std::unique_ptr<TraceContextState>(sequence));
+  return sequence;
+}
+
+bool WantsCategory(const TraceSequence& sequence, std::string_view category) {
+  const RegistryLock lock;
+  if (!lock.is_held())
+    return false;
+  for (size_t i = 0; i < kMaxTraceSessions; ++i) {
+    const Session& session = Get().sessions[i];
+    if (sequence.session == SessionMask{1} << i && session.is_started)
+      return session.rules->Wants(category, Get().TagsOf(category));
+  }
+  return false;
+}
+
+TraceCategory::TraceCategory(const char* name_text,
+                             const char* description_text,
+                             const char* tags_text)
+    : name(name_text), description(description_text), tags(tags_text) {
+  const RegistryLock lock;
+  next = Get().categories;
+  Get().categories = this;
+  Get().UpdateSites();
+}
+
+}  // namespace internal
+
+std::shared_ptr<DataSource> TrackEventDataSource() {
+  // Threads may trace when static objects are gone.
+  static auto& source = *new std::shared_ptr<DataSource>([] {
+    pthread_atfork(&internal::BeforeFork, &internal::AfterForkInParent,
+                   &internal::AfterForkInChild);
+    return std::make_shared<internal::TrackEvents>();
+  }());
+  return source;
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

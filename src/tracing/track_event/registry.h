@@ -1,0 +1,65 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACK_EVENT_REGISTRY_H_
+#define SRC_TRACING_TRACK_EVENT_REGISTRY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string_view>
+
+#include "protozero/tracing/internal/track_event_writer.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What the sessions and the call sites of this process know of each other. All
+// of it is static, and initialized by the compiler: events may be traced before
+// main() and after it.
+
+// Strings of one kind, which are literals, and their ids, from 1. Not in the
+// heap, for a signal handler may be the first to come to a call site. REQUIRES:
+// a RegistryLock.
+class StringTable {
+ public:
+  // 0 if there are too many.
+  uint16_t Intern(const char* text);
+
+ private:
+  static constexpr size_t kNumSlots = 2 * kMaxInterned;
+  const char* texts_[kMaxInterned] = {};
+  // By a hash of the text: its id, or 0.
+  uint16_t slots_[kNumSlots] = {};
+  uint16_t num_ = 0;
+};
+
+// Not to be had by a signal handler that has interrupted its holder.
+class RegistryLock {
+ public:
+  RegistryLock();
+  ~RegistryLock();
+  RegistryLock(const RegistryLock&) = delete;
+  RegistryLock& operator=(const RegistryLock&) = delete;
+  bool is_held() const { return is_held_; }
+
+ private:
+  const bool is_held_;
+};
+
+// Gives ids to the site's keys. Returns false if one of them has none.
+bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
+
+// After fork().
+void ResetThreadsAfterFork();
+// What processes and threads are called.
+std::string_view TraceProcessName();
+int32_t TraceProcessId();
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACK_EVENT_REGISTRY_H_

@@ -1,0 +1,384 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "protozero/tracing/track_event.h"
+#include "src/tracing/track_event/registry.h"
+
+#include "protozero/internal/macros.h"
+
+// What is said on a sequence besides its events, and events that take more than
+// one copy.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+using trace::ClockSnapshot;
+using trace::InternedData;
+using trace::TracePacket;
+using trace::TrackDescriptor;
+using trace::TrackEvent;
+
+namespace {
+
+constexpr uint32_t kBootTimeClockId = 6;
+// The first one of those that belong to a sequence.
+constexpr uint32_t kSequenceClockId = 64;
+
+uint64_t ThreadUuid() {
+  return ProcessUuid() ^ static_cast<uint64_t>(syscall(SYS_gettid));
+}
+
+}  // namespace
+
+class TrackAccess {
+ public:
+  static bool IsDescribedInPreamble(const Track& track) {
+    return track.kind_ == Track::Kind::kThread ||
+           track.kind_ == Track::Kind::kProcess;
+  }
+  static const Track* ParentOf(const Track& track) { return track.parent_; }
+
+  static uint64_t ParentUuidOf(const Track& track) {
+    if (track.parent_ != nullptr)
+      return track.parent_->uuid();
+    switch (track.owner_) {
+      case Track::kProcess:
+        return ProcessUuid();
+      case Track::kThread:
+        return ThreadUuid();
+      case Track::kNobody:
+        break;
+    }
+    return 0;
+  }
+
+  static uint64_t UuidOf(const Track& track) {
+    switch (track.kind_) {
+      case Track::Kind::kThread:
+        return ThreadUuid();
+      case Track::Kind::kProcess:
+        return ProcessUuid();
+      case Track::Kind::kOther:
+      case Track::Kind::kCounter:
+        break;
+    }
+    // Unlike a mere XOR, this depends on who is whose parent.
+    uint64_t uuid = (track.hash_ ^ ParentUuidOf(track)) * 0x9e3779b97f4a7c15;
+    uuid ^= uuid >> 32;
+    // 0 is the track of those that have none.
+    return uuid != 0 ? uuid : 1;
+  }
+
+  static void Write(const Track& track, TrackDescriptor* descriptor) {
+    descriptor->set_uuid(UuidOf(track));
+    const uint64_t parent = ParentUuidOf(track);
+    if (parent != 0)
+      descriptor->set_parent_uuid(parent);
+    if (!track.name_.empty())
+      descriptor->set_name(track.name_);
+    if (!track.description_.empty())
+      descriptor->set_description(track.description_);
+    if (track.child_order_ != Track::ChildOrder::kUnspecified) {
+      descriptor->set_child_ordering(
+          static_cast<TrackDescriptor::ChildTracksOrdering>(
+              track.child_order_));
+    }
+    if (track.rank_ != 0)
+      descriptor->set_sibling_order_rank(track.rank_);
+    if (track.kind_ != Track::Kind::kCounter)
+      return;
+    auto* const counter = descriptor->set_counter();
+    if (track.unit_ != 0) {
+      counter->set_unit(
+          static_cast<trace::CounterDescriptor::Unit>(track.unit_));
+    }
+    if (track.unit_multiplier_ != 0)
+      counter->set_unit_multiplier(track.unit_multiplier_);
+    if (!track.unit_name_.empty())
+      counter->set_unit_name(track.unit_name_);
+  }
+};
+
+bool TraceSequence::PrepareSlowPath(TraceContext& context,
+                                    uint64_t now,
+                                    bool is_cleared) {
+  TraceWriter& writer = context.writer();
+  // Where the next packet begins another chunk, that is one more.
+  const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
+  bool is_due =
+      is_cleared || HasLost(context) || chunk - first_chunk >= max_chunks;
+  // Memory may become free in the midst of it, and some of it be lost.
+  for (int i = 0; i < 4 && is_due; ++i) {
+    loss_generation = writer.loss_generation();
+    WritePreamble(context, now);
+    is_due = HasLost(context);
+  }
+  if (is_due)
+    writer.CountPacketNotBegun();
+  return !is_due;
+}
+
+void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
+  sites.Clear();
+  categories.Clear();
+  names.Clear();
+  keys.Clear();
+  memset(tracks, 0, sizeof(tracks));
+  sites.Add(kNoStringsSite);
+  last_ns = now;
+  const int32_t pid = TraceProcessId();
+  const uint64_t thread_uuid = ThreadUuid();
+  const uint64_t process_uuid = ProcessUuid();
+  {
+    auto packet = context.NewTracePacket<TracePacket>();
+    first_chunk = context.writer().chunk_id();
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* const defaults = packet->set_trace_packet_defaults();
+    defaults->set_timestamp_clock_id(kSequenceClockId);
+    defaults->set_track_event_defaults()->set_track_uuid(thread_uuid);
+    auto* const clocks = packet->set_clock_snapshot();
+    AppendFields(clocks,
+                 ClockSnapshot::kClocks(
+                     FieldList(ClockSnapshot::Clock::kClockId(kBootTimeClockId),
+                               ClockSnapshot::Clock::kTimestamp(now))),
+                 ClockSnapshot::kClocks(
+                     FieldList(ClockSnapshot::Clock::kClockId(kSequenceClockId),
+                               ClockSnapshot::Clock::kTimestamp(now),
+                               ClockSnapshot::Clock::kIsIncremental(true))));
+  }
+  // Without what was lost, nobody understands the rest.
+  if (HasLost(context))
+    return;
+  {
+    auto packet = context.NewTracePacket<TracePacket>();
+    packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    packet->set_timestamp(0);
+    auto* const track = packet->set_track_descriptor();
+    track->set_uuid(process_uuid);
+    auto* const process = track->set_process();
+    process->set_pid(pid);
+    process->set_process_name(TraceProcessName());
+  }
+  if (HasLost(context))
+    return;
+  auto packet = context.NewTracePacket<TracePacket>();
+  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  packet->set_timestamp(0);
+  auto* const track = packet->set_track_descriptor();
+  track->set_uuid(thread_uuid);
+  track->set_parent_uuid(process_uuid);
+  auto* const thread = track->set_thread();
+  thread->set_pid(pid);
+  thread->set_tid(static_cast<int64_t>(syscall(SYS_gettid)));
+  char system_name[16] = "";
+  std::string_view name = t_trace_thread->name;
+  if (name.empty() &&
+      pthread_getname_np(pthread_self(), system_name, sizeof(system_name)) == 0)
+    name = system_name;
+  if (!name.empty())
+    thread->set_thread_name(name);
+}
+
+void TraceSequence::Describe(TraceContext& context, const Track& track) {
+  if (TrackAccess::IsDescribedInPreamble(track) || IsDescribed(track))
+    return;
+  const uint64_t uuid = track.uuid();
+  if (TrackAccess::ParentOf(track) != nullptr)
+    Describe(context, *TrackAccess::ParentOf(track));
+  if (HasLost(context))
+    return;
+  auto packet = context.NewTracePacket<TracePacket>();
+  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  packet->set_timestamp(0);
+  TrackAccess::Write(track, packet->set_track_descriptor());
+  tracks[uuid % kNumTracks] = uuid;
+}
+
+EventBuilder::EventBuilder(TraceContext& context,
+                           TraceSequence& sequence,
+                           const EventInProgress& event,
+                           uint64_t now,
+                           uint64_t timestamp)
+    : site_(*event.site),
+      sequence_(sequence),
+      // A site whose keys do not all have ids has none.
+      is_interned_(event.site->id != kNotInternedSite &&
+                   InternKeys(event.site, event.keys, event.num_keys)),
+      packet_(context.NewTracePacket<TracePacket>()) {
+  const bool has_ids = site_.id != kNotInternedSite;
+  if (timestamp != 0) {
+    packet_->set_timestamp(timestamp);
+    packet_->set_timestamp_clock_id(kBootTimeClockId);
+  } else {
+    packet_->set_timestamp(sequence.TakeDelta(now));
+  }
+  packet_->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  if (has_ids && !sequence.sites.Has(site_.id)) {
+    const bool says_category =
+        site_.category_iid != 0 && sequence.categories.Add(site_.category_iid);
+    const bool says_name =
+        site_.name_iid != 0 && sequence.names.Add(site_.name_iid);
+    auto* const data = packet_->set_interned_data();
+    if (says_category) {
+      AppendFields(
+          data,
+          InternedData::kEventCategories(FieldList(
+              trace::EventCategory::kIid(uint64_t{site_.category_iid}),
+              trace::EventCategory::kName(std::string_view(site_.category)))));
+    }
+    if (says_name) {
+      AppendFields(data,
+                   InternedData::kEventNames(FieldList(
+                       trace::EventName::kIid(uint64_t{site_.name_iid}),
+                       trace::EventName::kName(std::string_view(site_.name)))));
+    }
+    for (size_t i = 0; is_interned_ && i < event.num_keys; ++i) {
+      const uint16_t iid = site_.key_iids[i];
+      if (!sequence.keys.Add(iid))
+        continue;
+      AppendFields(data, InternedData::kDebugAnnotationNames(FieldList(
+                             trace::DebugAnnotationName::kIid(uint64_t{iid}),
+                             trace::DebugAnnotationName::kName(
+                                 std::string_view(event.keys[i])))));
+    }
+    if (is_interned_)
+      sequence.sites.Add(site_.id);
+  }
+  event_ = packet_->set_track_event();
+  AppendFields(event_, SiteFields{site_.bytes, site_.num_bytes});
+  std::string_view categories = event.category;
+  if (!has_ids && site_.category != nullptr)
+    categories = site_.category;
+  while (!categories.empty()) {
+    const size_t end = categories.find(',');
+    event_->add_categories(categories.substr(0, end));
+    categories.remove_prefix(end < categories.size() ? end + 1
+                                                     : categories.size());
+  }
+  if (!event.name.empty()) {
+    event_->set_name(sequence.filters_dynamic_names
+                         ? std::string_view("FILTERED")
+                         : event.name);
+  } else if (!has_ids && site_.name != nullptr) {
+    event_->set_name(std::string_view(site_.name));
+  }
+}
+
+void EventBuilder::Add(const CorrelationId& id) {
+  if (id.is_text) {
+    event_->set_correlation_id_str(id.text);
+  } else {
+    event_->set_correlation_id(id.number);
+  }
+}
+
+void EventBuilder::Add(const SourceLocation& location) {
+  auto* const message = event_->set_source_location();
+  message->set_file_name(std::string_view(location.file));
+  message->set_function_name(std::string_view(location.function));
+  message->set_line_number(location.line);
+}
+
+namespace {
+
+constexpr auto kEnd = MakeConstantMessage<TrackEvent>(
+    [] { return FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_END)); });
+auto ValueField(int64_t value) {
+  return TrackEvent::kCounterValue(value);
+}
+auto ValueField(double value) {
+  return TrackEvent::kDoubleCounterValue(value);
+}
+
+// Calls |write(context, sequence, now)| for each of |sessions|.
+template <typename Write>
+void WriteToSessions(SessionMask sessions,
+                     std::string_view category,
+                     const Write& write) {
+  TraceThread* thread = t_trace_thread;
+  if (PROTOZERO_UNLIKELY(thread == nullptr)) {
+    thread = CreateTraceThread();
+    if (thread == nullptr)
+      return;
+  }
+  uint64_t now = 0;
+  thread->writers.Trace([&](TraceContext& context) {
+    auto* sequence = static_cast<TraceSequence*>(context.state());
+    if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
+      sequence = AddTraceSequence(context);
+      if (sequence == nullptr)
+        return;
+    }
+    if ((sessions & sequence->session) == 0 ||
+        (category.data() != nullptr && !WantsCategory(*sequence, category))) {
+      return;
+    }
+    if (now == 0)
+      now = thread->clock.NowNs();
+    if (sequence->Prepare(context, now))
+      write(context, *sequence, now);
+  });
+}
+
+template <typename T>
+void WriteCounter(TraceSite* site,
+                  std::string_view category,
+                  const CounterTrack& track,
+                  T value) {
+  WriteToSessions(
+      site->enabled.load(std::memory_order_acquire), category,
+      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        if (PROTOZERO_UNLIKELY(!sequence.IsDescribed(track))) {
+          if (!sequence.DescribeAll(
+                  context, now, [&] { sequence.Describe(context, track); })) {
+            return;
+          }
+        }
+        context.WriteTracePacket<TracePacket>(
+            TracePacket::kTimestamp(sequence.TakeDelta(now)), kNeedsState,
+            TracePacket::kTrackEvent(FieldList(
+                TrackEvent::kType(TrackEvent::TYPE_COUNTER),
+                TrackEvent::kTrackUuid(track.uuid()), ValueField(value))));
+      });
+}
+
+}  // namespace
+
+void EmitEnd(SessionMask sessions) {
+  WriteToSessions(
+      sessions, std::string_view(),
+      [](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        context.WriteTracePacket<TracePacket>(
+            TracePacket::kTimestamp(sequence.TakeDelta(now)), kNeedsState,
+            TracePacket::kTrackEvent(kEnd));
+      });
+}
+
+void EmitCounter(TraceSite* site,
+                 std::string_view category,
+                 const CounterTrack& track,
+                 int64_t value) {
+  WriteCounter(site, category, track, value);
+}
+void EmitCounter(TraceSite* site,
+                 std::string_view category,
+                 const CounterTrack& track,
+                 double value) {
+  WriteCounter(site, category, track, value);
+}
+
+}  // namespace internal
+
+uint64_t Track::uuid() const {
+  return internal::TrackAccess::UuidOf(*this);
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,164 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/internal/trace_clock.h"
+
+#include <time.h>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#endif
+
+#include <atomic>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+uint64_t SystemTraceTimeNs() {
+  timespec time = {};
+#if defined(CLOCK_BOOTTIME)
+  clock_gettime(CLOCK_BOOTTIME, &time);
+#else
+  clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(time.tv_nsec);
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+
+namespace {
+
+using Line = TraceClock::Line;
+
+constexpr uint64_t kMinBaselineNs = 20'000'000;
+constexpr uint64_t kValidForNs = 50'000'000;
+// As a fraction of 2^32.
+constexpr double kOne = 4294967296.0;
+// What is slower than 10 MHz or faster than 100 GHz is no processor's counter.
+constexpr uint64_t kMinNsPerTick = (uint64_t{1} << 32) / 100;
+constexpr uint64_t kMaxNsPerTick = (uint64_t{1} << 32) * 100;
+
+// Both clocks at one moment.
+struct Reading {
+  uint64_t tsc = 0;
+  uint64_t ns = 0;
+};
+
+// Guards what follows. Whoever finds it taken uses the system's clock.
+std::atomic<bool> g_is_busy{false};
+Reading g_baseline;
+Line g_line;
+enum class Usable : uint8_t { kUnknown, kYes, kNo };
+Usable g_is_usable = Usable::kUnknown;
+
+// Whether the counter's rate is constant, and the kernel, which compares the
+// counters of all processors, uses it itself.
+bool IsTscUsable() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) == 0 ||
+      (edx & (1u << 8)) == 0) {
+    return false;
+  }
+  const int fd =
+      open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+           O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  char source[16] = {};
+  const ssize_t size = read(fd, source, sizeof(source));
+  close(fd);
+  return size >= 3 && (memcmp(source, "tsc", 3) == 0 ||
+                       (size >= 9 && memcmp(source, "kvm-clock", 9) == 0));
+}
+
+// The closest of a few: this thread may be interrupted between the two.
+Reading Read() {
+  Reading best;
+  uint64_t best_width = UINT64_MAX;
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t before = ReadTsc();
+    const uint64_t ns = SystemTraceTimeNs();
+    const uint64_t width = ReadTsc() - before;
+    if (width < best_width) {
+      best_width = width;
+      best = {before + width / 2, ns};
+    }
+  }
+  return best;
+}
+
+// REQUIRES: g_is_busy is this thread's.
+void ReplaceLine() {
+  const Reading now = Read();
+  const Reading then = g_baseline;
+  g_line = Line();
+  // A new baseline, from which the next line is made: where there is none yet,
+  // or the clocks have gone back, or stood still in a machine that slept.
+  if (then.tsc == 0 || now.tsc <= then.tsc || now.ns <= then.ns) {
+    g_baseline = now;
+    return;
+  }
+  const uint64_t elapsed_ns = now.ns - then.ns;
+  if (elapsed_ns < kMinBaselineNs)
+    return;
+  const uint64_t ns_per_tick =
+      static_cast<uint64_t>(static_cast<double>(elapsed_ns) * kOne /
+                            static_cast<double>(now.tsc - then.tsc));
+  g_baseline = now;
+  if (ns_per_tick < kMinNsPerTick || ns_per_tick > kMaxNsPerTick)
+    return;
+  g_line.tsc = now.tsc;
+  g_line.ns = now.ns;
+  g_line.ns_per_tick = ns_per_tick;
+  g_line.valid_for =
+      static_cast<uint64_t>(static_cast<double>(kValidForNs) * kOne /
+                            static_cast<double>(ns_per_tick));
+}
+
+}  // namespace
+
+uint64_t TraceClock::NowNsSlowPath() {
+  line_ = Line();
+  if (!g_is_busy.exchange(true, std::memory_order_acquire)) {
+    if (g_is_usable == Usable::kUnknown)
+      g_is_usable = IsTscUsable() ? Usable::kYes : Usable::kNo;
+    if (g_is_usable == Usable::kYes) {
+      if (ReadTsc() - g_line.tsc >= g_line.valid_for)
+        ReplaceLine();
+      line_ = g_line;
+    }
+    g_is_busy.store(false, std::memory_order_release);
+  }
+  const uint64_t now = SystemTraceTimeNs();
+  return last_ns_ = now < last_ns_ ? last_ns_ : now;
+}
+
+void ResetTraceClockAfterFork() {
+  g_line = Line();
+  g_baseline = Reading();
+  g_is_busy.store(false, std::memory_order_release);
+}
+
+#else
+
+uint64_t TraceClock::NowNsSlowPath() {
+  const uint64_t now = SystemTraceTimeNs();
+  return last_ns_ = now < last_ns_ ? last_ns_ : now;
+}
+
+void ResetTraceClockAfterFork() {}
+
+#endif
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

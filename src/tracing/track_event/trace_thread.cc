@@ -1,0 +1,166 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "protozero/tracing/track_event.h"
+#include "src/tracing/track_event/registry.h"
+
+#include "protozero/internal/macros.h"
+
+// Who traces: this process, and its threads.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+__thread TraceThread* t_trace_thread = nullptr;
+
+namespace {
+
+// A signal handler must not find a thread half made, or half gone.
+__thread bool t_is_changing = false;
+
+std::atomic<uint64_t> g_process_uuid{0};
+// Guarded by a RegistryLock. Empty for the system's name.
+char g_process_name[64] = "";
+
+void CopyName(std::string_view name, char (&copy)[64]) {
+  const size_t size = std::min(name.size(), sizeof(copy) - 1);
+  if (size != 0)
+    memcpy(copy, name.data(), size);
+  copy[size] = '\0';
+}
+
+// When the process was started, in ticks since the machine was; 0 if that is
+// not known.
+uint64_t ProcessStartTime() {
+  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  char text[1024];
+  const ssize_t size = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  if (size <= 0)
+    return 0;
+  text[size] = '\0';
+  // The second field is a name in parentheses, which may have any characters.
+  const char* pos = strrchr(text, ')');
+  for (int field = 2; pos != nullptr && field < 22; ++field) {
+    pos = strchr(pos, ' ');
+    if (pos != nullptr)
+      ++pos;
+  }
+  return pos != nullptr ? strtoull(pos, nullptr, 10) : 0;
+}
+
+pthread_key_t g_thread_key;
+
+// Called later than the destructors of thread_local objects, which may trace,
+// and again if other keys' destructors do. Not called for the main thread when
+// the program exits: destructors of static objects may trace, too.
+void DestroyTraceThread(void* thread) {
+  t_is_changing = true;
+  t_trace_thread = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  delete static_cast<TraceThread*>(thread);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_is_changing = false;
+}
+
+}  // namespace
+
+uint64_t ProcessUuid() {
+  uint64_t uuid = g_process_uuid.load(std::memory_order_relaxed);
+  if (PROTOZERO_LIKELY(uuid != 0))
+    return uuid;
+  uuid = HashNumber(kFnvOffset, ProcessStartTime());
+  const uint32_t pid = static_cast<uint32_t>(getpid());
+  for (int i = 0; i < 32; i += 8)
+    uuid = HashByte(uuid, static_cast<uint8_t>(pid >> i));
+  g_process_uuid.store(uuid, std::memory_order_relaxed);
+  return uuid;
+}
+
+void ResetThreadsAfterFork() {
+  g_process_uuid.store(0, std::memory_order_relaxed);
+}
+
+int32_t TraceProcessId() {
+  return static_cast<int32_t>(getpid());
+}
+
+std::string_view TraceProcessName() {
+  const RegistryLock lock;
+  if (g_process_name[0] == '\0' && lock.is_held()) {
+    // Its first argument, as long as it has not changed that.
+    const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      char text[sizeof(g_process_name)] = "";
+      if (read(fd, text, sizeof(text) - 1) > 0)
+        CopyName(text, g_process_name);
+      close(fd);
+    }
+  }
+  return g_process_name;
+}
+
+TraceThread* CreateTraceThread() {
+  if (t_is_changing)
+    return nullptr;
+  t_is_changing = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  static const bool has_key =
+      pthread_key_create(&g_thread_key, &DestroyTraceThread) == 0;
+  auto* const thread = new (std::nothrow) TraceThread(TrackEventDataSource());
+  // Without a key, what it has written is left for the service to find.
+  if (thread != nullptr && has_key)
+    pthread_setspecific(g_thread_key, thread);
+  t_trace_thread = thread;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_is_changing = false;
+  return thread;
+}
+
+}  // namespace internal
+
+void SetTraceThreadName(std::string_view name) {
+  internal::TraceThread* thread = internal::t_trace_thread;
+  if (thread == nullptr)
+    thread = internal::CreateTraceThread();
+  if (thread == nullptr)
+    return;
+  internal::CopyName(name, thread->name);
+  // Sequences that have told another name begin anew.
+  thread->writers.Trace([](TraceContext& context) {
+    auto* const sequence =
+        static_cast<internal::TraceSequence*>(context.state());
+    if (sequence != nullptr) {
+      sequence->first_chunk =
+          context.writer().chunk_id() - sequence->max_chunks;
+    }
+  });
+}
+
+void SetTraceProcessName(std::string_view name) {
+  const internal::RegistryLock lock;
+  if (lock.is_held())
+    internal::CopyName(name, internal::g_process_name);
+}
+
+uint64_t TraceTimeNs() {
+  return internal::SystemTraceTimeNs();
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,27 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
+#define TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
+
+#include <stdint.h>
+
+// One library's trace events. Each function writes |count| of them.
+struct TrackEventRows {
+  const char* library;
+  // Between these, events are recorded in the process.
+  void (*start)();
+  // Returns how many packets were lost.
+  uint64_t (*stop)();
+
+  void (*instant)(int count);
+  void (*slice)(int count);
+  void (*slice_with_1)(int count);
+  void (*slice_with_3)(int count);
+  void (*counter)(int count);
+  void (*dynamic_name)(int count);
+};
+
+const TrackEventRows& ProtozeroRows();
+const TrackEventRows& PerfettoRows();
+
+#endif  // TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_

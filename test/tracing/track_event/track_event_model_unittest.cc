@@ -1,0 +1,161 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Random events go in; the same events come out.
+
+#include <stdint.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/track_event.h"
+#include "test/tracing/track_event/trace_reader.h"
+
+namespace {
+
+using protozero::CounterTrack;
+using protozero::DynamicString;
+using protozero::LocalTrace;
+using protozero::Track;
+
+// One thread's events, each as a line of text, and what it has begun.
+class Thread {
+ public:
+  explicit Thread(uint32_t seed) : random_(seed) {}
+
+  void Run(int num_events) {
+    for (int i = 0; i < num_events; ++i)
+      Emit();
+    while (depth_ != 0)
+      End();
+  }
+  const std::vector<std::string>& events() const { return events_; }
+
+ private:
+  uint64_t Number() { return random_() >> (random_() % 64); }
+  std::string Text() {
+    return std::string(random_() % (random_() % 50 == 0 ? 20000 : 30), 'x');
+  }
+  void End() {
+    --depth_;
+    PROTOZERO_TRACE_EVENT_END("model");
+    events_.push_back("2 ");
+  }
+
+  void Emit() {
+    const uint64_t n = Number();
+    const int64_t s = static_cast<int64_t>(Number());
+    switch (random_() % 9) {
+      case 0:
+      case 1:
+        if (depth_ != 0)
+          return End();
+        [[fallthrough]];
+      case 2:
+        ++depth_;
+        PROTOZERO_TRACE_EVENT_BEGIN("model", "slice");
+        events_.push_back("1 slice");
+        break;
+      case 3: {
+        ++depth_;
+        PROTOZERO_TRACE_EVENT_BEGIN("model", "numbers", "n", n, "s", s);
+        events_.push_back("1 numbers n=" + std::to_string(n) +
+                          "u s=" + std::to_string(s));
+        break;
+      }
+      case 4: {
+        const std::string text = Text();
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "text", "text", text);
+        events_.push_back("3 text text='" + text + "'");
+        break;
+      }
+      case 5: {
+        const std::string name = "name" + Text();
+        PROTOZERO_TRACE_EVENT_INSTANT("model", DynamicString(name), "n", n);
+        events_.push_back("3 " + name + " n=" + std::to_string(n) + "u");
+        break;
+      }
+      case 6:
+        PROTOZERO_TRACE_COUNTER("model", "counter", s);
+        events_.push_back("4  " + std::to_string(s));
+        break;
+      case 7:
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "on a track", Track(n % 100 + 1),
+                                      "n", n);
+        events_.push_back("3 on a track n=" + std::to_string(n) + "u");
+        break;
+      case 8: {
+        const std::vector<uint64_t> numbers(random_() % 40, n);
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "list", "list", numbers);
+        std::string list;
+        for (size_t i = 0; i < numbers.size(); ++i)
+          list += (i == 0 ? "" : ",") + std::to_string(n) + "u";
+        events_.push_back("3 list list=[" + list + "]");
+        break;
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+  int depth_ = 0;
+  std::vector<std::string> events_;
+};
+
+std::string Line(const ReadEvent& event) {
+  std::string line = std::to_string(event.type) + " " + event.name;
+  for (const std::string& arg : event.args)
+    line += " " + arg;
+  if (!event.value.empty())
+    line += " " + event.value;
+  return line;
+}
+
+TEST(TrackEventModelTest, TheSameEventsComeOut) {
+  constexpr uint32_t kRuns = 6;
+  constexpr uint32_t kThreads = 3;
+  constexpr int kEvents = 3000;
+  for (uint32_t run = 0; run < kRuns; ++run) {
+    SCOPED_TRACE(run);
+    std::string bytes;
+    LocalTrace::Options options;
+    options.sink = [&](const uint8_t* data, size_t size) {
+      bytes.append(reinterpret_cast<const char*>(data), size);
+      return true;
+    };
+    options.buffer_size = 256 << 20;
+    // Little memory, so that there are many chunks; and nothing is lost.
+    options.shared_memory_size = run % 2 == 0 ? 256 * 1024 : 8 << 20;
+    options.exhausted_policy = protozero::BufferExhaustedPolicy::kStall;
+    options.write_period_ms = run % 3 == 0 ? 5 : 1000;
+    LocalTrace trace(std::move(options));
+    std::vector<Thread> models;
+    for (uint32_t i = 0; i < kThreads; ++i)
+      models.emplace_back(run * 100 + i);
+    std::vector<std::thread> threads;
+    for (Thread& model : models)
+      threads.emplace_back([&model] { model.Run(kEvents); });
+    for (std::thread& thread : threads)
+      thread.join();
+    ASSERT_TRUE(trace.Stop()) << trace.error();
+
+    const ReadTrace read = Read(bytes);
+    EXPECT_EQ(read.errors, std::vector<std::string>());
+    EXPECT_EQ(read.num_skipped, 0);
+    std::map<uint32_t, std::vector<std::string>> sequences;
+    for (const ReadEvent& event : read.events)
+      sequences[event.sequence].push_back(Line(event));
+    ASSERT_EQ(sequences.size(), size_t{kThreads});
+    for (const Thread& model : models) {
+      bool is_there = false;
+      for (const auto& [id, lines] : sequences)
+        is_there = is_there || lines == model.events();
+      EXPECT_TRUE(is_there);
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,618 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/track_event.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "protozero/tracing/local_trace.h"
+#include "test/testing/allocation_monitor.h"
+#include "test/tracing/track_event/trace_reader.h"
+
+// The service's part and the producer's are one process here, with the memory
+// mapped twice: see ipc_testing.cc. A child process has threads of its own.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+  return "race_top:protozero::SharedMemoryArbiter::QueueFinishedChunk\n";
+}
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "die_after_fork=0";
+}
+
+PROTOZERO_TRACE_CATEGORY("te.slow", "Seldom wanted", "slow");
+PROTOZERO_TRACE_CATEGORY("te.tagged", "Tagged", "net io");
+
+namespace {
+
+using protozero::CounterTrack;
+using protozero::DynamicCategory;
+using protozero::DynamicString;
+using protozero::Flow;
+using protozero::LocalTrace;
+using protozero::TerminatingFlow;
+using protozero::TraceValue;
+using protozero::Track;
+using Event = protozero::trace::TrackEvent;
+
+// A session whose trace is kept in memory.
+class Session {
+ public:
+  explicit Session(LocalTrace::Options options = {}) {
+    options.sink = [this](const uint8_t* data, size_t size) {
+      bytes_.append(reinterpret_cast<const char*>(data), size);
+      return true;
+    };
+    trace_.reset(new LocalTrace(std::move(options)));
+    EXPECT_EQ(trace_->error(), "");
+  }
+  explicit Session(const std::string& categories)
+      : Session([&] {
+          LocalTrace::Options options;
+          options.categories = categories;
+          return options;
+        }()) {}
+
+  // Events of the service are no part of it.
+  ReadTrace Finish() {
+    EXPECT_TRUE(trace_->Stop()) << trace_->error();
+    Keep();
+    ReadTrace read = Read(bytes_);
+    EXPECT_EQ(read.errors, std::vector<std::string>());
+    return read;
+  }
+  LocalTrace& trace() { return *trace_; }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  // For official_schema_test.py.
+  void Keep() const {
+    const char* const folder = getenv("PROTOZERO_TRACES_DIR");
+    if (folder == nullptr)
+      return;
+    static int count = 0;
+    const auto* const test =
+        testing::UnitTest::GetInstance()->current_test_info();
+    const std::string path = std::string(folder) + "/" + test->name() + "_" +
+                             std::to_string(count++) + ".pftrace";
+    FILE* const file = fopen(path.c_str(), "wb");
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(fwrite(bytes_.data(), 1, bytes_.size(), file), bytes_.size());
+    fclose(file);
+  }
+
+  std::string bytes_;
+  std::unique_ptr<LocalTrace> trace_;
+};
+
+int g_evaluations = 0;
+int Evaluate() {
+  return ++g_evaluations;
+}
+
+TEST(TrackEventTest, WhatIsOffEvaluatesNothing) {
+  g_evaluations = 0;
+  for (int i = 0; i < 3; ++i) {
+    PROTOZERO_TRACE_EVENT("te", "off", "value", Evaluate());
+    PROTOZERO_TRACE_EVENT_INSTANT("te",
+                                  DynamicString(std::to_string(Evaluate())));
+    PROTOZERO_TRACE_COUNTER("te", "counter", Evaluate());
+    PROTOZERO_TRACE_EVENT_BEGIN("te", "off", [](Event*) { Evaluate(); });
+    PROTOZERO_TRACE_EVENT_END("te", "value", Evaluate());
+  }
+  EXPECT_EQ(g_evaluations, 0);
+  EXPECT_FALSE(PROTOZERO_TRACE_CATEGORY_ENABLED("te"));
+}
+
+void AllKinds() {
+  PROTOZERO_TRACE_EVENT("te", "outer", "answer", 42);
+  PROTOZERO_TRACE_EVENT("te", "inner");
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "instant", "a", -1, "b", 2u, "c", 0.5,
+                                "d", true, "e", "text");
+}
+
+TEST(TrackEventTest, SlicesNestAndInstantsHaveValues) {
+  Session session;
+  for (int i = 0; i < 2; ++i)
+    AllKinds();
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 10u);
+  for (size_t i = 0; i < 10; i += 5) {
+    EXPECT_EQ(read.events[i].name, "outer");
+    EXPECT_EQ(read.events[i].type, Event::TYPE_SLICE_BEGIN);
+    EXPECT_EQ(read.events[i].categories, std::vector<std::string>{"te"});
+    EXPECT_EQ(read.events[i].args, std::vector<std::string>{"answer=42"});
+    EXPECT_EQ(read.events[i + 1].name, "inner");
+    EXPECT_EQ(read.events[i + 1].args.size(), 0u);
+    EXPECT_EQ(read.events[i + 2].type, Event::TYPE_INSTANT);
+    EXPECT_EQ(read.events[i + 2].args,
+              (std::vector<std::string>{"a=-1", "b=2u", "c=0.5", "d=true",
+                                        "e='text'"}));
+    EXPECT_EQ(read.events[i + 3].type, Event::TYPE_SLICE_END);
+    EXPECT_EQ(read.events[i + 4].type, Event::TYPE_SLICE_END);
+  }
+  const ReadTrack& track = read.tracks.at(read.events[0].track);
+  EXPECT_EQ(track.pid, getpid());
+  EXPECT_EQ(track.tid, getpid());
+  EXPECT_EQ(read.tracks.at(track.parent).pid, getpid());
+  EXPECT_NE(read.tracks.at(track.parent).process_name, "");
+}
+
+enum Color { kGreen = 3 };
+enum class Size : uint8_t { kLarge = 7 };
+
+TEST(TrackEventTest, ValuesOfAllTypes) {
+  Session session;
+  const std::string text = "a string";
+  const char* const pointer_to_text = "pointed to";
+  const char* const no_text = nullptr;
+  const std::vector<int> numbers = {1, 2, 3};
+  const std::map<std::string, std::vector<std::string>> map = {
+      {"x", {"1", "2"}}, {"y", {}}};
+  int object = 0;
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "strings", "s", text, "p",
+                                pointer_to_text, "n", no_text, "v",
+                                std::string_view("view"));
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "numbers", "i8", int8_t{-8}, "u64",
+                                UINT64_MAX, "f", 0.25f, "c", kGreen, "s",
+                                Size::kLarge, "i64", INT64_MIN);
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "pointers", "null", nullptr, "void",
+                                reinterpret_cast<void*>(0x1234), "object",
+                                &object);
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "ranges", "list", numbers, "map", map);
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "nested", "d", [&](TraceValue value) {
+    auto dictionary = std::move(value).Dictionary();
+    dictionary.Add("n", 1);
+    dictionary.Add("list", numbers);
+    dictionary.Add("deep", [](TraceValue deep) {
+      auto array = std::move(deep).Array();
+      array.Append("one");
+      array.Append(2.5);
+    });
+  });
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "keys", DynamicString(text), 1, "literal",
+                                2);
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.Named("strings").at(0).args,
+            (std::vector<std::string>{"s='a string'", "p='pointed to'",
+                                      "n='NULL'", "v='view'"}));
+  EXPECT_EQ(
+      read.Named("numbers").at(0).args,
+      (std::vector<std::string>{"i8=-8", "u64=18446744073709551615u", "f=0.25",
+                                "c=3u", "s=7u", "i64=-9223372036854775808"}));
+  EXPECT_EQ(read.Named("pointers").at(0).args[0], "null=0x0");
+  EXPECT_EQ(read.Named("pointers").at(0).args[1], "void=0x1234");
+  EXPECT_EQ(
+      read.Named("ranges").at(0).args,
+      (std::vector<std::string>{"list=[1,2,3]", "map={x=['1','2'],y=[]}"}));
+  EXPECT_EQ(read.Named("nested").at(0).args,
+            std::vector<std::string>{"d={n=1,list=[1,2,3],deep=['one',2.5]}"});
+  EXPECT_EQ(read.Named("keys").at(0).args,
+            (std::vector<std::string>{"a string=1", "literal=2"}));
+}
+
+TEST(TrackEventTest, FieldsOfTheSchemaByAFunction) {
+  Session session;
+  for (int i = 0; i < 2; ++i) {
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "function", "key", i,
+                                  [&](Event* event) {
+                                    event->add_extra_counter_values(i);
+                                    event->set_correlation_id(77);
+                                  });
+  }
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.Named("function").size(), 2u);
+  EXPECT_EQ(read.Named("function")[1].correlation, "77");
+  EXPECT_EQ(read.Named("function")[1].args, std::vector<std::string>{"key=1"});
+}
+
+TEST(TrackEventTest, NamesAndCategoriesMadeAtRunTime) {
+  Session session("te,run.*");
+  for (int i = 0; i < 2; ++i) {
+    PROTOZERO_TRACE_EVENT("te", DynamicString("name " + std::to_string(i)), "n",
+                          i);
+    PROTOZERO_TRACE_EVENT_INSTANT(DynamicCategory("run." + std::to_string(i)),
+                                  "literal");
+    PROTOZERO_TRACE_EVENT(DynamicCategory("not wanted"), "not wanted");
+  }
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.Named("name 0").size(), 1u);
+  EXPECT_EQ(read.Named("name 1").at(0).args, std::vector<std::string>{"n=1"});
+  EXPECT_EQ(read.Named("name 1").at(0).categories,
+            std::vector<std::string>{"te"});
+  ASSERT_EQ(read.Named("literal").size(), 2u);
+  EXPECT_EQ(read.Named("literal")[1].categories,
+            std::vector<std::string>{"run.1"});
+  EXPECT_EQ(read.Named("not wanted").size(), 0u);
+  EXPECT_EQ(read.events.size(), 6u);
+}
+
+TEST(TrackEventTest, ListsOfCategories) {
+  Session session("te.one");
+  PROTOZERO_TRACE_EVENT_INSTANT("te.one,te.two", "both");
+  PROTOZERO_TRACE_EVENT_INSTANT("te.two,te.three", "none");
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 1u);
+  EXPECT_EQ(read.events[0].categories,
+            (std::vector<std::string>{"te.one", "te.two"}));
+}
+
+TEST(TrackEventTest, Tracks) {
+  Session session;
+  static constexpr Track kQueue("queue");
+  static constexpr Track kPart("part", 1, kQueue);
+  for (uint64_t i = 1; i <= 2; ++i) {
+    PROTOZERO_TRACE_EVENT_BEGIN("te", "async", Track(i), "i", i);
+    PROTOZERO_TRACE_EVENT_BEGIN("te", "queued", kPart);
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "global",
+                                  Track("all", 0, Track::kNobody));
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "process", Track::Process());
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "thread", Track::Thread());
+    PROTOZERO_TRACE_EVENT_INSTANT(
+        "te", "of thread",
+        Track("mine", 0, Track::kThread).set_description("what it is"));
+    PROTOZERO_TRACE_EVENT_END("te", kPart);
+    PROTOZERO_TRACE_EVENT_END("te", Track(i));
+  }
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 16u);
+  EXPECT_NE(read.Named("async")[0].track, read.Named("async")[1].track);
+  EXPECT_EQ(read.events[0].track, read.events[7].track);
+  const ReadTrack& part = read.tracks.at(read.Named("queued")[0].track);
+  EXPECT_EQ(part.name, "part");
+  EXPECT_EQ(read.tracks.at(part.parent).name, "queue");
+  EXPECT_EQ(read.tracks.at(read.tracks.at(part.parent).parent).pid, getpid());
+  EXPECT_EQ(read.tracks.at(read.Named("global")[0].track).parent, 0u);
+  EXPECT_EQ(read.tracks.at(read.Named("process")[0].track).tid, 0);
+  EXPECT_EQ(read.tracks.at(read.Named("thread")[0].track).tid, getpid());
+  const ReadTrack& mine = read.tracks.at(read.Named("of thread")[0].track);
+  EXPECT_EQ(mine.description, "what it is");
+  EXPECT_EQ(read.tracks.at(mine.parent).tid, getpid());
+}
+
+TEST(TrackEventTest, MoreTracksThanASequenceRemembers) {
+  Session session;
+  for (uint64_t i = 0; i < 1000; ++i)
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "one of many", Track(i % 300 + 1));
+  EXPECT_EQ(session.Finish().events.size(), 1000u);
+}
+
+TEST(TrackEventTest, Counters) {
+  Session session;
+  static constexpr CounterTrack kLoad =
+      CounterTrack("load").set_unit_name("jobs");
+  for (int i = 0; i < 2; ++i) {
+    PROTOZERO_TRACE_COUNTER("te", "bytes", -i);
+    PROTOZERO_TRACE_COUNTER("te", kLoad, 0.5 + i);
+    PROTOZERO_TRACE_COUNTER(
+        "te", CounterTrack("size").set_unit(CounterTrack::Unit::kBytes),
+        uint64_t{1} << 40);
+  }
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 6u);
+  EXPECT_EQ(read.events[3].value, "-1");
+  EXPECT_EQ(read.events[4].value, "1.500000");
+  EXPECT_EQ(read.events[5].value, "1099511627776");
+  EXPECT_TRUE(read.tracks.at(read.events[0].track).is_counter);
+  EXPECT_EQ(read.tracks.at(read.events[0].track).name, "bytes");
+  EXPECT_EQ(read.tracks.at(read.events[1].track).unit_name, "jobs");
+  EXPECT_EQ(read.tracks.at(read.events[2].track).unit, 3);
+}
+
+TEST(TrackEventTest, FlowsCorrelationAndLocation) {
+  Session session;
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "from", Flow(1), Flow::Global(2));
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "to", TerminatingFlow(1),
+                                protozero::CorrelationId("request 7"));
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "here", protozero::SourceLocation::Here(),
+                                protozero::CorrelationId(7u));
+  const uint64_t then = protozero::TraceTimeNs() - 1000000;
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "then", protozero::Timestamp(then));
+  const ReadTrace read = session.Finish();
+  const ReadEvent from = read.Named("from").at(0);
+  const ReadEvent to = read.Named("to").at(0);
+  ASSERT_EQ(from.flows.size(), 2u);
+  EXPECT_EQ(from.flows[1], 2u);
+  EXPECT_EQ(to.terminating_flows, std::vector<uint64_t>{from.flows[0]});
+  EXPECT_EQ(to.correlation, "request 7");
+  EXPECT_EQ(read.Named("here").at(0).correlation, "7");
+  EXPECT_NE(read.Named("here").at(0).location.find("track_event_unittest.cc"),
+            std::string::npos);
+  EXPECT_EQ(read.Named("then").at(0).time, then);
+}
+
+TEST(TrackEventTest, SessionsChooseCategories) {
+  const auto emit = [] {
+    PROTOZERO_TRACE_EVENT("te.a", "a");
+    PROTOZERO_TRACE_EVENT("te.b", "b");
+    PROTOZERO_TRACE_EVENT_INSTANT("te.slow", "slow");
+    PROTOZERO_TRACE_EVENT_INSTANT("disabled-by-default-te", "more");
+    PROTOZERO_TRACE_EVENT_INSTANT("te.tagged", "tagged");
+  };
+  struct Case {
+    std::string categories;
+    size_t a, b, slow, more, tagged;
+  };
+  for (const Case& c : std::vector<Case>{{"", 1, 1, 0, 0, 1},
+                                         {"te.a", 1, 0, 0, 0, 0},
+                                         {"te.*", 1, 1, 0, 0, 1},
+                                         {"-te.a", 0, 1, 0, 0, 1},
+                                         {"te.*,-te.a", 0, 1, 0, 0, 1},
+                                         {"te.slow", 0, 0, 1, 0, 0},
+                                         {"*", 1, 1, 0, 0, 1}}) {
+    SCOPED_TRACE(c.categories);
+    Session session(c.categories);
+    emit();
+    const ReadTrace read = session.Finish();
+    EXPECT_EQ(read.Named("a").size(), c.a);
+    EXPECT_EQ(read.Named("b").size(), c.b);
+    EXPECT_EQ(read.Named("slow").size(), c.slow);
+    EXPECT_EQ(read.Named("more").size(), c.more);
+    EXPECT_EQ(read.Named("tagged").size(), c.tagged);
+  }
+}
+
+TEST(TrackEventTest, SessionsAtOnceEachGetTheirs) {
+  Session all;
+  {
+    PROTOZERO_TRACE_EVENT("te.a", "outer");
+    Session some("te.b");
+    {
+      PROTOZERO_TRACE_EVENT("te.a", "a");
+      PROTOZERO_TRACE_EVENT("te.b", "b", "n", 1);
+    }
+    const ReadTrace read = some.Finish();
+    ASSERT_EQ(read.events.size(), 2u);
+    EXPECT_EQ(read.events[0].name, "b");
+    EXPECT_EQ(read.events[1].type, Event::TYPE_SLICE_END);
+  }
+  EXPECT_EQ(all.Finish().events.size(), 6u);
+}
+
+TEST(TrackEventTest, ThreadsThatEndLeaveAllBehind) {
+  Session session;
+  constexpr int kThreads = 4;
+  constexpr int kEvents = 2000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([i] {
+      protozero::SetTraceThreadName("worker " + std::to_string(i));
+      for (int j = 0; j < kEvents; ++j) {
+        PROTOZERO_TRACE_EVENT("te", "work", "j", j);
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.events.size(), size_t{kThreads} * kEvents * 2);
+  std::set<std::string> names;
+  std::map<uint32_t, int> next;
+  for (const ReadEvent& event : read.events) {
+    names.insert(read.tracks.at(event.track).thread_name);
+    if (event.type == Event::TYPE_SLICE_BEGIN) {
+      EXPECT_EQ(event.args, std::vector<std::string>{
+                                "j=" + std::to_string(next[event.sequence]++)});
+    }
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"worker 0", "worker 1", "worker 2",
+                                          "worker 3"}));
+}
+
+struct TracesWhenDestroyed {
+  ~TracesWhenDestroyed() { PROTOZERO_TRACE_EVENT_INSTANT("te", "destroyed"); }
+};
+
+TEST(TrackEventTest, DestructorsOfThreadLocalsTrace) {
+  Session session;
+  std::thread([] {
+    thread_local TracesWhenDestroyed before;
+    (void)&before;
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "alive");
+    thread_local TracesWhenDestroyed after;
+    (void)&after;
+  }).join();
+  EXPECT_EQ(session.Finish().Named("destroyed").size(), 2u);
+}
+
+TEST(TrackEventTest, ARingBufferThatHasWrappedIsUnderstood) {
+  LocalTrace::Options options;
+  options.fill_policy = protozero::BufferFillPolicy::kRingBuffer;
+  options.buffer_size = 256 * 1024;
+  options.exhausted_policy = protozero::BufferExhaustedPolicy::kStall;
+  Session session(std::move(options));
+  constexpr int kEvents = 100000;
+  static constexpr Track kTrack("ring");
+  for (int i = 0; i < kEvents; ++i) {
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "first", "number", i);
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "second", kTrack, "other number", i);
+  }
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.num_skipped, 0);
+  const std::vector<ReadEvent> first = read.Named("first");
+  ASSERT_GT(first.size(), 100u);
+  EXPECT_LT(first.size(), size_t{kEvents});
+  EXPECT_EQ(first.back().args,
+            std::vector<std::string>{"number=" + std::to_string(kEvents - 1)});
+}
+
+TEST(TrackEventTest, AfterALossEventsAreUnderstood) {
+  LocalTrace::Options options;
+  options.shared_memory_size = 64 * 1024;
+  Session session(std::move(options));
+  // More than there is room for, unless the service comes in between.
+  for (int i = 0; i < 50000; ++i)
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "flood", "number", i);
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.num_skipped, 0);
+  const protozero::TraceStats stats = session.trace().stats();
+  EXPECT_GT(read.events.size(), 0u);
+  EXPECT_EQ(stats.unknown_losses(), 0u);
+}
+
+TEST(TrackEventTest, NothingIsAllocatedAfterTheFirstEvents) {
+  Session session;
+  const auto emit = [](int i) {
+    PROTOZERO_TRACE_EVENT("te", "slice", "i", i, "s", "text");
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "instant", Track(7));
+    PROTOZERO_TRACE_COUNTER("te", "counter", i);
+    PROTOZERO_TRACE_EVENT_INSTANT(
+        "te", DynamicString("name"),
+        [](Event* event) { event->set_correlation_id(1); });
+  };
+  for (int i = 0; i < 10; ++i)
+    emit(i);
+  {
+    const protozero::test::AllocationCounter counter;
+    for (int i = 0; i < 100; ++i)
+      emit(i);
+    EXPECT_EQ(counter.count(), 0u);
+  }
+  EXPECT_EQ(session.Finish().Named("slice").size(), 110u);
+}
+
+void OnSignal(int) {
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "signal", "n", 1);
+}
+
+TEST(TrackEventTest, SignalHandlersTrace) {
+  Session session;
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "first");
+  struct sigaction action = {};
+  struct sigaction before = {};
+  action.sa_handler = &OnSignal;
+  sigaction(SIGUSR1, &action, &before);
+  std::atomic<bool> is_done{false};
+  const pthread_t self = pthread_self();
+  int num_signals = 0;
+  std::thread sender([&] {
+    while (!is_done.load()) {
+      pthread_kill(self, SIGUSR1);
+      ++num_signals;
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < 50000; ++i) {
+    PROTOZERO_TRACE_EVENT("te", "interrupted", "i", i);
+  }
+  is_done = true;
+  sender.join();
+  sigaction(SIGUSR1, &before, nullptr);
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.Named("interrupted").size(), 50000u);
+  // The others are in the account of what was lost.
+  EXPECT_LE(read.Named("signal").size(), static_cast<size_t>(num_signals));
+}
+
+TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
+  Session session;
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "parent");
+  const pid_t child = fork();
+  if (child == 0) {
+    g_evaluations = 0;
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "child", "n", Evaluate());
+    bool ok = g_evaluations == 0;
+    std::string bytes;
+    {
+      LocalTrace::Options options;
+      options.sink = [&](const uint8_t* data, size_t size) {
+        bytes.append(reinterpret_cast<const char*>(data), size);
+        return true;
+      };
+      LocalTrace trace(std::move(options));
+      PROTOZERO_TRACE_EVENT_INSTANT("te", "in child");
+      ok = trace.Stop() && ok;
+    }
+    const ReadTrace read = Read(bytes);
+    ok = ok && read.errors.empty() && read.events.size() == 1 &&
+         read.tracks.at(read.events[0].track).pid == getpid();
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "parent");
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.events.size(), 2u);
+}
+
+TEST(TrackEventTest, AFileIsWrittenWhileItIsRecorded) {
+  const std::string path = testing::TempDir() + "track_event_unittest_" +
+                           std::to_string(getpid()) + ".pftrace";
+  const auto content = [&] {
+    std::string bytes;
+    FILE* const file = fopen(path.c_str(), "rb");
+    char buffer[4096];
+    size_t size;
+    while (file != nullptr && (size = fread(buffer, 1, sizeof(buffer), file)))
+      bytes.append(buffer, size);
+    if (file != nullptr)
+      fclose(file);
+    return bytes;
+  };
+  {
+    LocalTrace::Options options;
+    options.path = path;
+    options.write_period_ms = 10;
+    LocalTrace trace(std::move(options));
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "early");
+    while (Read(content()).Named("early").empty())
+      std::this_thread::yield();
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "late");
+  }
+  const ReadTrace read = Read(content());
+  EXPECT_EQ(read.errors, std::vector<std::string>());
+  EXPECT_EQ(read.Named("early").size(), 1u);
+  EXPECT_EQ(read.Named("late").size(), 1u);
+  unlink(path.c_str());
+}
+
+TEST(TrackEventTest, AFileThatCannotBeWrittenIsAnError) {
+  LocalTrace trace("/nowhere/at/all");
+  EXPECT_NE(trace.error().find("/nowhere/at/all"), std::string::npos);
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "nowhere");
+  EXPECT_FALSE(trace.Stop());
+}
+
+TEST(TrackEventTest, EventsTakeFewBytes) {
+  Session session;
+  for (int i = 0; i < 3; ++i) {
+    PROTOZERO_TRACE_EVENT_BEGIN("te", "small");
+    PROTOZERO_TRACE_EVENT_END("te");
+  }
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 6u);
+  EXPECT_LE(read.events[2].bytes.size(), 8u);
+  EXPECT_EQ(read.events[3].bytes, std::string("\x48\x02", 2));
+}
+
+TEST(TraceClockTest, IsCloseToTheSystemsClockAndNeverGoesBack) {
+  protozero::internal::TraceClock clock;
+  const uint64_t begin = protozero::internal::SystemTraceTimeNs();
+  uint64_t last = 0;
+  // What a line may be off by; see TraceClock.
+  constexpr uint64_t kError = 50000;
+  uint64_t before = 0;
+  while (before - begin < 300'000'000 || before == 0) {
+    before = protozero::internal::SystemTraceTimeNs();
+    const uint64_t now = clock.NowNs();
+    const uint64_t after = protozero::internal::SystemTraceTimeNs();
+    ASSERT_GE(now + kError, before);
+    ASSERT_LE(now, after + kError);
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+}  // namespace
