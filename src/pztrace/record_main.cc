@@ -15,6 +15,7 @@
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/record.h"
 #include "src/pztrace/trace_config.h"
+#include "src/tracing/track_event/category_rules.h"
 
 namespace pztrace {
 
@@ -41,7 +42,8 @@ bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
   return false;
 }
 
-protozero::TraceConfig MakeConfig(std::vector<std::string> data_sources) {
+protozero::TraceConfig MakeConfig(std::vector<std::string> data_sources,
+                                  const std::string& categories) {
   protozero::TraceConfig config;
   config.buffers.emplace_back();
   config.buffers[0].size_bytes = kDefaultBufferSize;
@@ -52,6 +54,10 @@ protozero::TraceConfig MakeConfig(std::vector<std::string> data_sources) {
   for (const std::string& name : data_sources) {
     config.data_sources.emplace_back();
     config.data_sources.back().config.name = name;
+    if (!categories.empty()) {
+      config.data_sources.back().config.raw_fields =
+          protozero::internal::EncodeCategories(categories);
+    }
   }
   return config;
 }
@@ -63,6 +69,7 @@ int RecordMain(int argc, char** argv) {
   std::string config_file;
   std::string duration;
   std::string size;
+  std::string categories;
   std::vector<std::string> data_sources;
   const command_line::Command command = {
       "pztrace record",
@@ -85,6 +92,10 @@ prints this variable.
         &size},
        {"--data-source NAME",
         "what to record (default: track_event); repeatable", &data_sources},
+       {"--categories LIST",
+        "of events to record, as in app,net.*,-net.dns; '-' stands in front of "
+        "those that are not wanted (default: all but slow and debug ones)",
+        &categories},
        {"--config FILE",
         "a serialized TraceConfig of Perfetto, in place of --data-source; "
         "--duration and --size replace what it says",
@@ -105,6 +116,8 @@ message says that no program had the data source.
     return WrongUsage(command, "-o FILE is missing");
   if (!config_file.empty() && !data_sources.empty())
     return WrongUsage(command, "--config replaces --data-source; give one");
+  if (!config_file.empty() && !categories.empty())
+    return WrongUsage(command, "--config replaces --categories; give one");
   uint32_t duration_ms = 0;
   size_t size_bytes = 0;
   std::string problem;
@@ -116,7 +129,7 @@ message says that no program had the data source.
     return WrongUsage(command, problem);
 
   if (config_file.empty())
-    record.config = MakeConfig(data_sources);
+    record.config = MakeConfig(data_sources, categories);
   else if (!ReadConfig(config_file, &record.config))
     return kFailure;
   if (duration_ms != 0)

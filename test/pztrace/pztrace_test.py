@@ -602,6 +602,8 @@ class ArgumentsTest(PztraceTest):
          '--duration takes a time, as in 10, 1.5s or 200ms'),
         (['record', '-o', 'x', '--config=c', '--data-source=d'],
          '--config replaces --data-source; give one'),
+        (['record', '-o', 'x', '--config=c', '--categories=d'],
+         '--config replaces --categories; give one'),
         (['record', '-o', 'x', '--pid=1'], "unknown option '--pid=1'"),
         (['record', '-xo', 'x'], "unknown option '-x'"),
         (['record', '--data-source', 'a', '--data-source'],

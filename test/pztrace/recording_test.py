@@ -22,6 +22,7 @@ from pztrace_test import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
                           PztraceTest, main)
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
+EVENT_TRACER = BUILD_DIR / 'event_tracer'
 WITHOUT_MEMFD = BUILD_DIR / 'without_memfd'
 # A name that a terminal would obey, and its printed form.
 HOSTILE = '\x1b]0;x\x07\x9b31m\n\u202e"%s%n\udcff'
@@ -29,6 +30,21 @@ SHOWN = '\\033]0;x\\007\\302\\23331m\\n\\342\\200\\256\\"%s%n\\377'
 
 
 class RecordingTest(PztraceTest):
+
+  def test_categories_choose_events(self):
+    for options, expected in (
+        ((), {'app', 'net.io', 'net.dns'}),
+        (('--categories', 'app,net.*'), {'app', 'net.io', 'net.dns'}),
+        (('--categories', 'net.*,-net.dns'), {'net.io'}),
+        (('--categories', '-app'), {'net.io', 'net.dns'}),
+        (('--categories', 'net.slow'), {'net.slow'})):
+      with self.subTest(options):
+        code, _, error = self.run_pztrace('record', '-o', self.trace, *options,
+                                          '--', EVENT_TRACER)
+        self.assertEqual(code, 0, error)
+        self.assertIn('nothing lost', error)
+        names = re.findall('"of ([^"]*)"', self.check_readable())
+        self.assertEqual(set(names), expected)
 
   def start_tracer(self, *options, output=None, tracer=(), **kwargs):
     """A pztrace with a command that traces what it is told."""

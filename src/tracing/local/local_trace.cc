@@ -13,13 +13,10 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
-#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
-#include "protozero/tracing/trace.pbzero.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
@@ -53,36 +50,6 @@ std::string RandomName() {
     name += "0123456789abcdef"[byte & 15];
   }
   return name;
-}
-
-// A DataSourceConfig's fields for the data source.
-std::string RawFields(const LocalTrace::Options& options) {
-  HeapBuffered<trace::DataSourceConfig> config;
-  auto* const events = config->set_track_event_config();
-  bool has_wanted = false;
-  std::string_view rest = options.categories;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view pattern = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (pattern.empty())
-      continue;
-    if (pattern[0] == '-') {
-      events->add_disabled_categories(pattern.substr(1));
-    } else {
-      events->add_enabled_categories(pattern);
-      has_wanted = true;
-    }
-  }
-  // Those, and no others.
-  if (has_wanted)
-    events->add_disabled_categories("*");
-  // What the oldest chunks say is forgotten with them.
-  if (options.fill_policy == BufferFillPolicy::kRingBuffer) {
-    config->AppendVarInt(internal::CategoryRules::kClearPeriodFieldId,
-                         uint32_t{1});
-  }
-  return config.SerializeAsString();
 }
 
 }  // namespace
@@ -157,7 +124,10 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     TraceConfig::DataSource& source = config.data_sources.back();
     source.config.name = TrackEventDataSource()->descriptor().name;
     source.config.buffer_exhausted_policy = options_.exhausted_policy;
-    source.config.raw_fields = RawFields(options_);
+    source.config.raw_fields = internal::EncodeCategories(options_.categories);
+    // What the oldest chunks say is forgotten with them.
+    if (options_.fill_policy == BufferFillPolicy::kRingBuffer)
+      source.config.raw_fields += internal::CategoryRules::ClearEachChunk();
     // No other one knows that name.
     source.producer_name_filter.push_back(name);
     config.duration_ms = options_.duration_ms;

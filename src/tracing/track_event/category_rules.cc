@@ -6,6 +6,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
+#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.pbzero.h"
 
 #include "protozero/internal/macros.h"
@@ -14,7 +15,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-namespace pb = ::perfetto::protos::PROTOZERO_ABI_NAMESPACE;
+namespace trace_pb = ::perfetto::protos::PROTOZERO_ABI_NAMESPACE;
 
 namespace {
 
@@ -60,9 +61,9 @@ CategoryRules::CategoryRules(std::string_view fields) {
       clear_period_ = field.as_uint32();
       continue;
     }
-    if (field.id() != pb::DataSourceConfig::kTrackEventConfigFieldNumber)
+    if (field.id() != trace_pb::DataSourceConfig::kTrackEventConfigFieldNumber)
       continue;
-    const pb::TrackEventConfig::Decoder config(field.as_bytes());
+    const trace_pb::TrackEventConfig::Decoder config(field.as_bytes());
     for (const auto pattern : config.enabled_categories())
       enabled_categories_.push_back(pattern.ToStdString());
     for (const auto pattern : config.disabled_categories())
@@ -108,6 +109,31 @@ bool CategoryRules::WantsOne(std::string_view category,
       return true;
   }
   return true;
+}
+
+std::string CategoryRules::ClearEachChunk() {
+  HeapBuffered<trace_pb::DataSourceConfig> config;
+  config->AppendVarInt(kClearPeriodFieldId, uint32_t{1});
+  return config.SerializeAsString();
+}
+
+std::string EncodeCategories(std::string_view categories) {
+  HeapBuffered<trace_pb::DataSourceConfig> config;
+  auto* const events = config->set_track_event_config();
+  bool has_wanted = false;
+  AnyPart(categories, ',', [&](std::string_view pattern) {
+    if (pattern[0] == '-') {
+      events->add_disabled_categories(pattern.substr(1));
+    } else {
+      events->add_enabled_categories(pattern);
+      has_wanted = true;
+    }
+    return false;
+  });
+  // Those, and no others.
+  if (has_wanted)
+    events->add_disabled_categories("*");
+  return config.SerializeAsString();
 }
 
 }  // namespace internal

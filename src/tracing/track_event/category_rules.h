@@ -31,11 +31,14 @@ class CategoryRules {
   // In chunks. 0 if the config does not say so.
   uint32_t clear_period() const { return clear_period_; }
 
-  // The field of a DataSourceConfig, in the range for others than Perfetto's,
-  // by which a session with a ring buffer asks for that.
-  static constexpr uint32_t kClearPeriodFieldId = 5001;
+  // The field of a DataSourceConfig by which a session with a ring buffer asks
+  // for that: in each chunk.
+  static std::string ClearEachChunk();
 
  private:
+  // In the range for others than Perfetto's.
+  static constexpr uint32_t kClearPeriodFieldId = 5001;
+
   using Patterns = std::vector<std::string>;
 
   bool WantsOne(std::string_view category, std::string_view tags) const;
@@ -48,6 +51,11 @@ class CategoryRules {
   bool filters_dynamic_names_ = false;
   uint32_t clear_period_ = 0;
 };
+
+// The field of a DataSourceConfig that asks for |categories|: patterns with
+// commas between them, a '-' in front of those that are not wanted. If any are
+// wanted, no others are.
+std::string EncodeCategories(std::string_view categories);
 
 }  // namespace internal
 PROTOZERO_ABI_END

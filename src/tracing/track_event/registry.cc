@@ -84,14 +84,14 @@ Registry& Get() {
 
 __thread bool t_holds_lock = false;
 
-void BeforeFork() {
+void LockRegistry() {
   Get().lock.lock();
 }
-void AfterForkInParent() {
+void UnlockRegistry() {
   Get().lock.unlock();
 }
 // Its sessions are the parent's.
-void AfterForkInChild() {
+void ForgetSessionsInChild() {
   Registry& registry = Get();
   for (Session& session : registry.sessions) {
     session.instance = nullptr;
@@ -293,8 +293,8 @@ TraceCategory::TraceCategory(const char* name_text,
 std::shared_ptr<DataSource> TrackEventDataSource() {
   // Threads may trace when static objects are gone.
   static auto& source = *new std::shared_ptr<DataSource>([] {
-    pthread_atfork(&internal::BeforeFork, &internal::AfterForkInParent,
-                   &internal::AfterForkInChild);
+    pthread_atfork(&internal::LockRegistry, &internal::UnlockRegistry,
+                   &internal::ForgetSessionsInChild);
     return std::make_shared<internal::TrackEvents>();
   }());
   return source;

@@ -176,7 +176,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   track->set_parent_uuid(process_uuid);
   auto* const thread = track->set_thread();
   thread->set_pid(pid);
-  thread->set_tid(static_cast<int64_t>(syscall(SYS_gettid)));
+  thread->set_tid(syscall(SYS_gettid));
   char system_name[16] = "";
   std::string_view name = t_trace_thread->name;
   if (name.empty() &&

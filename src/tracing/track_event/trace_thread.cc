@@ -97,7 +97,7 @@ void ResetThreadsAfterFork() {
 }
 
 int32_t TraceProcessId() {
-  return static_cast<int32_t>(getpid());
+  return getpid();
 }
 
 std::string_view TraceProcessName() {
