@@ -21,7 +21,8 @@ NAME = re.compile(r'(?<!\.\.)\b(?:[a-z]*[A-Z]\w*[a-z]\w*|[A-Za-z]\w*_\w+)\b')
 OTHERS = re.compile(
     r'writeDelimitedTo|pbf_writer|PERFETTO_\w+|BM_ProtoWorkload|StaticCoroutine|'
     r'add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
-    r'heap_buffered|preserve_most|'
+    r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'
+    r'ProcessScoped|EventContext|SetTrackDescriptor|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
 # A generated name, and the field or message that it is made of.
 GENERATED = re.compile(r'(?:set|add|has|clear)_(\w+)|k([A-Z]\w+)')

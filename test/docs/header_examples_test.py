@@ -129,6 +129,13 @@ def main():
          '--plugin=protoc-gen-plugin=./protozero_plugin',
          '--plugin_out=wrapper_namespace=pbzero:' + folder, PROTO, TRACE_PROTO],
         check=True)
+    namespace = re.search(r'ABI_NAMESPACE (pz_\d+_\d+)$', (
+        INCLUDE / 'protozero/internal/macros.h').read_text(), re.M)[1]
+    subprocess.run(
+        ['./protoc', '-I%s' % INCLUDE,
+         '--plugin=protoc-gen-plugin=./protozero_plugin',
+         '--plugin_out=wrapper_namespace=%s:%s' % (namespace, folder),
+         'protozero/tracing/trace.proto'], check=True)
     source = pathlib.Path(folder) / 'examples.cc'
     source.write_text(text)
     run = subprocess.run(

@@ -21,14 +21,14 @@
 //     PROTOZERO_TRACE_EVENT("app", "Load", "path", path);  // To the end.
 //     ...
 //     PROTOZERO_TRACE_EVENT_INSTANT("app", "cache miss");
-//     PROTOZERO_TRACE_COUNTER("app", "bytes loaded", total);
+//     PROTOZERO_TRACE_COUNTER("app", "bytes loaded", path.size());
 //   }
 //
 // A category and a name, which are literals, and then any number of
-// - "key", value: numbers, bools, enums, strings, pointers, ranges, maps, and
-//   functions that take a TraceValue. The key is a literal;
+// - "key", value. Values are numbers, bools, enums, strings, pointers, ranges,
+//   maps, and functions that take a TraceValue. The key is a literal.
 // - a Track, a Flow, a TerminatingFlow, a CorrelationId, a SourceLocation, a
-//   Timestamp: see "protozero/tracing/track_event_args.h";
+//   Timestamp, of "protozero/tracing/track_event_args.h".
 // - a function that takes a trace::TrackEvent*, and may write any of its
 // fields,
 //   and those of its extensions.

@@ -5,12 +5,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <string>
+#include <utility>
 
-#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/category_rules.h"
 
@@ -27,7 +27,8 @@ struct Session {
   const DataSourceInstance* instance = nullptr;
   // Set up before it is started.
   bool is_started = false;
-  std::unique_ptr<CategoryRules> rules;
+  // Threads that write to it share them.
+  std::shared_ptr<const CategoryRules> rules;
 };
 
 // Never destroyed.
@@ -37,14 +38,16 @@ class Registry {
   TraceSite* sites = nullptr;
   // The first two have a meaning of their own.
   uint16_t num_sites = 2;
-  TraceCategory* categories = nullptr;
+  // Events read it without the lock.
+  std::atomic<TraceCategory*> categories{nullptr};
   StringTable category_ids;
   StringTable name_ids;
   StringTable key_ids;
   Session sessions[kMaxTraceSessions];
 
   std::string_view TagsOf(std::string_view category) const {
-    for (const TraceCategory* it = categories; it != nullptr; it = it->next) {
+    for (const TraceCategory* it = categories.load(std::memory_order_acquire);
+         it != nullptr; it = it->next) {
       if (it->name == category)
         return it->tags;
     }
@@ -116,7 +119,8 @@ class TrackEvents final : public DataSource {
   }
 
   void OnSetup(const DataSourceInstance& instance) override {
-    auto rules = std::make_unique<CategoryRules>(instance.config().raw_fields);
+    auto rules =
+        std::make_shared<const CategoryRules>(instance.config().raw_fields);
     const RegistryLock lock;
     for (Session& session : Get().sessions) {
       if (session.instance == nullptr) {
@@ -244,12 +248,12 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
   if (!lock.is_held())
     return nullptr;
   SessionMask bit = 0;
-  const CategoryRules* rules = nullptr;
+  std::shared_ptr<const CategoryRules> rules;
   for (size_t i = 0; i < kMaxTraceSessions; ++i) {
     const Session& session = Get().sessions[i];
     if (session.instance == &context.instance()) {
       bit = SessionMask{1} << i;
-      rules = session.rules.get();
+      rules = session.rules;
     }
   }
   // One of too many sessions gets nothing.
@@ -261,21 +265,15 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     sequence->filters_dynamic_names = rules->filters_dynamic_names();
     if (rules->clear_period() != 0)
       sequence->max_chunks = rules->clear_period();
+    sequence->rules = std::move(rules);
   }
   context.set_state(std::unique_ptr<TraceContextState>(sequence));
   return sequence;
 }
 
 bool WantsCategory(const TraceSequence& sequence, std::string_view category) {
-  const RegistryLock lock;
-  if (!lock.is_held())
-    return false;
-  for (size_t i = 0; i < kMaxTraceSessions; ++i) {
-    const Session& session = Get().sessions[i];
-    if (sequence.session == SessionMask{1} << i && session.is_started)
-      return session.rules->Wants(category, Get().TagsOf(category));
-  }
-  return false;
+  return sequence.rules != nullptr &&
+         sequence.rules->Wants(category, Get().TagsOf(category));
 }
 
 TraceCategory::TraceCategory(const char* name_text,
@@ -283,8 +281,8 @@ TraceCategory::TraceCategory(const char* name_text,
                              const char* tags_text)
     : name(name_text), description(description_text), tags(tags_text) {
   const RegistryLock lock;
-  next = Get().categories;
-  Get().categories = this;
+  next = Get().categories.load(std::memory_order_relaxed);
+  Get().categories.store(this, std::memory_order_release);
   Get().UpdateSites();
 }
 

@@ -208,9 +208,10 @@ EventBuilder::EventBuilder(TraceContext& context,
                            uint64_t timestamp)
     : site_(*event.site),
       sequence_(sequence),
-      // A site whose keys do not all have ids has none.
+      // Once the sequence knows a site, all of its keys have ids.
       is_interned_(event.site->id != kNotInternedSite &&
-                   InternKeys(event.site, event.keys, event.num_keys)),
+                   (event.num_keys == 0 || sequence.sites.Has(event.site->id) ||
+                    InternKeys(event.site, event.keys, event.num_keys))),
       packet_(context.NewTracePacket<TracePacket>()) {
   const bool has_ids = site_.id != kNotInternedSite;
   if (timestamp != 0) {

@@ -109,6 +109,8 @@ class IdSet {
   uint64_t words_[kMaxInterned / 64] = {};
 };
 
+class CategoryRules;
+
 // What one thread writes to one session.
 class TraceSequence final : public TraceContextState {
  public:
@@ -158,6 +160,8 @@ class TraceSequence final : public TraceContextState {
   }
 
   const SessionMask session;
+  // What the session wants. Null for one of too many.
+  std::shared_ptr<const CategoryRules> rules;
   bool filters_args = false;
   bool filters_dynamic_names = false;
   // It begins anew after so many chunks: a buffer that is a ring forgets the
