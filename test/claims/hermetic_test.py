@@ -135,7 +135,9 @@ def main():
         folder = os.path.join(temp, mode)
         flags = [standard] + copy_standard_library(
             compiler, standard, folder) + FLAGS + [
-                '-I%s' % (ROOT / 'include'), '-I' + args.gen]
+                '-I%s' % (ROOT / 'include'), '-I' + args.gen,
+                # What is generated from our own schema.
+                '-I' + os.path.join(args.gen, 'include')]
 
         # Were anything else to be found, the rest would prove nothing.
         for header in ('google/protobuf/message.h', 'gtest/gtest.h',

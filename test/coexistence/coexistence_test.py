@@ -82,6 +82,16 @@ class Build:
               *['--plugin_opt=' + option for option in options],
               '--plugin_out=' + namespace, SCHEMA])
 
+  def generate_trace_schema(self, folder, *options):
+    """What track_event.h includes, as the library's own build generates it."""
+    text = (ROOT / 'gn' / 'abi.gni').read_text()
+    namespace = re.search(r'^protozero_abi_namespace = "(\w+)"$', text, re.M)
+    self.run(['protoc', '--plugin=protoc-gen-plugin=' + self.plugin,
+              '-I', ROOT / 'include',
+              '--plugin_opt=wrapper_namespace=' + namespace.group(1),
+              *['--plugin_opt=' + option for option in options],
+              '--plugin_out=' + folder, 'protozero/tracing/trace.proto'])
+
   def compile_all(self, objects):
     """`objects`: (output, source, flags)."""
     jobs = [functools.partial(self.run, [self.compiler, *FLAGS, *flags,
@@ -216,6 +226,7 @@ def check_exports(build, objects, written):
 def check_one_file(build, parts, objects, written):
   """Yields the problems of a file that includes another library, too."""
   build.generate('in_one_file', 'runtime_namespace=pz')
+  build.generate_trace_schema('in_one_file', 'runtime_namespace=pz')
   for name, folder, pattern in (('all_headers.h', ROOT / 'include', '**/*.h'),
                                 ('all_mapbox_headers.h', MAPBOX.parent.parent,
                                  'protozero/*.hpp')):

@@ -120,7 +120,10 @@ def main():
         simulated += '#ifndef %s\n#define %s%s\n#endif\n' % (name, name, what)
     used = includes(['test/plugin/system_macros_use.h', 'everything.pbzero.h'],
                     '""')
-    flags = ['-I' + temp, '-I' + args.gen, '-I' + compilers.SOURCE_ROOT,
+    flags = ['-I' + temp, '-I' + args.gen,
+             # What is generated from our own schema.
+             '-I' + os.path.join(args.gen, 'include'),
+             '-I' + compilers.SOURCE_ROOT,
              '-I' + os.path.join(compilers.SOURCE_ROOT, 'include')]
     cases = []
     for compiler in compilers.find_compilers():
