@@ -30,8 +30,7 @@
 // - a Track, a Flow, a TerminatingFlow, a CorrelationId, a SourceLocation, a
 //   Timestamp, of "protozero/tracing/track_event_args.h".
 // - a function that takes a trace::TrackEvent*, and may write any of its
-// fields,
-//   and those of its extensions.
+//   fields, and those of its extensions.
 // What is not a literal is a DynamicCategory or a DynamicString. A category may
 // be a list, "app,net": one that is wanted is enough.
 //

@@ -54,9 +54,11 @@ bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 
 // After fork().
 void ResetThreadsAfterFork();
-// What processes and threads are called.
+// What the process is called.
 std::string_view TraceProcessName();
-int32_t TraceProcessId();
+// The system's id of the calling thread. A system call only for a thread that
+// has not traced yet.
+int64_t TraceThreadId();
 
 }  // namespace internal
 PROTOZERO_ABI_END

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utility>
@@ -32,7 +31,16 @@ constexpr uint32_t kBootTimeClockId = 6;
 constexpr uint32_t kSequenceClockId = 64;
 
 uint64_t ThreadUuid() {
-  return ProcessUuid() ^ static_cast<uint64_t>(syscall(SYS_gettid));
+  return ProcessUuid() ^ static_cast<uint64_t>(TraceThreadId());
+}
+
+// Writes a packet that describes a track. |fill| gets its TrackDescriptor.
+template <typename Fill>
+void WriteDescriptor(TraceContext& context, Fill fill) {
+  auto packet = context.NewTracePacket<TracePacket>();
+  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  packet->set_timestamp(0);
+  fill(packet->set_track_descriptor());
 }
 
 }  // namespace
@@ -133,7 +141,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   memset(tracks, 0, sizeof(tracks));
   sites.Add(kNoStringsSite);
   last_ns = now;
-  const int32_t pid = TraceProcessId();
+  const int32_t pid = getpid();
   const uint64_t thread_uuid = ThreadUuid();
   const uint64_t process_uuid = ProcessUuid();
   {
@@ -156,34 +164,28 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   // Without what was lost, nobody understands the rest.
   if (HasLost(context))
     return;
-  {
-    auto packet = context.NewTracePacket<TracePacket>();
-    packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-    packet->set_timestamp(0);
-    auto* const track = packet->set_track_descriptor();
+  WriteDescriptor(context, [&](TrackDescriptor* track) {
     track->set_uuid(process_uuid);
     auto* const process = track->set_process();
     process->set_pid(pid);
     process->set_process_name(TraceProcessName());
-  }
+  });
   if (HasLost(context))
     return;
-  auto packet = context.NewTracePacket<TracePacket>();
-  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  packet->set_timestamp(0);
-  auto* const track = packet->set_track_descriptor();
-  track->set_uuid(thread_uuid);
-  track->set_parent_uuid(process_uuid);
-  auto* const thread = track->set_thread();
-  thread->set_pid(pid);
-  thread->set_tid(syscall(SYS_gettid));
-  char system_name[16] = "";
-  std::string_view name = t_trace_thread->name;
-  if (name.empty() &&
-      pthread_getname_np(pthread_self(), system_name, sizeof(system_name)) == 0)
-    name = system_name;
-  if (!name.empty())
-    thread->set_thread_name(name);
+  WriteDescriptor(context, [&](TrackDescriptor* track) {
+    track->set_uuid(thread_uuid);
+    track->set_parent_uuid(process_uuid);
+    auto* const thread = track->set_thread();
+    thread->set_pid(pid);
+    thread->set_tid(TraceThreadId());
+    char system_name[16] = "";
+    std::string_view name = t_trace_thread->name;
+    if (name.empty() && pthread_getname_np(pthread_self(), system_name,
+                                           sizeof(system_name)) == 0)
+      name = system_name;
+    if (!name.empty())
+      thread->set_thread_name(name);
+  });
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {
@@ -194,10 +196,9 @@ void TraceSequence::Describe(TraceContext& context, const Track& track) {
     Describe(context, *TrackAccess::ParentOf(track));
   if (HasLost(context))
     return;
-  auto packet = context.NewTracePacket<TracePacket>();
-  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  packet->set_timestamp(0);
-  TrackAccess::Write(track, packet->set_track_descriptor());
+  WriteDescriptor(context, [&](TrackDescriptor* descriptor) {
+    TrackAccess::Write(track, descriptor);
+  });
   tracks[uuid % kNumTracks] = uuid;
 }
 
@@ -298,44 +299,16 @@ auto ValueField(double value) {
   return TrackEvent::kDoubleCounterValue(value);
 }
 
-// Calls |write(context, sequence, now)| for each of |sessions|.
-template <typename Write>
-void WriteToSessions(SessionMask sessions,
-                     std::string_view category,
-                     const Write& write) {
-  TraceThread* thread = t_trace_thread;
-  if (PROTOZERO_UNLIKELY(thread == nullptr)) {
-    thread = CreateTraceThread();
-    if (thread == nullptr)
-      return;
-  }
-  uint64_t now = 0;
-  thread->writers.Trace([&](TraceContext& context) {
-    auto* sequence = static_cast<TraceSequence*>(context.state());
-    if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
-      sequence = AddTraceSequence(context);
-      if (sequence == nullptr)
-        return;
-    }
-    if ((sessions & sequence->session) == 0 ||
-        (category.data() != nullptr && !WantsCategory(*sequence, category))) {
-      return;
-    }
-    if (now == 0)
-      now = thread->clock.NowNs();
-    if (sequence->Prepare(context, now))
-      write(context, *sequence, now);
-  });
-}
-
 template <typename T>
 void WriteCounter(TraceSite* site,
                   std::string_view category,
                   const CounterTrack& track,
                   T value) {
-  WriteToSessions(
+  ForEachSequence(
       site->enabled.load(std::memory_order_acquire), category,
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        if (!sequence.Prepare(context, now))
+          return;
         if (PROTOZERO_UNLIKELY(!sequence.IsDescribed(track))) {
           if (!sequence.DescribeAll(
                   context, now, [&] { sequence.Describe(context, track); })) {
@@ -353,9 +326,11 @@ void WriteCounter(TraceSite* site,
 }  // namespace
 
 void EmitEnd(SessionMask sessions) {
-  WriteToSessions(
+  ForEachSequence(
       sessions, std::string_view(),
       [](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        if (!sequence.Prepare(context, now))
+          return;
         context.WriteTracePacket<TracePacket>(
             TracePacket::kTimestamp(sequence.TakeDelta(now)), kNeedsState,
             TracePacket::kTrackEvent(kEnd));

@@ -94,10 +94,12 @@ uint64_t ProcessUuid() {
 
 void ResetThreadsAfterFork() {
   g_process_uuid.store(0, std::memory_order_relaxed);
+  if (t_trace_thread != nullptr)
+    t_trace_thread->id = syscall(SYS_gettid);
 }
 
-int32_t TraceProcessId() {
-  return getpid();
+int64_t TraceThreadId() {
+  return t_trace_thread != nullptr ? t_trace_thread->id : syscall(SYS_gettid);
 }
 
 std::string_view TraceProcessName() {
@@ -123,6 +125,8 @@ TraceThread* CreateTraceThread() {
   static const bool has_key =
       pthread_key_create(&g_thread_key, &DestroyTraceThread) == 0;
   auto* const thread = new (std::nothrow) TraceThread(TrackEventDataSource());
+  if (thread != nullptr)
+    thread->id = syscall(SYS_gettid);
   // Without a key, what it has written is left for the service to find.
   if (thread != nullptr && has_key)
     pthread_setspecific(g_thread_key, thread);

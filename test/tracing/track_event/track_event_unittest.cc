@@ -2,13 +2,20 @@
 
 #include "protozero/tracing/track_event.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
@@ -281,6 +288,39 @@ TEST(TrackEventTest, Tracks) {
   EXPECT_EQ(read.tracks.at(mine.parent).tid, getpid());
 }
 
+// From now on, the system does not tell the calling thread who it is.
+bool ForbidGettid() {
+  sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {std::size(instructions), instructions};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+         syscall(SYS_gettid) == -1;
+}
+
+TEST(TrackEventTest, TracksOfThreadsAskForTheThreadOnce) {
+  Session session;
+  bool is_forbidden = false;
+  std::thread thread([&] {
+    for (int i = 0; i < 2; ++i) {
+      PROTOZERO_TRACE_EVENT_INSTANT("te", "of thread",
+                                    Track("mine", 0, Track::kThread));
+      if (i == 0)
+        is_forbidden = ForbidGettid();
+    }
+  });
+  thread.join();
+  if (!is_forbidden)
+    GTEST_SKIP() << "no seccomp filter";
+  const ReadTrace read = session.Finish();
+  ASSERT_EQ(read.events.size(), 2u);
+  EXPECT_EQ(read.events[0].track, read.events[1].track);
+}
+
 TEST(TrackEventTest, MoreTracksThanASequenceRemembers) {
   Session session;
   for (uint64_t i = 0; i < 1000; ++i)
@@ -536,7 +576,8 @@ TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
     }
     const ReadTrace read = Read(bytes);
     ok = ok && read.errors.empty() && read.events.size() == 1 &&
-         read.tracks.at(read.events[0].track).pid == getpid();
+         read.tracks.at(read.events[0].track).pid == getpid() &&
+         read.tracks.at(read.events[0].track).tid == getpid();
     _exit(ok ? 0 : 1);
   }
   int status = 0;

@@ -193,6 +193,8 @@ struct TraceThread {
       : writers(std::move(source)) {}
   TraceClock clock;
   DataSourceWriters writers;
+  // The system's. Kept, because events on tracks of the thread need it.
+  int64_t id = 0;
   // What it is called in the trace. Empty for the system's name.
   char name[64] = "";
 };
@@ -477,20 +479,19 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
   WriteLongEvent(context, sequence, site, category, name, now, args...);
 }
 
-// Writes an event to all sessions that want it. Returns which these were.
-template <typename... Args>
-PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
-                                         std::string_view category,
-                                         std::string_view name,
-                                         SessionMask mask,
-                                         Args... args) {
+// Calls |function(context, sequence, now)| for each of |sessions| that the
+// calling thread can write to. |category| is null unless it is known only at
+// run time; then, sessions that do not want it are left out.
+template <typename Function>
+PROTOZERO_ALWAYS_INLINE void ForEachSequence(SessionMask sessions,
+                                             std::string_view category,
+                                             Function function) {
   TraceThread* thread = t_trace_thread;
   if (PROTOZERO_UNLIKELY(thread == nullptr)) {
     thread = CreateTraceThread();
     if (thread == nullptr)
-      return 0;
+      return;
   }
-  SessionMask written = 0;
   uint64_t now = 0;
   thread->writers.Trace([&](TraceContext& context) {
     auto* sequence = static_cast<TraceSequence*>(context.state());
@@ -499,7 +500,7 @@ PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
       if (sequence == nullptr)
         return;
     }
-    if ((mask & sequence->session) == 0)
+    if ((sessions & sequence->session) == 0)
       return;
     if (PROTOZERO_UNLIKELY(category.data() != nullptr) &&
         !WantsCategory(*sequence, category)) {
@@ -507,9 +508,24 @@ PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
     }
     if (now == 0)
       now = thread->clock.NowNs();
-    written |= sequence->session;
-    WriteEvent(context, *sequence, site, category, name, now, args...);
+    function(context, *sequence, now);
   });
+}
+
+// Writes an event to all sessions that want it. Returns which these were.
+template <typename... Args>
+PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
+                                         std::string_view category,
+                                         std::string_view name,
+                                         SessionMask mask,
+                                         Args... args) {
+  SessionMask written = 0;
+  ForEachSequence(
+      mask, category,
+      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        written |= sequence.session;
+        WriteEvent(context, sequence, site, category, name, now, args...);
+      });
   return written;
 }
 
