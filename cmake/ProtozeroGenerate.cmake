@@ -19,8 +19,43 @@ include_guard(GLOBAL)
 #     [IMPORT_DIRS <dir>...]     further folders to find imports in
 #     [DEPS <target>...])        libraries of the imported schemas
 #
+# The classes of google/protobuf/timestamp.proto and its siblings are in the target
+# protozero::well_known_protos, in the namespace "pbzero".
+#
 # To run a plugin from elsewhere, as when compiling for another machine, set
-# PROTOZERO_PLUGIN_EXECUTABLE; to run another protoc, Protobuf_PROTOC_EXECUTABLE.
+# PROTOZERO_PLUGIN to its path; to run another protoc, Protobuf_PROTOC_EXECUTABLE.
+
+# A dependency file may have relative paths, with Ninja and in subfolders, too.
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.20)
+
+set(PROTOZERO_PLUGIN "" CACHE FILEPATH
+    "protozero_plugin to run, if not the one that was built with the library")
+set(_protozero_run_protoc "${CMAKE_CURRENT_LIST_DIR}/ProtozeroRunProtoc.cmake"
+    CACHE INTERNAL "")
+
+# Sets var to what is missing to generate code, or to nothing.
+function(_protozero_missing var)
+  set(missing)
+  find_program(Protobuf_PROTOC_EXECUTABLE protoc)
+  if(NOT Protobuf_PROTOC_EXECUTABLE)
+    set(missing "protoc: install protobuf-compiler, or set \
+Protobuf_PROTOC_EXECUTABLE to its path")
+  elseif(PROTOZERO_PLUGIN)
+    if(NOT EXISTS "${PROTOZERO_PLUGIN}")
+      set(missing "the plugin: there is no PROTOZERO_PLUGIN=${PROTOZERO_PLUGIN}")
+    endif()
+  elseif(NOT TARGET protozero::protozero_plugin)
+    set(missing "the plugin: set PROTOZERO_PLUGIN to the path of a \
+protozero_plugin, or install libprotoc-dev and build protozero with \
+PROTOZERO_BUILD_PLUGIN=ON")
+  elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    set(missing "a plugin for this machine: set PROTOZERO_PLUGIN to the path of a \
+protozero_plugin that runs here")
+  endif()
+  set(${var} "${missing}" PARENT_SCOPE)
+endfunction()
+
 function(protozero_generate)
   cmake_parse_arguments(
     PARSE_ARGV 0 arg "NO_COMMENTS" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
@@ -33,9 +68,12 @@ function(protozero_generate)
                         "${arg_UNPARSED_ARGUMENTS}")
   endif()
 
-  find_program(Protobuf_PROTOC_EXECUTABLE protoc REQUIRED)
-  if(PROTOZERO_PLUGIN_EXECUTABLE)
-    set(plugin "${PROTOZERO_PLUGIN_EXECUTABLE}")
+  _protozero_missing(missing)
+  if(missing)
+    message(FATAL_ERROR "protozero_generate(TARGET ${arg_TARGET}) lacks ${missing}")
+  endif()
+  if(PROTOZERO_PLUGIN)
+    set(plugin "${PROTOZERO_PLUGIN}")
   else()
     set(plugin "$<TARGET_FILE:protozero::protozero_plugin>")
   endif()
@@ -80,10 +118,12 @@ function(protozero_generate)
     add_custom_command(
       OUTPUT ${outputs}
       COMMAND
+        "${CMAKE_COMMAND}" "-DOUTPUT_STEM=${out}/${stem}"
+        "-DDEPFILE=${out}/${stem}.d" -P "${_protozero_run_protoc}" --
         "${Protobuf_PROTOC_EXECUTABLE}" ${imports}
         "--plugin=protoc-gen-plugin=${plugin}" ${options} "--plugin_out=${out}"
         "--dependency_out=${out}/${stem}.d" "${proto}"
-      DEPENDS "${proto}" "${plugin}"
+      DEPENDS "${proto}" "${plugin}" "${_protozero_run_protoc}"
       DEPFILE "${out}/${stem}.d"
       COMMENT "Generating ${stem}.pbzero.h"
       VERBATIM)
@@ -94,3 +134,32 @@ function(protozero_generate)
   target_include_directories(${arg_TARGET} PUBLIC "${out}")
   target_link_libraries(${arg_TARGET} PUBLIC protozero::protozero ${arg_DEPS})
 endfunction()
+
+# Makes protozero::well_known_protos, which is built if something links with it.
+# Without a plugin or protoc there is none.
+function(_protozero_add_well_known_protos)
+  _protozero_missing(missing)
+  if(missing OR TARGET protozero_well_known_protos)
+    return()
+  endif()
+  get_filename_component(bin "${Protobuf_PROTOC_EXECUTABLE}" DIRECTORY)
+  find_path(PROTOZERO_WELL_KNOWN_PROTOS_DIR google/protobuf/timestamp.proto
+            HINTS "${bin}/../include"
+            DOC "The folder of google/protobuf/timestamp.proto")
+  mark_as_advanced(PROTOZERO_WELL_KNOWN_PROTOS_DIR)
+  if(NOT PROTOZERO_WELL_KNOWN_PROTOS_DIR)
+    return()
+  endif()
+  set(protos)
+  foreach(name any api descriptor duration empty field_mask source_context struct
+               timestamp type wrappers)
+    list(APPEND protos
+         "${PROTOZERO_WELL_KNOWN_PROTOS_DIR}/google/protobuf/${name}.proto")
+  endforeach()
+  protozero_generate(TARGET protozero_well_known_protos PROTOS ${protos}
+                     PROTO_ROOT "${PROTOZERO_WELL_KNOWN_PROTOS_DIR}")
+  set_target_properties(protozero_well_known_protos PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_library(protozero::well_known_protos ALIAS protozero_well_known_protos)
+endfunction()
+
+cmake_policy(POP)

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests the CMake build: as a guest in another project, installed, and by what it
+says where something is missing. test/install builds and installs all of it.
+
+Runs in a build directory, which has protoc and protozero_plugin.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+# pylint: disable=wrong-import-position
+from cases import run_cases
+from projects import BUILD, MESSAGE, ProjectsTest, execute
+
+PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
+# The plugin takes long to build, and test/install builds it.
+NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
+# Not optimized, and one file for each target: only the build is tested.
+QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
+         '-DCMAKE_CXX_FLAGS=-O0 -Wno-subobject-linkage']
+
+PROJECT = '''cmake_minimum_required(VERSION 3.20)
+project(my_project LANGUAGES CXX)
+%s
+protozero_generate(TARGET unit PROTOS unit.proto)
+protozero_generate(TARGET my_protos PROTOS reading.proto other.proto
+                   DEPS unit protozero::well_known_protos)
+add_executable(my_program main.cc)
+target_link_libraries(my_program PRIVATE my_protos)
+'''
+GUEST = PROJECT % ('add_subdirectory("%s" protozero)' % ROOT)
+
+
+def targets(build):
+  """Of the answer to ask_targets(): names and their sources."""
+  reply = build / '.cmake/api/v1/reply'
+  found = {}
+  for path in reply.glob('target-*.json'):
+    target = json.loads(path.read_text())
+    found[target['name']] = {source['path']
+                             for source in target.get('sources', [])}
+  return found
+
+
+def ask_targets(build):
+  query = build / '.cmake/api/v1/query'
+  query.mkdir(parents=True)
+  (query / 'codemodel-v2').touch()
+
+
+class GuestTest(ProjectsTest):
+  """add_subdirectory()."""
+
+  def configure(self, generator, *options):
+    folder = self.new_project('guest ' + generator, CMakeLists_txt=GUEST)
+    build = folder / 'build'
+    ask_targets(build)
+    self.must('cmake', '-S', folder, '-B', build, '-G', generator, PLUGIN,
+              NO_PLUGIN, *QUICK, *options)
+    return folder, build
+
+  def build(self, build):
+    """The headers that are generated for it."""
+    printed = self.must('cmake', '--build', build, '--target', 'my_program')
+    return sorted(re.findall(r'Generating (\S+)[.]pbzero', printed.decode()))
+
+  def check_generating(self, generator):
+    folder, build = self.configure(generator)
+    self.assertIn('google/protobuf/timestamp', self.build(build))
+    self.assertEqual(self.must(build / 'my_program'), MESSAGE)
+    self.assertEqual(self.build(build), [])
+    self.change(folder / 'unit.proto')
+    self.assertEqual(self.build(build), ['reading', 'unit'])
+    self.assertEqual(self.build(build), [])
+    self.change(folder / 'other.proto')
+    self.assertEqual(self.build(build), ['other'])
+    return folder, build
+
+  def test_ninja_generates_what_has_changed(self):
+    _, build = self.check_generating('Ninja')
+    self.assertIn(b'no work to do', self.must('cmake', '--build', build,
+                                              '--target', 'my_program'))
+
+  def test_make_generates_what_has_changed(self):
+    self.check_generating('Unix Makefiles')
+
+  def test_brings_no_programs_and_no_install_rules(self):
+    _, build = self.configure('Ninja Multi-Config')
+    names = set(targets(build))
+    self.assertIn('protozero', names)
+    self.assertIn('protozero_tracing_ipc', names)
+    self.assertFalse(names & {'pbz', 'pztrace', 'ninja_trace',
+                              'traced_workers', 'command_line'}, names)
+    self.assertNotIn('file(INSTALL', (build / 'protozero/cmake_install.cmake')
+                     .read_text())
+    cache = (build / 'CMakeCache.txt').read_text()
+    self.assertNotIn('BUILD_SHARED_LIBS', cache)
+    self.assertNotRegex(cache, 'CMAKE_BUILD_TYPE:[A-Z]+=.')
+    self.assertIn('PROTOZERO_INSTALL:BOOL=OFF', cache)
+    for config in ('Debug', 'Release'):
+      self.must('cmake', '--build', build, '--config', config, '--target',
+                'my_program')
+      self.assertEqual(self.must(build / config / 'my_program'), MESSAGE)
+
+
+class InstalledTest(ProjectsTest):
+  """find_package(), with shared libraries."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.prefix = cls.scratch / 'a prefix'
+    build = cls.scratch / 'build'
+    cls.must('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN,
+             '-DBUILD_SHARED_LIBS=ON', '-DPROTOZERO_BUILD_PROGRAMS=OFF',
+             '-DPROTOZERO_BUILD_EXAMPLES=OFF', '-DCMAKE_INSTALL_LIBDIR=lib',
+             '-DCMAKE_INSTALL_PREFIX=%s' % cls.prefix, *QUICK)
+    cls.must('cmake', '--build', build)
+    cls.must('cmake', '--install', build)
+
+  def configure(self, name, find_package, *options):
+    """(exit code, what CMake printed, the build folder)"""
+    folder = self.new_project(name, CMakeLists_txt=PROJECT % find_package)
+    build = folder / 'build'
+    return (*execute('cmake', '-S', folder, '-B', build, '-G', 'Ninja',
+                     '-DCMAKE_PREFIX_PATH=%s' % self.prefix, *options), build)
+
+  def assert_refused(self, name, message, find_package, *options):
+    status, printed, _ = self.configure(name, find_package, *options)
+    self.assertNotEqual(status, 0)
+    self.assertIn(message, ' '.join(printed.decode().split()))
+
+  def test_shared_library(self):
+    status, printed, build = self.configure(
+        'user', 'find_package(protozero 0.1 REQUIRED COMPONENTS tracing '
+        'tracing_ipc generate)', PLUGIN, '-DCMAKE_CXX_STANDARD=23')
+    self.assertEqual(status, 0, printed.decode())
+    self.must('cmake', '--build', build)
+    self.assertEqual(self.must(build / 'my_program'), MESSAGE)
+    needed = self.must('readelf', '-d', build / 'my_program').decode()
+    self.assertIn('[libprotozero.so.0.1]', needed)
+
+  def test_shared_library_shows_no_other_symbol(self):
+    symbols = self.must('nm', '-DC', '--defined-only',
+                        self.prefix / 'lib/libprotozero.so').decode()
+    self.assertIn('protozero::pz_0_1::Message::Finalize', symbols)
+    for line in symbols.splitlines():
+      self.assertIn('protozero::', line)
+
+  def test_missing_plugin(self):
+    self.assert_refused(
+        'no plugin', 'protozero_generate(TARGET unit) lacks the plugin: set '
+        'PROTOZERO_PLUGIN to the path', 'find_package(protozero REQUIRED)')
+    self.assert_refused(
+        'no such plugin', 'there is no PROTOZERO_PLUGIN=/nowhere/plugin',
+        'find_package(protozero REQUIRED)', '-DPROTOZERO_PLUGIN=/nowhere/plugin')
+    self.assert_refused(
+        'component', "protozero's component generate lacks the plugin",
+        'find_package(protozero REQUIRED COMPONENTS generate)')
+
+  def test_missing_protoc(self):
+    self.assert_refused(
+        'no protoc', 'lacks protoc: install protobuf-compiler, or set '
+        'Protobuf_PROTOC_EXECUTABLE',
+        'set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)\n'
+        'set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)\n'
+        'find_package(protozero REQUIRED)', PLUGIN)
+
+  def test_unknown_component(self):
+    self.assert_refused('component x', 'protozero has no component x',
+                        'find_package(protozero REQUIRED COMPONENTS x)', PLUGIN)
+
+
+class SourceTest(ProjectsTest):
+  """What the tree says about itself."""
+
+  def test_missing_libprotoc(self):
+    printed = self.must('cmake', '-S', ROOT, '-B', self.scratch / 'bare',
+                        '-DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON').decode()
+    self.assertIn('plugin: not built (install libprotoc-dev)', printed)
+    self.assertNotIn('Python3', printed)
+
+  def test_gn_and_cmake_build_the_same_sources(self):
+    build = self.scratch / 'all'
+    ask_targets(build)
+    self.must('cmake', '-S', ROOT, '-B', build)
+    by_cmake = {path for sources in targets(build).values()
+                for path in sources
+                if path.startswith(('src/', 'examples/')) and
+                path.endswith('.cc')}
+    described = json.loads(subprocess.run(
+        [ROOT / 'tools/gn', 'desc', BUILD, '//:default', 'deps', '--all',
+         '--format=json'], cwd=ROOT, check=True,
+        capture_output=True).stdout)
+    labels = [label for label in described['//:default']['deps']
+              if label.startswith(('//src/', '//examples/'))]
+    everything = json.loads(subprocess.run(
+        [ROOT / 'tools/gn', 'desc', BUILD, '*', 'sources', '--format=json'],
+        cwd=ROOT, check=True, capture_output=True).stdout)
+    by_gn = {path[2:] for label in labels
+             for path in everything.get(label, {}).get('sources', [])
+             if path.startswith(('//src/', '//examples/')) and
+             path.endswith('.cc')}
+    self.assertGreater(len(by_gn), 100)
+    self.assertEqual(by_cmake, by_gn)
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())

@@ -1,0 +1,103 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""The common part of these tests: a throw-away folder, and commands in it."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path.cwd()  # Tests run in the build directory.
+
+# Imports, and a message of the well-known ones.
+PROTOS = {
+    'unit.proto': '''syntax = "proto3";
+package consumer;
+message Unit { string symbol = 1; }
+''',
+    'reading.proto': '''syntax = "proto3";
+package consumer;
+import "unit.proto";
+import "google/protobuf/timestamp.proto";
+message Reading {
+  int32 value = 1;
+  Unit unit = 2;
+  google.protobuf.Timestamp time = 3;
+}
+''',
+    'other.proto': '''syntax = "proto3";
+package consumer;
+message Other { string name = 1; }
+''',
+}
+
+MAIN = '''#include <stdio.h>
+
+#include "google/protobuf/timestamp.pbzero.h"
+#include "other.pbzero.h"
+#include "protozero/static_buffer.h"
+#include "reading.pbzero.h"
+#include "unit.pbzero.h"
+
+int main() {
+  protozero::StackBuffered<consumer::pbzero::Reading, 64> reading;
+  reading->set_value(7);
+  reading->set_unit()->set_symbol("degrees");
+  reading->set_time()->set_seconds(1);
+  const size_t size = reading.Finalize();
+  fwrite(reading.data(), 1, size, stdout);
+}
+'''
+# What it prints.
+MESSAGE = b'\x08\x07\x12\x09\x0a\x07degrees\x1a\x02\x08\x01'
+
+
+def execute(*command, cwd=None, env=None):
+  """Returns (exit code, what it printed)."""
+  out = subprocess.run(list(map(str, command)), cwd=cwd,
+                       env=dict(os.environ, **(env or {})),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, check=False)
+  return out.returncode, out.stdout
+
+
+class ProjectsTest(unittest.TestCase):
+  """A suite of one folder, whose path has a space."""
+
+  @classmethod
+  def setUpClass(cls):
+    scratch = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(scratch.cleanup)
+    cls.scratch = pathlib.Path(scratch.name) / 'my projects'
+    cls.scratch.mkdir()
+
+  @classmethod
+  def must(cls, *command, cwd=None, env=None):
+    status, printed = execute(*command, cwd=cwd, env=env)
+    if status:
+      raise AssertionError('%s\n%s' % (' '.join(map(str, command)),
+                                       printed.decode()))
+    return printed
+
+  def new_project(self, name, **files):
+    """A folder with the files above and `files`, whose names have _ for a dot."""
+    folder = self.scratch / name
+    folder.mkdir()
+    for path, text in PROTOS.items():
+      (folder / path).write_text(text)
+    (folder / 'main.cc').write_text(MAIN)
+    for path, text in files.items():
+      (folder / path.replace('_', '.')).write_text(text)
+    return folder
+
+  def change(self, path):
+    """Changes a file. Clocks of file systems are coarse: its time is later than
+    that of all others here."""
+    newest = max(p.stat().st_mtime_ns for p in self.scratch.rglob('*')
+                 if p.is_file())
+    path.write_text(path.read_text() + '// Changed.\n')
+    while path.stat().st_mtime_ns <= newest:
+      time.sleep(0.01)
+      path.touch()
