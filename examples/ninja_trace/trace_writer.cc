@@ -12,7 +12,7 @@
 
 namespace ninja_trace {
 
-namespace pb = perfetto::protos::pbzero;
+namespace pb = protozero::trace;
 
 namespace {
 

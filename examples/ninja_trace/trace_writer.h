@@ -12,7 +12,7 @@
 
 #include "examples/ninja_trace/build_history.h"
 #include "protozero/scattered_heap_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 namespace ninja_trace {
 
@@ -64,17 +64,17 @@ class TraceWriter {
   void WriteSlotTrack(size_t slot);
 
   // The result is valid until the next of these calls.
-  perfetto::protos::pbzero::TracePacket* BeginPacket();
-  perfetto::protos::pbzero::TrackEvent* BeginEvent(
-      perfetto::protos::pbzero::TrackEvent_Type type,
+  protozero::trace::TracePacket* BeginPacket();
+  protozero::trace::TrackEvent* BeginEvent(
+      protozero::trace::TrackEvent_Type type,
       uint64_t track,
       uint64_t time);
 
   void WriteBatch();
 
   FILE* const file_;
-  protozero::HeapBuffered<perfetto::protos::pbzero::Trace> batch_{kBatchSize,
-                                                                  kBatchSize};
+  protozero::HeapBuffered<protozero::trace::Trace> batch_{kBatchSize,
+                                                          kBatchSize};
   // Bytes that have left batch_.
   uint64_t batches_size_ = 0;
   size_t slot_tracks_ = 0;

@@ -8,16 +8,16 @@
 
 #include <utility>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 namespace traced_workers {
 
 namespace {
 
-using perfetto::protos::pbzero::InternedData;
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
 using protozero::TraceContext;
+using protozero::trace::InternedData;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 constexpr char kProcessName[] = "traced_workers";
 constexpr char kCategory[] = "worker";

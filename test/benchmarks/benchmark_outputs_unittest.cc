@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/event.h"
 #include "test/benchmarks/inputs.h"
+#include "test/benchmarks/perfetto_trace.pb.h"
 #include "test/benchmarks/trace_corpus.h"
 #include "test/benchmarks/workload.h"
 #include "test/protos/benchmark_messages.pb.h"

@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/decoder.h"
+#include "test/benchmarks/perfetto_trace.pb.h"
 #include "test/protos/benchmark_messages.pb.h"
 
 namespace protozero {

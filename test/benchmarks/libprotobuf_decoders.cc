@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/decoder.h"
+#include "test/benchmarks/perfetto_trace.pb.h"
 #include "test/protos/benchmark_messages.pb.h"
 
 namespace protozero {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
+#include "test/benchmarks/perfetto_trace.pb.h"
 #include "test/protos/benchmark_messages.pb.h"
 
 namespace protozero {

@@ -190,7 +190,7 @@ struct Chunks {
   }
 };
 
-// The field numbers are those of src/tracing/protos/perfetto_trace.proto.
+// The field numbers are those of test/benchmarks/perfetto_trace.proto.
 struct MixedCorpus {
   static constexpr const char* kName = "MixedCorpus";
   using Input = TracePacketInput;

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "src/tracing/protos/perfetto_trace.nanopb.h"
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/inputs.h"
+#include "test/benchmarks/perfetto_trace.nanopb.h"
 #include "test/benchmarks/trace_corpus.h"
 #include "test/protos/benchmark_messages.nanopb.h"
 

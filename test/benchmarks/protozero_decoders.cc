@@ -5,8 +5,8 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/benchmarks/decoder.h"
+#include "test/benchmarks/perfetto_trace.pbzero.h"
 #include "test/benchmarks/random.h"
 
 namespace protozero {

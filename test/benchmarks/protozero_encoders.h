@@ -13,8 +13,8 @@
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/static_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/benchmarks/encoder.h"
+#include "test/benchmarks/perfetto_trace.pbzero.h"
 #include "test/protos/benchmark_messages.pbzero.h"
 
 namespace protozero {

@@ -21,7 +21,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_writer.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/benchmarks/perfetto_trace.pbzero.h"
 
 namespace protozero {
 namespace bench {

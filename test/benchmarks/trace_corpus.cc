@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
 #include "test/benchmarks/fill.h"
+#include "test/benchmarks/perfetto_trace.pb.h"
 
 namespace protozero {
 namespace bench {

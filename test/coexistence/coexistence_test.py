@@ -32,7 +32,7 @@ ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 HERE = ROOT / 'test' / 'coexistence'
 SDK = ROOT / 'third_party' / 'perfetto_sdk'
 MAPBOX = pathlib.Path('/usr/include/protozero/pbf_writer.hpp')
-SCHEMA = 'src/tracing/protos/perfetto_trace.proto'
+SCHEMA = 'include/protozero/tracing/trace.proto'
 # Not optimized: inline functions are functions then, with names that could meet.
 FLAGS = ['-std=c++17', '-O0', '-fPIC', '-pthread']
 INCLUDE = ['-I', ROOT, '-I', ROOT / 'include']

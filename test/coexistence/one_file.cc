@@ -11,7 +11,7 @@
 #endif
 
 #include "all_headers.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "include/protozero/tracing/trace.pbzero.h"
 #include "test/coexistence/writers.h"
 
 std::string WriteByOurs() {

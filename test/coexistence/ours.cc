@@ -4,9 +4,9 @@
 //   WRITE_BY    what the function is called
 //   NAMESPACE   the generated classes' own
 
+#include "include/protozero/tracing/trace.pbzero.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 #include "test/coexistence/writers.h"
 
 std::string WRITE_BY() {

@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / 'include'
 LIST = ROOT / 'test' / 'docs' / 'header_examples.txt'
 PROTO = 'test/docs/header_examples.proto'
-TRACE_PROTO = 'src/tracing/protos/perfetto_trace.proto'
+TRACE_PROTO = 'include/protozero/tracing/trace.proto'
 COMPILER = os.environ.get('CXX', 'g++')
 # Newer than the library needs, for coroutines.
 FLAGS = ['-std=c++20', '-fsyntax-only', '-Wall', '-Wextra', '-Werror',

@@ -33,7 +33,7 @@ SDK = ROOT / 'third_party' / 'perfetto_sdk'
 LIST = pathlib.Path(__file__).with_name('differences.txt')
 RUNTIME = ('protozero',)
 GENERATED = ('perfetto', 'protos', 'pbzero')
-GENERATED_HEADER = 'src/tracing/protos/perfetto_trace.pbzero.h'
+GENERATED_HEADER = 'test/benchmarks/perfetto_trace.pbzero.h'
 
 _ACCESSORS = re.compile(
     r'^(?:set_|add_|has_|k(?=[A-Z])|FieldMetadata_)?(.*?)(?:FieldNumber)?$')

@@ -17,7 +17,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_heap_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "test/benchmarks/perfetto_trace.pbzero.h"
 
 namespace protozero {
 namespace {

@@ -22,7 +22,7 @@ from cases import run_cases  # pylint: disable=wrong-import-position
 
 HERE = ROOT / 'test' / 'examples'
 SAMPLE = HERE / 'sample.ninja_log'
-SCHEMA_DIR = ROOT / 'src' / 'tracing' / 'protos'
+SCHEMA_DIR = ROOT / 'include' / 'protozero' / 'tracing'
 BUILD_DIR = pathlib.Path.cwd()
 NINJA_TRACE = BUILD_DIR / 'ninja_trace'
 PROTOC = BUILD_DIR / 'protoc'
@@ -50,7 +50,7 @@ def decode(trace):
   """The text that protoc makes of a trace."""
   code, text, error = run(PROTOC, '-I', SCHEMA_DIR,
                           '--decode=perfetto.protos.Trace',
-                          'perfetto_trace.proto', stdin=trace)
+                          'trace.proto', stdin=trace)
   assert code == 0 and not error, error
   return text.decode()
 

@@ -13,7 +13,7 @@ from wire import delimited, integer, varint  # pylint: disable=wrong-import-posi
 
 SCHEMAS = [
     'test_msg.proto',
-    'src/tracing/protos/perfetto_trace.proto',
+    'include/protozero/tracing/trace.proto',
     'test/claims/claims.proto',
     'test/install/consumer/sensors/reading.proto',
 ] + sorted(str(path.relative_to(ROOT))

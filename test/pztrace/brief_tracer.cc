@@ -9,10 +9,10 @@
 #include <string>
 
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 int main() {
-  using perfetto::protos::pbzero::TracePacket;
+  using protozero::trace::TracePacket;
   protozero::Producer::Options options;
   options.name = "brief_tracer";
   protozero::Producer producer(options);

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 namespace {
 
-using perfetto::protos::pbzero::TracePacket;
 using protozero::DataSource;
 using protozero::DataSourceDescriptor;
 using protozero::DataSourceWriters;
 using protozero::TraceContext;
+using protozero::trace::TracePacket;
 
 int Main(int argc, char** argv) {
   protozero::Producer::Options options;

@@ -24,16 +24,16 @@
 #include <thread>
 
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 namespace {
 
-using perfetto::protos::pbzero::TracePacket;
 using protozero::BufferExhaustedPolicy;
 using protozero::DataSource;
 using protozero::DataSourceDescriptor;
 using protozero::DataSourceWriters;
 using protozero::TraceContext;
+using protozero::trace::TracePacket;
 
 uint64_t g_begun = 0;
 uint64_t g_lost = 0;

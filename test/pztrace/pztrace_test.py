@@ -29,7 +29,7 @@ PZTRACE = BUILD_DIR / 'pztrace'
 WORKERS = BUILD_DIR / 'traced_workers'
 PROTOC = BUILD_DIR / 'protoc'
 TRACE_SUMMARY = ROOT / 'tools' / 'trace_summary'
-TRACE_SCHEMA = 'src/tracing/protos/perfetto_trace.proto'
+TRACE_SCHEMA = 'include/protozero/tracing/trace.proto'
 
 REPORT = re.compile(r'process (\d+): (\d+) items, (\d+) slices, '
                     r'(\d+) packets lost')
@@ -142,7 +142,7 @@ class PztraceTest(unittest.TestCase):
     for packet in self.decode():
       sequence = packet.get('trusted_packet_sequence_id')
       self.assertIsNotNone(sequence)
-      self.assertNotEqual(packet.get('previous_packet_dropped'), 'true')
+      self.assertNotEqual(packet.get('previous_packet_dropped'), '1')
       for strings in packet.all('interned_data'):
         for string in strings.all('event_names'):
           self.assertNotIn(string.get('iid'), names[sequence])

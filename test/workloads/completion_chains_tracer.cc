@@ -10,9 +10,9 @@ namespace protozero::workloads {
 
 namespace {
 
-using perfetto::protos::pbzero::ClockSnapshot;
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::ClockSnapshot;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 // Of Perfetto's BuiltinClock.
 constexpr uint32_t kBoottime = 6;

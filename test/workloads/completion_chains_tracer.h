@@ -13,7 +13,7 @@
 #include "protozero/const_bytes.h"
 #include "protozero/constant_message.h"
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/workloads/trace_clock.h"
 
 // The work of a flow for each of its completions.
@@ -54,8 +54,8 @@ class FlowTracer {
   static bool IsEvent(ConstBytes packet);
 
  private:
-  using TracePacket = perfetto::protos::pbzero::TracePacket;
-  using TrackEvent = perfetto::protos::pbzero::TrackEvent;
+  using TracePacket = protozero::trace::TracePacket;
+  using TrackEvent = protozero::trace::TrackEvent;
 
   static constexpr uint64_t kEventName = 1;
   static constexpr auto kEvent = MakeConstantMessage<TracePacket>([] {

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "protozero/tracing/producer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/workloads/ping_pong_histogram.h"
 #include "test/workloads/ping_pong_servers.h"
@@ -82,8 +82,8 @@ class RoundTripTracer {
   uint64_t events_lost() const { return writers_.packets_lost(); }
 
  private:
-  using TracePacket = perfetto::protos::pbzero::TracePacket;
-  using TrackEvent = perfetto::protos::pbzero::TrackEvent;
+  using TracePacket = protozero::trace::TracePacket;
+  using TrackEvent = protozero::trace::TrackEvent;
 
   static constexpr uint64_t kTrack = 0x70696e67706f6e67;
 

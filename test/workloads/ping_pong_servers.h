@@ -17,8 +17,8 @@
 #include "protozero/tracing/in_place_endpoint.h"
 #include "protozero/tracing/packet_reader.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/trace_writer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 // The processes that send values back. Each server has
 //
@@ -241,9 +241,8 @@ class PacketSender {
   explicit PacketSender(PacketMemory::Buffer* buffer);
 
   [[gnu::always_inline]] inline void Send(uint64_t timestamp, uint64_t value) {
-    using perfetto::protos::pbzero::TrackEvent;
-    auto packet =
-        writer_->NewTracePacket<perfetto::protos::pbzero::TracePacket>();
+    using protozero::trace::TrackEvent;
+    auto packet = writer_->NewTracePacket<protozero::trace::TracePacket>();
     packet->set_timestamp(timestamp);
     TrackEvent* const event = packet->set_track_event();
     event->set_type(TrackEvent::TYPE_COUNTER);
@@ -272,7 +271,7 @@ struct ValuePacket {
 // Field by field: a generated decoder makes an index of them, which pays only
 // for more fields.
 inline ValuePacket DecodePacket(ConstBytes bytes) {
-  using namespace perfetto::protos::pbzero;
+  using namespace protozero::trace;
   ValuePacket value = {};
   ProtoDecoder packet(bytes);
   for (Field field = packet.ReadField(); field; field = packet.ReadField()) {

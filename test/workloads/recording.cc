@@ -16,15 +16,15 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/service_host.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
 
 namespace protozero::workloads {
 
 namespace {
 
-using perfetto::protos::pbzero::Trace;
-using perfetto::protos::pbzero::TracePacket;
+using protozero::trace::Trace;
+using protozero::trace::TracePacket;
 
 constexpr char kSourceName[] = "protozero.workload";
 // Answers take milliseconds, unless the other side hangs.

@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 namespace protozero::workloads {
 namespace {
 
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 uint64_t Timestamp(ConstBytes packet) {
   return TracePacket::Decoder(packet).timestamp();

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/testing/expect_mistake.h"
 #include "test/workloads/recording.h"
@@ -27,8 +27,8 @@
 namespace protozero::workloads {
 namespace {
 
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 constexpr SkynetTree kTree(1000);
 

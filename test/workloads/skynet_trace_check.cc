@@ -3,17 +3,17 @@
 #include "test/workloads/skynet_trace_check.h"
 
 #include "protozero/decode_status.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/workloads/skynet_tracer.h"
 
 namespace protozero::workloads {
 
 namespace {
 
-using perfetto::protos::pbzero::EventName;
-using perfetto::protos::pbzero::InternedData;
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::EventName;
+using protozero::trace::InternedData;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 bool HasName(ConstBytes interned_data) {
   const InternedData::Decoder decoder(interned_data);

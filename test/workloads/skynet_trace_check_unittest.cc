@@ -11,14 +11,14 @@
 #include <gtest/gtest.h>
 
 #include "protozero/scattered_heap_buffer.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/workloads/skynet_tracer.h"
 
 namespace protozero::workloads {
 namespace {
 
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 constexpr SkynetTree kTree(100);
 
@@ -75,7 +75,7 @@ SkynetTraceSums Check(const std::vector<Event>& events) {
     packet->set_timestamp(1000);
     packet->set_sequence_flags(event.flags);
     if (event.dropped_before)
-      packet->set_previous_packet_dropped(true);
+      packet->set_previous_packet_dropped(1);
     packet->set_trusted_packet_sequence_id(event.writer);
     if ((event.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) &&
         event.has_name) {

@@ -3,17 +3,17 @@
 #include "test/workloads/skynet_tracer.h"
 
 #include "protozero/constant_message.h"
-#include "src/tracing/protos/perfetto_trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "test/workloads/skynet_tree.h"
 
 namespace protozero::workloads {
 
 namespace {
 
-using perfetto::protos::pbzero::EventName;
-using perfetto::protos::pbzero::InternedData;
-using perfetto::protos::pbzero::TracePacket;
-using perfetto::protos::pbzero::TrackEvent;
+using protozero::trace::EventName;
+using protozero::trace::InternedData;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 // The events. The compiler has encoded all but the time and the node. So
 // writing an event is a copy, and takes hardly any stack: the stack of a fiber

@@ -58,6 +58,7 @@ TraceChecker::TraceChecker(const std::string& bytes) {
         ReadEvent(packet);
         break;
       case Packet::kClockSnapshot:
+      case Packet::kExtensionDescriptor:
       case Packet::kTraceConfig:
       case Packet::kTraceStats:
       case Packet::kSynchronizationMarker:

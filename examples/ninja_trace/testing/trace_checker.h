@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/tracing/protos/perfetto_trace.pb.h"
+#include "include/protozero/tracing/trace.pb.h"
 
 namespace ninja_trace {
 

@@ -10,7 +10,7 @@
 
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/internal/track_event_writer.h"  // IWYU pragma: export
-#include "protozero/tracing/trace.pbzero.h"      // IWYU pragma: export
+#include "protozero/tracing/trace.h"             // IWYU pragma: export
 #include "protozero/tracing/track_event_args.h"  // IWYU pragma: export
 
 #include "protozero/internal/macros.h"

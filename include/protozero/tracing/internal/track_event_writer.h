@@ -17,7 +17,7 @@
 #include "protozero/constant_message.h"
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/internal/trace_clock.h"
-#include "protozero/tracing/trace.pbzero.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event_args.h"
 
 #include "protozero/internal/macros.h"
@@ -39,7 +39,6 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-namespace trace = ::perfetto::protos::PROTOZERO_ABI_NAMESPACE;
 
 namespace internal PROTOZERO_INTERNAL_HIDDEN {
 
