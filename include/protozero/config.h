@@ -3,9 +3,24 @@
 #ifndef INCLUDE_PROTOZERO_CONFIG_H_
 #define INCLUDE_PROTOZERO_CONFIG_H_
 
-// The macros that you may set, on the compiler's command line or in front of
-// the first header of the library. Headers of the library, and generated ones,
-// leave no other macro visible, but include guards.
+// The macros that users see: the version, and below it those that you may set,
+// on the compiler's command line or in front of the first header of the
+// library. Headers of the library, and generated ones, leave no other macro
+// visible, but include guards.
+
+// The version of the library, and of all that comes with it: every other place
+// reads it here. PROTOZERO_VERSION is 10203 for 1.2.3.
+#define PROTOZERO_VERSION_MAJOR 0
+#define PROTOZERO_VERSION_MINOR 1
+#define PROTOZERO_VERSION_PATCH 0
+#define PROTOZERO_VERSION                                            \
+  (PROTOZERO_VERSION_MAJOR * 10000 + PROTOZERO_VERSION_MINOR * 100 + \
+   PROTOZERO_VERSION_PATCH)
+
+// PROTOZERO_GENERATION: generated headers compile only with a runtime of the
+// generation that their plugin knew. It goes up when code that was generated
+// before would no longer compile, or no longer mean the same.
+#define PROTOZERO_GENERATION 1
 
 // PROTOZERO_INLINE_SETTERS: 1 has setters encode in place, 0 has them call a
 // function. Both write the same bytes. In place is faster in hot code, and

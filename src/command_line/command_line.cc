@@ -12,13 +12,13 @@
 #include <map>
 #include <system_error>
 
+#include "protozero/config.h"
 #include "src/pbz/program_io.h"
 
 namespace command_line {
 
 namespace {
 
-constexpr char kVersionNumber[] = "0.1.0";
 constexpr size_t kLineWidth = 80;
 // getopt_long() returns this for an argument that is no option.
 constexpr int kArgument = 1;
@@ -175,7 +175,9 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
       return kSuccess;
     }
     if (wants_version) {
-      printf("%s %s\n", ProgramOf(command).c_str(), kVersionNumber);
+      printf("%s %d.%d.%d\n", ProgramOf(command).c_str(),
+             PROTOZERO_VERSION_MAJOR, PROTOZERO_VERSION_MINOR,
+             PROTOZERO_VERSION_PATCH);
       return kSuccess;
     }
   }

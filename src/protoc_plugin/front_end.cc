@@ -10,6 +10,7 @@
 
 #include <google/protobuf/compiler/plugin.h>
 
+#include "protozero/config.h"
 #include "src/protoc_plugin/generator.h"
 
 // If a schema has an edition, a libprotobuf without editions only says that the
@@ -66,8 +67,10 @@ std::string VersionText(const std::string& program) {
 #else
   const std::string editions = "without editions";
 #endif
-  return program + " " + kVersion + " (libprotobuf " + LibprotobufVersion() +
-         ", " + editions + ")";
+  return program + " " + std::to_string(PROTOZERO_VERSION_MAJOR) + "." +
+         std::to_string(PROTOZERO_VERSION_MINOR) + "." +
+         std::to_string(PROTOZERO_VERSION_PATCH) + " (libprotobuf " +
+         LibprotobufVersion() + ", " + editions + ")";
 }
 
 #if !PROTOZERO_PLUGIN_HAS_EDITIONS

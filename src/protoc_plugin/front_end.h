@@ -5,9 +5,6 @@
 
 namespace protozero::plugin {
 
-// The version of this project. A test compares it with CMakeLists.txt.
-constexpr char kVersion[] = "0.1.0";
-
 // The plugin's main(): prints the version, or answers the request of protoc
 // that is on standard input.
 int RunPlugin(int argc, char** argv);

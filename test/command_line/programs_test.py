@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases, version  # pylint: disable=wrong-import-position
 
 PLUGINS = ['protozero_plugin', 'protoc-gen-pbzero']
 PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
@@ -52,14 +52,13 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(run(command, '-h'), (0, output, ''))
 
   def test_version(self):
-    version = re.search(r'project\(protozero VERSION (\S+)', CMAKE)[1]
     for command in PROGRAMS + COMMANDS:
       self.assertEqual(run(command, '--version'),
-                       (0, '%s %s\n' % (command.split()[0], version), ''))
+                       (0, '%s %s\n' % (command.split()[0], version()), ''))
     for plugin in PLUGINS:
       code, output, error = run(plugin, '--version')
       self.assertEqual((code, error), (0, ''))
-      self.assertTrue(output.startswith('%s %s (' % (plugin, version)))
+      self.assertTrue(output.startswith('%s %s (' % (plugin, version())))
 
   def test_wrong_option(self):
     for command in PROGRAMS + COMMANDS:

@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 # pylint: disable=wrong-import-position
-from cases import run_cases
+from cases import run_cases, version
 from projects import BUILD, MESSAGE, ProjectsTest, execute
 
 PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
@@ -144,7 +144,7 @@ class InstalledTest(ProjectsTest):
     self.must('cmake', '--build', build)
     self.assertEqual(self.must(build / 'my_program'), MESSAGE)
     needed = self.must('readelf', '-d', build / 'my_program').decode()
-    self.assertIn('[libprotozero.so.0.1]', needed)
+    self.assertIn('[libprotozero.so.%s]' % version().rpartition('.')[0], needed)
 
   def test_shared_library_shows_no_other_symbol(self):
     symbols = self.must('nm', '-DC', '--defined-only',
@@ -152,6 +152,35 @@ class InstalledTest(ProjectsTest):
     self.assertIn('protozero::pz_0_1::Message::Finalize', symbols)
     for line in symbols.splitlines():
       self.assertIn('protozero::', line)
+
+  def test_all_versions_agree(self):
+    folder = self.new_project('versions', version_cc=(
+        '#include "protozero/config.h"\n'
+        'static_assert(PROTOZERO_VERSION == %d * 10000 + %d * 100 + %d);\n' %
+        tuple(map(int, version().split('.')))))
+    self.must('g++', '-std=c++17', '-I', self.prefix / 'include', '-c',
+              'version.cc', cwd=folder)
+    package = (self.prefix / 'lib/cmake/protozero/protozero-config-version.cmake')
+    self.assertIn('set(PACKAGE_VERSION "%s")' % version(), package.read_text())
+    library = self.prefix / 'lib/libprotozero.so'
+    self.assertEqual(library.resolve().name, 'libprotozero.so.' + version())
+    self.assertIn('[libprotozero.so.%s]' % version().rpartition('.')[0],
+                  self.must('readelf', '-d', library).decode())
+
+  def test_generated_code_of_another_generation(self):
+    folder = self.new_project('generation')
+    self.must('protoc', '-I', folder, '--plugin=protoc-gen-plugin=%s' %
+              (BUILD / 'protozero_plugin'), '--plugin_out=%s' % folder,
+              folder / 'unit.proto')
+    compiler = ['g++', '-std=c++17', '-fsyntax-only', '-I',
+                self.prefix / 'include', '-x', 'c++']
+    header = folder / 'unit.pbzero.h'
+    self.must(*compiler, header)
+    header.write_text(re.sub(r'(PROTOZERO_GENERATION != )\d+', r'\1 99',
+                             header.read_text()))
+    status, printed = execute(*compiler, header)
+    self.assertEqual(status, 1)
+    self.assertIn('run the plugin of its release', printed.decode())
 
   def test_missing_plugin(self):
     self.assert_refused(

@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases, version  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(os.environ.get('PROTOZERO_SOURCE_ROOT', '.')).resolve()
 BUILD_DIR = pathlib.Path(os.environ.get('PROTOZERO_BUILD_DIR', '.')).resolve()
@@ -260,10 +260,7 @@ class CommandLineTest(Scratch):
     self.assertNotIn('--offsets', output)
 
   def test_version(self):
-    # One place says it to users of CMake, too.
-    cmake = (ROOT / 'CMakeLists.txt').read_text()
-    version = re.search(r'project\(protozero VERSION (\S+)', cmake)[1]
-    self.assertEqual(call(PBZ, '--version'), 'pbz %s\n' % version)
+    self.assertEqual(call(PBZ, '--version'), 'pbz %s\n' % version())
 
   def test_wrong_usage(self):
     for arguments, reason in [

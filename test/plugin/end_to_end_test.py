@@ -21,6 +21,7 @@ import tempfile
 import compilers
 
 sys.path.insert(0, os.path.join(compilers.SOURCE_ROOT, 'test', 'testing'))
+from cases import version  # pylint: disable=wrong-import-position
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 
 GOLDEN_DIR = os.path.join(compilers.SOURCE_ROOT, 'test', 'plugin', 'golden')
@@ -144,16 +145,14 @@ def test_options(counter, protoc):
 
 
 def test_version(counter, args):
-  """Ours is that of CMakeLists.txt, libprotobuf's that of protoc."""
-  ours = re.search(r'project\(protozero VERSION ([\d.]+)',
-                   read(os.path.join(compilers.SOURCE_ROOT,
-                                     'CMakeLists.txt'))).group(1)
+  """Ours is that of config.h, libprotobuf's that of protoc."""
   protobuf = subprocess.run([args.protoc, '--version'], capture_output=True,
                             text=True, check=True).stdout.split()[1]
   for path in (args.plugin, args.named):
     result = subprocess.run([path, '--version'], capture_output=True,
                             text=True, check=False)
-    start = '%s %s (libprotobuf %s, ' % (os.path.basename(path), ours, protobuf)
+    start = '%s %s (libprotobuf %s, ' % (os.path.basename(path), version(),
+                                             protobuf)
     counter.check(result.returncode == 0 and result.stdout.startswith(start),
                   'version', result.stdout + result.stderr)
   result = subprocess.run([args.plugin, 'nonsense'], capture_output=True,

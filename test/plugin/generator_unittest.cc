@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "protozero/config.h"
 #include "src/protoc_plugin/generator.h"
 #include "test/plugin/in_memory_protoc.h"
 
@@ -80,6 +81,16 @@ TEST(GeneratorTest, WrapperNamespaceIsInnermost) {
   EXPECT_THAT(header("wrapper_namespace="), HasSubstr("\nnamespace a::b {\n"));
   EXPECT_THAT(header("wrapper_namespace=c,"),
               HasSubstr("\nnamespace a::b::c {\n"));
+}
+
+TEST(GeneratorTest, HeadersAskForTheRuntimeOfTheirGeneration) {
+  for (const char* schema : {"message M {}", "enum E { X = 0; }"}) {
+    const std::string header = Header(RunProtoc(
+        {{"a.proto", std::string("syntax = 'proto2'; ") + schema}}, {}, ""));
+    EXPECT_THAT(header,
+                HasSubstr("\n#if PROTOZERO_GENERATION != " +
+                          std::to_string(PROTOZERO_GENERATION) + "\n#error "));
+  }
 }
 
 TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {

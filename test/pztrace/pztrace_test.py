@@ -22,7 +22,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases, version  # pylint: disable=wrong-import-position
 
 BUILD_DIR = pathlib.Path.cwd()
 PZTRACE = BUILD_DIR / 'pztrace'
@@ -562,12 +562,9 @@ class ArgumentsTest(PztraceTest):
       self.assertLessEqual(max(map(len, output.splitlines())), 80)
       self.assertEqual(self.run_pztrace(*command.split(), '-h'),
                        (code, output, error))
-    # One place says it to users of CMake, too.
-    cmake = (ROOT / 'CMakeLists.txt').read_text()
-    version = re.search(r'project\(protozero VERSION (\S+)', cmake)[1]
     for arguments in ['--version'], ['stat', '--version']:
       self.assertEqual(self.run_pztrace(*arguments),
-                       (0, 'pztrace %s\n' % version, ''))
+                       (0, 'pztrace %s\n' % version(), ''))
 
   def test_wrong_usage(self):
     for arguments, reason in (

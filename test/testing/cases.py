@@ -10,10 +10,18 @@ A script finds this module by the path of its folder:
 import importlib.machinery
 import importlib.util
 import pathlib
+import re
 import sys
 import unittest
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'
+
+
+def version():
+  """The version that include/protozero/config.h says."""
+  return '.'.join(re.findall(
+      r'^#define PROTOZERO_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$',
+      (TOOLS.parent / 'include/protozero/config.h').read_text(), re.M))
 
 
 def load_tool(name):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "protozero/config.h"
 #include "src/protoc_plugin/cpp/code_text.h"
 #include "src/protoc_plugin/cpp/cpp_types.h"
 #include "src/protoc_plugin/cpp/decoder_writer.h"
@@ -108,6 +109,18 @@ class Writer {
     for (const std::string& header : optional_headers) {
       code_.Line("#if __has_include(\"", header, "\")");
       code_.Line("#include \"", header, "\"");
+      code_.Line("#endif");
+      code_.Line();
+    }
+
+    // With a runtime of another generation, errors in the code below would not
+    // say what is wrong. A runtime without the macro is older than all.
+    if (has_classes_ || !file_.enums.empty()) {
+      const std::string generation = std::to_string(PROTOZERO_GENERATION);
+      code_.Line("#if PROTOZERO_GENERATION != ", generation);
+      code_.Line("#error \"The plugin was of generation ", generation,
+                 ", protozero/config.h is of another: run the plugin of its ",
+                 "release.\"");
       code_.Line("#endif");
       code_.Line();
     }

@@ -26,6 +26,10 @@
 #include "google/protobuf/descriptor.pbzero.h"
 #endif
 
+#if PROTOZERO_GENERATION != 1
+#error "The plugin was of generation 1, protozero/config.h is of another: run the plugin of its release."
+#endif
+
 #include "protozero/internal/macros.h"
 
 namespace golden::imported::pbzero {

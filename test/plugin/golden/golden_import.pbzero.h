@@ -16,6 +16,10 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
+#if PROTOZERO_GENERATION != 1
+#error "The plugin was of generation 1, protozero/config.h is of another: run the plugin of its release."
+#endif
+
 #include "protozero/internal/macros.h"
 
 namespace golden::imported::pbzero {
