@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "protozero/internal/compiler.h"
+#include "protozero/internal/message_inline.h"
 #include "protozero/message.h"
 #include "protozero/scattered_stream_writer.h"
 
@@ -30,7 +31,8 @@ class PROTOZERO_EXPORT MessageFinalizationListener {
 // included. Release builds finalize what is there: it gets no more fields.
 class PROTOZERO_EXPORT MessageHandleBase {
  public:
-  // In line, where it unwinds, too: who calls it has to have an address.
+  // Inline where exceptions unwind, too: so compilers need no address of the
+  // handle.
   PROTOZERO_ALWAYS_INLINE ~MessageHandleBase() {
     if (message_ != nullptr)
       FinalizeMessage();
@@ -78,7 +80,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
  protected:
   explicit MessageHandleBase(Message* message = nullptr) : message_(message) {
     if (message_ != nullptr)
-      epoch_ = message_->state_.epoch;
+      epoch_ = internal::MessageInline::EpochOf(message_);
   }
 
   Message* message() const {
@@ -88,15 +90,18 @@ class PROTOZERO_EXPORT MessageHandleBase {
 
  private:
   void CheckNotStale() const {
-    PROTOZERO_DCHECK(message_ == nullptr || message_->state_.epoch == epoch_,
+    PROTOZERO_DCHECK(message_ == nullptr ||
+                         internal::MessageInline::EpochOf(message_) == epoch_,
                      "this handle's message was reset and belongs to somebody "
                      "else now: let go of a handle before the next message");
   }
 
   // Whether, in release builds, the message of |other| were the same object.
   bool IsReplacedBy(const MessageHandleBase& other) const {
-    return PROTOZERO_DCHECK_IS_ON && message_->state_.epoch != epoch_ &&
-           other.message_ != nullptr && message_->IsReplacedBy(other.message_);
+    return PROTOZERO_DCHECK_IS_ON &&
+           internal::MessageInline::EpochOf(message_) != epoch_ &&
+           other.message_ != nullptr &&
+           internal::MessageRuntime::IsReplacedBy(message_, other.message_);
   }
 
   void MoveFrom(MessageHandleBase& other) {

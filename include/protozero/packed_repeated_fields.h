@@ -154,7 +154,7 @@ class PROTOZERO_EXPORT PackedBufferBase {
                            reinterpret_cast<uintptr_t>(pos) >= fast_limit_ ||
                            MayBeLongVarInt<T>(bits, masks))) {
       write_ptr_ = internal::OpaqueAfter(masks, pos);
-      return AppendVarIntOutOfLine(bits);
+      return AppendVarIntSlowPath(bits);
     }
     write_ptr_ = WriteVarInt56Inline<0>(bits, pos, masks);
   }
@@ -199,7 +199,7 @@ class PROTOZERO_EXPORT PackedBufferBase {
   }
 
   PROTOZERO_COLD bool Grow();
-  void AppendVarIntOutOfLine(uint64_t bits);
+  void AppendVarIntSlowPath(uint64_t bits);
 
   uint8_t* end_;
   // Below this address, any varint can be written by WriteVarInt56Inline(): 0

@@ -3,6 +3,8 @@
 #ifndef INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 #define INCLUDE_PROTOZERO_ROOT_MESSAGE_H_
 
+#include "protozero/contiguous_memory_range.h"
+#include "protozero/internal/message_inline.h"
 #include "protozero/message.h"
 #include "protozero/message_arena.h"
 #include "protozero/scattered_stream_writer.h"
@@ -26,16 +28,16 @@ PROTOZERO_ABI_BEGIN
 template <typename T = Message>
 class RootMessage : public T {
  public:
-  RootMessage() { Message::InitUnattached(); }
+  RootMessage() { internal::MessageRuntime::InitUnattached(this); }
   // Begins a message on |writer|, as Reset() does.
   explicit RootMessage(ScatteredStreamWriter* writer)
-      : RootMessage(writer, memory_.Load()) {}
+      : RootMessage(writer, size_hint_.Load()) {}
 
   // A message that was not finalized ends as it stands: sizes of nested
   // messages that are still open are not written.
   ~RootMessage() {
-    Message::Abandon();
-    arena_.KeepIn(&memory_);
+    internal::MessageInline::Abandon(this);
+    arena_.SaveHint(&size_hint_);
   }
 
   RootMessage(const RootMessage&) = delete;
@@ -43,27 +45,27 @@ class RootMessage : public T {
 
   // Begins a new message on |writer|. See Message::Reset().
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer) {
-    Message::ResetRoot(writer, &arena_);
+    internal::MessageInline::ResetRoot(this, writer, &arena_);
   }
 
-  // The same as writer->Reset(range) and then Reset(writer), in less time: for
-  // those who have a buffer for each message.
+  // The same as writer->Reset(range) and then Reset(writer), in less time,
+  // where each message has a buffer of its own.
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
                                      ContiguousMemoryRange range) {
-    Message::ResetIn(writer, range, &arena_);
+    internal::MessageInline::ResetRootIn(this, writer, range, &arena_);
   }
 
  private:
   template <typename U>
   friend class StaticBuffered;
 
-  RootMessage(ScatteredStreamWriter* writer, MessageArena::Learned learned)
-      : arena_(learned) {
+  RootMessage(ScatteredStreamWriter* writer, MessageArena::SizeHint hint)
+      : arena_(hint) {
     Message::Reset(writer, &arena_);
   }
 
   // Of all messages of this type, which tend to be alike.
-  static inline MessageArena::Memory memory_;
+  static inline MessageArena::SharedSizeHint size_hint_;
 
   MessageArena arena_;
 };

@@ -10,6 +10,7 @@
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/compiler.h"
+#include "protozero/internal/message_state.h"
 #include "protozero/proto_utils.h"
 #include "protozero/write_status.h"
 
@@ -23,7 +24,11 @@ class MessageArena;
 
 namespace internal {
 class FieldsAppender;
-}
+struct MessageInline;
+struct MessageNesting;
+struct MessageRuntime;
+struct OpenMessages;
+}  // namespace internal
 
 // A stream of bytes over memory that comes in chunks.
 //
@@ -199,7 +204,8 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // Leaves the current chunk, whatever is left of it, for the delegate's next.
   PROTOZERO_COLD void Extend() noexcept;
 
-  // Bytes left in the current chunk.
+  // Bytes left in the current chunk behind write_ptr(). As that, in two forms.
+  size_t bytes_available() { return RoomAt(write_ptr()); }
   size_t bytes_available() const { return RoomAt(write_ptr()); }
 
   // The current chunk, whole; invalid before the first one.
@@ -208,7 +214,13 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // Of the current chunk: as for Message::fast_limit_.
   uintptr_t fast_limit() const { return fast_limit_; }
 
-  // Where the next byte goes.
+  // Where the next byte goes that is written to the stream itself. While nested
+  // messages are open, that is behind the room that their sizes may need. The
+  // first form makes that room (see Message), so that all bytes up to there are
+  // written; the second one changes nothing.
+  uint8_t* write_ptr() {
+    return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
+  }
   uint8_t* write_ptr() const {
     return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
   }
@@ -226,7 +238,12 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     write_ptr_ = write_ptr;
   }
 
-  // Bytes written since construction, those dropped after an error included.
+  // Bytes written since construction, those dropped after an error included,
+  // and the room for the sizes of open messages. As write_ptr(), in two forms.
+  uint64_t written() {
+    return written_previously_ +
+           static_cast<uint64_t>(write_ptr() - cur_range_.begin);
+  }
   uint64_t written() const {
     return written_previously_ +
            static_cast<uint64_t>(write_ptr() - cur_range_.begin);
@@ -241,12 +258,16 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     return delegate_ ? delegate_->AnnotatePatch(patch_addr) : patch_addr;
   }
 
-  WriteStatus status() const { return rare_.status; }
-  bool ok() const { return rare_.status == WriteStatus::kOk; }
+  WriteStatus status() const { return reasons_.status; }
+  bool ok() const { return reasons_.status == WriteStatus::kOk; }
 
  private:
   friend class Message;
   friend class internal::FieldsAppender;
+  friend struct internal::MessageInline;
+  friend struct internal::MessageNesting;
+  friend struct internal::MessageRuntime;
+  friend struct internal::OpenMessages;
 
   // What a message asks for before it writes a field of bounded size: enough
   // for any tag and number.
@@ -276,30 +297,15 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     return reinterpret_cast<uintptr_t>(range.end) - (kFastRoom - 1);
   }
 
-  // Past all limits: where the cursor is for whoever does not hold it. Still so
-  // when nearly 2 GB (with 32 bits, the size of a short copy) have been added
-  // to it. A constant that a single instruction stores.
-  static uint8_t* Nowhere() {
-    return reinterpret_cast<uint8_t*>(
-        sizeof(uintptr_t) >= sizeof(uint64_t)
-            ? static_cast<uintptr_t>(intptr_t{INT32_MIN})
-            : UINTPTR_MAX - 0xff);
-  }
-  // The same, for a leaf whose cursor the writer has taken: it has no child.
-  static uint8_t* WithWriter() {
-    return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(Nowhere()) +
-                                      1);
-  }
-  bool cursor_is_lent() const { return write_ptr_ == Nowhere(); }
-  // Whether a message is open on this writer, whoever holds the cursor.
+  bool cursor_is_lent() const { return write_ptr_ == internal::LentCursor(); }
+  // Whether a message is open on this writer, with or without the cursor.
   bool has_open_root() const {
-    return cursor_is_lent() || rare_.taken != Taken::kNot;
+    return cursor_is_lent() || reasons_.cursor_taken != CursorTaken::kNot;
   }
 
   // bytes_available(). REQUIRES: the writer holds the cursor.
   PROTOZERO_ALWAYS_INLINE size_t room() const { return RoomAt(write_ptr_); }
-  // None after an error. Nor is there any where the range ends before it
-  // begins, which has no fast room either.
+  // None after an error, nor in a range that ends before it begins.
   size_t RoomAt(const uint8_t* pos) const {
     return PROTOZERO_LIKELY(ok()) && PROTOZERO_LIKELY(pos < cur_range_.end)
                ? static_cast<size_t>(cur_range_.end - pos)
@@ -307,63 +313,30 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   }
 
   void TakeCursor() {
-    PROTOZERO_DCHECK(!rare_.is_asking, kReenteredAdvice);
+    PROTOZERO_DCHECK(!reasons_.is_asking, kReenteredAdvice);
     if (PROTOZERO_UNLIKELY(cursor_is_lent()))
       TakeCursorSlowPath();
   }
   void LendCursor() {
-    write_ptr_ = Nowhere();
-    rare_.taken = Taken::kNot;
+    write_ptr_ = internal::LentCursor();
+    reasons_.cursor_taken = CursorTaken::kNot;
   }
-  // Frozen messages. When a chunk is left, the open messages around the leaf
-  // are frozen: nothing of them changes until their child is sealed, whatever
-  // else is written and whatever chunks are left. So a chunk costs as much as
-  // the messages that began in it, however many are open around them. The
-  // frozen ones are the outer part of the chain; of each,
-  //
-  //   state_.size  is the bytes before its child, whose tag and size included,
-  //   base_        points to the frozen message around it, or is null.
-  //
-  // REQUIRES, for all of these: a message is open.
-  Message* InnermostFrozen() const noexcept;
-  PROTOZERO_COLD bool IsFrozen(const Message* message) const noexcept;
-  Message* OutermostThawed() const noexcept;
-  // Writes the |size| of |child|, which has been sealed, to |size_field| unless
-  // that is null. Has its parent go on at |end|, if that is frozen. Returns
-  // |end|.
-  PROTOZERO_COLD uint8_t* GoOnBehind(const Message* child,
-                                     uint8_t* size_field,
-                                     uint64_t size,
-                                     uint8_t* end) noexcept;
-  // The innermost open message.
-  PROTOZERO_COLD Message* Leaf() const noexcept;
-  // TakeCursor() for those who are not in a hurry.
+  // TakeCursor() in slow paths.
   PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
-  PROTOZERO_NOINLINE void TakeLentCursor() noexcept;
-  PROTOZERO_COLD void LendCursorToLeaf() noexcept;
+  // write_ptr() while the leaf has the cursor.
+  PROTOZERO_COLD uint8_t* LentWritePtr() noexcept;
   PROTOZERO_COLD uint8_t* LentWritePtr() const noexcept;
+  // Closes the message that is open, if any.
   PROTOZERO_COLD void AbandonRoot() noexcept;
 
-  // Widens (see Message) the open messages that may not be short any more after
-  // |size| more bytes at |pos|, which is the cursor; all of them if the chunk
-  // could become too short for that. Returns where the cursor is then.
-  PROTOZERO_COLD uint8_t* WidenMessagesFor(size_t size,
-                                           uint8_t* pos) const noexcept;
-  // The same, for the messages in |outermost|, which has one and is not narrow.
-  // REQUIRES: there is fast room in the chunk.
-  PROTOZERO_NOINLINE uint8_t* WidenChainFor(Message* outermost,
-                                            size_t size,
-                                            uint8_t* pos) const noexcept;
-  // All of them, as for a size that nobody knows.
-  PROTOZERO_COLD void WidenOpenMessages() const noexcept;
   PROTOZERO_COLD uint8_t* ReserveBytesSlowPath(size_t size) noexcept;
 
   static constexpr char kReversedAdvice[] = "a buffer ends before it begins";
   static constexpr char kReenteredAdvice[] =
       "GetNewBuffer() and AnnotatePatch() may look at the stream and at its "
       "messages, but not write to them";
-  // Whether somebody writes who was asked for a buffer: a mistake. Then there
-  // is an error, and nothing may be written.
+  // Whether the delegate writes while it is asked for a buffer, by mistake.
+  // Then the stream fails, and nothing may be written.
   PROTOZERO_COLD bool IsReentered() noexcept;
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
@@ -377,17 +350,16 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
-  // Reset() where no message is open, after no error, and for what is most
-  // likely a chunk.
+  // Whether EnterAtOnce() does what Reset() does: no message is open, there was
+  // no error, and |range| is most likely a chunk.
   bool MayEnterAtOnce(ContiguousMemoryRange range) const {
-    return PROTOZERO_LIKELY(!cursor_is_lent()) && PROTOZERO_LIKELY(!IsRare()) &&
+    return PROTOZERO_LIKELY(!cursor_is_lent()) &&
+           PROTOZERO_LIKELY(!HasSlowPathReason()) &&
            PROTOZERO_LIKELY(MayHaveFastRoom(range));
   }
   PROTOZERO_ALWAYS_INLINE void EnterAtOnce(ContiguousMemoryRange range) {
     EnterChunk(range, FastLimitOfLong(range));
   }
-  // EnterChunk() where messages may be open: they go on in |range|.
-  PROTOZERO_COLD void MoveTo(ContiguousMemoryRange range) noexcept;
   // Reset() where a message is open, which goes on in |range|, or ends with the
   // error; or where |range| is invalid.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range) noexcept;
@@ -395,51 +367,53 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // Enters the error state, and counts |lost_bytes| that are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes) noexcept;
 
-  bool IsRare() const {
+  bool HasSlowPathReason() const {
     uint32_t bits;
-    static_assert(sizeof(bits) == sizeof(rare_), "one load");
-    memcpy(&bits, &rare_, sizeof(bits));
+    static_assert(sizeof(bits) == sizeof(reasons_), "one load");
+    memcpy(&bits, &reasons_, sizeof(bits));
     return bits != 0;
   }
 
   Delegate* const delegate_;
-  // The cursor, or Nowhere() while the leaf holds it.
+  // The cursor; LentCursor() while the leaf has it.
   uint8_t* write_ptr_;
   ContiguousMemoryRange cur_range_;
   // Of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
-  // Since when the writer has had the cursor of the open message, and so what
-  // it has written since then.
-  enum class Taken : uint8_t {
+  // When the writer took the cursor from the open message, and so to what the
+  // bytes belong that it has written since then.
+  enum class CursorTaken : uint8_t {
+    // It did not.
     kNot,
-    // Is the leaf's.
+    // Later than below: to the leaf.
     kFromLeaf,
-    // Is not the root message's, which has no field yet.
+    // Before the first field of the root message: not to that message.
     kBeforeFirstField,
     // The same, and the message has its size field already.
     kBehindSizeField,
   };
-  // What is mostly all zero, for one test of all of it.
-  struct Rare {
+  // Why Reset() may have to take the slow path. Mostly all zero: one test for
+  // all of it.
+  struct SlowPathReasons {
     WriteStatus status;
     // Whether a message is open, but the writer has the cursor.
-    Taken taken;
-    // Inline code is not for this processor, or nobody has looked yet whether
-    // it is.
+    CursorTaken cursor_taken;
+    // Inline code is not for this processor, or the writer does not know yet
+    // whether it is.
     bool may_lack_inline_code;
     // The delegate is being asked for a chunk. The writer has the cursor.
     bool is_asking;
   };
-  Rare rare_ = {WriteStatus::kOk, Taken::kNot, true, false};
-  // The outermost message that is open on this writer. It and the messages
-  // nested in it are a chain; the last link is the leaf. If none is open, the
+  SlowPathReasons reasons_ = {WriteStatus::kOk, CursorTaken::kNot, true, false};
+  // The outermost message that is open on this writer. If none is open, the
   // last one that was, which may be gone: where the same message begins again
   // and again, neither this nor arena_ has to be stored.
   Message* root_ = nullptr;
   // Where root_ has the messages nested in it.
   MessageArena* arena_ = nullptr;
-  // See InnermostFrozen(). Unset unless Message::has_frozen() of root_.
+  // The innermost frozen message, see src/protozero/open_messages.h. Unset
+  // unless root_ has MessageState::kHasFrozen.
   Message* frozen_;
 };
 

@@ -67,7 +67,7 @@ class StaticBuffered {
  public:
   // REQUIRES: |buffer| holds |size| bytes and outlives the message.
   StaticBuffered(void* buffer, size_t size)
-      : StaticBuffered(buffer, size, RootMessage<T>::memory_.Load()) {}
+      : StaticBuffered(buffer, size, RootMessage<T>::size_hint_.Load()) {}
 
   // There may be pointers into it.
   StaticBuffered(const StaticBuffered&) = delete;
@@ -90,13 +90,13 @@ class StaticBuffered {
   }
 
  private:
-  // With what has been |learned| loaded before anything is stored: compilers do
-  // not leave out a store in front of an atomic load, even if another one
+  // The caller loads the |hint| before anything is stored: compilers do not
+  // leave out a store in front of an atomic load, even if another store
   // follows.
-  StaticBuffered(void* buffer, size_t size, MessageArena::Learned learned)
+  StaticBuffered(void* buffer, size_t size, MessageArena::SizeHint hint)
       : writer_({static_cast<uint8_t*>(buffer),
                  static_cast<uint8_t*>(buffer) + size}),
-        message_(&writer_.writer, learned) {}
+        message_(&writer_.writer, hint) {}
 
   internal::UndestroyedWriter writer_;
   RootMessage<T> message_;

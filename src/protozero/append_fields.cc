@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "protozero/append_fields.h"
+#include "protozero/internal/fields_appender.h"
 
 #include "protozero/internal/short_copy.h"
 #include "varint_slow_path.h"

@@ -2,6 +2,8 @@
 
 #include "protozero/message_handle.h"
 
+#include "open_messages.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -12,8 +14,8 @@ MessageFinalizationListener::~MessageFinalizationListener() = default;
 ScatteredStreamWriter* MessageHandleBase::TakeStreamWriter() {
   PROTOZERO_DCHECK(message_ != nullptr, "an empty handle has no stream");
   CheckNotStale();
-  message_->ExpectRawFields();
-  ScatteredStreamWriter* writer = message_->writer_;
+  ScatteredStreamWriter* writer =
+      internal::OpenMessages::ExpectRawFields(message_);
   message_ = nullptr;
   listener_ = nullptr;
   return writer;

@@ -31,7 +31,7 @@ bool PackedBufferBase::Grow() {
   return true;
 }
 
-void PackedBufferBase::AppendVarIntOutOfLine(uint64_t bits) {
+void PackedBufferBase::AppendVarIntSlowPath(uint64_t bits) {
   if (PROTOZERO_UNLIKELY(!Reserve(proto_utils::kMaxVarIntEncodedSize)))
     return;
   // Now there is room, unless inline code is not for this processor.

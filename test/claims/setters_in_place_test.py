@@ -80,9 +80,10 @@ void Small(Everything* message, const Values* values) {
 '''
 NUM_SMALL = 60
 NUM_SETTERS = 20
-# The functions that the same setters call where they are not in place.
-CALLS = ('AppendBytesOutOfLine', 'AppendString', 'BeginNested(',
-         'BeginNestedAtCursor', 'FinalizeOutOfLine')
+# The functions that the same setters call where they are not in place, and inline
+# code that was not inlined.
+CALLS = ('AppendString', 'MessageInline::', 'MessageRuntime::AppendBytes(',
+         'MessageRuntime::BeginNested(', 'MessageRuntime::Finalize(')
 
 
 def check(gen, compiler, level, output):

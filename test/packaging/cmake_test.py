@@ -149,7 +149,7 @@ class InstalledTest(ProjectsTest):
   def test_shared_library_shows_no_other_symbol(self):
     symbols = self.must('nm', '-DC', '--defined-only',
                         self.prefix / 'lib/libprotozero.so').decode()
-    self.assertIn('protozero::pz_0_1::Message::Finalize', symbols)
+    self.assertIn('protozero::pz_0_1::internal::MessageRuntime::Finalize', symbols)
     for line in symbols.splitlines():
       self.assertIn('protozero::', line)
 

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "protozero/contiguous_memory_range.h"
 #include "protozero/message_handle.h"
 #include "protozero/scattered_stream_writer.h"
@@ -273,30 +275,41 @@ ScatteredStreamWriter* StreamOf(Message* message) {
 
 // Asks for something that depends on where the stream is.
 void Look(uint64_t at_what, Message* message) {
-  const ScatteredStreamWriter* writer = message->stream_writer();
-  const uint8_t* size_field = nullptr;
+  const ScatteredStreamWriter& stream = *message->stream_writer();
+  // The tests' writers are not const.
+  auto& writer = const_cast<ScatteredStreamWriter&>(stream);
+  // Accessors of const objects compute what the others make true, and change
+  // nothing.
+  const uint8_t* const write_ptr = stream.write_ptr();
+  const uint64_t written = stream.written();
+  const size_t bytes_available = stream.bytes_available();
+  const Message* const asked =
+      at_what % 6 == 4 ? message->nested_message() : message;
+  const uint8_t* const size_field =
+      asked != nullptr ? asked->size_field() : nullptr;
+  EXPECT_EQ(stream.write_ptr(), write_ptr);
   switch (at_what % 6) {
     case 0:
-      writer->write_ptr();
+      EXPECT_EQ(writer.write_ptr(), write_ptr);
       break;
     case 1:
-      writer->written();
+      EXPECT_EQ(writer.written(), written);
       break;
     case 2:
-      writer->bytes_available();
+      EXPECT_EQ(writer.bytes_available(), bytes_available);
       break;
     case 3:
-      size_field = message->size_field();
+      EXPECT_EQ(message->size_field(), size_field);
       break;
     case 4:
-      if (Message* nested = message->nested_message())
-        size_field = nested->size_field();
+      if (Message* nested = message->nested_message()) {
+        EXPECT_EQ(nested->size_field(), size_field);
+      }
       break;
     case 5:
       message->set_size_field(message->size_field());
       break;
   }
-  static_cast<void>(size_field);
 }
 
 void WriteField(const Field& field, Message* message) {

@@ -306,6 +306,24 @@ TEST(MessageWidthTest, EveryAccessorSeesFourBytes) {
   }
 }
 
+TEST(MessageWidthTest, AccessorsOfConstObjectsMoveNothing) {
+  OpenMessages open;
+  const std::string before = open.Chunk(23);
+  const ScatteredStreamWriter& writer = open.stream.writer;
+  EXPECT_EQ(writer.write_ptr(), writer.cur_range().begin + 23);
+  EXPECT_EQ(writer.written(), 23u);
+  EXPECT_EQ(writer.bytes_available(), 5000u - 23);
+  for (size_t level = 1; level <= OpenMessages::kLevels; ++level) {
+    const Message& message = *open.levels[level];
+    EXPECT_EQ(message.size_field(), writer.cur_range().begin + 7 * level - 4);
+  }
+  EXPECT_EQ(open.Chunk(23), before);
+  open.stream.writer.write_ptr();
+  open.ExpectAllAreWide();
+  EXPECT_EQ(writer.written(), 23u);
+  open.ExpectFinalBytes();
+}
+
 TEST(MessageWidthTest, RawWritesBelongToTheLeaf) {
   using Write = std::function<void(ScatteredStreamWriter&)>;
   const uint8_t field[] = {0x18, 0x03};

@@ -49,7 +49,7 @@ PROTOZERO_ALWAYS_INLINE VarIntMasks LoadVarIntMasks() {
 
 // Opaque(), for which |masks| have to be there: where this is done on one side
 // of a branch and an encoder called on the other, compilers load them before
-// it, and then once for all such branches in a row.
+// it, and then once for several such branches.
 template <typename T>
 PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks masks, T value) {
   __asm__(""

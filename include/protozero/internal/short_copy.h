@@ -57,7 +57,7 @@ PROTOZERO_ALWAYS_INLINE void CopyShortBytes(uint8_t* dst,
                                             const uint8_t* src,
                                             size_t size) {
   // Two overlapping copies of a constant size cover every size in between. The
-  // code for names, as most strings in traces are, is in a row.
+  // code for names, as most strings in traces are, has no jump.
   if (PROTOZERO_LIKELY(size >= 16)) {
     const SixteenBytes first = SixteenBytes::Load(src);
     const SixteenBytes last = SixteenBytes::Load(src + size - 16);

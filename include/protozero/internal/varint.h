@@ -144,9 +144,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
 }
 
 // The same. Never inlined: rare, and long.
-PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntOutOfLineUnsafe(
-    uint64_t value,
-    uint8_t* dst) {
+PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntSlowPath(uint64_t value,
+                                                           uint8_t* dst) {
   return WriteLongVarIntUnsafe(
       SpreadSevenBitGroups(value & 0x00ffffffffffffffu) | 0x0080808080808080u,
       value, dst);
@@ -159,7 +158,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   const uint64_t bits = ExtendValueForVarIntSerialization(value);
   // The compiler drops this for types that cannot be as large.
   if (PROTOZERO_UNLIKELY(bits >> 56 != 0))
-    return WriteLongVarIntOutOfLineUnsafe(bits, dst);
+    return WriteLongVarIntSlowPath(bits, dst);
   return WriteVarInt56Unsafe(bits, dst);
 }
 
@@ -225,7 +224,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntInline(
       PROTOZERO_RUNTIME::internal::DepositSevenBitGroups(value, masks);
   return WriteLongVarIntUnsafe(groups | masks.continuation_bits, value, dst);
 #else
-  return WriteLongVarIntOutOfLineUnsafe(value, dst);
+  return WriteLongVarIntSlowPath(value, dst);
 #endif
 }
 

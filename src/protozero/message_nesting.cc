@@ -1,0 +1,501 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "message_nesting.h"
+
+#include <string.h>
+
+#include <type_traits>
+
+#include "open_messages.h"
+#include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
+#include "protozero/internal/fields_appender.h"
+#include "protozero/internal/varint.h"
+#include "protozero/scattered_stream_writer.h"
+#include "varint_slow_path.h"
+
+#include "protozero/internal/macros.h"
+
+// Hot functions leave for their cold parts by tail calls only: a call that
+// returns would make them save registers on every entry.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+static_assert(std::is_trivially_default_constructible<Message>::value &&
+                  std::is_trivially_destructible<Message>::value,
+              "slots become messages, and are forgotten, without any code");
+
+namespace internal {
+namespace {
+
+using proto_utils::kMaxMessageLength;
+using proto_utils::kMaxOneByteMessageLength;
+using proto_utils::kMaxRootMessageLength;
+using proto_utils::kMessageLengthFieldSize;
+using EncodedTag = proto_utils::internal::EncodedTag;
+using State = MessageState;
+
+constexpr auto WritePaddedSize =
+    proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
+
+}  // namespace
+
+// Beginning.
+
+Message* MessageRuntime::BeginNested(Message* parent, EncodedTag tag) noexcept {
+  const BegunChild begun = MessageNesting::BeginNested(parent, tag);
+  begun.child->write_ptr_ = begun.write_ptr;
+  return begun.child;
+}
+
+BegunChild MessageNesting::BeginNested(Message* parent,
+                                       EncodedTag tag) noexcept {
+  uint8_t* const pos = parent->write_ptr_;
+  if (PROTOZERO_UNLIKELY(!MessageInline::MayBeginShort(parent, pos)))
+    return MessageRuntime::BeginNestedSlowPath(parent, tag);
+  return MessageInline::BeginShort(parent, tag, pos);
+}
+
+BegunChild MessageRuntime::BeginNestedSlowPath(Message* parent,
+                                               EncodedTag tag) noexcept {
+  uint8_t* const pos = parent->write_ptr_;
+  if (MessageNesting::HasNested(parent)) {
+    if (PROTOZERO_LIKELY(MessageNesting::SealShortBeforeNext(parent)))
+      return MessageNesting::BeginNested(parent, tag);
+  } else if (PROTOZERO_LIKELY(MessageInline::MayBeginLong(parent, pos))) {
+    return MessageInline::BeginLong(parent, tag, pos);
+  }
+  return MessageNesting::BeginSlowPath(parent, tag);
+}
+
+BegunChild MessageNesting::BeginSlowPath(Message* parent,
+                                         EncodedTag tag) noexcept {
+  if (!OpenMessages::TakeCursorFor(parent, ScatteredStreamWriter::kFastRoom)) {
+    Message* const child = StandInForChild(parent);
+    return {child, child->write_ptr_};
+  }
+  ReplaceNested(parent);
+  Message* const child =
+      MessageInline::MayBeginLong(parent, parent->write_ptr_) ||
+              (HasFastRoom(parent) && parent->writer_->arena_->SkipCheck())
+          ? MessageRuntime::BeginNested(parent, tag)
+          : BeginInAnyRoom(parent, tag, State::kNested);
+  return {child, child->write_ptr_};
+}
+
+Message* MessageRuntime::BeginGroup(Message* parent,
+                                    EncodedTag tag,
+                                    uint32_t end_tag) noexcept {
+  if (!OpenMessages::TakeCursorFor(parent, tag.size()))
+    return MessageNesting::StandInForChild(parent);
+  MessageNesting::ReplaceNested(parent);
+  Message* child = MessageNesting::BeginInAnyRoom(parent, tag, State::kGroup);
+  if (MessageNesting::IsGroup(child))
+    child->end_tag_ = end_tag;
+  return child;
+}
+
+Message* MessageNesting::BeginInAnyRoom(Message* parent,
+                                        EncodedTag tag,
+                                        State::Flags flags) noexcept {
+  ScatteredStreamWriter* const writer = parent->writer_;
+  Message* child = writer->arena_->NewMessage();
+  if (child == nullptr)
+    return StandInForChild(parent);
+  // A delegate may seal the child with the messages around it, by mistake.
+  MessageRuntime::InitUnattached(child);
+  uint8_t bytes[sizeof(uint64_t)];
+  tag.StoreAsWord(bytes);
+  OpenMessages::WriteBytes(parent, bytes, tag.size());
+  size_t header_size = tag.size();
+  uint8_t* size_field = nullptr;
+  if (flags == State::kNested) {
+    OpenMessages::ReturnCursor(parent);
+    // Null in the error state: nothing will be written, but the bytes go on
+    // being counted.
+    size_field = writer->ReserveBytesSlowPath(kMessageLengthFieldSize);
+    if (size_field != nullptr)
+      memset(size_field, 0, kMessageLengthFieldSize);
+    header_size += kMessageLengthFieldSize;
+    OpenMessages::LendCursorTo(parent);
+  }
+  const bool header_in_chunk =
+      static_cast<size_t>(parent->write_ptr_ - writer->cur_range_.begin) >=
+      header_size;
+  MessageInline::InitChild(
+      child, writer, parent->fast_limit_, parent->write_ptr_,
+      MessageInline::NewState(flags, header_in_chunk ? tag.size() : 0));
+  MoveSizeField(child, size_field);
+  child->write_ptr_ = parent->write_ptr_;
+  parent->write_ptr_ = LentCursor();
+  parent->nested_ = child;
+  return child;
+}
+
+Message* MessageNesting::StandInForChild(Message* parent) noexcept {
+  if (parent->state_.flags & State::kDropsFields)
+    return parent;
+  if (parent->is_finalized() || parent->writer_->reasons_.is_asking)
+    return MessageRuntime::DroppingMessage();
+  OpenMessages::Fail(parent, WriteStatus::kOutOfMemory, 0);
+  Message* const child = parent->writer_->arena_->LastResort();
+  MessageRuntime::InitUnattached(child);
+  child->state_.flags |= State::kDropsFields;
+  return child;
+}
+
+// Sealing.
+
+inline void MessageNesting::MarkSealed(Message* message,
+                                       uint64_t size,
+                                       uint8_t group_flag) {
+  // One store: a chain is mostly sealed right before its root, and then there
+  // are too many stores already.
+  MessageInline::SetState(
+      message, {static_cast<uint8_t>(State::kFinalized | group_flag), 0,
+                PROTOZERO_DCHECK_IS_ON ? message->state_.epoch : uint16_t{0},
+                static_cast<uint32_t>(size)});
+}
+
+inline void MessageNesting::WriteShortSize(const Message* message,
+                                           size_t size) {
+  StoreLittleEndian(message->base_ - 1, static_cast<uint8_t>(size));
+}
+
+inline void MessageNesting::SealShort(Message* message, size_t size) {
+  WriteShortSize(message, size);
+  MarkSealed(message, size);
+}
+
+// REQUIRES: inline code is for this processor, as it is where any message is
+// narrow or expected to be long.
+PROTOZERO_ALWAYS_INLINE void MessageNesting::SealWide(Message* message,
+                                                      size_t size) {
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, message->base_ - kMessageLengthFieldSize);
+  MarkSealed(message, size);
+}
+
+inline bool MessageNesting::IsWideAndLong(const Message* message, size_t size) {
+  constexpr size_t kMinSize = kMaxOneByteMessageLength + 1;
+  return PROTOZERO_LIKELY(message->state_.flags == State::kWide) &&
+         PROTOZERO_LIKELY(size - kMinSize <= kMaxMessageLength - kMinSize);
+}
+
+size_t MessageNesting::MaxLength(uint8_t flags) noexcept {
+  // A message without a size field may be as long as a root message.
+  return (flags & State::kNoSize) && (flags & (State::kRoot | State::kGroup))
+             ? kMaxRootMessageLength
+             : kMaxMessageLength;
+}
+
+uint8_t* MessageNesting::SealAt(Message* message, uint8_t* end) noexcept {
+  if (message->is_finalized())
+    return end;
+  ScatteredStreamWriter* const writer = message->writer_;
+  StopSetters(message);
+  if (IsNarrow(message)) {
+    const size_t narrow_size = static_cast<size_t>(end - message->base_);
+    if (narrow_size <= kMaxOneByteMessageLength) {
+      SealShort(message, narrow_size);
+      return end;
+    }
+    end = Widen(message, end);
+    writer->arena_->NoteSize(message, true);
+  }
+  const uint8_t flags = message->state_.flags;
+  uint8_t* size_field = flags & State::kNoSize ? nullptr : message->size_field_;
+  uint64_t size = SizeAt(message, end);
+  if ((size > kMaxMessageLength && size > MaxLength(flags)) || !writer->ok()) {
+    writer->Fail(WriteStatus::kMessageTooLong, 0);
+    size_field = nullptr;
+    size = 0;
+  }
+  MarkSealed(message, size, flags & State::kGroup);
+  if (flags & State::kCrossedChunk) {
+    if (OpenMessages::HasFrozen(writer))
+      return OpenMessages::ThawParentOf(writer, message, size_field, size, end);
+  } else if (size_field != nullptr && size <= kMaxOneByteMessageLength &&
+             size_field + kMessageLengthFieldSize == message->base_ &&
+             size_field >= writer->cur_range_.begin) {
+    if (!(flags & State::kRoot))
+      writer->arena_->NoteSize(message, false);
+    *size_field = static_cast<uint8_t>(size);
+    memmove(size_field + 1, message->base_, ToSize(size));
+    return end - kWidening;
+  }
+  if (size_field != nullptr)
+    WritePaddedSize(size, size_field);
+  return end;
+}
+
+// In this file only: a user of the headers may have other checks.
+inline void MessageNesting::DeleteNested([[maybe_unused]] Message* parent,
+                                         MessageArena* arena,
+                                         Message* child) {
+#if PROTOZERO_DCHECK_IS_ON
+  parent->writer_->root_->state_.tag_size |= State::kHasQuarantined;
+  arena->QuarantineMessagesFrom(child);
+#else
+  arena->DeleteMessagesFrom(child);
+#endif
+}
+
+inline void MessageNesting::DeleteInlineNested([[maybe_unused]] Message* parent,
+                                               MessageArena* arena,
+                                               Message* child) {
+#if PROTOZERO_DCHECK_IS_ON
+  DeleteNested(parent, arena, child);
+#else
+  arena->DeleteInlineMessagesFrom(child);
+#endif
+}
+
+inline void MessageNesting::ReplaceNested([[maybe_unused]] Message* parent) {
+#if PROTOZERO_DCHECK_IS_ON
+  parent->writer_->arena_->ReplaceQuarantined(
+      parent, (parent->state_.flags & State::kRoot) != 0 &&
+                  (parent->state_.tag_size & State::kHasQuarantined) == 0);
+#endif
+}
+
+PROTOZERO_ALWAYS_INLINE bool MessageNesting::SealShortBeforeNext(
+    Message* parent) noexcept {
+  // A message in quarantine has to know that it is sealed.
+  if (PROTOZERO_DCHECK_IS_ON)
+    return false;
+  Message* const child = parent->nested_;
+  MessageArena* const arena = parent->writer_->arena_;
+  if (PROTOZERO_UNLIKELY(HasNested(child) ||
+                         child->state_.flags != State::kNarrow ||
+                         arena->IsScattered())) {
+    return false;
+  }
+  uint8_t* const end = child->write_ptr_;
+  const size_t size = static_cast<size_t>(end - child->base_);
+  if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
+    return false;
+  // That is all: the message that begins next takes the child's slot.
+  WriteShortSize(child, size);
+  DeleteInlineNested(parent, arena, child);
+  parent->write_ptr_ = end;
+  return true;
+}
+
+uint32_t MessageRuntime::Finalize(Message* message) noexcept {
+  uint8_t* const end = message->write_ptr_;
+  if (PROTOZERO_UNLIKELY(!MessageInline::IsWholeRoot(message, end)))
+    return MessageNesting::SealNested(message, MessageNesting::kFinalize);
+  return MessageInline::SealWholeRoot(message, end);
+}
+
+uint32_t MessageRuntime::FinalizeSlowPath(Message* message) noexcept {
+  return MessageNesting::SealNested(message, MessageNesting::kFinalize);
+}
+
+uint32_t MessageNesting::SealNested(Message* parent, Then then) noexcept {
+  if (PROTOZERO_UNLIKELY(!HasNested(parent)) ||
+      PROTOZERO_UNLIKELY(parent->is_finalized())) {
+    return FinalizeLeaf(parent);
+  }
+  // Outside of blocks, the open messages follow each other in memory. Seals
+  // them from the leaf up, because a child that moves makes its parents longer.
+  MessageArena* const arena = parent->writer_->arena_;
+  if (PROTOZERO_UNLIKELY(arena->IsScattered()))
+    return SealNestedSlowPath(parent, then, nullptr, nullptr);
+  Message* child = arena->LastInlineMessage();
+  // Either test means that it has the cursor, and that the stream has not
+  // failed.
+  if (PROTOZERO_UNLIKELY(!IsNarrow(child)) &&
+      PROTOZERO_UNLIKELY(!HasFastRoom(child))) {
+    return SealNestedSlowPath(parent, then, nullptr, nullptr);
+  }
+  uint8_t* const end = child->write_ptr_;
+  StopSetters(child);
+  Message* const first = parent->nested_;
+  // Short messages first: a message that holds a long one is long. Calls
+  // nothing, see above. With a flag instead of the goto, compilers test it in
+  // the loop.
+  for (;;) {
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (PROTOZERO_UNLIKELY(child->state_.flags != State::kNarrow) ||
+        PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength)) {
+      break;
+    }
+    SealShort(child, size);
+    if (child == first)
+      goto sealed;
+    --child;
+  }
+  for (;;) {
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (PROTOZERO_UNLIKELY(!IsWideAndLong(child, size)) ||
+        PROTOZERO_UNLIKELY(!arena->HasExpectedLong(child))) {
+      return SealNestedSlowPath(parent, then, child, end);
+    }
+    SealWide(child, size);
+    if (child == first)
+      break;
+    --child;
+  }
+  arena->CheckNext();
+sealed:
+  DeleteInlineNested(parent, arena, first);
+  if (PROTOZERO_LIKELY(then == kFinalize) &&
+      PROTOZERO_LIKELY(MessageInline::IsWholeRoot(parent, end))) {
+    return MessageInline::SealWholeRoot(parent, end);
+  }
+  parent->write_ptr_ = end;
+  return then == kFinalize ? FinalizeLeaf(parent) : 0;
+}
+
+uint32_t MessageNesting::SealNestedSlowPath(Message* parent,
+                                            Then then,
+                                            Message* child,
+                                            uint8_t* end) noexcept {
+  if (child == nullptr && parent->writer_->IsReentered())
+    return 0;
+  if (child == nullptr || !SealLong(parent, child, end))
+    SealOneByOne(parent);
+  return then == kFinalize ? MessageRuntime::Finalize(parent) : 0;
+}
+
+inline bool MessageNesting::SealLong(Message* parent,
+                                     Message* child,
+                                     uint8_t* end) noexcept {
+  MessageArena* const arena = parent->writer_->arena_;
+  for (;; --child) {
+    if (child->state_.flags == State::kNarrow)
+      end = Widen(child, end);
+    const size_t size = static_cast<size_t>(end - child->base_);
+    if (!IsWideAndLong(child, size))
+      break;
+    SealWide(child, size);
+    arena->NoteSize(child, true);
+    if (child == parent->nested_) {
+      DeleteInlineNested(parent, arena, child);
+      parent->write_ptr_ = end;
+      return true;
+    }
+  }
+  if (HasNested(child)) {
+    DeleteInlineNested(child, arena, child->nested_);
+    child->write_ptr_ = end;
+  }
+  return false;
+}
+
+void MessageNesting::SealOneByOne(Message* parent) noexcept {
+  ScatteredStreamWriter* const writer = parent->writer_;
+  if (PROTOZERO_UNLIKELY(!writer->cursor_is_lent()))
+    OpenMessages::LendCursorTo(OpenMessages::Leaf(writer));
+  MessageArena* const arena = writer->arena_;
+  Message* around = nullptr;
+  do {
+#if PROTOZERO_DCHECK_IS_ON
+    // In memory, messages in quarantine are between the open ones.
+    around = parent;
+    while (HasNested(around->nested_))
+      around = around->nested_;
+    Message* const child = around->nested_;
+#else
+    Message* const child = arena->LastMessage();
+#endif
+    uint8_t* const end = SealAt(child, child->write_ptr_);
+    DeleteNested(parent, arena, child);
+#if !PROTOZERO_DCHECK_IS_ON
+    around = child == parent->nested_ ? parent : arena->LastMessage();
+#endif
+    around->write_ptr_ = end;
+    if (PROTOZERO_UNLIKELY(!writer->ok()))
+      StopAfterError(around);
+    if (IsGroup(child))
+      AppendEndTag(around, child->end_tag_);
+  } while (around != parent);
+}
+
+void MessageNesting::AppendEndTag(Message* parent, uint32_t end_tag) noexcept {
+  uint8_t bytes[proto_utils::kMaxTagEncodedSize];
+  const uint8_t* end = WriteVarIntSlowPath(end_tag, bytes);
+  parent->AppendRawProtoBytes(bytes, static_cast<size_t>(end - bytes));
+}
+
+uint32_t MessageNesting::FinalizeLeaf(Message* message) noexcept {
+  if (message->is_finalized())
+    return message->state_.size;
+  if (!MessageRuntime::TakeCursor(message))
+    return 0;
+  uint8_t* end = SealAt(message, message->write_ptr_);
+  message->write_ptr_ = end;
+  if (message->writer_->root_ == message)
+    message->writer_->write_ptr_ = end;
+  return message->state_.size;
+}
+
+void MessageNesting::Close(Message* message) noexcept {
+  while (message != nullptr) {
+    Message* const nested = message->nested_message();
+    MarkSealed(message, 0);
+    message->write_ptr_ = ReturnedCursor();
+    message = nested;
+  }
+}
+
+void MessageNesting::CloseRoot(Message* root) noexcept {
+  if (HasNested(root))
+    DeleteNested(root, root->writer_->arena_, root->nested_);
+  Close(root);
+}
+
+// Widening.
+
+uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
+  auto* const moved = static_cast<uint8_t*>(
+      memmove(begin + MessageNesting::kWidening, begin, size));
+  // Inline code is for this processor where anything is narrow.
+  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
+      size, moved - kMessageLengthFieldSize);
+  return moved + size;
+}
+
+uint8_t* MessageNesting::Widen(Message* message, uint8_t* end) noexcept {
+  uint8_t* const begin = message->base_;
+  message->base_ = begin + kWidening;
+  memmove(message->base_, begin, static_cast<size_t>(end - begin));
+  message->size_field_ = begin - 1;
+  memset(begin, 0, kWidening);
+  message->state_.flags = State::kWide;
+  return end + kWidening;
+}
+
+// Rolling back.
+
+bool MessageNesting::RollBack(Message* parent) noexcept {
+  Message* const child = parent->nested_message();
+  if (child == nullptr || parent->writer_->IsReentered() ||
+      child->state_.tag_size == 0 ||
+      (child->state_.flags & (State::kFinalized | State::kCrossedChunk)) ||
+      !parent->writer_->ok()) {
+    return false;
+  }
+  const size_t size_field_size = IsGroup(child)    ? 0
+                                 : IsNarrow(child) ? 1
+                                                   : kMessageLengthFieldSize;
+  uint8_t* const begin =
+      child->base_ - child->state_.tag_size - size_field_size;
+  DeleteNested(parent, parent->writer_->arena_, child);
+  parent->write_ptr_ = begin;
+  Close(child);
+  parent->writer_->LendCursor();
+  return true;
+}
+
+}  // namespace internal
+
+bool Message::RollBackNestedMessage() noexcept {
+  return internal::MessageNesting::RollBack(this);
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero
