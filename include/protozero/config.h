@@ -9,13 +9,9 @@
 // visible, but include guards.
 
 // The version of the library, and of all that comes with it: every other place
-// reads it here. PROTOZERO_VERSION is 10203 for 1.2.3.
-#define PROTOZERO_VERSION_MAJOR 0
-#define PROTOZERO_VERSION_MINOR 1
-#define PROTOZERO_VERSION_PATCH 0
-#define PROTOZERO_VERSION                                            \
-  (PROTOZERO_VERSION_MAJOR * 10000 + PROTOZERO_VERSION_MINOR * 100 + \
-   PROTOZERO_VERSION_PATCH)
+// reads it here. It is 10203 for 1.2.3. There are no macros for its parts,
+// since Mapbox's protozero has PROTOZERO_VERSION_MAJOR, _MINOR and _PATCH.
+#define PROTOZERO_VERSION 100
 
 // PROTOZERO_GENERATION: generated headers compile only with a runtime of the
 // generation that their plugin knew. It goes up when code that was generated

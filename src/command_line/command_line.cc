@@ -176,8 +176,8 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
     }
     if (wants_version) {
       printf("%s %d.%d.%d\n", ProgramOf(command).c_str(),
-             PROTOZERO_VERSION_MAJOR, PROTOZERO_VERSION_MINOR,
-             PROTOZERO_VERSION_PATCH);
+             PROTOZERO_VERSION / 10000, PROTOZERO_VERSION / 100 % 100,
+             PROTOZERO_VERSION % 100);
       return kSuccess;
     }
   }

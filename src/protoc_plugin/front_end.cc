@@ -67,9 +67,9 @@ std::string VersionText(const std::string& program) {
 #else
   const std::string editions = "without editions";
 #endif
-  return program + " " + std::to_string(PROTOZERO_VERSION_MAJOR) + "." +
-         std::to_string(PROTOZERO_VERSION_MINOR) + "." +
-         std::to_string(PROTOZERO_VERSION_PATCH) + " (libprotobuf " +
+  return program + " " + std::to_string(PROTOZERO_VERSION / 10000) + "." +
+         std::to_string(PROTOZERO_VERSION / 100 % 100) + "." +
+         std::to_string(PROTOZERO_VERSION % 100) + " (libprotobuf " +
          LibprotobufVersion() + ", " + editions + ")";
 }
 

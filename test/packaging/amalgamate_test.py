@@ -238,9 +238,7 @@ class TwoFilesTest(unittest.TestCase):
     self.assertEqual(macros, {
         'PROTOZERO_DCHECK_IS_ON', 'PROTOZERO_GENERATION',
         'PROTOZERO_INLINE_SETTERS', 'PROTOZERO_SHARED',
-        'PROTOZERO_USE_BIT_DEPOSIT', 'PROTOZERO_VERSION',
-        'PROTOZERO_VERSION_MAJOR', 'PROTOZERO_VERSION_MINOR',
-        'PROTOZERO_VERSION_PATCH'})
+        'PROTOZERO_USE_BIT_DEPOSIT', 'PROTOZERO_VERSION'})
 
   def test_same_symbols_as_the_library(self):
     compiler = compilers.find_compilers()[0]

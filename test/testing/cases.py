@@ -19,9 +19,10 @@ TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'
 
 def version():
   """The version that include/protozero/config.h says."""
-  return '.'.join(re.findall(
-      r'^#define PROTOZERO_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$',
-      (TOOLS.parent / 'include/protozero/config.h').read_text(), re.M))
+  number = int(re.search(
+      r'^#define PROTOZERO_VERSION (\d+)$',
+      (TOOLS.parent / 'include/protozero/config.h').read_text(), re.M)[1])
+  return '%d.%d.%d' % (number // 10000, number // 100 % 100, number % 100)
 
 
 def load_tool(name):
