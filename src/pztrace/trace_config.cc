@@ -92,6 +92,12 @@ bool ParseTraceConfig(ConstBytes bytes,
       pbzero::TraceConfig_IncrementalStateConfig::Decoder(
           decoder.incremental_state_config())
           .clear_period_ms();
+  const pbzero::TraceConfig_BuiltinDataSource::Decoder builtin(
+      decoder.builtin_data_sources());
+  if (builtin.disable_clock_snapshotting())
+    config->clock_snapshot_period_ms = 0;
+  else if (builtin.snapshot_interval_ms() != 0)
+    config->clock_snapshot_period_ms = builtin.snapshot_interval_ms();
   if (decoder.write_into_file()) {
     config->write_period_ms = decoder.file_write_period_ms() != 0
                                   ? decoder.file_write_period_ms()

@@ -22,6 +22,7 @@
 #include "src/tracing/service/data_sources.h"
 #include "src/tracing/service/flushes.h"
 #include "src/tracing/service/producer_table.h"
+#include "src/tracing/service/service_packets.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/visit_counter.h"
 
@@ -239,6 +240,25 @@ TEST_F(ServicePartsTest, AProducerHasOnePeriodicFlushAtATime) {
   EXPECT_EQ(TakeEnds(), "+");
   flushes_.FailAll(session);
   EXPECT_EQ(TakeEnds(), "-");
+}
+
+TEST(ServicePacketsTest, ClocksThatDriftApart) {
+  const ClockReadings earlier = {1000000000, 5000000000, 7000000000};
+  const auto have_drifted = [&](int64_t realtime, int64_t boottime) {
+    const uint64_t passed = 60000000000;
+    ClockReadings later = earlier;
+    later.realtime += passed + static_cast<uint64_t>(realtime);
+    later.monotonic += passed;
+    later.boottime += passed + static_cast<uint64_t>(boottime);
+    return HaveDrifted(earlier, later);
+  };
+  EXPECT_FALSE(have_drifted(0, 0));
+  EXPECT_FALSE(have_drifted(9999999, -9999999));
+  EXPECT_TRUE(have_drifted(10000000, 0));
+  EXPECT_TRUE(have_drifted(-10000000, 0));
+  // The system has slept.
+  EXPECT_TRUE(have_drifted(3000000000, 3000000000));
+  EXPECT_TRUE(have_drifted(0, 10000000));
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ class TracingServiceTest : public testing::Test {
  protected:
   TracingServiceTest() : service_([this] { return now_; }) {
     config_.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
+    config_.clock_snapshot_period_ms = 0;
     AddDataSource("source");
   }
 
@@ -410,6 +411,37 @@ TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   service_.CloseSession(session_);
   EXPECT_EQ(results, "yes no yes no ");
   EXPECT_EQ(service_.Flush(session_, 100, 0, on_done), 0u);
+}
+
+TEST_F(TracingServiceTest, ClocksAreReadPeriodically) {
+  EXPECT_EQ(TraceConfig().clock_snapshot_period_ms, 10000u);
+  config_.clock_snapshot_period_ms = 10000;
+  ConnectAndStart();
+  const auto num_new_packets = [&] {
+    return ServicePacketsOfTrace(ReadTrace(&service_, session_)).size();
+  };
+  const size_t num_at_start = num_new_packets();
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 10000);
+  PassTime(9999);
+  EXPECT_EQ(num_new_packets(), 0u);
+  PassTime(1);
+  EXPECT_EQ(num_new_packets(), 1u);
+  EXPECT_EQ(num_new_packets(), 0u);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 10000);
+  // A snapshot that has been read cannot stand for another one.
+  PassTime(10000);
+  const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
+  ASSERT_EQ(packets.size(), 1u);
+  ProtoDecoder packet(packets[0].data(), packets[0].size());
+  EXPECT_TRUE(packet.FindField(6));  // clock_snapshot
+  // Nobody reads, so only those are kept that show a drift, and not all.
+  for (int i = 0; i < 100; ++i)
+    PassTime(10000);
+  EXPECT_LE(num_new_packets(), 16u);
+  Stop();
+  EXPECT_EQ(num_new_packets(), num_at_start);
+  PassTime(100000);
+  EXPECT_EQ(num_new_packets(), 0u);
 }
 
 TEST_F(TracingServiceTest, PeriodsAreKept) {

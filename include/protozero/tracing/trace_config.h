@@ -51,6 +51,10 @@ struct TraceConfig {
   uint32_t flush_timeout_ms = 5000;
   uint32_t data_source_stop_timeout_ms = 5000;
   uint32_t incremental_state_clear_period_ms = 0;
+  // How often the service writes what the clocks show, besides at the beginning
+  // and the end. If clocks drift apart, readers know by it how timestamps of
+  // different clocks relate.
+  uint32_t clock_snapshot_period_ms = 10000;
 
   // If not 0, the service writes the trace to Consumer::OnTraceData() in this
   // period, after each flush, and when the session has stopped. Then it need

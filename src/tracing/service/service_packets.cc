@@ -32,29 +32,21 @@ constexpr uint8_t kSynchronizationMarker[] = {
 // Perfetto's numbers.
 enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
 
-struct ClockReading {
-  uint32_t clock_id;
-  uint64_t nanoseconds;
-};
+// Readers take the latest snapshot before a timestamp. One that shows next to
+// no drift adds nothing to the one before.
+constexpr int64_t kSignificantDriftNs = 10 * 1000 * 1000;
 
-// Timestamps of the service's packets are those of the last one.
-std::vector<ClockReading> ReadClocks() {
-  std::vector<ClockReading> readings;
-  const auto add = [&readings](ClockID id, auto since_epoch) {
-    const auto ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch);
-    readings.push_back({id, static_cast<uint64_t>(ns.count())});
-  };
-  add(kRealtime, std::chrono::system_clock::now().time_since_epoch());
-  add(kMonotonic, std::chrono::steady_clock::now().time_since_epoch());
-#ifdef CLOCK_BOOTTIME
-  // Trace viewers use this clock unless told otherwise.
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  add(kBoottime, std::chrono::seconds(time.tv_sec) +
-                     std::chrono::nanoseconds(time.tv_nsec));
-#endif
-  return readings;
+template <typename Duration>
+uint64_t Nanoseconds(Duration since_epoch) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch)
+          .count());
+}
+
+// Of a clock, against the monotonic one.
+bool HasDrifted(uint64_t offset, uint64_t later_offset) {
+  const int64_t drift = static_cast<int64_t>(later_offset - offset);
+  return drift >= kSignificantDriftNs || drift <= -kSignificantDriftNs;
 }
 
 void Append(const void* data, size_t size, std::vector<uint8_t>* trace) {
@@ -77,17 +69,29 @@ TracePacket* AddServicePacket(Trace* trace) {
   return packet;
 }
 
-void AddClockSnapshot(Trace* trace) {
-  const std::vector<ClockReading> readings = ReadClocks();
+// Trace viewers use this clock unless told otherwise, and so do the timestamps
+// of the service's packets.
+ClockID PrimaryClock(const ClockReadings& clocks) {
+  return clocks.boottime != 0 ? kBoottime : kMonotonic;
+}
+uint64_t PrimaryTime(const ClockReadings& clocks) {
+  return clocks.boottime != 0 ? clocks.boottime : clocks.monotonic;
+}
+
+void AddClockSnapshot(const ClockReadings& clocks, Trace* trace) {
   TracePacket* const packet = AddServicePacket(trace);
-  packet->set_timestamp(readings.back().nanoseconds);
+  packet->set_timestamp(PrimaryTime(clocks));
   auto* const snapshot = packet->set_clock_snapshot();
-  for (const ClockReading& reading : readings) {
+  const auto add = [snapshot](ClockID id, uint64_t time) {
     auto* const clock = snapshot->add_clocks();
-    clock->set_clock_id(reading.clock_id);
-    clock->set_timestamp(reading.nanoseconds);
-  }
-  snapshot->set_primary_trace_clock(readings.back().clock_id);
+    clock->set_clock_id(id);
+    clock->set_timestamp(time);
+  };
+  add(kRealtime, clocks.realtime);
+  add(kMonotonic, clocks.monotonic);
+  if (clocks.boottime != 0)
+    add(kBoottime, clocks.boottime);
+  snapshot->set_primary_trace_clock(PrimaryClock(clocks));
 }
 
 void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
@@ -203,10 +207,33 @@ void AppendPacket(const TraceBuffer::Packet& packet,
   Append(trusted.data(), trusted_size, trace);
 }
 
-bool AppendTraceHeader(const std::string& raw_config,
+ClockReadings ReadClocks() {
+  ClockReadings clocks;
+  clocks.realtime =
+      Nanoseconds(std::chrono::system_clock::now().time_since_epoch());
+  clocks.monotonic =
+      Nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
+#ifdef CLOCK_BOOTTIME
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  clocks.boottime = Nanoseconds(std::chrono::seconds(time.tv_sec) +
+                                std::chrono::nanoseconds(time.tv_nsec));
+#endif
+  return clocks;
+}
+
+bool HaveDrifted(const ClockReadings& earlier, const ClockReadings& later) {
+  return HasDrifted(earlier.realtime - earlier.monotonic,
+                    later.realtime - later.monotonic) ||
+         HasDrifted(earlier.boottime - earlier.monotonic,
+                    later.boottime - later.monotonic);
+}
+
+bool AppendTraceHeader(const ClockReadings& clocks,
+                       const std::string& raw_config,
                        std::vector<uint8_t>* trace) {
   HeapBuffered<Trace> message;
-  AddClockSnapshot(message.get());
+  AddClockSnapshot(clocks, message.get());
   AddServicePacket(message.get())
       ->set_synchronization_marker(kSynchronizationMarker,
                                    sizeof(kSynchronizationMarker));
@@ -215,11 +242,19 @@ bool AppendTraceHeader(const std::string& raw_config,
   return Append(&message, trace);
 }
 
-bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
+bool AppendClockSnapshot(const ClockReadings& clocks,
+                         std::vector<uint8_t>* trace) {
   HeapBuffered<Trace> message;
-  AddClockSnapshot(message.get());
+  AddClockSnapshot(clocks, message.get());
+  return Append(&message, trace);
+}
+
+bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
+  const ClockReadings clocks = ReadClocks();
+  HeapBuffered<Trace> message;
+  AddClockSnapshot(clocks, message.get());
   TracePacket* const packet = AddServicePacket(message.get());
-  packet->set_timestamp(ReadClocks().back().nanoseconds);
+  packet->set_timestamp(PrimaryTime(clocks));
   WriteStats(stats, packet->set_trace_stats());
   return Append(&message, trace);
 }

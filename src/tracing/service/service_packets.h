@@ -35,11 +35,27 @@ bool SaysPreviousPacketDropped(ConstBytes packet);
 void AppendPacket(const TraceBuffer::Packet& packet,
                   std::vector<uint8_t>* trace);
 
+// What the clocks show at one moment, in nanoseconds.
+struct ClockReadings {
+  uint64_t realtime = 0;
+  uint64_t monotonic = 0;
+  // 0 where there is no such clock.
+  uint64_t boottime = 0;
+};
+
+ClockReadings ReadClocks();
+// Whether the clocks have drifted apart so much, in between, that timestamps of
+// after |later| need that one.
+bool HaveDrifted(const ClockReadings& earlier, const ClockReadings& later);
+
 // These return false, or throw std::bad_alloc, if there is no memory, and have
 // appended nothing then.
 // The beginning of a trace, with |raw_config| if it is not empty.
-bool AppendTraceHeader(const std::string& raw_config,
+bool AppendTraceHeader(const ClockReadings& clocks,
+                       const std::string& raw_config,
                        std::vector<uint8_t>* trace);
+bool AppendClockSnapshot(const ClockReadings& clocks,
+                         std::vector<uint8_t>* trace);
 // The end of a trace.
 bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 

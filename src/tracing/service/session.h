@@ -15,6 +15,7 @@
 #include "protozero/tracing/trace_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
+#include "src/tracing/service/service_packets.h"
 
 #include "protozero/internal/macros.h"
 
@@ -58,6 +59,7 @@ struct SessionTimes {
   uint64_t stop = kNever;
   uint64_t next_flush = kNever;
   uint64_t next_clear = kNever;
+  uint64_t next_clock_snapshot = kNever;
   // A stopped session goes on writing until everything is written.
   uint64_t next_write = kNever;
 };
@@ -66,6 +68,9 @@ struct SessionTimes {
 struct SessionOutput {
   // The packets with which the trace begins, until they are read.
   std::vector<uint8_t> header;
+  // Those that have not been read yet, and the last one that there was.
+  std::vector<ClockReadings> clock_snapshots;
+  ClockReadings last_clock_snapshot;
   bool has_trailer = false;
   uint32_t next_sequence_id = 0;
   uint64_t invalid_packets = 0;

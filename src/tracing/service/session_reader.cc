@@ -33,6 +33,11 @@ bool SessionReader::ReadBatch(Session* session,
   *has_more = false;
   trace->insert(trace->end(), output.header.begin(), output.header.end());
   std::vector<uint8_t>().swap(output.header);
+  while (!output.clock_snapshots.empty()) {
+    if (!AppendClockSnapshot(output.clock_snapshots.front(), trace))
+      return false;
+    output.clock_snapshots.erase(output.clock_snapshots.begin());
+  }
   const bool is_final = session->state == TracingService::kStopped;
   for (const BufferID id : session->buffer_ids) {
     TraceBuffer& buffer = buffers_->Get(id);

@@ -14,6 +14,29 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
+namespace {
+
+// Of a session. Beyond, the oldest make room.
+constexpr size_t kMaxUnreadClockSnapshots = 16;
+
+// Without memory, the trace lacks it.
+void TakeClockSnapshot(SessionOutput* output) {
+  const ClockReadings clocks = ReadClocks();
+  auto& unread = output->clock_snapshots;
+  const bool is_last_read = unread.empty() && output->header.empty();
+  // The last one holds for a longer part of what is in the buffers.
+  if (!is_last_read && !HaveDrifted(output->last_clock_snapshot, clocks))
+    return;
+  if (unread.size() >= kMaxUnreadClockSnapshots)
+    unread.erase(unread.begin());
+  RunsInMemory([&] {
+    unread.push_back(clocks);
+    output->last_clock_snapshot = clocks;
+  });
+}
+
+}  // namespace
+
 TracingSessionID Sessions::Start(const TraceConfig& config,
                                  TracingService::Consumer* consumer,
                                  std::string* error) {
@@ -85,8 +108,11 @@ bool Sessions::Add(TracingSessionID id,
       source.stop_timeout_ms = config.data_source_stop_timeout_ms;
   }
   session.output.next_sequence_id = kServiceSequenceID + 1;
-  if (!AppendTraceHeader(config.raw_config, &session.output.header))
+  session.output.last_clock_snapshot = ReadClocks();
+  if (!AppendTraceHeader(session.output.last_clock_snapshot, config.raw_config,
+                         &session.output.header)) {
     return false;
+  }
   const uint64_t now = (*clock_)();
   const auto after = [now](uint32_t milliseconds) {
     return milliseconds == 0 ? kNever : now + milliseconds;
@@ -94,6 +120,7 @@ bool Sessions::Add(TracingSessionID id,
   session.times.stop = after(config.duration_ms);
   session.times.next_flush = after(config.flush_period_ms);
   session.times.next_clear = after(config.incremental_state_clear_period_ms);
+  session.times.next_clock_snapshot = after(config.clock_snapshot_period_ms);
   session.times.next_write = after(config.write_period_ms);
 
   data_sources_->SetupSession(&session);
@@ -109,6 +136,7 @@ void Sessions::Stop(Session* session) {
   session->times.stop = kNever;
   session->times.next_flush = kNever;
   session->times.next_clear = kNever;
+  session->times.next_clock_snapshot = kNever;
   flushes_.Begin(
       session, session->config.flush_timeout_ms,
       kFlushReasonTraceStop | kFlushInitiatorService << kFlushInitiatorShift,
@@ -220,8 +248,9 @@ uint64_t Sessions::NextDeadline() const {
   for (const auto& it : sessions_) {
     visits_->Add();
     const SessionTimes& times = it.second.times;
-    deadline = std::min({deadline, times.stop, times.next_flush,
-                         times.next_clear, times.next_write});
+    deadline =
+        std::min({deadline, times.stop, times.next_flush, times.next_clear,
+                  times.next_clock_snapshot, times.next_write});
   }
   return deadline;
 }
@@ -253,6 +282,10 @@ void Sessions::RunDue() {
     if (is_due(&session.times.next_clear,
                config.incremental_state_clear_period_ms)) {
       data_sources_->ClearIncrementalState(session);
+    }
+    if (is_due(&session.times.next_clock_snapshot,
+               config.clock_snapshot_period_ms)) {
+      TakeClockSnapshot(&session.output);
     }
     if (session.times.stop <= now) {
       Stop(&session);
