@@ -11,6 +11,7 @@
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/list.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/record.h"
@@ -71,6 +72,7 @@ int RecordMain(int argc, char** argv) {
   std::string size;
   std::string categories;
   std::vector<std::string> data_sources;
+  bool lists = false;
   const command_line::Command command = {
       "pztrace record",
       "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
@@ -103,7 +105,11 @@ prints this variable.
        {"--socket PATH",
         "where producers connect; @NAME is an abstract socket (default: one in "
         "a folder of this user's)",
-        &record.socket}},
+        &record.socket},
+       {"--list",
+        "instead of recording, print what programs offer: data sources, and "
+        "their categories of events, with tags and descriptions",
+        &lists}},
       R"(The exit code is 0 if the trace is complete, 1 if it is not or if the command
 failed, 2 for wrong usage. A trace is incomplete if a producer could not be
 recorded, or if the file took no more. A trace without packets is complete; a
@@ -112,6 +118,11 @@ message says that no program had the data source.
       &record.command};
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
+  if (lists) {
+    if (!record.output.empty())
+      return WrongUsage(command, "--list records nothing; give no -o");
+    return ListDataSources(record.socket, record.command) ? kSuccess : kFailure;
+  }
   if (record.output.empty())
     return WrongUsage(command, "-o FILE is missing");
   if (!config_file.empty() && !data_sources.empty())

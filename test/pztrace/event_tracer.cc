@@ -1,24 +1,42 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A program with trace events of several categories.
+// A program with trace events of several categories. With --wait, it waits
+// until "app" is recorded, says that it has traced, and waits to be told to
+// end.
+
+#include <stdio.h>
+#include <unistd.h>
 
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
 
-PROTOZERO_TRACE_CATEGORY("net.slow", "Seldom wanted", "slow");
+PROTOZERO_TRACE_CATEGORY("net.slow", "Seldom wanted", "slow big");
+PROTOZERO_TRACE_CATEGORY("net.io", "", "");
 
-int main() {
+int main(int argc, char**) {
+  const bool waits = argc > 1;
   protozero::Producer::Options options;
   options.name = "event_tracer";
   protozero::Producer producer(std::move(options));
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   if (!producer.Sync(10000))
     return 1;
+  if (waits) {
+    puts("registered");
+    fflush(stdout);
+    while (!PROTOZERO_TRACE_CATEGORY_ENABLED("app"))
+      usleep(1000);
+  }
   {
     PROTOZERO_TRACE_EVENT("app", "of app");
     PROTOZERO_TRACE_EVENT("net.io", "of net.io", "bytes", 7);
     PROTOZERO_TRACE_EVENT("net.dns", "of net.dns");
     PROTOZERO_TRACE_EVENT("net.slow", "of net.slow");
+  }
+  if (waits) {
+    puts("traced");
+    fflush(stdout);
+    getchar();
   }
   return 0;
 }

@@ -46,6 +46,22 @@ class RecordingTest(PztraceTest):
         names = re.findall('"of ([^"]*)"', self.check_readable())
         self.assertEqual(set(names), expected)
 
+  def test_what_programs_offer_is_listed(self):
+    code, output, error = self.run_pztrace('record', '--list', '--',
+                                           EVENT_TRACER)
+    self.assertEqual(code, 0, error)
+    self.assertEqual(output, 'event_tracer: track_event\n'
+                     '  net.io\n'
+                     '  net.slow [slow big]: Seldom wanted\n')
+    code, output, error = self.run_pztrace('record', '--list', '--', WORKERS)
+    self.assertEqual(code, 0, error)
+    self.assertIn(': track_event\n', output)
+    code, _, error = self.run_pztrace('record', '--list', '--', 'false')
+    self.assertEqual(code, 1, error)
+    code, _, error = self.run_pztrace('record', '--list', '-o', self.trace)
+    self.assertEqual(code, 2, error)
+    self.assertFalse(self.trace.exists())
+
   def start_tracer(self, *options, output=None, tracer=(), **kwargs):
     """A pztrace with a command that traces what it is told."""
     process = subprocess.Popen(

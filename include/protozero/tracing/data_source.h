@@ -19,6 +19,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 class DataSourceWriters;
+class Message;
 class TraceContext;
 
 namespace internal {
@@ -76,6 +77,12 @@ class DataSource {
   }
 
  protected:
+  // Appends what services are told besides descriptor(): fields of Perfetto's
+  // DataSourceDescriptor, of less than 64 KB. Called each time that a producer
+  // offers the data source to a service, by any thread, with a lock held: must
+  // not trace, nor call functions of producers.
+  virtual void AppendToDescriptor(Message* /*descriptor*/) const {}
+
   // The producer's thread, which reads the service's commands, calls these.
   // They must not take long, and must not destroy the producer. They may trace,
   // with DataSourceWriters of that thread.

@@ -28,6 +28,10 @@ struct DataSourceDescriptor {
   bool handles_incremental_state_clear = false;
   // It has nothing to flush. The service does not ask it to.
   bool no_flush = false;
+  // Further fields of Perfetto's DataSourceDescriptor, in their encoding. The
+  // service only shows them to TracingService::DataSourceObserver. What a
+  // producer says is in DataSource::AppendToDescriptor().
+  std::string raw_fields = {};
 };
 
 // How a session wants to use a data source.

@@ -212,6 +212,13 @@ class TracingService {
   };
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
+  // Called when a producer offers a data source, or changes it, as functions of
+  // RemoteProducer are called: it must not call the service.
+  using DataSourceObserver =
+      std::function<void(const ProducerInfo&, const DataSourceDescriptor&)>;
+  // REQUIRES: no producer has connected.
+  void SetDataSourceObserver(DataSourceObserver observer);
+
   // Null if there are too many producers, if the name is too long, or if there
   // is no memory. REQUIRES: |producer| outlives the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,

@@ -63,6 +63,10 @@ class DataSourceAccess {
     instance->num_clears_.fetch_add(1, std::memory_order_relaxed);
   }
 
+  static void AppendToDescriptor(const DataSource& source,
+                                 Message* descriptor) {
+    source.AppendToDescriptor(descriptor);
+  }
   static void OnSetup(DataSource* source, const DataSourceInstance& instance) {
     source->OnSetup(instance);
   }

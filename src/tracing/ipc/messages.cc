@@ -33,6 +33,9 @@ constexpr uint32_t kInvalidOffset = UINT32_MAX;
 
 void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
                                pb::DataSourceDescriptor* message) {
+  // First, so that fields that are set by name win.
+  message->AppendRawProtoBytes(descriptor.raw_fields.data(),
+                               descriptor.raw_fields.size());
   message->set_name(descriptor.name);
   if (descriptor.will_notify_on_stop)
     message->set_will_notify_on_stop(true);
@@ -56,6 +59,9 @@ bool ReadDataSourceDescriptor(ConstBytes message,
       decoder.handles_incremental_state_clear();
   descriptor->id = decoder.id();
   descriptor->no_flush = decoder.no_flush();
+  descriptor->raw_fields.clear();
+  for (const Field& field : decoder.unknown_fields())
+    field.SerializeAndAppendTo(&descriptor->raw_fields);
   return decoder.status() == DecodeStatus::kOk;
 }
 

@@ -48,6 +48,7 @@ void OfferDataSource(const DataSource& source, ProducerIpcClient* connection) {
       [&](pb::RegisterDataSourceRequest* message) {
         auto* const descriptor = message->set_data_source_descriptor();
         WriteDataSourceDescriptor(source.descriptor(), descriptor);
+        DataSourceAccess::AppendToDescriptor(source, descriptor);
         // A Producer notifies by itself, after it has called OnStart() or
         // OnStop(). Readers take the last value of a field; a changed copy of
         // the descriptor would allocate.

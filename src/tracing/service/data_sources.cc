@@ -15,6 +15,14 @@ namespace service {
 
 namespace {
 
+// What matters to sessions. The rest may be long.
+std::shared_ptr<const DataSourceDescriptor> Keep(
+    const DataSourceDescriptor& descriptor) {
+  auto kept = std::make_shared<DataSourceDescriptor>(descriptor);
+  std::string().swap(kept->raw_fields);
+  return kept;
+}
+
 void SetStarted(Instance* instance) {
   instance->state = Instance::kStarted;
   --instance->session->data_sources.num_starting;
@@ -36,7 +44,7 @@ void DataSources::Register(ConnectedProducer* producer,
     if (descriptor.id != 0 && descriptor.id == other->id)
       return;
   }
-  const auto source = std::make_shared<const DataSourceDescriptor>(descriptor);
+  const auto source = Keep(descriptor);
   registered.push_back(source);
   for (auto& it : *sessions) {
     visits_->Add();
@@ -58,7 +66,7 @@ void DataSources::Update(ConnectedProducer* producer,
   for (auto& source : producer->data_sources.registered) {
     visits_->Add();
     if (source->name == descriptor.name && source->id == descriptor.id)
-      source = std::make_shared<const DataSourceDescriptor>(descriptor);
+      source = Keep(descriptor);
   }
 }
 

@@ -60,6 +60,7 @@ class TracingService::Impl {
                              &producers, &data_sources, &visits};
   service::StatsCollector stats{&buffers, &chunks, &producers, &sessions};
   service::SessionReader reader{&buffers, &stats};
+  DataSourceObserver observer;
 };
 
 // A producer's calls.
@@ -83,10 +84,12 @@ class TracingService::Connection : public ProducerConnection {
 
   void RegisterDataSource(const DataSourceDescriptor& descriptor) override {
     std::lock_guard<std::mutex> lock(impl_->mutex);
+    Show(descriptor);
     impl_->data_sources.Register(producer_, descriptor, impl_->sessions.all());
   }
   void UpdateDataSource(const DataSourceDescriptor& descriptor) override {
     std::lock_guard<std::mutex> lock(impl_->mutex);
+    Show(descriptor);
     impl_->data_sources.Update(producer_, descriptor);
   }
   void UnregisterDataSource(const std::string& name) override {
@@ -128,6 +131,11 @@ class TracingService::Connection : public ProducerConnection {
   }
 
  private:
+  void Show(const DataSourceDescriptor& descriptor) {
+    if (impl_->observer)
+      impl_->observer(producer_->info, descriptor);
+  }
+
   Impl* const impl_;
   ConnectedProducer* const producer_;
   const ProducerID id_;
@@ -143,6 +151,10 @@ TracingService::TracingService(Clock clock)
       })) {}
 
 TracingService::~TracingService() = default;
+
+void TracingService::SetDataSourceObserver(DataSourceObserver observer) {
+  impl_->observer = std::move(observer);
+}
 
 std::unique_ptr<TracingService::ProducerConnection>
 TracingService::ConnectProducer(RemoteProducer* producer, ProducerInfo info) {

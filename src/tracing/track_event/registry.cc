@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -45,13 +46,16 @@ class Registry {
   StringTable key_ids;
   Session sessions[kMaxTraceSessions];
 
+  // Null if it was not declared.
+  const TraceCategory* Find(std::string_view category) const {
+    const TraceCategory* it = categories.load(std::memory_order_acquire);
+    while (it != nullptr && it->name != category)
+      it = it->next;
+    return it;
+  }
   std::string_view TagsOf(std::string_view category) const {
-    for (const TraceCategory* it = categories.load(std::memory_order_acquire);
-         it != nullptr; it = it->next) {
-      if (it->name == category)
-        return it->tags;
-    }
-    return {};
+    const TraceCategory* const declared = Find(category);
+    return declared != nullptr ? declared->tags : std::string_view();
   }
 
   SessionMask MaskOf(const char* category) const {
@@ -111,6 +115,55 @@ class TrackEvents final : public DataSource {
   TrackEvents() : DataSource(Descriptor()) {}
 
  private:
+  // Much less than a frame to the service holds.
+  static constexpr size_t kMaxDescriptorSize = 48 * 1024;
+
+  // The categories that have been declared, and those of call sites that have
+  // been reached.
+  void AppendToDescriptor(Message* message) const override {
+    const Registry& registry = Get();
+    auto* const descriptor =
+        message->BeginNestedMessage<trace::TrackEventDescriptor>(
+            trace::DataSourceDescriptor::kTrackEventDescriptorFieldNumber);
+    size_t size = 0;
+    const auto add = [&](const TraceCategory* declared, std::string_view name) {
+      constexpr size_t kOverhead = 16;
+      const size_t own_size =
+          kOverhead + name.size() +
+          (declared == nullptr
+               ? 0
+               : declared->description.size() + 2 * declared->tags.size());
+      if (own_size > kMaxDescriptorSize - size)
+        return;
+      size += own_size;
+      auto* const category = descriptor->add_available_categories();
+      category->set_name(name);
+      if (declared == nullptr)
+        return;
+      if (!declared->description.empty())
+        category->set_description(declared->description);
+      for (std::string_view tags = declared->tags; !tags.empty();) {
+        const std::string_view tag = tags.substr(0, tags.find(' '));
+        if (!tag.empty())
+          category->add_tags(tag);
+        tags.remove_prefix(std::min(tag.size() + 1, tags.size()));
+      }
+    };
+    for (const TraceCategory* it =
+             registry.categories.load(std::memory_order_acquire);
+         it != nullptr; it = it->next) {
+      // One that is declared twice is what it was said to be last.
+      if (registry.Find(it->name) == it)
+        add(it, it->name);
+    }
+    const uint16_t num_reached = registry.category_ids.size();
+    for (uint16_t id = 1; id <= num_reached; ++id) {
+      const std::string_view name = registry.category_ids.text(id);
+      if (registry.Find(name) == nullptr)
+        add(nullptr, name);
+    }
+  }
+
   static DataSourceDescriptor Descriptor() {
     DataSourceDescriptor descriptor;
     descriptor.name = "track_event";
@@ -187,10 +240,13 @@ uint16_t StringTable::Intern(const char* text) {
       return slots_[slot];
   }
   // Ids are members of an IdSet.
-  if (num_ + 1u >= kMaxInterned)
+  const uint16_t id = static_cast<uint16_t>(size() + 1);
+  if (id >= kMaxInterned)
     return 0;
-  texts_[num_++] = text;
-  return slots_[slot] = num_;
+  texts_[id - 1] = text;
+  slots_[slot] = id;
+  num_.store(id, std::memory_order_release);
+  return id;
 }
 
 bool TraceSite::Register() {
@@ -205,12 +261,15 @@ bool TraceSite::Register() {
   uint8_t encoded[sizeof(bytes)] = {trace::TrackEvent::kTypeFieldNumber << 3,
                                     type};
   uint8_t* pos = encoded + 2;
+  const bool has_category =
+      category != nullptr && strchr(category, ',') == nullptr;
+  const uint16_t iid =
+      has_category ? registry.category_ids.Intern(category) : uint16_t{0};
   if (type == trace::TrackEvent::TYPE_SLICE_END ||
       type == trace::TrackEvent::TYPE_COUNTER) {
     id = kNoStringsSite;
-  } else if (registry.num_sites < kMaxInterned && category != nullptr &&
-             strchr(category, ',') == nullptr) {
-    category_iid = registry.category_ids.Intern(category);
+  } else if (registry.num_sites < kMaxInterned && has_category) {
+    category_iid = iid;
     name_iid = name != nullptr ? registry.name_ids.Intern(name) : uint16_t{0};
     if (category_iid != 0 && (name == nullptr || name_iid != 0)) {
       id = registry.num_sites++;

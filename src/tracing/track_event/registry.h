@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <string_view>
 
 #include "protozero/tracing/internal/track_event_writer.h"
@@ -28,12 +29,16 @@ class StringTable {
   // 0 if there are too many.
   uint16_t Intern(const char* text);
 
+  // Those of ids 1 to size(). Without the lock.
+  uint16_t size() const { return num_.load(std::memory_order_acquire); }
+  const char* text(uint16_t id) const { return texts_[id - 1]; }
+
  private:
   static constexpr size_t kNumSlots = 2 * kMaxInterned;
   const char* texts_[kMaxInterned] = {};
   // By a hash of the text: its id, or 0.
   uint16_t slots_[kNumSlots] = {};
-  uint16_t num_ = 0;
+  std::atomic<uint16_t> num_{0};
 };
 
 // Not to be had by a signal handler that has interrupted its holder.

@@ -24,6 +24,8 @@
 
 #include "gtest/gtest.h"
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/producer.h"
+#include "protozero/tracing/service_host.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/tracing/track_event/trace_reader.h"
 
@@ -401,6 +403,59 @@ TEST(TrackEventTest, SessionsChooseCategories) {
     EXPECT_EQ(read.Named("more").size(), c.more);
     EXPECT_EQ(read.Named("tagged").size(), c.tagged);
   }
+}
+
+TEST(TrackEventTest, ServicesLearnOfCategories) {
+  const auto reach_site = [] {
+    PROTOZERO_TRACE_EVENT_INSTANT("te.reached", "listed");
+    PROTOZERO_TRACE_COUNTER("te.counted", "listed", 1);
+    PROTOZERO_TRACE_EVENT_INSTANT("te.tagged", "listed");
+  };
+  reach_site();
+  protozero::TracingService service;
+  std::string bytes;
+  service.SetDataSourceObserver(
+      [&](const protozero::TracingService::ProducerInfo& producer,
+          const protozero::DataSourceDescriptor& source) {
+        EXPECT_EQ(producer.name, "unittest");
+        EXPECT_EQ(source.name, "track_event");
+        bytes = source.raw_fields;
+      });
+  protozero::ServiceHost::Options options;
+  options.socket = "@track_event_unittest_" + std::to_string(getpid());
+  protozero::ServiceHost host(&service, options);
+  std::string error;
+  ASSERT_TRUE(host.Listen(&error)) << error;
+  std::thread thread([&] { host.Run(); });
+  {
+    protozero::Producer::Options producer_options;
+    producer_options.name = "unittest";
+    producer_options.socket = options.socket;
+    protozero::Producer producer(producer_options);
+    producer.RegisterDataSource(protozero::TrackEventDataSource());
+    EXPECT_TRUE(producer.Sync(30000)) << producer.why_off();
+  }
+  host.Stop();
+  thread.join();
+  const protozero::trace::DataSourceDescriptor::Decoder descriptor(bytes);
+  const protozero::trace::TrackEventDescriptor::Decoder events(
+      descriptor.track_event_descriptor());
+  std::multimap<std::string, std::string> categories;
+  for (const protozero::ConstBytes entry : events.available_categories()) {
+    const protozero::trace::TrackEventCategory::Decoder category(entry);
+    std::string text = category.description().ToStdString();
+    for (const protozero::ConstChars tag : category.tags())
+      text += "/" + tag.ToStdString();
+    categories.emplace(category.name().ToStdString(), text);
+  }
+  const auto of = [&](const std::string& name) {
+    return categories.count(name) == 1 ? categories.find(name)->second
+                                       : "not there once";
+  };
+  EXPECT_EQ(of("te.slow"), "Seldom wanted/slow");
+  EXPECT_EQ(of("te.tagged"), "Tagged/net/io");
+  EXPECT_EQ(of("te.reached"), "");
+  EXPECT_EQ(of("te.counted"), "");
 }
 
 TEST(TrackEventTest, SessionsAtOnceEachGetTheirs) {
