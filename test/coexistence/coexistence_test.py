@@ -233,8 +233,8 @@ def check_one_file(build, parts, objects, written):
     (build.folder / name).write_text(''.join(
         '#include <%s>\n' % path.relative_to(folder)
         for path in sorted(folder.glob(pattern))
-        # That one is for C++20.
-        if path.name != 'async_packet_reader.h'))
+        # One is for C++20, one takes the place of Perfetto's.
+        if path.name not in ('async_packet_reader.h', 'perfetto_macros.h')))
   flags = [*INCLUDE, '-I', 'in_one_file', '-I.', '-DNDEBUG']
   renamed = '-DPROTOZERO_NAMESPACE=pz'
   one_file = HERE / 'one_file.cc'

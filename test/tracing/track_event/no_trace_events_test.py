@@ -5,6 +5,7 @@
 Runs in a build directory. The last line of the output is "N passed, N failed".
 """
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -31,11 +32,31 @@ int Work(int value) {
 }
 '''
 
+# The same by Perfetto's names.
+PERFETTO_CODE = '''
+#include "protozero/tracing/perfetto_macros.h"
 
-def compile_code(folder, flags):
+PERFETTO_DEFINE_CATEGORIES(
+    perfetto::Category("a_category").SetDescription("a_description"));
+PERFETTO_TRACK_EVENT_STATIC_STORAGE();
+
+int Work(int value) {
+  TRACE_EVENT("a_category", "a_name", "a_key", value);
+  TRACE_EVENT_BEGIN("a_category", "a_name", perfetto::Track(1));
+  TRACE_EVENT_INSTANT("a_category", "a_name", [&](perfetto::EventContext context) {
+    context.event()->set_correlation_id(7);
+  });
+  TRACE_COUNTER("a_category", "a_name", value);
+  TRACE_EVENT_END("a_category");
+  return TRACE_EVENT_CATEGORY_ENABLED("a_category") ? 1 : 2;
+}
+'''
+
+
+def compile_code(folder, code, flags):
   """Returns the undefined and defined symbols, and whether there is a string."""
   source = folder / 'code.cc'
-  source.write_text(CODE)
+  source.write_text(code)
   target = folder / 'code.o'
   subprocess.run([os.environ.get('CXX', 'c++'), '-std=c++17', '-Wall', '-Wextra',
                   '-Werror', '-Wno-unused-parameter', '-I', ROOT / 'include',
@@ -51,10 +72,11 @@ def compile_code(folder, flags):
 def main():
   passed = failed = 0
   with tempfile.TemporaryDirectory() as name:
-    for optimization in ('-O0', '-O2'):
+    for code, optimization in itertools.product((CODE, PERFETTO_CODE),
+                                                ('-O0', '-O2')):
       for off in (False, True):
         flags = [optimization] + ['-DPROTOZERO_NO_TRACE_EVENTS'] * off
-        symbols, has_text = compile_code(pathlib.Path(name), flags)
+        symbols, has_text = compile_code(pathlib.Path(name), code, flags)
         lines = [line for line in symbols.splitlines() if 'Work' not in line]
         # Without optimization, headers leave a few constants of their own.
         events = [line for line in lines if 'Trace' in line]

@@ -1,0 +1,355 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_PERFETTO_MACROS_H_
+#define INCLUDE_PROTOZERO_TRACING_PERFETTO_MACROS_H_
+
+#include <stdint.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "protozero/tracing/track_event.h"  // IWYU pragma: export
+
+#if defined(TRACE_EVENT) || defined(INCLUDE_PERFETTO_TRACING_TRACK_EVENT_H_)
+#error "protozero/tracing/perfetto_macros.h replaces Perfetto's track_event.h"
+#endif
+
+#include "protozero/internal/macros.h"
+
+// Trace events by the names that users of Perfetto's SDK know, for code that
+// was written for it:
+//
+//   #include "protozero/tracing/perfetto_macros.h"
+//
+//   PERFETTO_DEFINE_CATEGORIES(
+//       perfetto::Category("app").SetDescription("About it"));
+//
+//   void Load(uint64_t id, uint64_t start) {
+//     TRACE_EVENT("app", "Load", "id", id);
+//     TRACE_EVENT_INSTANT("app", "asked", perfetto::Track(id), start,
+//                         [&](perfetto::EventContext context) {
+//                           context.event()->set_correlation_id(id);
+//                         });
+//     TRACE_COUNTER("app", "loads", 1);
+//   }
+//
+// Arguments have Perfetto's order: after the name, a track, then a timestamp,
+// then the others. "protozero/tracing/track_event.h" says what an event does.
+// Other files of the program may use Perfetto's SDK itself: what is called
+// perfetto:: here only stands for types of this library.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+// Not in ::perfetto, where the linker would take them for the SDK's.
+namespace as_perfetto {
+
+using TrackBase = ::protozero::Track;
+using CounterTrackBase = ::protozero::CounterTrack;
+using FlowBase = ::protozero::Flow;
+using TerminatingFlowBase = ::protozero::TerminatingFlow;
+
+class Track : public TrackBase {
+ public:
+  using TrackBase::TrackBase;
+  static Track FromPointer(const void* pointer) {
+    return Track(reinterpret_cast<uintptr_t>(pointer));
+  }
+  static constexpr Track Global(uint64_t id) { return Track(id, kNobody); }
+};
+
+class NamedTrack : public TrackBase {
+ public:
+  using TrackBase::TrackBase;
+  constexpr explicit NamedTrack(DynamicString name, uint64_t id = 0)
+      : TrackBase(name.text, id) {}
+  static constexpr NamedTrack Global(std::string_view name, uint64_t id = 0) {
+    return NamedTrack(name, id, kNobody);
+  }
+};
+
+struct ProcessTrack {
+  static constexpr TrackBase Current() { return TrackBase::Process(); }
+};
+struct ThreadTrack {
+  static constexpr TrackBase Current() { return TrackBase::Thread(); }
+};
+
+class CounterTrack : public CounterTrackBase {
+ public:
+  using CounterTrackBase::CounterTrackBase;
+  constexpr CounterTrack(std::string_view name, const char* unit_name)
+      : CounterTrackBase(name) {
+    set_unit_name(unit_name);
+  }
+};
+
+struct Flow {
+  static FlowBase ProcessScoped(uint64_t id) { return FlowBase(id); }
+  static FlowBase FromPointer(const void* pointer) {
+    return FlowBase::FromPointer(pointer);
+  }
+  static FlowBase Global(uint64_t id) { return FlowBase::Global(id); }
+};
+
+struct TerminatingFlow {
+  static TerminatingFlowBase ProcessScoped(uint64_t id) {
+    return TerminatingFlowBase(id);
+  }
+  static TerminatingFlowBase FromPointer(const void* pointer) {
+    return TerminatingFlowBase(FlowBase::FromPointer(pointer));
+  }
+  static TerminatingFlowBase Global(uint64_t id) {
+    return TerminatingFlowBase(FlowBase::Global(id));
+  }
+};
+
+// What functions behind all other arguments take.
+class EventContext {
+ public:
+  // Not explicit: such a function is called with the event itself.
+  EventContext(trace::TrackEvent* event) : event_(event) {}
+  trace::TrackEvent* event() const { return event_; }
+  template <typename T>
+  void AddDebugAnnotation(std::string_view name, const T& value) const {
+    auto* const annotation = event_->add_debug_annotations();
+    annotation->set_name(name);
+    internal::WriteAnnotation(annotation, value);
+  }
+
+ private:
+  trace::TrackEvent* event_;
+};
+
+// What functions that are values take.
+class TracedValue : public TraceValue {
+ public:
+  TracedValue(const TraceValue& value) : TraceValue(value) {}
+  TraceDictionary WriteDictionary() && { return std::move(*this).Dictionary(); }
+  TraceArray WriteArray() && { return std::move(*this).Array(); }
+  void WriteInt64(int64_t value) && { std::move(*this).Set(value); }
+  void WriteUInt64(uint64_t value) && { std::move(*this).Set(value); }
+  void WriteDouble(double value) && { std::move(*this).Set(value); }
+  void WriteBoolean(bool value) && { std::move(*this).Set(value); }
+  void WriteString(std::string_view value) && { std::move(*this).Set(value); }
+  void WritePointer(const void* value) && { std::move(*this).Set(value); }
+};
+
+// An argument of PERFETTO_DEFINE_CATEGORIES(). Texts are literals.
+class Category {
+ public:
+  explicit Category(const char* name) : name_(name) {}
+  // There is nothing to say of a list of categories.
+  static Category Group(const char*) { return Category(nullptr); }
+  Category& SetDescription(const char* description) {
+    description_ = description;
+    return *this;
+  }
+  template <typename... Tags>
+  Category& SetTags(const Tags&... tags) {
+    ((tags_ += tags, tags_ += ' '), ...);
+    return *this;
+  }
+
+ private:
+  friend class Categories;
+  const char* name_;
+  const char* description_ = "";
+  std::string tags_;
+};
+
+class Categories {
+ public:
+  Categories(std::initializer_list<Category> categories) {
+    for (const Category& category : categories) {
+      if (category.name_ == nullptr)
+        continue;
+      // Events may ask for them when static objects are gone.
+      const std::string* const tags = new std::string(category.tags_);
+      new internal::TraceCategory(category.name_, category.description_,
+                                  tags->c_str());
+    }
+  }
+};
+
+template <typename T>
+inline constexpr bool kIsTimestamp =
+    std::is_integral<T>::value &&
+    !std::is_same<std::remove_cv_t<T>, bool>::value;
+
+// Calls |emit| with the arguments in their order, with a Timestamp in place of
+// a number that is the first of them or stands behind a track.
+template <typename Emit>
+auto EmitOrdered(const Emit& emit) {
+  return emit();
+}
+template <typename Emit, typename First>
+auto EmitOrdered(const Emit& emit, First& first) {
+  if constexpr (kIsTimestamp<First>) {
+    Timestamp timestamp(static_cast<uint64_t>(first));
+    return emit(timestamp);
+  } else {
+    return emit(first);
+  }
+}
+template <typename Emit, typename First, typename Second, typename... Rest>
+auto EmitOrdered(const Emit& emit,
+                 First& first,
+                 Second& second,
+                 Rest&... rest) {
+  if constexpr (kIsTimestamp<First>) {
+    Timestamp timestamp(static_cast<uint64_t>(first));
+    return emit(timestamp, second, rest...);
+  } else if constexpr (std::is_base_of<TrackBase, First>::value &&
+                       kIsTimestamp<Second>) {
+    Timestamp timestamp(static_cast<uint64_t>(second));
+    return emit(first, timestamp, rest...);
+  } else {
+    return emit(first, second, rest...);
+  }
+}
+
+template <typename Category, typename Name, typename... Args>
+auto Emit(internal::TraceSite* site,
+          const Category& category,
+          const Name& name,
+          Args&&... args) {
+  return EmitOrdered(
+      [&](auto&... ordered) {
+        return internal::Emit(site, category, name, ordered...);
+      },
+      args...);
+}
+
+template <typename Category, typename... Args>
+void EmitUnnamed(internal::TraceSite* site,
+                 const Category& category,
+                 Args&&... args) {
+  EmitOrdered(
+      [&](auto&... ordered) {
+        return internal::EmitUnnamed(site, category, ordered...);
+      },
+      args...);
+}
+
+template <typename Category, typename TrackOrName, typename T>
+void EmitCounter(internal::TraceSite* site,
+                 const Category& category,
+                 const TrackOrName& track,
+                 T value) {
+  internal::EmitCounterOf(site, category, track, value);
+}
+template <typename Category, typename TrackOrName, typename T>
+void EmitCounter(internal::TraceSite* site,
+                 const Category& category,
+                 const TrackOrName& track,
+                 uint64_t timestamp,
+                 T value) {
+  const CounterTrackBase counter(track);
+  internal::EmitUnnamed(
+      site, category, counter, Timestamp(timestamp),
+      [&](trace::TrackEvent* event) {
+        if constexpr (std::is_floating_point<T>::value)
+          event->set_double_counter_value(value);
+        else
+          event->set_counter_value(static_cast<int64_t>(value));
+      });
+}
+
+}  // namespace as_perfetto
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+namespace perfetto {
+
+using ::protozero::DynamicCategory;
+using ::protozero::DynamicString;
+// Written with each event, unless it is a literal.
+using StaticString = ::protozero::DynamicString;
+using ::protozero::as_perfetto::Category;
+using ::protozero::as_perfetto::CounterTrack;
+using ::protozero::as_perfetto::EventContext;
+using ::protozero::as_perfetto::Flow;
+using ::protozero::as_perfetto::NamedTrack;
+using ::protozero::as_perfetto::ProcessTrack;
+using ::protozero::as_perfetto::TerminatingFlow;
+using ::protozero::as_perfetto::ThreadTrack;
+using ::protozero::as_perfetto::TracedValue;
+using ::protozero::as_perfetto::Track;
+
+}  // namespace perfetto
+
+#include "protozero/internal/undef_macros.h"
+
+#define TRACE_EVENT_CATEGORY_ENABLED(category) \
+  PROTOZERO_TRACE_CATEGORY_ENABLED(category)
+
+#define PERFETTO_TRACK_EVENT_STATIC_STORAGE() static_assert(true, "")
+
+#if !defined(PROTOZERO_NO_TRACE_EVENTS)
+
+// In a namespace, once. Categories that are not in it can be used, too.
+#define PERFETTO_DEFINE_CATEGORIES(...)                                   \
+  inline const ::protozero::as_perfetto::Categories perfetto_categories { \
+    __VA_ARGS__                                                           \
+  }
+
+#define TRACE_EVENT(category, ...)                                             \
+  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),         \
+                                SLICE_BEGIN, category, __VA_ARGS__);           \
+  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(     \
+      trace_slice)(                                                            \
+      PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()                             \
+          ? ::protozero::as_perfetto::Emit(                                    \
+                &PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__) \
+          : 0)
+
+#define TRACE_EVENT_BEGIN(category, ...)                                  \
+  do {                                                                    \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, SLICE_BEGIN, category,      \
+                                  __VA_ARGS__);                           \
+    if (trace_site.IsOn())                                                \
+      ::protozero::as_perfetto::Emit(&trace_site, category, __VA_ARGS__); \
+  } while (0)
+
+#define TRACE_EVENT_INSTANT(category, ...)                                     \
+  do {                                                                         \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, INSTANT, category, __VA_ARGS__); \
+    if (trace_site.IsOn())                                                     \
+      ::protozero::as_perfetto::Emit(&trace_site, category, __VA_ARGS__);      \
+  } while (0)
+
+#define TRACE_EVENT_END(...)                                                  \
+  do {                                                                        \
+    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
+        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
+    if (trace_site.IsOn())                                                    \
+      ::protozero::as_perfetto::EmitUnnamed(&trace_site, __VA_ARGS__);        \
+  } while (0)
+
+// A track or a name, a timestamp perhaps, and the value.
+#define TRACE_COUNTER(category, ...)                                  \
+  do {                                                                \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, ""); \
+    if (trace_site.IsOn()) {                                          \
+      ::protozero::as_perfetto::EmitCounter(&trace_site, category,    \
+                                            __VA_ARGS__);             \
+    }                                                                 \
+  } while (0)
+
+#else  // PROTOZERO_NO_TRACE_EVENTS
+
+#define PERFETTO_DEFINE_CATEGORIES(...) static_assert(true, "")
+#define TRACE_EVENT(...) static_cast<void>(0)
+#define TRACE_EVENT_BEGIN(...) static_cast<void>(0)
+#define TRACE_EVENT_INSTANT(...) static_cast<void>(0)
+#define TRACE_EVENT_END(...) static_cast<void>(0)
+#define TRACE_COUNTER(...) static_cast<void>(0)
+
+#endif  // PROTOZERO_NO_TRACE_EVENTS
+
+#endif  // INCLUDE_PROTOZERO_TRACING_PERFETTO_MACROS_H_
