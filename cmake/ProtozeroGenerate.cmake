@@ -13,6 +13,7 @@ include_guard(GLOBAL)
 #     [RUNTIME_NAMESPACE <name>] what generated code calls the library's
 #                                namespace, for files that define
 #                                PROTOZERO_NAMESPACE
+#     [DESCRIPTORS]              gives classes of extensions a DescriptorSet()
 #     [NO_COMMENTS]              leaves out the comments of the schemas
 #     [PROTO_ROOT <dir>]         what imports are relative to, default the
 #                                current source directory
@@ -58,7 +59,7 @@ endfunction()
 
 function(protozero_generate)
   cmake_parse_arguments(
-    PARSE_ARGV 0 arg "NO_COMMENTS" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
+    PARSE_ARGV 0 arg "NO_COMMENTS;DESCRIPTORS" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
     "PROTOS;IMPORT_DIRS;DEPS")
   if(NOT arg_TARGET OR NOT arg_PROTOS)
     message(FATAL_ERROR "protozero_generate needs TARGET and PROTOS")
@@ -89,6 +90,9 @@ function(protozero_generate)
   if(arg_RUNTIME_NAMESPACE)
     list(APPEND options
          "--plugin_opt=runtime_namespace=${arg_RUNTIME_NAMESPACE}")
+  endif()
+  if(arg_DESCRIPTORS)
+    list(APPEND options "--plugin_opt=descriptors=true")
   endif()
   if(arg_NO_COMMENTS)
     list(APPEND options "--plugin_opt=comments=false")

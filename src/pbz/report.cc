@@ -61,6 +61,17 @@ bool WalkAndReport(const char* program,
                    const MessageType* type,
                    FieldStream* stream,
                    Visitor* visitor) {
+  return WalkAndReport(
+      program, file, [type](protozero::ConstBytes) { return type; }, stream,
+      visitor);
+}
+
+bool WalkAndReport(
+    const char* program,
+    const char* file,
+    const std::function<const MessageType*(protozero::ConstBytes)>& type,
+    FieldStream* stream,
+    Visitor* visitor) {
   Reporter reporter(program, file, visitor);
   FieldStream::Run run;
   while (stream->Next(&run) && !ferror(stdout)) {
@@ -69,8 +80,8 @@ bool WalkAndReport(const char* program,
       reporter.OnMalformed(begin, run.size_size, run.malformed);
     else if (stream->framing() == Framing::kDelimited)
       reporter.OnMessage(run.offset, run.size, run.size_size);
-    Walk(protozero::ConstBytes(run.data, run.size), run.offset, type,
-         &reporter);
+    const protozero::ConstBytes bytes(run.data, run.size);
+    Walk(bytes, run.offset, type(bytes), &reporter);
   }
   const bool ok = reporter.Finish() == 0;
   if (stream->error().empty())

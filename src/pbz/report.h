@@ -3,6 +3,8 @@
 #ifndef SRC_PBZ_REPORT_H_
 #define SRC_PBZ_REPORT_H_
 
+#include <functional>
+
 #include "src/pbz/field_stream.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/walk.h"
@@ -19,6 +21,15 @@ bool WalkAndReport(const char* program,
                    const MessageType* type,
                    FieldStream* stream,
                    Visitor* visitor);
+
+// The same. |type| returns the type of the message, as far as it is known, for
+// fields that come next; it is called for each run of them.
+bool WalkAndReport(
+    const char* program,
+    const char* file,
+    const std::function<const MessageType*(protozero::ConstBytes)>& type,
+    FieldStream* stream,
+    Visitor* visitor);
 
 }  // namespace pbz
 

@@ -137,6 +137,9 @@ struct File {
   std::vector<Enum> enums;
   std::vector<Message> messages;
   std::vector<ExtensionSet> extensions;
+  // The file and its imports, but not those whose messages it extends, as an
+  // encoded FileDescriptorSet. Empty if it is not to be generated.
+  std::string descriptor_set;
 };
 
 struct Schema {

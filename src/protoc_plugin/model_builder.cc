@@ -105,12 +105,53 @@ class Builder {
     }
     for (const auto& entry : messages_)
       FindWrapper(*entry.first, entry.second);
-    for (const FileDescriptor* descriptor : files)
-      schema_.to_generate.push_back(files_.at(descriptor));
+    for (const FileDescriptor* descriptor : files) {
+      File* const file = files_.at(descriptor);
+      file->descriptor_set = DescriptorSetOf(*descriptor);
+      schema_.to_generate.push_back(file);
+    }
     return std::move(schema_);
   }
 
  private:
+  // Who reads extensions knows what they extend.
+  template <typename AnyDescriptor>
+  static void AddExtendedFiles(const AnyDescriptor& descriptor,
+                               std::set<const FileDescriptor*>* files) {
+    for (int i = 0; i < descriptor.extension_count(); ++i)
+      files->insert(descriptor.extension(i)->containing_type()->file());
+  }
+  static void AddExtendedFilesOfMessage(
+      const Descriptor& message,
+      std::set<const FileDescriptor*>* files) {
+    AddExtendedFiles(message, files);
+    for (int i = 0; i < message.nested_type_count(); ++i)
+      AddExtendedFilesOfMessage(*message.nested_type(i), files);
+  }
+
+  static void AddDescriptor(const FileDescriptor& file,
+                            std::set<const FileDescriptor*>* left_out,
+                            google::protobuf::FileDescriptorSet* set) {
+    if (!left_out->insert(&file).second)
+      return;
+    for (int i = 0; i < file.dependency_count(); ++i) {
+      if (file.dependency(i) != nullptr)
+        AddDescriptor(*file.dependency(i), left_out, set);
+    }
+    file.CopyTo(set->add_file());
+  }
+
+  static std::string DescriptorSetOf(const FileDescriptor& file) {
+    std::set<const FileDescriptor*> left_out;
+    AddExtendedFiles(file, &left_out);
+    for (int i = 0; i < file.message_type_count(); ++i)
+      AddExtendedFilesOfMessage(*file.message_type(i), &left_out);
+    left_out.erase(&file);
+    google::protobuf::FileDescriptorSet set;
+    AddDescriptor(file, &left_out, &set);
+    return set.SerializeAsString();
+  }
+
   template <typename AnyDescriptor>
   void Declare(const AnyDescriptor& descriptor,
                Declaration* declaration) const {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "src/command_line/command_line.h"
@@ -12,9 +12,8 @@
 #include "src/pbz/printer.h"
 #include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
-#include "src/pbz/schema.h"
 #include "src/pztrace/commands.h"
-#include "src/pztrace/embedded_schema.h"
+#include "src/pztrace/extended_schema.h"
 #include "src/pztrace/program_name.h"
 
 namespace pztrace {
@@ -44,20 +43,28 @@ int CatMain(int argc, char** argv) {
     return WrongUsage(command, "--color is auto, always or never");
   printer_options.color = *use_color;
 
-  std::string error;
-  const std::unique_ptr<pbz::Schema> schema =
-      pbz::Schema::Parse(kTraceSchema, &error);
-  if (!schema) {
-    pbz::PrintError(kProgram, "%s", error.c_str());
-    return kFailure;
-  }
   const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
   if (!file)
     return kFailure;
   pbz::Printer printer(stdout, printer_options);
+  ExtendedSchema schema;
+  // What describes a field may come behind it. A pipe is read only once.
+  if (fseeko(file.get(), 0, SEEK_SET) == 0) {
+    pbz::FieldStream first_pass(file.get());
+    pbz::FieldStream::Run run;
+    while (first_pass.Next(&run))
+      schema.AddFrom(protozero::ConstBytes(run.data, run.size));
+    rewind(file.get());
+  }
   pbz::FieldStream stream(file.get());
-  bool ok = pbz::WalkAndReport(kProgram, pbz::DisplayName(file_name),
-                               schema->FindMessage("Trace"), &stream, &printer);
+  bool ok = pbz::WalkAndReport(
+      kProgram, pbz::DisplayName(file_name),
+      [&schema](protozero::ConstBytes packets) {
+        schema.AddFrom(packets);
+        return schema.trace();
+      },
+      &stream, &printer);
+  schema.ReportRejected();
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;

@@ -127,6 +127,7 @@ def test_options(counter, protoc):
   for options, expected in (
       ('nonsense', "--plugin_out: unknown option 'nonsense'; the known options "
        'are: wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, '
+       'descriptors=true, '
        'comments=false, language=LANGUAGE\n'),
       ('wrapper_namespace', "--plugin_out: option 'wrapper_namespace' has no "
        'value; write wrapper_namespace=NAMESPACE\n')):

@@ -289,7 +289,18 @@ TEST(GeneratorErrorsTest, UnknownOption) {
   EXPECT_EQ(result.error,
             "unknown option 'lite'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
+            "descriptors=true, "
             "comments=false, language=LANGUAGE");
+}
+
+TEST(GeneratorErrorsTest, DescriptorsAreThereOrLeftOut) {
+  for (const std::string option : {"descriptors", "descriptors=no"}) {
+    const ProtocResult result =
+        RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, option);
+    EXPECT_FALSE(result.ok);
+    EXPECT_EQ(result.error,
+              "option 'descriptors' takes 'true' only; leave it out otherwise");
+  }
 }
 
 TEST(GeneratorErrorsTest, CommentsAreThereOrNot) {
@@ -338,6 +349,7 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
   EXPECT_EQ(result.error,
             "unknown option 'pbzero'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
+            "descriptors=true, "
             "comments=false, language=LANGUAGE");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "protozero/const_bytes.h"
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/internal/track_event_writer.h"  // IWYU pragma: export
 #include "protozero/tracing/trace.h"             // IWYU pragma: export
@@ -62,6 +63,20 @@ std::shared_ptr<DataSource> TrackEventDataSource();
 // characters. If this is not called, as by the system.
 void SetTraceThreadName(std::string_view name);
 void SetTraceProcessName(std::string_view name);
+
+// Has each session's trace say what extensions of TrackEvent are called, and of
+// which types they are, for readers that do not know them. |descriptor_set| is
+// a FileDescriptorSet in its encoding; the bytes have to stay where they are.
+// Events take no longer by it. Call it before they are traced; up to 32 times.
+void DescribeTraceExtensions(ConstBytes descriptor_set);
+
+// The same for a class that the plugin has made, with the option descriptors.
+//
+//   protozero::DescribeTraceExtensions<QueryEvent>();
+template <typename Extensions>
+void DescribeTraceExtensions() {
+  DescribeTraceExtensions(Extensions::DescriptorSet());
+}
 
 // CLOCK_BOOTTIME in nanoseconds, which the timestamps of events are, too.
 uint64_t TraceTimeNs();

@@ -175,6 +175,8 @@ struct ForwardDeclarations {
 
 struct CppFile {
   std::string proto_path;
+  std::string descriptor_set;
+  bool has_descriptors = false;  // Whether classes of extensions have it.
   std::string header_path;
   std::string guard;
   std::vector<std::string> namespaces;  // Outermost first.

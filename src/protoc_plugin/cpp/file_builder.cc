@@ -29,6 +29,7 @@ class FileBuilder {
 
   void Build() {
     file_.proto_path = schema_.path;
+    file_.descriptor_set = schema_.descriptor_set;
     file_.header_path = HeaderPath(schema_.path);
     file_.namespaces = names_.Namespaces(schema_);
     file_.runtime = names_.runtime();

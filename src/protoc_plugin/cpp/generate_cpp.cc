@@ -22,6 +22,8 @@ struct CppOptions {
   std::vector<std::string> wrapper_namespaces;
   // By which name generated code calls the library's namespace.
   std::string runtime_namespace = "protozero";
+  // Whether classes of extensions have the file's descriptors.
+  bool has_descriptors = false;
 };
 
 bool SplitNamespaces(const std::string& value,
@@ -67,6 +69,14 @@ bool ParseCppOptions(const std::vector<Option>& options,
           "option 'sdk' is ignored, and takes 'true' or '1' only; leave it out";
       return false;
     }
+    if (name == "descriptors" && value == "true") {
+      result->has_descriptors = true;
+      continue;
+    }
+    if (name == "descriptors") {
+      *error = "option 'descriptors' takes 'true' only; leave it out otherwise";
+      return false;
+    }
     if (IsOfOtherPlugins(name)) {
       *error = "option '" + name +
                "' is one of Perfetto's plugins for C and Rust, and means "
@@ -75,7 +85,9 @@ bool ParseCppOptions(const std::vector<Option>& options,
     }
     if (name != "wrapper_namespace" && name != "runtime_namespace") {
       *error = UnknownOption(
-          name, "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE");
+          name,
+          "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
+          "descriptors=true");
       return false;
     }
     if (!value) {
@@ -133,7 +145,8 @@ bool GenerateCpp(const Schema& schema,
   *error = ToText(diagnostics);
   if (!diagnostics.empty())
     return false;
-  for (const CppFile& file : files) {
+  for (CppFile& file : files) {
+    file.has_descriptors = cpp_options.has_descriptors;
     output->push_back({file.header_path, WritePbzeroHeader(file)});
     output->push_back({SourcePath(file.proto_path), std::string()});
   }

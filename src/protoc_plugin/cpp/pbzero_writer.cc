@@ -301,6 +301,16 @@ class Writer {
     code_.Line(" public:");
     WriteAlias({set.decoder.alias, set.decoder.identifier});
     WriteFieldNumbers(set.fields);
+    if (file_.has_descriptors) {
+      code_.Line();
+      code_.Line("  // The file that declares them, a FileDescriptorSet.");
+      code_.Line("  static ", file_.runtime, "ConstBytes DescriptorSet() {");
+      code_.Line(
+          "    return ",
+          BytesLiteral(file_.descriptor_set, /*is_bytes=*/true, file_.runtime),
+          ";");
+      code_.Line("  }");
+    }
     WriteFields(set.identifier, set.fields);
     code_.Line("};");
     if (!set.required_header.empty())

@@ -14,13 +14,16 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
+#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/track_event/category_rules.h"
+#include "src/tracing/track_event/trace_extensions.h"
 
 #include "protozero/internal/macros.h"
 
@@ -172,10 +175,24 @@ class LocalTrace::Impl final : private TracingService::Consumer {
       return;
     }
     is_ring_written_ = true;
+    WriteExtensions();
     OnWritten(service_.ReadPackets(session_,
                                    [this](const uint8_t* data, size_t size) {
                                      return Write(data, size);
                                    }));
+  }
+
+  // The ring may have forgotten them.
+  void WriteExtensions() {
+    const internal::TraceExtensions& extensions =
+        internal::GetTraceExtensions();
+    for (size_t i = 0; i < extensions.size(); ++i) {
+      HeapBuffered<trace::Trace> file;
+      file->add_packet()->set_extension_descriptor()->set_extension_set(
+          extensions[i]);
+      const std::vector<uint8_t> bytes = file.SerializeAsArray();
+      Write(bytes.data(), bytes.size());
+    }
   }
 
   void SetError(const std::string& error) {

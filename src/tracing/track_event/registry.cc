@@ -30,6 +30,7 @@ struct Session {
   bool is_started = false;
   // Threads that write to it share them.
   std::shared_ptr<const CategoryRules> rules;
+  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
 };
 
 // Never destroyed.
@@ -179,6 +180,8 @@ class TrackEvents final : public DataSource {
       if (session.instance == nullptr) {
         session.instance = &instance;
         session.rules = std::move(rules);
+        session.described_extensions =
+            std::make_shared<std::atomic<uint32_t>>(0);
         return;
       }
     }
@@ -308,11 +311,13 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     return nullptr;
   SessionMask bit = 0;
   std::shared_ptr<const CategoryRules> rules;
+  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
   for (size_t i = 0; i < kMaxTraceSessions; ++i) {
     const Session& session = Get().sessions[i];
     if (session.instance == &context.instance()) {
       bit = SessionMask{1} << i;
       rules = session.rules;
+      described_extensions = session.described_extensions;
     }
   }
   // One of too many sessions gets nothing.
@@ -325,6 +330,7 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     if (rules->clear_period() != 0)
       sequence->max_chunks = rules->clear_period();
     sequence->rules = std::move(rules);
+    sequence->described_extensions = std::move(described_extensions);
   }
   context.set_state(std::unique_ptr<TraceContextState>(sequence));
   return sequence;

@@ -8,6 +8,7 @@
 
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/registry.h"
+#include "src/tracing/track_event/trace_extensions.h"
 
 #include "protozero/internal/macros.h"
 
@@ -125,12 +126,39 @@ bool TraceSequence::PrepareSlowPath(TraceContext& context,
   // Memory may become free in the midst of it, and some of it be lost.
   for (int i = 0; i < 4 && is_due; ++i) {
     loss_generation = writer.loss_generation();
+    // Says them again, for the service may have forgotten them.
+    if (is_cleared && own_extensions != 0) {
+      described_extensions->fetch_and(~own_extensions,
+                                      std::memory_order_relaxed);
+      own_extensions = 0;
+    }
     WritePreamble(context, now);
     is_due = HasLost(context);
   }
   if (is_due)
     writer.CountPacketNotBegun();
   return !is_due;
+}
+
+void TraceSequence::DescribeExtensions(TraceContext& context) {
+  const TraceExtensions& extensions = GetTraceExtensions();
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    const uint32_t bit = uint32_t{1} << i;
+    if (described_extensions == nullptr ||
+        (described_extensions->fetch_or(bit, std::memory_order_relaxed) &
+         bit) != 0) {
+      continue;
+    }
+    {
+      auto packet = context.NewTracePacket<TracePacket>();
+      packet->set_extension_descriptor()->set_extension_set(extensions[i]);
+    }
+    if (HasLost(context)) {
+      described_extensions->fetch_and(~bit, std::memory_order_relaxed);
+      return;
+    }
+    own_extensions |= bit;
+  }
 }
 
 void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
@@ -186,6 +214,8 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     if (!name.empty())
       thread->set_thread_name(name);
   });
+  if (!HasLost(context))
+    DescribeExtensions(context);
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {

@@ -161,6 +161,10 @@ class TraceSequence final : public TraceContextState {
   const SessionMask session;
   // What the session wants. Null for one of too many.
   std::shared_ptr<const CategoryRules> rules;
+  // Bits of the extensions that a sequence of the session has described, and of
+  // those that this one has.
+  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
+  uint32_t own_extensions = 0;
   bool filters_args = false;
   bool filters_dynamic_names = false;
   // It begins anew after so many chunks: a buffer that is a ring forgets the
@@ -184,6 +188,7 @@ class TraceSequence final : public TraceContextState {
                                       uint64_t now,
                                       bool is_cleared);
   void WritePreamble(TraceContext& context, uint64_t now);
+  void DescribeExtensions(TraceContext& context);
 };
 
 // What belongs to one thread.
