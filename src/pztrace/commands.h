@@ -10,6 +10,7 @@ namespace pztrace {
 int RecordMain(int argc, char** argv);
 int StatMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
+int TopMain(int argc, char** argv);
 
 }  // namespace pztrace
 

@@ -23,6 +23,7 @@ constexpr struct {
     {"record", RecordMain},
     {"stat", StatMain},
     {"cat", CatMain},
+    {"top", TopMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -56,6 +57,7 @@ int Main(int argc, char** argv) {
                              records programs that trace
   pztrace stat [options]     prints how a running recording is doing
   pztrace cat [options] FILE prints the packets of a trace
+  pztrace top [options] FILE prints which slices took the most time
   pztrace COMMAND --help     prints the options of one of them
 )",
       {},
@@ -66,7 +68,7 @@ int Main(int argc, char** argv) {
                       "unknown command '" + std::string(argv[1]) + "'");
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(command, "a command is missing: record, stat or cat");
+  return WrongUsage(command, "a command is missing: record, stat, cat or top");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
+from wire import delimited as message  # pylint: disable=wrong-import-position
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
 TRACER = pathlib.Path.cwd() / 'extension_tracer'
@@ -24,14 +25,6 @@ PLAN = '''[test.QueryEvent.plan] {
     }'''
 
 
-def varint(value):
-  code = bytearray()
-  while value >= 0x80:
-    code.append(value & 0x7f | 0x80)
-    value >>= 7
-  return bytes(code + bytes([value]))
-
-
 def read_varint(data, at):
   value = shift = 0
   while True:
@@ -40,10 +33,6 @@ def read_varint(data, at):
     at += 1
     if data[at - 1] < 0x80:
       return value, at
-
-
-def message(number, content):
-  return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def packets_of(trace):

@@ -568,7 +568,7 @@ class ArgumentsTest(PztraceTest):
 
   def test_wrong_usage(self):
     for arguments, reason in (
-        ([], 'a command is missing: record, stat or cat'),
+        ([], 'a command is missing: record, stat, cat or top'),
         (['play'], "unknown command 'play'"),
         (['record'], '-o FILE is missing'),
         (['record', '-o'], '-o needs a value'),

@@ -21,6 +21,7 @@ PERFETTO_DEFINE_CATEGORIES(
 
 PERFETTO_TRACK_EVENT_STATIC_STORAGE();
 
+namespace perfetto_macros {
 namespace {
 
 int g_evaluations = 0;
@@ -192,3 +193,4 @@ TEST(PerfettoMacrosTest, CategoriesAreChosen) {
 }
 
 }  // namespace
+}  // namespace perfetto_macros

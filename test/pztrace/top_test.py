@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace top` adds up slices: on traces of known content, and whatever the bytes
+are. Runs in the build directory."""
+
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+from wire import delimited, integer  # pylint: disable=wrong-import-position
+
+PZTRACE = pathlib.Path.cwd() / 'pztrace'
+WORKERS = pathlib.Path.cwd() / 'traced_workers'
+
+BEGIN, END, INSTANT = 1, 2, 3
+CLEARED, NEEDS_STATE = 1, 2
+MS = 1000000
+
+
+def packet(sequence, *fields):
+  return delimited(1, b''.join(fields) + integer(10, sequence))
+
+
+def first_packet(sequence, track=0, clock=b'', interned=b'', dropped=0):
+  """Begins a sequence anew."""
+  defaults = integer(58, 64) + delimited(11, integer(11, track))
+  clock = clock or integer(1, 64) + integer(2, 1000) + integer(3, 1)
+  return packet(sequence, integer(13, CLEARED), delimited(59, defaults),
+                integer(42, dropped) if dropped else b'',
+                delimited(12, interned), delimited(6, delimited(1, clock)))
+
+
+def event(sequence, kind, time, *fields, dropped=0):
+  return packet(sequence, integer(8, time), integer(13, NEEDS_STATE),
+                integer(42, dropped) if dropped else b'',
+                delimited(11, integer(9, kind) + b''.join(fields)))
+
+
+def name(text):
+  return delimited(23, text.encode())
+
+
+def category(text):
+  return delimited(22, text.encode())
+
+
+def rows_of(output):
+  """Count, total, self, mean, p99 and max as printed, by the slices' names."""
+  rows = {}
+  for line in output.splitlines()[1:]:
+    # Ten characters of the count, eleven of each time.
+    cells = [line[max(0, 11 * i - 1):11 * i + 10] for i in range(6)]
+    if all(cell.strip() for cell in cells) and line[65:67] == '  ':
+      rows[line[67:]] = [cell.strip() for cell in cells]
+  return rows
+
+
+class TopTest(unittest.TestCase):
+
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.path = pathlib.Path(folder.name) / 'trace'
+
+  def top(self, trace, *args, code=0):
+    self.path.write_bytes(trace)
+    result = subprocess.run([PZTRACE, 'top', *args, self.path], timeout=60,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=False)
+    self.assertEqual(result.returncode, code, result.stderr)
+    return result.stdout.decode(), result.stderr.decode()
+
+  def test_nested_slices(self):
+    interned = (delimited(1, integer(1, 5) + delimited(2, b'app')) +
+                delimited(2, integer(1, 7) + delimited(2, b'inner')))
+    inner = integer(10, 7) + integer(3, 5)
+    trace = (first_packet(1, track=3, interned=interned) +
+             event(1, BEGIN, 0, name('outer'), category('app'), category('net')) +
+             event(1, BEGIN, 2 * MS, inner) + event(1, END, 1 * MS) +
+             event(1, INSTANT, 0, name('no slice')) +
+             event(1, BEGIN, 0, inner, integer(11, 3)) + event(1, END, 3 * MS) +
+             event(1, END, 4 * MS))
+    output, error = self.top(trace)
+    self.assertEqual(error, '')
+    self.assertEqual(rows_of(output), {
+        'outer (app,net)': ['1', '10.00 ms', '6.00 ms', '10.00 ms', '10.00 ms',
+                             '10.00 ms'],
+        'inner (app)': ['2', '4.00 ms', '4.00 ms', '2.00 ms', '3.00 ms',
+                         '3.00 ms']})
+    self.assertEqual(output.splitlines()[-1], '3 slices of 2 names')
+
+  def test_another_track_may_be_of_several_sequences_in_any_order(self):
+    absolute = integer(58, 6)
+    def at(sequence, kind, time, *fields):
+      return packet(sequence, integer(8, time), absolute, integer(13, 2),
+                    delimited(11, integer(9, kind) + b''.join(fields) +
+                              integer(11, 99)))
+    trace = (first_packet(2) + at(2, END, 9 * MS) + at(2, END, 20 * MS) +
+             first_packet(1) + at(1, BEGIN, 4 * MS, name('request')) +
+             at(1, BEGIN, 10 * MS, name('request')))
+    output, _ = self.top(trace)
+    self.assertEqual(rows_of(output)['request'][:2], ['2', '15.00 ms'])
+
+  def test_clock_with_a_multiplier(self):
+    clock = integer(1, 64) + integer(2, 5) + integer(3, 1) + integer(4, 1000)
+    trace = (first_packet(1, clock=clock) + event(1, BEGIN, 10, name('slice')) +
+             event(1, END, 25))
+    self.assertEqual(rows_of(self.top(trace)[0])['slice'][1], '25.00 us')
+
+  def test_losses_are_said(self):
+    trace = (event(1, END, 1) + first_packet(1) +
+             event(1, END, 1) + event(1, BEGIN, 1, name('a')) +
+             event(1, BEGIN, 1, name('lost end')) +
+             event(1, END, 1, dropped=1) +
+             first_packet(1) + event(1, BEGIN, 1, name('a')) +
+             event(1, END, 5) + event(1, BEGIN, 1, name('open')))
+    output, _ = self.top(trace)
+    self.assertEqual(rows_of(output), {'a': ['1'] + ['5 ns'] * 5})
+    self.assertEqual(output.splitlines()[-4:], [
+        '1 slices of 1 names',
+        '3 slices had not ended, or their end is lost',
+        '1 ends without a beginning in the trace',
+        '2 packets are of no use, since others are lost'])
+
+  def test_which_rows_and_in_which_order(self):
+    trace = first_packet(1)
+    for text, group, times in (('often', 'app', [3] * 5), ('long', 'net.io', [9]),
+                               ('short', 'net.dns', [1])):
+      for time in times:
+        trace += event(1, BEGIN, 1, name(text), category(group))
+        trace += event(1, END, time)
+    def names(*args):
+      return [row.split()[0] for row in rows_of(self.top(trace, *args)[0])]
+    self.assertEqual(names(), ['often', 'long', 'short'])
+    self.assertEqual(names('--sort', 'max'), ['long', 'often', 'short'])
+    self.assertEqual(names('--limit', '1'), ['often'])
+    self.assertEqual(names('--categories', 'net.*'), ['long', 'short'])
+    self.assertEqual(names('--categories=-net.io'), ['often', 'short'])
+    self.assertIn('--sort is total', self.top(trace, '--sort', 'x', code=2)[1])
+
+  def test_percentile(self):
+    trace = first_packet(1)
+    for time in [*range(1000, 1099), 1 * MS]:
+      trace += event(1, BEGIN, 1, name('slice')) + event(1, END, time)
+    _, _, _, _, p99, longest = rows_of(self.top(trace)[0])['slice']
+    self.assertEqual(longest, '1.00 ms')
+    self.assertLessEqual(float(p99.split()[0]), 1.098 * 1.07)
+    self.assertEqual(p99.split()[1], 'us')
+
+  def test_names_are_no_orders(self):
+    trace = (first_packet(1) + event(1, BEGIN, 1, name('\x1b[2Jevil')) +
+             event(1, END, 1))
+    self.assertNotIn('\x1b', self.top(trace)[0])
+
+  def test_counts_what_programs_say(self):
+    result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=True)
+    said = sum(int(line.split(' slices')[0].split()[-1])
+               for line in result.stdout.decode().splitlines())
+    self.assertGreater(said, 0)
+    output, _ = self.top(self.path.read_bytes())
+    self.assertIn('%d slices of 5 names\n' % said, output)
+
+  def test_any_bytes_are_survived(self):
+    whole = (first_packet(1, interned=delimited(2, integer(1, 7) +
+                                                delimited(2, b'x'))) +
+             b''.join(event(1, kind, 3, integer(10, 7), integer(11, kind % 3))
+                      for kind in (1, 1, 2, 3, 2, 2)))
+    output, error = self.top(whole[:-3], code=1)
+    self.assertIn('the trace is damaged', error)
+    self.assertIn('slices of', output)
+    generator = random.Random(1)
+    for _ in range(200):
+      broken = bytearray(whole)
+      for _ in range(generator.randint(1, 8)):
+        broken[generator.randrange(len(broken))] = generator.randrange(256)
+      self.path.write_bytes(broken)
+      result = subprocess.run([PZTRACE, 'top', self.path], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+      self.assertIn(result.returncode, (0, 1), result.stderr)
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
