@@ -69,7 +69,7 @@ class RunTest(unittest.TestCase):
     for path in (ROOT / 'tools').iterdir():
       if path.is_file():
         shutil.copy(path, tools)
-    (self.root / 'src').symlink_to(ROOT / 'src')
+    (self.root / 'include').symlink_to(ROOT / 'include')
     self.bin = self.root / 'bin'
     self.out = self.root / 'out' / 'release'
     self.bin.mkdir()
