@@ -50,7 +50,9 @@ PROTOZERO_COLD bool DetectFastBitDeposit() {
   return family >= 0x19;
 }
 
-__attribute__((constructor)) PROTOZERO_COLD void SetInlineEncodingMask() {
+// Before all constructors of a program that do not ask to be among the first:
+// they may start threads, which write messages.
+__attribute__((constructor(101))) PROTOZERO_COLD void SetInlineEncodingMask() {
   kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
 }
 

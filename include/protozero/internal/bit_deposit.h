@@ -24,8 +24,8 @@ namespace internal {
 #if PROTOZERO_USE_BIT_DEPOSIT
 
 // All ones if the functions below may be called, and are fast; zero otherwise,
-// and until the program's static initialization has come to it. Not const, and
-// so not initialized late: messages may be written before.
+// and until it is set, at the beginning of static initialization. Not const,
+// and so not initialized late: messages may be written before.
 extern PROTOZERO_EXPORT uintptr_t kInlineEncodingMask;
 
 // What they need besides the value. Functions that encode several have them in
