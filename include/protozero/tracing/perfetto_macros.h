@@ -298,48 +298,22 @@ using ::protozero::as_perfetto::Track;
     __VA_ARGS__                                                           \
   }
 
-#define TRACE_EVENT(category, ...)                                             \
-  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),         \
-                                SLICE_BEGIN, category, __VA_ARGS__);           \
-  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(     \
-      trace_slice)(                                                            \
-      PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()                             \
-          ? ::protozero::as_perfetto::Emit(                                    \
-                &PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__) \
-          : 0)
-
-#define TRACE_EVENT_BEGIN(category, ...)                                  \
-  do {                                                                    \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, SLICE_BEGIN, category,      \
-                                  __VA_ARGS__);                           \
-    if (trace_site.IsOn())                                                \
-      ::protozero::as_perfetto::Emit(&trace_site, category, __VA_ARGS__); \
-  } while (0)
-
-#define TRACE_EVENT_INSTANT(category, ...)                                     \
-  do {                                                                         \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, INSTANT, category, __VA_ARGS__); \
-    if (trace_site.IsOn())                                                     \
-      ::protozero::as_perfetto::Emit(&trace_site, category, __VA_ARGS__);      \
-  } while (0)
-
-#define TRACE_EVENT_END(...)                                                  \
-  do {                                                                        \
-    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
-        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
-    if (trace_site.IsOn())                                                    \
-      ::protozero::as_perfetto::EmitUnnamed(&trace_site, __VA_ARGS__);        \
-  } while (0)
-
+#define TRACE_EVENT(category, ...)                                          \
+  PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::as_perfetto::Emit, category, \
+                                  __VA_ARGS__)
+#define TRACE_EVENT_BEGIN(category, ...)                                      \
+  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::as_perfetto::Emit, SLICE_BEGIN, \
+                                 category, __VA_ARGS__)
+#define TRACE_EVENT_INSTANT(category, ...)                                \
+  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::as_perfetto::Emit, INSTANT, \
+                                 category, __VA_ARGS__)
+#define TRACE_EVENT_END(...)                                          \
+  PROTOZERO_INTERNAL_TRACE_END(::protozero::as_perfetto::EmitUnnamed, \
+                               __VA_ARGS__)
 // A track or a name, a timestamp perhaps, and the value.
-#define TRACE_COUNTER(category, ...)                                  \
-  do {                                                                \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, ""); \
-    if (trace_site.IsOn()) {                                          \
-      ::protozero::as_perfetto::EmitCounter(&trace_site, category,    \
-                                            __VA_ARGS__);             \
-    }                                                                 \
-  } while (0)
+#define TRACE_COUNTER(category, ...)                                      \
+  PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::as_perfetto::EmitCounter, \
+                                   category, __VA_ARGS__)
 
 #else  // PROTOZERO_NO_TRACE_EVENTS
 

@@ -107,42 +107,28 @@ PROTOZERO_ABI_END
 //   PROTOZERO_TRACE_EVENT("app", "Load", "path", path, "size", size);
 //
 // It ends on the thread's own track: for others, use the next two.
-#define PROTOZERO_TRACE_EVENT(category, ...)                                   \
-  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),         \
-                                SLICE_BEGIN, category, __VA_ARGS__);           \
-  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(     \
-      trace_slice)(                                                            \
-      PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()                             \
-          ? ::protozero::internal::Emit(                                       \
-                &PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__) \
-          : 0)
+#define PROTOZERO_TRACE_EVENT(category, ...)                             \
+  PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::internal::Emit, category, \
+                                  __VA_ARGS__)
 
 // The beginning of a slice, and the end of the last one that has begun on the
 // track. The end takes no name.
-#define PROTOZERO_TRACE_EVENT_BEGIN(category, ...) \
-  PROTOZERO_INTERNAL_TRACE_NAMED(SLICE_BEGIN, category, __VA_ARGS__)
-#define PROTOZERO_TRACE_EVENT_END(...)                                        \
-  do {                                                                        \
-    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
-        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
-    if (trace_site.IsOn())                                                    \
-      ::protozero::internal::EmitUnnamed(&trace_site, __VA_ARGS__);           \
-  } while (0)
+#define PROTOZERO_TRACE_EVENT_BEGIN(category, ...)                         \
+  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, SLICE_BEGIN, \
+                                 category, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_END(...) \
+  PROTOZERO_INTERNAL_TRACE_END(::protozero::internal::EmitUnnamed, __VA_ARGS__)
 
 // Something that takes no time.
-#define PROTOZERO_TRACE_EVENT_INSTANT(category, ...) \
-  PROTOZERO_INTERNAL_TRACE_NAMED(INSTANT, category, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_INSTANT(category, ...)                   \
+  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, INSTANT, \
+                                 category, __VA_ARGS__)
 
 // A value, from now on: of a CounterTrack, or of the process's counter of that
 // name.
-#define PROTOZERO_TRACE_COUNTER(category, track, value)                    \
-  do {                                                                     \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, "");      \
-    if (trace_site.IsOn()) {                                               \
-      ::protozero::internal::EmitCounterOf(&trace_site, category, (track), \
-                                           (value));                       \
-    }                                                                      \
-  } while (0)
+#define PROTOZERO_TRACE_COUNTER(category, track, value)                  \
+  PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::internal::EmitCounterOf, \
+                                   category, (track), (value))
 
 // Whether a session wants the category, a literal.
 #define PROTOZERO_TRACE_CATEGORY_ENABLED(category)                    \
@@ -183,11 +169,33 @@ PROTOZERO_ABI_END
           ::protozero::trace::TrackEvent::TYPE_##type,                 \
           PROTOZERO_INTERNAL_TEXT(category),                           \
           PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
-#define PROTOZERO_INTERNAL_TRACE_NAMED(type, category, ...)                 \
+// |emit| is the function that writes the event.
+#define PROTOZERO_INTERNAL_TRACE_SCOPED(emit, category, ...)               \
+  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),     \
+                                SLICE_BEGIN, category, __VA_ARGS__);       \
+  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE( \
+      trace_slice)(PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()            \
+                       ? emit(&PROTOZERO_INTERNAL_UNIQUE(trace_site),      \
+                              category, __VA_ARGS__)                       \
+                       : 0)
+#define PROTOZERO_INTERNAL_TRACE_NAMED(emit, type, category, ...)           \
   do {                                                                      \
     PROTOZERO_INTERNAL_TRACE_SITE(trace_site, type, category, __VA_ARGS__); \
     if (trace_site.IsOn())                                                  \
-      ::protozero::internal::Emit(&trace_site, category, __VA_ARGS__);      \
+      emit(&trace_site, category, __VA_ARGS__);                             \
+  } while (0)
+#define PROTOZERO_INTERNAL_TRACE_END(emit, ...)                               \
+  do {                                                                        \
+    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
+        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
+    if (trace_site.IsOn())                                                    \
+      emit(&trace_site, __VA_ARGS__);                                         \
+  } while (0)
+#define PROTOZERO_INTERNAL_TRACE_COUNTER(emit, category, ...)         \
+  do {                                                                \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, ""); \
+    if (trace_site.IsOn())                                            \
+      emit(&trace_site, category, __VA_ARGS__);                       \
   } while (0)
 
 #else  // PROTOZERO_NO_TRACE_EVENTS
