@@ -49,7 +49,8 @@ int CatMain(int argc, char** argv) {
   pbz::Printer printer(stdout, printer_options);
   ExtendedSchema schema;
   // What describes a field may come behind it. A pipe is read only once.
-  if (fseeko(file.get(), 0, SEEK_SET) == 0) {
+  const bool reads_twice = fseeko(file.get(), 0, SEEK_SET) == 0;
+  if (reads_twice) {
     pbz::FieldStream first_pass(file.get());
     pbz::FieldStream::Run run;
     while (first_pass.Next(&run))
@@ -59,8 +60,9 @@ int CatMain(int argc, char** argv) {
   pbz::FieldStream stream(file.get());
   bool ok = pbz::WalkAndReport(
       kProgram, pbz::DisplayName(file_name),
-      [&schema](protozero::ConstBytes packets) {
-        schema.AddFrom(packets);
+      [&](protozero::ConstBytes packets) {
+        if (!reads_twice)
+          schema.AddFrom(packets);
         return schema.trace();
       },
       &stream, &printer);

@@ -175,8 +175,8 @@ struct ForwardDeclarations {
 
 struct CppFile {
   std::string proto_path;
+  // What classes of extensions have. Empty if they have none.
   std::string descriptor_set;
-  bool has_descriptors = false;  // Whether classes of extensions have it.
   std::string header_path;
   std::string guard;
   std::vector<std::string> namespaces;  // Outermost first.

@@ -146,7 +146,8 @@ bool GenerateCpp(const Schema& schema,
   if (!diagnostics.empty())
     return false;
   for (CppFile& file : files) {
-    file.has_descriptors = cpp_options.has_descriptors;
+    if (!cpp_options.has_descriptors)
+      file.descriptor_set.clear();
     output->push_back({file.header_path, WritePbzeroHeader(file)});
     output->push_back({SourcePath(file.proto_path), std::string()});
   }

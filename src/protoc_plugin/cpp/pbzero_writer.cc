@@ -301,7 +301,7 @@ class Writer {
     code_.Line(" public:");
     WriteAlias({set.decoder.alias, set.decoder.identifier});
     WriteFieldNumbers(set.fields);
-    if (file_.has_descriptors) {
+    if (!file_.descriptor_set.empty()) {
       code_.Line();
       code_.Line("  // The file that declares them, a FileDescriptorSet.");
       code_.Line("  static ", file_.runtime, "ConstBytes DescriptorSet() {");
