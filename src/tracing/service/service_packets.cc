@@ -10,8 +10,7 @@
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
-#include "src/tracing/protos/namespace.h"
-#include "src/tracing/protos/service_packets.pbzero.h"
+#include "protozero/tracing/trace.h"
 
 #include "protozero/internal/macros.h"
 
@@ -19,8 +18,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 using proto_utils::ProtoWireType;
-using tracing::pbzero::Trace;
-using tracing::pbzero::TracePacket;
+using trace::Trace;
+using trace::TracePacket;
 
 namespace {
 
@@ -94,7 +93,7 @@ void AddClockSnapshot(const ClockReadings& clocks, Trace* trace) {
   snapshot->set_primary_trace_clock(PrimaryClock(clocks));
 }
 
-void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
+void WriteStats(const TraceStats& stats, trace::TraceStats* message) {
   for (const TraceBufferStats& buffer : stats.buffers) {
     auto* const nested = message->add_buffer_stats();
     nested->set_buffer_size(buffer.buffer_size);
@@ -121,8 +120,7 @@ void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
       if (buffer.lost.packets[i] == 0)
         continue;
       auto* const losses = nested->add_packets_lost();
-      losses->set_reason(
-          static_cast<tracing::pbzero::TraceStats::LossReason>(i));
+      losses->set_reason(static_cast<trace::TraceStats::LossReason>(i));
       losses->set_packets(buffer.lost.packets[i]);
     }
     nested->set_bytes_lost(buffer.lost.bytes);
@@ -140,7 +138,7 @@ void WriteStats(const TraceStats& stats, tracing::pbzero::TraceStats* message) {
   message->set_flushes_requested(stats.flushes_requested);
   message->set_flushes_succeeded(stats.flushes_succeeded);
   message->set_flushes_failed(stats.flushes_failed);
-  using Stats = tracing::pbzero::TraceStats;
+  using Stats = trace::TraceStats;
   message->set_final_flush_outcome(stats.final_flush_succeeded
                                        ? Stats::FINAL_FLUSH_SUCCEEDED
                                        : Stats::FINAL_FLUSH_FAILED);
@@ -194,7 +192,7 @@ void AppendPacket(const TraceBuffer::Packet& packet,
   trusted->set_trusted_packet_sequence_id(*packet.sequence_id);
   trusted->set_trusted_pid(packet.producer.pid);
   if (packet.previous_packet_dropped)
-    trusted->set_previous_packet_dropped(true);
+    trusted->set_previous_packet_dropped(1);
   const size_t trusted_size = trusted.Finalize();
 
   uint8_t header[1 + proto_utils::kMaxVarIntEncodedSize];
