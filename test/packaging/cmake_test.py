@@ -16,14 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 # pylint: disable=wrong-import-position
 from cases import run_cases, version
-from projects import BUILD, MESSAGE, ProjectsTest, execute
-
-PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
-# The plugin takes long to build, and test/install builds it.
-NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
-# Not optimized, and one file for each target: only the build is tested.
-QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
-         '-DCMAKE_CXX_FLAGS=-O0 -Wno-subobject-linkage']
+from projects import BUILD, MESSAGE, NO_PLUGIN, PLUGIN, QUICK, ProjectsTest, execute
 
 PROJECT = '''cmake_minimum_required(VERSION 3.20)
 project(my_project LANGUAGES CXX)
@@ -115,14 +108,7 @@ class InstalledTest(ProjectsTest):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.prefix = cls.scratch / 'a prefix'
-    build = cls.scratch / 'build'
-    cls.must('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN,
-             '-DBUILD_SHARED_LIBS=ON', '-DPROTOZERO_BUILD_PROGRAMS=OFF',
-             '-DPROTOZERO_BUILD_EXAMPLES=OFF', '-DCMAKE_INSTALL_LIBDIR=lib',
-             '-DCMAKE_INSTALL_PREFIX=%s' % cls.prefix, *QUICK)
-    cls.must('cmake', '--build', build)
-    cls.must('cmake', '--install', build)
+    cls.prefix = cls.install_library('a prefix', '-DBUILD_SHARED_LIBS=ON')
 
   def configure(self, name, find_package, *options):
     """(exit code, what CMake printed, the build folder)"""

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -10,6 +11,13 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path.cwd()  # Tests run in the build directory.
+
+PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
+# The plugin takes long to build, and test/install builds it.
+NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
+# Not optimized, and one file for each target: only the build is tested.
+QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
+         '-DCMAKE_CXX_FLAGS=-O0 -Wno-subobject-linkage']
 
 # Imports, and a message of the well-known ones.
 PROTOS = {
@@ -80,6 +88,23 @@ class ProjectsTest(unittest.TestCase):
       raise AssertionError('%s\n%s' % (' '.join(map(str, command)),
                                        printed.decode()))
     return printed
+
+  @classmethod
+  def configure_library(cls, build, prefix, *options):
+    cls.must('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN,
+             '-DPROTOZERO_BUILD_PROGRAMS=OFF', '-DPROTOZERO_BUILD_EXAMPLES=OFF',
+             '-DCMAKE_INSTALL_LIBDIR=lib', '-DCMAKE_INSTALL_PREFIX=%s' % prefix,
+             *QUICK, *options)
+
+  @classmethod
+  def install_library(cls, name, *options):
+    """The folder that it is installed in, without plugin and programs."""
+    build, prefix = cls.scratch / 'build of the library', cls.scratch / name
+    cls.configure_library(build, prefix, *options)
+    cls.must('cmake', '--build', build)
+    cls.must('cmake', '--install', build)
+    shutil.rmtree(build)
+    return prefix
 
   def new_project(self, name, **files):
     """A folder with the files above and `files`, whose names have _ for a dot."""
