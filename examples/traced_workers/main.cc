@@ -14,14 +14,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "examples/traced_workers/thread_tracer.h"
 #include "examples/traced_workers/work.h"
 #include "protozero/tracing/producer.h"
+#include "protozero/tracing/track_event.h"
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
 
@@ -36,8 +35,6 @@ using command_line::kSuccess;
 using pbz::PrintError;
 
 constexpr char kProgram[] = "traced_workers";
-// The data source that sessions ask for.
-constexpr char kDataSource[] = "track_event";
 constexpr uint64_t kMaxNumber = 1000000000;
 constexpr uint64_t kMaxThreads = 1000;
 // How long to wait for a service, if the environment names one.
@@ -54,44 +51,45 @@ struct Options {
 // The work of one thread.
 struct Work {
   uint64_t items = 0;
-  uint64_t slices = 0;
-  uint64_t packets_lost = 0;
   bool is_right = true;
 };
 
 Work DoWork(const Options& options,
-            std::shared_ptr<protozero::DataSource> source,
             const std::string& thread_name,
-            std::atomic<uint64_t>* next_item) {
-  ThreadTracer tracer(std::move(source), thread_name);
+            std::atomic<uint64_t>* next_item,
+            std::atomic<uint64_t>* saved_bytes) {
+  static constexpr auto kSaved = protozero::CounterTrack("saved").set_unit(
+      protozero::CounterTrack::Unit::kBytes);
+  protozero::SetTraceThreadName(thread_name);
   Work work;
   for (;;) {
     const uint64_t item = next_item->fetch_add(1);
     if (item >= options.items)
       break;
-    ScopedSlice item_slice(&tracer, "item", "number", item);
+    PROTOZERO_TRACE_EVENT("worker", "item", "number", item);
     std::string text;
     std::string compressed;
     {
-      ScopedSlice slice(&tracer, "make");
+      PROTOZERO_TRACE_EVENT("worker", "make");
       text = MakeText(item, options.size);
     }
     {
-      ScopedSlice slice(&tracer, "compress", "bytes", text.size());
+      PROTOZERO_TRACE_EVENT("worker", "compress", "bytes", text.size());
       compressed = Compress(text);
     }
+    const uint64_t saved = text.size() - compressed.size();
+    PROTOZERO_TRACE_COUNTER("worker", kSaved,
+                            saved_bytes->fetch_add(saved) + saved);
     {
-      ScopedSlice slice(&tracer, "check", "bytes", compressed.size());
+      PROTOZERO_TRACE_EVENT("worker", "check", "bytes", compressed.size());
       work.is_right = work.is_right && Decompress(compressed) == text;
     }
     {
-      ScopedSlice slice(&tracer, "primes", "limit", compressed.size());
+      PROTOZERO_TRACE_EVENT("worker", "primes", "limit", compressed.size());
       CountPrimes(compressed.size());
     }
     ++work.items;
-    work.slices += 5;
   }
-  work.packets_lost = tracer.packets_lost();
   return work;
 }
 
@@ -114,28 +112,26 @@ bool StartChild(const Options& options, pid_t* child) {
 }
 
 bool WorkInThreads(const Options& options) {
-  const auto source = std::make_shared<protozero::DataSource>(
-      protozero::DataSourceDescriptor{kDataSource},
-      // Rather late than never.
-      protozero::BufferExhaustedPolicy::kStall);
   protozero::Producer::Options producer_options;
   producer_options.name = "traced_workers";
-  // More threads than pages would have to wait for each other.
-  producer_options.page_layout = protozero::SharedMemoryABI::kPageDiv4;
+  // Room for all that a run writes, so that a slow service costs no packet.
+  producer_options.shared_memory_size = 1 << 20;
   protozero::Producer producer(producer_options);
-  producer.RegisterDataSource(source);
+  producer.RegisterDataSource(protozero::TrackEventDataSource());
+  protozero::SetTraceProcessName(kProgram);
   // It would trace without this, too, but not from the beginning.
   if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
       !producer.Sync(kConnectTimeoutMs))
     PrintError(kProgram, "not traced: %s", producer.why_off().c_str());
 
   std::atomic<uint64_t> next_item{0};
+  std::atomic<uint64_t> saved_bytes{0};
   std::vector<Work> work(options.threads);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < options.threads; ++i) {
     threads.emplace_back([&, i] {
-      work[i] =
-          DoWork(options, source, "worker " + std::to_string(i), &next_item);
+      work[i] = DoWork(options, "worker " + std::to_string(i), &next_item,
+                       &saved_bytes);
     });
   }
   for (std::thread& thread : threads)
@@ -144,13 +140,10 @@ bool WorkInThreads(const Options& options) {
   Work sum;
   for (const Work& part : work) {
     sum.items += part.items;
-    sum.slices += part.slices;
-    sum.packets_lost += part.packets_lost;
     sum.is_right = sum.is_right && part.is_right;
   }
-  printf("process %d: %" PRIu64 " items, %" PRIu64 " slices, %" PRIu64
-         " packets lost\n",
-         static_cast<int>(getpid()), sum.items, sum.slices, sum.packets_lost);
+  printf("process %d: %" PRIu64 " items\n", static_cast<int>(getpid()),
+         sum.items);
   fflush(stdout);
   if (!sum.is_right)
     PrintError(kProgram, "a text came out different");

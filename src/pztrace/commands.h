@@ -11,6 +11,7 @@ int RecordMain(int argc, char** argv);
 int StatMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
 int TopMain(int argc, char** argv);
+int SvgMain(int argc, char** argv);
 
 }  // namespace pztrace
 

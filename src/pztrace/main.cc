@@ -20,10 +20,8 @@ constexpr struct {
   const char* name;
   int (*main)(int argc, char** argv);
 } kCommands[] = {
-    {"record", RecordMain},
-    {"stat", StatMain},
-    {"cat", CatMain},
-    {"top", TopMain},
+    {"record", RecordMain}, {"stat", StatMain}, {"cat", CatMain},
+    {"top", TopMain},       {"svg", SvgMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -58,6 +56,7 @@ int Main(int argc, char** argv) {
   pztrace stat [options]     prints how a running recording is doing
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE prints which slices took the most time
+  pztrace svg [options] FILE draws a trace as an image
   pztrace COMMAND --help     prints the options of one of them
 )",
       {},
@@ -68,7 +67,8 @@ int Main(int argc, char** argv) {
                       "unknown command '" + std::string(argv[1]) + "'");
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(command, "a command is missing: record, stat, cat or top");
+  return WrongUsage(command,
+                    "a command is missing: record, stat, cat, top or svg");
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ struct Unit {
 };
 
 // Parses a number and one of |units|. A number without a unit is in the first
-// one. Returns false for anything else, and for less than 1. The value may be
-// infinite.
+// one. Returns false for anything else. The value may be infinite.
 template <size_t kCount>
 bool ParseNumber(const std::string& text,
                  const Unit (&units)[kCount],
@@ -30,7 +29,7 @@ bool ParseNumber(const std::string& text,
   for (const Unit& candidate : units) {
     if (unit == candidate.name || (unit.empty() && &candidate == units)) {
       *value = number * candidate.factor;
-      return *value >= 1;
+      return true;
     }
   }
   return false;
@@ -43,13 +42,25 @@ std::string ParseMilliseconds(std::string_view option,
                               uint32_t* milliseconds) {
   static constexpr Unit kUnits[] = {{"s", 1000}, {"ms", 1}, {"m", 60000}};
   double value = 0;
-  if (!ParseNumber(text, kUnits, &value))
+  if (!ParseNumber(text, kUnits, &value) || value < 1)
     return std::string(option) + " takes a time, as in 10, 1.5s or 200ms";
   if (value > UINT32_MAX) {
     return std::string(option) + " is " + std::to_string(UINT32_MAX / 1000) +
            " s at most, not " + text;
   }
   *milliseconds = static_cast<uint32_t>(value);
+  return "";
+}
+
+std::string ParseNanoseconds(std::string_view option,
+                             const std::string& text,
+                             uint64_t* nanoseconds) {
+  static constexpr Unit kUnits[] = {
+      {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+  double value = 0;
+  if (!ParseNumber(text, kUnits, &value) || value > 1e18)
+    return std::string(option) + " takes a time, as in 1.5s, 200ms or 30us";
+  *nanoseconds = static_cast<uint64_t>(value);
   return "";
 }
 
@@ -60,7 +71,7 @@ std::string ParseSize(std::string_view option,
       {"", 1},        {"k", 1 << 10}, {"K", 1 << 10}, {"m", 1 << 20},
       {"M", 1 << 20}, {"g", 1 << 30}, {"G", 1 << 30}};
   double value = 0;
-  if (!ParseNumber(text, kUnits, &value))
+  if (!ParseNumber(text, kUnits, &value) || value < 1)
     return std::string(option) + " takes a number of bytes, as in 500k or 64M";
   if (value > static_cast<double>(kMaxBufferSize)) {
     return std::string(option) + " is less than " +

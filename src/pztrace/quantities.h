@@ -20,6 +20,11 @@ std::string ParseMilliseconds(std::string_view option,
                               const std::string& text,
                               uint32_t* milliseconds);
 
+// "10", "1.5s", "200ms", "30us" or "5ns"; 0 is one, too.
+std::string ParseNanoseconds(std::string_view option,
+                             const std::string& text,
+                             uint64_t* nanoseconds);
+
 // "1000", "500k", "64M" or "1G"; at least a byte, and less than the service
 // allows for a buffer.
 std::string ParseSize(std::string_view option,

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "src/command_line/command_line.h"
-#include "src/pbz/field_stream.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
-#include "src/pztrace/slice_reader.h"
+#include "src/pztrace/timeline_file.h"
+#include "src/pztrace/timeline_reader.h"
 #include "src/tracing/track_event/category_rules.h"
 
 namespace pztrace {
@@ -28,7 +28,6 @@ namespace {
 
 using command_line::kFailure;
 using command_line::kSuccess;
-using protozero::ConstBytes;
 using protozero::internal::CategoryRules;
 
 // Counts durations in steps of 1/16 of a power of two, so that the 99th
@@ -95,26 +94,6 @@ constexpr struct {
     {"max", [](const Row& row) { return row.max; }},
 };
 
-std::string DurationText(uint64_t ns) {
-  constexpr struct {
-    double factor;
-    const char* unit;
-  } kUnits[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
-  char text[32];
-  if (ns < 1000) {
-    snprintf(text, sizeof(text), "%" PRIu64 " ns", ns);
-    return text;
-  }
-  const auto* unit = &kUnits[0];
-  for (const auto& next : kUnits) {
-    if (static_cast<double>(ns) >= next.factor)
-      unit = &next;
-  }
-  snprintf(text, sizeof(text), "%.2f %s",
-           static_cast<double>(ns) / unit->factor, unit->unit);
-  return text;
-}
-
 // |rows| have slices.
 void Print(std::vector<Row> rows, size_t sort_column, size_t limit) {
   const auto value = kColumns[sort_column].value;
@@ -136,11 +115,6 @@ void Print(std::vector<Row> rows, size_t sort_column, size_t limit) {
       printf(" (%s)", ShownName(row.category).c_str());
     printf("\n");
   }
-}
-
-void PrintNote(uint64_t count, const char* what) {
-  if (count != 0)
-    printf("%" PRIu64 " %s\n", count, what);
 }
 
 }  // namespace
@@ -173,47 +147,28 @@ int TopMain(int argc, char** argv) {
   if (sort_column == std::size(kColumns))
     return WrongUsage(command, "--sort is total, self, mean, p99 or max");
 
-  const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
-  if (!file)
-    return kFailure;
   const CategoryRules rules(
       categories.empty() ? std::string()
                          : protozero::internal::EncodeCategories(categories));
   std::vector<Row> rows;
   uint64_t num_slices = 0;
-  SliceReader reader([&](const Slice& slice) {
-    if (!categories.empty() && !rules.Wants(slice.category, ""))
+  const auto add_slice = [&](const Slice& slice) {
+    if (!categories.empty() && !rules.Wants(slice.text->category, ""))
       return;
     if (slice.text_id >= rows.size())
       rows.resize(slice.text_id + size_t{1});
     Row& row = rows[slice.text_id];
-    row.category = slice.category;
-    row.name = slice.name;
+    row.category = slice.text->category;
+    row.name = slice.text->name;
     ++num_slices;
     ++row.count;
     row.total += slice.duration_ns;
     row.self += slice.self_ns;
     row.max = std::max(row.max, slice.duration_ns);
     row.histogram.Add(slice.duration_ns);
-  });
-  pbz::FieldStream stream(file.get());
-  pbz::FieldStream::Run run;
-  bool ok = true;
-  while (stream.Next(&run)) {
-    if (!reader.Read(ConstBytes(run.data, run.size))) {
-      pbz::PrintError(kProgram,
-                      "%s: the trace is damaged; what comes behind %" PRIu64
-                      " bytes, or a little later, is not counted",
-                      pbz::DisplayName(file_name), run.offset);
-      ok = false;
-    }
-  }
-  reader.Finish();
-  if (!stream.error().empty()) {
-    pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file_name),
-                    stream.error().c_str());
-    ok = false;
-  }
+  };
+  TimelineReader reader({add_slice, {}, {}});
+  bool ok = ReadTimelineFile(file_name, &reader);
 
   rows.erase(std::remove_if(rows.begin(), rows.end(),
                             [](const Row& row) { return row.count == 0; }),
@@ -221,9 +176,7 @@ int TopMain(int argc, char** argv) {
   const size_t num_names = rows.size();
   Print(std::move(rows), sort_column, limit);
   printf("%" PRIu64 " slices of %zu names\n", num_slices, num_names);
-  PrintNote(reader.unfinished(), "slices had not ended, or their end is lost");
-  PrintNote(reader.unbegun(), "ends without a beginning in the trace");
-  PrintNote(reader.skipped(), "packets are of no use, since others are lost");
+  PrintOmissions(reader, stdout);
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;

@@ -169,10 +169,10 @@ class FileTest(RecordingTest):
   def test_file_that_may_not_grow(self):
     # The limit is in the middle of a packet, and behind the shared memory's
     # size.
-    for limit in 300000, 300001, 300002:
+    for limit in 1100000, 1100001, 1100002:
       process = subprocess.run(
           [str(PZTRACE), 'record', '-o', str(self.trace), '--', str(WORKERS),
-           '--items', '2000', '--size', '100'],
+           '--items', '8000', '--size', '100'],
           env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
           check=False, preexec_fn=lambda: resource.setrlimit(
               resource.RLIMIT_FSIZE, (limit, limit)))
@@ -361,7 +361,7 @@ class ProducersTest(RecordingTest):
         self.skipTest(error)
       self.assertEqual(code, 1, error)
       self.assertRegex(error, r'pztrace: traced_workers \(\d+\) is not recorded: '
-                       r'no shared memory: memfd_create of 262144 bytes: %s\n' %
+                       r'no shared memory: memfd_create of 1048576 bytes: %s\n' %
                        reason)
       self.assertIn('pztrace: 2 of 2 producers could not be recorded, for lack '
                     'of shared memory\n', error)

@@ -14,40 +14,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
 from wire import delimited, integer  # pylint: disable=wrong-import-position
+from track_events import (  # pylint: disable=wrong-import-position
+    BEGIN, END, INSTANT, MS, category, event, first_packet, name, packet)
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
 WORKERS = pathlib.Path.cwd() / 'traced_workers'
-
-BEGIN, END, INSTANT = 1, 2, 3
-CLEARED, NEEDS_STATE = 1, 2
-MS = 1000000
-
-
-def packet(sequence, *fields):
-  return delimited(1, b''.join(fields) + integer(10, sequence))
-
-
-def first_packet(sequence, track=0, clock=b'', interned=b'', dropped=0):
-  """Begins a sequence anew."""
-  defaults = integer(58, 64) + delimited(11, integer(11, track))
-  clock = clock or integer(1, 64) + integer(2, 1000) + integer(3, 1)
-  return packet(sequence, integer(13, CLEARED), delimited(59, defaults),
-                integer(42, dropped) if dropped else b'',
-                delimited(12, interned), delimited(6, delimited(1, clock)))
-
-
-def event(sequence, kind, time, *fields, dropped=0):
-  return packet(sequence, integer(8, time), integer(13, NEEDS_STATE),
-                integer(42, dropped) if dropped else b'',
-                delimited(11, integer(9, kind) + b''.join(fields)))
-
-
-def name(text):
-  return delimited(23, text.encode())
-
-
-def category(text):
-  return delimited(22, text.encode())
 
 
 def rows_of(output):
@@ -162,11 +133,11 @@ class TopTest(unittest.TestCase):
     result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             check=True)
-    said = sum(int(line.split(' slices')[0].split()[-1])
-               for line in result.stdout.decode().splitlines())
-    self.assertGreater(said, 0)
+    items = sum(int(line.split(' items')[0].split()[-1])
+                for line in result.stdout.decode().splitlines())
+    self.assertGreater(items, 0)
     output, _ = self.top(self.path.read_bytes())
-    self.assertIn('%d slices of 5 names\n' % said, output)
+    self.assertIn('%d slices of 5 names\n' % (5 * items), output)
 
   def test_any_bytes_are_survived(self):
     whole = (first_packet(1, interned=delimited(2, integer(1, 7) +

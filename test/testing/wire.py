@@ -2,6 +2,8 @@
 """Encodes fields by hand, for tests that need bytes which no library would write.
 google.protobuf reads and writes the others."""
 
+import struct
+
 
 def varint(value):
   """Negative values take ten bytes."""
@@ -24,3 +26,7 @@ def integer(number, value):
 
 def delimited(number, content):
   return tag(number, 2) + varint(len(content)) + content
+
+
+def double(number, value):
+  return tag(number, 1) + struct.pack('<d', value)

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/slice_reader.h"
+#include "src/pztrace/timeline_reader.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ constexpr uint32_t kMaxSequenceClock = 127;
 
 }  // namespace
 
-bool SliceReader::Read(ConstBytes packets) {
+bool TimelineReader::Read(ConstBytes packets) {
   protozero::ProtoDecoder decoder(packets);
   for (auto field = decoder.ReadField(); field.valid();
        field = decoder.ReadField()) {
@@ -29,9 +29,11 @@ bool SliceReader::Read(ConstBytes packets) {
   return decoder.bytes_left() == 0;
 }
 
-void SliceReader::OnPacket(ConstBytes bytes) {
+void TimelineReader::OnPacket(ConstBytes bytes) {
   const TracePacket::Decoder packet(bytes);
-  Sequence* const sequence = &sequences_[packet.trusted_packet_sequence_id()];
+  const uint32_t id = packet.trusted_packet_sequence_id();
+  Sequence* const sequence = &sequences_[id];
+  sequence->id = id;
   const uint32_t flags = packet.sequence_flags();
   if (packet.previous_packet_dropped() != 0) {
     sequence->is_valid = false;
@@ -41,6 +43,7 @@ void SliceReader::OnPacket(ConstBytes bytes) {
     Stack stack = std::move(sequence->stack);
     const uint64_t track = sequence->track;
     *sequence = Sequence();
+    sequence->id = id;
     sequence->is_valid = true;
     sequence->stack = std::move(stack);
     sequence->track = track;
@@ -61,6 +64,8 @@ void SliceReader::OnPacket(ConstBytes bytes) {
       sequence->track = of_events.track_uuid();
     }
   }
+  if (packet.has_track_descriptor())
+    OnTrack(packet.track_descriptor());
   if (packet.has_interned_data())
     OnInterned(packet.interned_data(), sequence);
   // The time of such a packet does not advance a clock.
@@ -71,7 +76,7 @@ void SliceReader::OnPacket(ConstBytes bytes) {
     OnEvent(packet.track_event(), time_ns, sequence);
 }
 
-void SliceReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
+void TimelineReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
   const trace::InternedData::Decoder data(bytes);
   for (const auto entry : data.event_categories()) {
     const trace::EventCategory::Decoder category(entry);
@@ -83,7 +88,7 @@ void SliceReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
   }
 }
 
-void SliceReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
+void TimelineReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
   const trace::ClockSnapshot::Decoder snapshot(bytes);
   for (const auto entry : snapshot.clocks()) {
     const trace::ClockSnapshot::Clock::Decoder clock(entry);
@@ -98,8 +103,45 @@ void SliceReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
   }
 }
 
-uint64_t SliceReader::TimeNs(const TracePacket::Decoder& packet,
-                             Sequence* sequence) {
+void TimelineReader::OnTrack(ConstBytes bytes) {
+  const trace::TrackDescriptor::Decoder track(bytes);
+  TrackInfo& info = infos_[track.uuid()];
+  if (track.has_parent_uuid())
+    info.parent = track.parent_uuid();
+  info.order = track.sibling_order_rank();
+  protozero::ConstChars name =
+      track.has_static_name() ? track.static_name() : track.name();
+  if (track.has_process()) {
+    const trace::ProcessDescriptor::Decoder process(track.process());
+    info.pid = process.pid();
+    if (name.size == 0)
+      name = process.process_name();
+  }
+  if (track.has_thread()) {
+    const trace::ThreadDescriptor::Decoder thread(track.thread());
+    info.pid = thread.pid();
+    info.tid = thread.tid();
+    if (name.size == 0)
+      name = thread.thread_name();
+  }
+  if (name.size != 0)
+    info.name = name.ToStdString();
+  if (track.has_counter()) {
+    using Counter = trace::CounterDescriptor;
+    const Counter::Decoder counter(track.counter());
+    info.is_counter = true;
+    info.is_incremental = counter.is_incremental();
+    info.unit = counter.unit() == Counter::UNIT_TIME_NS ? "ns"
+                : counter.unit() == Counter::UNIT_SIZE_BYTES
+                    ? "bytes"
+                    : counter.unit_name().ToStdString();
+    if (counter.unit_multiplier() != 0)
+      info.multiplier = static_cast<double>(counter.unit_multiplier());
+  }
+}
+
+uint64_t TimelineReader::TimeNs(const TracePacket::Decoder& packet,
+                                Sequence* sequence) {
   const uint32_t id = packet.has_timestamp_clock_id()
                           ? packet.timestamp_clock_id()
                           : sequence->clock_id;
@@ -113,8 +155,8 @@ uint64_t SliceReader::TimeNs(const TracePacket::Decoder& packet,
   return ticks * clock->second.ns_per_tick;
 }
 
-SliceReader::TextId SliceReader::TextOf(const TrackEvent::Decoder& event,
-                                        const Sequence& sequence) {
+TimelineReader::TextId TimelineReader::TextOf(const TrackEvent::Decoder& event,
+                                              const Sequence& sequence) {
   std::pair<std::string, std::string> text;
   const auto add_category = [&](const std::string& category) {
     text.first += (text.first.empty() ? "" : ",") + category;
@@ -134,32 +176,64 @@ SliceReader::TextId SliceReader::TextOf(const TrackEvent::Decoder& event,
   const auto [it, is_new] =
       text_ids_.emplace(std::move(text), static_cast<TextId>(texts_.size()));
   if (is_new)
-    texts_.push_back(&it->first);
+    texts_.push_back({it->first.first, it->first.second});
   return it->second;
 }
 
-void SliceReader::OnEvent(ConstBytes bytes,
-                          uint64_t time_ns,
-                          Sequence* sequence) {
+void TimelineReader::OnEvent(ConstBytes bytes,
+                             uint64_t time_ns,
+                             Sequence* sequence) {
   const TrackEvent::Decoder event(bytes);
-  const bool is_begin = event.type() == TrackEvent::TYPE_SLICE_BEGIN;
-  if (!is_begin && event.type() != TrackEvent::TYPE_SLICE_END)
-    return;
-  const TextId text = is_begin ? TextOf(event, *sequence) : 0;
-  if (event.has_track_uuid() && event.track_uuid() != sequence->track) {
-    tracks_[event.track_uuid()].push_back({time_ns, is_begin, text});
-  } else if (is_begin) {
-    Begin(time_ns, text, &sequence->stack);
-  } else {
-    End(time_ns, &sequence->stack);
+  const bool is_own_track =
+      !event.has_track_uuid() || event.track_uuid() == sequence->track;
+  const uint64_t track =
+      is_own_track ? sequence->own_track() : event.track_uuid();
+  switch (event.type()) {
+    case TrackEvent::TYPE_SLICE_BEGIN:
+    case TrackEvent::TYPE_SLICE_END: {
+      const bool is_begin = event.type() == TrackEvent::TYPE_SLICE_BEGIN;
+      const TextId text = is_begin ? TextOf(event, *sequence) : 0;
+      if (!is_own_track)
+        tracks_[track].push_back({time_ns, is_begin, text});
+      else if (is_begin)
+        Begin(time_ns, text, &sequence->stack);
+      else
+        End(time_ns, track, &sequence->stack);
+      break;
+    }
+    case TrackEvent::TYPE_INSTANT:
+      if (callbacks_.on_instant)
+        callbacks_.on_instant(
+            {&texts_[TextOf(event, *sequence)], track, time_ns});
+      break;
+    case TrackEvent::TYPE_COUNTER:
+      if (callbacks_.on_counter)
+        OnCounter(event, track, time_ns, sequence);
+      break;
   }
 }
 
-void SliceReader::Begin(uint64_t time_ns, TextId text, Stack* stack) {
+void TimelineReader::OnCounter(const TrackEvent::Decoder& event,
+                               uint64_t track,
+                               uint64_t time_ns,
+                               Sequence* sequence) {
+  double value = event.has_double_counter_value()
+                     ? event.double_counter_value()
+                     : static_cast<double>(event.counter_value());
+  const auto info = infos_.find(track);
+  if (info != infos_.end()) {
+    if (info->second.is_incremental)
+      value = sequence->sums[track] += value;
+    value *= info->second.multiplier;
+  }
+  callbacks_.on_counter({track, time_ns, value});
+}
+
+void TimelineReader::Begin(uint64_t time_ns, TextId text, Stack* stack) {
   stack->push_back({time_ns, 0, text});
 }
 
-void SliceReader::End(uint64_t time_ns, Stack* stack) {
+void TimelineReader::End(uint64_t time_ns, uint64_t track, Stack* stack) {
   if (stack->empty()) {
     ++unbegun_;
     return;
@@ -169,17 +243,18 @@ void SliceReader::End(uint64_t time_ns, Stack* stack) {
   const uint64_t duration = time_ns - std::min(time_ns, slice.begin_ns);
   if (!stack->empty())
     stack->back().nested_ns += duration;
-  const auto& [category, name] = *texts_[slice.text];
-  callback_({slice.text, category, name, duration,
-             duration - std::min(duration, slice.nested_ns)});
+  callbacks_.on_slice({&texts_[slice.text], slice.text,
+                       static_cast<uint32_t>(stack->size()), track,
+                       slice.begin_ns, duration,
+                       duration - std::min(duration, slice.nested_ns)});
 }
 
-void SliceReader::Drop(Stack* stack) {
+void TimelineReader::Drop(Stack* stack) {
   unfinished_ += stack->size();
   stack->clear();
 }
 
-void SliceReader::Finish() {
+void TimelineReader::Finish() {
   for (auto& [id, sequence] : sequences_)
     Drop(&sequence.stack);
   for (auto& [uuid, events] : tracks_) {
@@ -191,7 +266,7 @@ void SliceReader::Finish() {
       if (event.is_begin)
         Begin(event.time_ns, event.text, &stack);
       else
-        End(event.time_ns, &stack);
+        End(event.time_ns, uuid, &stack);
     }
     Drop(&stack);
   }

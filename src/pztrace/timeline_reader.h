@@ -1,15 +1,15 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SLICE_READER_H_
-#define SRC_PZTRACE_SLICE_READER_H_
+#ifndef SRC_PZTRACE_TIMELINE_READER_H_
+#define SRC_PZTRACE_TIMELINE_READER_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,35 +19,78 @@
 
 namespace pztrace {
 
+// A category and a name.
+struct EventText {
+  std::string category;  // Several have commas between them.
+  std::string name;
+};
+
 struct Slice {
-  // Counts from 0, one for each pair of a category and a name. These stay where
-  // they are as long as the reader.
+  // Stays where it is as long as the reader. |text_id| counts from 0, one for
+  // each different text.
+  const EventText* text;
   uint32_t text_id;
-  std::string_view category;  // Several have commas between them.
-  std::string_view name;
+  // How many slices of the track it is within.
+  uint32_t depth;
+  uint64_t track;  // The key in TimelineReader::tracks().
+  uint64_t begin_ns;
   uint64_t duration_ns;
   // Without the slices within it, of the same track.
   uint64_t self_ns;
 };
 
-// Finds the slices of a trace, packet by packet. Bytes may be anything: what is
+struct Instant {
+  const EventText* text;
+  uint64_t track;
+  uint64_t time_ns;
+};
+
+struct CounterValue {
+  uint64_t track;
+  uint64_t time_ns;
+  double value;
+};
+
+// What a trace says of a track. That of a process has its |pid|, that of a
+// thread |pid| and |tid|; the others are 0.
+struct TrackInfo {
+  uint64_t parent = 0;
+  std::string name;
+  int32_t pid = 0;
+  int64_t tid = 0;
+  int32_t order = 0;  // Among its siblings.
+  bool is_counter = false;
+  bool is_incremental = false;
+  std::string unit;  // "ns", "bytes", or as the program says.
+  double multiplier = 1;
+};
+
+// Finds the events of a trace, packet by packet. Bytes may be anything: what is
 // malformed is not there.
 //
-// The events of a thread's own track come from one sequence, and in order; they
-// take memory for the open slices only. Those of another track may come from
+// The slices of a thread's own track come from one sequence, and in order; they
+// take memory for the open ones only. Those of another track may come from
 // several sequences, which follow each other in the file in any order, so they
 // are kept until Finish() has sorted them by time.
-class SliceReader {
+class TimelineReader {
  public:
-  using Callback = std::function<void(const Slice&)>;
+  // Those that are empty are not called. In any order.
+  struct Callbacks {
+    std::function<void(const Slice&)> on_slice;
+    std::function<void(const Instant&)> on_instant;
+    std::function<void(const CounterValue&)> on_counter;
+  };
 
-  // |callback| gets each slice, in any order.
-  explicit SliceReader(Callback callback) : callback_(std::move(callback)) {}
+  explicit TimelineReader(Callbacks callbacks)
+      : callbacks_(std::move(callbacks)) {}
 
   // |packets| are fields of a Trace. Returns false if they are not whole.
   bool Read(protozero::ConstBytes packets);
   // After the last packet.
   void Finish();
+
+  // By number. A track without one is there as the number of its sequence.
+  const std::map<uint64_t, TrackInfo>& tracks() const { return infos_; }
 
   // Slices without an end. A loss ends all slices that are open on the thread.
   uint64_t unfinished() const { return unfinished_; }
@@ -82,8 +125,12 @@ class SliceReader {
     std::map<uint64_t, std::string> names;
     std::map<uint32_t, Clock> clocks;
     uint32_t clock_id = 0;
+    uint32_t id = 0;
     uint64_t track = 0;
-    Stack stack;  // Of that track.
+    Stack stack;                      // Of that track.
+    std::map<uint64_t, double> sums;  // Of counters that are incremental.
+
+    uint64_t own_track() const { return track != 0 ? track : id; }
   };
 
   struct Event {
@@ -95,21 +142,27 @@ class SliceReader {
   void OnPacket(protozero::ConstBytes bytes);
   void OnInterned(protozero::ConstBytes bytes, Sequence* sequence);
   void OnClocks(protozero::ConstBytes bytes, Sequence* sequence);
+  void OnTrack(protozero::ConstBytes bytes);
   void OnEvent(protozero::ConstBytes bytes,
                uint64_t time_ns,
                Sequence* sequence);
+  void OnCounter(const TrackEvent::Decoder& event,
+                 uint64_t track,
+                 uint64_t time_ns,
+                 Sequence* sequence);
   static uint64_t TimeNs(const TracePacket::Decoder& packet,
                          Sequence* sequence);
   TextId TextOf(const TrackEvent::Decoder& event, const Sequence& sequence);
   void Begin(uint64_t time_ns, TextId text, Stack* stack);
-  void End(uint64_t time_ns, Stack* stack);
+  void End(uint64_t time_ns, uint64_t track, Stack* stack);
   void Drop(Stack* stack);
 
-  const Callback callback_;
+  const Callbacks callbacks_;
   std::unordered_map<uint32_t, Sequence> sequences_;
   std::unordered_map<uint64_t, std::vector<Event>> tracks_;
+  std::map<uint64_t, TrackInfo> infos_;
   std::map<std::pair<std::string, std::string>, TextId> text_ids_;
-  std::vector<const std::pair<std::string, std::string>*> texts_;
+  std::deque<EventText> texts_;
   uint64_t unfinished_ = 0;
   uint64_t unbegun_ = 0;
   uint64_t skipped_ = 0;
@@ -117,4 +170,4 @@ class SliceReader {
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_SLICE_READER_H_
+#endif  // SRC_PZTRACE_TIMELINE_READER_H_

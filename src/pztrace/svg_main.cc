@@ -1,0 +1,79 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace svg.
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <string>
+#include <tuple>
+
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/quantities.h"
+#include "src/pztrace/timeline_file.h"
+#include "src/pztrace/timeline_picture.h"
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+
+int SvgMain(int argc, char** argv) {
+  std::string file_name;
+  std::string from;
+  std::string to;
+  TimelinePicture::Options options;
+  const command_line::Command command = {
+      "pztrace svg",
+      "[options] FILE",
+      R"(Draws a trace as an image, which goes to the standard output:
+
+  pztrace svg session.pftrace >session.svg
+)",
+      {{"FILE", "the trace; - is the standard input", &file_name},
+       {"--from TIME", "since the first event: 1.5ms", &from},
+       {"--to TIME", "since the first event", &to},
+       {"--width N", "pixels, default: 1000", &options.width}},
+      ""};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  for (const auto& [option, text, ns] :
+       {std::tuple("--from", &from, &options.from_ns),
+        std::tuple("--to", &to, &options.to_ns)}) {
+    if (text->empty())
+      continue;
+    const std::string problem = ParseNanoseconds(option, *text, ns);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+  }
+  if (options.from_ns >= options.to_ns)
+    return WrongUsage(command, "--to has to be later than --from");
+  if (options.width < TimelinePicture::kMinWidth ||
+      options.width > TimelinePicture::kMaxWidth) {
+    return WrongUsage(command, "--width is from 400 to 20000");
+  }
+
+  TimelinePicture picture;
+  const auto add = [&picture](const auto& event) { picture.Add(event); };
+  TimelineReader reader({add, add, add});
+  bool ok = ReadTimelineFile(file_name, &reader);
+  PrintOmissions(reader, stderr);
+  if (picture.is_empty()) {
+    if (ok) {
+      pbz::PrintError(kProgram, "%s: no events that could be drawn",
+                      pbz::DisplayName(file_name));
+    }
+    return kFailure;
+  }
+  const std::string image = picture.Draw(reader.tracks(), options);
+  fwrite(image.data(), 1, image.size(), stdout);
+  if (!pbz::FlushStandardOutput(kProgram))
+    ok = false;
+  return ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,69 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/timeline_file.h"
+
+#include <inttypes.h>
+
+#include "protozero/const_bytes.h"
+#include "src/pbz/field_stream.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/program_name.h"
+
+namespace pztrace {
+
+bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader) {
+  const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
+  if (!file)
+    return false;
+  pbz::FieldStream stream(file.get());
+  pbz::FieldStream::Run run;
+  bool ok = true;
+  while (stream.Next(&run)) {
+    if (!reader->Read(protozero::ConstBytes(run.data, run.size))) {
+      pbz::PrintError(kProgram,
+                      "%s: the trace is damaged; what comes behind %" PRIu64
+                      " bytes, or a little later, is not counted",
+                      pbz::DisplayName(file_name), run.offset);
+      ok = false;
+    }
+  }
+  reader->Finish();
+  if (!stream.error().empty()) {
+    pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file_name),
+                    stream.error().c_str());
+    ok = false;
+  }
+  return ok;
+}
+
+void PrintOmissions(const TimelineReader& reader, FILE* file) {
+  const auto print = [file](uint64_t count, const char* what) {
+    if (count != 0)
+      fprintf(file, "%" PRIu64 " %s\n", count, what);
+  };
+  print(reader.unfinished(), "slices had not ended, or their end is lost");
+  print(reader.unbegun(), "ends without a beginning in the trace");
+  print(reader.skipped(), "packets are of no use, since others are lost");
+}
+
+std::string DurationText(uint64_t ns) {
+  constexpr struct {
+    double factor;
+    const char* unit;
+  } kUnits[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+  char text[32];
+  if (ns < 1000) {
+    snprintf(text, sizeof(text), "%" PRIu64 " ns", ns);
+    return text;
+  }
+  const auto* unit = &kUnits[0];
+  for (const auto& next : kUnits) {
+    if (static_cast<double>(ns) >= next.factor)
+      unit = &next;
+  }
+  snprintf(text, sizeof(text), "%.2f %s",
+           static_cast<double>(ns) / unit->factor, unit->unit);
+  return text;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,27 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TIMELINE_FILE_H_
+#define SRC_PZTRACE_TIMELINE_FILE_H_
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <string>
+
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+// Gives the whole file to |reader|; "-" is the standard input. Returns false,
+// and has printed why, if that did not work, or the trace is damaged.
+bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader);
+
+// Prints lines that say what |reader| could not use, if there is anything.
+void PrintOmissions(const TimelineReader& reader, FILE* file);
+
+// "12 ns", "3.40 us".
+std::string DurationText(uint64_t ns);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TIMELINE_FILE_H_

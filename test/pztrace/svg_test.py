@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace svg` draws the events of a trace: on traces of known content, and whatever
+the bytes are. Runs in the build directory."""
+
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+from wire import delimited, double, integer  # pylint: disable=wrong-import-position
+from track_events import (  # pylint: disable=wrong-import-position
+    BEGIN, COUNTER, END, INSTANT, MS, category, event, first_packet, name, packet)
+
+PZTRACE = pathlib.Path.cwd() / 'pztrace'
+WORKERS = pathlib.Path.cwd() / 'traced_workers'
+SVG = '{http://www.w3.org/2000/svg}'
+
+PROCESS, THREAD, QUEUE = 7, 8, 9
+
+
+def track(uuid, *fields, parent=0):
+  return packet(1, delimited(60, integer(1, uuid) + integer(5, parent) +
+                             b''.join(fields)))
+
+
+def described():
+  """A sequence of a thread, and what its tracks are called."""
+  return (first_packet(1, track=THREAD) +
+          track(PROCESS, delimited(3, integer(1, 41) + delimited(6, b'app'))) +
+          track(THREAD, delimited(4, integer(1, 41) + integer(2, 42) +
+                                  delimited(5, b'main')), parent=PROCESS))
+
+
+class Picture:
+  """An image, as elements of a kind."""
+
+  def __init__(self, text):
+    root = ElementTree.fromstring(text)
+    self.width = float(root.get('width'))
+    self.height = float(root.get('height'))
+    self.shapes = [e for e in root if e.find(SVG + 'title') is not None]
+    self.texts = [e for e in root if e.tag == SVG + 'text']
+
+  def titles(self):
+    return [e.find(SVG + 'title').text for e in self.shapes]
+
+  def words(self):
+    return [e.text for e in self.texts]
+
+  def shape(self, prefix):
+    shape, = [e for e in self.shapes
+              if e.find(SVG + 'title').text.startswith(prefix)]
+    return shape
+
+  def slices(self):
+    """How many there are, those included that are drawn as one."""
+    return sum(int(many[1]) if (many := re.match(r'(\d+) slices$', title)) else 1
+               for title in self.titles())
+
+
+class SvgTest(unittest.TestCase):
+
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.path = pathlib.Path(folder.name) / 'trace'
+
+  def svg(self, trace, *args, code=0):
+    self.path.write_bytes(trace)
+    result = subprocess.run([PZTRACE, 'svg', *args, self.path], timeout=60,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=False)
+    self.assertEqual(result.returncode, code, result.stderr)
+    return result.stdout.decode(), result.stderr.decode()
+
+  def picture(self, trace, *args):
+    image, error = self.svg(trace, *args)
+    self.assertEqual(error, '')
+    return Picture(image)
+
+  def test_slices_are_where_they_were(self):
+    picture = self.picture(
+        described() + event(1, BEGIN, 0, name('outer'), category('app')) +
+        event(1, BEGIN, 2 * MS, name('inner')) + event(1, END, 4 * MS) +
+        event(1, END, 4 * MS))
+    self.assertEqual(picture.titles(), ['outer (app): 10.00 ms, at 0 ns',
+                                        'inner: 4.00 ms, at 2.00 ms'])
+    outer, inner = picture.shape('outer'), picture.shape('inner')
+    x, width = float(outer.get('x')), float(outer.get('width'))
+    self.assertAlmostEqual(float(inner.get('x')), x + 0.2 * width, delta=0.2)
+    self.assertAlmostEqual(float(inner.get('width')), 0.4 * width, delta=0.2)
+    self.assertGreater(float(inner.get('y')), float(outer.get('y')))
+    self.assertNotEqual(inner.get('class'), outer.get('class'))
+    for word in 'app 41', 'main 42', 'outer', 'inner', '0 ms', '8 ms':
+      self.assertIn(word, picture.words())
+
+  def test_instants_and_counters(self):
+    def value(time, number, *fields):
+      return event(1, COUNTER, time, integer(11, QUEUE), integer(30, number),
+                   *fields)
+    unit = delimited(8, integer(3, 3) + integer(4, 1000))
+    picture = self.picture(
+        described() + track(QUEUE, delimited(2, b'queue'), unit, parent=PROCESS) +
+        event(1, INSTANT, 0, name('miss')) + value(MS, 5) + value(MS, 1) +
+        value(2 * MS, 3))
+    self.assertIn('miss, at 0 ns', picture.titles())
+    self.assertIn('queue: 0 to 5000', picture.titles())
+    self.assertIn('max 5000 bytes', picture.words())
+    steps = picture.shape('queue').get('d')
+    heights = [float(y) for y in re.findall(r'V([\d.]+)', steps)]
+    bottom = heights[-1]
+    self.assertAlmostEqual((bottom - heights[1]) / (bottom - heights[0]), 0.2,
+                           delta=0.02)
+
+  def test_counters_that_count_differences_and_doubles(self):
+    incremental = delimited(8, integer(5, 1))
+    trace = described() + track(QUEUE, delimited(2, b'sum'), incremental)
+    for number in 1.5, 2.5:
+      trace += event(1, COUNTER, MS, integer(11, QUEUE), double(44, number))
+    self.assertIn('sum: 0 to 4', self.picture(trace).titles())
+
+  def test_narrow_slices_are_drawn_as_one(self):
+    trace = described()
+    for _ in range(20000):
+      trace += event(1, BEGIN, 30, name('short')) + event(1, END, 50)
+    image, _ = self.svg(trace)
+    self.assertLess(len(image), 10000)
+    self.assertEqual(Picture(image).slices(), 20000)
+
+  def test_part_of_the_time(self):
+    trace = described()
+    for text in 'first', 'second', 'third':
+      trace += event(1, BEGIN, 0, name(text)) + event(1, END, 10 * MS)
+    picture = self.picture(trace, '--from', '11ms', '--to', '15000us', '--width',
+                           '600')
+    self.assertEqual(picture.titles(), ['second: 10.00 ms, at 10.00 ms'])
+    self.assertEqual(picture.width, 600)
+    self.assertIn('--to has to be later',
+                  self.svg(trace, '--from=2s', '--to=1s', code=2)[1])
+    self.assertIn('--from takes a time', self.svg(trace, '--from=x', code=2)[1])
+    self.assertIn('--width is from', self.svg(trace, '--width=1', code=2)[1])
+
+  def test_names_are_no_markup(self):
+    evil = '</title><script>&"\x1b\u20ac'
+    picture = self.picture(described() + event(1, BEGIN, 0, name(evil)) +
+                           event(1, END, 10))
+    self.assertEqual(len(picture.shapes), 1)
+    self.assertTrue(picture.titles()[0].startswith('</title><script>&'))
+    self.assertNotIn('\x1b', picture.titles()[0])
+
+  def test_tracks_in_a_circle(self):
+    trace = (first_packet(1, track=THREAD) +
+             track(THREAD, delimited(2, b'a'), parent=PROCESS) +
+             track(PROCESS, delimited(2, b'b'), parent=THREAD) +
+             event(1, BEGIN, 0, name('slice')) + event(1, END, 10))
+    self.assertEqual(self.picture(trace).slices(), 1)
+
+  def test_nothing_to_draw(self):
+    self.assertIn('no events', self.svg(described(), code=1)[1])
+
+  def test_a_whole_recording(self):
+    result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=True)
+    items = sum(int(line.split(' items')[0].split()[-1])
+                for line in result.stdout.decode().splitlines())
+    self.assertGreater(items, 0)
+    picture = self.picture(self.path.read_bytes())
+    counters = [t for t in picture.titles() if t.startswith('saved: 0 to ')]
+    self.assertEqual(len(counters), 2)
+    self.assertEqual(picture.slices() - len(counters), 5 * items)
+
+  def test_any_bytes_are_survived(self):
+    whole = described() + b''.join(
+        event(1, kind, 3, name('x'), integer(11, kind % 3), integer(30, 7))
+        for kind in (1, 1, 2, 3, 4, 2, 2))
+    image, error = self.svg(whole[:-3], code=1)
+    self.assertIn('the trace is damaged', error)
+    self.assertGreater(Picture(image).slices(), 0)
+    generator = random.Random(1)
+    for _ in range(200):
+      broken = bytearray(whole)
+      for _ in range(generator.randint(1, 8)):
+        broken[generator.randrange(len(broken))] = generator.randrange(256)
+      self.path.write_bytes(broken)
+      result = subprocess.run([PZTRACE, 'svg', self.path], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+      self.assertIn(result.returncode, (0, 1), result.stderr)
+      if result.stdout:
+        Picture(result.stdout.decode())
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
