@@ -61,12 +61,13 @@ CONFIGS = [
 
 # The other dependencies of tests: arguments of tools/install-build-deps, and
 # whether nothing works without it. Tests of the others are skipped where they
-# are missing: suites of Debian change, and matplotlib is large.
+# are missing: suites of Debian change, and matplotlib and Chromium are large.
 FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
     (['--modern-protobuf'], False),
     (['--plots'], False),
+    (['--site'], False),
 ]
 
 SANITIZER_OPTIONS = {

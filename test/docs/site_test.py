@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Builds the documentation site and looks at it in Chromium.
+
+No page is wider than a phone, though its tables and code may scroll inside; README's
+tables do not even do that. Without a server or a network, pictures load, the console has
+no error, and the search finds symbols. Leaves pictures of some pages in
+site_test/*.png, light and dark, for a phone and a desktop.
+
+Runs in a build directory. The last line of its output is "N passed, N failed". Without
+mkdocs, Doxygen or Chromium it is skipped.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SITE = ROOT / 'third_party' / 'site' / 'bin' / 'mkdocs'
+
+# Width, height, whether it is a phone.
+SCREENS = {'phone': (390, 844, True), 'desktop': (1280, 900, False)}
+# Of these there are pictures.
+PICTURED = ['index.html', 'docs/getting-started.html', 'docs/performance.html',
+            'docs/coming-from-perfetto.html', 'docs/track-events.html']
+README = 'index.html'
+# What a user types, and a word of the page that answers.
+SEARCHES = [('AppendFields', 'append-fields')]
+
+# Returns what is wrong with the page that is shown.
+LOOK = '''
+const wrong = [];
+const root = document.documentElement;
+if (root.scrollWidth > root.clientWidth)
+  wrong.push('is ' + root.scrollWidth + ' wide, the screen ' + root.clientWidth);
+for (const image of document.images)
+  if (!image.complete || image.naturalWidth == 0)
+    wrong.push('does not show ' + image.src);
+if (arguments[0])
+  for (const table of document.querySelectorAll('.md-typeset__scrollwrap'))
+    if (table.scrollWidth > table.clientWidth)
+      wrong.push('has a table that is ' + table.scrollWidth + ' wide, for ' +
+                 table.clientWidth + ': ' + table.innerText.slice(0, 40));
+return wrong;
+'''
+
+
+class Browser:
+  """Chromium without a window, by the WebDriver protocol."""
+
+  def __init__(self):
+    self.driver = subprocess.Popen(['chromedriver', '--port=0'],
+                                   stdout=subprocess.PIPE, text=True)
+    port = None
+    for line in self.driver.stdout:
+      match = re.search(r'started successfully on port (\d+)', line)
+      if match:
+        port = match[1]
+        break
+    if not port:
+      raise OSError('chromedriver does not start')
+    self.url = 'http://127.0.0.1:%s/session' % port
+    arguments = ['--headless=new', '--no-sandbox', '--disable-gpu',
+                 '--disable-dev-shm-usage', '--hide-scrollbars',
+                 # What a page fetches from elsewhere is an error.
+                 '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']
+    self.url += '/' + self.call('', capabilities={'alwaysMatch': {
+        'goog:loggingPrefs': {'browser': 'ALL'},
+        'goog:chromeOptions': {'args': arguments}}})['sessionId']
+
+  def call(self, path, method='POST', **arguments):
+    data = json.dumps(arguments).encode() if method == 'POST' else None
+    request = urllib.request.Request(
+        self.url + path, data, {'Content-Type': 'application/json'},
+        method=method)
+    try:
+      with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)['value']
+    except urllib.error.HTTPError as error:
+      raise OSError(error.read().decode(errors='replace')[:500]) from error
+
+  def devtools(self, command, **parameters):
+    return self.call('/goog/cdp/execute', cmd=command, params=parameters)
+
+  def script(self, code, *arguments):
+    return self.call('/execute/sync', script=code, args=arguments)
+
+  def open(self, url):
+    self.call('/url', url=url)
+
+  def set_screen(self, screen, scheme):
+    """For the pages that are opened next."""
+    width, height, mobile = SCREENS[screen]
+    # The palette is the system's, unless a page before has chosen one.
+    self.open('about:blank')
+    self.devtools('Storage.clearDataForOrigin', origin='file://',
+                  storageTypes='local_storage')
+    self.devtools('Emulation.setDeviceMetricsOverride', width=width,
+                  height=height, deviceScaleFactor=1, mobile=mobile)
+    self.devtools('Emulation.setEmulatedMedia', features=[
+        {'name': 'prefers-color-scheme', 'value': scheme}])
+
+  def errors(self):
+    return [entry['message'] for entry in self.call('/se/log', type='browser')
+            if entry['level'] == 'SEVERE']
+
+  def picture(self, path):
+    path.write_bytes(base64.b64decode(self.call('/screenshot', 'GET')))
+
+  def close(self):
+    try:
+      self.call('', 'DELETE')
+    finally:
+      self.driver.terminate()
+      self.driver.wait()
+
+
+class Tester:
+
+  def __init__(self, site, browser, pictures):
+    self.browser = browser
+    self.address = site.as_uri() + '/'
+    self.pictures = pictures
+    self.passed = self.failed = 0
+
+  def add(self, what, errors):
+    self.passed += not errors
+    self.failed += bool(errors)
+    for error in errors:
+      print('FAIL %s %s' % (what, error))
+
+  def look(self, page, is_readme):
+    self.browser.open(self.address + page)
+    return self.browser.script(LOOK, is_readme) + self.browser.errors()
+
+  def linked_pages(self):
+    """The pages of the navigation. Other ones show a file."""
+    self.browser.open(self.address + README)
+    return self.browser.script('''
+        const links = document.querySelectorAll('.md-nav--primary a[href]');
+        return [...new Set([...links].map(link => link.href.split('#')[0]))];''')
+
+  def look_at_all(self):
+    self.browser.set_screen('phone', 'light')
+    for address in self.linked_pages():
+      page = address[len(self.address):]
+      self.add(page, self.look(page, page == README))
+
+  def take_pictures(self):
+    for screen in SCREENS:
+      for scheme in ('light', 'dark'):
+        self.browser.set_screen(screen, scheme)
+        for page in PICTURED:
+          self.add('%s, %s, %s:' % (page, screen, scheme),
+                   self.look(page, page == README))
+          shown = self.browser.script(
+              'return document.body.getAttribute("data-md-color-scheme")')
+          self.add('%s, %s:' % (page, scheme), [] if
+                   (shown == 'slate') == (scheme == 'dark') else
+                   ['is shown as %s' % shown])
+          self.browser.picture(self.pictures / ('%s-%s-%s.png' % (
+              page.replace('/', '_')[:-len('.html')], screen, scheme)))
+
+  def search(self):
+    self.browser.set_screen('desktop', 'light')
+    for text, expected in SEARCHES:
+      self.browser.open(self.address + 'index.html')
+      self.browser.script('''
+          const query = document.querySelector('[data-md-component=search-query]');
+          query.focus();
+          query.value = arguments[0];
+          query.dispatchEvent(new Event('keyup'));
+          query.dispatchEvent(new Event('input'));''', text)
+      found = []
+      for _ in range(100):
+        found = self.browser.script('''
+            return [...document.querySelectorAll('.md-search-result__link')].map(
+                link => link.getAttribute("href"))''')
+        if found:
+          break
+        time.sleep(0.1)
+      self.add('search for %s' % text, [] if any(
+          expected in link for link in found[:5]) else
+               ['finds %s' % (found[:5] or 'nothing')])
+
+
+def main():
+  missing = [name for name in ('chromedriver', 'doxygen')
+             if not shutil.which(name)]
+  if missing or not SITE.exists():
+    print('skipped: tools/install-build-deps --site installs what is needed')
+    print('0 passed, 0 failed, 1 skipped')
+    return 0
+  pictures = pathlib.Path.cwd() / 'site_test'
+  shutil.rmtree(pictures, ignore_errors=True)
+  pictures.mkdir()
+  site = pictures / 'site'
+  code = subprocess.call([str(ROOT / 'tools/build_site'), '--out', str(site)])
+  if code != 0:
+    print('0 passed, 1 failed')
+    return 1
+
+  browser = Browser()
+  try:
+    tester = Tester(site, browser, pictures)
+    tester.take_pictures()
+    tester.look_at_all()
+    tester.search()
+  finally:
+    browser.close()
+  print('Pictures are in %s' % os.path.relpath(pictures))
+  print('%d passed, %d failed' % (tester.passed, tester.failed))
+  return 1 if tester.failed else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

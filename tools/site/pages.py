@@ -1,0 +1,118 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Collects the pages of the documentation site.
+
+The folder of pages has the same shape as the repository, so that links between our
+pages hold. A link to another file leads to a page that shows the file; a link to a
+folder, to its README.md or to a list of its files.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r'^(?:```.*?^```|<!--.*?-->)[^\n]*\n?', re.M | re.S)
+LINK = re.compile(r'(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))')
+PICTURES = ('.svg', '.png')
+LEXERS = {'.h': 'cpp', '.cc': 'cpp', '.proto': 'protobuf', '.py': 'python',
+          '.cmake': 'cmake', '.json': 'json', '.c': 'c'}
+
+
+class Error(Exception):
+  """Something that is wrong with a page."""
+
+
+def tracked_files():
+  """The files of the repository, as paths relative to its root."""
+  listed = subprocess.run(
+      ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+      cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
+  return [name for name in listed.split('\0') if name and (ROOT / name).exists()]
+
+
+class Pages:
+
+  def __init__(self, out):
+    self.out = out
+    self.files = tracked_files()
+    self.shown = set()  # Files and folders that a link leads to.
+
+  def write_all(self):
+    for name in self.files:
+      if name.endswith('.md'):
+        self.write_page(name, (ROOT / name).read_text())
+      elif name.startswith('docs/') and name.endswith(PICTURES):
+        self.copy(name)
+
+  def copy(self, name):
+    (self.out / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / name, self.out / name)
+
+  def write(self, name, text):
+    path = self.out / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+  def write_page(self, name, text):
+    """Writes the page `name`, whose links are relative to it."""
+    parts, end = [], 0
+    for block in BLOCK.finditer(text):
+      parts.append(self.with_links(name, text[end:block.start()]))
+      if block[0].startswith('```'):  # Comments are for tests.
+        parts.append(block[0])
+      end = block.end()
+    self.write(name, ''.join(parts) + self.with_links(name, text[end:]))
+
+  def with_links(self, name, text):
+    return LINK.sub(lambda match: self.link(name, match), text)
+
+  def link(self, page, match):
+    target, anchor = match[1], match[2] or ''
+    if re.match(r'\w+:', target):
+      return match[0]
+    path = os.path.normpath(os.path.join(os.path.dirname(page), target))
+    if target.endswith('.md') or target.endswith(PICTURES):
+      return match[0]
+    if (ROOT / path).is_dir():
+      target = target.rstrip('/')
+      if os.path.join(path, 'README.md') in self.files:
+        return target + '/README.md' + anchor
+      self.show_folder(path)
+      return target + '/index.md'
+    if path not in self.files:
+      raise Error('%s: no such file: %s' % (page, target))
+    self.show_file(path)
+    return target + '.md'
+
+  def show_file(self, path):
+    if path in self.shown:
+      return
+    self.shown.add(path)
+    text = (ROOT / path).read_text()
+    name = pathlib.PurePath(path)
+    lexer = LEXERS.get(name.suffix, 'text')
+    if name.name == 'CMakeLists.txt':
+      lexer = 'cmake'
+    fence = '`' * 3
+    while fence in text:
+      fence += '`'
+    self.write(path + '.md', '---\ntitle: %s\nsearch:\n  exclude: true\n'
+               'hide:\n  - toc\n---\n\n# %s\n\n%s%s\n%s\n%s\n' %
+               (name.name, path, fence, lexer, text.rstrip('\n'), fence))
+
+  def show_folder(self, path):
+    if path in self.shown:
+      return
+    self.shown.add(path)
+    names = [os.path.relpath(name, path) for name in self.files
+             if name.startswith(path + '/')]
+    self.write(path + '/index.md', '---\nsearch:\n  exclude: true\n---\n\n'
+               '# %s/\n\n%s' % (path, ''.join('- `%s`\n' % name
+                                              for name in names)))
+
+
+def write(out):
+  """Writes the pages to the folder `out`."""
+  Pages(out).write_all()
