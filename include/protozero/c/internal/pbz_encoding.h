@@ -1,0 +1,96 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_C_INTERNAL_PBZ_ENCODING_H_
+#define INCLUDE_PROTOZERO_C_INTERNAL_PBZ_ENCODING_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// Tags, varints and numbers, to memory that has room for them. "pbz_writer.h"
+// undefines the macros.
+
+#if defined(__GNUC__)
+#define PBZ_COLD static __attribute__((noinline, cold, unused))
+#define PBZ_LIKELY(condition) (__builtin_expect(!!(condition), 1) != 0)
+#else
+#define PBZ_COLD static inline
+#define PBZ_LIKELY(condition) (condition)
+#endif
+
+// Little-endian stores of the lower bytes of |bits|.
+static inline void pbz_store_(uint8_t* pos, uint64_t bits, size_t size) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  memcpy(pos, &bits, size);
+#else
+  size_t i;
+  for (i = 0; i < size; ++i)
+    pos[i] = (uint8_t)(bits >> (8 * i));
+#endif
+}
+
+static inline uint8_t* pbz_put_long_varint_(uint8_t* pos, uint64_t value) {
+  while (value >= 0x80) {
+    *pos++ = (uint8_t)(value | 0x80);
+    value >>= 7;
+  }
+  *pos++ = (uint8_t)value;
+  return pos;
+}
+
+// Writes a varint, and up to 8 bytes.
+static inline uint8_t* pbz_put_varint_(uint8_t* pos, uint64_t value) {
+  if (value < 0x80) {
+    *pos = (uint8_t)value;
+    return pos + 1;
+  }
+#if defined(__GNUC__)
+  if (PBZ_LIKELY(value >> 56 == 0)) {
+    // Spreads groups of 28, then 14, then 7 bits; without a branch that depends
+    // on the size, which processors could not predict.
+    const size_t size =
+        (size_t)(64 - __builtin_clzll((unsigned long long)value) + 6) / 7;
+    uint64_t bits = (value & 0x0fffffff) | (value & 0x00fffffff0000000) << 4;
+    bits = (bits & 0x00003fff00003fff) | (bits & 0x0fffc0000fffc000) << 2;
+    bits = (bits & 0x007f007f007f007f) | (bits & 0x3f803f803f803f80) << 1;
+    bits |= 0x8080808080808080 & (((uint64_t)1 << (8 * (size - 1))) - 1);
+    pbz_store_(pos, bits, 8);
+    return pos + size;
+  }
+#endif
+  return pbz_put_long_varint_(pos, value);
+}
+
+// Almost always |tag| is a constant, and one of these is left.
+static inline uint8_t* pbz_put_tag_(uint8_t* pos, uint32_t tag) {
+  if (tag < 0x80) {
+    *pos = (uint8_t)tag;
+    return pos + 1;
+  }
+  if (tag < 0x4000) {
+    pbz_store_(pos, (tag & 0x7f) | 0x80 | (tag >> 7) << 8, 2);
+    return pos + 2;
+  }
+  return pbz_put_long_varint_(pos, tag);
+}
+
+static inline void pbz_put_wide_size_(uint8_t* pos, uint32_t size) {
+  pos[0] = (uint8_t)(size | 0x80);
+  pos[1] = (uint8_t)(size >> 7 | 0x80);
+  pos[2] = (uint8_t)(size >> 14 | 0x80);
+  pos[3] = (uint8_t)(size >> 21);
+}
+
+static inline uint32_t pbz_tag_(uint32_t number, uint32_t wire_type) {
+  return number << 3 | wire_type;
+}
+
+static inline int pbz_is_field_number_(uint32_t number) {
+  return PBZ_LIKELY(number - 1 < 536870911);
+}
+
+static inline uint64_t pbz_zigzag_(int64_t value) {
+  return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+#endif  // INCLUDE_PROTOZERO_C_INTERNAL_PBZ_ENCODING_H_
