@@ -21,6 +21,14 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
+// musl's macro compares a signed with an unsigned number.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-compare"
+cmsghdr* NextHeader(msghdr* message, cmsghdr* header) {
+  return CMSG_NXTHDR(message, header);
+}
+#pragma GCC diagnostic pop
+
 // More than the one descriptor that the protocol has, so that this process gets
 // and closes all of them. The kernel closes those that do not fit.
 constexpr size_t kMaxReceivedFds = 16;
@@ -204,7 +212,7 @@ SocketStatus ReceiveFromSocket(int fd,
   if (result < 0)
     return StatusOfErrno();
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
+       header = NextHeader(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
       continue;
     const size_t num_fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
