@@ -68,6 +68,7 @@ FETCHED = [
     (['--modern-protobuf'], False),
     (['--plots'], False),
     (['--site'], False),
+    (['--ports'], False),
 ]
 
 SANITIZER_OPTIONS = {

@@ -174,5 +174,6 @@ as protoc --decode does, without one with guesses, which comments say
 }  // namespace pbz
 
 int main(int argc, char** argv) {
+  pbz::UseBinaryStreams();
   return pbz::Main(argc, argv);
 }

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#endif
 
 #include <new>
 
@@ -47,6 +51,13 @@ void PrintError(const char* program, const char* format, ...) {
 #endif
   va_end(args);
   errno = error;
+}
+
+void UseBinaryStreams() {
+#if defined(_WIN32)
+  _setmode(_fileno(stdin), _O_BINARY);
+  _setmode(_fileno(stdout), _O_BINARY);
+#endif
 }
 
 ScopedFile OpenFile(const char* program, const std::string& path) {

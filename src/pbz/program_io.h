@@ -31,6 +31,10 @@ __attribute__((format(printf, 2, 3))) void PrintError(const char* program,
                                                       const char* format,
                                                       ...);
 
+// Has the standard streams pass on bytes as they are, as they do anyway where
+// lines end in one character.
+void UseBinaryStreams();
+
 // In these, a |path| of "-" is the standard input.
 // Null, and has printed why, if there is no such file.
 ScopedFile OpenFile(const char* program, const std::string& path);

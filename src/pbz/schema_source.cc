@@ -3,22 +3,17 @@
 #include "src/pbz/schema_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <string_view>
 #include <utility>
 
 #include "src/pbz/input_kind.h"
 #include "src/pbz/program_io.h"
+#include "src/pbz/run_protoc.h"
 #include "src/pbz/text.h"
-
-extern char** environ;
 
 namespace pbz {
 
@@ -30,45 +25,13 @@ constexpr size_t kMaxNamed = 5;
 constexpr char kHowToMakeASet[] =
     "protoc --include_imports --descriptor_set_out=SET X.proto";
 
-void ReadAll(FILE* file, std::vector<uint8_t>* content) {
-  uint8_t block[1 << 16];
-  while (const size_t size = fread(block, 1, sizeof(block), file))
-    content->insert(content->end(), block, block + size);
-}
-
-// Runs |args| with its standard output and error in files of their own. Returns
-// the exit code, or -1 and errno if the program cannot be run.
-int RunProgram(const std::vector<std::string>& args,
-               FILE* output,
-               FILE* errors) {
-  std::vector<char*> argv;
-  for (const std::string& arg : args)
-    argv.push_back(const_cast<char*>(arg.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
-  pid_t pid = 0;
-  errno = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (errno != 0)
-    return -1;
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR)
-      return -1;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
+  const size_t end = path.find_last_of(kPathSeparators);
+  if (end == std::string::npos)
     return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+  // The root, or that of a drive, is its separator, too.
+  const bool is_root = end == 0 || path[end] == ':' || path[end - 1] == ':';
+  return path.substr(0, is_root ? end + 1 : end);
 }
 
 // Returns false, and has printed why, if protoc does not compile the file.
@@ -77,8 +40,7 @@ bool Compile(const char* program,
              const std::vector<std::string>& import_dirs,
              std::string_view proto,
              std::vector<uint8_t>* set) {
-  std::vector<std::string> args = {"protoc", "--include_imports",
-                                   "--descriptor_set_out=/dev/stdout"};
+  std::vector<std::string> args = {"--include_imports"};
   std::vector<std::string> dirs = import_dirs;
   dirs.push_back(FolderOf(path));
   if (import_dirs.empty() && dirs.back() != ".")
@@ -89,14 +51,12 @@ bool Compile(const char* program,
   const bool is_special = path[0] == '-' || path[0] == '@';
   args.push_back(is_special ? "./" + path : path);
 
-  const ScopedFile output(tmpfile());
-  const ScopedFile errors(tmpfile());
-  if (!output || !errors) {
-    PrintError(program, "no temporary file: %s", strerror(errno));
+  ProtocResult result = RunProtoc(args);
+  if (result.outcome == ProtocResult::kNoTemporaryFile) {
+    PrintError(program, "no temporary file: %s", strerror(result.error));
     return false;
   }
-  const int code = RunProgram(args, output.get(), errors.get());
-  if (code < 0 && errno == ENOENT) {
+  if (result.outcome == ProtocResult::kNotStarted && result.error == ENOENT) {
     PrintError(program,
                "%s: there is no protoc to compile it; install one (Debian: "
                "protobuf-compiler), or give a descriptor set that was made "
@@ -104,16 +64,13 @@ bool Compile(const char* program,
                path.c_str(), kHowToMakeASet);
     return false;
   }
-  if (code < 0) {
-    PrintError(program, "protoc: %s", strerror(errno));
+  if (result.outcome == ProtocResult::kNotStarted) {
+    PrintError(program, "protoc: %s", strerror(result.error));
     return false;
   }
-  if (code != 0) {
-    std::vector<uint8_t> text;
-    rewind(errors.get());
-    ReadAll(errors.get(), &text);
+  if (result.exit_code != 0) {
     const std::string shown =
-        Shown(protozero::ConstBytes(text).ToStdStringView());
+        Shown(protozero::ConstBytes(result.messages).ToStdStringView());
     fwrite(shown.data(), 1, shown.size(), stderr);
     // Old ones say a lot of an edition, but not that it is one.
     const auto has = [&](const char* word) {
@@ -125,8 +82,7 @@ bool Compile(const char* program,
         has("edition") ? "; editions need a protoc that knows them" : "");
     return false;
   }
-  rewind(output.get());
-  ReadAll(output.get(), set);
+  *set = std::move(result.descriptor_set);
   return true;
 }
 

@@ -125,7 +125,7 @@ class InstalledTest(ProjectsTest):
   def test_shared_library(self):
     status, printed, build = self.configure(
         'user', 'find_package(protozero 0.1 REQUIRED COMPONENTS tracing '
-        'tracing_ipc generate)', PLUGIN, '-DCMAKE_CXX_STANDARD=23')
+        'tracing_ipc local_trace generate)', PLUGIN, '-DCMAKE_CXX_STANDARD=23')
     self.assertEqual(status, 0, printed.decode())
     self.must('cmake', '--build', build)
     self.assertEqual(self.must(build / 'my_program'), MESSAGE)

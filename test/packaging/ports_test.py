@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Compiles what is not for Linux only for other systems, and the rest for musl's
+Linux, without warnings.
+
+Runs in a build directory, which has the classes of the tracing library's messages,
+protoc and protozero_plugin. The compilers come from
+`tools/install-build-deps --ports`; without them it is skipped.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+# pylint: disable=wrong-import-position
+from cases import run_cases
+from projects import BUILD, PLUGIN, ProjectsTest, execute
+
+ZIG = next(ROOT.glob('third_party/ziglang/lib/python*/site-packages/ziglang/zig'),
+           None)
+
+# What is compiled as one file: folders of src/.
+RUNTIME = ['protozero']
+PROGRAMS = ['protoc_plugin', 'command_line pbz']
+TRACING = ['tracing/shared_memory tracing/writer tracing/reader',
+           'tracing/service']
+LINUX_ONLY = ['tracing/ipc', 'tracing/track_event tracing/local']
+# Processors differ in the runtime only, and macOS and FreeBSD hardly at all.
+TARGETS = {
+    'x86_64-linux-musl': PROGRAMS + RUNTIME + TRACING + LINUX_ONLY,
+    'aarch64-linux-musl': RUNTIME,
+    'aarch64-macos': PROGRAMS + RUNTIME + TRACING,
+    'x86_64-macos': RUNTIME,
+    'x86_64-freebsd': PROGRAMS[1:] + RUNTIME + TRACING,
+    'aarch64-freebsd': RUNTIME,
+    'x86_64-windows-gnu': PROGRAMS + RUNTIME + TRACING,
+    'aarch64-windows-gnu': RUNTIME,
+}
+FLAGS = ['-std=c++17', '-O0', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
+         '-Wshadow', '-Werror']
+
+CONSUMER = '''cmake_minimum_required(VERSION 3.20)
+project(consumer LANGUAGES CXX)
+add_subdirectory("%s" protozero)
+protozero_generate(TARGET unit PROTOS unit.proto)
+''' % ROOT
+
+
+@unittest.skipUnless(ZIG, 'tools/install-build-deps --ports fetches the compilers')
+class PortsTest(ProjectsTest):
+  maxDiff = None
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # Debian's folder of libprotobuf's headers has those of all else, too.
+    protobuf = pathlib.Path('/usr/include/google/protobuf')
+    (cls.scratch / 'include/google').mkdir(parents=True)
+    (cls.scratch / 'include/google/protobuf').symlink_to(protobuf)
+    cls.env = {'ZIG_GLOBAL_CACHE_DIR': str(cls.scratch / 'cache'),
+               'ZIG_LOCAL_CACHE_DIR': str(cls.scratch / 'cache')}
+
+  def compile(self, job):
+    target, folders = job
+    name = '%s %s' % (target, folders.replace('/', '_'))
+    source = self.scratch / (name + '.cc')
+    source.write_text(''.join(
+        '#include "%s"\n' % path for folder in folders.split()
+        for path in sorted((ROOT / 'src' / folder).rglob('*.cc'))))
+    status, printed = execute(
+        ZIG, 'c++', '-target', target, *FLAGS, '-I', ROOT, '-I',
+        ROOT / 'include', '-I', BUILD / 'gen', '-I', BUILD / 'gen/include',
+        '-isystem', self.scratch / 'include', '-c', source, '-o',
+        source.with_suffix('.o'), env=self.env)
+    return '' if status == 0 else '%s: %s' % (name, printed.decode())
+
+  def test_compiles(self):
+    jobs = [(target, part) for target, parts in TARGETS.items()
+            for part in parts]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+      self.assertEqual(''.join(pool.map(self.compile, jobs)), '')
+
+  def test_cmake_cross_build(self):
+    folder = self.new_project('windows', CMakeLists_txt=CONSUMER)
+    build = folder / 'build'
+    printed = self.must(
+        'cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN,
+        '-DCMAKE_SYSTEM_NAME=Windows', '-DCMAKE_SYSTEM_PROCESSOR=x86_64',
+        '-DCMAKE_CXX_COMPILER=%s;c++' % ZIG,
+        '-DCMAKE_CXX_COMPILER_TARGET=x86_64-windows-gnu',
+        '-DCMAKE_AR=/usr/bin/llvm-ar-19', '-DCMAKE_RANLIB=/usr/bin/llvm-ranlib-19',
+        # Nothing is linked, which would need a C++ library made first.
+        '-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY',
+        '-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_CXX_FLAGS=-O0', env=self.env).decode()
+    self.assertIn('protozero: plugin: ' + str(BUILD), printed)
+    self.assertIn('tracing_ipc, track_event, local_trace, pztrace: not built '
+                  '(Linux only)', printed)
+    self.must('cmake', '--build', build, '--target', 'unit', env=self.env)
+    self.assertTrue((build / 'libunit.a').exists())
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
