@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
@@ -47,8 +48,18 @@ def ask_targets(build):
   (query / 'codemodel-v2').touch()
 
 
+# An archive has no more than this of the tree.
+FETCHED = PROJECT % '''include(FetchContent)
+FetchContent_Declare(protozero URL "file://${CMAKE_SOURCE_DIR}/archive.tar.gz"
+                     DOWNLOAD_EXTRACT_TIMESTAMP ON)
+FetchContent_MakeAvailable(protozero)'''
+# As CPM.cmake adds what it has fetched.
+BY_CPM = PROJECT % (
+    'add_subdirectory("%s" protozero EXCLUDE_FROM_ALL SYSTEM)' % ROOT)
+
+
 class GuestTest(ProjectsTest):
-  """add_subdirectory()."""
+  """add_subdirectory(), by the project or by what fetches packages for it."""
 
   def configure(self, generator, *options):
     folder = self.new_project('guest ' + generator, CMakeLists_txt=GUEST)
@@ -82,6 +93,26 @@ class GuestTest(ProjectsTest):
 
   def test_make_generates_what_has_changed(self):
     self.check_generating('Unix Makefiles')
+
+  def build_fetched(self, name, project, standard):
+    folder = self.new_project(name, CMakeLists_txt=project)
+    with tarfile.open(folder / 'archive.tar.gz', 'w:gz', compresslevel=1) as tar:
+      for path in ('CMakeLists.txt', 'cmake', 'include', 'src'):
+        tar.add(ROOT / path, 'protozero-main/' + path)
+    build = folder / 'build'
+    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN,
+              '-DCMAKE_CXX_STANDARD=%d' % standard,
+              '-DCMAKE_CXX_EXTENSIONS=OFF', *QUICK)
+    self.must('cmake', '--build', build, '--target', 'my_program')
+    self.assertEqual(self.must(build / 'my_program'), MESSAGE)
+    self.assertNotIn('PROTOZERO_BUILD_PLUGIN:BOOL=ON',
+                     (build / 'CMakeCache.txt').read_text())
+
+  def test_fetch_content(self):
+    self.build_fetched('fetched', FETCHED, 20)
+
+  def test_cpm(self):
+    self.build_fetched('by cpm', BY_CPM, 23)
 
   def test_brings_no_programs_and_no_install_rules(self):
     _, build = self.configure('Ninja Multi-Config')
