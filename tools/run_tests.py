@@ -68,7 +68,7 @@ FETCHED = [
     (['--modern-protobuf'], False),
     (['--plots'], False),
     (['--site'], False),
-    (['--ports'], False),
+    (['--packaging'], False),
 ]
 
 SANITIZER_OPTIONS = {

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 # pylint: disable=wrong-import-position
 from cases import run_cases, version
-from projects import BUILD, ProjectsTest
+from projects import BUILD, GREET, GREETING, TRACED, ProjectsTest
 
 # docs/building.md has the like.
 MAKEFILE = '''PLUGIN := $(shell pkg-config --variable=plugin protozero)
@@ -30,19 +30,6 @@ greet: unit.pbzero.h
 \t  --pbzero_out=wrapper_namespace=pbzero:. $<
 '''
 
-GREET = '''#include <stdio.h>
-
-#include "protozero/static_buffer.h"
-#include "unit.pbzero.h"
-
-int main() {
-  protozero::StackBuffered<consumer::pbzero::Unit, 64> unit;
-  unit->set_symbol("degrees");
-  const size_t size = unit.Finalize();
-  fwrite(unit.data(), 1, size, stdout);
-}
-'''
-
 TRACED_MAKEFILE = '''CXXFLAGS := -std=c++17 $(shell pkg-config --cflags protozero-tracing)
 CXXFLAGS += -DSCHEMA=$(shell pkg-config --variable=trace_namespace protozero-tracing)
 LDLIBS := $(shell pkg-config --libs protozero-tracing)
@@ -50,19 +37,6 @@ LDLIBS := $(shell pkg-config --libs protozero-tracing)
 traced: traced.cc
 \t$(CXX) $(CXXFLAGS) -o $@ $< $(LDLIBS)
 '''
-
-TRACED = '''#include "protozero/tracing/local_trace.h"
-#include "protozero/tracing/trace.pbzero.h"
-#include "protozero/tracing/track_event.h"
-
-static_assert(perfetto::protos::SCHEMA::TracePacket::kTimestampFieldNumber == 8);
-
-int main() {
-  protozero::LocalTrace trace("out.pftrace");
-  PROTOZERO_TRACE_EVENT("app", "main", "answer", 42);
-}
-'''
-
 
 class PkgConfigTest(ProjectsTest):
   """A folder that was moved after the installation."""
@@ -81,7 +55,7 @@ class PkgConfigTest(ProjectsTest):
   def test_make(self):
     folder = self.new_project('make', Makefile=MAKEFILE, greet_cc=GREET)
     self.must('make', cwd=folder, env=self.env)
-    self.assertEqual(self.must(folder / 'greet'), b'\x0a\x07degrees')
+    self.assertEqual(self.must(folder / 'greet'), GREETING)
     # The defines are those of the library.
     self.assertIn('pz_0_1_in_place',
                   self.must('nm', '-C', folder / 'greet').decode())

@@ -5,7 +5,7 @@ Linux, without warnings.
 
 Runs in a build directory, which has the classes of the tracing library's messages,
 protoc and protozero_plugin. The compilers come from
-`tools/install-build-deps --ports`; without them it is skipped.
+`tools/install-build-deps --packaging`; without them it is skipped.
 """
 
 import concurrent.futures
@@ -50,7 +50,7 @@ protozero_generate(TARGET unit PROTOS unit.proto)
 ''' % ROOT
 
 
-@unittest.skipUnless(ZIG, 'tools/install-build-deps --ports fetches the compilers')
+@unittest.skipUnless(ZIG, 'tools/install-build-deps --packaging fetches the compilers')
 class PortsTest(ProjectsTest):
   maxDiff = None
 

@@ -61,6 +61,34 @@ int main() {
 # What it prints.
 MESSAGE = b'\x08\x07\x12\x09\x0a\x07degrees\x1a\x02\x08\x01'
 
+# One message, with unit.proto alone.
+GREET = '''#include <stdio.h>
+
+#include "protozero/static_buffer.h"
+#include "unit.pbzero.h"
+
+int main() {
+  protozero::StackBuffered<consumer::pbzero::Unit, 64> unit;
+  unit->set_symbol("degrees");
+  const size_t size = unit.Finalize();
+  fwrite(unit.data(), 1, size, stdout);
+}
+'''
+GREETING = b'\x0a\x07degrees'
+
+# Events in out.pftrace. SCHEMA is the namespace of the trace's classes.
+TRACED = '''#include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/trace.pbzero.h"
+#include "protozero/tracing/track_event.h"
+
+static_assert(perfetto::protos::SCHEMA::TracePacket::kTimestampFieldNumber == 8);
+
+int main() {
+  protozero::LocalTrace trace("out.pftrace");
+  PROTOZERO_TRACE_EVENT("app", "main", "answer", 42);
+}
+'''
+
 
 def execute(*command, cwd=None, env=None):
   """Returns (exit code, what it printed)."""

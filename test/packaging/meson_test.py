@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests the Meson build: as a subproject, and installed.
+
+Runs in a build directory, which has protoc-gen-pbzero.
+"""
+
+import pathlib
+import re
+import shutil
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+# pylint: disable=wrong-import-position
+from cases import run_cases, version
+from projects import BUILD, GREET, GREETING, TRACED, ProjectsTest
+
+# docs/building.md has the like.
+PROJECT = '''project('my_project', 'cpp', default_options: ['cpp_std=c++17'])
+protozero = dependency('protozero', fallback: 'protozero')
+tracing = dependency('protozero-tracing', fallback: 'protozero')
+
+unit = custom_target(
+  'unit', input: 'unit.proto', output: ['unit.pbzero.cc', 'unit.pbzero.h'],
+  command: [find_program('protoc'), '--plugin', find_program('protoc-gen-pbzero'),
+            '-I', '@CURRENT_SOURCE_DIR@',
+            '--pbzero_out=wrapper_namespace=pbzero:@OUTDIR@', '@INPUT@'])
+executable('greet', 'greet.cc', unit, dependencies: protozero)
+executable('traced', 'traced.cc', dependencies: tracing,
+           cpp_args: '-DSCHEMA=' + tracing.get_variable('trace_namespace'))
+'''
+QUICK = ['-Dunity=on', '-Dunity_size=200', '-Doptimization=0']
+
+
+@unittest.skipUnless(shutil.which('meson'), 'there is no meson (Debian: meson)')
+class MesonTest(ProjectsTest):
+
+  def copy_tree(self, folder):
+    """What the build needs of the tree."""
+    folder.mkdir(parents=True)
+    for path in ('include', 'src', 'cmake'):
+      shutil.copytree(ROOT / path, folder / path)
+    for path in ('meson.build', 'meson_options.txt'):
+      shutil.copy(ROOT / path, folder)
+    (folder / 'tools').mkdir()
+    shutil.copy(ROOT / 'tools/print_version', folder / 'tools')
+
+  def new_meson_project(self, name):
+    return self.new_project(name, meson_build=PROJECT, greet_cc=GREET,
+                            traced_cc=TRACED)
+
+  def check(self, folder, *options, env=None):
+    build = folder / 'build'
+    self.must('meson', 'setup', build, folder, *options, env=env)
+    self.must('ninja', '-C', build, 'greet', 'traced')
+    self.assertEqual(self.must(build / 'greet', env=env), GREETING)
+    self.must(build / 'traced', cwd=folder, env=env)
+    self.assertIn(b'answer', (folder / 'out.pftrace').read_bytes())
+    return build
+
+  def test_subproject(self):
+    folder = self.new_meson_project('host')
+    self.copy_tree(folder / 'subprojects/protozero')
+    build = self.check(folder, *QUICK,
+                       '-Dprotozero:plugin_path=%s' % (BUILD / 'protoc-gen-pbzero'))
+    self.assertIn(b'no work to do', self.must('ninja', '-C', build, 'greet'))
+
+  def test_installed(self):
+    source, prefix = self.scratch / 'source', self.scratch / 'a prefix'
+    self.copy_tree(source)
+    build = self.scratch / 'build'
+    self.must('meson', 'setup', build, source, *QUICK, '--prefix', prefix,
+              '--libdir=lib', '-Ddefault_library=static', '-Dinline_setters=true')
+    self.must('meson', 'install', '-C', build, '--quiet')
+    shutil.rmtree(source)
+    shutil.rmtree(build)
+    self.assertEqual([path for path in (prefix / 'include').rglob('*')
+                      if path.is_file() and path.suffix not in ('.h', '.proto')], [])
+    self.check(self.new_meson_project('user'), env={
+        'PKG_CONFIG_PATH': str(prefix / 'lib/pkgconfig'),
+        'PATH': '%s/bin:/usr/bin:/bin' % prefix})
+    self.assertIn(version().encode(),
+                  self.must(prefix / 'bin/protozero_plugin', '--version'))
+
+
+class SourcesTest(unittest.TestCase):
+
+  def test_lists_are_complete(self):
+    listed = re.findall(r"'([^']+[.]cc)'", (ROOT / 'src/meson.build').read_text())
+    found = {path.relative_to(ROOT / 'src').as_posix()
+             for folder in ('protozero', 'protoc_plugin', 'tracing')
+             for path in (ROOT / 'src' / folder).rglob('*.cc')}
+    self.assertEqual(set(listed), found)
+    self.assertEqual(len(listed), len(found))
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
