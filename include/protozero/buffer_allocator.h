@@ -52,6 +52,7 @@ class PROTOZERO_EXPORT BufferAllocator {
 // time. One thread at a time.
 class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
  public:
+  // How much is kept, unless the constructor says otherwise.
   static constexpr size_t kDefaultMaxKeptBytes = 64 * 1024;
 
   // What would be more than |max_kept_bytes| together is not kept. |upstream|
@@ -68,6 +69,7 @@ class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
   PROTOZERO_COLD void* Allocate(size_t size) override;
   PROTOZERO_COLD void Deallocate(void* memory, size_t size) override;
 
+  // How much it keeps now, for buffers to come.
   size_t kept_bytes() const { return kept_bytes_; }
 
  private:

@@ -21,10 +21,12 @@ template <typename T>
 struct ConstArray {
   constexpr ConstArray(const T* d, size_t n) : data(d), size(n) {}
 
+  // A whole array.
   template <size_t n>
   constexpr ConstArray(const T (&array)[n])  // NOLINT: a view, implicit.
       : data(array), size(n) {}
 
+  // A container, such as std::vector and std::string.
   template <typename Range,
             typename Element = std::remove_cv_t<std::remove_pointer_t<
                 decltype(std::declval<const Range&>().data())>>,
@@ -32,6 +34,7 @@ struct ConstArray {
   constexpr ConstArray(const Range& range)  // NOLINT: a view, implicit.
       : data(range.data()), size(range.size()) {}
 
+  // The first element, and how many there are.
   const T* data;
   size_t size;
 };

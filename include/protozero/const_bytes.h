@@ -26,9 +26,11 @@ struct ConstBytes {
   static constexpr bool kConvertibleToStringView = true;
   static constexpr bool kHashable = true;
 
+  // No bytes, or the |n| bytes from |d| on.
   constexpr ConstBytes() = default;
   constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
 
+  // A container of bytes.
   template <
       typename Range,
       typename Element = std::remove_const_t<
@@ -39,6 +41,7 @@ struct ConstBytes {
       : data(reinterpret_cast<const uint8_t*>(range.data())),
         size(range.size()) {}
 
+  // The same bytes as a view, and a copy of them, which allocates.
   std::string_view ToStdStringView() const {
     return std::string_view(reinterpret_cast<const char*>(data), size);
   }
@@ -46,6 +49,7 @@ struct ConstBytes {
     return std::string(reinterpret_cast<const char*>(data), size);
   }
 
+  // The first byte, and how many there are.
   const uint8_t* data = nullptr;
   size_t size = 0;
 };
@@ -55,6 +59,7 @@ struct ConstChars {
   static constexpr bool kConvertibleToStringView = true;
   static constexpr bool kHashable = true;
 
+  // The same characters as a view, and a copy of them, which allocates.
   std::string_view ToStdStringView() const {
     return std::string_view(data, size);
   }
@@ -62,6 +67,7 @@ struct ConstChars {
   // So that what was read can be handed to a setter.
   operator std::string_view() const { return ToStdStringView(); }
 
+  // The first character, and how many there are.
   const char* data = nullptr;
   size_t size = 0;
 };

@@ -59,6 +59,7 @@ PROTOZERO_ABI_BEGIN
 template <typename T, size_t N>
 class ConstantMessage {
  public:
+  // The encoded fields, without a tag and a size of their own.
   constexpr const uint8_t* data() const { return bytes_; }
   static constexpr size_t size() { return N; }
 
@@ -73,6 +74,7 @@ class ConstantMessage {
 template <typename T, size_t N, typename... Holes>
 class MessageStencil {
  public:
+  // Fills the holes. REQUIRES: the stencil outlives what is returned.
   constexpr internal::FilledStencil<T, N, Holes...> operator()(
       typename Holes::Value... values) const& {
     return {this, {{values}...}};

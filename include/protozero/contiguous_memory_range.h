@@ -21,6 +21,7 @@ struct ContiguousMemoryRange {
   uint8_t* begin;
   uint8_t* end;
 
+  // Whether there is a chunk at all; reset() makes that false.
   bool is_valid() const { return begin != nullptr; }
   void reset() {
     begin = nullptr;

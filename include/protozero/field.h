@@ -34,17 +34,21 @@ PROTOZERO_ABI_BEGIN
 // parentheses it is not initialized, so that arrays of fields cost nothing.
 class Field {
  public:
+  // The largest id that protobuf knows.
   static constexpr uint32_t kMaxId = proto_utils::kMaxFieldId;
 
   // False for "there is no such field". All accessors give 0 or nothing then.
   bool valid() const { return tag_ != 0; }
   explicit operator bool() const { return valid(); }
 
+  // The number of the field in its message, and the form that it has on the
+  // wire.
   uint32_t id() const { return proto_utils::GetTagFieldId(tag_); }
   proto_utils::ProtoWireType type() const {
     return proto_utils::GetTagFieldType(tag_);
   }
 
+  // True for every number but 0.
   bool as_bool() const { return as_uint64() != 0; }
   // Larger numbers lose their upper bits, as in all of protobuf.
   uint32_t as_uint32() const { return static_cast<uint32_t>(as_uint64()); }
@@ -52,8 +56,10 @@ class Field {
   // Un-zigzag.
   int32_t as_sint32() const { return proto_utils::ZigZagDecode(as_uint32()); }
   int64_t as_sint64() const { return proto_utils::ZigZagDecode(as_uint64()); }
+  // As it is on the wire.
   uint64_t as_uint64() const { return has_bytes() ? 0 : value_; }
   int64_t as_int64() const { return static_cast<int64_t>(as_uint64()); }
+  // 0 unless the field has four bytes; as_double(), eight.
   float as_float() const {
     const uint32_t bits =
         type() == proto_utils::ProtoWireType::kFixed32 ? as_uint32() : 0;
@@ -68,6 +74,7 @@ class Field {
     memcpy(&value, &bits, sizeof(value));
     return value;
   }
+  // Views of the field's bytes; as_std_string() copies, and allocates.
   ConstChars as_string() const {
     return {reinterpret_cast<const char*>(data()), size()};
   }

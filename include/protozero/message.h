@@ -119,6 +119,7 @@ class PROTOZERO_EXPORT Message {
   // kMaxRootMessageLength, 2 GiB. More is the error kMessageTooLong.
   PROTOZERO_ALWAYS_INLINE uint32_t Finalize();
 
+  // Whether Finalize() has been called since Reset().
   bool is_finalized() const {
     return (state_.flags & internal::MessageState::kFinalized) != 0;
   }
@@ -149,6 +150,7 @@ class PROTOZERO_EXPORT Message {
     return write_ptr_ == internal::LentCursor() ? nested_ : nullptr;
   }
 
+  // The stream that the message goes to.
   const ScatteredStreamWriter* stream_writer() const { return writer_; }
 
   // Appenders. REQUIRES: |field_id| is 1 to 536,870,911. Another one stops

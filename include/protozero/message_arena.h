@@ -44,6 +44,8 @@ class Message;
 // the arena: RootMessage owns one.
 class PROTOZERO_EXPORT MessageArena {
  public:
+  // How deep messages may nest before the arena allocates, and how many nested
+  // messages debug builds remember before they do.
   static constexpr size_t kInlineMessages = 100;
   static constexpr size_t kMinQuarantine = kInlineMessages / 2;
   // sizeof(Message), which is not known here: message.h asserts that it is.
@@ -62,6 +64,7 @@ class PROTOZERO_EXPORT MessageArena {
    public:
     constexpr SharedSizeHint() = default;
 
+    // Zero until an arena has ended.
     SizeHint Load() const { return {static_cast<uint16_t>(bits_.Load())}; }
 
    private:
@@ -72,6 +75,7 @@ class PROTOZERO_EXPORT MessageArena {
     alignas(64) internal::RelaxedWord bits_;
   };
 
+  // Expects no message to be long.
   MessageArena() : MessageArena(SizeHint{0}) {}
   // Begins with the |hint| of another arena. Stores each member once: compilers
   // do not leave out a store that a branch makes again.

@@ -20,6 +20,7 @@ PROTOZERO_ABI_BEGIN
 class PROTOZERO_EXPORT MessageFinalizationListener {
  public:
   PROTOZERO_COLD virtual ~MessageFinalizationListener();
+  // Called once for each message, by the thread that finalizes it.
   virtual void OnMessageFinalized(Message* message) = 0;
 };
 
@@ -59,6 +60,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
     return *this;
   }
 
+  // Whether it holds a message.
   explicit operator bool() const {
     CheckNotStale();
     return message_ != nullptr;
@@ -136,6 +138,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
 template <typename T>
 class MessageHandle : public MessageHandleBase {
  public:
+  // An empty handle, or one that finalizes |message|.
   MessageHandle() : MessageHandle(nullptr) {}
   explicit MessageHandle(T* message) : MessageHandleBase(message) {}
 

@@ -115,8 +115,10 @@ struct PackedFixedEncoding {
 // heap. Making one touches none of these bytes. One thread at a time.
 class PROTOZERO_EXPORT PackedBufferBase {
  public:
+  // How much fits before the heap is used.
   static constexpr size_t kOnStackStorageSize = 8192;
 
+  // An empty buffer. The destructor gives heap memory back.
   PackedBufferBase() { SetStorage(kOnStackStorageSize); }
   ~PackedBufferBase();
 
@@ -130,6 +132,7 @@ class PROTOZERO_EXPORT PackedBufferBase {
     ok_ = true;
   }
 
+  // The encoded elements. Invalidated by the next Append().
   const uint8_t* data() const { return storage(); }
   size_t size() const { return static_cast<size_t>(write_ptr_ - storage()); }
 
@@ -280,11 +283,14 @@ PROTOZERO_ALWAYS_INLINE void AppendPackedField(Message* message,
 //                            the error kMessageTooLong. REQUIRES: the array
 //                            does not overlap the current chunk.
 
+// What the two builders of varints share.
 template <typename EncodingOfBits>
 class PackedVarIntBuffer : public PackedBufferBase {
   using Encoding = internal::PackedVarIntEncoding<EncodingOfBits>;
 
  public:
+  // Adds |value|, or the |count| elements of an array; AppendField() writes a
+  // whole field. The list above has the details.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void Append(T value) {
     AppendVarInt<T>(EncodingOfBits::ToBits(value));
@@ -312,6 +318,7 @@ class PackedVarInt : public PackedVarIntBuffer<internal::PlainBits> {
 // Packed sint32 and sint64 fields.
 class PackedSignedVarInt : public PackedVarIntBuffer<internal::ZigZagBits> {
  public:
+  // Empty.
   PackedSignedVarInt() {}
 };
 
@@ -325,8 +332,10 @@ class PackedFixedSizeInt : public PackedBufferBase {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "fixed32 or fixed64");
   static_assert(std::is_arithmetic<T>::value, "fixed fields hold numbers");
 
+  // Empty.
   PackedFixedSizeInt() {}
 
+  // As those of PackedVarIntBuffer.
   void Append(T value) {
     if (PROTOZERO_LIKELY(Reserve(sizeof(T))))
       write_ptr_ = Encoding::Write(&value, 1, write_ptr_);

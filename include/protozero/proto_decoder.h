@@ -49,6 +49,7 @@ class PROTOZERO_EXPORT ProtoDecoder {
   // How deep groups may be nested in a group.
   static constexpr uint32_t kMaxGroupDepth = 100;
 
+  // REQUIRES: the bytes outlive the decoder and the fields that it returns.
   ProtoDecoder(const void* data, size_t size)
       : begin_(static_cast<const uint8_t*>(data)),
         end_(begin_ + size),
@@ -120,12 +121,14 @@ class UnknownFieldRange {
     using pointer = const Field*;
     using reference = const Field&;
 
+    // For UnknownFieldRange.
     Iterator(const uint8_t* begin,
              const uint8_t* end,
              const internal::DecoderSchema* schema)
         : next_(begin), end_(end), schema_(schema) {
       ++*this;
     }
+    // The field, until the iterator moves on. ++ reads the next one.
     const Field& operator*() const { return field_; }
     const Field* operator->() const { return &field_; }
     Iterator& operator++();
@@ -157,11 +160,13 @@ class UnknownFieldRange {
     Field field_{};
   };
 
+  // For decoders, which return it.
   UnknownFieldRange(const uint8_t* begin,
                     const uint8_t* end,
                     const internal::DecoderSchema* schema)
       : begin_(begin), end_(end), schema_(schema) {}
 
+  // For loops over it.
   Iterator begin() const { return Iterator(begin_, end_, schema_); }
   Iterator end() const { return Iterator(end_, end_, schema_); }
 
@@ -366,6 +371,8 @@ constexpr uint32_t ConstantSlotOf(uint32_t id) {
 template <uint32_t... ids>
 class MessageDecoder : public internal::DecoderWithSlots<sizeof...(ids)> {
  public:
+  // Reads the whole message. REQUIRES: the bytes outlive the decoder and its
+  // fields.
   MessageDecoder(const void* data, size_t size)
       : MessageDecoder::DecoderWithSlots(data,
                                          size,
@@ -395,6 +402,8 @@ template <int MAX_FIELD_ID, bool HAS_NONPACKED_REPEATED_FIELDS = false>
 class TypedProtoDecoder
     : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
  public:
+  // Reads the whole message. REQUIRES: the bytes outlive the decoder and its
+  // fields.
   TypedProtoDecoder(const void* data, size_t size)
       : TypedProtoDecoder::DecoderWithSlots(
             data,
@@ -436,6 +445,8 @@ template <int MAX_FIELD_ID>
 class SelectiveTypedProtoDecoder
     : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
  public:
+  // Reads the whole message. REQUIRES: the bytes outlive the decoder and its
+  // fields.
   template <uint32_t... ids>
   SelectiveTypedProtoDecoder(const void* data,
                              size_t size,

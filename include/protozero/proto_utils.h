@@ -174,6 +174,7 @@ constexpr void StaticAssertSingleBytePreamble() {
                 "only field ids 1 to 15 have a one-byte tag");
 }
 
+// How often a field may occur, and how the schema has it written.
 enum class RepetitionType {
   kNotRepeated,
   kRepeatedPacked,

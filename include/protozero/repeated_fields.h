@@ -181,6 +181,7 @@ class RepeatedFieldIterator
 
  public:
   RepeatedFieldIterator() = default;
+  // For decoders, which return it.
   explicit RepeatedFieldIterator(const internal::RepeatedFields& fields)
       : cursor_(fields) {}
   // Of numbers. |parse_error| is that of RepeatedScalarIterator.
@@ -189,7 +190,9 @@ class RepeatedFieldIterator
                         bool* parse_error)
       : cursor_(fields, type, parse_error) {}
 
+  // False behind the last element.
   explicit operator bool() const { return field().valid(); }
+  // The element as a T.
   T operator*() const {
     if constexpr (std::is_integral<T>::value) {
       // No need to ask whether the field has bytes.
@@ -210,6 +213,7 @@ class RepeatedFieldIterator
   const Field* operator->() const { return &field(); }
   const Field& field() const { return cursor_.field(); }
 
+  // To the next element. Stops for good behind the last one.
   RepeatedFieldIterator& operator++() {
     cursor_.Next();
     return *this;

@@ -28,6 +28,7 @@ PROTOZERO_ABI_BEGIN
 template <typename T = Message>
 class RootMessage : public T {
  public:
+  // Has no stream until Reset().
   RootMessage() { internal::MessageRuntime::InitUnattached(this); }
   // Begins a message on |writer|, as Reset() does.
   explicit RootMessage(ScatteredStreamWriter* writer)

@@ -27,7 +27,6 @@ PROTOZERO_ABI_BEGIN
 // Everything that is allocated until a message is complete is slices, so a
 // message that fits the first one takes one allocation, or none if the buffer
 // has been reset, or if its BufferAllocator has what another one has left.
-
 class PROTOZERO_EXPORT ScatteredHeapBuffer
     : public ScatteredStreamWriter::Delegate {
  public:
@@ -44,6 +43,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     Slice(Slice&&) noexcept = default;
     Slice& operator=(Slice&&) noexcept = default;
 
+    // All of its memory, and the part that has been written to.
     ContiguousMemoryRange GetTotalRange() const {
       return {start_, start_ + size_};
     }
@@ -51,6 +51,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
       return {start_, start_ + (size_ - unused_bytes_)};
     }
 
+    // Where it begins, its size, and how many bytes at its end are free.
     uint8_t* start() const { return start_; }
     size_t size() const { return size_; }
     size_t unused_bytes() const { return unused_bytes_; }
@@ -193,6 +194,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 template <typename T = Message>
 class HeapBuffered {
  public:
+  // Slices of 4 KiB.
   HeapBuffered() : HeapBuffered(4096, 4096) {}
   // The sizes of the slices, and where they come from, as for
   // ScatteredHeapBuffer.
@@ -209,11 +211,14 @@ class HeapBuffered {
   HeapBuffered(const HeapBuffered&) = delete;
   HeapBuffered& operator=(const HeapBuffered&) = delete;
 
+  // The message. Reset() begins it anew, at the same address.
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
+  // True before the first field.
   bool empty() const { return buffer_.empty(); }
 
+  // Those of the stream, see ScatteredStreamWriter::status().
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }
 

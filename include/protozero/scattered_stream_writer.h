@@ -133,6 +133,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   ScatteredStreamWriter(const ScatteredStreamWriter&) = delete;
   ScatteredStreamWriter& operator=(const ScatteredStreamWriter&) = delete;
 
+  // One byte, which may need a new chunk.
   void WriteByte(uint8_t value) {
     if (PROTOZERO_UNLIKELY(bytes_available() == 0))
       return WriteBytesSlowPath(&value, 1);
@@ -258,6 +259,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     return delegate_ ? delegate_->AnnotatePatch(patch_addr) : patch_addr;
   }
 
+  // Why the stream takes no more bytes; kOk while it does.
   WriteStatus status() const { return reasons_.status; }
   bool ok() const { return reasons_.status == WriteStatus::kOk; }
 

@@ -32,6 +32,7 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
     return range_;
   }
 
+  // The whole buffer.
   ContiguousMemoryRange range() const { return range_; }
 
  private:
@@ -73,6 +74,7 @@ class StaticBuffered {
   StaticBuffered(const StaticBuffered&) = delete;
   StaticBuffered& operator=(const StaticBuffered&) = delete;
 
+  // The message.
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
@@ -80,6 +82,7 @@ class StaticBuffered {
   // byte on; 0 for an empty message, and when the buffer was too small.
   size_t Finalize() { return message_.PROTOZERO_RUNTIME::Message::Finalize(); }
 
+  // Those of the stream, see ScatteredStreamWriter::status().
   WriteStatus status() const { return writer_.writer.status(); }
   bool ok() const { return writer_.writer.ok(); }
 
@@ -109,6 +112,7 @@ class StackBuffered : public StaticBuffered<T> {
   // The buffer need not be alive yet for its address to be taken.
   StackBuffered() : StaticBuffered<T>(&bytes_[0], N) {}
 
+  // The buffer. What Finalize() returns is how many of its bytes count.
   const uint8_t* data() const { return &bytes_[0]; }
 
  private:

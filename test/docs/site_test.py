@@ -19,21 +19,60 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools' / 'site'))
+
+import reference  # pylint: disable=wrong-import-position
+
 SITE = ROOT / 'third_party' / 'site' / 'bin' / 'mkdocs'
 
 # Width, height, whether it is a phone.
 SCREENS = {'phone': (390, 844, True), 'desktop': (1280, 900, False)}
 # Of these there are pictures.
 PICTURED = ['index.html', 'docs/getting-started.html', 'docs/performance.html',
-            'docs/coming-from-perfetto.html', 'docs/track-events.html']
+            'docs/coming-from-perfetto.html', 'docs/track-events.html',
+            'include/protozero/message.h.html']
 README = 'index.html'
 # What a user types, and a word of the page that answers.
-SEARCHES = [('AppendFields', 'append-fields')]
+SEARCHES = [('AppendFields', 'append_fields.h.html'),
+            ('BeginNestedMessage', 'message.h.html'),
+            ('bytes_needed', 'static_buffer.h.html')]
+
+# Of these symbols, no comment describes those whose names say so.
+HEADER = '''
+namespace protozero {
+// A type.
+class Type {
+ public:
+  // Both.
+  int one() const { return 1; }
+  int two() const;
+
+  int undescribed_function();
+  int behind = 0;  // A number.
+  ~Type();
+
+ private:
+  int hidden_ = 0;
+};
+// Its values, too.
+enum class Color { kRed };
+struct UndescribedStruct {
+  // One.
+  int member;
+};
+
+#define UNDESCRIBED_MACRO
+namespace internal {
+void Internal();
+}
+}
+'''
 
 # Returns what is wrong with the page that is shown.
 LOOK = '''
@@ -192,6 +231,17 @@ class Tester:
                ['finds %s' % (found[:5] or 'nothing')])
 
 
+def check_reference(tester):
+  """What no comment describes is found."""
+  with tempfile.TemporaryDirectory() as scratch:
+    folder = pathlib.Path(scratch)
+    (folder / 'header.h').write_text(HEADER)
+    found = reference.undocumented(reference.read_headers(folder))
+  names = [line.rpartition(' ')[2].rpartition(':')[2] for line in found]
+  tester.add('undescribed symbols', [] if names == [
+      'undescribed_function', 'UndescribedStruct', 'UNDESCRIBED_MACRO'] else found)
+
+
 def main():
   missing = [name for name in ('chromedriver', 'doxygen')
              if not shutil.which(name)]
@@ -214,6 +264,7 @@ def main():
     tester.take_pictures()
     tester.look_at_all()
     tester.search()
+    check_reference(tester)
   finally:
     browser.close()
   print('Pictures are in %s' % os.path.relpath(pictures))

@@ -1,9 +1,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Collects the pages of the documentation site.
+"""Collects the pages of the documentation site, and its navigation.
 
 The folder of pages has the same shape as the repository, so that links between our
-pages hold. A link to another file leads to a page that shows the file; a link to a
-folder, to its README.md or to a list of its files.
+pages hold. A link to a public header leads to its page in the reference, to another file
+to a page that shows the file, and to a folder to its README.md or a list of its files.
 """
 
 import os
@@ -12,7 +12,10 @@ import re
 import shutil
 import subprocess
 
+import reference
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = 'include/protozero/'
 BLOCK = re.compile(r'^(?:```.*?^```|<!--.*?-->)[^\n]*\n?', re.M | re.S)
 LINK = re.compile(r'(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))')
 PICTURES = ('.svg', '.png')
@@ -45,6 +48,18 @@ class Pages:
         self.write_page(name, (ROOT / name).read_text())
       elif name.startswith('docs/') and name.endswith(PICTURES):
         self.copy(name)
+
+  def write_reference(self):
+    headers = reference.read_headers(ROOT / INCLUDE)
+    errors = reference.undocumented(headers)
+    if errors:
+      raise Error('\n'.join(errors))
+    writer = reference.Writer(headers)
+    for header in headers.values():
+      self.shown.add(INCLUDE + header.name)
+      self.write_source(INCLUDE + header.name, '.source.md')
+      self.write(INCLUDE + header.name + '.md', writer.page(header))
+    return headers
 
   def copy(self, name):
     (self.out / name).parent.mkdir(parents=True, exist_ok=True)
@@ -90,6 +105,9 @@ class Pages:
     if path in self.shown:
       return
     self.shown.add(path)
+    self.write_source(path, '.md')
+
+  def write_source(self, path, suffix):
     text = (ROOT / path).read_text()
     name = pathlib.PurePath(path)
     lexer = LEXERS.get(name.suffix, 'text')
@@ -98,7 +116,7 @@ class Pages:
     fence = '`' * 3
     while fence in text:
       fence += '`'
-    self.write(path + '.md', '---\ntitle: %s\nsearch:\n  exclude: true\n'
+    self.write(path + suffix, '---\ntitle: %s\nsearch:\n  exclude: true\n'
                'hide:\n  - toc\n---\n\n# %s\n\n%s%s\n%s\n%s\n' %
                (name.name, path, fence, lexer, text.rstrip('\n'), fence))
 
@@ -113,6 +131,21 @@ class Pages:
                                               for name in names)))
 
 
-def write(out):
-  """Writes the pages to the folder `out`."""
-  Pages(out).write_all()
+def navigation(config, headers):
+  """The text of mkdocs.yml with a line for each header in the place of a comment."""
+
+  def lines_of(match):
+    folder = match[2].rstrip('/')
+    return ''.join('%s- %s%s.md\n' % (match[1], INCLUDE, name) for name in headers
+                   if os.path.dirname(name) == folder)
+
+  return re.sub(r'^( *)# The headers of include/protozero/([\w/]*)\n', lines_of, config, flags=re.M)
+
+
+def write(work):
+  """Writes the folder of pages, and mkdocs.yml, into the folder `work`."""
+  pages = Pages(work / 'pages')
+  headers = pages.write_reference()
+  pages.write_all()
+  config = (ROOT / 'tools' / 'site' / 'mkdocs.yml').read_text()
+  (work / 'mkdocs.yml').write_text(navigation(config, headers))

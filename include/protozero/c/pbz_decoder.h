@@ -56,8 +56,10 @@ typedef enum pbz_decode_status {
   PBZ_DECODE_TOO_LONG = 7
 } pbz_decode_status;
 
+// How deep groups may be nested in a group.
 enum { PBZ_MAX_GROUP_DEPTH = 100 };
 
+// How a field is written, as its tag says. A group is a field with bytes.
 typedef enum pbz_wire_type {
   PBZ_WIRE_VARINT = 0,
   PBZ_WIRE_FIXED64 = 1,
@@ -78,6 +80,7 @@ typedef struct pbz_field {
   size_t size;
 } pbz_field;
 
+// Where it reads, what is left, and why it stopped. pbz_decoder_init() sets it.
 typedef struct pbz_decoder {
   const uint8_t* pos;
   const uint8_t* end;
@@ -382,6 +385,7 @@ static inline void pbz_packed_init(pbz_packed* packed,
   packed->is_single = field->wire_type == wire_type;
 }
 
+// Reads the next number; returns false if there is none, or none that is whole.
 static inline bool pbz_packed_next(pbz_packed* packed, pbz_field* number) {
   if (packed->is_single) {
     packed->is_single = false;

@@ -26,6 +26,7 @@ typedef enum pbz_status {
   PBZ_INVALID_BUFFER = 5
 } pbz_status;
 
+// The bytes that a delegate may be asked to write later: a size, in four bytes.
 enum { PBZ_PATCH_SIZE = 4 };
 
 // Memory to write to. Without memory, both are null.
@@ -52,6 +53,8 @@ typedef struct pbz_delegate {
   void* context;
 } pbz_delegate;
 
+// A stream of bytes. Users read |status| by pbz_writer_status(), and nothing
+// else.
 typedef struct pbz_writer {
   const pbz_delegate* delegate;
   // The current chunk, and the cursor while no message is open.
@@ -65,6 +68,7 @@ typedef struct pbz_writer {
   pbz_status status;
 } pbz_writer;
 
+// A message that is open. Its members are for the functions that write it.
 typedef struct pbz_message {
   // The cursor if this is the leaf, otherwise the last address.
   uint8_t* pos;

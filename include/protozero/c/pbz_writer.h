@@ -73,6 +73,7 @@ static inline void pbz_writer_init_buffer(pbz_writer* writer,
       size >= PBZ_FAST_ROOM_ ? pbz_fast_limit_of_(writer->end) : 0;
 }
 
+// The first error, PBZ_OK if there was none.
 static inline pbz_status pbz_writer_status(const pbz_writer* writer) {
   return writer->status;
 }

@@ -30,6 +30,7 @@ class ProducerIpcClient;
 // One session's use of a data source. Any thread.
 class DataSourceInstance {
  public:
+  // For Producer and LocalTrace, which make instances.
   DataSourceInstance(DataSourceInstanceID id,
                      DataSourceConfig config,
                      std::shared_ptr<internal::ProducerIpcClient> connection);
@@ -68,6 +69,7 @@ class DataSource {
   DataSource(const DataSource&) = delete;
   DataSource& operator=(const DataSource&) = delete;
 
+  // What the constructor was given.
   const DataSourceDescriptor& descriptor() const { return descriptor_; }
 
   // Whether a session records it. If not, a program can spare the work of

@@ -33,6 +33,7 @@ class TraceContextState {
 // to its callback.
 class TraceContext {
  public:
+  // The session, as the data source sees it, and the thread's writer for it.
   const DataSourceInstance& instance() const { return *instance_; }
   TraceWriter& writer() { return *writer_; }
 
@@ -94,6 +95,7 @@ class TraceContext {
 // Producer, or of the writers of another data source.
 class DataSourceWriters {
  public:
+  // Creates no writer yet.
   explicit DataSourceWriters(std::shared_ptr<DataSource> source);
   // Commits all packets.
   ~DataSourceWriters();

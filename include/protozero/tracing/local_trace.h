@@ -41,6 +41,7 @@ class LocalTrace {
   // it cannot; then recording ends. Called by a thread of the LocalTrace.
   using Sink = std::function<bool(const uint8_t* data, size_t size)>;
 
+  // Where a trace goes, and what it takes.
   struct Options {
     // Where the trace goes: one of these. A file is created, or made empty; a
     // descriptor is not closed.
@@ -66,6 +67,7 @@ class LocalTrace {
     BufferExhaustedPolicy exhausted_policy = BufferExhaustedPolicy::kDrop;
   };
 
+  // Begins to record into a file, or where |options| say.
   explicit LocalTrace(const std::string& path);
   explicit LocalTrace(Options options);
   // Stop(), if that was not called.

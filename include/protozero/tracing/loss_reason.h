@@ -52,6 +52,7 @@ enum class LossReason : uint8_t {
   kOutOfMemory = 10,
 };
 
+// How many there are, kUnknown included.
 inline constexpr size_t kNumLossReasons = 11;
 // Reasons below this one are a writer's; the others are the service's.
 inline constexpr size_t kNumWriterLossReasons = 6;
@@ -66,6 +67,7 @@ struct PacketLosses {
   // The bytes that were written of lost packets, as far as that is known.
   uint64_t bytes = 0;
 
+  // More losses.
   void Add(LossReason reason, uint64_t num_packets, uint64_t num_bytes = 0) {
     Increase(&packets[static_cast<size_t>(reason)], num_packets);
     Increase(&bytes, num_bytes);
@@ -75,6 +77,7 @@ struct PacketLosses {
       Increase(&packets[i], other.packets[i]);
     Increase(&bytes, other.bytes);
   }
+  // The packets that were lost for one reason, and for any.
   uint64_t of(LossReason reason) const {
     return packets[static_cast<size_t>(reason)];
   }
@@ -85,6 +88,7 @@ struct PacketLosses {
     return sum;
   }
 
+  // Adds, up to UINT64_MAX.
   static void Increase(uint64_t* sum, uint64_t number) {
     *sum = number > UINT64_MAX - *sum ? UINT64_MAX : *sum + number;
   }

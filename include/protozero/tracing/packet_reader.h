@@ -53,6 +53,7 @@ PROTOZERO_ABI_BEGIN
 // buffer if each follows its own writer.
 class PacketReader {
  public:
+  // What to read, and its limits.
   struct Options {
     // The writer to follow; 0 for all of them.
     WriterID writer_id = 0;
@@ -64,6 +65,7 @@ class PacketReader {
     size_t max_writers = 256;
   };
 
+  // What a reader gives out.
   struct Packet {
     // Valid until the reader is used again.
     ConstBytes bytes;
@@ -125,6 +127,7 @@ class PacketReader {
     return num_packets;
   }
 
+  // Sums since the reader was made.
   const Stats& stats() const { return stats_; }
 
  private:

@@ -47,23 +47,28 @@ PROTOZERO_ABI_BEGIN
 // Not in ::perfetto, where the linker would take them for the SDK's.
 namespace as_perfetto {
 
+// The library's own types, whose names the classes below hide.
 using TrackBase = ::protozero::Track;
 using CounterTrackBase = ::protozero::CounterTrack;
 using FlowBase = ::protozero::Flow;
 using TerminatingFlowBase = ::protozero::TerminatingFlow;
 
+// perfetto::Track.
 class Track : public TrackBase {
  public:
   using TrackBase::TrackBase;
+  // Of an object's address, or the same in all processes.
   static Track FromPointer(const void* pointer) {
     return Track(reinterpret_cast<uintptr_t>(pointer));
   }
   static constexpr Track Global(uint64_t id) { return Track(id, kNobody); }
 };
 
+// perfetto::NamedTrack.
 class NamedTrack : public TrackBase {
  public:
   using TrackBase::TrackBase;
+  // REQUIRES: the text outlives the track.
   constexpr explicit NamedTrack(DynamicString name, uint64_t id = 0)
       : TrackBase(name.text, id) {}
   static constexpr NamedTrack Global(std::string_view name, uint64_t id = 0) {
@@ -71,22 +76,27 @@ class NamedTrack : public TrackBase {
   }
 };
 
+// The row of the process.
 struct ProcessTrack {
   static constexpr TrackBase Current() { return TrackBase::Process(); }
 };
+// The row of the calling thread.
 struct ThreadTrack {
   static constexpr TrackBase Current() { return TrackBase::Thread(); }
 };
 
+// perfetto::CounterTrack.
 class CounterTrack : public CounterTrackBase {
  public:
   using CounterTrackBase::CounterTrackBase;
+  // With the name of a unit, as set_unit_name() takes it.
   constexpr CounterTrack(std::string_view name, const char* unit_name)
       : CounterTrackBase(name) {
     set_unit_name(unit_name);
   }
 };
 
+// perfetto::Flow, whose functions make a protozero::Flow.
 struct Flow {
   static FlowBase ProcessScoped(uint64_t id) { return FlowBase(id); }
   static FlowBase FromPointer(const void* pointer) {
@@ -95,6 +105,7 @@ struct Flow {
   static FlowBase Global(uint64_t id) { return FlowBase::Global(id); }
 };
 
+// The same for the last event of a flow.
 struct TerminatingFlow {
   static TerminatingFlowBase ProcessScoped(uint64_t id) {
     return TerminatingFlowBase(id);
@@ -127,6 +138,7 @@ class EventContext {
 // What functions that are values take.
 class TracedValue : public TraceValue {
  public:
+  // Each function writes the value, and uses the object up.
   TracedValue(const TraceValue& value) : TraceValue(value) {}
   TraceDictionary WriteDictionary() && { return std::move(*this).Dictionary(); }
   TraceArray WriteArray() && { return std::move(*this).Array(); }
@@ -141,6 +153,7 @@ class TracedValue : public TraceValue {
 // An argument of PERFETTO_DEFINE_CATEGORIES(). Texts are literals.
 class Category {
  public:
+  // A category of that name, without description and tags.
   explicit Category(const char* name) : name_(name) {}
   // There is nothing to say of a list of categories.
   static Category Group(const char*) { return Category(nullptr); }
@@ -161,8 +174,10 @@ class Category {
   std::string tags_;
 };
 
+// What PERFETTO_DEFINE_CATEGORIES() defines: registers its categories.
 class Categories {
  public:
+  // Allocates, and gives nothing back.
   Categories(std::initializer_list<Category> categories) {
     for (const Category& category : categories) {
       if (category.name_ == nullptr)
@@ -175,6 +190,7 @@ class Categories {
   }
 };
 
+// Whether an argument in a timestamp's place is one.
 template <typename T>
 inline constexpr bool kIsTimestamp =
     std::is_integral<T>::value &&
@@ -212,6 +228,7 @@ auto EmitOrdered(const Emit& emit,
   }
 }
 
+// What the macros below call.
 template <typename Category, typename Name, typename... Args>
 auto Emit(internal::TraceSite* site,
           const Category& category,
@@ -224,6 +241,7 @@ auto Emit(internal::TraceSite* site,
       args...);
 }
 
+// The same for events that end a slice.
 template <typename Category, typename... Args>
 void EmitUnnamed(internal::TraceSite* site,
                  const Category& category,
@@ -235,6 +253,7 @@ void EmitUnnamed(internal::TraceSite* site,
       args...);
 }
 
+// The same for counters.
 template <typename Category, typename TrackOrName, typename T>
 void EmitCounter(internal::TraceSite* site,
                  const Category& category,
@@ -285,9 +304,11 @@ using ::protozero::as_perfetto::Track;
 
 #include "protozero/internal/undef_macros.h"
 
+// Whether anybody records the category.
 #define TRACE_EVENT_CATEGORY_ENABLED(category) \
   PROTOZERO_TRACE_CATEGORY_ENABLED(category)
 
+// Perfetto's storage; nothing here needs any.
 #define PERFETTO_TRACK_EVENT_STATIC_STORAGE() static_assert(true, "")
 
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
@@ -298,6 +319,8 @@ using ::protozero::as_perfetto::Track;
     __VA_ARGS__                                                           \
   }
 
+// A slice until the end of the scope; the begin and the end of one; a moment.
+// PROTOZERO_TRACE_EVENT() and its siblings take the same arguments.
 #define TRACE_EVENT(category, ...)                                          \
   PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::as_perfetto::Emit, category, \
                                   __VA_ARGS__)

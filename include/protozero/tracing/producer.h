@@ -72,6 +72,7 @@ class Producer {
     kAnybody,
   };
 
+  // How a producer finds its service, and the memory that it shares.
   struct Options {
     // Sessions can select producers by this name.
     std::string name;
@@ -105,6 +106,7 @@ class Producer {
     bool scraping = true;
   };
 
+  // How far the connection is.
   enum class State {
     // Looking for a service, or introducing this program to one.
     kConnecting,
@@ -150,6 +152,7 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
+  // As of now; another thread may be changing it. Any thread.
   State state() const;
 
   // Why sessions get nothing from this program, or not all that they ask for;

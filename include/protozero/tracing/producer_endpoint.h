@@ -31,6 +31,7 @@ struct CommitDataRequest {
     // it.
     bool is_incomplete = false;
   };
+  // Four bytes of a chunk that were not known when it was committed.
   struct Patch {
     // Counted from the first byte of the chunk's payload.
     uint32_t offset;
@@ -58,6 +59,7 @@ struct CommitDataRequest {
     uint64_t bytes;
   };
 
+  // What to commit. REQUIRES: the arrays live during the call.
   const ChunkToMove* chunks_to_move;
   size_t num_chunks_to_move;
   const ChunkToPatch* chunks_to_patch;
@@ -67,6 +69,7 @@ struct CommitDataRequest {
   // before it, with this request at the latest.
   uint64_t flush_request_id = 0;
 
+  // What writers have lost since the last request.
   const WriterLosses* losses = nullptr;
   size_t num_losses = 0;
 };

@@ -44,6 +44,7 @@ PROTOZERO_ABI_BEGIN
 // One thread runs the host. Any thread may call Stop() and Wakeup().
 class ServiceHost {
  public:
+  // Where a host listens, and what it lets others take.
   struct Options {
     // A path, or '@' and a name in the abstract namespace. If empty, as
     // Producer::Options::socket. Only the permissions of the file and of its
@@ -90,6 +91,7 @@ class ServiceHost {
   // StartTracing(). Safe in signal handlers, as Stop() is.
   void Wakeup();
 
+  // Connections that are open, whether they have said something or not.
   size_t num_connections() const;
   // Why producers that want to connect have to wait now, as an errno; 0 if none
   // waits. EMFILE, for example, says that there is no descriptor for one, and

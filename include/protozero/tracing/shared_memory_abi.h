@@ -76,18 +76,23 @@ PROTOZERO_ABI_BEGIN
 // thread may call any function, for any chunk, at any time.
 class SharedMemoryABI {
  public:
+  // In bytes. Multiples of 4 KiB between them are pages, too: see
+  // IsValidPageSize().
   static constexpr size_t kMinPageSize = 4 * 1024;
   static constexpr size_t kMaxPageSize = 64 * 1024;
 
+  // Two bits of a page's word for each chunk. The transitions are above.
   enum ChunkState : uint32_t {
     kChunkFree = 0,
     kChunkBeingWritten = 1,
     kChunkBeingRead = 2,
     kChunkComplete = 3,
   };
+  // A chunk's bits in a page's word, once shifted to its low end.
   static constexpr uint32_t kChunkStateMask = 3;
   static constexpr uint32_t kChunkStateBits = 2;
 
+  // How many chunks a page has, in bits 28 to 30 of its word.
   enum PageLayout : uint32_t {
     kPageNotPartitioned = 0,
     kPageDiv1 = 1,
@@ -98,6 +103,7 @@ class SharedMemoryABI {
     kPageDivReserved1 = 6,
     kPageDivReserved2 = 7,
   };
+  // Of a page's word, and of what its layout says.
   static constexpr size_t kNumPageLayouts = 8;
   static constexpr uint32_t kLayoutShift = 28;
   static constexpr uint32_t kLayoutMask = 7u << kLayoutShift;
@@ -106,6 +112,7 @@ class SharedMemoryABI {
   static constexpr uint32_t kNumChunksForLayout[kNumPageLayouts] = {
       0, 1, 2, 4, 7, 14, 0, 0};
 
+  // The beginning of each page: its word, and four bytes that nobody uses.
   struct PageHeader {
     std::atomic<uint32_t> header_bitmap;
     uint32_t reserved;
@@ -118,6 +125,7 @@ class SharedMemoryABI {
     // The service does not read the chunk until its patches have come.
     kChunkNeedsPatching = 1 << 12,
   };
+  // The bits of ChunkHeader::packets that count.
   static constexpr uint16_t kPacketCountMask = (1 << 10) - 1;
 
   // Every field is atomic, for a service that looks at chunks while they are
@@ -180,6 +188,7 @@ class SharedMemoryABI {
   // Release function, the caller must not use it any more.
   class Chunk {
    public:
+    // No chunk, or that of the given page and place in it.
     Chunk() = default;
     Chunk(uint8_t* begin, size_t size, size_t page_idx, size_t chunk_idx)
         : begin_(begin),
@@ -187,7 +196,9 @@ class SharedMemoryABI {
           page_idx_(static_cast<uint32_t>(page_idx)),
           chunk_idx_(static_cast<uint8_t>(chunk_idx)) {}
 
+    // False if none could be acquired.
     bool is_valid() const { return begin_ != nullptr; }
+    // Its memory, the header included.
     uint8_t* begin() const { return begin_; }
     uint8_t* end() const { return begin_ + size_; }
     // Includes the header.
@@ -214,6 +225,7 @@ class SharedMemoryABI {
   // IsValidPageSize(page_size).
   SharedMemoryABI(uint8_t* start, size_t size, size_t page_size);
 
+  // The memory, as the constructor was given it; whole pages only.
   uint8_t* start() const { return start_; }
   size_t page_size() const { return page_size_; }
   size_t num_pages() const { return num_pages_; }

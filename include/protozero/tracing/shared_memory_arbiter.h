@@ -44,6 +44,7 @@ class SharedMemoryArbiter {
   // expedited. Returns false if the system cannot do that.
   using ProcessBarrier = bool (*)();
 
+  // How a producer's memory is shared among its writers.
   struct Options {
     // How many chunks share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
@@ -103,6 +104,7 @@ class SharedMemoryArbiter {
   // threads. Writers are neither created nor destroyed there.
   void ResetAfterFork();
 
+  // The memory, and how many chunks it has.
   const SharedMemoryABI& shmem_abi() const { return abi_; }
   size_t num_chunks() const { return num_chunks_; }
 

@@ -28,6 +28,7 @@ struct TraceConfig {
     size_t size_bytes = 0;
     BufferFillPolicy fill_policy = BufferFillPolicy::kRingBuffer;
   };
+  // What to ask producers for.
   struct DataSource {
     DataSourceConfig config;
     // Only producers of these names, or any if there is none.
@@ -41,6 +42,7 @@ struct TraceConfig {
     size_t page_size_bytes = 0;
   };
 
+  // Data sources name their buffer by its place in |buffers|.
   std::vector<BufferConfig> buffers;
   std::vector<DataSource> data_sources;
   std::vector<ProducerConfig> producers;

@@ -89,6 +89,8 @@ struct TraceWriterStats {
   uint64_t losses = 0;
 };
 
+// A producer that is connected: who it is, the sizes of its memory in bytes,
+// and how many data sources it offers.
 struct TraceProducerStats {
   ProducerID producer_id = 0;
   std::string name;
@@ -98,6 +100,8 @@ struct TraceProducerStats {
   uint32_t data_sources = 0;
 };
 
+// What a session has recorded and lost, as TracingService::GetTraceStats()
+// tells.
 struct TraceStats {
   static constexpr size_t kMaxNamesOffered = 16;
   static constexpr size_t kMaxWriters = 1024;
@@ -112,6 +116,7 @@ struct TraceStats {
   std::vector<TraceWriterStats> writers;
   size_t writers_left_out = 0;
 
+  // Of the service: producers since it began, and what there is now.
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;
   uint32_t tracing_sessions = 0;

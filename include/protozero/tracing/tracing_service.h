@@ -91,8 +91,10 @@ class TracingService {
         const std::vector<DataSourceInstanceID>& instances) = 0;
   };
 
+  // Whether the service reads chunks that are being written.
   enum class ScrapingMode { kDefault, kEnabled, kDisabled };
 
+  // What a producer says of itself when it connects.
   struct ProducerInfo {
     // Sessions can select by it. It has no other meaning.
     std::string name;
@@ -121,6 +123,7 @@ class TracingService {
   // REQUIRES: the service outlives it.
   class ProducerConnection : public ProducerEndpoint {
    public:
+    // Unique in the service, while the connection lasts.
     virtual ProducerID id() const = 0;
     // Whether the service uses ProducerInfo::memory. If not, the service has
     // unmapped it, and will call SetupTracing().
@@ -134,6 +137,7 @@ class TracingService {
     // Removes all data sources of that name, and stops their instances.
     virtual void UnregisterDataSource(const std::string& name) = 0;
 
+    // What RemoteProducer was asked for is done.
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
 
@@ -150,6 +154,7 @@ class TracingService {
     }
   };
 
+  // How far a session is.
   enum State {
     // There is no such session, or it was closed.
     kNone,
@@ -171,6 +176,7 @@ class TracingService {
   class Consumer {
    public:
     virtual ~Consumer() = default;
+    // The session is kStarted.
     virtual void OnAllDataSourcesStarted(TracingSessionID) {}
     // There is no memory to share with this producer, so the session does not
     // record it. Called once for each such producer.
@@ -210,6 +216,7 @@ class TracingService {
     size_t page_size;
     size_t size;
   };
+  // Any thread.
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
   // Called when a producer offers a data source, or changes it, as functions of

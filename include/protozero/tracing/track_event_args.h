@@ -43,6 +43,7 @@ class Track {
  public:
   // What a track belongs to that has no other parent.
   enum Owner : uint8_t { kProcess, kThread, kNobody };
+  // How viewers sort the tracks whose parent this is.
   enum class ChildOrder : uint8_t {
     kUnspecified = 0,
     kLexicographic = 1,
@@ -64,6 +65,7 @@ class Track {
       : hash_(internal::HashTrack(id, {})), parent_(&parent) {}
   Track(uint64_t id, const Track&& parent) = delete;
 
+  // A track of that name. |id| tells apart those that have the same one.
   constexpr explicit Track(std::string_view name,
                            uint64_t id = 0,
                            Owner owner = kProcess)
@@ -114,8 +116,10 @@ class Track {
 // A row that shows values of PROTOZERO_TRACE_COUNTER().
 class CounterTrack : public Track {
  public:
+  // What the values are.
   enum class Unit : uint8_t { kNone = 0, kTimeNs = 1, kCount = 2, kBytes = 3 };
 
+  // A counter of the process, or below |parent|.
   constexpr explicit CounterTrack(std::string_view name, Owner owner = kProcess)
       : Track(name, internal::kCounterId, owner) {
     kind_ = Kind::kCounter;
@@ -126,6 +130,7 @@ class CounterTrack : public Track {
   }
   CounterTrack(std::string_view name, const Track&& parent) = delete;
 
+  // How viewers label the values.
   constexpr CounterTrack& set_unit(Unit unit) {
     unit_ = static_cast<uint8_t>(unit);
     return *this;
@@ -146,6 +151,7 @@ class CounterTrack : public Track {
 // takes a number that is unique in this process.
 class Flow {
  public:
+  // From a number, or an object's address.
   explicit Flow(uint64_t id) : id_(id ^ internal::ProcessUuid()) {}
   static Flow FromPointer(const void* pointer) {
     return Flow(reinterpret_cast<uintptr_t>(pointer));
@@ -153,6 +159,7 @@ class Flow {
   // Unique in the whole trace, for flows between processes.
   static Flow Global(uint64_t id) { return Flow(id ^ internal::ProcessUuid()); }
 
+  // Its number in the trace.
   uint64_t id() const { return id_; }
 
  private:
@@ -162,6 +169,7 @@ class Flow {
 // The last event of a flow.
 class TerminatingFlow : public Flow {
  public:
+  // Of the flow with that number in this process.
   explicit TerminatingFlow(uint64_t id) : Flow(id) {}
   // Of any flow: TerminatingFlow(Flow::Global(7)).
   explicit TerminatingFlow(const Flow& flow) : Flow(flow) {}

@@ -37,12 +37,14 @@ enum FlushReason : uint64_t {
   kFlushReasonTraceClone = 3,
   kFlushReasonExplicit = 4,
 };
+// Who asked for a flush, in the bits from kFlushInitiatorShift on.
 enum FlushInitiator : uint64_t {
   kFlushInitiatorUnknown = 0,
   kFlushInitiatorService = 1,
   kFlushInitiatorCommandLine = 2,
   kFlushInitiatorConsumer = 3,
 };
+// Where a FlushInitiator begins in FlushFlags.
 inline constexpr int kFlushInitiatorShift = 4;
 
 // What a writer does when all chunks of the shared memory are in use.
