@@ -23,6 +23,7 @@ OTHERS = re.compile(
     r'add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
     r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'
     r'ProcessScoped|EventContext|SetTrackDescriptor|'
+    r'mutable_\w+|nanopb_generator|(?:pb|PB)_\w+|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
 # A generated name, and the field or message that it is made of.
 GENERATED = re.compile(r'(?:set|add|has|clear)_(\w+)|k([A-Z]\w+)')
