@@ -21,7 +21,7 @@ namespace pztrace {
 //   app 4711
 //     main      | Load          |
 //                 | parse |
-//     queue     __/--\___/------\
+//     queue     __|--|___|------|
 //
 // Slices that are too narrow to be seen apart are drawn as one, so the size of
 // the image depends on its width and the number of tracks, not on that of
