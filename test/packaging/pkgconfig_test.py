@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests what is installed with pkg-config and plain make.
+"""Tests what is installed with pkg-config and plain make, and the files of
+docs/building.md.
 
 Runs in a build directory, which has protozero_plugin.
 """
 
+import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -51,6 +54,7 @@ class PkgConfigTest(ProjectsTest):
     # Where the build makes one, it is there; test/install looks for it.
     (cls.prefix / 'bin').mkdir(exist_ok=True)
     shutil.copy(BUILD / 'protozero_plugin', cls.prefix / 'bin')
+    shutil.copy(BUILD / 'protozero_plugin', cls.prefix / 'bin/protoc-gen-pbzero')
 
   def test_make(self):
     folder = self.new_project('make', Makefile=MAKEFILE, greet_cc=GREET)
@@ -68,6 +72,37 @@ class PkgConfigTest(ProjectsTest):
     trace = (folder / 'out.pftrace').read_bytes()
     self.assertIn(b'main', trace)
     self.assertIn(b'answer', trace)
+
+  def test_files_of_the_page(self):
+    page = (ROOT / 'docs/building.md').read_text()
+
+    def block(language):
+      return re.search(r'^```%s\n(.*?)^```' % language, page, re.M | re.S)[1]
+
+    commands = {name: re.search(r'^    (%s .*my_program)$' % name, page, re.M)[1]
+                for name in ('cmake', 'make', 'meson')}
+    files = {'cmake': ('CMakeLists.txt', block('cmake')),
+             'make': ('Makefile', block('make')),
+             'meson': ('meson.build', block('meson'))}
+    for tool, (name, text) in files.items():
+      if not shutil.which(tool):
+        continue
+      folder = self.scratch / ('page %s' % tool)
+      folder.mkdir()
+      (folder / name).write_text(text)
+      (folder / 'my.proto').write_text(block('proto'))
+      (folder / 'main.cc').write_text(block('cpp'))
+      # Without the well-known types, which would be compiled here.
+      (folder / name).write_text(text.replace(
+          '\n                   DEPS protozero::well_known_protos', ''))
+      # The package lacks the plugin, which another build has made.
+      command = commands[tool].replace(
+          'cmake -B', 'cmake "-DPROTOZERO_PLUGIN=$PLUGIN" -B')
+      printed = self.must('sh', '-c', command, cwd=folder, env=dict(
+          self.env, CMAKE_PREFIX_PATH=str(self.prefix),
+          PLUGIN=str(BUILD / 'protozero_plugin'),
+          PATH='%s:%s' % (self.prefix / 'bin', os.environ['PATH'])))
+      self.assertTrue(printed.decode().endswith(block('text')), printed.decode())
 
   def test_versions(self):
     for name in ('protozero', 'protozero-tracing'):
