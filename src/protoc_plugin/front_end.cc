@@ -42,7 +42,8 @@ constexpr char kHelp[] =
   protoc --plugin=protoc-gen-pbzero=PATH --pbzero_out=DIR FILE.proto
 
 protoc runs this program, at PATH, to make FILE.pbzero.h: C++ classes that write
-and read the messages of FILE.proto.
+and read the messages of FILE.proto. With --pbzero_out=lang=c:DIR it makes
+FILE.pbzero_c.h, which is C.
 
   -h, --help  print this
   --version   print the version, and that of libprotobuf

@@ -53,14 +53,14 @@ bool Generator::GenerateAll(
       *error = "option 'comments' takes 'true' or 'false'";
       return false;
     }
-    if (option.name != "language") {
+    if (option.name != "lang" && option.name != "language") {
       options.push_back(std::move(option));
       continue;
     }
     language = FindLanguage(option.value.value_or(""));
     if (language == nullptr) {
-      *error = "option 'language' has the value '" + option.value.value_or("") +
-               "'; the languages are:";
+      *error = "option '" + option.name + "' has the value '" +
+               option.value.value_or("") + "'; the languages are:";
       for (const Language& known : languages_)
         *error += std::string(" ") + known.name;
       return false;

@@ -20,7 +20,7 @@
 namespace protozero::plugin {
 
 // Ties the parts to protoc's interface: descriptors -> model -> the files of
-// the language that the option `language` names.
+// the language that the option `lang`, or `language`, names.
 //
 // All or nothing: if one file of a run has an error, nothing is written and all
 // errors of all files are reported, one per line.

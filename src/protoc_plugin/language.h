@@ -19,7 +19,7 @@ struct OutputFile {
 // An output language: the interface behind which it keeps its names, its
 // literals, its reserved words and its options. languages.h lists them.
 struct Language {
-  const char* name;  // In the option `language=`.
+  const char* name;  // In the option `lang=`.
 
   // Appends the files for Schema::to_generate. All or nothing: returns false if
   // anything is wrong with an option or a file, and sets `error` to lines that

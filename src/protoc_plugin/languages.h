@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "src/protoc_plugin/c/generate_c.h"
 #include "src/protoc_plugin/cpp/generate_cpp.h"
 #include "src/protoc_plugin/language.h"
 
@@ -14,6 +15,7 @@ namespace protozero::plugin {
 inline std::vector<Language> Languages() {
   return {
       {"cpp", GenerateCpp},
+      {"c", GenerateC},
   };
 }
 

@@ -27,7 +27,7 @@ std::vector<Option> SplitOptions(const std::string& text) {
 
 std::string UnknownOption(const std::string& name, const std::string& known) {
   return "unknown option '" + name + "'; the known options are: " + known +
-         ", comments=false, language=LANGUAGE";
+         (known.empty() ? "" : ", ") + "comments=false, lang=LANGUAGE";
 }
 
 }  // namespace protozero::plugin

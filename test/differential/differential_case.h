@@ -5,10 +5,13 @@
 
 #include <stddef.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "protozero/c/pbz_writer.h"
 #include "protozero/message.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/proto_decoder.h"
@@ -23,6 +26,28 @@
 
 namespace protozero::test {
 
+// Elements in a row, which those of a std::vector<bool> are not.
+template <typename T>
+class Array {
+ public:
+  explicit Array(const std::vector<T>& values)
+      : values_(new T[values.size()]), size_(values.size()) {
+    std::copy(values.begin(), values.end(), values_.get());
+  }
+  const T* data() const { return values_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  size_t size_;
+};
+
+// The child that a C function begins.
+template <typename Message, typename Child>
+Child NewChild(void (*)(Message*, Child*)) {
+  return Child();
+}
+
 // One message type that a driver writes and reads, and the ways to do so.
 struct DifferentialCase {
   const char* full_name;
@@ -30,6 +55,8 @@ struct DifferentialCase {
   // empty if it knows no extensions.
   const char* extension_scope;
   void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
+  // The same with the functions that are generated for C.
+  void (*to_c_stream)(const Recorder& recorder, pbz_writer* writer);
   std::string (*to_heap)(const Recorder& recorder,
                          size_t initial_slice_size,
                          size_t maximum_slice_size);
@@ -41,7 +68,9 @@ struct DifferentialCase {
 
 template <typename Root,
           void (*write)(Root*, Recorder),
-          void (*read)(Reader, Root*)>
+          void (*read)(Reader, Root*),
+          typename CRoot,
+          void (*write_c)(CRoot*, Recorder)>
 DifferentialCase MakeDifferentialCase(const char* full_name,
                                       const char* extension_scope) {
   return {full_name,
@@ -51,6 +80,12 @@ DifferentialCase MakeDifferentialCase(const char* full_name,
             message.Reset(writer);
             write(&message, recorder);
             static_cast<Message&>(message).Finalize();
+          },
+          [](const Recorder& recorder, pbz_writer* writer) {
+            CRoot message;
+            pbz_begin(&message.message, writer);
+            write_c(&message, recorder);
+            pbz_end(&message.message);
           },
           [](const Recorder& recorder, size_t initial_slice_size,
              size_t maximum_slice_size) {

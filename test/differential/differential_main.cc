@@ -1,15 +1,19 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Writes random messages of all types of the generated drivers, reads them with
-// libprotobuf and with the generated decoders, and compares. Arguments: a seed,
-// and how many messages of each type.
+// libprotobuf and with the generated decoders, and compares. Writes them with
+// the functions generated for C, too, which give the same bytes. Arguments: a
+// seed, and how many messages of each type.
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <google/protobuf/stubs/logging.h>
@@ -57,6 +61,70 @@ std::string Write(const DifferentialCase& test_case,
                                                       : "failed: " + complaints;
     }
   }
+}
+
+// Chunks for C.
+struct CChunks {
+  explicit CChunks(const std::vector<size_t>& chunk_sizes)
+      : sizes(chunk_sizes) {
+    delegate.next_chunk = [](void* context, size_t used) {
+      return static_cast<CChunks*>(context)->Next(used);
+    };
+    delegate.annotate_patch = nullptr;
+    delegate.context = this;
+    pbz_writer_init(&writer, &delegate);
+  }
+  pbz_chunk Next(size_t used) {
+    if (!chunks.empty())
+      chunks.back().second = used;
+    const size_t size = sizes[std::min(chunks.size(), sizes.size() - 1)];
+    chunks.emplace_back(std::make_unique<uint8_t[]>(size), 0);
+    uint8_t* const begin = chunks.back().first.get();
+    return {begin, begin + size};
+  }
+  std::string Bytes() {
+    if (!chunks.empty())
+      chunks.back().second = static_cast<size_t>(writer.pos - writer.begin);
+    std::string bytes;
+    for (const auto& [begin, used] : chunks)
+      bytes.append(reinterpret_cast<const char*>(begin.get()), used);
+    return bytes;
+  }
+
+  const std::vector<size_t> sizes;
+  std::vector<std::pair<std::unique_ptr<uint8_t[]>, size_t>> chunks;
+  pbz_delegate delegate;
+  pbz_writer writer;
+};
+
+// Writes the same message with C++ and with C, in the same chunks.
+std::string CompareWithC(DynamicTypes* types,
+                         const DifferentialCase& test_case,
+                         uint64_t seed,
+                         bool every_field) {
+  std::mt19937_64 random(seed);
+  const int depth = every_field ? 2 : static_cast<int>(random() % 5) + 1;
+  const std::vector<size_t> sizes = RandomChunkSizes(random);
+  std::string expected;
+  {
+    Recorder::State state(seed);
+    const auto recorded = types->NewMessage(test_case.full_name);
+    ChunkedStream stream(sizes);
+    test_case.to_stream(Recorder(recorded.get(), &state, depth, every_field),
+                        &stream.writer);
+    expected = stream.delegate.Bytes();
+  }
+  Recorder::State state(seed);
+  const auto recorded = types->NewMessage(test_case.full_name);
+  CChunks chunks(sizes);
+  test_case.to_c_stream(Recorder(recorded.get(), &state, depth, every_field),
+                        &chunks.writer);
+  const std::string bytes = chunks.Bytes();
+  if (bytes == expected && pbz_writer_status(&chunks.writer) == PBZ_OK)
+    return std::string();
+  return std::string("-- by C, ") +
+         pbz_status_string(pbz_writer_status(&chunks.writer)) + "\n" +
+         Hex(bytes) + "\n-- by C++\n" + Hex(expected);
 }
 
 // A prefix of a message is malformed, or a message of fewer fields.
@@ -125,9 +193,11 @@ int Main(uint64_t seed, uint64_t messages) {
   size_t failed = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     for (uint64_t j = 0; j < messages; ++j) {
-      const std::string error =
-          CompareOne(&types, &wire_types, cases[i],
-                     seed + j + (uint64_t{i} << 32), j == 0);
+      const uint64_t message_seed = seed + j + (uint64_t{i} << 32);
+      std::string error =
+          CompareOne(&types, &wire_types, cases[i], message_seed, j == 0);
+      if (error.empty())
+        error = CompareWithC(&types, cases[i], message_seed, j == 0);
       if (error.empty())
         continue;
       ++failed;

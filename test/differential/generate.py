@@ -52,6 +52,9 @@ class Part:
     call([protoc, '-I%s' % folder,
           '--plugin=protoc-gen-plugin=%s' % plugin,
           '--plugin_out=%s%s' % (option, folder)] + self.paths())
+    call([protoc, '-I%s' % folder,
+          '--plugin=protoc-gen-plugin=%s' % plugin,
+          '--plugin_out=lang=c:%s' % folder] + self.paths())
     (folder / self.driver).write_text(schema_generator.driver_text(
         self.schemas, self.wrapper, self.function, self.rng))
 

@@ -95,6 +95,13 @@ class Recorder {
     return packed;
   }
 
+  std::vector<int32_t> ListOfEnums(int field_number) {
+    std::vector<int32_t> values;
+    for (size_t count = ListSize(); count > 0; --count)
+      values.push_back(Enum(field_number).number);
+    return values;
+  }
+
   // A message in this one.
   Recorder Child(int field_number);
 

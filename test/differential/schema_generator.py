@@ -7,6 +7,7 @@ would clash in JSON or in C++.
 """
 
 import random
+import re
 
 SCALARS = {
     # type: (C++ type, builder of a packed field)
@@ -144,10 +145,21 @@ class Field:
     self.is_lazy = False
     self.message = None  # The type of a message or group.
     self.enum = None  # The type of an enum.
+    self.c_scope = None  # What precedes the names of its C functions.
 
   def cpp_name(self):
     """The base of the names of its functions."""
     return self.name.lower()
+
+  def c_setter(self):
+    """The name of its C function."""
+    verb = 'set'
+    if self.kind in ('message', 'group'):
+      verb = 'begin'
+    elif self.label == 'repeated' and not self.is_packed:
+      verb = 'add'
+    return '%s_%s_%s' % (self.c_scope, verb, self.cpp_name() if
+                         self.kind == 'group' else self.name)
 
   def is_map(self):
     return self.type_name.startswith('map<')
@@ -182,6 +194,10 @@ class Message:
 
   def all_fields(self):
     return self.fields + [field for _, oneof in self.oneofs for field in oneof]
+
+  def c_root(self):
+    """The C name of the type that its functions take."""
+    return (self.extends or self).full_name.replace('.', '_')
 
   def decoder(self):
     """The C++ name of its decoder: made-up names yield to names of the
@@ -459,6 +475,10 @@ class Generator:
     entry.fields = [Field('key', 1, key, key, 'optional'),
                     Field('value', 2, value_name, value_kind, 'optional')]
     entry.fields[1].message = target
+    for part in entry.fields:
+      # As protoc calls it.
+      part.c_scope = (message.full_name.replace('.', '_') + '_' + re.sub(
+          '(?:^_*|_+)(.?)', lambda match: match[1].upper(), name) + 'Entry')
     message.scope.claim(name + 'Entry')  # protoc makes it up.
     field = Field(name, number, 'map<%s, %s>' % (key, value_name), 'message',
                   'repeated')
@@ -546,11 +566,18 @@ def map_argument(field):
 
 
 def set_statement(field, rng):
-  """C++ that writes `field` of `m` and records it in `r`."""
+  """C++ that writes `field` of `m` and records it in `r`; and the same with the
+  plugin's C functions, which records the same values."""
   cpp_type, builder = SCALARS.get(field.kind, (None, None))
+  # In C, a field is set in one way.
+  c_template = '{c}(m, r.Number<{cpp_type}>({id}));'
   if field.is_packed:
+    c_template = ('{{ const Array<{cpp_type}> v(r.List<{cpp_type}>({id}));'
+                  ' {c}(m, v.data(), v.size()); }}')
     if field.kind == 'enum':
       template = '{set}(r.PackedEnums({id}));'
+      c_template = ('{{ const std::vector<int32_t> v = r.ListOfEnums({id});'
+                    ' {c}(m, v.data(), v.size()); }}')
     elif field.kind != 'bool' and rng.random() < 0.5:
       template = ('{{ const std::vector<{cpp_type}> v ='
                   ' r.List<{cpp_type}>({id}); {set}(v.data(), v.size()); }}')
@@ -558,42 +585,70 @@ def set_statement(field, rng):
       template = '{set}(r.PackedNumbers<{builder}, {cpp_type}>({id}));'
   elif field.is_map() and rng.random() < 0.5:
     key, value = field.message.fields
+    record = '{{ Recorder c = r.Child({id}); const auto k = %s;' % (
+        map_argument(key))
+    c_begin = (record + ' auto e = NewChild({c}); {c}(m, &e); ' +
+               c_map_statement(key, 'k'))
     if value.message:
-      template = ('{{ Recorder c = r.Child({id});'
-                  ' Write%d({set}(%s), c.Child(2)); }}' %
-                  (value.message.index, map_argument(key)))
+      template = record + ' auto* v = {set}(k); Write%d(v, c.Child(2)); }}' % (
+          value.message.index)
+      c_template = c_begin + (
+          ' auto v = NewChild(%s); %s(&e, &v); WriteC%d(&v, c.Child(2));'
+          ' pbz_end(&v.message); pbz_end(&e.message); }}' % (
+              value.c_setter(), value.c_setter(), value.message.index))
     else:
-      template = ('{{ Recorder c = r.Child({id}); {set}(%s, %s); }}' %
-                  (map_argument(key), map_argument(value)))
+      record_value = ' const auto v = %s;' % map_argument(value)
+      template = record + record_value + ' {set}(k, v); }}'
+      c_template = (c_begin + record_value + ' ' + c_map_statement(value, 'v') +
+                    ' pbz_end(&e.message); }}')
   elif field.kind in ('message', 'group'):
+    template = 'Write{index}({set}(), r.Child({id}));'
+    c_template = ('{{ auto c = NewChild({c}); {c}(m, &c);'
+                  ' WriteC{index}(&c, r.Child({id})); pbz_end(&c.message); }}')
     if field.is_lazy and rng.random() < 0.5:
       template = '{set}_raw(r.Raw({id}));'
-    else:
-      template = 'Write{index}({set}(), r.Child({id}));'
+      c_template = ('{{ const std::string& v = r.Raw({id});'
+                    ' pbz_append_bytes(&m->message, {id}, v.data(),'
+                    ' v.size()); }}')
   elif field.kind == 'enum':
     template = '{set}(r.Enum({id}));'
-  elif field.kind == 'string':
-    template = rng.choice([
+    c_template = '{c}(m, r.Enum({id}).number);'
+  elif field.kind in ('string', 'bytes'):
+    sized = '{c}' if field.kind == 'bytes' else '{c}_n'
+    c_template = ('{{ const std::string& v = r.String({id}); %s(m, v.data(),'
+                  ' v.size()); }}' % sized)
+    templates = [
         '{set}(r.String({id}));',
-        '{set}(r.Chars({id}));',
         '{{ const std::string& v = r.String({id});'
         ' {set}(v.data(), v.size()); }}',
-    ])
-  elif field.kind == 'bytes':
-    template = rng.choice([
-        '{set}(r.String({id}));',
-        '{set}(r.Bytes({id}));',
-        '{{ const std::vector<uint8_t>& v = r.Bytes({id});'
-        ' {set}(v.data(), v.size()); }}',
-    ])
+        '{set}(r.Chars({id}));',
+    ]
+    if field.kind == 'bytes':
+      templates = templates[:1] + [
+          '{set}(r.Bytes({id}));',
+          '{{ const std::vector<uint8_t>& v = r.Bytes({id});'
+          ' {set}(v.data(), v.size()); }}',
+      ]
+    template = rng.choice(templates)
+    if 'r.Bytes' in template:
+      c_template = ('{{ const std::vector<uint8_t>& v = r.Bytes({id});'
+                    ' {c}(m, v.data(), v.size()); }}')
   else:
     template = '{set}(r.Number<{cpp_type}>({id}));'
   adds = field.label == 'repeated' and not field.is_packed
-  return template.format(
+  return [t.format(
       set='m->%s_%s' % ('add' if adds else 'set', field.cpp_name()),
-      id=field.number,
+      c=field.c_setter(), id=field.number,
       index=field.message.index if field.message else None, builder=builder,
-      cpp_type=cpp_type)
+      cpp_type=cpp_type) for t in (template, c_template)]
+
+
+def c_map_statement(field, value):
+  """C that sets the key or value of the map's entry `e`."""
+  if field.kind in ('string', 'bytes'):
+    return '%s%s(&e, %s.data(), %s.size());' % (
+        field.c_setter(), '_n' if field.kind == 'string' else '', value, value)
+  return '%s(&e, %s);' % (field.c_setter(), value)
 
 
 def read_statements(field):
@@ -663,17 +718,27 @@ def read_function(message, namespaces):
   return lines + ['  r.Status(d);', '}']
 
 
+def set_c_scopes(message):
+  for field in message.all_fields():
+    if field.c_scope is None:
+      field.c_scope = message.full_name.replace('.', '_')
+
+
 def driver_text(schemas, wrapper, function, rng):
   """C++ that writes and reads messages of all `schemas`. Defines `function`,
   which returns the list of them."""
   lines = ['#include "test/differential/differential_case.h"', '']
-  lines += ['#include "%s"' % schema.path.replace('.proto', '.pbzero.h')
-            for schema in schemas]
+  lines += ['#include "%s"' % schema.path.replace('.proto', suffix)
+            for suffix in ('.pbzero.h', '.pbzero_c.h') for schema in schemas]
   lines += ['', 'namespace protozero::test {', 'namespace {', '']
   messages = [message for schema in schemas
               for message in schema.all_messages()]
   for message in messages:
+    set_c_scopes(message)
+  for message in messages:
     lines += ['template <typename M> void Write%d(M* m, Recorder r);' %
+              message.index,
+              'template <typename M> void WriteC%d(M* m, Recorder r);' %
               message.index,
               'template <typename M> void Read%d(Reader r, M* m);' %
               message.index]
@@ -681,22 +746,24 @@ def driver_text(schemas, wrapper, function, rng):
     fields = message.all_fields()
     if message.extends:
       fields = fields + message.extends.all_fields()
-    lines += ['', '// %s' % (message.full_name or 'the entry of a map'),
-              'template <typename M>',
-              'void Write%d([[maybe_unused]] M* m, Recorder r) {' %
-              message.index]
-    if fields:
-      lines += ['  const int count = r.Count(%d);' % len(fields),
-                '  for (int i = 0; i < count; ++i) {',
-                '    switch (r.Pick(%d, i)) {' % len(fields)]
-      for i, field in enumerate(fields):
-        lines += ['      case %d:' % i,
-                  '        ' + set_statement(field, rng),
-                  '        break;']
-      lines += ['    }', '  }']
-    else:
-      lines.append('  r.Count(0);')
-    lines += ['}', '']
+    statements = [set_statement(field, rng) for field in fields]
+    for is_c in (False, True):
+      lines += ['', '// %s' % (message.full_name or 'the entry of a map'),
+                'template <typename M>',
+                'void Write%s%d([[maybe_unused]] M* m, Recorder r) {' %
+                ('C' if is_c else '', message.index)]
+      if fields:
+        lines += ['  const int count = r.Count(%d);' % len(fields),
+                  '  for (int i = 0; i < count; ++i) {',
+                  '    switch (r.Pick(%d, i)) {' % len(fields)]
+        for i, statement in enumerate(statements):
+          lines += ['      case %d:' % i,
+                    '        ' + statement[is_c],
+                    '        break;']
+        lines += ['    }', '  }']
+      else:
+        lines.append('  r.Count(0);')
+      lines += ['}', '']
     namespaces = [escape(part) for part in message.schema.package.split('.')]
     lines += read_function(message, namespaces + [wrapper] if wrapper else
                            namespaces)
@@ -713,8 +780,10 @@ def driver_text(schemas, wrapper, function, rng):
         continue  # Has another name in C++. Written as part of others.
       root = '::' + '::'.join(namespaces + [escape(message.name)])
       lines.append(
-          '      MakeDifferentialCase<%s, Write%d<%s>, Read%d<%s>>("%s", "%s"),' %
+          '      MakeDifferentialCase<%s, Write%d<%s>, Read%d<%s>, ::%s,'
+          ' WriteC%d<::%s>>("%s", "%s"),' %
           (root, message.index, root, message.index, root,
+           message.c_root(), message.index, message.c_root(),
            (message.extends or message).full_name,
            message.full_name if message.extends else ''))
   lines += ['  };', '}', '', '}  // namespace protozero::test']

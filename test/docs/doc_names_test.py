@@ -21,6 +21,7 @@ NAME = re.compile(r'(?<!\.\.)\b(?:[a-z]*[A-Z]\w*[a-z]\w*|[A-Za-z]\w*_\w+)\b')
 OTHERS = re.compile(
     r'writeDelimitedTo|pbf_writer|PERFETTO_\w+|BM_ProtoWorkload|StaticCoroutine|'
     r'add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
+    r'M_(?:begin|end|set|add|x|XEntry)\w*|Child_end|a_b_\w+|'
     r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'
     r'ProcessScoped|EventContext|SetTrackDescriptor|'
     r'mutable_\w+|nanopb_generator|(?:pb|PB)_\w+|'

@@ -7,6 +7,7 @@ An HTML comment right before a fenced block says what the block is:
   <!-- compile: NAME -->     before ```cpp: part of the program NAME. The parts
                              are joined in their order. The program is run if
                              it has a main(), otherwise it is compiled only.
+  <!-- compile C: NAME -->   the same before ```c: C99, as C
   <!-- output: NAME -->      before ```text: what that program prints
   <!-- proto: PATH -->       before ```proto: a file for the plugin
   <!-- console: TOPIC -->    before ```console: commands, each after "$ ", and
@@ -38,9 +39,12 @@ COMPILER = os.environ.get('CXX', 'g++')
 FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O1',
          '-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 
-COMMENT = re.compile(r'<!--\s*(compile|output|proto|console|not compiled):\s*'
+C_COMPILER = ['gcc', '-std=c99'] + [
+    flag for flag in FLAGS if not flag.startswith('-std')] + ['-Wpedantic']
+
+COMMENT = re.compile(r'<!--\s*(compile C|compile|output|proto|console|not compiled):\s*'
                      r'(.*?)\s*(?:\n(.*?))?-->\s*\Z', re.S)
-LANGUAGES = {'compile': 'cpp', 'output': 'text', 'proto': 'proto',
+LANGUAGES = {'compile': 'cpp', 'compile C': 'c', 'output': 'text', 'proto': 'proto',
              'console': 'console', 'not compiled': 'cpp'}
 
 
@@ -54,6 +58,7 @@ class Page:
   def __init__(self, path, text):
     self.path = path
     self.programs = {}  # NAME: code
+    self.in_c = set()  # Those of them that are C.
     self.outputs = {}  # NAME: text
     self.protos = {}  # PATH: text
     self.consoles = []  # (line, text)
@@ -81,8 +86,8 @@ class Page:
         self.check_used(mark, mark_line)
         match = COMMENT.match(line)
         mark, mark_line = match.groups() if match else None, start
-        if mark and mark[0] == 'compile' and mark[2]:
-          self.add_code(mark[1], mark[2], start)
+        if mark and mark[0].startswith('compile') and mark[2]:
+          self.add_code(mark, mark[2], start)
       elif line.startswith('```'):
         body = ''
         while at < len(lines) and not lines[at].startswith('```'):
@@ -103,7 +108,10 @@ class Page:
     if mark and not mark[2]:
       self.fail(number, 'no block follows this comment')
 
-  def add_code(self, name, code, number):
+  def add_code(self, mark, code, number):
+    name = mark[1]
+    if mark[0] == 'compile C':
+      self.in_c.add(name)
     if not re.fullmatch(r'\w+', name):
       self.fail(number, 'not a name for a program: %s' % name)
     self.lines.setdefault(name, number)
@@ -113,15 +121,15 @@ class Page:
 
   def add_block(self, language, body, mark, number):
     if not mark:
-      if language in ('cpp', 'c++', 'cc'):
-        self.fail(number, 'C++ that is not compiled; see ' +
+      if language in ('cpp', 'c++', 'cc', 'c'):
+        self.fail(number, 'code that is not compiled; see ' +
                   os.path.relpath(__file__, ROOT))
       return
     kind, name, _ = mark
     if language != LANGUAGES[kind]:
       self.fail(number, 'a block of %s was expected' % LANGUAGES[kind])
-    if kind == 'compile':
-      self.add_code(name, body, number)
+    if kind.startswith('compile'):
+      self.add_code(mark, body, number)
     elif kind == 'output':
       self.outputs[name] = body
     elif kind == 'proto':
@@ -177,8 +185,10 @@ class Tester:
                                       output)
 
   def generate(self, import_dir, proto):
-    return self.run(['protoc', '-I', import_dir, '--pbzero_out='
-                     'wrapper_namespace=pbzero:%s' % self.headers, proto])
+    return (self.run(['protoc', '-I', import_dir, '--pbzero_out='
+                      'wrapper_namespace=pbzero:%s' % self.headers, proto]) or
+            self.run(['protoc', '-I', import_dir, '--pbzero_out=lang=c:%s' %
+                      self.headers, proto]))
 
   def prepare(self):
     """The runtime, with the flags of the snippets."""
@@ -230,21 +240,23 @@ class Tester:
                        self.generate(directory, name))
     names = sorted(page.programs)
     errors = self.pool.map(lambda name: self.test_program(
-        directory, name, page.programs[name], page.outputs.get(name)), names)
+        directory, name, page.programs[name], page.outputs.get(name),
+        name in page.in_c), names)
     for name, error in zip(names, errors):
       self.results.add('%s:%d: %s' % (page.path, page.lines[name], name),
                        error)
     for number, text in page.consoles:
       self.test_console(page.path, number, text, directory)
 
-  def test_program(self, directory, name, code, expected):
-    source = directory / (name + '.cc')
+  def test_program(self, directory, name, code, expected, is_c):
+    source = directory / (name + ('.c' if is_c else '.cc'))
     source.write_text(code)
-    command = [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I',
+    command = (C_COMPILER if is_c else [COMPILER] + FLAGS) + ['-I', ROOT / 'include', '-I',
                                     self.headers, source]
     if not re.search(r'\bmain\(', code):
       return self.run(command + ['-c', '-o', directory / (name + '.o')])
-    error = self.run(command + self.tracing + [self.library, '-o', directory / name])
+    libraries = [] if is_c else self.tracing + [self.library]
+    error = self.run(command + libraries + ['-o', directory / name])
     if error:
       return error
     exit_code, output = execute([str(directory / name)], directory)
@@ -269,7 +281,7 @@ class Tester:
 def test_parser(results):
   """The conventions themselves: mistakes in a page are found."""
   for text, expected in [
-          ('```cpp\nint a;\n```\n', ':1: C++ that is not compiled'),
+          ('```cpp\nint a;\n```\n', ':1: code that is not compiled'),
           ('<!-- compile: a -->\ntext\n', ':1: no block follows'),
           ('<!-- compile: a -->\n', ':1: no block follows'),
           ('<!-- output: a -->\n```text\n```\n', 'the output of no program'),

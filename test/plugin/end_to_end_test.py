@@ -128,7 +128,7 @@ def test_options(counter, protoc):
       ('nonsense', "--plugin_out: unknown option 'nonsense'; the known options "
        'are: wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, '
        'descriptors=true, '
-       'comments=false, language=LANGUAGE\n'),
+       'comments=false, lang=LANGUAGE\n'),
       ('wrapper_namespace', "--plugin_out: option 'wrapper_namespace' has no "
        'value; write wrapper_namespace=NAMESPACE\n')):
     result = protoc.run_plugin(options, '-I' + protoc.out, 'options.proto')

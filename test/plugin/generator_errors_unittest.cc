@@ -290,7 +290,7 @@ TEST(GeneratorErrorsTest, UnknownOption) {
             "unknown option 'lite'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
             "descriptors=true, "
-            "comments=false, language=LANGUAGE");
+            "comments=false, lang=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, DescriptorsAreThereOrLeftOut) {
@@ -350,7 +350,7 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
             "unknown option 'pbzero'; the known options are: "
             "wrapper_namespace=NAMESPACE, runtime_namespace=NAMESPACE, "
             "descriptors=true, "
-            "comments=false, language=LANGUAGE");
+            "comments=false, lang=LANGUAGE");
 }
 
 TEST(GeneratorErrorsTest, OptionWithoutValue) {

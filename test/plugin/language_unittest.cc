@@ -57,7 +57,7 @@ TEST(LanguageTest, FirstLanguageIsTheDefault) {
 TEST(LanguageTest, LanguagesHaveOptionsOfTheirOwn) {
   EXPECT_EQ(List("syntax = 'proto2';", "language=listing,sdk=true").error,
             "unknown option 'sdk'; the known options are: title=TITLE, "
-            "comments=false, language=LANGUAGE");
+            "comments=false, lang=LANGUAGE");
 }
 
 TEST(LanguageTest, LanguagesHaveErrorsOfTheirOwn) {
@@ -72,7 +72,7 @@ TEST(LanguageTest, UnknownLanguageIsRefused) {
     const std::string shown = value.empty() ? value : value.substr(1);
     EXPECT_EQ(List("syntax = 'proto2';", "language" + value).error,
               "option 'language' has the value '" + shown +
-                  "'; the languages are: cpp listing");
+                  "'; the languages are: cpp c listing");
   }
 }
 

@@ -37,4 +37,11 @@ void CodeText::List(const std::string& before,
   Line(items.empty() ? before + after : line);
 }
 
+std::string CommentText(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    result += c == '\n' || c == '\r' || c == '\\' ? '?' : c;
+  return result;
+}
+
 }  // namespace protozero::plugin

@@ -37,6 +37,10 @@ struct CodeText {
   std::string text;
 };
 
+// A line break in a comment, or a backslash at its end, would end it or extend
+// it. protoc accepts both in the name of a file.
+std::string CommentText(const std::string& text);
+
 }  // namespace protozero::plugin
 
 #endif  // SRC_PROTOC_PLUGIN_CPP_CODE_TEXT_H_

@@ -18,15 +18,6 @@ namespace protozero::plugin {
 
 namespace {
 
-// A line break in a comment, or a backslash at its end, would end it or extend
-// it. protoc accepts both in the name of a file.
-std::string CommentText(const std::string& text) {
-  std::string result;
-  for (const char c : text)
-    result += c == '\n' || c == '\r' || c == '\\' ? '?' : c;
-  return result;
-}
-
 class Writer {
  public:
   explicit Writer(const CppFile& file) : file_(file) {}

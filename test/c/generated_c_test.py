@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""The plugin's C output for the schemas of test/protos.
+
+Compares one header with test/c/golden, and compiles all of them as C99, as C11
+and as C++ with gcc and clang, behind system headers that define macros of the
+names in them, and several in one file. To accept changes of the golden file:
+
+  generated_c_test.py --build-dir out/default --update
+"""
+
+import argparse
+import difflib
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, 'plugin'))
+import compilers  # pylint: disable=wrong-import-position
+
+GOLDEN = 'test/protos/plugin/golden.proto'
+PROTOS = ['test_msg.proto', 'test/protos/benchmark_messages.proto'] + [
+    'test/protos/plugin/%s.proto' % name
+    for name in ('golden', 'golden_base', 'golden_import', 'golden_public',
+                 'hostile', 'hostile_global', 'macros', 'macros_import',
+                 'no_wrapper', 'no_wrapper_import')]
+# What these define must not meet a generated name.
+SYSTEM = ''.join('#include <%s.h>\n' % name for name in (
+    'assert', 'ctype', 'errno', 'fcntl', 'limits', 'math', 'pthread', 'signal',
+    'stdio', 'stdlib', 'string', 'time', 'unistd', 'sys/mman', 'sys/stat',
+    'sys/socket', 'netinet/in'))
+COMPILERS = [('gcc', 'c', 'c99'), ('gcc', 'c', 'c11'), ('g++', 'c++', 'c++17'),
+             ('clang-19', 'c', 'c99'), ('clang-19', 'c', 'c11'),
+             ('clang++-19', 'c++', 'c++17')]
+FLAGS = compilers.WARNINGS + ['-Wsign-conversion', '-Wcast-align',
+                              '-D_GNU_SOURCE', '-O1', '-fsyntax-only',
+                              '-I' + os.path.join(compilers.SOURCE_ROOT,
+                                                  'include')]
+
+
+def header_of(proto):
+  return proto.replace('.proto', '.pbzero_c.h')
+
+
+def generate(build_dir, out):
+  # One by one: they are not of one program.
+  for proto in PROTOS:
+    subprocess.run(
+        [os.path.join(build_dir, 'protoc'), '-I' + compilers.SOURCE_ROOT,
+         '--plugin=protoc-gen-plugin=' + os.path.join(build_dir,
+                                                      'protozero_plugin'),
+         '--plugin_out=lang=c:' + out, proto], cwd=build_dir, check=True)
+
+
+def check_golden(counter, out, update):
+  golden = os.path.join(HERE, 'golden', os.path.basename(header_of(GOLDEN)))
+  with open(os.path.join(out, header_of(GOLDEN))) as f:
+    actual = f.read()
+  if update:
+    os.makedirs(os.path.dirname(golden), exist_ok=True)
+    with open(golden, 'w') as f:
+      f.write(actual)
+  with open(golden) as f:
+    expected = f.read()
+  diff = ''.join(difflib.unified_diff(expected.splitlines(True),
+                                      actual.splitlines(True)))
+  counter.check(actual == expected, '%s (--update accepts it)' % golden, diff)
+
+
+def compile_errors(compiler, language, standard, out, text):
+  return subprocess.run(
+      [compiler, '-x', language, '-std=' + standard, '-I' + out, *FLAGS, '-'],
+      input=text + 'int main(void) { return 0; }\n', capture_output=True,
+      text=True).stderr
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument('--build-dir', default='.')
+  parser.add_argument('--update', action='store_true')
+  args = parser.parse_args()
+  counter = compilers.Counter()
+  with tempfile.TemporaryDirectory() as out:
+    generate(os.path.abspath(args.build_dir), out)
+    check_golden(counter, out, args.update)
+    includes = ['#include "%s"\n' % header_of(proto) for proto in PROTOS]
+    texts = includes + [SYSTEM + text for text in includes]
+    texts.append(''.join(text for text in includes if 'golden' in text))
+    jobs = [(compiler, out, text) for compiler in COMPILERS for text in texts]
+    results = compilers.run_all([
+        functools.partial(compile_errors, *compiler, folder, text)
+        for compiler, folder, text in jobs])
+    for (compiler, _, text), errors in zip(jobs, results):
+      counter.check(not errors, '%s: %s' % (' '.join(compiler), text), errors)
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()
