@@ -31,21 +31,12 @@ executable('greet', 'greet.cc', unit, dependencies: protozero)
 executable('traced', 'traced.cc', dependencies: tracing,
            cpp_args: '-DSCHEMA=' + tracing.get_variable('trace_namespace'))
 '''
+TREE = ('meson.build', 'meson_options.txt', 'tools/print_version')
 QUICK = ['-Dunity=on', '-Dunity_size=200', '-Doptimization=0']
 
 
 @unittest.skipUnless(shutil.which('meson'), 'there is no meson (Debian: meson)')
 class MesonTest(ProjectsTest):
-
-  def copy_tree(self, folder):
-    """What the build needs of the tree."""
-    folder.mkdir(parents=True)
-    for path in ('include', 'src', 'cmake'):
-      shutil.copytree(ROOT / path, folder / path)
-    for path in ('meson.build', 'meson_options.txt'):
-      shutil.copy(ROOT / path, folder)
-    (folder / 'tools').mkdir()
-    shutil.copy(ROOT / 'tools/print_version', folder / 'tools')
 
   def new_meson_project(self, name):
     return self.new_project(name, meson_build=PROJECT, greet_cc=GREET,
@@ -62,14 +53,14 @@ class MesonTest(ProjectsTest):
 
   def test_subproject(self):
     folder = self.new_meson_project('host')
-    self.copy_tree(folder / 'subprojects/protozero')
+    self.copy_tree(folder / 'subprojects/protozero', *TREE)
     build = self.check(folder, *QUICK,
                        '-Dprotozero:plugin_path=%s' % (BUILD / 'protoc-gen-pbzero'))
     self.assertIn(b'no work to do', self.must('ninja', '-C', build, 'greet'))
 
   def test_installed(self):
     source, prefix = self.scratch / 'source', self.scratch / 'a prefix'
-    self.copy_tree(source)
+    self.copy_tree(source, *TREE)
     build = self.scratch / 'build'
     self.must('meson', 'setup', build, source, *QUICK, '--prefix', prefix,
               '--libdir=lib', '-Ddefault_library=static', '-Dinline_setters=true')

@@ -134,6 +134,17 @@ class ProjectsTest(unittest.TestCase):
     shutil.rmtree(build)
     return prefix
 
+  @staticmethod
+  def copy_tree(folder, *paths):
+    """A copy of what a build needs of the tree, and of `paths`."""
+    for path in ('include', 'src', 'cmake', 'CMakeLists.txt', 'LICENSE', *paths):
+      target = folder / path
+      target.parent.mkdir(parents=True, exist_ok=True)
+      if (ROOT / path).is_dir():
+        shutil.copytree(ROOT / path, target)
+      else:
+        shutil.copy(ROOT / path, target)
+
   def new_project(self, name, **files):
     """A folder with the files above and `files`, whose names have _ for a dot."""
     folder = self.scratch / name
