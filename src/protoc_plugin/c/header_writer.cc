@@ -61,9 +61,9 @@ CType TypeOf(FieldType type) {
   return {nullptr, nullptr};
 }
 
-class Writer {
+class CHeaderWriter {
  public:
-  Writer(const CNames& names, const File& file)
+  CHeaderWriter(const CNames& names, const File& file)
       : names_(names), file_(file), suffix_(names.ParameterSuffix()) {}
 
   std::string Write() {
@@ -289,7 +289,7 @@ std::string CHeaderPath(const std::string& proto_path) {
 }
 
 std::string WriteCHeader(const CNames& names, const File& file) {
-  return Writer(names, file).Write();
+  return CHeaderWriter(names, file).Write();
 }
 
 }  // namespace protozero::plugin
