@@ -132,6 +132,7 @@ class Field {
     initialize(id, static_cast<proto_utils::ProtoWireType>(type), int_value,
                size);
   }
+  // The same with a tag, as it is on the wire.
   void initialize_with_tag(uint32_t tag, uint64_t int_value, uint32_t size) {
     value_ = int_value;
     size_ = size;

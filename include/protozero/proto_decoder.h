@@ -90,6 +90,8 @@ class PROTOZERO_EXPORT ProtoDecoder {
 
   // Where the next field begins, from begin() on.
   size_t read_offset() const { return static_cast<size_t>(read_ptr_ - begin_); }
+  // How much has not been read. begin() and end() are those of the whole
+  // message.
   size_t bytes_left() const { return static_cast<size_t>(end_ - read_ptr_); }
   const uint8_t* begin() const { return begin_; }
   const uint8_t* end() const { return end_; }
@@ -192,6 +194,7 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
                ? slots_[slot]
                : kAbsent;
   }
+  // Whether Get() returns a valid field.
   bool HasField(uint32_t id) const { return Get(id).valid(); }
 
   // All of them. Nothing if the schema does not have the id. Iterators take
@@ -433,6 +436,7 @@ struct SelectiveDecodeMask {
     ((max = ids > max ? ids : max), ...);
     return max;
   }();
+  // Whether |id| is one of them.
   static constexpr bool contains([[maybe_unused]] uint32_t id) {
     return ((id == ids) || ...);
   }

@@ -61,12 +61,30 @@ def undocumented(headers):
                   symbol.is_plain)]
 
 
+def wrapped(code):
+  """A line for each parameter if there is no room for all."""
+  begin = code.find('(')
+  if len(code) <= 79 or begin < 0 or code.startswith(('#', 'using')):
+    return code
+  parts, depth, start = [], 0, begin + 1
+  for at in range(begin, len(code)):
+    depth += {'(': 1, '<': 1, '{': 1, ')': -1, '>': -1, '}': -1}.get(code[at], 0)
+    if depth == 0:
+      parts.append(code[start:at])
+      return '%s\n    %s%s' % (code[:begin + 1], ',\n    '.join(
+          part.strip() for part in parts), code[at:])
+    if depth == 1 and code[at] == ',':
+      parts.append(code[start:at])
+      start = at + 1
+  return code
+
+
 class Writer:
   """Writes the pages. Links lead to the first symbol of a name."""
 
   def __init__(self, headers):
     self.headers = headers
-    self.introductions = []  # Those of the page that are not written yet.
+    self.introductions = {}  # Comments of the page that are not written yet.
     self.targets = {}
     for header in headers.values():
       for symbol in header.symbols:
@@ -78,7 +96,7 @@ class Writer:
         pathlib.PurePath(header.name).name, header.name),
              '```cpp\n#include "protozero/%s"\n```\n\n' % header.name,
              '[Source](%s.source.md)\n\n' % pathlib.PurePath(header.name).name]
-    self.introductions = list(header.comments.introductions)
+    self.place_introductions(header)
     types = {symbol.qualified for symbol in header.symbols
              if symbol.kind in TYPES}
     # The members of a type stand below it.
@@ -90,14 +108,23 @@ class Writer:
     self.introduce(header, None, parts)
     return ''.join(parts)
 
+  def place_introductions(self, header):
+    """Finds the symbol that follows each comment that stands alone."""
+    self.introductions = {}
+    for comment in header.comments.introductions:
+      line = next((symbol.line for symbol in header.symbols
+                   if symbol.line > comment.line), None)
+      self.introductions.setdefault(line, []).append(comment)
+
   def introduce(self, header, line, parts):
-    """Writes the comments in front of a line that stand alone; None: the rest."""
-    while self.introductions and (line is None or
-                                  self.introductions[0].line < line):
-      parts.append(self.text(header, self.introductions.pop(0)))
+    """Writes the comments in front of a symbol's line; None: the last ones."""
+    for comment in self.introductions.pop(line, []):
+      parts.append(self.text(header, comment))
 
   def write_symbols(self, header, groups, scope, parts):
     symbols = groups.get(scope, [])
+    if scope is not None:  # Types within a type have headings as large as its own.
+      symbols = sorted(symbols, key=lambda symbol: symbol.kind in TYPES)
 
     def key(symbol):  # What one comment describes stands together.
       comment = header.comment_of(symbol)
@@ -107,7 +134,8 @@ class Writer:
     for _, run in itertools.groupby(symbols, key):
       run = list(run)
       first = run[0]
-      self.introduce(header, first.line, parts)
+      for symbol in run:
+        self.introduce(header, symbol.line, parts)
       if first.kind in TYPES:
         self.write_type(header, groups, first, parts)
       else:
@@ -146,7 +174,9 @@ class Writer:
     if symbol.kind == 'enum':  # With the comments of its values.
       return textwrap.dedent('\n'.join(
           header.lines[symbol.line - 1:symbol.last_line]))
-    return symbol.declaration + ('' if symbol.kind == 'define' else ';')
+    lines = symbol.declaration.split('\n')
+    lines[-1] = wrapped(lines[-1])
+    return '\n'.join(lines) + ('' if symbol.kind == 'define' else ';')
 
   @staticmethod
   def code(declarations):

@@ -50,6 +50,7 @@ typedef struct pbz_delegate {
   // written when it is known: |patch|, as many zero bytes elsewhere, or null if
   // the size is not wanted. The first byte is not zero once the size is there.
   uint8_t* (*annotate_patch)(void* context, uint8_t* patch);
+  // Passed to both functions.
   void* context;
 } pbz_delegate;
 

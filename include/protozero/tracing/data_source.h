@@ -38,6 +38,7 @@ class DataSourceInstance {
 
   // Unique in its connection.
   DataSourceInstanceID id() const { return id_; }
+  // What the session asks for.
   const DataSourceConfig& config() const { return config_; }
 
  private:

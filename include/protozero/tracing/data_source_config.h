@@ -25,6 +25,7 @@ struct DataSourceDescriptor {
   // stopped. If not, the service assumes that it happens at once.
   bool will_notify_on_start = false;
   bool will_notify_on_stop = false;
+  // The producer hears of it when sessions clear incremental state.
   bool handles_incremental_state_clear = false;
   // It has nothing to flush. The service does not ask it to.
   bool no_flush = false;

@@ -60,6 +60,7 @@ class LocalTrace {
     BufferFillPolicy fill_policy = BufferFillPolicy::kDiscard;
     // 0 for as long as the object exists.
     uint32_t duration_ms = 0;
+    // How often what has been recorded is written.
     uint32_t write_period_ms = 1000;
     // What threads write to before it gets to the buffer.
     size_t shared_memory_size = 8 << 20;

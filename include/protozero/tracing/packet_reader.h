@@ -69,6 +69,7 @@ class PacketReader {
   struct Packet {
     // Valid until the reader is used again.
     ConstBytes bytes;
+    // The packet's writer.
     WriterID writer_id = 0;
     // Something was lost between this packet and the writer's packet before it,
     // and Stats counts it. (It does not count what the writer could not write:

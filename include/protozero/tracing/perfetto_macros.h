@@ -123,7 +123,9 @@ class EventContext {
  public:
   // Not explicit: such a function is called with the event itself.
   EventContext(trace::TrackEvent* event) : event_(event) {}
+  // The event, any field of which may be set.
   trace::TrackEvent* event() const { return event_; }
+  // A value with a name, as an argument of the macros is.
   template <typename T>
   void AddDebugAnnotation(std::string_view name, const T& value) const {
     auto* const annotation = event_->add_debug_annotations();
@@ -157,6 +159,7 @@ class Category {
   explicit Category(const char* name) : name_(name) {}
   // There is nothing to say of a list of categories.
   static Category Group(const char*) { return Category(nullptr); }
+  // What lists of categories say of it, and its tags.
   Category& SetDescription(const char* description) {
     description_ = description;
     return *this;

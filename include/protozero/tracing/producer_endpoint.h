@@ -35,6 +35,7 @@ struct CommitDataRequest {
   struct Patch {
     // Counted from the first byte of the chunk's payload.
     uint32_t offset;
+    // What is to be there.
     uint8_t data[SharedMemoryABI::kPatchSize];
   };
   // Patches of one chunk. The service can read the chunk after them, unless

@@ -170,6 +170,7 @@ class SharedMemoryABI {
                ? 0
                : (page_size - sizeof(PageHeader)) / num_chunks / 4 * 4;
   }
+  // From kMinPageSize to kMaxPageSize, in steps of 4 KiB.
   static constexpr bool IsValidPageSize(size_t page_size) {
     return page_size >= kMinPageSize && page_size <= kMaxPageSize &&
            page_size % kMinPageSize == 0;
@@ -179,6 +180,7 @@ class SharedMemoryABI {
   static constexpr PageLayout LayoutOf(uint32_t page_word) {
     return static_cast<PageLayout>((page_word & kLayoutMask) >> kLayoutShift);
   }
+  // The state of a chunk in that word.
   static constexpr ChunkState StateOf(uint32_t page_word, size_t chunk_idx) {
     return static_cast<ChunkState>(
         (page_word >> (kChunkStateBits * chunk_idx)) & kChunkStateMask);
@@ -203,6 +205,7 @@ class SharedMemoryABI {
     uint8_t* end() const { return begin_ + size_; }
     // Includes the header.
     size_t size() const { return size_; }
+    // What is behind the header.
     uint8_t* payload_begin() const { return begin_ + sizeof(ChunkHeader); }
     size_t payload_size() const { return size_ - sizeof(ChunkHeader); }
     ChunkHeader* header() const {

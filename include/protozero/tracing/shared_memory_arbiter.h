@@ -50,6 +50,7 @@ class SharedMemoryArbiter {
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
     // At most half of the buffer, which is also the meaning of 0.
     size_t commit_batch_bytes = 0;
+    // How long a writer with the policy kStall waits.
     uint32_t stall_timeout_ms = 3000;
     // Ids go from 1 to this one.
     WriterID max_writers = kMaxWriterID;

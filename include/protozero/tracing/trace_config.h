@@ -26,6 +26,7 @@ struct TraceConfig {
     // the process that has most of them loses writers, and what these have
     // written.
     size_t size_bytes = 0;
+    // What becomes of a chunk for which there is no room.
     BufferFillPolicy fill_policy = BufferFillPolicy::kRingBuffer;
   };
   // What to ask producers for.

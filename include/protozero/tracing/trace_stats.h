@@ -28,6 +28,7 @@ struct TraceBufferStats {
   uint64_t chunks_written = 0;
   // Chunks that replaced a copy that was taken before they were complete.
   uint64_t chunks_rewritten = 0;
+  // What has become of the others, and of patches.
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
   uint64_t chunks_read = 0;
@@ -51,11 +52,13 @@ struct TraceBufferStats {
   uint64_t packets_begun = 0;
   // Packets that were given out.
   uint64_t packets_read = 0;
+  // Packets that will not be, by reason.
   PacketLosses lost;
   // Places where it is unknown how many packets are missing, or whether one is:
   // a chunk that never came, or makes no sense, or losses of writers that do
   // not report them. A TraceWriter causes none.
   uint64_t unknown_losses = 0;
+  // Writers that have written to the buffer.
   uint64_t writers_seen = 0;
   // Packets that writers lost before the service had all of them.
   uint64_t trace_writer_packet_loss() const {
@@ -73,6 +76,7 @@ struct TraceWriterStats {
   BufferID buffer_id = 0;
   // As in the packets; 0 if none has been read yet.
   uint32_t sequence_id = 0;
+  // As in TraceBufferStats.
   uint64_t chunks_written = 0;
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
@@ -103,6 +107,7 @@ struct TraceProducerStats {
 // What a session has recorded and lost, as TracingService::GetTraceStats()
 // tells.
 struct TraceStats {
+  // The most that |names_offered| and |writers| hold.
   static constexpr size_t kMaxNamesOffered = 16;
   static constexpr size_t kMaxWriters = 1024;
 
@@ -114,6 +119,7 @@ struct TraceStats {
   // most kMaxWriters: those with the most bytes. |buffers| has the sums of all
   // writers.
   std::vector<TraceWriterStats> writers;
+  // How many |writers| does not have.
   size_t writers_left_out = 0;
 
   // Of the service: producers since it began, and what there is now.
@@ -134,6 +140,7 @@ struct TraceStats {
   // Packets that are malformed, or have a field that only the service may
   // write.
   uint64_t invalid_packets = 0;
+  // Flushes of the session, and how they ended.
   uint64_t flushes_requested = 0;
   uint64_t flushes_succeeded = 0;
   uint64_t flushes_failed = 0;

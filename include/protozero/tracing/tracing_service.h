@@ -76,6 +76,7 @@ class TracingService {
                                                        size_t page_size) = 0;
     // For people: why SetupTracing() has returned null.
     virtual std::string SetupTracingError() const { return ""; }
+    // The producer is to prepare an instance, and then to start it.
     virtual void SetupDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
     virtual void StartDataSource(DataSourceInstanceID instance_id,
@@ -87,6 +88,8 @@ class TracingService {
     virtual void Flush(FlushRequestID request_id,
                        const std::vector<DataSourceInstanceID>& instances,
                        FlushFlags flags) = 0;
+    // The writers of these instances are to repeat, from now on, what they have
+    // told once, such as interned strings.
     virtual void ClearIncrementalState(
         const std::vector<DataSourceInstanceID>& instances) = 0;
   };
@@ -149,6 +152,7 @@ class TracingService {
     // The connection is about to end, but the producer goes on. The service
     // then cannot know how much of its data is lost.
     virtual void ReportUnknownLoss() = 0;
+    // CommitDataIfSetUp(), if nobody asks for the result.
     void CommitData(const CommitDataRequest& request) override {
       CommitDataIfSetUp(request);
     }
@@ -216,7 +220,7 @@ class TracingService {
     size_t page_size;
     size_t size;
   };
-  // Any thread.
+  // For tests and transports that want to know before they connect.
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
   // Called when a producer offers a data source, or changes it, as functions of
@@ -249,6 +253,7 @@ class TracingService {
                        uint32_t timeout_ms,
                        FlushFlags flags,
                        std::function<void(bool success)> on_done);
+  // How far the session is.
   State GetState(TracingSessionID session_id) const;
   // Of the whole session. Everything is 0 if there is no such session. Throws
   // std::bad_alloc if there is no memory.

@@ -80,6 +80,7 @@ class Track {
     description_ = description;
     return *this;
   }
+  // How viewers sort the tracks below this one.
   constexpr Track& set_child_order(ChildOrder order) {
     child_order_ = order;
     return *this;
