@@ -31,8 +31,11 @@ def tracked_files():
   """The files of the repository, as paths relative to its root."""
   listed = subprocess.run(
       ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-      cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
-  return [name for name in listed.split('\0') if name and (ROOT / name).exists()]
+      cwd=ROOT, stdout=subprocess.PIPE, check=False).stdout.decode()
+  names = [name for name in listed.split('\0') if name] or [
+      path.relative_to(ROOT).as_posix() for path in ROOT.rglob('*')
+      if path.relative_to(ROOT).parts[0] not in ('out', 'third_party')]
+  return [name for name in names if (ROOT / name).is_file()]
 
 
 class Pages:
@@ -142,10 +145,19 @@ def navigation(config, headers):
   return re.sub(r'^( *)# The headers of include/protozero/([\w/]*)\n', lines_of, config, flags=re.M)
 
 
+def check_navigation(config, files):
+  """Every page for users can be found without a search."""
+  missing = [name for name in files if re.fullmatch(r'docs/.*\.md', name) and
+             not re.search(r'[ ]%s$' % re.escape(name), config, re.M)]
+  if missing:
+    raise Error('tools/site/mkdocs.yml does not list %s' % ', '.join(missing))
+
+
 def write(work):
   """Writes the folder of pages, and mkdocs.yml, into the folder `work`."""
   pages = Pages(work / 'pages')
   headers = pages.write_reference()
   pages.write_all()
   config = (ROOT / 'tools' / 'site' / 'mkdocs.yml').read_text()
+  check_navigation(config, pages.files)
   (work / 'mkdocs.yml').write_text(navigation(config, headers))

@@ -13,8 +13,9 @@ import doxygen
 
 TYPES = ('class', 'struct', 'union')
 # Words of comments that are code: calls, names with an underscore or a second capital.
-CODE = re.compile(r'`[^`]+`|\|[\w ]+\||"[\w/]+\.h"|\b[KMG]iB\b|\b[\w:]*\w\(\)|\b\w+::\w[\w:]*|\bk[A-Z]\w+|'
-                  r'\b[A-Z]\w*[a-z]\w*[A-Z]\w*|\b[A-Z]{4,}_\w+|\b[a-z]+_\w+\b')
+CODE = re.compile(r'`[^`]+`|\|[\w ]+\||"[\w/]+\.h"|\b[KMG]iB\b|\b[\w:]*\w\(\)|'
+                  r'\b\w+::\w[\w:]*|\bk[A-Z]\w+|\b[A-Z]\w*[a-z]\w*[A-Z]\w*|'
+                  r'\b[A-Z]{4,}_\w+|\b[a-z]+_\w+\b')
 LIST = re.compile(r'[-*] |\d+\. ')
 
 
