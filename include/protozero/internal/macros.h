@@ -50,6 +50,14 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #define PROTOZERO_EXPORT
 #endif
 
+// What each shared library that is linked with the library has of its own: a
+// call from one never arrives in another one, though the names are the same.
+#if defined(__GNUC__)
+#define PROTOZERO_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define PROTOZERO_HIDDEN
+#endif
+
 // The few compiler hints the runtime depends on for its speed.
 
 #if defined(__GNUC__) || defined(__clang__)

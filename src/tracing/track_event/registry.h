@@ -9,7 +9,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "protozero/tracing/internal/track_event_writer.h"
+#include "protozero/tracing/internal/trace_sequence.h"
 
 #include "protozero/internal/macros.h"
 

@@ -23,7 +23,7 @@ PROTOZERO_ABI_BEGIN
 
 class TraceValue;
 
-namespace internal PROTOZERO_INTERNAL_HIDDEN {
+namespace internal PROTOZERO_HIDDEN {
 
 template <typename T>
 using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
@@ -84,7 +84,7 @@ PROTOZERO_ALWAYS_INLINE auto PassValue(const T& value) {
 template <typename T>
 void WriteAnnotation(Annotation* annotation, const T& value);
 
-}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+}  // namespace internal PROTOZERO_HIDDEN
 
 class TraceDictionary;
 class TraceArray;
@@ -149,7 +149,7 @@ inline TraceArray TraceValue::Array() && {
   return TraceArray(annotation_);
 }
 
-namespace internal PROTOZERO_INTERNAL_HIDDEN {
+namespace internal PROTOZERO_HIDDEN {
 
 template <typename T>
 void WriteComplexValue(Annotation* annotation, const T& value) {
@@ -342,10 +342,8 @@ PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,
   }
 }
 
-}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+}  // namespace internal PROTOZERO_HIDDEN
 PROTOZERO_ABI_END
 }  // namespace protozero
-
-#undef PROTOZERO_INTERNAL_HIDDEN
 
 #endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACK_EVENT_VALUES_H_

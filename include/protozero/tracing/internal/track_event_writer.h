@@ -15,203 +15,19 @@
 
 #include "protozero/append_fields.h"
 #include "protozero/constant_message.h"
-#include "protozero/tracing/data_source_writers.h"
-#include "protozero/tracing/internal/trace_clock.h"
+#include "protozero/tracing/internal/trace_sequence.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event_args.h"
 
 #include "protozero/internal/macros.h"
 
-// How events are written. What a call site always writes the same, its type and
-// the ids of its category and name, is encoded once, eight bytes at most, and
-// copied with each event. Ids are those of the process: they are given out when
-// a site is reached first, and a sequence, which is what one thread writes to
-// one session, has one bit for each site that says whether it knows them.
-
-// A shared library that is linked with events has sites, threads, and sessions
-// of its own. So it calls no other one's functions, though these have the same
-// names.
-#if defined(__GNUC__)
-#define PROTOZERO_INTERNAL_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define PROTOZERO_INTERNAL_HIDDEN
-#endif
+// How events are written: in place, if all that they refer to has been said and
+// their arguments are simple, else by an EventBuilder.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-namespace internal PROTOZERO_INTERNAL_HIDDEN {
-
-// One bit for each session that wants the events of a site; the highest one for
-// a site that has not been reached yet. Nobody wants those of 0.
-using SessionMask = uint32_t;
-inline constexpr SessionMask kNewSite = uint32_t{1} << 31;
-inline constexpr size_t kMaxTraceSessions = 31;
-
-// Sites, and different strings of each kind, that have ids. What is beyond is
-// written in full, each time.
-inline constexpr size_t kMaxInterned = 4096;
-// A site of which there is nothing to be known, and one beyond kMaxInterned.
-inline constexpr uint16_t kNoStringsSite = 0;
-inline constexpr uint16_t kNotInternedSite = 1;
-// Keys of one site that have ids.
-inline constexpr size_t kMaxKeysOfSite = 8;
-
-// A call site. Static, and initialized by the compiler.
-struct TraceSite {
-  constexpr TraceSite(trace::TrackEvent::Type type_of_events,
-                      const char* category_text,
-                      const char* name_text)
-      : type(static_cast<uint8_t>(type_of_events)),
-        category(category_text),
-        name(name_text) {}
-
-  // Whether there is a session that wants it. The rest is for the first time.
-  PROTOZERO_ALWAYS_INLINE bool IsOn() {
-    const SessionMask mask = enabled.load(std::memory_order_relaxed);
-    return PROTOZERO_UNLIKELY(mask != 0) &&
-           (PROTOZERO_LIKELY((mask & kNewSite) == 0) || Register());
-  }
-  // Gives it its ids. Returns whether a session wants it.
-  PROTOZERO_COLD bool Register();
-
-  std::atomic<SessionMask> enabled{kNewSite};
-  const uint8_t type;
-  uint8_t num_bytes = 0;
-  uint16_t id = kNotInternedSite;
-  // Null for a DynamicCategory, and a DynamicString.
-  const char* const category;
-  const char* const name;
-  // The first fields of its events.
-  uint64_t bytes = 0;
-  uint16_t category_iid = 0;
-  uint16_t name_iid = 0;
-  // By their order at the site; 0 for none. Set when its first event is
-  // written.
-  uint16_t key_iids[kMaxKeysOfSite] = {};
-  TraceSite* next = nullptr;
-};
-
-// A set of ids.
-class IdSet {
- public:
-  bool Has(size_t id) const { return (words_[id / 64] >> (id % 64)) & 1; }
-  // Returns whether it was not there.
-  bool Add(size_t id) {
-    const bool is_new = !Has(id);
-    words_[id / 64] |= uint64_t{1} << (id % 64);
-    return is_new;
-  }
-  void Clear() { memset(words_, 0, sizeof(words_)); }
-
- private:
-  uint64_t words_[kMaxInterned / 64] = {};
-};
-
-class CategoryRules;
-
-// What one thread writes to one session.
-class TraceSequence final : public TraceContextState {
- public:
-  explicit TraceSequence(SessionMask bit) : session(bit) {}
-
-  // What has to be done before the next event: nothing, usually. Returns false
-  // if that was lost; then the event is, too.
-  PROTOZERO_ALWAYS_INLINE bool Prepare(TraceContext& context, uint64_t now) {
-    const TraceWriter& writer = context.writer();
-    const bool is_cleared = context.TakeIncrementalStateCleared();
-    if (PROTOZERO_UNLIKELY(is_cleared || !writer.continues_chunk() ||
-                           HasLost(context) ||
-                           writer.chunk_id() - first_chunk >= max_chunks)) {
-      return PrepareSlowPath(context, now, is_cleared);
-    }
-    return true;
-  }
-  // Whether a packet was lost since it began anew.
-  bool HasLost(TraceContext& context) const {
-    return context.writer().loss_generation() != loss_generation;
-  }
-  // The time since the last event.
-  uint64_t TakeDelta(uint64_t now) {
-    const uint64_t delta = now - last_ns;
-    last_ns = now;
-    return delta;
-  }
-  // Writes that |track| exists, if that has not been said; and its parents.
-  void Describe(TraceContext& context, const Track& track);
-  // The same for all tracks of an event, which |describe| describes. Returns
-  // false if that was lost; then the event is, too.
-  template <typename Function>
-  bool DescribeAll(TraceContext& context, uint64_t now, Function describe) {
-    describe();
-    // If that has begun a chunk, or was lost, it may be time to begin anew.
-    if (!Prepare(context, now))
-      return false;
-    describe();
-    if (!HasLost(context))
-      return true;
-    context.writer().CountPacketNotBegun();
-    return false;
-  }
-  bool IsDescribed(const Track& track) const {
-    const uint64_t uuid = track.uuid();
-    return tracks[uuid % kNumTracks] == uuid;
-  }
-
-  const SessionMask session;
-  // What the session wants. Null for one of too many.
-  std::shared_ptr<const CategoryRules> rules;
-  // Bits of the extensions that a sequence of the session has described, and of
-  // those that this one has.
-  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
-  uint32_t own_extensions = 0;
-  bool filters_args = false;
-  bool filters_dynamic_names = false;
-  // It begins anew after so many chunks: a buffer that is a ring forgets the
-  // chunks in which things were said.
-  ChunkID max_chunks = 16;
-  ChunkID first_chunk = 0;
-  // TraceWriter::loss_generation() when it began anew.
-  uint32_t loss_generation = 0;
-  uint64_t last_ns = 0;
-  // What has been said since it began anew.
-  IdSet sites;
-  IdSet categories;
-  IdSet names;
-  IdSet keys;
-  // Tracks, each at a place that depends on its number.
-  static constexpr size_t kNumTracks = 64;
-  uint64_t tracks[kNumTracks] = {};
-
- private:
-  PROTOZERO_COLD bool PrepareSlowPath(TraceContext& context,
-                                      uint64_t now,
-                                      bool is_cleared);
-  void WritePreamble(TraceContext& context, uint64_t now);
-  void DescribeExtensions(TraceContext& context);
-};
-
-// What belongs to one thread.
-struct TraceThread {
-  explicit TraceThread(std::shared_ptr<DataSource> source)
-      : writers(std::move(source)) {}
-  TraceClock clock;
-  DataSourceWriters writers;
-  // The system's. Kept, because events on tracks of the thread need it.
-  int64_t id = 0;
-  // What it is called in the trace. Empty for the system's name.
-  char name[64] = "";
-};
-
-// The calling thread's, once it has traced.
-extern __thread TraceThread* t_trace_thread;
-// Creates it. Null if that cannot be done now.
-PROTOZERO_COLD TraceThread* CreateTraceThread();
-// For a session that the thread has not written to yet. Null if it is none that
-// events are wanted for, or there is no memory.
-PROTOZERO_COLD TraceSequence* AddTraceSequence(TraceContext& context);
-// Whether the rules of the sequence's session want it.
-bool WantsCategory(const TraceSequence& sequence, std::string_view category);
+namespace internal PROTOZERO_HIDDEN {
 
 // ---- Arguments, as they are passed on to the function that writes the event:
 // few kinds of them, so that call sites share that function.
@@ -258,7 +74,7 @@ inline constexpr bool kIsSimpleArg<NamedValue<T>> = true;
 template <typename T>
 inline constexpr bool kIsSimpleArg<NamedValue<ComplexValue<T>>> = false;
 
-}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+}  // namespace internal PROTOZERO_HIDDEN
 
 namespace internal {
 
@@ -296,7 +112,7 @@ struct ConstantEncoder<SiteFields> {
 
 }  // namespace internal
 
-namespace internal PROTOZERO_INTERNAL_HIDDEN {
+namespace internal PROTOZERO_HIDDEN {
 
 // In front of the event of each packet that is as short as it can be.
 inline constexpr auto kNeedsState = MakeConstantMessage<trace::TracePacket>([] {
@@ -545,7 +361,7 @@ PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
                                     const CounterTrack& track,
                                     double value);
 
-}  // namespace internal PROTOZERO_INTERNAL_HIDDEN
+}  // namespace internal PROTOZERO_HIDDEN
 PROTOZERO_ABI_END
 }  // namespace protozero
 
