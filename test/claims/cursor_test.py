@@ -20,6 +20,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, 'plugin'))
 import compilers  # pylint: disable=wrong-import-position
+from hot_path import disassemble, hot_path  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 
@@ -66,32 +67,12 @@ LIMIT = re.compile(r'.*\[r(?!ip|sp)\w+\+0x8\]')
 CONSTANT = re.compile(r'.*\[rip\+')
 
 
-def hot_path(disassembly, function):
-  """The instructions of `function` up to its return, no branch being taken."""
-  code = {}
-  for line in disassembly.split('<%s>:\n' % function)[1].splitlines():
-    address, found, instruction = line.partition(':\t')
-    if not found:
-      break
-    code[int(address, 16)] = instruction.strip()
-  addresses = sorted(code)
-  path = []
-  at = 0
-  while not path or not path[-1].startswith('ret'):
-    path.append(code[addresses[at]])
-    jump = re.match(r'jmp +([0-9a-f]+) ', path[-1])
-    at = addresses.index(int(jump[1], 16)) if jump else at + 1
-  return path
-
-
 def check(compiler, level, output):
   subprocess.run([compiler, '-std=c++17', level, '-DNDEBUG',
                   '-DPROTOZERO_INLINE_SETTERS=1', '-I%s' % (ROOT / 'include'),
                   '-c', '-o', output, '-x', 'c++', '-'],
                  input=PROGRAM, text=True, check=True)
-  disassembly = subprocess.run(
-      ['objdump', '-d', '-M', 'intel', '--no-show-raw-insn', output],
-      check=True, text=True, stdout=subprocess.PIPE).stdout
+  disassembly = disassemble(output)
   errors = []
   for function, at_least, rows in ('Few', 15, 1), ('Many', 100, 3):
     path = hot_path(disassembly, function)

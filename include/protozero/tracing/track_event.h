@@ -146,6 +146,12 @@ PROTOZERO_ABI_END
 
 // ---- For the macros above.
 
+// In the condition itself, for compilers forget what is said of a result.
+#if defined(__GNUC__)
+#define PROTOZERO_INTERNAL_SELDOM(x) __builtin_expect((x), false)
+#else
+#define PROTOZERO_INTERNAL_SELDOM(x) (x)
+#endif
 #if defined(__clang__)
 #define PROTOZERO_INTERNAL_CONSTINIT [[clang::require_constant_initialization]]
 #elif defined(__GNUC__)
@@ -163,6 +169,21 @@ PROTOZERO_ABI_END
   (::protozero::internal::kIsLiteral<decltype(text)> \
        ? ::protozero::internal::StaticText(text)     \
        : nullptr)
+// Whether an event has nothing that is evaluated: literals, and no argument
+// behind them. An argument may have a lambda, which C++17 does not allow in
+// decltype(), so the second one is looked at as a text.
+#define PROTOZERO_INTERNAL_STRINGIZE(...) #__VA_ARGS__
+#define PROTOZERO_INTERNAL_TEXT_OF_SECOND(first, second, ...) \
+  PROTOZERO_INTERNAL_STRINGIZE(second)
+#define PROTOZERO_INTERNAL_IS_FIXED(category, ...)                      \
+  (::protozero::internal::kIsLiteral<decltype(category)> &&             \
+   ::protozero::internal::kIsLiteral<decltype(PROTOZERO_INTERNAL_FIRST( \
+       __VA_ARGS__, 0))> &&                                             \
+   PROTOZERO_INTERNAL_TEXT_OF_SECOND(__VA_ARGS__, ;, 0)[0] == ';')
+#define PROTOZERO_INTERNAL_TRACE_IS_ON(site, category, ...) \
+  (PROTOZERO_INTERNAL_IS_FIXED(category, __VA_ARGS__)       \
+       ? PROTOZERO_INTERNAL_SELDOM((site).MayBeOn())        \
+       : (site).IsOn())
 #define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)   \
   PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
       variable(                                                        \
@@ -170,25 +191,27 @@ PROTOZERO_ABI_END
           PROTOZERO_INTERNAL_TEXT(category),                           \
           PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
 // |emit| is the function that writes the event.
-#define PROTOZERO_INTERNAL_TRACE_SCOPED(emit, category, ...)               \
-  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),     \
-                                SLICE_BEGIN, category, __VA_ARGS__);       \
-  const ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE( \
-      trace_slice)(PROTOZERO_INTERNAL_UNIQUE(trace_site).IsOn()            \
-                       ? emit(&PROTOZERO_INTERNAL_UNIQUE(trace_site),      \
-                              category, __VA_ARGS__)                       \
-                       : 0)
+#define PROTOZERO_INTERNAL_TRACE_SCOPED(emit, category, ...)                \
+  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),      \
+                                SLICE_BEGIN, category, __VA_ARGS__);        \
+  ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(        \
+      trace_slice);                                                         \
+  if (PROTOZERO_INTERNAL_TRACE_IS_ON(PROTOZERO_INTERNAL_UNIQUE(trace_site), \
+                                     category, __VA_ARGS__))                \
+  PROTOZERO_INTERNAL_UNIQUE(trace_slice)                                    \
+      .SetSessions(                                                         \
+          emit(&PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__))
 #define PROTOZERO_INTERNAL_TRACE_NAMED(emit, type, category, ...)           \
   do {                                                                      \
     PROTOZERO_INTERNAL_TRACE_SITE(trace_site, type, category, __VA_ARGS__); \
-    if (trace_site.IsOn())                                                  \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(trace_site, category, __VA_ARGS__))  \
       emit(&trace_site, category, __VA_ARGS__);                             \
   } while (0)
 #define PROTOZERO_INTERNAL_TRACE_END(emit, ...)                               \
   do {                                                                        \
     PROTOZERO_INTERNAL_TRACE_SITE(                                            \
         trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
-    if (trace_site.IsOn())                                                    \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(trace_site, "", __VA_ARGS__))          \
       emit(&trace_site, __VA_ARGS__);                                         \
   } while (0)
 #define PROTOZERO_INTERNAL_TRACE_COUNTER(emit, category, ...)         \

@@ -252,15 +252,14 @@ uint16_t StringTable::Intern(const char* text) {
   return id;
 }
 
-bool TraceSite::Register() {
+SessionMask TraceSite::Register() {
   const RegistryLock lock;
-  // An event of a signal handler that has interrupted this very function.
   if (!lock.is_held())
-    return false;
+    return 0;
   Registry& registry = Get();
   const SessionMask mask = registry.MaskOf(category);
   if ((enabled.load(std::memory_order_relaxed) & kNewSite) == 0)
-    return mask != 0;
+    return mask;
   uint8_t encoded[sizeof(bytes)] = {trace::TrackEvent::kTypeFieldNumber << 3,
                                     type};
   uint8_t* pos = encoded + 2;
@@ -289,7 +288,7 @@ bool TraceSite::Register() {
   next = registry.sites;
   registry.sites = this;
   enabled.store(mask, std::memory_order_release);
-  return mask != 0;
+  return mask;
 }
 
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {

@@ -355,7 +355,7 @@ void WriteCounter(TraceSite* site,
 
 }  // namespace
 
-void EmitEnd(SessionMask sessions) {
+void EmitEnd(SessionMask sessions) noexcept {
   ForEachSequence(
       sessions, std::string_view(),
       [](TraceContext& context, TraceSequence& sequence, uint64_t now) {

@@ -61,10 +61,21 @@ struct TraceSite {
   PROTOZERO_ALWAYS_INLINE bool IsOn() {
     const SessionMask mask = enabled.load(std::memory_order_relaxed);
     return PROTOZERO_UNLIKELY(mask != 0) &&
-           (PROTOZERO_LIKELY((mask & kNewSite) == 0) || Register());
+           (PROTOZERO_LIKELY((mask & kNewSite) == 0) || Register() != 0);
   }
-  // Gives it its ids. Returns whether a session wants it.
-  PROTOZERO_COLD bool Register();
+  // The same, but also true the first time: for an event of which nothing is
+  // evaluated, so that Sessions() can find out without code at the call site.
+  PROTOZERO_ALWAYS_INLINE bool MayBeOn() {
+    return enabled.load(std::memory_order_relaxed) != 0;
+  }
+  // Those that want it.
+  PROTOZERO_ALWAYS_INLINE SessionMask Sessions() {
+    const SessionMask mask = enabled.load(std::memory_order_acquire);
+    return PROTOZERO_LIKELY((mask & kNewSite) == 0) ? mask : Register();
+  }
+  // Gives it its ids. Returns which sessions want it; none if it was called by
+  // a signal handler that has interrupted this function.
+  PROTOZERO_COLD SessionMask Register();
 
   std::atomic<SessionMask> enabled{kNewSite};
   const uint8_t type;

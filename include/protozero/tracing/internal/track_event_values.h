@@ -66,8 +66,7 @@ PROTOZERO_ALWAYS_INLINE auto PassValue(const T& value) {
   } else if constexpr (std::is_same<T, DynamicString>::value) {
     return value.text;
   } else if constexpr (std::is_convertible<const T&, const char*>::value) {
-    const char* const text = value;
-    return text != nullptr ? std::string_view(text) : std::string_view("NULL");
+    return StringPointer{value};
   } else if constexpr (std::is_convertible<const T&, std::string_view>::value) {
     return static_cast<std::string_view>(value);
   } else if constexpr (std::is_pointer<T>::value) {
@@ -213,44 +212,45 @@ PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
 // it is passed on, until there is none left.
 template <size_t left>
 struct ArgsPasser {
-  template <typename First, typename... Rest>
+  template <typename Texts, typename First, typename... Rest>
   PROTOZERO_ALWAYS_INLINE static SessionMask Emit(TraceSite* site,
-                                                  std::string_view category,
-                                                  std::string_view name,
-                                                  SessionMask mask,
+                                                  const Texts& texts,
                                                   First&& first,
                                                   Rest&&... rest) {
     if constexpr (left == 0) {
-      return EmitEvent(site, category, name, mask, Bare<First>(first),
-                       Bare<Rest>(rest)...);
+      if constexpr (std::is_same<Texts, NoTexts>::value &&
+                    kIsSimpleArg<Bare<First>> &&
+                    (kIsSimpleArg<Bare<Rest>> && ...)) {
+        return EmitSimpleEvent<Bare<decltype(first.value)>,
+                               Bare<decltype(rest.value)>...>(
+            site, first.key, rest.key..., first.value, rest.value...);
+      } else {
+        return EmitEvent(site, texts, Bare<First>(first), Bare<Rest>(rest)...);
+      }
     } else if constexpr (kIsLiteral<std::remove_reference_t<First>> ||
                          std::is_same<Bare<First>, DynamicString>::value) {
       static_assert(left >= 2, "the last key has no value");
-      return EmitNamed(site, category, name, mask, first, rest...);
+      return EmitNamed(site, texts, first, rest...);
     } else {
-      return ArgsPasser<left - 1>::Emit(site, category, name, mask, rest...,
-                                        PassArg(first));
+      return ArgsPasser<left - 1>::Emit(site, texts, rest..., PassArg(first));
     }
   }
 
  private:
-  template <typename Key, typename Value, typename... Rest>
-  PROTOZERO_ALWAYS_INLINE static SessionMask EmitNamed(
-      TraceSite* site,
-      std::string_view category,
-      std::string_view name,
-      SessionMask mask,
-      Key& key,
-      Value& value,
-      Rest&... rest) {
+  template <typename Texts, typename Key, typename Value, typename... Rest>
+  PROTOZERO_ALWAYS_INLINE static SessionMask EmitNamed(TraceSite* site,
+                                                       const Texts& texts,
+                                                       Key& key,
+                                                       Value& value,
+                                                       Rest&... rest) {
     const auto passed = PassValue<Bare<Value>>(value);
     using Passed = std::remove_const_t<decltype(passed)>;
     if constexpr (std::is_same<Bare<Key>, DynamicString>::value) {
       return ArgsPasser<left - 2>::Emit(
-          site, category, name, mask, rest...,
+          site, texts, rest...,
           DynamicallyNamedValue<Passed>{key.text, passed});
     } else {
-      return ArgsPasser<left - 2>::Emit(site, category, name, mask, rest...,
+      return ArgsPasser<left - 2>::Emit(site, texts, rest...,
                                         NamedValue<Passed>{key, passed});
     }
   }
@@ -259,12 +259,37 @@ struct ArgsPasser {
 // What the macros call. |Text| is a literal, whose text the site has, or a
 // DynamicString or DynamicCategory, which is passed on.
 template <typename T>
+inline constexpr bool kIsDynamic = std::is_same<T, DynamicString>::value ||
+                                   std::is_same<T, DynamicCategory>::value;
+template <typename T>
 constexpr std::string_view TextOf(const T& text) {
-  if constexpr (std::is_same<T, DynamicString>::value ||
-                std::is_same<T, DynamicCategory>::value) {
+  if constexpr (kIsDynamic<T>) {
     return text.text.data() != nullptr ? text.text : std::string_view("");
   } else {
     return std::string_view();
+  }
+}
+template <typename Category, typename Name>
+constexpr auto TextsOf(const Category& category, const Name& name) {
+  if constexpr (kIsDynamic<Category>) {
+    return DynamicTexts{TextOf(category), TextOf(name)};
+  } else if constexpr (kIsDynamic<Name>) {
+    return DynamicNameText{TextOf(name)};
+  } else {
+    return NoTexts();
+  }
+}
+
+template <typename Texts, typename... Args>
+PROTOZERO_ALWAYS_INLINE SessionMask EmitWithTexts(TraceSite* site,
+                                                  const Texts& texts,
+                                                  Args&... args) {
+  if constexpr (sizeof...(Args) != 0) {
+    return ArgsPasser<sizeof...(Args)>::Emit(site, texts, args...);
+  } else if constexpr (std::is_same<Texts, NoTexts>::value) {
+    return EmitSimpleEvent<>(site);
+  } else {
+    return EmitEvent(site, texts);
   }
 }
 
@@ -272,13 +297,7 @@ template <typename Category, typename... Args>
 PROTOZERO_ALWAYS_INLINE SessionMask EmitUnnamed(TraceSite* site,
                                                 const Category& category,
                                                 Args&&... args) {
-  const SessionMask mask = site->enabled.load(std::memory_order_acquire);
-  if constexpr (sizeof...(Args) == 0) {
-    return EmitEvent(site, TextOf(category), std::string_view(), mask);
-  } else {
-    return ArgsPasser<sizeof...(Args)>::Emit(site, TextOf(category),
-                                             std::string_view(), mask, args...);
-  }
+  return EmitWithTexts(site, TextsOf(category, ""), args...);
 }
 
 template <typename Category, typename Name, typename... Args>
@@ -286,13 +305,7 @@ PROTOZERO_ALWAYS_INLINE SessionMask Emit(TraceSite* site,
                                          const Category& category,
                                          const Name& name,
                                          Args&&... args) {
-  const SessionMask mask = site->enabled.load(std::memory_order_acquire);
-  if constexpr (sizeof...(Args) == 0) {
-    return EmitEvent(site, TextOf(category), TextOf(name), mask);
-  } else {
-    return ArgsPasser<sizeof...(Args)>::Emit(site, TextOf(category),
-                                             TextOf(name), mask, args...);
-  }
+  return EmitWithTexts(site, TextsOf(category, name), args...);
 }
 
 // The text of a literal, for a TraceSite; null for what is known only at run
@@ -314,16 +327,24 @@ constexpr const char* StaticText(const T&) {
 // A slice that ends with its scope.
 class ScopedTraceSlice {
  public:
-  explicit ScopedTraceSlice(SessionMask sessions) : sessions_(sessions) {}
-  ~ScopedTraceSlice() {
+  PROTOZERO_ALWAYS_INLINE ScopedTraceSlice() {
+#if defined(__GNUC__)
+    // If gcc knew that this is 0, it would compile the scope twice.
+    asm("" : "+r"(sessions_));
+#endif
+  }
+  PROTOZERO_ALWAYS_INLINE ~ScopedTraceSlice() {
     if (PROTOZERO_UNLIKELY(sessions_ != 0))
       EmitEnd(sessions_);
   }
   ScopedTraceSlice(const ScopedTraceSlice&) = delete;
   ScopedTraceSlice& operator=(const ScopedTraceSlice&) = delete;
 
+  // Those to which its beginning was written.
+  void SetSessions(SessionMask sessions) { sessions_ = sessions; }
+
  private:
-  const SessionMask sessions_;
+  SessionMask sessions_ = 0;
 };
 
 template <typename Category, typename TrackOrName, typename T>

@@ -47,6 +47,12 @@ struct DynamicallyNamedValue {
 struct PointerValue {
   uint64_t address;
 };
+// Its length is found where the event is written, which needs less code than at
+// each call site.
+struct StringPointer {
+  const char* text;
+  std::string_view view() const { return text != nullptr ? text : "NULL"; }
+};
 // What is written by a function of its own: a range, or a function of users.
 template <typename T>
 struct ComplexValue {
@@ -66,6 +72,23 @@ void WritePassedValue(trace::DebugAnnotation* annotation, const T& value);
 template <typename T>
 void WritePassedValue(trace::DebugAnnotation* annotation,
                       const ComplexValue<T>& value);
+
+// The texts of an event that its site does not have.
+struct NoTexts {
+  std::string_view category() const { return {}; }
+  std::string_view name() const { return {}; }
+};
+struct DynamicNameText {
+  std::string_view category() const { return {}; }
+  std::string_view name() const { return text; }
+  std::string_view text;
+};
+struct DynamicTexts {
+  std::string_view category() const { return category_text; }
+  std::string_view name() const { return name_text; }
+  std::string_view category_text;
+  std::string_view name_text;
+};
 
 template <typename T>
 inline constexpr bool kIsSimpleArg = false;
@@ -135,6 +158,9 @@ inline auto AnnotationOf(double value) {
 }
 inline auto AnnotationOf(std::string_view value) {
   return Annotation::kStringValue(value);
+}
+inline auto AnnotationOf(StringPointer value) {
+  return Annotation::kStringValue(value.view());
 }
 inline auto AnnotationOf(PointerValue value) {
   return Annotation::kPointerValue(value.address);
@@ -333,24 +359,46 @@ PROTOZERO_ALWAYS_INLINE void ForEachSequence(SessionMask sessions,
 }
 
 // Writes an event to all sessions that want it. Returns which these were.
-template <typename... Args>
-PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
-                                         std::string_view category,
-                                         std::string_view name,
-                                         SessionMask mask,
-                                         Args... args) {
+template <typename Texts, typename... Args>
+PROTOZERO_ALWAYS_INLINE SessionMask WriteToSessions(TraceSite* site,
+                                                    const Texts& texts,
+                                                    const Args&... args) {
+  const SessionMask sessions = site->Sessions();
   SessionMask written = 0;
+  if (PROTOZERO_UNLIKELY(sessions == 0))
+    return written;
   ForEachSequence(
-      mask, category,
+      sessions, texts.category(),
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
         written |= sequence.session;
-        WriteEvent(context, sequence, site, category, name, now, args...);
+        WriteEvent(context, sequence, site, texts.category(), texts.name(), now,
+                   args...);
       });
   return written;
 }
+template <typename Texts, typename... Args>
+PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
+                                         Texts texts,
+                                         Args... args) {
+  return WriteToSessions(site, texts, args...);
+}
+
+// The same for most events. Keys and values are not pairs here, for only
+// numbers and pointers are passed in registers wherever they stand.
+template <typename T>
+struct KeyOfValue {
+  using Type = const char*;
+};
+template <typename... T>
+PROTOZERO_NOINLINE SessionMask
+EmitSimpleEvent(TraceSite* site,
+                typename KeyOfValue<T>::Type... keys,
+                T... values) noexcept {
+  return WriteToSessions(site, NoTexts(), NamedValue<T>{keys, values}...);
+}
 
 // The end of a slice that was written to |sessions|.
-PROTOZERO_NOINLINE void EmitEnd(SessionMask sessions);
+PROTOZERO_NOINLINE void EmitEnd(SessionMask sessions) noexcept;
 // A value of |track|.
 PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
                                     std::string_view category,
