@@ -134,6 +134,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     // No other one knows that name.
     source.producer_name_filter.push_back(name);
     config.duration_ms = options_.duration_ms;
+    // The descriptors of its tracks say it once.
+    config.stamps_pid = false;
     if (options_.fill_policy == BufferFillPolicy::kDiscard) {
       config.write_period_ms = std::max(options_.write_period_ms, 1u);
       // What threads have begun to fill is written, too.

@@ -186,11 +186,13 @@ bool SaysPreviousPacketDropped(ConstBytes packet) {
 }
 
 void AppendPacket(const TraceBuffer::Packet& packet,
+                  bool stamps_pid,
                   std::vector<uint8_t>* trace) {
   StackBuffered<TracePacket, 64> trusted;
   trusted->set_trusted_uid(packet.producer.uid);
   trusted->set_trusted_packet_sequence_id(*packet.sequence_id);
-  trusted->set_trusted_pid(packet.producer.pid);
+  if (stamps_pid)
+    trusted->set_trusted_pid(packet.producer.pid);
   if (packet.previous_packet_dropped)
     trusted->set_previous_packet_dropped(1);
   const size_t trusted_size = trusted.Finalize();

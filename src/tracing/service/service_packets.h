@@ -33,6 +33,7 @@ bool SaysPreviousPacketDropped(ConstBytes packet);
 // Appends the packet as it is, and what the service knows of it. REQUIRES: it
 // is valid and has a sequence id.
 void AppendPacket(const TraceBuffer::Packet& packet,
+                  bool stamps_pid,
                   std::vector<uint8_t>* trace);
 
 // What the clocks show at one moment, in nanoseconds.

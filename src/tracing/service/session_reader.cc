@@ -53,7 +53,8 @@ bool SessionReader::ReadBatch(Session* session,
       if (*packet.sequence_id == 0)
         *packet.sequence_id = output.next_sequence_id++;
       const size_t size = trace->size();
-      if (RunsInMemory([&] { AppendPacket(packet, trace); }))
+      if (RunsInMemory(
+              [&] { AppendPacket(packet, session->config.stamps_pid, trace); }))
         return true;
       trace->resize(size);
       *packet.why_lost = LossReason::kOutOfMemory;

@@ -3,8 +3,14 @@
 // What trace events take, of this library and of Perfetto's SDK, in one run:
 // nanoseconds an event, the median of rounds in which the libraries take turns.
 // The clock alone is a row, too.
+//
+//   track_event_rows                      # both record in the process
+//   pztrace record --size 64M -o trace -- track_event_rows --service
+//
+// The rows "cold" are of one event, after much other code has run.
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include <algorithm>
@@ -13,12 +19,15 @@
 #include <thread>
 #include <vector>
 
+#include "test/benchmarks/cold_code.h"
 #include "test/benchmarks/track_event/rows.h"
 
 namespace {
 
 constexpr int kRounds = 15;
 constexpr int kEvents = 20000;
+constexpr int kEventsBefore = 1000;
+constexpr int kColdEvents = 50;
 
 double NowNs() {
   timespec time = {};
@@ -45,7 +54,7 @@ void Measure(const std::string& row,
   std::vector<std::thread> threads;
   for (double& it : ns) {
     threads.emplace_back([&] {
-      function(1000);
+      function(kEventsBefore);
       const double begin = NowNs();
       function(kEvents);
       it = (NowNs() - begin) / kEvents;
@@ -57,7 +66,37 @@ void Measure(const std::string& row,
     (*samples)[row].push_back(it);
 }
 
-void MeasureAll(const TrackEventRows& rows, Samples* samples) {
+// Of a nanosecond.
+double MeasureTicks() {
+  const double begin_ns = NowNs();
+  const uint64_t begin = protozero::bench::ReadTicks();
+  double ns;
+  while ((ns = NowNs() - begin_ns) < 1e7) {
+  }
+  return static_cast<double>(protozero::bench::ReadTicks() - begin) / ns;
+}
+
+void WriteNothing(int) {}
+
+void MeasureCold(const std::string& row,
+                 Function function,
+                 void (*evict)(),
+                 double ticks_per_ns,
+                 Samples* samples) {
+  function(kEventsBefore);
+  for (int i = 0; i < kColdEvents; ++i) {
+    evict();
+    const uint64_t begin = protozero::bench::ReadTicks();
+    function(1);
+    const uint64_t ticks = protozero::bench::ReadTicks() - begin;
+    (*samples)[row].push_back(static_cast<double>(ticks) / ticks_per_ns);
+  }
+}
+
+void MeasureAll(const TrackEventRows& rows,
+                bool in_process,
+                double ticks_per_ns,
+                Samples* samples) {
   const std::pair<const char*, Function> functions[] = {
       {"instant", rows.instant},
       {"slice", rows.slice},
@@ -67,28 +106,66 @@ void MeasureAll(const TrackEventRows& rows, Samples* samples) {
       {"name made at run time", rows.dynamic_name},
   };
   const std::string library = std::string(rows.library) + ": ";
-  Measure(library + "off", rows.slice_with_1, 1, samples);
-  uint64_t lost = 0;
+  const auto start = [&] {
+    if (in_process)
+      rows.start();
+  };
+  double lost = 0;
+  const auto stop = [&] {
+    const auto outcome = in_process ? rows.stop() : TrackEventRows::Outcome();
+    lost += static_cast<double>(outcome.packets_lost);
+    return static_cast<double>(outcome.bytes);
+  };
+  if (in_process)
+    Measure(library + "off", rows.slice_with_1, 1, samples);
   for (const auto& [name, function] : functions) {
     for (const int num_threads : {1, 2}) {
-      rows.start();
+      start();
       Measure(library + name + (num_threads == 2 ? ", 2 threads" : ""),
               function, num_threads, samples);
-      lost += rows.stop();
+      const double bytes = stop();
+      if (in_process && num_threads == 1) {
+        (*samples)[library + name + ", bytes"].push_back(
+            bytes / (kEvents + kEventsBefore));
+      }
     }
   }
-  (*samples)[library + "packets lost in a round"].push_back(
-      static_cast<double>(lost));
+  if (protozero::bench::CanEvictCode()) {
+    start();
+    MeasureCold(library + "instant, cold", rows.instant,
+                &protozero::bench::EvictCodeFromL1, ticks_per_ns, samples);
+    MeasureCold(library + "instant, cold in L2", rows.instant,
+                &protozero::bench::EvictCodeFromL2, ticks_per_ns, samples);
+    MeasureCold(library + "nothing, cold", &WriteNothing,
+                &protozero::bench::EvictCodeFromL1, ticks_per_ns, samples);
+    MeasureCold(library + "nothing, cold in L2", &WriteNothing,
+                &protozero::bench::EvictCodeFromL2, ticks_per_ns, samples);
+    stop();
+  }
+  if (in_process)
+    (*samples)[library + "packets lost in a round"].push_back(lost);
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool in_process = argc != 2 || strcmp(argv[1], "--service") != 0;
+  if (in_process && argc != 1) {
+    fprintf(stderr, "usage: track_event_rows [--service]\n");
+    return 2;
+  }
+  for (const auto* rows : {&ProtozeroRows(), &PerfettoRows()}) {
+    if (!in_process && !rows->connect()) {
+      fprintf(stderr, "%s: there is no service that records\n", rows->library);
+      return 1;
+    }
+  }
   Samples samples;
+  const double ticks_per_ns = MeasureTicks();
   for (int i = 0; i < kRounds; ++i) {
     Measure("clock_gettime()", &ReadClock, 1, &samples);
-    MeasureAll(ProtozeroRows(), &samples);
-    MeasureAll(PerfettoRows(), &samples);
+    for (const auto* rows : {&ProtozeroRows(), &PerfettoRows()})
+      MeasureAll(*rows, in_process, ticks_per_ns, &samples);
   }
   for (auto& [row, values] : samples) {
     std::sort(values.begin(), values.end());

@@ -1,5 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,15 +16,19 @@ namespace {
 
 std::unique_ptr<perfetto::TracingSession> g_session;
 
-void Start() {
-  static const bool is_initialized = [] {
+void Initialize(perfetto::BackendType backend) {
+  static const bool is_initialized = [backend] {
     perfetto::TracingInitArgs args;
-    args.backends = perfetto::kInProcessBackend;
+    args.backends = backend;
     args.shmem_size_hint_kb = 8 << 10;
     perfetto::Tracing::Initialize(args);
     return perfetto::TrackEvent::Register();
   }();
   (void)is_initialized;
+}
+
+void Start() {
+  Initialize(perfetto::kInProcessBackend);
   perfetto::TraceConfig config;
   config.add_buffers()->set_size_kb(64 << 10);
   config.add_data_sources()->mutable_config()->set_name("track_event");
@@ -30,19 +36,30 @@ void Start() {
   g_session->Setup(config);
   g_session->StartBlocking();
 }
-uint64_t Stop() {
+TrackEventRows::Outcome Stop() {
+  TrackEventRows::Outcome outcome;
   perfetto::TrackEvent::Flush();
   g_session->StopBlocking();
   const auto bytes = g_session->GetTraceStatsBlocking();
-  uint64_t lost = 0;
   perfetto::protos::gen::TraceStats stats;
   if (stats.ParseFromArray(bytes.trace_stats_data.data(),
                            bytes.trace_stats_data.size())) {
     for (const auto& buffer : stats.buffer_stats())
-      lost += buffer.trace_writer_packet_loss();
+      outcome.packets_lost += buffer.trace_writer_packet_loss();
   }
+  outcome.bytes = g_session->ReadTraceBlocking().size();
   g_session.reset();
-  return lost;
+  return outcome;
+}
+
+bool Connect() {
+  Initialize(perfetto::kSystemBackend);
+  for (int i = 0; i < 1000; ++i) {
+    if (TRACE_EVENT_CATEGORY_ENABLED("rows"))
+      return true;
+    usleep(10000);
+  }
+  return false;
 }
 
 void Instant(int count) {
@@ -77,8 +94,8 @@ void DynamicName(int count) {
 }  // namespace
 
 const TrackEventRows& PerfettoRows() {
-  static const TrackEventRows rows = {"perfetto",  &Start,   &Stop,
-                                      &Instant,    &Slice,   &SliceWith1,
-                                      &SliceWith3, &Counter, &DynamicName};
+  static const TrackEventRows rows = {
+      "perfetto", &Start,      &Stop,       &Connect, &Instant,
+      &Slice,     &SliceWith1, &SliceWith3, &Counter, &DynamicName};
   return rows;
 }

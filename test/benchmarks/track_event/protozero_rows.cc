@@ -4,27 +4,41 @@
 #include <string>
 
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
 #include "test/benchmarks/track_event/rows.h"
 
 namespace {
 
 std::unique_ptr<protozero::LocalTrace> g_trace;
+uint64_t g_bytes;
 
 void Start() {
+  g_bytes = 0;
   protozero::LocalTrace::Options options;
   options.buffer_size = 64 << 20;
-  options.fill_policy = protozero::BufferFillPolicy::kRingBuffer;
-  options.sink = [](const uint8_t*, size_t) { return true; };
+  options.sink = [](const uint8_t*, size_t size) {
+    g_bytes += size;
+    return true;
+  };
   g_trace.reset(new protozero::LocalTrace(std::move(options)));
 }
-uint64_t Stop() {
+TrackEventRows::Outcome Stop() {
+  TrackEventRows::Outcome outcome;
   g_trace->Stop();
-  uint64_t lost = 0;
   for (const auto& buffer : g_trace->stats().buffers)
-    lost += buffer.lost.of(protozero::LossReason::kMemoryFull);
+    outcome.packets_lost += buffer.lost.total();
+  outcome.bytes = g_bytes;
   g_trace.reset();
-  return lost;
+  return outcome;
+}
+
+bool Connect() {
+  protozero::Producer::Options options;
+  options.shared_memory_size = 8 << 20;
+  static auto& producer = *new protozero::Producer(std::move(options));
+  producer.RegisterDataSource(protozero::TrackEventDataSource());
+  return producer.Sync(10000) && PROTOZERO_TRACE_CATEGORY_ENABLED("rows");
 }
 
 void Instant(int count) {
@@ -59,8 +73,8 @@ void DynamicName(int count) {
 }  // namespace
 
 const TrackEventRows& ProtozeroRows() {
-  static const TrackEventRows rows = {"protozero", &Start,   &Stop,
-                                      &Instant,    &Slice,   &SliceWith1,
-                                      &SliceWith3, &Counter, &DynamicName};
+  static const TrackEventRows rows = {
+      "protozero", &Start,      &Stop,       &Connect, &Instant,
+      &Slice,      &SliceWith1, &SliceWith3, &Counter, &DynamicName};
   return rows;
 }

@@ -7,11 +7,18 @@
 
 // One library's trace events. Each function writes |count| of them.
 struct TrackEventRows {
+  struct Outcome {
+    uint64_t packets_lost = 0;
+    uint64_t bytes = 0;  // Of the trace.
+  };
+
   const char* library;
   // Between these, events are recorded in the process.
   void (*start)();
-  // Returns how many packets were lost.
-  uint64_t (*stop)();
+  Outcome (*stop)();
+  // Connects to the service that the environment names, for good. Returns when
+  // events are recorded, or false if that takes too long.
+  bool (*connect)();
 
   void (*instant)(int count);
   void (*slice)(int count);
