@@ -2,7 +2,9 @@
 
 // Random events go in; the same events come out.
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <map>
 #include <random>
@@ -18,8 +20,12 @@
 namespace {
 
 using protozero::CounterTrack;
+using protozero::DynamicCategory;
 using protozero::DynamicString;
+using protozero::Flow;
 using protozero::LocalTrace;
+using protozero::TerminatingFlow;
+using protozero::TraceValue;
 using protozero::Track;
 
 // One thread's events, each as a line of text, and what it has begun.
@@ -49,7 +55,7 @@ class Thread {
   void Emit() {
     const uint64_t n = Number();
     const int64_t s = static_cast<int64_t>(Number());
-    switch (random_() % 9) {
+    switch (random_() % 15) {
       case 0:
       case 1:
         if (depth_ != 0)
@@ -81,7 +87,7 @@ class Thread {
       }
       case 6:
         PROTOZERO_TRACE_COUNTER("model", "counter", s);
-        events_.push_back("4  " + std::to_string(s));
+        events_.push_back("4 @counter " + std::to_string(s));
         break;
       case 7:
         PROTOZERO_TRACE_EVENT_INSTANT("model", "on a track", Track(n % 100 + 1),
@@ -97,6 +103,60 @@ class Thread {
         events_.push_back("3 list list=[" + list + "]");
         break;
       }
+      case 9: {
+        // Those that take the same text in any form.
+        const double number = static_cast<double>(n % 1000) / 8;
+        const bool flag = n % 2 == 0;
+        const void* const pointer = reinterpret_cast<const void*>(n | 1);
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "kinds", "d", number, "b", flag,
+                                      "p", pointer);
+        char text[100];
+        snprintf(text, sizeof(text), "3 kinds d=%g b=%s p=0x%" PRIx64, number,
+                 flag ? "true" : "false", n | 1);
+        events_.push_back(text);
+        break;
+      }
+      case 10: {
+        const std::map<std::string, int64_t> values = {{"a", s}, {"b", -s}};
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "dictionary", "map", values,
+                                      "function", [&](TraceValue value) {
+                                        auto outer =
+                                            std::move(value).Dictionary();
+                                        outer.Add("map", values);
+                                        outer.Add("n", n);
+                                      });
+        const std::string map =
+            "{a=" + std::to_string(s) + ",b=" + std::to_string(-s) + "}";
+        events_.push_back("3 dictionary map=" + map + " function={map=" + map +
+                          ",n=" + std::to_string(n) + "u}");
+        break;
+      }
+      case 11: {
+        static constexpr Track kParent("parent");
+        const std::string name = "child " + std::to_string(n % 200);
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "on a child",
+                                      Track(name, n % 3, kParent));
+        events_.push_back("3 on a child @parent/" + name);
+        break;
+      }
+      case 12:
+        PROTOZERO_TRACE_EVENT_INSTANT("model", "flow", Flow::Global(n),
+                                      TerminatingFlow(Flow::Global(n + 1)));
+        events_.push_back("3 flow >" + std::to_string(n) + " <" +
+                          std::to_string(n + 1));
+        break;
+      case 13: {
+        const double number = static_cast<double>(s % 1000) / 8;
+        PROTOZERO_TRACE_COUNTER("model", "ratio", number);
+        events_.push_back("4 @ratio " + std::to_string(number));
+        break;
+      }
+      case 14: {
+        const std::string category = "category" + std::to_string(n % 5000);
+        PROTOZERO_TRACE_EVENT_INSTANT(DynamicCategory(category), "of any");
+        events_.push_back("3 of any #" + category);
+        break;
+      }
     }
   }
 
@@ -105,10 +165,29 @@ class Thread {
   std::vector<std::string> events_;
 };
 
-std::string Line(const ReadEvent& event) {
+// The names of a track that has one, and of those that it is part of.
+std::string PathOf(uint64_t uuid, const ReadTrace& trace) {
+  const auto track = trace.tracks.find(uuid);
+  if (track == trace.tracks.end() || track->second.name.empty())
+    return "";
+  const std::string parent = PathOf(track->second.parent, trace);
+  return parent.empty() ? track->second.name
+                        : parent + "/" + track->second.name;
+}
+
+std::string Line(const ReadEvent& event, const ReadTrace& trace) {
   std::string line = std::to_string(event.type) + " " + event.name;
   for (const std::string& arg : event.args)
     line += " " + arg;
+  for (const std::string& category : event.categories)
+    line += category == "model" ? "" : " #" + category;
+  for (const uint64_t flow : event.flows)
+    line += " >" + std::to_string(flow);
+  for (const uint64_t flow : event.terminating_flows)
+    line += " <" + std::to_string(flow);
+  const std::string path = PathOf(event.track, trace);
+  if (!path.empty())
+    line += (event.name.empty() ? "@" : " @") + path;
   if (!event.value.empty())
     line += " " + event.value;
   return line;
@@ -147,7 +226,7 @@ TEST(TrackEventModelTest, TheSameEventsComeOut) {
     EXPECT_EQ(read.num_skipped, 0);
     std::map<uint32_t, std::vector<std::string>> sequences;
     for (const ReadEvent& event : read.events)
-      sequences[event.sequence].push_back(Line(event));
+      sequences[event.sequence].push_back(Line(event, read));
     ASSERT_EQ(sequences.size(), size_t{kThreads});
     for (const Thread& model : models) {
       bool is_there = false;

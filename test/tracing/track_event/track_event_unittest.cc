@@ -405,6 +405,41 @@ TEST(TrackEventTest, SessionsChooseCategories) {
   }
 }
 
+// A service that this program is connected to, as it could be to one of the
+// system.
+class SystemService {
+ public:
+  explicit SystemService(protozero::TracingService* service)
+      : host_(service, HostOptions()) {
+    std::string error;
+    EXPECT_TRUE(host_.Listen(&error)) << error;
+    thread_ = std::thread([this] { host_.Run(); });
+    protozero::Producer::Options options;
+    options.name = "unittest";
+    options.socket = HostOptions().socket;
+    producer_.reset(new protozero::Producer(options));
+    producer_->RegisterDataSource(protozero::TrackEventDataSource());
+    EXPECT_TRUE(producer_->Sync(30000)) << producer_->why_off();
+  }
+  ~SystemService() {
+    producer_.reset();
+    host_.Stop();
+    thread_.join();
+  }
+  void Wakeup() { host_.Wakeup(); }
+
+ private:
+  static protozero::ServiceHost::Options HostOptions() {
+    protozero::ServiceHost::Options options;
+    options.socket = "@track_event_unittest_" + std::to_string(getpid());
+    return options;
+  }
+
+  protozero::ServiceHost host_;
+  std::thread thread_;
+  std::unique_ptr<protozero::Producer> producer_;
+};
+
 TEST(TrackEventTest, ServicesLearnOfCategories) {
   const auto reach_site = [] {
     PROTOZERO_TRACE_EVENT_INSTANT("te.reached", "listed");
@@ -421,22 +456,9 @@ TEST(TrackEventTest, ServicesLearnOfCategories) {
         EXPECT_EQ(source.name, "track_event");
         bytes = source.raw_fields;
       });
-  protozero::ServiceHost::Options options;
-  options.socket = "@track_event_unittest_" + std::to_string(getpid());
-  protozero::ServiceHost host(&service, options);
-  std::string error;
-  ASSERT_TRUE(host.Listen(&error)) << error;
-  std::thread thread([&] { host.Run(); });
   {
-    protozero::Producer::Options producer_options;
-    producer_options.name = "unittest";
-    producer_options.socket = options.socket;
-    protozero::Producer producer(producer_options);
-    producer.RegisterDataSource(protozero::TrackEventDataSource());
-    EXPECT_TRUE(producer.Sync(30000)) << producer.why_off();
+    const SystemService connection(&service);
   }
-  host.Stop();
-  thread.join();
   const protozero::trace::DataSourceDescriptor::Decoder descriptor(bytes);
   const protozero::trace::TrackEventDescriptor::Decoder events(
       descriptor.track_event_descriptor());
@@ -473,6 +495,44 @@ TEST(TrackEventTest, SessionsAtOnceEachGetTheirs) {
     EXPECT_EQ(read.events[1].type, Event::TYPE_SLICE_END);
   }
   EXPECT_EQ(all.Finish().events.size(), 6u);
+}
+
+TEST(TrackEventTest, EventsGoToASystemsServiceAndToTheProgramsOwnSession) {
+  protozero::TracingService service;
+  protozero::TraceConfig config;
+  config.buffers.push_back({1 << 20});
+  config.data_sources.emplace_back();
+  config.data_sources.back().config.name = "track_event";
+  std::string error;
+  const auto session = service.StartTracing(config, nullptr, &error);
+  ASSERT_NE(session, 0u) << error;
+  std::string bytes;
+  {
+    SystemService connection(&service);
+    PROTOZERO_TRACE_EVENT_INSTANT("te.b", "system");
+    {
+      Session own("te.a");
+      PROTOZERO_TRACE_EVENT_INSTANT("te.a", "both", "n", 1);
+      PROTOZERO_TRACE_EVENT_INSTANT("te.b", "system");
+      const ReadTrace read = own.Finish();
+      ASSERT_EQ(read.events.size(), 1u);
+      EXPECT_EQ(read.events[0].args, std::vector<std::string>{"n=1"});
+    }
+    PROTOZERO_TRACE_EVENT_INSTANT("te.a", "both");
+    service.StopTracing(session);
+    connection.Wakeup();
+    while (service.GetState(session) != protozero::TracingService::kStopped)
+      std::this_thread::yield();
+    EXPECT_TRUE(
+        service.ReadPackets(session, [&](const uint8_t* data, size_t size) {
+          bytes.append(reinterpret_cast<const char*>(data), size);
+          return true;
+        }));
+  }
+  const ReadTrace read = Read(bytes);
+  EXPECT_EQ(read.errors, std::vector<std::string>());
+  EXPECT_EQ(read.Named("both").size(), 2u);
+  EXPECT_EQ(read.Named("system").size(), 2u);
 }
 
 TEST(TrackEventTest, ThreadsThatEndLeaveAllBehind) {
@@ -672,6 +732,38 @@ TEST(TrackEventTest, AFileIsWrittenWhileItIsRecorded) {
   EXPECT_EQ(read.Named("early").size(), 1u);
   EXPECT_EQ(read.Named("late").size(), 1u);
   unlink(path.c_str());
+}
+
+TEST(TrackEventTest, ADescriptorIsWrittenToAndStaysOpen) {
+  FILE* const file = tmpfile();
+  ASSERT_NE(file, nullptr);
+  for (const char* const text : {"first", "second"}) {
+    LocalTrace::Options options;
+    options.fd = fileno(file);
+    LocalTrace trace(std::move(options));
+    PROTOZERO_TRACE_EVENT_INSTANT("te", DynamicString(text));
+    EXPECT_TRUE(trace.Stop()) << trace.error();
+  }
+  std::string bytes(static_cast<size_t>(lseek(fileno(file), 0, SEEK_END)), 0);
+  EXPECT_EQ(pread(fileno(file), &bytes[0], bytes.size(), 0),
+            static_cast<ssize_t>(bytes.size()));
+  fclose(file);
+  const ReadTrace read = Read(bytes);
+  EXPECT_EQ(read.Named("first").size(), 1u);
+  EXPECT_EQ(read.Named("second").size(), 1u);
+}
+
+TEST(TrackEventTest, EndsAfterItsDuration) {
+  LocalTrace::Options options;
+  options.duration_ms = 20;
+  options.categories = "te.timed";
+  Session session(std::move(options));
+  PROTOZERO_TRACE_EVENT_INSTANT("te.timed", "within");
+  while (PROTOZERO_TRACE_CATEGORY_ENABLED("te.timed"))
+    std::this_thread::yield();
+  PROTOZERO_TRACE_EVENT_INSTANT("te.timed", "too late");
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.events.size(), 1u);
 }
 
 TEST(TrackEventTest, AFileThatCannotBeWrittenIsAnError) {

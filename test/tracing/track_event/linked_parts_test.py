@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Looks whether a program with events, but without a LocalTrace, has the service in
+it.
+
+Runs in the build directory. The last line is "N passed, N failed".
+"""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / 'test' / 'plugin'))
+from compilers import Counter  # pylint: disable=wrong-import-position
+
+PARTS = ['protozero::pz_0_1::%s::' % name
+         for name in ('LocalTrace', 'ServiceHost', 'TracingService')]
+
+
+def main():
+  counter = Counter()
+  for program, has_parts in ('lifetime_program', True), ('traced_workers', False):
+    symbols = subprocess.run(['nm', '-C', program], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    counter.check('TraceWriter' in symbols, program + ' has no symbols')
+    for part in PARTS:
+      counter.check((part in symbols) == has_parts, '%s: %s' % (program, part))
+  counter.finish()
+
+
+if __name__ == '__main__':
+  main()
