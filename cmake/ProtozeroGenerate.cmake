@@ -8,6 +8,8 @@ include_guard(GLOBAL)
 #   protozero_generate(
 #     TARGET <name>              of the library
 #     PROTOS <file>...           the schemas
+#     [LANGUAGE cpp|c]           c makes "<path>.pbzero_c.h", for C: the library
+#                                has no code, and the options of C++ mean nothing
 #     [WRAPPER_NAMESPACE <ns>]   innermost namespace of the classes, default
 #                                "pbzero"; "" for none; may be several, "a::b"
 #     [RUNTIME_NAMESPACE <name>] what generated code calls the library's
@@ -59,7 +61,7 @@ endfunction()
 
 function(protozero_generate)
   cmake_parse_arguments(
-    PARSE_ARGV 0 arg "NO_COMMENTS;DESCRIPTORS" "TARGET;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
+    PARSE_ARGV 0 arg "NO_COMMENTS;DESCRIPTORS" "TARGET;LANGUAGE;WRAPPER_NAMESPACE;RUNTIME_NAMESPACE;PROTO_ROOT"
     "PROTOS;IMPORT_DIRS;DEPS")
   if(NOT arg_TARGET OR NOT arg_PROTOS)
     message(FATAL_ERROR "protozero_generate needs TARGET and PROTOS")
@@ -87,6 +89,14 @@ function(protozero_generate)
   # Apart from the folder: protoc would take the first colon of "a::b:folder"
   # for the one between them.
   set(options "--plugin_opt=wrapper_namespace=${namespace}")
+  set(extensions pbzero.cc pbzero.h)
+  if(arg_LANGUAGE STREQUAL "c")
+    set(options "--plugin_opt=lang=c")
+    set(extensions pbzero_c.h)
+  elseif(arg_LANGUAGE AND NOT arg_LANGUAGE STREQUAL "cpp")
+    message(FATAL_ERROR "protozero_generate: LANGUAGE is cpp or c, not "
+                        "${arg_LANGUAGE}")
+  endif()
   if(arg_RUNTIME_NAMESPACE)
     list(APPEND options
          "--plugin_opt=runtime_namespace=${arg_RUNTIME_NAMESPACE}")
@@ -118,11 +128,11 @@ function(protozero_generate)
       message(FATAL_ERROR "${proto} is outside of PROTO_ROOT, ${root}")
     endif()
     string(REGEX REPLACE "\\.proto$" "" stem "${stem}")
-    set(outputs "${out}/${stem}.pbzero.cc" "${out}/${stem}.pbzero.h")
+    list(TRANSFORM extensions PREPEND "${out}/${stem}." OUTPUT_VARIABLE outputs)
     add_custom_command(
       OUTPUT ${outputs}
       COMMAND
-        "${CMAKE_COMMAND}" "-DOUTPUT_STEM=${out}/${stem}"
+        "${CMAKE_COMMAND}" "-DOUTPUTS=${outputs}"
         "-DDEPFILE=${out}/${stem}.d" -P "${_protozero_run_protoc}" --
         "${Protobuf_PROTOC_EXECUTABLE}" ${imports}
         "--plugin=protoc-gen-plugin=${plugin}" ${options} "--plugin_out=${out}"
@@ -134,16 +144,30 @@ function(protozero_generate)
     list(APPEND generated ${outputs})
   endforeach()
 
+  if(arg_LANGUAGE STREQUAL "c")
+    # Headers: those who link with the library wait until they are there.
+    add_custom_target(${arg_TARGET}_headers DEPENDS ${generated})
+    add_library(${arg_TARGET} INTERFACE)
+    add_dependencies(${arg_TARGET} ${arg_TARGET}_headers)
+    target_include_directories(
+      ${arg_TARGET}
+      INTERFACE
+        "${out}"
+        "$<TARGET_PROPERTY:protozero::protozero,INTERFACE_INCLUDE_DIRECTORIES>")
+    target_link_libraries(${arg_TARGET} INTERFACE ${arg_DEPS})
+    return()
+  endif()
   add_library(${arg_TARGET} STATIC ${generated})
   target_include_directories(${arg_TARGET} PUBLIC "${out}")
   target_link_libraries(${arg_TARGET} PUBLIC protozero::protozero ${arg_DEPS})
 endfunction()
 
 # Makes protozero::well_known_protos, which is built if something links with it.
-# Without a plugin or protoc there is none.
+# Without a plugin or protoc there is none, nor in a project without C++.
 function(_protozero_add_well_known_protos)
   _protozero_missing(missing)
-  if(missing OR TARGET protozero_well_known_protos)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(missing OR NOT "CXX" IN_LIST languages OR TARGET protozero_well_known_protos)
     return()
   endif()
   get_filename_component(bin "${Protobuf_PROTOC_EXECUTABLE}" DIRECTORY)

@@ -3,7 +3,7 @@
 # Runs protoc for protozero_generate(), and escapes what protoc does not escape in
 # its file of dependencies: Ninja and Make would take a path with a space for two.
 #
-#   cmake -DOUTPUT_STEM=<path without .pbzero.h> -DDEPFILE=<file>
+#   cmake "-DOUTPUTS=<file>;..." -DDEPFILE=<file>
 #         -P ProtozeroRunProtoc.cmake -- <protoc> <argument>...
 
 cmake_minimum_required(VERSION 3.20)
@@ -34,7 +34,8 @@ endfunction()
 
 # The outputs, a colon and the files that protoc has read, one a line.
 file(READ "${DEPFILE}" text)
-set(outputs "${OUTPUT_STEM}.pbzero.cc \\\n${OUTPUT_STEM}.pbzero.h: ")
+string(JOIN " \\\n" outputs ${OUTPUTS})
+string(APPEND outputs ": ")
 string(FIND "${text}" "${outputs}" at)
 if(NOT at EQUAL 0)
   message(FATAL_ERROR "${DEPFILE} is not as protoc writes it:\n${text}")
@@ -44,7 +45,7 @@ string(SUBSTRING "${text}" ${length} -1 text)
 string(STRIP "${text}" text)
 string(REPLACE "\\\n " ";" inputs "${text}")
 set(rule)
-foreach(output IN ITEMS "${OUTPUT_STEM}.pbzero.cc" "${OUTPUT_STEM}.pbzero.h")
+foreach(output IN LISTS OUTPUTS)
   escape(output)
   string(APPEND rule "${output} ")
 endforeach()

@@ -12,6 +12,7 @@ EncoderList AllEncoders() {
   AddFloorEncoders(&encoders);
   AddProtozeroEncoders(&encoders);
   AddCalledEncoders(&encoders);
+  AddCEncoders(&encoders);
 #if defined(WITH_PERFETTO_SDK)
   AddPerfettoEncoders(&encoders);
 #endif

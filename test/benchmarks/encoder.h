@@ -256,6 +256,8 @@ void AddFloorEncoders(EncoderList* encoders);
 void AddProtozeroEncoders(EncoderList* encoders);
 // Their setters are calls.
 void AddCalledEncoders(EncoderList* encoders);
+// The functions that are generated for C.
+void AddCEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);
 void AddMapboxEncoders(EncoderList* encoders);
 void AddNanopbEncoders(EncoderList* encoders);

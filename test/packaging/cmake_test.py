@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 # pylint: disable=wrong-import-position
 from cases import run_cases, version
-from projects import BUILD, MESSAGE, NO_PLUGIN, PLUGIN, QUICK, ProjectsTest, execute
+from projects import (BUILD, GREETING, MESSAGE, NO_PLUGIN, PLUGIN, QUICK, ProjectsTest,
+                      execute)
 
 PROJECT = '''cmake_minimum_required(VERSION 3.20)
 project(my_project LANGUAGES CXX)
@@ -133,6 +134,31 @@ class GuestTest(ProjectsTest):
       self.assertEqual(self.must(build / config / 'my_program'), MESSAGE)
 
 
+C_PROJECT = '''cmake_minimum_required(VERSION 3.20)
+project(user C)
+set(CMAKE_C_STANDARD 99)
+find_package(protozero REQUIRED COMPONENTS generate)
+protozero_generate(TARGET unit PROTOS unit.proto LANGUAGE c)
+add_executable(my_program main.c)
+target_link_libraries(my_program unit)
+'''
+C_MAIN = '''#include <stdio.h>
+
+#include "unit.pbzero_c.h"
+
+int main(void) {
+  uint8_t buffer[64];
+  pbz_writer writer;
+  consumer_Unit unit;
+  pbz_writer_init_buffer(&writer, buffer, sizeof(buffer));
+  consumer_Unit_begin(&unit, &writer);
+  consumer_Unit_set_symbol(&unit, "degrees");
+  fwrite(buffer, 1, consumer_Unit_end(&unit), stdout);
+  return 0;
+}
+'''
+
+
 class InstalledTest(ProjectsTest):
   """find_package(), with shared libraries."""
 
@@ -162,6 +188,19 @@ class InstalledTest(ProjectsTest):
     self.assertEqual(self.must(build / 'my_program'), MESSAGE)
     needed = self.must('readelf', '-d', build / 'my_program').decode()
     self.assertIn('[libprotozero.so.%s]' % version().rpartition('.')[0], needed)
+
+  def test_c(self):
+    folder = self.new_project('c user', CMakeLists_txt=C_PROJECT, main_c=C_MAIN)
+    build = folder / 'build'
+    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN,
+              '-DCMAKE_PREFIX_PATH=%s' % self.prefix)
+    self.must('cmake', '--build', build)
+    self.assertEqual(self.must(build / 'my_program'), GREETING)
+    self.change(folder / 'unit.proto')
+    self.assertIn(b'Generating unit', self.must('cmake', '--build', build))
+    self.assertNotIn(b'Generating', self.must('cmake', '--build', build))
+    needed = self.must('readelf', '-d', build / 'my_program').decode()
+    self.assertNotIn('protozero', needed)
 
   def test_shared_library_shows_no_other_symbol(self):
     symbols = self.must('nm', '-DC', '--defined-only',

@@ -203,7 +203,7 @@ static inline void pbz_append_sint64(pbz_message* message,
 static inline void pbz_append_bool(pbz_message* message,
                                    uint32_t number,
                                    bool value) {
-  pbz_append_varint_(message, number, value ? 1 : 0);
+  pbz_append_tiny_(message, number, value ? 1 : 0);
 }
 static inline void pbz_append_fixed32(pbz_message* message,
                                       uint32_t number,

@@ -38,27 +38,41 @@ static inline uint8_t* pbz_put_long_varint_(uint8_t* pos, uint64_t value) {
   return pos;
 }
 
-// Writes a varint, and up to 8 bytes.
-static inline uint8_t* pbz_put_varint_(uint8_t* pos, uint64_t value) {
-  if (value < 0x80) {
-    *pos = (uint8_t)value;
-    return pos + 1;
-  }
 #if defined(__GNUC__)
+static inline size_t pbz_varint_size_(uint64_t value) {
+  // The number of bits, over 7 and rounded up. 9/64 is close enough to 1/7.
+  return (size_t)((64 - __builtin_clzll((unsigned long long)(value | 1))) * 9 +
+                  64) /
+         64;
+}
+#else
+static inline size_t pbz_varint_size_(uint64_t value) {
+  size_t size = 1;
+  while (value >>= 7)
+    ++size;
+  return size;
+}
+#endif
+
+// Writes a varint, and up to 10 bytes.
+static inline uint8_t* pbz_put_varint_(uint8_t* pos, uint64_t value) {
+#if defined(__GNUC__)
+  // Spreads groups of 28, then 14, then 7 bits, of the lower 56: without a
+  // branch that depends on the size, which processors could not predict.
+  uint64_t bits = (value & 0x0fffffff) | (value & 0x00fffffff0000000) << 4;
+  bits = (bits & 0x00003fff00003fff) | (bits & 0x0fffc0000fffc000) << 2;
+  bits = (bits & 0x007f007f007f007f) | (bits & 0x3f803f803f803f80) << 1;
   if (PBZ_LIKELY(value >> 56 == 0)) {
-    // Spreads groups of 28, then 14, then 7 bits; without a branch that depends
-    // on the size, which processors could not predict.
-    const size_t size =
-        (size_t)(64 - __builtin_clzll((unsigned long long)value) + 6) / 7;
-    uint64_t bits = (value & 0x0fffffff) | (value & 0x00fffffff0000000) << 4;
-    bits = (bits & 0x00003fff00003fff) | (bits & 0x0fffc0000fffc000) << 2;
-    bits = (bits & 0x007f007f007f007f) | (bits & 0x3f803f803f803f80) << 1;
+    const size_t size = pbz_varint_size_(value);
     bits |= 0x8080808080808080 & (((uint64_t)1 << (8 * (size - 1))) - 1);
     pbz_store_(pos, bits, 8);
     return pos + size;
   }
-#endif
+  pbz_store_(pos, bits | 0x8080808080808080, 8);
+  return pbz_put_long_varint_(pos + 8, value >> 56);
+#else
   return pbz_put_long_varint_(pos, value);
+#endif
 }
 
 // Almost always |tag| is a constant, and one of these is left.

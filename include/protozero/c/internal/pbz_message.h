@@ -212,6 +212,22 @@ static inline void pbz_append_varint_(pbz_message* message,
   }
 }
 
+// REQUIRES: value < 128.
+static inline void pbz_append_tiny_(pbz_message* message,
+                                    uint32_t number,
+                                    uint8_t value) {
+  const uint32_t tag = pbz_tag_(number, 0);
+  if (!pbz_is_field_number_(number)) {
+    pbz_fail_(message, PBZ_BAD_FIELD_NUMBER);
+  } else if (pbz_has_room_(message)) {
+    uint8_t* const pos = pbz_put_tag_(message->pos, tag);
+    *pos = value;
+    message->pos = pos + 1;
+  } else {
+    pbz_append_varint_slow_(message, tag, value);
+  }
+}
+
 static inline void pbz_append_fixed_(pbz_message* message,
                                      uint32_t number,
                                      uint64_t bits,

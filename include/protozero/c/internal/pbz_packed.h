@@ -12,7 +12,7 @@
 
 #include "protozero/c/internal/pbz_message.h"
 
-// Packed fields, without memory for all of their elements.
+// Packed fields, straight from an array to the stream.
 
 enum {
   PBZ_PACKED_INT32_,
@@ -43,42 +43,39 @@ static inline uint64_t pbz_element_(const void* values, size_t i, int type) {
   }
 }
 
-// Elements are encoded twice, the first time for their size.
+// The first time through the elements is for their size.
 static inline void pbz_append_packed_(pbz_message* message,
                                       uint32_t number,
                                       const void* values,
                                       size_t count,
                                       int type) {
-  uint8_t block[256];
-  const uint8_t* const last = block + sizeof(block) - 10;
-  uint8_t* pos = block;
   uint64_t size = 0;
+  uint8_t* pos;
   size_t i;
   if (!pbz_is_field_number_(number)) {
     pbz_fail_(message, PBZ_BAD_FIELD_NUMBER);
     return;
   }
-  for (i = 0; i < count; ++i) {
-    uint8_t* const end = pbz_put_varint_(pos, pbz_element_(values, i, type));
-    size += (uint64_t)(end - pos);
-    // Keeps what fits: short fields are encoded once.
-    pos = size <= (uint64_t)(last - block) ? end : block;
-  }
+  for (i = 0; i < count; ++i)
+    size += pbz_varint_size_(pbz_element_(values, i, type));
   if (!pbz_append_header_(message, pbz_tag_(number, 2), size))
     return;
-  if (size <= (uint64_t)(last - block)) {
-    (void)pbz_write_(message, block, (size_t)size);
-    return;
-  }
-  pos = block;
+  pos = message->pos;
   for (i = 0; i < count; ++i) {
-    pos = pbz_put_varint_(pos, pbz_element_(values, i, type));
-    if (pos > last || i + 1 == count) {
-      if (!pbz_write_(message, block, (size_t)(pos - block)))
+    const uint64_t element = pbz_element_(values, i, type);
+    if (PBZ_LIKELY((uintptr_t)pos < message->fast_limit)) {
+      pos = pbz_put_varint_(pos, element);
+    } else {
+      uint8_t bytes[10];
+      const size_t bytes_size =
+          (size_t)(pbz_put_long_varint_(bytes, element) - bytes);
+      message->pos = pos;
+      if (!pbz_write_(message, bytes, bytes_size))
         return;
-      pos = block;
+      pos = message->pos;
     }
   }
+  message->pos = pos;
 }
 
 static inline void pbz_append_packed_fixed_(pbz_message* message,
