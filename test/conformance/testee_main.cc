@@ -1,7 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The program that protobuf's official conformance_test_runner tests: reads a
-// message of a type that it is told, and writes it again. See run.py.
+// message of a type that it is told, and writes it again. Does so with the
+// headers for C, too, and fails if these read or write anything else. See
+// run.py.
 //
 //   conformance_testee DESCRIPTOR_SET [--drop-unknown-fields]
 //
@@ -23,6 +25,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pbz/schema.h"
+#include "test/conformance/c_copy.h"
 #include "test/conformance/protocol.pbzero.h"
 #include "test/conformance/transcoder.h"
 
@@ -55,6 +58,10 @@ void Answer(const pbz::Schema& schema,
   const pbz::MessageType* type = schema.FindMessage(type_name);
   if (type == nullptr)
     return response->set_runtime_error("no such message: " + type_name);
+  const std::string difference =
+      CompareCWithCpp(*type, request.protobuf_payload());
+  if (!difference.empty())
+    return response->set_runtime_error("by C: " + difference);
   // Small chunks, so that messages are larger than some.
   HeapBuffered<Message> out(64, 1024);
   if (!transcoder->Transcode(*type, request.protobuf_payload(), out.get()))

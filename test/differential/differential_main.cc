@@ -9,11 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <algorithm>
-#include <memory>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <google/protobuf/stubs/logging.h>
@@ -21,6 +18,7 @@
 #include "protozero/scattered_stream_writer.h"
 #include "test/differential/differential_case.h"
 #include "test/differential/dynamic_types.h"
+#include "test/testing/c_chunks.h"
 #include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
 
@@ -62,40 +60,6 @@ std::string Write(const DifferentialCase& test_case,
     }
   }
 }
-
-// Chunks for C.
-struct CChunks {
-  explicit CChunks(const std::vector<size_t>& chunk_sizes)
-      : sizes(chunk_sizes) {
-    delegate.next_chunk = [](void* context, size_t used) {
-      return static_cast<CChunks*>(context)->Next(used);
-    };
-    delegate.annotate_patch = nullptr;
-    delegate.context = this;
-    pbz_writer_init(&writer, &delegate);
-  }
-  pbz_chunk Next(size_t used) {
-    if (!chunks.empty())
-      chunks.back().second = used;
-    const size_t size = sizes[std::min(chunks.size(), sizes.size() - 1)];
-    chunks.emplace_back(std::make_unique<uint8_t[]>(size), 0);
-    uint8_t* const begin = chunks.back().first.get();
-    return {begin, begin + size};
-  }
-  std::string Bytes() {
-    if (!chunks.empty())
-      chunks.back().second = static_cast<size_t>(writer.pos - writer.begin);
-    std::string bytes;
-    for (const auto& [begin, used] : chunks)
-      bytes.append(reinterpret_cast<const char*>(begin.get()), used);
-    return bytes;
-  }
-
-  const std::vector<size_t> sizes;
-  std::vector<std::pair<std::unique_ptr<uint8_t[]>, size_t>> chunks;
-  pbz_delegate delegate;
-  pbz_writer writer;
-};
 
 // Writes the same message with C++ and with C, in the same chunks.
 std::string CompareWithC(DynamicTypes* types,
