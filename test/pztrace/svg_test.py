@@ -4,23 +4,18 @@
 the bytes are. Runs in the build directory."""
 
 import pathlib
-import random
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
+from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import-position
 from wire import delimited, double, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, COUNTER, END, INSTANT, MS, category, event, first_packet, name, packet)
 
-PZTRACE = pathlib.Path.cwd() / 'pztrace'
-WORKERS = pathlib.Path.cwd() / 'traced_workers'
 SVG = '{http://www.w3.org/2000/svg}'
 
 PROCESS, THREAD, QUEUE = 7, 8, 9
@@ -66,23 +61,11 @@ class Picture:
                for title in self.titles())
 
 
-class SvgTest(unittest.TestCase):
-
-  def setUp(self):
-    folder = tempfile.TemporaryDirectory()
-    self.addCleanup(folder.cleanup)
-    self.path = pathlib.Path(folder.name) / 'trace'
-
-  def svg(self, trace, *args, code=0):
-    self.path.write_bytes(trace)
-    result = subprocess.run([PZTRACE, 'svg', *args, self.path], timeout=60,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            check=False)
-    self.assertEqual(result.returncode, code, result.stderr)
-    return result.stdout.decode(), result.stderr.decode()
+class SvgTest(TimelineCommandTest):
+  command = 'svg'
 
   def picture(self, trace, *args):
-    image, error = self.svg(trace, *args)
+    image, error = self.run_command(trace, *args)
     self.assertEqual(error, '')
     return Picture(image)
 
@@ -131,7 +114,7 @@ class SvgTest(unittest.TestCase):
     trace = described()
     for _ in range(20000):
       trace += event(1, BEGIN, 30, name('short')) + event(1, END, 50)
-    image, _ = self.svg(trace)
+    image, _ = self.run_command(trace)
     self.assertLess(len(image), 10000)
     self.assertEqual(Picture(image).slices(), 20000)
 
@@ -144,9 +127,9 @@ class SvgTest(unittest.TestCase):
     self.assertEqual(picture.titles(), ['second: 10.00 ms, at 10.00 ms'])
     self.assertEqual(picture.width, 600)
     self.assertIn('--to has to be later',
-                  self.svg(trace, '--from=2s', '--to=1s', code=2)[1])
-    self.assertIn('--from takes a time', self.svg(trace, '--from=x', code=2)[1])
-    self.assertIn('--width is from', self.svg(trace, '--width=1', code=2)[1])
+                  self.run_command(trace, '--from=2s', '--to=1s', code=2)[1])
+    self.assertIn('--from takes a time', self.run_command(trace, '--from=x', code=2)[1])
+    self.assertIn('--width is from', self.run_command(trace, '--width=1', code=2)[1])
 
   def test_names_are_no_markup(self):
     evil = '</title><script>&"\x1b\u20ac'
@@ -164,16 +147,11 @@ class SvgTest(unittest.TestCase):
     self.assertEqual(self.picture(trace).slices(), 1)
 
   def test_nothing_to_draw(self):
-    self.assertIn('no events', self.svg(described(), code=1)[1])
+    self.assertIn('no events', self.run_command(described(), code=1)[1])
 
   def test_a_whole_recording(self):
-    result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            check=True)
-    items = sum(int(line.split(' items')[0].split()[-1])
-                for line in result.stdout.decode().splitlines())
-    self.assertGreater(items, 0)
-    picture = self.picture(self.path.read_bytes())
+    trace, items = self.record_workers()
+    picture = self.picture(trace)
     counters = [t for t in picture.titles() if t.startswith('saved: 0 to ')]
     self.assertEqual(len(counters), 2)
     self.assertEqual(picture.slices() - len(counters), 5 * items)
@@ -182,21 +160,12 @@ class SvgTest(unittest.TestCase):
     whole = described() + b''.join(
         event(1, kind, 3, name('x'), integer(11, kind % 3), integer(30, 7))
         for kind in (1, 1, 2, 3, 4, 2, 2))
-    image, error = self.svg(whole[:-3], code=1)
+    image, error = self.run_command(whole[:-3], code=1)
     self.assertIn('the trace is damaged', error)
     self.assertGreater(Picture(image).slices(), 0)
-    generator = random.Random(1)
-    for _ in range(200):
-      broken = bytearray(whole)
-      for _ in range(generator.randint(1, 8)):
-        broken[generator.randrange(len(broken))] = generator.randrange(256)
-      self.path.write_bytes(broken)
-      result = subprocess.run([PZTRACE, 'svg', self.path], timeout=60,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False)
-      self.assertIn(result.returncode, (0, 1), result.stderr)
-      if result.stdout:
-        Picture(result.stdout.decode())
+    for output in self.outputs_of_damaged(whole):
+      if output:
+        Picture(output)
 
 
 if __name__ == '__main__':

@@ -4,21 +4,15 @@
 are. Runs in the build directory."""
 
 import pathlib
-import random
-import subprocess
 import sys
-import tempfile
-import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
+from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import-position
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, END, INSTANT, MS, category, event, first_packet, name, packet)
-
-PZTRACE = pathlib.Path.cwd() / 'pztrace'
-WORKERS = pathlib.Path.cwd() / 'traced_workers'
 
 
 def rows_of(output):
@@ -32,20 +26,8 @@ def rows_of(output):
   return rows
 
 
-class TopTest(unittest.TestCase):
-
-  def setUp(self):
-    folder = tempfile.TemporaryDirectory()
-    self.addCleanup(folder.cleanup)
-    self.path = pathlib.Path(folder.name) / 'trace'
-
-  def top(self, trace, *args, code=0):
-    self.path.write_bytes(trace)
-    result = subprocess.run([PZTRACE, 'top', *args, self.path], timeout=60,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            check=False)
-    self.assertEqual(result.returncode, code, result.stderr)
-    return result.stdout.decode(), result.stderr.decode()
+class TopTest(TimelineCommandTest):
+  command = 'top'
 
   def test_nested_slices(self):
     interned = (delimited(1, integer(1, 5) + delimited(2, b'app')) +
@@ -57,7 +39,7 @@ class TopTest(unittest.TestCase):
              event(1, INSTANT, 0, name('no slice')) +
              event(1, BEGIN, 0, inner, integer(11, 3)) + event(1, END, 3 * MS) +
              event(1, END, 4 * MS))
-    output, error = self.top(trace)
+    output, error = self.run_command(trace)
     self.assertEqual(error, '')
     self.assertEqual(rows_of(output), {
         'outer (app,net)': ['1', '10.00 ms', '6.00 ms', '10.00 ms', '10.00 ms',
@@ -75,14 +57,14 @@ class TopTest(unittest.TestCase):
     trace = (first_packet(2) + at(2, END, 9 * MS) + at(2, END, 20 * MS) +
              first_packet(1) + at(1, BEGIN, 4 * MS, name('request')) +
              at(1, BEGIN, 10 * MS, name('request')))
-    output, _ = self.top(trace)
+    output, _ = self.run_command(trace)
     self.assertEqual(rows_of(output)['request'][:2], ['2', '15.00 ms'])
 
   def test_clock_with_a_multiplier(self):
     clock = integer(1, 64) + integer(2, 5) + integer(3, 1) + integer(4, 1000)
     trace = (first_packet(1, clock=clock) + event(1, BEGIN, 10, name('slice')) +
              event(1, END, 25))
-    self.assertEqual(rows_of(self.top(trace)[0])['slice'][1], '25.00 us')
+    self.assertEqual(rows_of(self.run_command(trace)[0])['slice'][1], '25.00 us')
 
   def test_losses_are_said(self):
     trace = (event(1, END, 1) + first_packet(1) +
@@ -91,7 +73,7 @@ class TopTest(unittest.TestCase):
              event(1, END, 1, dropped=1) +
              first_packet(1) + event(1, BEGIN, 1, name('a')) +
              event(1, END, 5) + event(1, BEGIN, 1, name('open')))
-    output, _ = self.top(trace)
+    output, _ = self.run_command(trace)
     self.assertEqual(rows_of(output), {'a': ['1'] + ['5 ns'] * 5})
     self.assertEqual(output.splitlines()[-4:], [
         '1 slices of 1 names',
@@ -107,19 +89,19 @@ class TopTest(unittest.TestCase):
         trace += event(1, BEGIN, 1, name(text), category(group))
         trace += event(1, END, time)
     def names(*args):
-      return [row.split()[0] for row in rows_of(self.top(trace, *args)[0])]
+      return [row.split()[0] for row in rows_of(self.run_command(trace, *args)[0])]
     self.assertEqual(names(), ['often', 'long', 'short'])
     self.assertEqual(names('--sort', 'max'), ['long', 'often', 'short'])
     self.assertEqual(names('--limit', '1'), ['often'])
     self.assertEqual(names('--categories', 'net.*'), ['long', 'short'])
     self.assertEqual(names('--categories=-net.io'), ['often', 'short'])
-    self.assertIn('--sort is total', self.top(trace, '--sort', 'x', code=2)[1])
+    self.assertIn('--sort is total', self.run_command(trace, '--sort', 'x', code=2)[1])
 
   def test_percentile(self):
     trace = first_packet(1)
     for time in [*range(1000, 1099), 1 * MS]:
       trace += event(1, BEGIN, 1, name('slice')) + event(1, END, time)
-    _, _, _, _, p99, longest = rows_of(self.top(trace)[0])['slice']
+    _, _, _, _, p99, longest = rows_of(self.run_command(trace)[0])['slice']
     self.assertEqual(longest, '1.00 ms')
     self.assertLessEqual(float(p99.split()[0]), 1.098 * 1.07)
     self.assertEqual(p99.split()[1], 'us')
@@ -127,16 +109,11 @@ class TopTest(unittest.TestCase):
   def test_names_are_no_orders(self):
     trace = (first_packet(1) + event(1, BEGIN, 1, name('\x1b[2Jevil')) +
              event(1, END, 1))
-    self.assertNotIn('\x1b', self.top(trace)[0])
+    self.assertNotIn('\x1b', self.run_command(trace)[0])
 
   def test_counts_what_programs_say(self):
-    result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            check=True)
-    items = sum(int(line.split(' items')[0].split()[-1])
-                for line in result.stdout.decode().splitlines())
-    self.assertGreater(items, 0)
-    output, _ = self.top(self.path.read_bytes())
+    trace, items = self.record_workers()
+    output, _ = self.run_command(trace)
     self.assertIn('%d slices of 5 names\n' % (5 * items), output)
 
   def test_any_bytes_are_survived(self):
@@ -144,19 +121,11 @@ class TopTest(unittest.TestCase):
                                                 delimited(2, b'x'))) +
              b''.join(event(1, kind, 3, integer(10, 7), integer(11, kind % 3))
                       for kind in (1, 1, 2, 3, 2, 2)))
-    output, error = self.top(whole[:-3], code=1)
+    output, error = self.run_command(whole[:-3], code=1)
     self.assertIn('the trace is damaged', error)
     self.assertIn('slices of', output)
-    generator = random.Random(1)
-    for _ in range(200):
-      broken = bytearray(whole)
-      for _ in range(generator.randint(1, 8)):
-        broken[generator.randrange(len(broken))] = generator.randrange(256)
-      self.path.write_bytes(broken)
-      result = subprocess.run([PZTRACE, 'top', self.path], timeout=60,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False)
-      self.assertIn(result.returncode, (0, 1), result.stderr)
+    for output in self.outputs_of_damaged(whole):
+      self.assertIn('slices of', output)
 
 
 if __name__ == '__main__':

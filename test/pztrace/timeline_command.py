@@ -1,0 +1,53 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""The common part of tests of commands that read the events of a trace."""
+
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+PZTRACE = pathlib.Path.cwd() / 'pztrace'
+WORKERS = pathlib.Path.cwd() / 'traced_workers'
+
+
+class TimelineCommandTest(unittest.TestCase):
+  command = None
+
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.path = pathlib.Path(folder.name) / 'trace'
+
+  def run_command(self, trace, *args, code=0):
+    """Returns what it prints, and its errors."""
+    self.path.write_bytes(trace)
+    result = subprocess.run([PZTRACE, self.command, *args, self.path],
+                            timeout=60, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, check=False)
+    self.assertEqual(result.returncode, code, result.stderr)
+    return result.stdout.decode(), result.stderr.decode()
+
+  def record_workers(self):
+    """Returns the trace, and how many items it has: five slices each."""
+    result = subprocess.run([PZTRACE, 'record', '-o', self.path, '--', WORKERS],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=True)
+    items = sum(int(line.split(' items')[0].split()[-1])
+                for line in result.stdout.decode().splitlines())
+    self.assertGreater(items, 0)
+    return self.path.read_bytes(), items
+
+  def outputs_of_damaged(self, whole):
+    """Of the command on traces that differ from `whole` in a few bytes."""
+    generator = random.Random(1)
+    for _ in range(200):
+      broken = bytearray(whole)
+      for _ in range(generator.randint(1, 8)):
+        broken[generator.randrange(len(broken))] = generator.randrange(256)
+      self.path.write_bytes(broken)
+      result = subprocess.run([PZTRACE, self.command, self.path], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+      self.assertIn(result.returncode, (0, 1), result.stderr)
+      yield result.stdout.decode()
