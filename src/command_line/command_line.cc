@@ -40,6 +40,10 @@ bool TakesValue(const Option& option) {
   return !std::holds_alternative<bool*>(option.target);
 }
 
+bool TakesSeveral(const Option& option) {
+  return std::holds_alternative<std::vector<std::string>*>(option.target);
+}
+
 // The parts of |names| that begin with a dash.
 std::vector<std::string> SplitNames(std::string_view names) {
   std::vector<std::string> result;
@@ -186,15 +190,20 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
   else
     arguments.insert(arguments.end(), argv + optind, argv + argc);
 
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const std::string_view name = operands[i]->names;
-    if (i == arguments.size() || *arguments[i] == '\0')
+  const bool takes_more = !operands.empty() && TakesSeveral(*operands.back());
+  const size_t num_operands = takes_more
+                                  ? std::max(operands.size(), arguments.size())
+                                  : operands.size();
+  for (size_t i = 0; i < num_operands; ++i) {
+    const Option& operand = *operands[std::min(i, operands.size() - 1)];
+    const std::string_view name = operand.names;
+    if (i >= arguments.size() || *arguments[i] == '\0')
       return WrongUsage(command, std::string(name) + " is missing");
-    const std::string problem = Store(operands[i]->target, arguments[i]);
+    const std::string problem = Store(operand.target, arguments[i]);
     if (!problem.empty())
       return WrongUsage(command, std::string(name) + " " + problem);
   }
-  if (arguments.size() > operands.size()) {
+  if (arguments.size() > num_operands) {
     return WrongUsage(command,
                       "'" + std::string(arguments[operands.size()]) +
                           "' is one argument too many" +

@@ -38,7 +38,8 @@ using Target = std::variant<bool*,
 
 struct Option {
   // As the help prints it: "--quick", "-o, --output FILE" or, if it is not an
-  // option but an argument that has to be given, "FILE".
+  // option but an argument that has to be given, "FILE". If the target of the
+  // last argument is a vector, there may be several.
   std::string_view names;
   // Without line ends. An option without help is not shown.
   std::string_view help;

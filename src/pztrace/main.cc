@@ -21,7 +21,7 @@ constexpr struct {
   int (*main)(int argc, char** argv);
 } kCommands[] = {
     {"record", RecordMain}, {"stat", StatMain}, {"cat", CatMain},
-    {"top", TopMain},       {"svg", SvgMain},
+    {"top", TopMain},       {"svg", SvgMain},   {"export", ExportMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -57,6 +57,8 @@ int Main(int argc, char** argv) {
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE prints which slices took the most time
   pztrace svg [options] FILE draws a trace as an image
+  pztrace export [options] FILE...
+                             prints events as a table, for databases
   pztrace COMMAND --help     prints the options of one of them
 )",
       {},
@@ -67,8 +69,8 @@ int Main(int argc, char** argv) {
                       "unknown command '" + std::string(argv[1]) + "'");
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(command,
-                    "a command is missing: record, stat, cat, top or svg");
+  return WrongUsage(
+      command, "a command is missing: record, stat, cat, top, svg or export");
 }
 
 }  // namespace

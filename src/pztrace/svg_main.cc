@@ -59,7 +59,7 @@ int SvgMain(int argc, char** argv) {
 
   TimelinePicture picture;
   const auto add = [&picture](const auto& event) { picture.Add(event); };
-  TimelineReader reader({add, add, add});
+  TimelineReader reader({add, add, add, false});
   bool ok = ReadTimelineFile(file_name, &reader);
   PrintOmissions(reader, stderr);
   if (picture.is_empty()) {

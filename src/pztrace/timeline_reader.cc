@@ -16,6 +16,17 @@ using protozero::ConstBytes;
 // Ids of clocks that belong to one sequence.
 constexpr uint32_t kMinSequenceClock = 64;
 constexpr uint32_t kMaxSequenceClock = 127;
+constexpr uint32_t kRealtimeClock = 1;
+constexpr uint32_t kBootClock = 6;
+
+// Keeps the texts of |entries|, a list of InternedData.
+template <typename Entry, typename Entries>
+void Keep(const Entries& entries, std::map<uint64_t, std::string>* texts) {
+  for (const auto bytes : entries) {
+    const typename Entry::Decoder entry(bytes);
+    texts->emplace(entry.iid(), entry.name().ToStdString());
+  }
+}
 
 }  // namespace
 
@@ -78,21 +89,30 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
 
 void TimelineReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
   const trace::InternedData::Decoder data(bytes);
-  for (const auto entry : data.event_categories()) {
-    const trace::EventCategory::Decoder category(entry);
-    sequence->categories.emplace(category.iid(), category.name().ToStdString());
-  }
-  for (const auto entry : data.event_names()) {
-    const trace::EventName::Decoder name(entry);
-    sequence->names.emplace(name.iid(), name.name().ToStdString());
+  Keep<trace::EventCategory>(data.event_categories(), &sequence->categories);
+  Keep<trace::EventName>(data.event_names(), &sequence->names);
+  if (!callbacks_.reads_details)
+    return;
+  Keep<trace::DebugAnnotationName>(data.debug_annotation_names(),
+                                   &sequence->annotations.names);
+  for (const auto entry : data.debug_annotation_string_values()) {
+    const trace::InternedString::Decoder string(entry);
+    sequence->annotations.values.emplace(string.iid(),
+                                         string.str().ToStdString());
   }
 }
 
 void TimelineReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
   const trace::ClockSnapshot::Decoder snapshot(bytes);
+  std::optional<uint64_t> realtime;
+  std::optional<uint64_t> boot_time;
   for (const auto entry : snapshot.clocks()) {
     const trace::ClockSnapshot::Clock::Decoder clock(entry);
     const uint32_t id = clock.clock_id();
+    if (id == kRealtimeClock)
+      realtime = clock.timestamp();
+    if (id == kBootClock)
+      boot_time = clock.timestamp();
     if (id < kMinSequenceClock || id > kMaxSequenceClock)
       continue;
     sequence->clocks[id] = {
@@ -101,6 +121,8 @@ void TimelineReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
         clock.is_incremental(),
     };
   }
+  if (realtime && boot_time)
+    realtime_offset_ = static_cast<int64_t>(*realtime - *boot_time);
 }
 
 void TimelineReader::OnTrack(ConstBytes bytes) {
@@ -193,18 +215,22 @@ void TimelineReader::OnEvent(ConstBytes bytes,
     case TrackEvent::TYPE_SLICE_END: {
       const bool is_begin = event.type() == TrackEvent::TYPE_SLICE_BEGIN;
       const TextId text = is_begin ? TextOf(event, *sequence) : 0;
-      if (!is_own_track)
-        tracks_[track].push_back({time_ns, is_begin, text});
-      else if (is_begin)
-        Begin(time_ns, text, &sequence->stack);
-      else
-        End(time_ns, track, &sequence->stack);
+      EventDetails details = DetailsOf(event, *sequence);
+      if (!is_own_track) {
+        tracks_[track].push_back({time_ns, is_begin, text, std::move(details)});
+      } else if (is_begin) {
+        sequence->stack.push_back({time_ns, 0, text, std::move(details)});
+      } else {
+        End(time_ns, track, details, &sequence->stack);
+      }
       break;
     }
     case TrackEvent::TYPE_INSTANT:
-      if (callbacks_.on_instant)
+      if (callbacks_.on_instant) {
+        const EventDetails details = DetailsOf(event, *sequence);
         callbacks_.on_instant(
-            {&texts_[TextOf(event, *sequence)], track, time_ns});
+            {&texts_[TextOf(event, *sequence)], track, time_ns, &details});
+      }
       break;
     case TrackEvent::TYPE_COUNTER:
       if (callbacks_.on_counter)
@@ -229,24 +255,48 @@ void TimelineReader::OnCounter(const TrackEvent::Decoder& event,
   callbacks_.on_counter({track, time_ns, value});
 }
 
-void TimelineReader::Begin(uint64_t time_ns, TextId text, Stack* stack) {
-  stack->push_back({time_ns, 0, text});
+EventDetails TimelineReader::DetailsOf(const TrackEvent::Decoder& event,
+                                       const Sequence& sequence) const {
+  EventDetails details;
+  if (!callbacks_.reads_details)
+    return details;
+  for (const auto annotation : event.debug_annotations())
+    AppendMember(annotation, sequence.annotations, &details.args);
+  const auto add = [&details](uint64_t flow) {
+    details.flows += (details.flows.empty() ? "" : ",") + std::to_string(flow);
+  };
+  for (const uint64_t flow : event.flow_ids())
+    add(flow);
+  for (const uint64_t flow : event.terminating_flow_ids())
+    add(flow);
+  return details;
 }
 
-void TimelineReader::End(uint64_t time_ns, uint64_t track, Stack* stack) {
+void TimelineReader::End(uint64_t time_ns,
+                         uint64_t track,
+                         const EventDetails& details,
+                         Stack* stack) {
   if (stack->empty()) {
     ++unbegun_;
     return;
   }
-  const OpenSlice slice = stack->back();
+  OpenSlice slice = std::move(stack->back());
   stack->pop_back();
   const uint64_t duration = time_ns - std::min(time_ns, slice.begin_ns);
   if (!stack->empty())
     stack->back().nested_ns += duration;
-  callbacks_.on_slice({&texts_[slice.text], slice.text,
-                       static_cast<uint32_t>(stack->size()), track,
-                       slice.begin_ns, duration,
-                       duration - std::min(duration, slice.nested_ns)});
+  if (!callbacks_.on_slice)
+    return;
+  const auto add = [](const std::string& more, std::string* list) {
+    if (!more.empty())
+      *list += (list->empty() ? "" : ",") + more;
+  };
+  add(details.args, &slice.details.args);
+  add(details.flows, &slice.details.flows);
+  callbacks_.on_slice(
+      {&texts_[slice.text], slice.text, static_cast<uint32_t>(stack->size()),
+       track, slice.begin_ns, duration,
+       duration - std::min(duration, slice.nested_ns), &slice.details});
 }
 
 void TimelineReader::Drop(Stack* stack) {
@@ -262,11 +312,13 @@ void TimelineReader::Finish() {
         events.begin(), events.end(),
         [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
     Stack stack;
-    for (const Event& event : events) {
-      if (event.is_begin)
-        Begin(event.time_ns, event.text, &stack);
-      else
-        End(event.time_ns, uuid, &stack);
+    for (Event& event : events) {
+      if (event.is_begin) {
+        stack.push_back(
+            {event.time_ns, 0, event.text, std::move(event.details)});
+      } else {
+        End(event.time_ns, uuid, event.details, &stack);
+      }
     }
     Drop(&stack);
   }

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace.h"
+#include "src/pztrace/annotation_json.h"
 
 namespace pztrace {
 
@@ -23,6 +25,12 @@ namespace pztrace {
 struct EventText {
   std::string category;  // Several have commas between them.
   std::string name;
+};
+
+// What else an event says, as parts of JSON.
+struct EventDetails {
+  std::string args;   // The members of an object: "a":1,"b":[2]
+  std::string flows;  // The elements of an array: numbers.
 };
 
 struct Slice {
@@ -37,12 +45,15 @@ struct Slice {
   uint64_t duration_ns;
   // Without the slices within it, of the same track.
   uint64_t self_ns;
+  // Of its beginning and its end. Only in the callback, and if they are read.
+  const EventDetails* details;
 };
 
 struct Instant {
   const EventText* text;
   uint64_t track;
   uint64_t time_ns;
+  const EventDetails* details;  // As a slice has it.
 };
 
 struct CounterValue {
@@ -79,6 +90,8 @@ class TimelineReader {
     std::function<void(const Slice&)> on_slice;
     std::function<void(const Instant&)> on_instant;
     std::function<void(const CounterValue&)> on_counter;
+    // To read the details takes time.
+    bool reads_details = false;
   };
 
   explicit TimelineReader(Callbacks callbacks)
@@ -91,6 +104,10 @@ class TimelineReader {
 
   // By number. A track without one is there as the number of its sequence.
   const std::map<uint64_t, TrackInfo>& tracks() const { return infos_; }
+
+  // What the real-time clock, in nanoseconds since 1970, showed more than the
+  // clock of the trace. Null if the trace has not said it yet.
+  std::optional<int64_t> realtime_offset_ns() const { return realtime_offset_; }
 
   // Slices without an end. A loss ends all slices that are open on the thread.
   uint64_t unfinished() const { return unfinished_; }
@@ -109,6 +126,7 @@ class TimelineReader {
     uint64_t begin_ns;
     uint64_t nested_ns;
     TextId text;
+    EventDetails details;
   };
   using Stack = std::vector<OpenSlice>;
 
@@ -123,6 +141,7 @@ class TimelineReader {
     bool is_valid = false;
     std::map<uint64_t, std::string> categories;
     std::map<uint64_t, std::string> names;
+    AnnotationStrings annotations;
     std::map<uint32_t, Clock> clocks;
     uint32_t clock_id = 0;
     uint32_t id = 0;
@@ -137,6 +156,7 @@ class TimelineReader {
     uint64_t time_ns;
     bool is_begin;
     TextId text;
+    EventDetails details;
   };
 
   void OnPacket(protozero::ConstBytes bytes);
@@ -153,8 +173,12 @@ class TimelineReader {
   static uint64_t TimeNs(const TracePacket::Decoder& packet,
                          Sequence* sequence);
   TextId TextOf(const TrackEvent::Decoder& event, const Sequence& sequence);
-  void Begin(uint64_t time_ns, TextId text, Stack* stack);
-  void End(uint64_t time_ns, uint64_t track, Stack* stack);
+  EventDetails DetailsOf(const TrackEvent::Decoder& event,
+                         const Sequence& sequence) const;
+  void End(uint64_t time_ns,
+           uint64_t track,
+           const EventDetails& details,
+           Stack* stack);
   void Drop(Stack* stack);
 
   const Callbacks callbacks_;
@@ -163,6 +187,7 @@ class TimelineReader {
   std::map<uint64_t, TrackInfo> infos_;
   std::map<std::pair<std::string, std::string>, TextId> text_ids_;
   std::deque<EventText> texts_;
+  std::optional<int64_t> realtime_offset_;
   uint64_t unfinished_ = 0;
   uint64_t unbegun_ = 0;
   uint64_t skipped_ = 0;

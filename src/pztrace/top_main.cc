@@ -167,7 +167,7 @@ int TopMain(int argc, char** argv) {
     row.max = std::max(row.max, slice.duration_ns);
     row.histogram.Add(slice.duration_ns);
   };
-  TimelineReader reader({add_slice, {}, {}});
+  TimelineReader reader({add_slice, {}, {}, false});
   bool ok = ReadTimelineFile(file_name, &reader);
 
   rows.erase(std::remove_if(rows.begin(), rows.end(),

@@ -119,6 +119,15 @@ TEST_F(CommandLineTest, RestIsWhatFollowsDashes) {
   ExpectWrong({"--", "a"}, "FILE is missing");
 }
 
+TEST_F(CommandLineTest, TheLastArgumentMayBeSeveral) {
+  command_.options.push_back({"MORE", "others", &rest_});
+  EXPECT_EQ(Run({"a", "b", "-q", "c"}), std::nullopt);
+  EXPECT_EQ(input_, "a");
+  EXPECT_EQ(rest_, (Words{"b", "c"}));
+  ExpectWrong({"a"}, "MORE is missing");
+  ExpectWrong({"a", "b", ""}, "MORE is missing");
+}
+
 TEST_F(CommandLineTest, SaysWhatIsWrong) {
   ExpectWrong({}, "FILE is missing");
   ExpectWrong({""}, "FILE is missing");

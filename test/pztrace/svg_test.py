@@ -14,24 +14,12 @@ from cases import run_cases  # pylint: disable=wrong-import-position
 from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import-position
 from wire import delimited, double, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, COUNTER, END, INSTANT, MS, category, event, first_packet, name, packet)
+    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, category, described, event,
+    first_packet, name, track)
 
 SVG = '{http://www.w3.org/2000/svg}'
 
-PROCESS, THREAD, QUEUE = 7, 8, 9
-
-
-def track(uuid, *fields, parent=0):
-  return packet(1, delimited(60, integer(1, uuid) + integer(5, parent) +
-                             b''.join(fields)))
-
-
-def described():
-  """A sequence of a thread, and what its tracks are called."""
-  return (first_packet(1, track=THREAD) +
-          track(PROCESS, delimited(3, integer(1, 41) + delimited(6, b'app'))) +
-          track(THREAD, delimited(4, integer(1, 41) + integer(2, 42) +
-                                  delimited(5, b'main')), parent=PROCESS))
+QUEUE = 9
 
 
 class Picture:

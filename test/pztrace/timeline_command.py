@@ -13,6 +13,7 @@ WORKERS = pathlib.Path.cwd() / 'traced_workers'
 
 class TimelineCommandTest(unittest.TestCase):
   command = None
+  options = ()  # Of outputs_of_damaged().
 
   def setUp(self):
     folder = tempfile.TemporaryDirectory()
@@ -46,8 +47,8 @@ class TimelineCommandTest(unittest.TestCase):
       for _ in range(generator.randint(1, 8)):
         broken[generator.randrange(len(broken))] = generator.randrange(256)
       self.path.write_bytes(broken)
-      result = subprocess.run([PZTRACE, self.command, self.path], timeout=60,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+      result = subprocess.run([PZTRACE, self.command, *self.options, self.path],
+                              timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               check=False)
       self.assertIn(result.returncode, (0, 1), result.stderr)
       yield result.stdout.decode()

@@ -33,3 +33,19 @@ def name(text):
 
 def category(text):
   return delimited(22, text.encode())
+
+
+PROCESS, THREAD = 7, 8
+
+
+def track(uuid, *fields, parent=0):
+  return packet(1, delimited(60, integer(1, uuid) + integer(5, parent) +
+                             b''.join(fields)))
+
+
+def described(interned=b''):
+  """Begins a sequence of a thread, and says what its tracks are called."""
+  return (first_packet(1, track=THREAD, interned=interned) +
+          track(PROCESS, delimited(3, integer(1, 41) + delimited(6, b'app'))) +
+          track(THREAD, delimited(4, integer(1, 41) + integer(2, 42) +
+                                  delimited(5, b'main')), parent=PROCESS))

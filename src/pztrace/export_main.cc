@@ -1,0 +1,226 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace export.
+
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/row_writer.h"
+#include "src/pztrace/timeline_file.h"
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+namespace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+
+enum class Table { kSlices, kInstants, kCounters };
+
+std::vector<const char*> ColumnsOf(Table table) {
+  std::vector<const char*> columns = {
+      "host", "file", "process", "pid", "tid", "thread", "track", "ts", "time"};
+  const auto add = [&columns](std::vector<const char*> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  switch (table) {
+    case Table::kSlices:
+      add({"dur", "self", "depth", "category", "name", "args", "flows"});
+      break;
+    case Table::kInstants:
+      add({"category", "name", "args", "flows"});
+      break;
+    case Table::kCounters:
+      add({"unit", "value"});
+      break;
+  }
+  return columns;
+}
+
+// Rows of the events of one file.
+class Exporter {
+ public:
+  Exporter(const std::string& host,
+           const std::string& file,
+           Table table,
+           RowWriter* rows)
+      : host_(host), file_(file), rows_(rows), reader_(CallbacksFor(table)) {}
+
+  bool Export() {
+    const bool ok = ReadTimelineFile(file_, &reader_);
+    PrintOmissions(reader_, stderr);
+    return ok;
+  }
+
+ private:
+  // Whose a track is.
+  struct Owner {
+    std::string process;
+    int64_t pid = 0;
+    std::string thread;
+    int64_t tid = 0;
+    // The names of the track and of those that it is part of, with slashes
+    // between them, up to the thread or process.
+    std::string path;
+  };
+  static constexpr int kMaxParents = 16;
+
+  TimelineReader::Callbacks CallbacksFor(Table table) {
+    TimelineReader::Callbacks callbacks;
+    callbacks.reads_details = table != Table::kCounters;
+    switch (table) {
+      case Table::kSlices:
+        callbacks.on_slice = [this](const Slice& slice) {
+          BeginRow(slice.track, slice.begin_ns);
+          rows_->Number(slice.duration_ns);
+          rows_->Number(slice.self_ns);
+          rows_->Number(uint64_t{slice.depth});
+          AddEvent(*slice.text, *slice.details);
+        };
+        break;
+      case Table::kInstants:
+        callbacks.on_instant = [this](const Instant& instant) {
+          BeginRow(instant.track, instant.time_ns);
+          AddEvent(*instant.text, *instant.details);
+        };
+        break;
+      case Table::kCounters:
+        callbacks.on_counter = [this](const CounterValue& value) {
+          BeginRow(value.track, value.time_ns);
+          const auto track = reader_.tracks().find(value.track);
+          rows_->Text(track == reader_.tracks().end() ? ""
+                                                      : track->second.unit);
+          rows_->Number(value.value);
+          rows_->EndRow();
+        };
+        break;
+    }
+    return callbacks;
+  }
+
+  void BeginRow(uint64_t track, uint64_t time_ns) {
+    const Owner owner = OwnerOf(track);
+    rows_->Text(host_);
+    rows_->Text(file_);
+    rows_->Text(owner.process);
+    rows_->Number(owner.pid);
+    rows_->Number(owner.tid);
+    rows_->Text(owner.thread);
+    rows_->Text(owner.path);
+    rows_->Number(time_ns);
+    std::optional<int64_t> time;
+    if (const auto offset = reader_.realtime_offset_ns()) {
+      time = static_cast<int64_t>(time_ns + static_cast<uint64_t>(*offset));
+    }
+    rows_->Number(time);
+  }
+
+  void AddEvent(const EventText& text, const EventDetails& details) {
+    rows_->Text(text.category);
+    rows_->Text(text.name);
+    rows_->Json("{" + details.args + "}");
+    rows_->Json("[" + details.flows + "]");
+    rows_->EndRow();
+  }
+
+  Owner OwnerOf(uint64_t track) const {
+    Owner owner;
+    // A damaged trace may have a circle.
+    for (int i = 0; i < kMaxParents && track != 0; ++i) {
+      const auto found = reader_.tracks().find(track);
+      if (found == reader_.tracks().end())
+        break;
+      const TrackInfo& info = found->second;
+      if (info.tid != 0) {
+        owner.thread = info.name;
+        owner.tid = info.tid;
+        owner.pid = info.pid;
+      } else if (info.pid != 0) {
+        owner.process = info.name;
+        owner.pid = info.pid;
+        break;
+      } else {
+        owner.path = info.name + (owner.path.empty() ? "" : "/") + owner.path;
+      }
+      track = info.parent;
+    }
+    return owner;
+  }
+
+  const std::string& host_;
+  const std::string& file_;
+  RowWriter* const rows_;
+  TimelineReader reader_;
+};
+
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+}  // namespace
+
+int ExportMain(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string host = HostName();
+  std::string format = "csv";
+  bool slices = false;
+  bool instants = false;
+  bool counters = false;
+  const command_line::Command command = {
+      "pztrace export",
+      "--slices|--instants|--counters [options] FILE...",
+      R"(Prints the events of traces as a table, for databases:
+
+  pztrace export --slices *.pftrace >slices.csv
+)",
+      {{"FILE", "traces; - is the standard input", &files},
+       {"--slices", "a row for each slice", &slices},
+       {"--instants", "a row for each instant", &instants},
+       {"--counters", "a row for each value of a counter", &counters},
+       {"--format NAME", "csv (the default) or ndjson: a JSON object a line",
+        &format},
+       {"--host NAME", "in the column of that name, default: this machine's",
+        &host}},
+      R"(Times and durations are in nanoseconds: ts on the clock of the trace, time since
+1970. args is a JSON object, flows a JSON array.
+)"};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  if (slices + instants + counters != 1) {
+    return WrongUsage(command,
+                      "one of --slices, --instants and --counters is needed");
+  }
+  if (format != "csv" && format != "ndjson")
+    return WrongUsage(command, "--format is csv or ndjson");
+
+  const Table table = slices     ? Table::kSlices
+                      : instants ? Table::kInstants
+                                 : Table::kCounters;
+  bool ok = true;
+  {
+    RowWriter rows(
+        stdout,
+        format == "csv" ? RowWriter::Format::kCsv : RowWriter::Format::kNdjson,
+        ColumnsOf(table));
+    for (const std::string& file : files)
+      ok = Exporter(host, file, table, &rows).Export() && ok;
+  }
+  if (!pbz::FlushStandardOutput(kProgram))
+    ok = false;
+  return ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

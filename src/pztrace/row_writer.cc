@@ -1,0 +1,118 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/row_writer.h"
+
+#include <math.h>
+
+#include <utility>
+
+#include "src/pbz/text.h"
+#include "src/pztrace/annotation_json.h"
+
+namespace pztrace {
+
+namespace {
+
+constexpr size_t kBlockSize = size_t{1} << 16;
+
+}  // namespace
+
+RowWriter::RowWriter(FILE* out, Format format, std::vector<const char*> columns)
+    : out_(out), format_(format), columns_(std::move(columns)) {
+  if (format_ == Format::kNdjson)
+    return;
+  for (const char* const column : columns_) {
+    BeginCell();
+    rows_ += column;
+  }
+  EndRow();
+}
+
+RowWriter::~RowWriter() {
+  Flush();
+}
+
+void RowWriter::Text(std::string_view text) {
+  BeginCell();
+  if (format_ == Format::kNdjson)
+    AppendJsonString(text, &rows_);
+  else
+    CsvText(MadeUtf8(text));
+}
+
+void RowWriter::Number(int64_t number) {
+  BeginCell();
+  rows_ += std::to_string(number);
+}
+
+void RowWriter::Number(uint64_t number) {
+  BeginCell();
+  rows_ += std::to_string(number);
+}
+
+void RowWriter::Number(double number) {
+  if (!isfinite(number))
+    return Null();
+  BeginCell();
+  pbz::AppendDouble(number, &rows_);
+}
+
+void RowWriter::Number(std::optional<int64_t> number) {
+  if (number)
+    Number(*number);
+  else
+    Null();
+}
+
+void RowWriter::Json(std::string_view json) {
+  BeginCell();
+  if (format_ == Format::kNdjson)
+    rows_ += json;
+  else
+    CsvText(json);
+}
+
+void RowWriter::EndRow() {
+  rows_ += format_ == Format::kNdjson ? "}\n" : "\r\n";
+  next_column_ = 0;
+  if (rows_.size() >= kBlockSize)
+    Flush();
+}
+
+void RowWriter::BeginCell() {
+  if (format_ == Format::kCsv) {
+    rows_ += next_column_ == 0 ? "" : ",";
+  } else {
+    rows_ += next_column_ == 0 ? "{\"" : ",\"";
+    rows_ += columns_[next_column_];
+    rows_ += "\":";
+  }
+  ++next_column_;
+}
+
+void RowWriter::Null() {
+  BeginCell();
+  if (format_ == Format::kNdjson)
+    rows_ += "null";
+}
+
+void RowWriter::CsvText(std::string_view text) {
+  if (text.find_first_of("\",\r\n") == std::string_view::npos) {
+    rows_ += text;
+    return;
+  }
+  rows_ += '"';
+  for (const char letter : text) {
+    if (letter == '"')
+      rows_ += '"';
+    rows_ += letter;
+  }
+  rows_ += '"';
+}
+
+void RowWriter::Flush() {
+  fwrite(rows_.data(), 1, rows_.size(), out_);
+  rows_.clear();
+}
+
+}  // namespace pztrace

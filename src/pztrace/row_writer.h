@@ -1,0 +1,56 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_ROW_WRITER_H_
+#define SRC_PZTRACE_ROW_WRITER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pztrace {
+
+// Writes a table: as CSV (RFC 4180, with a line of headings), or as one JSON
+// object a line. The cells of a row come in the order of the columns.
+class RowWriter {
+ public:
+  enum class Format { kCsv, kNdjson };
+
+  // |out| gets blocks of rows, and what is left when this is destroyed. Whether
+  // it has taken them is seen by its error state.
+  RowWriter(FILE* out, Format format, std::vector<const char*> columns);
+  ~RowWriter();
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+
+  // Of any bytes: those that are no UTF-8 become U+FFFD.
+  void Text(std::string_view text);
+  void Number(int64_t number);
+  void Number(uint64_t number);
+  // Null, and an empty cell, if it is not finite.
+  void Number(double number);
+  void Number(std::optional<int64_t> number);
+  // Part of the object of a line, and a text in CSV.
+  void Json(std::string_view json);
+  void EndRow();
+
+ private:
+  void BeginCell();
+  void Null();
+  void CsvText(std::string_view text);
+  void Flush();
+
+  FILE* const out_;
+  const Format format_;
+  const std::vector<const char*> columns_;
+  size_t next_column_ = 0;
+  std::string rows_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_ROW_WRITER_H_

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace export` prints the events of traces as tables: on traces of known content,
+and whatever the bytes are. Runs in the build directory."""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
+from wire import delimited, double, integer, tag  # pylint: disable=wrong-import-position
+from track_events import (  # pylint: disable=wrong-import-position
+    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, category, described, event,
+    first_packet, name, packet, track)
+
+QUEUE = 9
+TABLES = '--slices', '--instants', '--counters'
+
+
+def arg(key, value):
+  return delimited(4, delimited(10, key.encode()) + value)
+
+
+def fixed(number, value):
+  return tag(number, 1) + value.to_bytes(8, 'little')
+
+
+class ExportTest(TimelineCommandTest):
+  command = 'export'
+
+  def rows(self, trace, *args):
+    """Of both formats, which have to say the same."""
+    text, error = self.run_command(trace, '--host', 'h', *args)
+    self.assertEqual(error, '')
+    rows = list(csv.DictReader(io.StringIO(text, newline='')))
+    lines, _ = self.run_command(trace, '--host', 'h', '--format', 'ndjson', *args)
+    objects = [json.loads(line) for line in lines.splitlines()]
+    for row, of_json in zip(rows, objects, strict=True):
+      self.assertEqual(list(row), list(of_json))
+      for column, value in of_json.items():
+        if isinstance(value, (dict, list)):
+          self.assertEqual(json.loads(row[column]), value)
+        else:
+          self.assertEqual(row[column], '' if value is None else str(value))
+    return objects
+
+  def test_slices(self):
+    clocks = b''.join(delimited(1, integer(1, clock) + integer(2, time))
+                      for clock, time in ((1, 5000000), (6, 3000)))
+    trace = (packet(9, delimited(6, clocks)) + described() +
+             event(1, BEGIN, 0, name('outer'), category('app'),
+                   arg('n', integer(4, -5))) +
+             event(1, BEGIN, 2 * MS, name('inner')) + event(1, END, 4 * MS) +
+             event(1, END, 4 * MS, arg('result', integer(2, 1))))
+    inner, outer = self.rows(trace, '--slices')
+    self.assertEqual(outer, {
+        'host': 'h', 'file': str(self.path), 'process': 'app', 'pid': 41,
+        'tid': 42, 'thread': 'main', 'track': '', 'ts': 1000,
+        'time': 1000 + 5000000 - 3000, 'dur': 10 * MS, 'self': 6 * MS, 'depth': 0,
+        'category': 'app', 'name': 'outer', 'args': {'n': -5, 'result': True},
+        'flows': []})
+    self.assertEqual((inner['name'], inner['depth'], inner['ts']),
+                     ('inner', 1, 1000 + 2 * MS))
+
+  def test_values_of_all_types(self):
+    interned = (delimited(3, integer(1, 1) + delimited(2, b'key')) +
+                delimited(29, integer(1, 6) + delimited(2, b'interned')))
+    nested = (delimited(11, delimited(10, b'a') + integer(3, 2**64 - 1)) +
+              delimited(11, delimited(10, b'b') +
+                        delimited(12, integer(3, 1)) +
+                        delimited(12, delimited(6, b'x'))))
+    instant = event(1, INSTANT, 0, name('all'),
+                    delimited(4, integer(1, 1) + double(5, 1.5)),
+                    arg('nan', double(5, float('nan'))),
+                    arg('text', delimited(6, 'quote" \\ \u20ac\n'.encode())),
+                    arg('bytes', delimited(6, b'\xff\xc3')),
+                    arg('pointer', integer(7, 255)), arg('dict', nested),
+                    arg('iid', integer(17, 6)), arg('nothing', b''),
+                    fixed(47, 2**64 - 1), fixed(48, 7))
+    row, = self.rows(described(interned) + instant, '--instants')
+    self.assertEqual(row['args'], {
+        'key': 1.5, 'nan': None, 'text': 'quote" \\ \u20ac\n',
+        'bytes': '\ufffd\ufffd', 'pointer': '0xff',
+        'dict': {'a': 2**64 - 1, 'b': [1, 'x']}, 'iid': 'interned',
+        'nothing': None})
+    self.assertEqual(row['flows'], [2**64 - 1, 7])
+    self.assertIsNone(row['time'])
+
+  def test_counters_of_tracks_in_tracks(self):
+    unit = delimited(8, integer(3, 3) + integer(4, 1000))
+    trace = (described() + track(10, delimited(2, b'pool'), parent=PROCESS) +
+             track(QUEUE, delimited(2, b'queue'), unit, parent=10) +
+             event(1, COUNTER, 5, integer(11, QUEUE), integer(30, 7)) +
+             event(1, COUNTER, 5, integer(11, QUEUE), double(44, 0.25)))
+    first, second = self.rows(trace, '--counters')
+    self.assertEqual(
+        [first[column] for column in ('track', 'pid', 'tid', 'unit', 'value')],
+        ['pool/queue', 41, 0, 'bytes', 7000])
+    self.assertEqual(second['value'], 250)
+
+  def test_names_mean_another_thing_after_a_clear(self):
+    def known_as(text):
+      return first_packet(1, interned=delimited(2, integer(1, 3) +
+                                                delimited(2, text)))
+    instant = event(1, INSTANT, 1, integer(10, 3))
+    trace = known_as(b'before') + instant + known_as(b'after') + instant
+    self.assertEqual([row['name'] for row in self.rows(trace, '--instants')],
+                     ['before', 'after'])
+
+  def test_cells_are_quoted(self):
+    evil = 'a,"b"\r\nc'
+    trace = described() + event(1, INSTANT, 0, name(evil))
+    self.assertEqual(self.rows(trace, '--instants')[0]['name'], evil)
+
+  def test_deep_dictionaries_end(self):
+    value = integer(3, 1)
+    for _ in range(5000):
+      value = delimited(11, value)
+    trace = described() + event(1, INSTANT, 0, arg('deep', value))
+    row, = self.rows(trace, '--instants')
+    self.assertIn('deep', row['args'])
+
+  def test_several_files(self):
+    self.path.write_bytes(described() + event(1, INSTANT, 0, name('x')))
+    for damaged in False, True:
+      result = subprocess.run(
+          [PZTRACE, 'export', '--instants', self.path, '-', self.path],
+          input=self.path.read_bytes()[:-1] if damaged else b'',
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+      self.assertEqual(result.returncode, int(damaged))
+      self.assertEqual(b'<stdin>: the trace is damaged' in result.stderr, damaged)
+      self.assertEqual(result.stdout.count(b',x,'), 2)
+
+  def test_usage(self):
+    for args in [], ['--slices', '--counters']:
+      self.assertIn('one of --slices', self.run_command(b'', *args, code=2)[1])
+    self.assertIn('--format is', self.run_command(
+        b'', '--slices', '--format', 'xml', code=2)[1])
+
+  def test_a_whole_recording(self):
+    trace, items = self.record_workers()
+    slices = self.rows(trace, '--slices')
+    self.assertEqual(len(slices), 5 * items)
+    self.assertEqual({row['process'] for row in slices}, {'traced_workers'})
+    numbers = [row['args']['number'] for row in slices if row['name'] == 'item']
+    self.assertEqual(sorted(numbers), sorted([*range(items // 2)] * 2))
+    self.assertEqual(len(self.rows(trace, '--counters')), items)
+    # As `top` counts them.
+    top = subprocess.run([PZTRACE, 'top', self.path], stdout=subprocess.PIPE,
+                         check=True).stdout.decode()
+    self.assertIn('%d slices of 5 names\n' % len(slices), top)
+
+  def test_any_bytes_are_survived(self):
+    whole = described() + b''.join(
+        event(1, kind, 3, name('x'), integer(11, kind % 3), integer(30, 7),
+              arg('k', integer(3, 1)), fixed(47, 1))
+        for kind in (1, 1, 2, 3, 4, 2, 2))
+    for table in TABLES:
+      self.options = ('--format', 'ndjson', table)
+      for output in self.outputs_of_damaged(whole):
+        for line in output.splitlines():
+          json.loads(line)
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
