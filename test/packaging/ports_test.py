@@ -6,6 +6,10 @@ Linux, without warnings.
 Runs in a build directory, which has the classes of the tracing library's messages,
 protoc and protozero_plugin. The compilers come from
 `tools/install-build-deps --packaging`; without them it is skipped.
+
+With PORTS_RUN=1 in the environment the unit tests of the runtime also run: those for
+musl here, those for Windows in Debian's wine64, if that is installed. The first time,
+that takes minutes to build C++ libraries, which the compiler keeps.
 """
 
 import concurrent.futures
@@ -42,6 +46,17 @@ TARGETS = {
 }
 FLAGS = ['-std=c++17', '-O0', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
          '-Wshadow', '-Werror']
+
+GOOGLETEST = pathlib.Path('/usr/src/googletest')
+HELPERS = ('chunked_delegate.cc', 'delegates.cc', 'hex.cc', 'message_tree.cc')
+# What other C libraries, and a build without libprotobuf, do not have.
+NOT_RUN = ('allocation_monitor.h', 'failing_allocations.h', 'tree_parser.h')
+NOT_ON_WINDOWS = ('KilledBySignal',)
+# The compiler's own detection of processors needs its run-time library; the other
+# needs regular expressions of POSIX.
+UNIT_TESTS = ('-BitDepositTest.TheMaskIsZeroWithoutTheInstructions:'
+              'DcheckTest.SaysWhereWhatAndWhatToDo')
+WINE = pathlib.Path('/usr/lib/wine/wine64')
 
 CONSUMER = '''cmake_minimum_required(VERSION 3.20)
 project(consumer LANGUAGES CXX)
@@ -83,6 +98,47 @@ class PortsTest(ProjectsTest):
             for part in parts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
       self.assertEqual(''.join(pool.map(self.compile, jobs)), '')
+
+  def run_unit_tests(self, target, missing, *runner):
+    sources = {'typed.cc': [], 'units.cc': [], 'library.cc': []}
+    for path in sorted((ROOT / 'test/unit').glob('*_unittest.cc')):
+      if any(word in path.read_text() for word in missing):
+        continue
+      # One has a type of a name that others have.
+      unit = 'typed.cc' if 'decoder_typed' in path.name else 'units.cc'
+      sources[unit].append(path)
+    sources['units.cc'] += [ROOT / 'test/testing' / name for name in HELPERS]
+    sources['library.cc'] = sorted((ROOT / 'src/protozero').glob('*.cc'))
+    folder = self.scratch / ('run ' + target)
+    folder.mkdir()
+    for name, paths in sources.items():
+      (folder / name).write_text(''.join('#include "%s"\n' % path
+                                         for path in paths))
+    includes = [ROOT, ROOT / 'include']
+    for part in ('googletest', 'googlemock'):
+      includes += [GOOGLETEST / part, GOOGLETEST / part / 'include']
+    program = folder / 'unittests.exe'
+    self.must(ZIG, 'c++', '-target', target, '-std=c++17', '-O0', '-g0',
+              *('-I%s' % path for path in includes),
+              *(folder / name for name in sources),
+              GOOGLETEST / 'googletest/src/gtest-all.cc',
+              GOOGLETEST / 'googlemock/src/gmock-all.cc',
+              GOOGLETEST / 'googletest/src/gtest_main.cc', '-o', program)
+    printed = self.must(*runner, program, '--gtest_filter=' + UNIT_TESTS,
+                        env={'WINEPREFIX': str(self.scratch / 'wine'),
+                             'WINEDEBUG': '-all'}).decode(errors='replace')
+    self.assertRegex(printed, r'PASSED  . [2-9]\d\d tests')
+
+  @unittest.skipUnless(os.environ.get('PORTS_RUN') and GOOGLETEST.exists(),
+                       'to run unit tests, set PORTS_RUN')
+  def test_unit_tests_for_musl(self):
+    self.run_unit_tests('x86_64-linux-musl', NOT_RUN)
+
+  @unittest.skipUnless(os.environ.get('PORTS_RUN') and GOOGLETEST.exists() and
+                       WINE.exists(),
+                       'to run unit tests, set PORTS_RUN and install wine64')
+  def test_unit_tests_for_windows(self):
+    self.run_unit_tests('x86_64-windows-gnu', NOT_RUN + NOT_ON_WINDOWS, WINE)
 
   def test_cmake_cross_build(self):
     folder = self.new_project('windows', CMakeLists_txt=CONSUMER)
