@@ -80,7 +80,7 @@ static char* name_of(unsigned step, size_t num_dots) {
 // several chunks.
 int main(int argc, char** argv) {
   const size_t num_dots = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-  tracer* tracer = tracer_create("c_trace");
+  Tracer* tracer = tracer_create("c_trace");
   int tries;
   // Until somebody records it.
   for (tries = 0; tracer_trace(tracer, write_track, NULL) == 0; ++tries) {

@@ -24,8 +24,8 @@ using protozero::ScatteredStreamWriter;
 using protozero::TraceContext;
 using protozero::TraceWriter;
 
-struct tracer {
-  explicit tracer(const char* name)
+struct Tracer {
+  explicit Tracer(const char* name)
       : source(std::make_shared<DataSource>(DataSourceDescriptor{name},
                                             BufferExhaustedPolicy::kStall)),
         producer(Options()),
@@ -92,15 +92,15 @@ bool WritePacket(TraceWriter* writer,
 
 }  // namespace
 
-tracer* tracer_create(const char* data_source) {
-  return new tracer(data_source);
+Tracer* tracer_create(const char* data_source) {
+  return new Tracer(data_source);
 }
 
-void tracer_destroy(tracer* tracer) {
+void tracer_destroy(Tracer* tracer) {
   delete tracer;
 }
 
-unsigned tracer_trace(tracer* tracer,
+unsigned tracer_trace(Tracer* tracer,
                       void (*write)(pbz_message* packet, void* context),
                       void* context) {
   unsigned sessions = 0;
@@ -112,6 +112,6 @@ unsigned tracer_trace(tracer* tracer,
   return sessions;
 }
 
-uint64_t tracer_packets_lost(const tracer* tracer) {
+uint64_t tracer_packets_lost(const Tracer* tracer) {
   return tracer->writers.packets_lost();
 }

@@ -23,25 +23,25 @@ extern "C" {
 #endif
 
 // One thread at a time. Another thread has a tracer of its own.
-typedef struct tracer tracer;
+typedef struct Tracer Tracer;
 
 // Offers the data source of this name to the service, wherever that is. Never
 // null: without a service, and while nothing is recorded, nothing is written.
-tracer* tracer_create(const char* data_source);
+Tracer* tracer_create(const char* data_source);
 
 // Commits what there is. May be null.
-void tracer_destroy(tracer* tracer);
+void tracer_destroy(Tracer* tracer);
 
 // Calls |write| once for each session that records the data source, to fill a
 // packet. The message is that of a generated type, which has begun; |write|
 // ends the messages in it, but not the message itself. Returns how many
 // sessions have the packet, whole.
-unsigned tracer_trace(tracer* tracer,
+unsigned tracer_trace(Tracer* tracer,
                       void (*write)(pbz_message* packet, void* context),
                       void* context);
 
 // Packets that did not arrive.
-uint64_t tracer_packets_lost(const tracer* tracer);
+uint64_t tracer_packets_lost(const Tracer* tracer);
 
 #ifdef __cplusplus
 }  // extern "C"

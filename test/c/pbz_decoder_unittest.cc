@@ -75,8 +75,9 @@ void ExpectSameReading(const std::string& input, int depth = 0) {
           ASSERT_EQ(number.wire_type, wire_type);
           ASSERT_LE(++count, field.size);
         }
-        if (wire_type == PBZ_WIRE_FIXED32 && packed.status == PBZ_DECODE_OK)
+        if (wire_type == PBZ_WIRE_FIXED32 && packed.status == PBZ_DECODE_OK) {
           ASSERT_EQ(count * 4, field.size);
+        }
       }
     }
   }
@@ -84,8 +85,9 @@ void ExpectSameReading(const std::string& input, int depth = 0) {
   ASSERT_EQ(static_cast<int>(decoder.status),
             static_cast<int>(expected.status()))
       << Hex(input);
-  if (decoder.status != PBZ_DECODE_OK)
+  if (decoder.status != PBZ_DECODE_OK) {
     ASSERT_EQ(decoder.error_offset, expected.error_offset()) << Hex(input);
+  }
   // It stays where it is.
   ASSERT_FALSE(pbz_decoder_next(&decoder, &field));
 }

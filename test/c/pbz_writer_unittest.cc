@@ -251,8 +251,8 @@ TEST(PbzWriterTest, RandomTreesInChunksOfAnySizeAsInCpp) {
 TEST(PbzWriterTest, RandomTreesInChunksOfDifferentSizesAsInCpp) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 400; ++i) {
-    const MessageTree tree = WithoutStream(
-        RandomTreeOfSize(random, random() % 3000, 1 + random() % 6));
+    const MessageTree tree = WithoutStream(RandomTreeOfSize(
+        random, random() % 3000, static_cast<uint32_t>(1 + random() % 6)));
     std::vector<size_t> sizes;
     for (uint64_t j = 0; j < 1 + random() % 20; ++j)
       sizes.push_back(4 + random() % (uint64_t{1} << (2 + random() % 11)));
