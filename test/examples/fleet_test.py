@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Runs examples/fleet: what the database says of the traces is what libprotobuf reads
-there, and each question has an answer. Skipped where chDB is not installed. Runs in
-the build directory.
+"""Runs examples/fleet: what ClickHouse says of the traces is what libprotobuf reads
+there, DuckDB says the same, and each question has an answer. Skipped where the
+databases are not installed. Runs in the build directory.
 """
 
 import collections
@@ -70,6 +70,21 @@ def check(session, folder, counter):
                   f'{items}: {found}')
     readings, = ask(f"SELECT count() AS n FROM counters WHERE host = '{host}'")
     counter.check(int(readings['n']) == items, host + ': counters')
+
+  FLEET.write_parquet(database, folder)
+  by_duckdb = subprocess.run(
+      [sys.executable, '-c',
+       "import duckdb, sys; print(duckdb.sql(f\"SELECT sum(dur), count(*) FROM "
+       "'{sys.argv[1]}/slices.parquet'\").fetchall()[0])", folder],
+      stdout=subprocess.PIPE, check=True, text=True).stdout
+  total, = ask('SELECT sum(dur) AS ns, count() AS n FROM slices')
+  counter.check(by_duckdb.strip() == '(%s, %s)' % (total['ns'], total['n']),
+                'DuckDB', by_duckdb)
+  result = subprocess.run(
+      [sys.executable, ROOT / 'examples' / 'fleet' / 'in_duckdb', folder],
+      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+  counter.check(result.returncode == 0 and 'host-c' in result.stdout, 'in_duckdb',
+                result.stdout)
 
   answers = {question: ask(query) for question, query in FLEET.questions()}
   counter.check(len(answers) == 10, 'ten questions')
