@@ -107,11 +107,11 @@ class DebTest(ProjectsTest):
       printed = self.must(
           'mmdebstrap', '--quiet', '--variant=apt', '--format=null',
           '--include=g++,make,pkg-config,protobuf-compiler,' + MAPBOX,
-          '--customize-hook=cp "%s"/*.deb "$1/root"' % self.debs,
-          '--customize-hook=cp -r "%s" "$1/root/my project"' % project,
+          '--customize-hook=cp "%s"/*.deb "$1/srv"' % self.debs,
+          '--customize-hook=cp -r "%s" "$1/srv/my project"' % project,
           '--customize-hook=chroot "$1" sh -c "apt-get install -y '
-          '/root/*.deb"',
-          '--customize-hook=chroot "$1" sh -c "cd \'/root/my project\' && make '
+          '/srv/*.deb"',
+          '--customize-hook=chroot "$1" sh -c "cd \'/srv/my project\' && make '
           '&& ./greet | od -c && pbz --version && pztrace --version"',
           suite, '/dev/null', mirror).decode()
       self.assertIn('d   e   g   r   e   e   s', printed)
