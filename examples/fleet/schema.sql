@@ -51,3 +51,17 @@ CREATE TABLE counters (
   unit LowCardinality(String),
   value Float64
 ) ENGINE = MergeTree ORDER BY (host, track, ts);
+
+-- A row has packets, which the service has counted for that reason, or places,
+-- where packets of that thread are missing.
+CREATE TABLE losses (
+  host LowCardinality(String),
+  file LowCardinality(String),
+  process LowCardinality(String),
+  pid Int64,
+  tid Int64,
+  thread LowCardinality(String),
+  reason LowCardinality(String),
+  packets Nullable(UInt64),
+  places Nullable(UInt64)
+) ENGINE = MergeTree ORDER BY (host, process);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "protozero/tracing/loss_reason.h"
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/commands.h"
@@ -27,25 +27,25 @@ namespace {
 using command_line::kFailure;
 using command_line::kSuccess;
 
-enum class Table { kSlices, kInstants, kCounters };
+enum class Table { kSlices, kInstants, kCounters, kLosses };
 
 std::vector<const char*> ColumnsOf(Table table) {
-  std::vector<const char*> columns = {
-      "host", "file", "process", "pid", "tid", "thread", "track", "ts", "time"};
+  std::vector<const char*> columns = {"host", "file", "process",
+                                      "pid",  "tid",  "thread"};
   const auto add = [&columns](std::vector<const char*> more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
-  switch (table) {
-    case Table::kSlices:
-      add({"dur", "self", "depth", "category", "name", "args", "flows"});
-      break;
-    case Table::kInstants:
-      add({"category", "name", "args", "flows"});
-      break;
-    case Table::kCounters:
-      add({"unit", "value"});
-      break;
+  if (table == Table::kLosses) {
+    add({"reason", "packets", "places"});
+    return columns;
   }
+  add({"track", "ts", "time"});
+  if (table == Table::kSlices)
+    add({"dur", "self", "depth"});
+  if (table == Table::kCounters)
+    add({"unit", "value"});
+  else
+    add({"category", "name", "args", "flows"});
   return columns;
 }
 
@@ -56,11 +56,18 @@ class Exporter {
            const std::string& file,
            Table table,
            RowWriter* rows)
-      : host_(host), file_(file), rows_(rows), reader_(CallbacksFor(table)) {}
+      : host_(host),
+        file_(file),
+        table_(table),
+        rows_(rows),
+        reader_(CallbacksFor(table)) {}
 
   bool Export() {
     const bool ok = ReadTimelineFile(file_, &reader_);
-    PrintOmissions(reader_, stderr);
+    if (table_ == Table::kLosses)
+      AddLosses();
+    else
+      PrintOmissions(reader_, stderr);
     return ok;
   }
 
@@ -79,7 +86,8 @@ class Exporter {
 
   TimelineReader::Callbacks CallbacksFor(Table table) {
     TimelineReader::Callbacks callbacks;
-    callbacks.reads_details = table != Table::kCounters;
+    callbacks.reads_details =
+        table == Table::kSlices || table == Table::kInstants;
     switch (table) {
       case Table::kSlices:
         callbacks.on_slice = [this](const Slice& slice) {
@@ -106,18 +114,24 @@ class Exporter {
           rows_->EndRow();
         };
         break;
+      case Table::kLosses:
+        break;
     }
     return callbacks;
   }
 
-  void BeginRow(uint64_t track, uint64_t time_ns) {
-    const Owner owner = OwnerOf(track);
+  void AddOwner(const Owner& owner) {
     rows_->Text(host_);
     rows_->Text(file_);
     rows_->Text(owner.process);
     rows_->Number(owner.pid);
     rows_->Number(owner.tid);
     rows_->Text(owner.thread);
+  }
+
+  void BeginRow(uint64_t track, uint64_t time_ns) {
+    const Owner owner = OwnerOf(track);
+    AddOwner(owner);
     rows_->Text(owner.path);
     rows_->Number(time_ns);
     std::optional<int64_t> time;
@@ -133,6 +147,27 @@ class Exporter {
     rows_->Json("{" + details.args + "}");
     rows_->Json("[" + details.flows + "]");
     rows_->EndRow();
+  }
+
+  void AddLosses() {
+    for (const auto& [reason, packets] : reader_.packets_lost()) {
+      AddOwner(Owner());
+      rows_->Text(protozero::LossReasonToString(
+          static_cast<protozero::LossReason>(reason)));
+      rows_->Number(packets);
+      rows_->Number(std::nullopt);
+      rows_->EndRow();
+    }
+    for (const auto& [sequence, gaps] : reader_.gaps()) {
+      Owner owner = OwnerOf(gaps.track);
+      if (owner.pid == 0)
+        owner.pid = gaps.pid;
+      AddOwner(owner);
+      rows_->Text("");
+      rows_->Number(std::nullopt);
+      rows_->Number(gaps.places);
+      rows_->EndRow();
+    }
   }
 
   Owner OwnerOf(uint64_t track) const {
@@ -161,6 +196,7 @@ class Exporter {
 
   const std::string& host_;
   const std::string& file_;
+  const Table table_;
   RowWriter* const rows_;
   TimelineReader reader_;
 };
@@ -179,9 +215,10 @@ int ExportMain(int argc, char** argv) {
   bool slices = false;
   bool instants = false;
   bool counters = false;
+  bool losses = false;
   const command_line::Command command = {
       "pztrace export",
-      "--slices|--instants|--counters [options] FILE...",
+      "--slices|--instants|--counters|--losses [options] FILE...",
       R"(Prints the events of traces as a table, for databases:
 
   pztrace export --slices *.pftrace >slices.csv
@@ -190,6 +227,9 @@ int ExportMain(int argc, char** argv) {
        {"--slices", "a row for each slice", &slices},
        {"--instants", "a row for each instant", &instants},
        {"--counters", "a row for each value of a counter", &counters},
+       {"--losses",
+        "a row for each reason of losses, and for each thread with gaps",
+        &losses},
        {"--format NAME", "csv (the default) or ndjson: a JSON object a line",
         &format},
        {"--host NAME", "in the column of that name, default: this machine's",
@@ -199,16 +239,18 @@ int ExportMain(int argc, char** argv) {
 )"};
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  if (slices + instants + counters != 1) {
-    return WrongUsage(command,
-                      "one of --slices, --instants and --counters is needed");
+  if (slices + instants + counters + losses != 1) {
+    return WrongUsage(
+        command,
+        "one of --slices, --instants, --counters and --losses is needed");
   }
   if (format != "csv" && format != "ndjson")
     return WrongUsage(command, "--format is csv or ndjson");
 
   const Table table = slices     ? Table::kSlices
                       : instants ? Table::kInstants
-                                 : Table::kCounters;
+                      : counters ? Table::kCounters
+                                 : Table::kLosses;
   bool ok = true;
   {
     RowWriter rows(

@@ -47,15 +47,20 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
   sequence->id = id;
   const uint32_t flags = packet.sequence_flags();
   if (packet.previous_packet_dropped() != 0) {
+    // Perfetto's writers say it of the first one, too.
+    if (sequence->has_begun)
+      OnGap(packet, *sequence);
     sequence->is_valid = false;
     Drop(&sequence->stack);
   }
+  sequence->has_begun = true;
   if (flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) {
     Stack stack = std::move(sequence->stack);
     const uint64_t track = sequence->track;
     *sequence = Sequence();
     sequence->id = id;
     sequence->is_valid = true;
+    sequence->has_begun = true;
     sequence->stack = std::move(stack);
     sequence->track = track;
   }
@@ -75,6 +80,8 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
       sequence->track = of_events.track_uuid();
     }
   }
+  if (packet.has_trace_stats())
+    OnStats(packet.trace_stats());
   if (packet.has_track_descriptor())
     OnTrack(packet.track_descriptor());
   if (packet.has_interned_data())
@@ -123,6 +130,30 @@ void TimelineReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
   }
   if (realtime && boot_time)
     realtime_offset_ = static_cast<int64_t>(*realtime - *boot_time);
+}
+
+void TimelineReader::OnStats(ConstBytes bytes) {
+  using Stats = trace::TraceStats;
+  const Stats::Decoder stats(bytes);
+  for (const auto entry : stats.buffer_stats()) {
+    const Stats::BufferStats::Decoder buffer(entry);
+    for (const auto losses : buffer.packets_lost()) {
+      const Stats::PacketsLost::Decoder lost(losses);
+      packets_lost_[static_cast<uint32_t>(lost.reason())] += lost.packets();
+    }
+    // Of Perfetto's service, which gives no reasons.
+    if (!buffer.has_packets_lost() && buffer.trace_writer_packet_loss() != 0)
+      packets_lost_[0] += buffer.trace_writer_packet_loss();
+  }
+}
+
+void TimelineReader::OnGap(const TracePacket::Decoder& packet,
+                           const Sequence& sequence) {
+  Gaps& gaps = gaps_[sequence.id];
+  ++gaps.places;
+  gaps.track = sequence.track;
+  if (packet.has_trusted_pid())
+    gaps.pid = packet.trusted_pid();
 }
 
 void TimelineReader::OnTrack(ConstBytes bytes) {

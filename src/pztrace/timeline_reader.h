@@ -76,6 +76,13 @@ struct TrackInfo {
   double multiplier = 1;
 };
 
+// Where packets of a sequence are missing.
+struct Gaps {
+  uint64_t track = 0;  // The thread's, if the sequence has said it.
+  int32_t pid = 0;     // 0 if it is not known.
+  uint64_t places = 0;
+};
+
 // Finds the events of a trace, packet by packet. Bytes may be anything: what is
 // malformed is not there.
 //
@@ -116,6 +123,14 @@ class TimelineReader {
   // Packets that refer to others that are lost.
   uint64_t skipped() const { return skipped_; }
 
+  // By sequence, those that have any.
+  const std::map<uint32_t, Gaps>& gaps() const { return gaps_; }
+  // What the service says to have lost, by the number of the LossReason.
+  // Several services may have written to one file.
+  const std::map<uint32_t, uint64_t>& packets_lost() const {
+    return packets_lost_;
+  }
+
  private:
   using TrackEvent = protozero::trace::TrackEvent;
   using TracePacket = protozero::trace::TracePacket;
@@ -145,6 +160,7 @@ class TimelineReader {
     std::map<uint32_t, Clock> clocks;
     uint32_t clock_id = 0;
     uint32_t id = 0;
+    bool has_begun = false;  // Before it began anew.
     uint64_t track = 0;
     Stack stack;                      // Of that track.
     std::map<uint64_t, double> sums;  // Of counters that are incremental.
@@ -163,6 +179,8 @@ class TimelineReader {
   void OnInterned(protozero::ConstBytes bytes, Sequence* sequence);
   void OnClocks(protozero::ConstBytes bytes, Sequence* sequence);
   void OnTrack(protozero::ConstBytes bytes);
+  void OnStats(protozero::ConstBytes bytes);
+  void OnGap(const TracePacket::Decoder& packet, const Sequence& sequence);
   void OnEvent(protozero::ConstBytes bytes,
                uint64_t time_ns,
                Sequence* sequence);
@@ -187,6 +205,8 @@ class TimelineReader {
   std::map<uint64_t, TrackInfo> infos_;
   std::map<std::pair<std::string, std::string>, TextId> text_ids_;
   std::deque<EventText> texts_;
+  std::map<uint32_t, Gaps> gaps_;
+  std::map<uint32_t, uint64_t> packets_lost_;
   std::optional<int64_t> realtime_offset_;
   uint64_t unfinished_ = 0;
   uint64_t unbegun_ = 0;

@@ -20,7 +20,7 @@ from track_events import (  # pylint: disable=wrong-import-position
     first_packet, name, packet, track)
 
 QUEUE = 9
-TABLES = '--slices', '--instants', '--counters'
+TABLES = '--slices', '--instants', '--counters', '--losses'
 
 
 def arg(key, value):
@@ -112,6 +112,23 @@ class ExportTest(TimelineCommandTest):
     trace = known_as(b'before') + instant + known_as(b'after') + instant
     self.assertEqual([row['name'] for row in self.rows(trace, '--instants')],
                      ['before', 'after'])
+
+  def test_losses_by_reason_and_by_thread(self):
+    lost = b''.join(delimited(1003, integer(1, reason) + integer(2, packets))
+                    for reason, packets in ((1, 10), (6, 2)))
+    stats = delimited(35, delimited(1, lost) + delimited(1, integer(19, 3)))
+    # The first packet is no gap.
+    trace = (described(dropped=1) + event(1, INSTANT, 0, name('x'), dropped=1) +
+             described() + event(1, INSTANT, 0, name('x'), dropped=1) +
+             packet(9, stats))
+    rows = self.rows(trace, '--losses')
+    self.assertEqual([(row['reason'], row['packets'], row['places'])
+                      for row in rows],
+                     [('reason unknown', 3, None), ('shared memory full', 10, None),
+                      ('overwritten in the buffer', 2, None), ('', None, 2)])
+    self.assertEqual(
+        [rows[3][column] for column in ('process', 'pid', 'thread', 'tid')],
+        ['app', 41, 'main', 42])
 
   def test_cells_are_quoted(self):
     evil = 'a,"b"\r\nc'

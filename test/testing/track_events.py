@@ -43,9 +43,9 @@ def track(uuid, *fields, parent=0):
                              b''.join(fields)))
 
 
-def described(interned=b''):
+def described(interned=b'', dropped=0):
   """Begins a sequence of a thread, and says what its tracks are called."""
-  return (first_packet(1, track=THREAD, interned=interned) +
+  return (first_packet(1, track=THREAD, interned=interned, dropped=dropped) +
           track(PROCESS, delimited(3, integer(1, 41) + delimited(6, b'app'))) +
           track(THREAD, delimited(4, integer(1, 41) + integer(2, 42) +
                                   delimited(5, b'main')), parent=PROCESS))
