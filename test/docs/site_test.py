@@ -3,8 +3,8 @@
 """Builds the documentation site and looks at it in Chromium.
 
 No page is wider than a phone, though its tables and code may scroll inside; README's
-tables do not even do that. Without a server or a network, pictures load, the console has
-no error, and the search finds symbols. Leaves pictures of some pages in
+tables do not even do that. Without a server or a network, links lead to files and
+anchors that exist, pictures load, the console has no error, and the search finds symbols. Leaves pictures of some pages in
 site_test/*.png, light and dark, for a phone and a desktop.
 
 Runs in a build directory. The last line of its output is "N passed, N failed". Without
@@ -12,6 +12,7 @@ mkdocs, Doxygen or Chromium it is skipped.
 """
 
 import base64
+import html
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,6 +40,8 @@ PICTURED = ['index.html', 'docs/getting-started.html', 'docs/performance.html',
             'docs/coming-from-perfetto.html', 'docs/track-events.html',
             'include/protozero/message.h.html']
 README = 'index.html'
+LINK = re.compile(r'<\w[^>]*?\s(?:href|src)="([^"]*)"')
+ANCHOR = re.compile(r'<\w[^>]*?\s(?:id|name)="([^"]*)"')
 # What a user types, and a word of the page that answers.
 SEARCHES = [('AppendFields', 'append_fields.h.html'),
             ('BeginNestedMessage', 'message.h.html'),
@@ -231,6 +235,40 @@ class Tester:
                ['finds %s' % (found[:5] or 'nothing')])
 
 
+class Links:
+  """The links of the site's pages, as a browser without a server follows them."""
+
+  def __init__(self, site):
+    self.site = site
+    self.anchors = {}
+
+  def check(self, tester):
+    for page in sorted(self.site.rglob('*.html')):
+      # A server shows this one in the place of any page, so its links are absolute.
+      if page != self.site / '404.html':
+        links = set(LINK.findall(page.read_text()))
+        tester.add('%s:' % page.relative_to(self.site),
+                   [error for link in sorted(links) for error in self.errors(page, link)])
+
+  def errors(self, page, link):
+    address = urllib.parse.urlsplit(html.unescape(link))
+    if address.scheme or address.netloc:
+      return
+    target = (page.parent / urllib.parse.unquote(address.path)).resolve() \
+        if address.path else page
+    if not target.is_file():
+      yield '%s: %s' % (link, 'a folder' if target.is_dir() else 'there is no such file')
+    elif target.suffix == '.html' and address.fragment and \
+        urllib.parse.unquote(address.fragment) not in self.anchors_of(target):
+      yield '%s: the page has no such anchor' % link
+
+  def anchors_of(self, page):
+    if page not in self.anchors:
+      self.anchors[page] = {html.unescape(anchor)
+                            for anchor in ANCHOR.findall(page.read_text())}
+    return self.anchors[page]
+
+
 def check_reference(tester):
   """What no comment describes is found."""
   with tempfile.TemporaryDirectory() as scratch:
@@ -264,6 +302,7 @@ def main():
     tester.take_pictures()
     tester.look_at_all()
     tester.search()
+    Links(site).check(tester)
     check_reference(tester)
   finally:
     browser.close()
