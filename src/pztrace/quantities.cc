@@ -81,4 +81,18 @@ std::string ParseSize(std::string_view option,
   return "";
 }
 
+std::string ParseSizeOrMilliseconds(std::string_view option,
+                                    const std::string& text,
+                                    size_t* bytes,
+                                    uint32_t* milliseconds) {
+  *bytes = 0;
+  *milliseconds = 0;
+  const char last = text.empty() ? 'm' : text.back();
+  if (last == 's')
+    return ParseMilliseconds(option, text, milliseconds);
+  if (last != 'm' && (last < '0' || last > '9'))
+    return ParseSize(option, text, bytes);
+  return std::string(option) + " takes a size or a time, as in 100M or 60s";
+}
+
 }  // namespace pztrace

@@ -31,6 +31,13 @@ std::string ParseSize(std::string_view option,
                       const std::string& text,
                       size_t* bytes);
 
+// "100M" or "60s": one of them, and 0 for the other. A unit is needed, and "m"
+// is none, because that could be both.
+std::string ParseSizeOrMilliseconds(std::string_view option,
+                                    const std::string& text,
+                                    size_t* bytes,
+                                    uint32_t* milliseconds);
+
 }  // namespace pztrace
 
 #endif  // SRC_PZTRACE_QUANTITIES_H_

@@ -19,7 +19,7 @@
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_monitor.h"
 #include "src/pztrace/stats.h"
-#include "src/pztrace/trace_file.h"
+#include "src/pztrace/trace_output.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -114,7 +114,7 @@ class IgnoredSignals {
 };
 
 // |problem| is a loss that is not counted, or empty.
-void PrintSummary(const TraceFile& file,
+void PrintSummary(const TraceOutput& file,
                   const protozero::TraceStats& stats,
                   const std::string& problem) {
   std::string losses = DescribeLosses(stats, file.packets_lost());
@@ -125,7 +125,11 @@ void PrintSummary(const TraceFile& file,
       file.packets_lost() == 0
           ? std::to_string(stats.packets_read()) + " of them "
           : std::string();
-  fprintf(stderr, "%s: %s, %s, %sof %s in %s, %s\n", file.name().c_str(),
+  const std::string name =
+      file.num_files() == 1
+          ? file.name()
+          : file.name() + ": " + CountOf(file.num_files(), "file");
+  fprintf(stderr, "%s: %s, %s, %sof %s in %s, %s\n", name.c_str(),
           CountOf(file.bytes(), "byte").c_str(),
           CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
           CountOf(stats.writers_seen(), "writer").c_str(),
@@ -138,7 +142,7 @@ bool Report(const RecordOptions& options,
             bool is_complete,
             const protozero::TraceStats& stats,
             const SessionMonitor& monitor,
-            TraceFile* file) {
+            TraceOutput* file) {
   bool ok = file->Close();
   std::string problem;
   if (!ok && file->packets_lost() == 0)
@@ -157,6 +161,87 @@ bool Report(const RecordOptions& options,
   return ok;
 }
 
+// Has the next file of the trace begin when it is time. The old one is finished
+// when all threads, asked twice, have committed what they wrote before they
+// heard of it: the first flush may have found a thread in the middle of an
+// event.
+class FileRotator {
+ public:
+  // REQUIRES: they outlive it, and it outlives the session.
+  FileRotator(const Rotation& rotation,
+              TracingService* service,
+              TracingSessionID session,
+              TraceOutput* output)
+      : rotation_(rotation),
+        service_(service),
+        session_(session),
+        output_(output),
+        begun_ms_(service->NowMs()) {}
+
+  // To be called between two calls of the host. Returns how long that may wait.
+  uint32_t Run() {
+    if (!rotation_.is_on())
+      return UINT32_MAX;
+    const uint64_t now = service_->NowMs();
+    if (output_->has_two()) {
+      if (!is_flushed_)
+        return UINT32_MAX;
+      if (--num_flushes_ != 0) {
+        Flush();
+      } else if (!Read() || !output_->FinishOld()) {
+        service_->StopTracing(session_);
+      }
+    } else if (IsDue(now)) {
+      begun_ms_ = now;
+      // What is there, such as the header, belongs to the old file.
+      if (!Read() || !output_->BeginNext()) {
+        service_->StopTracing(session_);
+      } else if (service_->RestartTrace(session_)) {
+        num_flushes_ = 2;
+        Flush();
+      }
+    }
+    if (output_->has_two())
+      return is_flushed_ ? 0 : UINT32_MAX;
+    return TimeLeft(now);
+  }
+
+ private:
+  uint32_t TimeLeft(uint64_t now) const {
+    if (rotation_.ms == 0)
+      return UINT32_MAX;
+    const uint64_t end = begun_ms_ + rotation_.ms;
+    return now < end ? static_cast<uint32_t>(end - now) : 0;
+  }
+  bool IsDue(uint64_t now) const {
+    return (rotation_.bytes != 0 &&
+            output_->bytes_of_file() >= rotation_.bytes) ||
+           TimeLeft(now) == 0;
+  }
+  // Returns false if the file takes no more, or if there is no memory.
+  bool Read() {
+    return service_->ReadPackets(session_,
+                                 [this](const uint8_t* data, size_t size) {
+                                   return output_->Write(data, size);
+                                 });
+  }
+  void Flush() {
+    is_flushed_ = false;
+    const protozero::FlushRequestID id =
+        service_->Flush(session_, 0, 0, [this](bool) { is_flushed_ = true; });
+    if (id == 0)
+      is_flushed_ = true;
+  }
+
+  const Rotation rotation_;
+  TracingService* const service_;
+  const TracingSessionID session_;
+  TraceOutput* const output_;
+  uint64_t begun_ms_;
+  int num_flushes_ = 0;
+  bool is_flushed_ = false;
+};
+
 }  // namespace
 
 bool Record(const RecordOptions& options) {
@@ -168,7 +253,7 @@ bool Record(const RecordOptions& options) {
   }
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
-  TraceFile file;
+  TraceOutput file;
   TracingService service;
   ServiceHost::Options host_options;
   host_options.socket = options.socket.empty()
@@ -191,7 +276,7 @@ bool Record(const RecordOptions& options) {
     return false;
   }
   // Not before it is clear that there is something to write to it.
-  if (!file.Open(options.output))
+  if (!file.Open(options.output, options.rotation))
     return false;
 
   const uint64_t start_ms = service.NowMs();
@@ -217,10 +302,11 @@ bool Record(const RecordOptions& options) {
                             file.is_standard_output(), ignored.signals())) {
     return false;
   }
+  FileRotator rotator(options.rotation, &service, session, &file);
   while (service.GetState(session) < TracingService::kStopping &&
          g_interruptions == 0 &&
          (options.command.empty() || command.is_running())) {
-    host.RunOnce(UINT32_MAX);
+    host.RunOnce(rotator.Run());
     monitor.CheckHost();
   }
 

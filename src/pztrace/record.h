@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "protozero/tracing/tracing_service.h"
+#include "src/pztrace/trace_output.h"
 
 namespace pztrace {
 
 struct RecordOptions {
   // Where the trace goes; "-" is the standard output.
   std::string output;
+  // REQUIRES, if it is on: |config| has a write period.
+  Rotation rotation;
   protozero::TraceConfig config;
   // Where producers connect. Empty for a socket in RuntimeFolder().
   std::string socket;

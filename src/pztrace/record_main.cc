@@ -70,6 +70,7 @@ int RecordMain(int argc, char** argv) {
   std::string config_file;
   std::string duration;
   std::string size;
+  std::string rotate;
   std::string categories;
   std::vector<std::string> data_sources;
   bool lists = false;
@@ -92,6 +93,14 @@ prints this variable.
         "goes to the file four times per second; if programs fill it faster, "
         "the oldest packets are lost",
         &size},
+       {"--rotate LIMIT",
+        "go on in another file after this size or time, as in 100M or 60s; "
+        "each "
+        "is a trace of its own, with the time in its name",
+        &rotate},
+       {"--keep NUMBER",
+        "with --rotate, of finished files, delete all but the last ones",
+        &record.rotation.keep},
        {"--data-source NAME",
         "what to record (default: track_event); repeatable", &data_sources},
        {"--categories LIST",
@@ -136,13 +145,24 @@ message says that no program had the data source.
     problem = ParseMilliseconds("--duration", duration, &duration_ms);
   if (!size.empty() && problem.empty())
     problem = ParseSize("--size", size, &size_bytes);
+  if (!rotate.empty() && problem.empty())
+    problem = ParseSizeOrMilliseconds(
+        "--rotate", rotate, &record.rotation.bytes, &record.rotation.ms);
   if (!problem.empty())
     return WrongUsage(command, problem);
+  if (record.rotation.keep != 0 && !record.rotation.is_on())
+    return WrongUsage(command, "--keep is of no use without --rotate");
+  if (record.rotation.is_on() && record.output == "-")
+    return WrongUsage(command, "--rotate needs a file, not -o -");
 
   if (config_file.empty())
     record.config = MakeConfig(data_sources, categories);
   else if (!ReadConfig(config_file, &record.config))
     return kFailure;
+  if (record.rotation.is_on() && record.config.write_period_ms == 0) {
+    return WrongUsage(command,
+                      "--rotate needs a configuration with write_into_file");
+  }
   if (duration_ms != 0)
     record.config.duration_ms = duration_ms;
   if (size_bytes != 0) {

@@ -10,7 +10,7 @@
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/pztrace/trace_file.h"
+#include "src/pztrace/trace_output.h"
 
 namespace pztrace {
 
@@ -20,7 +20,7 @@ namespace pztrace {
 class SessionMonitor : public protozero::TracingService::Consumer {
  public:
   // REQUIRES: they outlive it.
-  SessionMonitor(TraceFile* file, const protozero::ServiceHost* host)
+  SessionMonitor(TraceOutput* file, const protozero::ServiceHost* host)
       : file_(file), host_(host) {}
 
   // To be called whenever the host may have had a problem.
@@ -45,7 +45,7 @@ class SessionMonitor : public protozero::TracingService::Consumer {
                                const std::string& reason) override;
 
  private:
-  TraceFile* const file_;
+  TraceOutput* const file_;
   const protozero::ServiceHost* const host_;
   // The problems that have been printed.
   bool knows_accept_error_ = false;

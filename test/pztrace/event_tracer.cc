@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // A program with trace events of several categories. With --wait, it waits
-// until "app" is recorded, says that it has traced, and waits to be told to
-// end.
+// until "app" is recorded, says that it has traced, and traces again for each
+// line of its standard input, until that ends.
 
 #include <stdio.h>
 #include <unistd.h>
@@ -27,16 +27,17 @@ int main(int argc, char**) {
     while (!PROTOZERO_TRACE_CATEGORY_ENABLED("app"))
       usleep(1000);
   }
-  {
-    PROTOZERO_TRACE_EVENT("app", "of app");
-    PROTOZERO_TRACE_EVENT("net.io", "of net.io", "bytes", 7);
-    PROTOZERO_TRACE_EVENT("net.dns", "of net.dns");
-    PROTOZERO_TRACE_EVENT("net.slow", "of net.slow");
-  }
-  if (waits) {
-    puts("traced");
-    fflush(stdout);
-    getchar();
-  }
+  do {
+    {
+      PROTOZERO_TRACE_EVENT("app", "of app");
+      PROTOZERO_TRACE_EVENT("net.io", "of net.io", "bytes", 7);
+      PROTOZERO_TRACE_EVENT("net.dns", "of net.dns");
+      PROTOZERO_TRACE_EVENT("net.slow", "of net.slow");
+    }
+    if (waits) {
+      puts("traced");
+      fflush(stdout);
+    }
+  } while (waits && getchar() != EOF);
   return 0;
 }

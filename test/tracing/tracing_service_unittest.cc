@@ -470,6 +470,38 @@ TEST_F(TracingServiceTest, PeriodsAreKept) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
 }
 
+TEST_F(TracingServiceTest, TraceBeginsAgain) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "clears";
+  descriptor.handles_incremental_state_clear = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("clears");
+  config_.raw_config = "a config";
+  EXPECT_FALSE(service_.RestartTrace(session_));
+  Start();
+  const Strings header = ServicePacketsOfTrace(ReadTrace(&service_, session_));
+  EXPECT_EQ(ServicePacketsOfTrace(ReadTrace(&service_, session_)), Strings());
+  producer_.TakeCalls();
+
+  EXPECT_TRUE(service_.RestartTrace(session_));
+  // Only those who can are asked.
+  EXPECT_EQ(producer_.TakeCalls(), "clear[2]");
+  // What was written before follows the header, as it is in the buffer.
+  Move(WriteChunk(1, 0, 1, "02 0800"));
+  const std::string trace = ReadTrace(&service_, session_);
+  const Strings again = ServicePacketsOfTrace(trace);
+  ASSERT_EQ(again.size(), 3u);
+  EXPECT_EQ(again[1], header[1]);
+  EXPECT_EQ(again[2], header[2]);
+  EXPECT_TRUE(ProtoDecoder(again[0]).FindField(6).valid());
+  EXPECT_EQ(PacketsOfTrace(trace).size(), 1u);
+
+  Stop();
+  EXPECT_FALSE(service_.RestartTrace(session_));
+  EXPECT_EQ(producer_.TakeCalls().find("clear"), std::string::npos);
+}
+
 // What it is told is kept for it.
 TEST_F(TracingServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
   TestProducer other;

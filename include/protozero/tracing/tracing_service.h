@@ -265,6 +265,13 @@ class TracingService {
   // or if there is no memory; the rest can then be read later. The sink must
   // not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
+  // Begins another trace in the same session: the next batch that is read
+  // starts with a header, and writers are asked to clear their incremental
+  // state. Of each sequence, the packets before the next one with
+  // SEQ_INCREMENTAL_STATE_CLEARED still need the trace before. Both traces, one
+  // after the other, are one as well. Returns false, and changes nothing, if
+  // the session is not being recorded, or if there is no memory.
+  bool RestartTrace(TracingSessionID session_id);
   // Stops the session without waiting, and frees its buffers.
   void CloseSession(TracingSessionID session_id);
 

@@ -143,6 +143,21 @@ void Sessions::Stop(Session* session) {
       /*is_final=*/true, nullptr);
 }
 
+bool Sessions::RestartTrace(Session* session) {
+  if (session->state != TracingService::kStarting &&
+      session->state != TracingService::kStarted) {
+    return false;
+  }
+  const ClockReadings clocks = ReadClocks();
+  if (!AppendTraceHeader(clocks, session->config.raw_config,
+                         &session->output.header)) {
+    return false;
+  }
+  session->output.last_clock_snapshot = clocks;
+  data_sources_->ClearIncrementalState(*session);
+  return true;
+}
+
 void Sessions::Close(Session* session) {
   data_sources_->EndAll(session);
   for (const ProducerID producer_id : session->producers) {

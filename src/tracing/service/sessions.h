@@ -61,6 +61,9 @@ class Sessions final : private Flushes::Observer {
                          TracingService::Consumer* consumer,
                          std::string* error);
   void Stop(Session* session);
+  // As in TracingService. Throws std::bad_alloc, or returns false, if there is
+  // no memory.
+  bool RestartTrace(Session* session);
   void Close(Session* session);
   FlushRequestID Flush(Session* session,
                        uint32_t timeout_ms,

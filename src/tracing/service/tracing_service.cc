@@ -214,6 +214,16 @@ bool TracingService::ReadPackets(TracingSessionID session_id,
   return impl_->ReadPackets(session_id, sink);
 }
 
+bool TracingService::RestartTrace(TracingSessionID session_id) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  Session* const session = impl_->sessions.Find(session_id);
+  bool is_done = false;
+  return session != nullptr && RunsInMemory([&] {
+           is_done = impl_->sessions.RestartTrace(session);
+         }) &&
+         is_done;
+}
+
 void TracingService::CloseSession(TracingSessionID session_id) {
   // With this lock, no thread is in the session's sink or consumer any more
   // when this returns.

@@ -1,0 +1,197 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/trace_output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/program_name.h"
+
+namespace pztrace {
+
+namespace {
+
+using protozero::trace::TracePacket;
+
+constexpr char kPart[] = ".part";
+
+// As in 20260131T235959.123Z: names in this form are sorted by time.
+std::string TimeForName(const timespec& now) {
+  tm parts;
+  gmtime_r(&now.tv_sec, &parts);
+  char seconds[32];
+  strftime(seconds, sizeof(seconds), "%Y%m%dT%H%M%S", &parts);
+  char text[48];
+  snprintf(text, sizeof(text), "%s.%03dZ", seconds,
+           static_cast<int>(now.tv_nsec / 1000000));
+  return text;
+}
+
+bool Exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+bool TraceOutput::Open(const std::string& path, const Rotation& rotation) {
+  rotation_ = rotation;
+  name_ = path == "-" ? "<stdout>" : path;
+  if (rotation_.is_on()) {
+    const size_t slash = path.rfind('/');
+    const size_t dot = path.rfind('.');
+    // The dot of a hidden file begins no extension.
+    const bool has_extension = dot != std::string::npos && dot != 0 &&
+                               (slash == std::string::npos || dot > slash + 1);
+    stem_ = path.substr(0, has_extension ? dot : path.size());
+    extension_ = path.substr(stem_.size());
+    name_ = stem_ + "-*" + extension_;
+    return Add();
+  }
+  files_.push_back(std::make_unique<File>());
+  num_files_ = 1;
+  return files_.back()->file.Open(path);
+}
+
+bool TraceOutput::Add() {
+  auto added = std::make_unique<File>();
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::string path;
+  // A clock may go back, and others may record to the same folder.
+  do {
+    added->final_name = stem_ + "-" + TimeForName(now) + extension_;
+    path = added->final_name + kPart;
+    now.tv_nsec += 1000000;
+    if (now.tv_nsec >= 1000000000) {
+      ++now.tv_sec;
+      now.tv_nsec -= 1000000000;
+    }
+  } while (Exists(added->final_name) || Exists(path));
+  if (!added->file.Open(path)) {
+    is_broken_ = true;
+    return false;
+  }
+  files_.push_back(std::move(added));
+  ++num_files_;
+  return true;
+}
+
+bool TraceOutput::BeginNext() {
+  if (!Add())
+    return false;
+  pinned_ = std::exchange(active_, {});
+  return true;
+}
+
+bool TraceOutput::FinishOld() {
+  pinned_.clear();
+  return Finish();
+}
+
+bool TraceOutput::Close() {
+  bool ok = !is_broken_;
+  while (!files_.empty())
+    ok = Finish() && ok;
+  return ok;
+}
+
+bool TraceOutput::Finish() {
+  const std::unique_ptr<File> file = std::move(files_.front());
+  files_.pop_front();
+  const uint64_t packets = file->file.packets();
+  const uint64_t bytes = file->file.bytes();
+  const uint64_t packets_lost = file->file.packets_lost();
+  bool ok = file->file.Close();
+  // It may have been removed.
+  packets_ += file->file.packets() - packets;
+  bytes_ += file->file.bytes() - bytes;
+  packets_lost_ += file->file.packets_lost() - packets_lost;
+  is_broken_ = is_broken_ || !ok;
+  const std::string& name = file->final_name;
+  if (name.empty())
+    return ok;
+  // Not if it is gone; that has been said.
+  const std::string path = name + kPart;
+  if (Exists(path) && rename(path.c_str(), name.c_str()) != 0) {
+    pbz::PrintError(kProgram, "%s: cannot be renamed to %s: %s", path.c_str(),
+                    name.c_str(), strerror(errno));
+    is_broken_ = true;
+    return false;
+  }
+  if (rotation_.keep != 0) {
+    finished_.push_back(name);
+    if (finished_.size() > rotation_.keep) {
+      // Perhaps somebody has moved it before.
+      unlink(finished_.front().c_str());
+      finished_.pop_front();
+    }
+  }
+  return ok;
+}
+
+bool TraceOutput::Write(const uint8_t* data, size_t size) {
+  if (!rotation_.is_on()) {
+    WriteTo(files_.back().get(), data, size);
+    return !is_broken_;
+  }
+  // Of packets for the same file there is one write.
+  File* file = files_.back().get();
+  size_t begin = 0;
+  size_t end = 0;
+  protozero::ProtoDecoder decoder(data, size);
+  while (const protozero::Field field = decoder.ReadField()) {
+    File* const next = FileOf(field.data(), field.size());
+    if (next != file) {
+      WriteTo(file, data + begin, end - begin);
+      begin = end;
+      file = next;
+    }
+    end = decoder.read_offset();
+  }
+  WriteTo(file, data + begin, size - begin);
+  return !is_broken_;
+}
+
+void TraceOutput::WriteTo(File* file, const uint8_t* data, size_t size) {
+  if (size == 0)
+    return;
+  TraceFile& output = file->file;
+  const uint64_t packets = output.packets();
+  const uint64_t bytes = output.bytes();
+  const uint64_t packets_lost = output.packets_lost();
+  is_broken_ = !output.Write(data, size) || is_broken_;
+  // Fewer than before, if the file was removed.
+  packets_ += output.packets() - packets;
+  bytes_ += output.bytes() - bytes;
+  packets_lost_ += output.packets_lost() - packets_lost;
+}
+
+TraceOutput::File* TraceOutput::FileOf(const uint8_t* packet, size_t size) {
+  uint32_t sequence = 0;
+  uint32_t flags = 0;
+  protozero::ProtoDecoder decoder(packet, size);
+  while (const protozero::Field field = decoder.ReadField()) {
+    if (field.id() == TracePacket::kTrustedPacketSequenceIdFieldNumber)
+      sequence = field.as_uint32();
+    else if (field.id() == TracePacket::kSequenceFlagsFieldNumber)
+      flags = field.as_uint32();
+  }
+  if (flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED)
+    pinned_.erase(sequence);
+  if (has_two() && pinned_.count(sequence) != 0)
+    return files_.front().get();
+  if (flags != 0)
+    active_.insert(sequence);
+  return files_.back().get();
+}
+
+}  // namespace pztrace

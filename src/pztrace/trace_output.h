@@ -1,0 +1,119 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TRACE_OUTPUT_H_
+#define SRC_PZTRACE_TRACE_OUTPUT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "src/pztrace/trace_file.h"
+
+namespace pztrace {
+
+// When the next file of a trace begins.
+struct Rotation {
+  // How long a file may become, and how long it may be written; 0 for any.
+  size_t bytes = 0;
+  uint32_t ms = 0;
+  // How many of the files that are finished stay; 0 for all.
+  uint32_t keep = 0;
+
+  bool is_on() const { return bytes != 0 || ms != 0; }
+};
+
+// Where the packets of a recording go: to one file, or to one after the other.
+//
+// Each file is a trace that can be read without the others, and all of them,
+// one after the other, are a trace, too. So it is not possible to end a file at
+// one moment: when the service has begun another trace, a thread goes on
+// to refer to what it said in the old one until its next packet, which says all
+// of that again. From BeginNext() to FinishOld() there are two files, and each
+// sequence of packets changes to the new one on its own:
+//
+//   old file    1 1 2 1 2 |   2   |            the service's, and
+//   new file              | S   1 | 1 2 1 S    sequences 1 and 2
+//                    BeginNext   FinishOld
+//
+// The names of files have the time when they were begun in front of the
+// extension. ".part" follows it while a file is being written.
+class TraceOutput {
+ public:
+  TraceOutput() = default;
+
+  TraceOutput(const TraceOutput&) = delete;
+  TraceOutput& operator=(const TraceOutput&) = delete;
+
+  // These functions print what is wrong when they return false.
+
+  // "-" is the standard output, if |rotation| is off.
+  bool Open(const std::string& path, const Rotation& rotation);
+  // |data| is whole packets, which are counted as lost if it returns false.
+  bool Write(const uint8_t* data, size_t size);
+  // REQUIRES: !has_two(), and Open() has had a rotation.
+  bool BeginNext();
+  bool FinishOld();
+  bool Close();
+
+  bool has_two() const { return files_.size() == 2; }
+  // Of the newest file.
+  uint64_t bytes_of_file() const { return files_.back()->file.bytes(); }
+
+  // Whether text on the standard output would end up in the trace.
+  bool is_standard_output() const {
+    return files_.back()->file.is_standard_output();
+  }
+  // A pattern, if there may be many files.
+  const std::string& name() const { return name_; }
+  // A file takes no more.
+  bool is_broken() const { return is_broken_; }
+
+  // Of all files. Any thread.
+  uint64_t bytes() const { return bytes_; }
+  uint64_t packets() const { return packets_; }
+  uint64_t packets_lost() const { return packets_lost_; }
+  uint64_t num_files() const { return num_files_; }
+
+ private:
+  struct File {
+    TraceFile file;
+    // What it is called when it is finished; empty if it is called that now.
+    std::string final_name;
+  };
+
+  bool Add();
+  // To a file.
+  void WriteTo(File* file, const uint8_t* data, size_t size);
+  // Where this packet goes.
+  File* FileOf(const uint8_t* packet, size_t size);
+  // The oldest one.
+  bool Finish();
+
+  Rotation rotation_;
+  std::string name_;
+  // Of all files: the part of their names before the time, and behind it.
+  std::string stem_;
+  std::string extension_;
+  // One, or the old and the new one.
+  std::deque<std::unique_ptr<File>> files_;
+  // The files that are finished, the oldest first, if some are to be deleted.
+  std::deque<std::string> finished_;
+  // Sequences with incremental state: which have written since the newest file
+  // began, and which still belong to the old one.
+  std::set<uint32_t> active_;
+  std::set<uint32_t> pinned_;
+  bool is_broken_ = false;
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> packets_{0};
+  std::atomic<uint64_t> packets_lost_{0};
+  std::atomic<uint64_t> num_files_{0};
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TRACE_OUTPUT_H_
