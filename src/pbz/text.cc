@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
@@ -62,6 +63,14 @@ bool IsControl(uint32_t code_point) {
          code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||
          (code_point >= 0x2028 && code_point <= 0x202e) ||
          (code_point >= 0x2066 && code_point <= 0x2069) || code_point == 0xfeff;
+}
+
+// U+FFFD in UTF-8.
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// Whether a JSON string has this byte as it is, and as a whole character.
+bool IsPlainInJson(char byte) {
+  return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
 // |bytes| are one character, or one byte that is none.
@@ -182,6 +191,48 @@ std::string Shown(std::string_view bytes) {
     bytes.remove_prefix(size);
   }
   return out;
+}
+
+std::string MadeUtf8(std::string_view text) {
+  std::string utf8;
+  while (!text.empty()) {
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(text, &code_point);
+    utf8 += size != 0 ? text.substr(0, size) : kReplacement;
+    text.remove_prefix(size != 0 ? size : 1);
+  }
+  return utf8;
+}
+
+void AppendJsonString(std::string_view text, std::string* json) {
+  *json += '"';
+  while (!text.empty()) {
+    // Most text is plain, and need not be appended character by character.
+    const size_t plain = static_cast<size_t>(
+        std::find_if_not(text.begin(), text.end(), IsPlainInJson) -
+        text.begin());
+    json->append(text, 0, plain);
+    text.remove_prefix(plain);
+    if (text.empty())
+      break;
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(text, &code_point);
+    if (size == 0) {
+      *json += kReplacement;
+    } else if (code_point >= 0x80) {
+      *json += text.substr(0, size);
+    } else if (code_point == '"' || code_point == '\\') {
+      *json += '\\';
+      *json += text[0];
+    } else {
+      char escaped[8];
+      snprintf(escaped, sizeof(escaped), "\\u%04x",
+               static_cast<unsigned>(code_point));
+      *json += escaped;
+    }
+    text.remove_prefix(size != 0 ? size : 1);
+  }
+  *json += '"';
 }
 
 void AppendDouble(double value, std::string* out) {

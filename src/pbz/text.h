@@ -32,6 +32,12 @@ void AppendQuoted(std::string_view bytes,
 // UTF-8, is escaped, line ends aside.
 std::string Shown(std::string_view bytes);
 
+// |text|, with U+FFFD for bytes that are no UTF-8.
+std::string MadeUtf8(std::string_view text);
+
+// Appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
+void AppendJsonString(std::string_view text, std::string* json);
+
 // Append a number as protoc does: a double in 15 digits and a float in 6, or in
 // 17 and 9 if the shorter form would read back as another number.
 void AppendDouble(double value, std::string* out);

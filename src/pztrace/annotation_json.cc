@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <algorithm>
-
 #include "protozero/tracing/trace.h"
 #include "src/pbz/text.h"
 
@@ -41,7 +39,7 @@ void AppendMember(ConstBytes bytes,
                   int depth,
                   std::string* json) {
   const Annotation::Decoder annotation(bytes);
-  AppendJsonString(NameOf(annotation, strings), json);
+  pbz::AppendJsonString(NameOf(annotation, strings), json);
   *json += ':';
   AppendValue(annotation, strings, depth, json);
 }
@@ -63,10 +61,11 @@ void AppendValue(const Annotation::Decoder& annotation,
       *json += "null";
   } else if (annotation.has_string_value()) {
     const auto text = annotation.string_value();
-    AppendJsonString({text.data, text.size}, json);
+    pbz::AppendJsonString({text.data, text.size}, json);
   } else if (annotation.has_string_value_iid()) {
     const auto found = strings.values.find(annotation.string_value_iid());
-    AppendJsonString(found == strings.values.end() ? "?" : found->second, json);
+    pbz::AppendJsonString(found == strings.values.end() ? "?" : found->second,
+                          json);
   } else if (annotation.has_pointer_value()) {
     char text[32];
     snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"",
@@ -75,7 +74,7 @@ void AppendValue(const Annotation::Decoder& annotation,
   } else if (annotation.has_legacy_json_value()) {
     // Any text may be there, so it is not taken for JSON.
     const auto text = annotation.legacy_json_value();
-    AppendJsonString({text.data, text.size}, json);
+    pbz::AppendJsonString({text.data, text.size}, json);
   } else if (depth == kMaxDepth) {
     *json += "null";
   } else if (annotation.has_dict_entries()) {
@@ -109,38 +108,6 @@ void AppendMember(ConstBytes annotation,
   if (!members->empty())
     *members += ',';
   AppendMember(annotation, strings, 0, members);
-}
-
-void AppendJsonString(std::string_view text, std::string* json) {
-  *json += '"';
-  for (const char letter : MadeUtf8(text)) {
-    const uint8_t byte = static_cast<uint8_t>(letter);
-    if (letter == '"' || letter == '\\') {
-      *json += '\\';
-      *json += letter;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      char escaped[8];
-      snprintf(escaped, sizeof(escaped), "\\u%04x", byte);
-      *json += escaped;
-    } else {
-      *json += letter;
-    }
-  }
-  *json += '"';
-}
-
-std::string MadeUtf8(std::string_view text) {
-  if (pbz::IsUtf8(text))
-    return std::string(text);
-  std::string utf8;
-  while (!text.empty()) {
-    size_t size = std::min<size_t>(text.size(), 4);
-    while (size != 0 && !pbz::IsUtf8(text.substr(0, size)))
-      --size;
-    utf8 += size != 0 ? text.substr(0, size) : "\uFFFD";
-    text.remove_prefix(std::max<size_t>(size, 1));
-  }
-  return utf8;
 }
 
 }  // namespace pztrace

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "protozero/const_bytes.h"
 
@@ -24,12 +23,6 @@ struct AnnotationStrings {
 void AppendMember(protozero::ConstBytes annotation,
                   const AnnotationStrings& strings,
                   std::string* members);
-
-// Appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
-void AppendJsonString(std::string_view text, std::string* json);
-
-// |text|, with U+FFFD for bytes that are no UTF-8.
-std::string MadeUtf8(std::string_view text);
 
 }  // namespace pztrace
 

@@ -14,9 +14,9 @@
 #include "protozero/tracing/loss_reason.h"
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
+#include "src/pbz/row_writer.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
-#include "src/pztrace/row_writer.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
 
@@ -26,11 +26,12 @@ namespace {
 
 using command_line::kFailure;
 using command_line::kSuccess;
+using pbz::RowWriter;
 
 enum class Table { kSlices, kInstants, kCounters, kLosses };
 
-std::vector<const char*> ColumnsOf(Table table) {
-  std::vector<const char*> columns = {"host", "file", "process",
+std::vector<std::string> ColumnsOf(Table table) {
+  std::vector<std::string> columns = {"host", "file", "process",
                                       "pid",  "tid",  "thread"};
   const auto add = [&columns](std::vector<const char*> more) {
     columns.insert(columns.end(), more.begin(), more.end());

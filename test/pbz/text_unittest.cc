@@ -55,6 +55,17 @@ TEST(TextTest, TextIsUtf8WithoutControlCharacters) {
   EXPECT_FALSE(IsText(std::string_view("\0", 1)));
 }
 
+TEST(TextTest, BytesThatAreNoUtf8AreReplaced) {
+  EXPECT_EQ(MadeUtf8("a\xc3\xa9\xc3"), "a\xc3\xa9\xef\xbf\xbd");
+  EXPECT_EQ(MadeUtf8("\xed\xa0\x80"), MadeUtf8("\xff\xff\xff"));
+}
+
+TEST(TextTest, JsonStringsAreEscaped) {
+  std::string json;
+  AppendJsonString(std::string_view("\"a\\\n\0\x7f\xc3\xa9\xc3", 9), &json);
+  EXPECT_EQ(json, "\"\\\"a\\\\\\u000a\\u0000\\u007f\xc3\xa9\xef\xbf\xbd\"");
+}
+
 TEST(TextTest, QuotesAreEscaped) {
   EXPECT_EQ(Quoted("a \"b\" \\"), R"("a \"b\" \\")");
   EXPECT_EQ(Quoted("\n\r\t"), R"("\n\r\t")");

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_ROW_WRITER_H_
-#define SRC_PZTRACE_ROW_WRITER_H_
+#ifndef SRC_PBZ_ROW_WRITER_H_
+#define SRC_PBZ_ROW_WRITER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pztrace {
+namespace pbz {
 
 // Writes a table: as CSV (RFC 4180, with a line of headings), or as one JSON
 // object a line. The cells of a row come in the order of the columns.
@@ -22,7 +22,7 @@ class RowWriter {
 
   // |out| gets blocks of rows, and what is left when this is destroyed. Whether
   // it has taken them is seen by its error state.
-  RowWriter(FILE* out, Format format, std::vector<const char*> columns);
+  RowWriter(FILE* out, Format format, const std::vector<std::string>& columns);
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
@@ -46,11 +46,12 @@ class RowWriter {
 
   FILE* const out_;
   const Format format_;
-  const std::vector<const char*> columns_;
+  // What is in front of the values of a row: in JSON also the names.
+  std::vector<std::string> cell_begins_;
   size_t next_column_ = 0;
   std::string rows_;
 };
 
-}  // namespace pztrace
+}  // namespace pbz
 
-#endif  // SRC_PZTRACE_ROW_WRITER_H_
+#endif  // SRC_PBZ_ROW_WRITER_H_

@@ -1,15 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/row_writer.h"
+#include "src/pbz/row_writer.h"
 
 #include <math.h>
 
-#include <utility>
-
 #include "src/pbz/text.h"
-#include "src/pztrace/annotation_json.h"
 
-namespace pztrace {
+namespace pbz {
 
 namespace {
 
@@ -17,14 +14,26 @@ constexpr size_t kBlockSize = size_t{1} << 16;
 
 }  // namespace
 
-RowWriter::RowWriter(FILE* out, Format format, std::vector<const char*> columns)
-    : out_(out), format_(format), columns_(std::move(columns)) {
+RowWriter::RowWriter(FILE* out,
+                     Format format,
+                     const std::vector<std::string>& columns)
+    : out_(out), format_(format) {
+  for (const std::string& column : columns) {
+    const bool is_first = cell_begins_.empty();
+    std::string begin;
+    if (format_ == Format::kNdjson) {
+      begin = is_first ? '{' : ',';
+      AppendJsonString(column, &begin);
+      begin += ':';
+    } else if (!is_first) {
+      begin = ',';
+    }
+    cell_begins_.push_back(begin);
+  }
   if (format_ == Format::kNdjson)
     return;
-  for (const char* const column : columns_) {
-    BeginCell();
-    rows_ += column;
-  }
+  for (const std::string& column : columns)
+    Text(column);
   EndRow();
 }
 
@@ -54,7 +63,7 @@ void RowWriter::Number(double number) {
   if (!isfinite(number))
     return Null();
   BeginCell();
-  pbz::AppendDouble(number, &rows_);
+  AppendDouble(number, &rows_);
 }
 
 void RowWriter::Number(std::optional<int64_t> number) {
@@ -80,14 +89,7 @@ void RowWriter::EndRow() {
 }
 
 void RowWriter::BeginCell() {
-  if (format_ == Format::kCsv) {
-    rows_ += next_column_ == 0 ? "" : ",";
-  } else {
-    rows_ += next_column_ == 0 ? "{\"" : ",\"";
-    rows_ += columns_[next_column_];
-    rows_ += "\":";
-  }
-  ++next_column_;
+  rows_ += cell_begins_[next_column_++];
 }
 
 void RowWriter::Null() {
@@ -115,4 +117,4 @@ void RowWriter::Flush() {
   rows_.clear();
 }
 
-}  // namespace pztrace
+}  // namespace pbz
