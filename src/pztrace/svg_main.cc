@@ -16,6 +16,7 @@
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_picture.h"
 #include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_rows.h"
 
 namespace pztrace {
 
@@ -26,7 +27,7 @@ int SvgMain(int argc, char** argv) {
   std::string file_name;
   std::string from;
   std::string to;
-  TimelinePicture::Options options;
+  PictureOptions options;
   const command_line::Command command = {
       "pztrace svg",
       "[options] FILE",
@@ -52,24 +53,24 @@ int SvgMain(int argc, char** argv) {
   }
   if (options.from_ns >= options.to_ns)
     return WrongUsage(command, "--to has to be later than --from");
-  if (options.width < TimelinePicture::kMinWidth ||
-      options.width > TimelinePicture::kMaxWidth) {
+  if (options.width < PictureOptions::kMinWidth ||
+      options.width > PictureOptions::kMaxWidth) {
     return WrongUsage(command, "--width is from 400 to 20000");
   }
 
-  TimelinePicture picture;
-  const auto add = [&picture](const auto& event) { picture.Add(event); };
+  TrackRows rows;
+  const auto add = [&rows](const auto& event) { rows.Add(event); };
   TimelineReader reader({add, add, add, false});
   bool ok = ReadTimelineFile(file_name, &reader);
   PrintOmissions(reader, stderr);
-  if (picture.is_empty()) {
+  if (rows.is_empty()) {
     if (ok) {
       pbz::PrintError(kProgram, "%s: no events that could be drawn",
                       pbz::DisplayName(file_name));
     }
     return kFailure;
   }
-  const std::string image = picture.Draw(reader.tracks(), options);
+  const std::string image = DrawPicture(reader.tracks(), options, &rows);
   fwrite(image.data(), 1, image.size(), stdout);
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;

@@ -1,0 +1,126 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/track_rows.h"
+
+#include <stddef.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace pztrace {
+
+namespace {
+
+constexpr size_t kMaxParents = 16;
+
+// The track and what it is part of, from the outside.
+std::vector<uint64_t> PathTo(uint64_t track, const Tracks& tracks) {
+  std::vector<uint64_t> path;
+  // A damaged trace may have a circle.
+  while (path.size() < kMaxParents) {
+    path.push_back(track);
+    const auto found = tracks.find(track);
+    if (found == tracks.end() || found->second.parent == 0)
+      break;
+    track = found->second.parent;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+void SortByTime(TrackEvents* events) {
+  for (std::vector<Slice>& line : events->slices) {
+    std::stable_sort(
+        line.begin(), line.end(),
+        [](const Slice& a, const Slice& b) { return a.begin_ns < b.begin_ns; });
+  }
+  const auto by_time = [](const auto& a, const auto& b) {
+    return a.time_ns < b.time_ns;
+  };
+  std::stable_sort(events->instants.begin(), events->instants.end(), by_time);
+  std::stable_sort(events->values.begin(), events->values.end(), by_time);
+}
+
+}  // namespace
+
+void TrackRows::AddTime(uint64_t begin_ns, uint64_t end_ns) {
+  first_ns_ = std::min(first_ns_, begin_ns);
+  last_ns_ = std::max({last_ns_, begin_ns, end_ns});
+}
+
+void TrackRows::Add(const Slice& slice) {
+  AddTime(slice.begin_ns, slice.begin_ns + slice.duration_ns);
+  std::vector<std::vector<Slice>>& lines = events_[slice.track].slices;
+  if (lines.size() <= slice.depth)
+    lines.resize(size_t{slice.depth} + 1);
+  lines[slice.depth].push_back(slice);
+}
+
+void TrackRows::Add(const Instant& instant) {
+  AddTime(instant.time_ns, instant.time_ns);
+  events_[instant.track].instants.push_back(instant);
+}
+
+void TrackRows::Add(const CounterValue& value) {
+  AddTime(value.time_ns, value.time_ns);
+  events_[value.track].values.push_back(value);
+}
+
+std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
+  using Key = std::vector<std::pair<int64_t, uint64_t>>;
+  std::vector<std::pair<Key, uint64_t>> keys;
+  for (auto& [track, events] : events_) {
+    SortByTime(&events);
+    Key key;
+    for (const uint64_t part : PathTo(track, tracks)) {
+      const TrackInfo& info = InfoOf(part, tracks);
+      key.push_back({info.tid != 0   ? info.tid
+                     : info.pid != 0 ? info.pid
+                                     : info.order,
+                     part});
+    }
+    keys.push_back({std::move(key), track});
+  }
+  std::sort(keys.begin(), keys.end());
+
+  std::vector<TrackRow> rows;
+  std::set<uint64_t> said;
+  for (const auto& [key, track] : keys) {
+    uint32_t level = 0;
+    for (const auto& [order, part] : key) {
+      if (part == track)
+        continue;
+      // What a track is part of has a row of its own, once.
+      if (said.insert(part).second && events_.count(part) == 0)
+        rows.push_back({part, level, nullptr});
+      ++level;
+    }
+    said.insert(track);
+    rows.push_back({track, level, &events_.at(track)});
+  }
+  return rows;
+}
+
+const TrackInfo& InfoOf(uint64_t track, const Tracks& tracks) {
+  static const TrackInfo& unknown = *new TrackInfo();
+  const auto found = tracks.find(track);
+  return found == tracks.end() ? unknown : found->second;
+}
+
+std::string LabelOf(const TrackInfo& info) {
+  const int64_t id = info.tid != 0 ? info.tid : info.pid;
+  std::string label = info.name;
+  if (label.empty())
+    label = id != 0 ? (info.tid != 0 ? "thread" : "process") : "track";
+  if (id != 0)
+    label += " " + std::to_string(id);
+  return label;
+}
+
+const std::string& NameOf(const EventText& text) {
+  static const std::string& no_name = *new std::string("(no name)");
+  return text.name.empty() ? no_name : text.name;
+}
+
+}  // namespace pztrace

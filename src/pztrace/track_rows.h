@@ -1,0 +1,80 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TRACK_ROWS_H_
+#define SRC_PZTRACE_TRACK_ROWS_H_
+
+#include <stdint.h>
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+using Tracks = std::map<uint64_t, TrackInfo>;
+
+struct TrackEvents {
+  // Those of each depth.
+  std::vector<std::vector<Slice>> slices;
+  std::vector<Instant> instants;
+  std::vector<CounterValue> values;
+};
+
+// A row of a timeline.
+struct TrackRow {
+  uint64_t track;
+  // How many other rows it is part of.
+  uint32_t level;
+  // In the order of their times. Null if the row is only there for others that
+  // are part of it.
+  const TrackEvents* events;
+};
+
+// The rows of a timeline: the tracks that have events, and those that they are
+// part of.
+//
+//   app 4711
+//     main      | Load          |
+//                 | parse |
+//     queue     __|--|___|------|
+//
+// Its memory depends on the number of events.
+class TrackRows {
+ public:
+  void Add(const Slice& slice);
+  void Add(const Instant& instant);
+  void Add(const CounterValue& value);
+
+  bool is_empty() const { return events_.empty(); }
+  // REQUIRES: !is_empty().
+  uint64_t first_ns() const { return first_ns_; }
+  uint64_t last_ns() const { return last_ns_; }
+
+  // Sorts the events, and returns the rows from the top to the bottom. Siblings
+  // have the order that they ask for; processes and threads, that of their
+  // numbers. The rows are good until the next Add().
+  std::vector<TrackRow> Arrange(const Tracks& tracks);
+
+ private:
+  void AddTime(uint64_t begin_ns, uint64_t end_ns);
+
+  std::map<uint64_t, TrackEvents> events_;  // By track.
+  uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();
+  uint64_t last_ns_ = 0;
+};
+
+// What |tracks| says of |track|, or nothing.
+const TrackInfo& InfoOf(uint64_t track, const Tracks& tracks);
+
+// "main 4711": its name, and its number if it is a thread or a process.
+std::string LabelOf(const TrackInfo& info);
+
+// "(no name)" if it has none.
+const std::string& NameOf(const EventText& text);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TRACK_ROWS_H_
