@@ -11,9 +11,7 @@ Runs in a build directory. The last line of its output is "N passed, N failed". 
 mkdocs, Doxygen or Chromium it is skipped.
 """
 
-import base64
 import html
-import json
 import os
 import pathlib
 import re
@@ -22,13 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tools' / 'site'))
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 
+from browser import Browser  # pylint: disable=wrong-import-position
 import reference  # pylint: disable=wrong-import-position
 
 SITE = ROOT / 'third_party' / 'site' / 'bin' / 'mkdocs'
@@ -96,76 +94,6 @@ return wrong;
 '''
 
 
-class Browser:
-  """Chromium without a window, by the WebDriver protocol."""
-
-  def __init__(self):
-    self.driver = subprocess.Popen(['chromedriver', '--port=0'],
-                                   stdout=subprocess.PIPE, text=True)
-    port = None
-    for line in self.driver.stdout:
-      match = re.search(r'started successfully on port (\d+)', line)
-      if match:
-        port = match[1]
-        break
-    if not port:
-      raise OSError('chromedriver does not start')
-    self.url = 'http://127.0.0.1:%s/session' % port
-    arguments = ['--headless=new', '--no-sandbox', '--disable-gpu',
-                 '--disable-dev-shm-usage', '--hide-scrollbars',
-                 # What a page fetches from elsewhere is an error.
-                 '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']
-    self.url += '/' + self.call('', capabilities={'alwaysMatch': {
-        'goog:loggingPrefs': {'browser': 'ALL'},
-        'goog:chromeOptions': {'args': arguments}}})['sessionId']
-
-  def call(self, path, method='POST', **arguments):
-    data = json.dumps(arguments).encode() if method == 'POST' else None
-    request = urllib.request.Request(
-        self.url + path, data, {'Content-Type': 'application/json'},
-        method=method)
-    try:
-      with urllib.request.urlopen(request, timeout=60) as response:
-        return json.load(response)['value']
-    except urllib.error.HTTPError as error:
-      raise OSError(error.read().decode(errors='replace')[:500]) from error
-
-  def devtools(self, command, **parameters):
-    return self.call('/goog/cdp/execute', cmd=command, params=parameters)
-
-  def script(self, code, *arguments):
-    return self.call('/execute/sync', script=code, args=arguments)
-
-  def open(self, url):
-    self.call('/url', url=url)
-
-  def set_screen(self, screen, scheme):
-    """For the pages that are opened next."""
-    width, height, mobile = SCREENS[screen]
-    # The palette is the system's, unless a page before has chosen one.
-    self.open('about:blank')
-    self.devtools('Storage.clearDataForOrigin', origin='file://',
-                  storageTypes='local_storage')
-    self.devtools('Emulation.setDeviceMetricsOverride', width=width,
-                  height=height, deviceScaleFactor=1, mobile=mobile)
-    self.devtools('Emulation.setEmulatedMedia', features=[
-        {'name': 'prefers-color-scheme', 'value': scheme}])
-
-  def errors(self):
-    return [entry['message'] for entry in self.call('/se/log', type='browser')
-            if entry['level'] == 'SEVERE']
-
-  def picture(self, path):
-    path.write_bytes(base64.b64decode(self.call('/screenshot', 'GET')))
-
-  def close(self):
-    try:
-      self.call('', 'DELETE')
-    finally:
-      self.driver.terminate()
-      self.driver.wait()
-
-
 class Tester:
 
   def __init__(self, site, browser, pictures):
@@ -180,6 +108,13 @@ class Tester:
     for error in errors:
       print('FAIL %s %s' % (what, error))
 
+  def set_screen(self, screen, scheme):
+    # The palette is the system's, unless a page before has chosen one.
+    self.browser.open('about:blank')
+    self.browser.devtools('Storage.clearDataForOrigin', origin='file://',
+                          storageTypes='local_storage')
+    self.browser.set_screen(*SCREENS[screen], scheme)
+
   def look(self, page, is_readme):
     self.browser.open(self.address + page)
     return self.browser.script(LOOK, is_readme) + self.browser.errors()
@@ -192,7 +127,7 @@ class Tester:
         return [...new Set([...links].map(link => link.href.split('#')[0]))];''')
 
   def look_at_all(self):
-    self.browser.set_screen('phone', 'light')
+    self.set_screen('phone', 'light')
     for address in self.linked_pages():
       page = address[len(self.address):]
       self.add(page, self.look(page, page == README))
@@ -200,7 +135,7 @@ class Tester:
   def take_pictures(self):
     for screen in SCREENS:
       for scheme in ('light', 'dark'):
-        self.browser.set_screen(screen, scheme)
+        self.set_screen(screen, scheme)
         for page in PICTURED:
           self.add('%s, %s, %s:' % (page, screen, scheme),
                    self.look(page, page == README))
@@ -213,7 +148,7 @@ class Tester:
               page.replace('/', '_')[:-len('.html')], screen, scheme)))
 
   def search(self):
-    self.browser.set_screen('desktop', 'light')
+    self.set_screen('desktop', 'light')
     for text, expected in SEARCHES:
       self.browser.open(self.address + 'index.html')
       self.browser.script('''
