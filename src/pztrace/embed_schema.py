@@ -10,25 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-CODE = '''\
-// Made by src/pztrace/embed_schema.py of %s.
-
-#include "src/pztrace/embedded_schema.h"
-
-namespace pztrace {
-
-namespace {
-
-constexpr unsigned char kBytes[] = {
-%s
-};
-
-}  // namespace
-
-const protozero::ConstBytes kTraceSchema(kBytes, sizeof(kBytes));
-
-}  // namespace pztrace
-'''
+import embedding
 
 
 def main():
@@ -41,10 +23,7 @@ def main():
       return status
     with open(path, 'rb') as f:
       content = f.read()
-  lines = [', '.join(str(byte) for byte in content[i:i + 16]) + ','
-           for i in range(0, len(content), 16)]
-  with open(output, 'w', encoding='utf-8') as f:
-    f.write(CODE % (os.path.basename(proto), '\n'.join(lines)))
+  embedding.write(output, proto, 'src/pztrace/embedded_schema.h', 'kTraceSchema', content)
   return 0
 
 

@@ -21,7 +21,8 @@ constexpr struct {
   int (*main)(int argc, char** argv);
 } kCommands[] = {
     {"record", RecordMain}, {"stat", StatMain}, {"cat", CatMain},
-    {"top", TopMain},       {"svg", SvgMain},   {"export", ExportMain},
+    {"top", TopMain},       {"svg", SvgMain},   {"html", HtmlMain},
+    {"export", ExportMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -57,6 +58,7 @@ int Main(int argc, char** argv) {
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE prints which slices took the most time
   pztrace svg [options] FILE draws a trace as an image
+  pztrace html [options] FILE makes a page of a trace, to look around in it
   pztrace export [options] FILE...
                              prints events as a table, for databases
   pztrace COMMAND --help     prints the options of one of them
@@ -70,7 +72,8 @@ int Main(int argc, char** argv) {
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
   return WrongUsage(
-      command, "a command is missing: record, stat, cat, top, svg or export");
+      command,
+      "a command is missing: record, stat, cat, top, svg, html or export");
 }
 
 }  // namespace

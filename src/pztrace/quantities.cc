@@ -64,6 +64,20 @@ std::string ParseNanoseconds(std::string_view option,
   return "";
 }
 
+std::string ParseTimeRange(const std::string& from,
+                           const std::string& to,
+                           uint64_t* from_ns,
+                           uint64_t* to_ns) {
+  std::string problem;
+  if (!from.empty())
+    problem = ParseNanoseconds("--from", from, from_ns);
+  if (!to.empty() && problem.empty())
+    problem = ParseNanoseconds("--to", to, to_ns);
+  if (problem.empty() && *from_ns >= *to_ns)
+    problem = "--to has to be later than --from";
+  return problem;
+}
+
 std::string ParseSize(std::string_view option,
                       const std::string& text,
                       size_t* bytes) {

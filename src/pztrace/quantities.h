@@ -25,6 +25,13 @@ std::string ParseNanoseconds(std::string_view option,
                              const std::string& text,
                              uint64_t* nanoseconds);
 
+// |from| and |to|, the values of --from and --to, which leave the time as it is
+// if they are empty. |from_ns| has to be before |to_ns|.
+std::string ParseTimeRange(const std::string& from,
+                           const std::string& to,
+                           uint64_t* from_ns,
+                           uint64_t* to_ns);
+
 // "1000", "500k", "64M" or "1G"; at least a byte, and less than the service
 // allows for a buffer.
 std::string ParseSize(std::string_view option,

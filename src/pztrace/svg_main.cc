@@ -2,11 +2,9 @@
 
 // pztrace svg.
 
-#include <stdint.h>
 #include <stdio.h>
 
 #include <string>
-#include <tuple>
 
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
@@ -42,17 +40,10 @@ int SvgMain(int argc, char** argv) {
       ""};
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  for (const auto& [option, text, ns] :
-       {std::tuple("--from", &from, &options.from_ns),
-        std::tuple("--to", &to, &options.to_ns)}) {
-    if (text->empty())
-      continue;
-    const std::string problem = ParseNanoseconds(option, *text, ns);
-    if (!problem.empty())
-      return WrongUsage(command, problem);
-  }
-  if (options.from_ns >= options.to_ns)
-    return WrongUsage(command, "--to has to be later than --from");
+  const std::string problem =
+      ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   if (options.width < PictureOptions::kMinWidth ||
       options.width > PictureOptions::kMaxWidth) {
     return WrongUsage(command, "--width is from 400 to 20000");

@@ -36,14 +36,21 @@ bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader) {
   return ok;
 }
 
-void PrintOmissions(const TimelineReader& reader, FILE* file) {
-  const auto print = [file](uint64_t count, const char* what) {
+std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
+  std::vector<std::string> lines;
+  const auto add = [&lines](uint64_t count, const char* what) {
     if (count != 0)
-      fprintf(file, "%" PRIu64 " %s\n", count, what);
+      lines.push_back(std::to_string(count) + " " + what);
   };
-  print(reader.unfinished(), "slices had not ended, or their end is lost");
-  print(reader.unbegun(), "ends without a beginning in the trace");
-  print(reader.skipped(), "packets are of no use, since others are lost");
+  add(reader.unfinished(), "slices had not ended, or their end is lost");
+  add(reader.unbegun(), "ends without a beginning in the trace");
+  add(reader.skipped(), "packets are of no use, since others are lost");
+  return lines;
+}
+
+void PrintOmissions(const TimelineReader& reader, FILE* file) {
+  for (const std::string& line : OmissionsOf(reader))
+    fprintf(file, "%s\n", line.c_str());
 }
 
 std::string DurationText(uint64_t ns) {

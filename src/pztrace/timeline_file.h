@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <string>
+#include <vector>
 
 #include "src/pztrace/timeline_reader.h"
 
@@ -16,7 +17,10 @@ namespace pztrace {
 // and has printed why, if that did not work, or the trace is damaged.
 bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader);
 
-// Prints lines that say what |reader| could not use, if there is anything.
+// Lines that say what |reader| could not use.
+std::vector<std::string> OmissionsOf(const TimelineReader& reader);
+
+// Prints them, if there are any.
 void PrintOmissions(const TimelineReader& reader, FILE* file);
 
 // "12 ns", "3.40 us".

@@ -14,21 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
 from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from wire import delimited, double, integer, tag  # pylint: disable=wrong-import-position
+from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, category, described, event,
+    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event,
     first_packet, name, packet, track)
 
 QUEUE = 9
 TABLES = '--slices', '--instants', '--counters', '--losses'
-
-
-def arg(key, value):
-  return delimited(4, delimited(10, key.encode()) + value)
-
-
-def fixed(number, value):
-  return tag(number, 1) + value.to_bytes(8, 'little')
 
 
 class ExportTest(TimelineCommandTest):
@@ -82,7 +74,7 @@ class ExportTest(TimelineCommandTest):
                     arg('bytes', delimited(6, b'\xff\xc3')),
                     arg('pointer', integer(7, 255)), arg('dict', nested),
                     arg('iid', integer(17, 6)), arg('nothing', b''),
-                    fixed(47, 2**64 - 1), fixed(48, 7))
+                    fixed64(47, 2**64 - 1), fixed64(48, 7))
     row, = self.rows(described(interned) + instant, '--instants')
     self.assertEqual(row['args'], {
         'key': 1.5, 'nan': None, 'text': 'quote" \\ \u20ac\n',
@@ -176,7 +168,7 @@ class ExportTest(TimelineCommandTest):
   def test_any_bytes_are_survived(self):
     whole = described() + b''.join(
         event(1, kind, 3, name('x'), integer(11, kind % 3), integer(30, 7),
-              arg('k', integer(3, 1)), fixed(47, 1))
+              arg('k', integer(3, 1)), fixed64(47, 1))
         for kind in (1, 1, 2, 3, 4, 2, 2))
     for table in TABLES:
       self.options = ('--format', 'ndjson', table)

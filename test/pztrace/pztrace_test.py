@@ -574,7 +574,7 @@ class ArgumentsTest(PztraceTest):
 
   def test_wrong_usage(self):
     for arguments, reason in (
-        ([], 'a command is missing: record, stat, cat, top, svg or export'),
+        ([], 'a command is missing: record, stat, cat, top, svg, html or export'),
         (['play'], "unknown command 'play'"),
         (['record'], '-o FILE is missing'),
         (['record', '-o'], '-o needs a value'),

@@ -35,6 +35,11 @@ def category(text):
   return delimited(22, text.encode())
 
 
+def arg(key, value):
+  """A DebugAnnotation, with the field `value`."""
+  return delimited(4, delimited(10, key.encode()) + value)
+
+
 PROCESS, THREAD = 7, 8
 
 

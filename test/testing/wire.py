@@ -30,3 +30,7 @@ def delimited(number, content):
 
 def double(number, value):
   return tag(number, 1) + struct.pack('<d', value)
+
+
+def fixed64(number, value):
+  return tag(number, 1) + value.to_bytes(8, 'little')

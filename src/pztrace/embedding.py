@@ -1,0 +1,33 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Writes C++ that has the content of a file."""
+
+import os
+
+CODE = '''\
+// Made of %(source)s.
+
+#include "%(header)s"
+
+namespace pztrace {
+
+namespace {
+
+constexpr unsigned char kBytes[] = {
+%(bytes)s
+};
+
+}  // namespace
+
+const protozero::ConstBytes %(name)s(kBytes, sizeof(kBytes));
+
+}  // namespace pztrace
+'''
+
+
+def write(output, source, header, name, content):
+  """Defines what `header` declares as `name`, a ConstBytes, to be `content`."""
+  lines = [', '.join(str(byte) for byte in content[i:i + 16]) + ','
+           for i in range(0, len(content), 16)]
+  with open(output, 'w', encoding='utf-8') as f:
+    f.write(CODE % {'source': os.path.basename(source), 'header': header,
+                    'name': name, 'bytes': '\n'.join(lines)})

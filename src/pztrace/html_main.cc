@@ -1,0 +1,83 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace html.
+
+#include <stdio.h>
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/command_line/command_line.h"
+#include "src/pbz/program_io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/quantities.h"
+#include "src/pztrace/timeline_file.h"
+#include "src/pztrace/timeline_page.h"
+#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_rows.h"
+
+namespace pztrace {
+
+using command_line::kFailure;
+using command_line::kSuccess;
+
+int HtmlMain(int argc, char** argv) {
+  std::string file_name;
+  PageOptions options;
+  std::string from;
+  std::string to;
+  const command_line::Command command = {
+      "pztrace html",
+      "[options] FILE",
+      R"(Makes a page of a trace, which goes to the standard output:
+
+  pztrace html session.pftrace >session.html
+
+A browser shows it without a network: a timeline to zoom and to search, what a
+slice has to say, and the slowest ones.
+)",
+      {{"FILE", "the trace; - is the standard input", &file_name},
+       {"--from TIME", "since the first event: 1.5ms", &from},
+       {"--to TIME", "since the first event", &to}},
+      ""};
+  if (const auto exit_code = command_line::Parse(command, argc, argv))
+    return *exit_code;
+  const std::string problem =
+      ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+
+  TrackRows rows;
+  // Those of most events are empty.
+  const EventDetails no_details;
+  std::deque<EventDetails> kept_details;
+  const auto add = [&](auto event) {
+    const EventDetails& details = *event.details;
+    if (details.args.empty() && details.flows.empty()) {
+      event.details = &no_details;
+    } else {
+      kept_details.push_back(details);
+      event.details = &kept_details.back();
+    }
+    rows.Add(event);
+  };
+  const auto add_value = [&](const CounterValue& value) { rows.Add(value); };
+  TimelineReader reader({add, add, add_value, true});
+  const bool ok = ReadTimelineFile(file_name, &reader);
+  PrintOmissions(reader, stderr);
+  if (!ok && rows.is_empty())
+    return kFailure;
+  std::vector<std::string> notes;
+  if (!ok)
+    notes.push_back("The trace is damaged: a part of it could not be read");
+  const std::string name = pbz::DisplayName(file_name);
+  options.title = name.substr(name.rfind('/') + 1);
+  const std::string page = MakePage(reader, options, std::move(notes), &rows);
+  fwrite(page.data(), 1, page.size(), stdout);
+  return pbz::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

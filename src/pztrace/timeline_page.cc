@@ -1,0 +1,276 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/timeline_page.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "protozero/tracing/loss_reason.h"
+#include "src/pbz/text.h"
+#include "src/pztrace/annotation_json.h"
+#include "src/pztrace/embedded_page.h"
+#include "src/pztrace/timeline_file.h"
+
+namespace pztrace {
+
+namespace {
+
+constexpr std::string_view kPlaceOfTrace = "@TRACE@";
+
+// A list of numbers, as JSON. What is 0 everywhere is not written.
+class Column {
+ public:
+  void Add(uint64_t number) {
+    is_zero_ = is_zero_ && number == 0;
+    json_ += (json_.empty() ? "" : ",") + std::to_string(number);
+  }
+
+  // As the last member of |object|, which is not empty.
+  void AppendTo(const char* name, std::string* object) const {
+    if (!is_zero_)
+      *object += ",\"" + std::string(name) + "\":[" + json_ + "]";
+  }
+
+  const std::string& json() const { return json_; }
+
+ private:
+  std::string json_;
+  bool is_zero_ = true;
+};
+
+// Writes times as differences, which are short.
+class Times {
+ public:
+  explicit Times(uint64_t first_ns) : last_ns_(first_ns) {}
+
+  // REQUIRES: no time is before the one before it.
+  void Add(uint64_t time_ns) {
+    differences_.Add(time_ns - last_ns_);
+    last_ns_ = time_ns;
+  }
+
+  const std::string& json() const { return differences_.json(); }
+
+ private:
+  uint64_t last_ns_;
+  Column differences_;
+};
+
+class Page {
+ public:
+  Page(const TimelineReader& reader,
+       const PageOptions& options,
+       TrackRows* rows)
+      : reader_(reader), first_ns_(rows->is_empty() ? 0 : rows->first_ns()) {
+    const uint64_t length = rows->is_empty() ? 0 : rows->last_ns() - first_ns_;
+    from_ns_ = first_ns_ + std::min(options.from_ns, length);
+    to_ns_ = first_ns_ + std::min(options.to_ns, length);
+    StringId("");  // 0 is the empty one.
+  }
+
+  std::string Json(const std::string& title,
+                   const std::vector<std::string>& notes,
+                   const std::vector<TrackRow>& rows) {
+    std::string list;
+    for (const TrackRow& row : rows) {
+      list += list.empty() ? "\n" : ",\n";
+      AddRow(row, &list);
+    }
+    std::string json = "{\"name\":";
+    pbz::AppendJsonString(title, &json);
+    // Numbers of JavaScript do not hold these.
+    json += ",\"first\":\"" + std::to_string(first_ns_) + "\",\"realtime\":";
+    const auto offset = reader_.realtime_offset_ns();
+    json += offset ? "\"" + std::to_string(*offset) + "\"" : "null";
+    json += ",\"from\":" + std::to_string(from_ns_ - first_ns_);
+    json += ",\"to\":" + std::to_string(to_ns_ - first_ns_);
+    json += ",\n\"notes\":[";
+    for (const std::string& note : notes) {
+      json += &note == &notes[0] ? "" : ",";
+      pbz::AppendJsonString(note, &json);
+    }
+    return json + "],\n\"strings\":[" + strings_ + "],\n\"texts\":[" + texts_ +
+           "],\n\"rows\":[" + list + "]}";
+  }
+
+ private:
+  size_t StringId(std::string_view text) {
+    const auto [place, is_new] = string_ids_.emplace(text, string_ids_.size());
+    if (is_new) {
+      strings_ += place->second == 0 ? "" : ",";
+      pbz::AppendJsonString(text, &strings_);
+    }
+    return place->second;
+  }
+
+  // Texts that are not on the page have no number.
+  size_t TextId(const EventText& text) {
+    const auto [place, is_new] = text_ids_.emplace(&text, text_ids_.size());
+    if (is_new) {
+      texts_ += place->second == 0 ? "" : ",";
+      texts_ += "[" + std::to_string(StringId(text.category)) + "," +
+                std::to_string(StringId(NameOf(text))) + "]";
+    }
+    return place->second;
+  }
+
+  // The columns of events.
+  struct Events {
+    explicit Events(uint64_t first_ns) : begin(first_ns) {}
+
+    std::string Json() const {
+      std::string json =
+          "{\"begin\":[" + begin.json() + "],\"text\":[" + text.json() + "]";
+      duration.AppendTo("duration", &json);
+      nested.AppendTo("nested", &json);
+      args.AppendTo("args", &json);
+      flows.AppendTo("flows", &json);
+      return json + "}";
+    }
+
+    Times begin;
+    Column duration;
+    Column nested;
+    Column text;
+    Column args;
+    Column flows;
+  };
+
+  void AddText(const EventText& text,
+               const EventDetails* details,
+               Events* events) {
+    events->text.Add(TextId(text));
+    events->args.Add(details ? StringId(details->args) : 0);
+    events->flows.Add(details ? StringId(details->flows) : 0);
+  }
+
+  std::string SlicesJson(const std::vector<Slice>& slices) {
+    Events events(first_ns_);
+    for (const Slice& slice : slices) {
+      if (slice.begin_ns > to_ns_ ||
+          slice.begin_ns + slice.duration_ns < from_ns_) {
+        continue;
+      }
+      events.begin.Add(slice.begin_ns);
+      events.duration.Add(slice.duration_ns);
+      events.nested.Add(slice.duration_ns - slice.self_ns);
+      AddText(*slice.text, slice.details, &events);
+    }
+    return events.Json();
+  }
+
+  std::string InstantsJson(const std::vector<Instant>& instants) {
+    Events events(first_ns_);
+    for (const Instant& instant : instants) {
+      if (instant.time_ns < from_ns_ || instant.time_ns > to_ns_)
+        continue;
+      events.begin.Add(instant.time_ns);
+      AddText(*instant.text, instant.details, &events);
+    }
+    return events.Json();
+  }
+
+  std::string CounterJson(const std::vector<CounterValue>& values,
+                          const std::string& unit) const {
+    Times times(first_ns_);
+    std::string list;
+    for (size_t i = 0; i < values.size() && values[i].time_ns <= to_ns_; ++i) {
+      // A value lasts until the next one.
+      if (i + 1 < values.size() && values[i + 1].time_ns < from_ns_)
+        continue;
+      times.Add(values[i].time_ns);
+      list += list.empty() ? "" : ",";
+      if (isfinite(values[i].value))
+        pbz::AppendDouble(values[i].value, &list);
+      else
+        list += "null";
+    }
+    std::string json =
+        "{\"time\":[" + times.json() + "],\"value\":[" + list + "],\"unit\":";
+    pbz::AppendJsonString(unit, &json);
+    return json + "}";
+  }
+
+  void AddRow(const TrackRow& row, std::string* json) {
+    const TrackInfo& info = InfoOf(row.track, reader_.tracks());
+    *json += "{\"label\":";
+    pbz::AppendJsonString(LabelOf(info), json);
+    *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
+    *json += info.tid != 0   ? "thread\""
+             : info.pid != 0 ? "process\""
+                             : "track\"";
+    if (row.events && !row.events->instants.empty())
+      *json += ",\"instants\":" + InstantsJson(row.events->instants);
+    if (row.events && !row.events->values.empty())
+      *json += ",\"counter\":" + CounterJson(row.events->values, info.unit);
+    if (row.events && !row.events->slices.empty()) {
+      *json += ",\"slices\":[";
+      for (const std::vector<Slice>& line : row.events->slices)
+        *json += (json->back() == '[' ? "" : ",") + SlicesJson(line);
+      *json += ']';
+    }
+    *json += '}';
+  }
+
+  const TimelineReader& reader_;
+  const uint64_t first_ns_;
+  // On the clock of the trace.
+  uint64_t from_ns_;
+  uint64_t to_ns_;
+  std::unordered_map<std::string, size_t> string_ids_;
+  std::string strings_;
+  std::unordered_map<const EventText*, size_t> text_ids_;
+  std::string texts_;
+};
+
+void AddLosses(const TimelineReader& reader, std::vector<std::string>* notes) {
+  for (const auto& [reason, packets] : reader.packets_lost()) {
+    if (packets != 0) {
+      notes->push_back(std::to_string(packets) + " packets lost: " +
+                       protozero::LossReasonToString(
+                           static_cast<protozero::LossReason>(reason)));
+    }
+  }
+  for (const auto& [sequence, gaps] : reader.gaps()) {
+    notes->push_back(LabelOf(InfoOf(gaps.track, reader.tracks())) +
+                     ": packets are missing in " + std::to_string(gaps.places) +
+                     (gaps.places == 1 ? " place" : " places"));
+  }
+}
+
+}  // namespace
+
+std::string MakePage(const TimelineReader& reader,
+                     const PageOptions& options,
+                     std::vector<std::string> notes,
+                     TrackRows* rows) {
+  for (std::string& line : OmissionsOf(reader))
+    notes.push_back(std::move(line));
+  AddLosses(reader, &notes);
+  const std::string json =
+      Page(reader, options, rows)
+          .Json(options.title, notes, rows->Arrange(reader.tracks()));
+
+  const std::string_view frame(
+      reinterpret_cast<const char*>(kTimelinePage.data), kTimelinePage.size);
+  const size_t place = frame.find(kPlaceOfTrace);
+  std::string page(frame.substr(0, place));
+  page.reserve(frame.size() + json.size());
+  for (const char letter : json) {
+    // Nothing in the trace ends the element, or begins another one. In JSON,
+    // this letter is in strings only.
+    if (letter == '<')
+      page += "\\u003c";
+    else
+      page += letter;
+  }
+  page += frame.substr(place + kPlaceOfTrace.size());
+  return page;
+}
+
+}  // namespace pztrace

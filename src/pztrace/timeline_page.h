@@ -1,0 +1,37 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TIMELINE_PAGE_H_
+#define SRC_PZTRACE_TIMELINE_PAGE_H_
+
+#include <stdint.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_rows.h"
+
+namespace pztrace {
+
+struct PageOptions {
+  std::string title;
+  // Since the first event. The page has what overlaps this time.
+  uint64_t from_ns = 0;
+  uint64_t to_ns = std::numeric_limits<uint64_t>::max();
+};
+
+// An HTML page with a timeline to zoom and search, which needs nothing but a
+// browser. The names in a trace have any bytes: none of them becomes markup.
+//
+// |reader| is where |rows| come from; the details of their slices and instants
+// have to be there, or null. |notes| are what else is to be said of the trace.
+// |rows| may be empty.
+std::string MakePage(const TimelineReader& reader,
+                     const PageOptions& options,
+                     std::vector<std::string> notes,
+                     TrackRows* rows);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TIMELINE_PAGE_H_

@@ -1,0 +1,74 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""What tests of `pztrace html` know of a page, and of the trace behind it."""
+
+import itertools
+import json
+import pathlib
+import re
+import subprocess
+
+from cases import load_tool
+from timeline_command import TimelineCommandTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACE = re.compile(r'<script type="application/json" id="trace">(.*?)</script', re.S)
+
+
+class Page:
+  """The data of a page, without its compression."""
+
+  def __init__(self, html):
+    self.data, = TRACE.findall(html)
+    self.data = json.loads(self.data)
+    self.notes = self.data['notes']
+    self.rows = self.data['rows']
+
+  def events(self, row, line):
+    count = len(line['text'])
+    columns = [line.get(name, [0] * count)
+               for name in ('duration', 'nested', 'args', 'flows')]
+    strings = self.data['strings']
+    for begin, text, duration, nested, args, flows in zip(
+        itertools.accumulate(line['begin']), line['text'], *columns):
+      category, name = self.data['texts'][text]
+      yield {'row': row['label'], 'name': strings[name],
+             'category': strings[category], 'begin': begin,
+             'duration': duration, 'self': duration - nested,
+             'args': json.loads('{%s}' % strings[args]),
+             'flows': json.loads('[%s]' % strings[flows])}
+
+  def slices(self):
+    return [{**event, 'depth': depth} for row in self.rows
+            for depth, line in enumerate(row.get('slices', []))
+            for event in self.events(row, line)]
+
+  def instants(self):
+    return [event for row in self.rows if 'instants' in row
+            for event in self.events(row, row['instants'])]
+
+
+class PageTest(TimelineCommandTest):
+  command = 'html'
+
+  def read_slices(self, trace):
+    """Those of a recording, as protoc and tools/trace_summary read them, with times
+    since the first event."""
+    text = subprocess.run(
+        [pathlib.Path.cwd() / 'protoc', '-I', ROOT / 'include',
+         '--decode=perfetto.protos.Trace', 'protozero/tracing/trace.proto'],
+        input=trace, stdout=subprocess.PIPE, check=True).stdout.decode()
+    # Values of counters have times, too.
+    summary = load_tool('trace_summary')
+    times = []
+
+    class Reader(summary.Trace):
+      def add_event(self, event, time, sequence):
+        times.append(time)
+        super().add_event(event, time, sequence)
+
+    reader = Reader(text.splitlines())
+    for step in reader.slices:
+      step.begin -= min(times)
+      step.end -= min(times)
+      step.thread = reader.threads[step.track][1]
+    return reader.slices

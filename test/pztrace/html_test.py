@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace html` puts the events of a trace into a page: on traces of known content, and
+whatever the bytes are. Runs in the build directory."""
+
+import base64
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+from html_page import Page, PageTest  # pylint: disable=wrong-import-position
+from timeline_command import PZTRACE  # pylint: disable=wrong-import-position
+from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
+from track_events import (  # pylint: disable=wrong-import-position
+    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event, name, packet,
+    track)
+
+QUEUE = 9
+# The trace, whatever is in it.
+TEXT = re.compile(r'id="trace">(.*)</script>\n<script>', re.S)
+
+
+class HtmlTest(PageTest):
+
+  def page(self, trace, *args):
+    html, error = self.run_command(trace, *args)
+    self.assertEqual(error, '')
+    return Page(html)
+
+  def test_what_events_say(self):
+    flow = fixed64(47, 2**64 - 1)
+    trace = (described() + event(1, BEGIN, 0, name('outer'), category('app'), flow) +
+             event(1, INSTANT, MS, name('miss'), arg('"key"', integer(3, 2**63))) +
+             event(1, BEGIN, MS, name('inner')) + event(1, END, 4 * MS) +
+             event(1, END, 4 * MS, arg('end', integer(2, 1))))
+    page = self.page(trace)
+    self.assertEqual([(row['label'], row['level'], row['kind']) for row in page.rows],
+                     [('app 41', 0, 'process'), ('main 42', 1, 'thread')])
+    outer, inner = page.slices()
+    self.assertEqual(outer, {
+        'row': 'main 42', 'name': 'outer', 'category': 'app', 'begin': 0,
+        'duration': 10 * MS, 'self': 6 * MS, 'depth': 0, 'args': {'end': True},
+        'flows': [2**64 - 1]})
+    self.assertEqual((inner['begin'], inner['duration'], inner['depth']),
+                     (2 * MS, 4 * MS, 1))
+    miss, = page.instants()
+    self.assertEqual((miss['name'], miss['begin'], miss['args']),
+                     ('miss', MS, {'"key"': 2**63}))
+
+  def test_counters(self):
+    trace = described() + track(QUEUE, delimited(2, b'queue'),
+                                delimited(8, integer(3, 3)), parent=PROCESS)
+    for number in 1.5, float('nan'), -2:
+      trace += event(1, COUNTER, MS, integer(11, QUEUE), double(44, number))
+    row = self.page(trace).rows[-1]
+    self.assertEqual(row['label'], 'queue')
+    self.assertEqual(row['counter'], {'time': [0, MS, MS], 'value': [1.5, None, -2],
+                                      'unit': 'bytes'})
+
+  def test_a_whole_recording(self):
+    trace, items = self.record_workers()
+    page = self.page(trace)
+    read = self.read_slices(trace)
+    self.assertEqual(len(read), 5 * items)
+    # The number of the thread is behind its name.
+    self.assertEqual(
+        sorted((s['row'].rpartition(' ')[0], s['category'], s['name'], s['begin'],
+                s['duration']) for s in page.slices()),
+        sorted((s.thread, s.category, s.name, s.begin, s.duration) for s in read))
+    for step in page.slices():
+      inner = sum(s.duration for s in read if s.thread == step['row'].rpartition(' ')[0]
+                  and step['begin'] <= s.begin and s.end <= step['begin'] + step['duration']
+                  and s.name != 'item') if step['name'] == 'item' else 0
+      if len({s['row'] for s in page.slices()}) == len({s.thread for s in read}):
+        self.assertEqual(step['self'], step['duration'] - inner)
+
+  def test_part_of_the_time(self):
+    trace = described() + track(QUEUE, delimited(2, b'queue'), delimited(8, b''))
+    for text in 'first', 'second', 'third':
+      trace += (event(1, COUNTER, 0, integer(11, QUEUE), integer(30, len(text))) +
+                event(1, BEGIN, 0, name(text)) + event(1, END, 10 * MS))
+    page = self.page(trace, '--from', '11ms', '--to', '15ms')
+    self.assertEqual([s['name'] for s in page.slices()], ['second'])
+    self.assertEqual((page.data['from'], page.data['to']), (11 * MS, 15 * MS))
+    counter, = [row['counter'] for row in page.rows if 'counter' in row]
+    self.assertEqual(counter['value'], [len('second')])
+    self.assertNotIn('third', page.data['strings'])
+    self.assertIn('--to has to be later',
+                  self.run_command(trace, '--from=2s', '--to=1s', code=2)[1])
+    self.assertIn('--from takes a time', self.run_command(trace, '--from=x', code=2)[1])
+
+  def test_nothing_in_the_trace(self):
+    for trace in b'', described():
+      page = self.page(trace)
+      self.assertEqual((page.rows, page.notes), ([], []))
+    self.path.unlink()
+    result = subprocess.run([PZTRACE, 'html', self.path], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, check=False)
+    self.assertEqual((result.returncode, result.stdout), (1, b''))
+    self.assertIn(b'No such file', result.stderr)
+
+  def test_standard_input(self):
+    trace = described() + event(1, INSTANT, 0, name('x'))
+    result = subprocess.run([PZTRACE, 'html', '-'], input=trace,
+                            stdout=subprocess.PIPE, check=True)
+    self.assertEqual(len(Page(result.stdout.decode()).instants()), 1)
+
+  def test_losses(self):
+    lost = delimited(1003, integer(1, 1) + integer(2, 10))
+    stats = delimited(35, delimited(1, lost))
+    trace = (described() + event(1, BEGIN, 0, name('open')) + event(1, END, 1) +
+             event(1, BEGIN, 0, name('open')) +
+             event(1, INSTANT, 0, name('x'), dropped=1) + packet(9, stats))
+    html, error = self.run_command(trace)
+    self.assertIn('1 slices had not ended', error)
+    self.assertEqual(Page(html).notes, [
+        '1 slices had not ended, or their end is lost',
+        '1 packets are of no use, since others are lost',
+        '10 packets lost: shared memory full',
+        'main 42: packets are missing in 1 place'])
+
+  def test_names_are_no_markup(self):
+    evil = ['</script><script>alert(1)</script>', '<!--<script>', ']]>\u2028\u2029',
+            '\\u003c', '"', '\x00\x1b']
+    trace = described()
+    for text in evil:
+      trace += event(1, INSTANT, 0, name(text), arg(text, delimited(6, b'<b>')))
+    trace += event(1, INSTANT, 0, delimited(23, b'\xff<\xed\xa0\x80'))
+    html, _ = self.run_command(trace)
+    self.assertEqual([i['name'] for i in Page(html).instants()],
+                     evil + ['\ufffd<\ufffd\ufffd\ufffd'])
+    self.assertEqual([i['args'] for i in Page(html).instants()[:-1]],
+                     [{text: '<b>'} for text in evil])
+    self.assertNotIn('<', TEXT.search(html)[1])
+
+  def test_the_page_fetches_nothing_and_runs_its_own_script_only(self):
+    html, _ = self.run_command(b'')
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+    for kind, text in re.findall(r'<(script|style)>(.*?)</\1>', html, re.S):
+      digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+      self.assertIn("%s-src 'sha256-%s'" % (kind, digest), policy)
+    self.assertTrue(policy.startswith("default-src 'none'"))
+    self.assertNotRegex(html, r'(?i)unsafe|https?:|\b(src|href)=|@import|url\(')
+
+  def test_any_bytes_are_survived(self):
+    whole = described() + b''.join(
+        event(1, kind, 3, name('x'), integer(11, kind == 4), integer(30, 7),
+              arg('key', integer(3, 7)))
+        for kind in (1, 1, 2, 3, 4, 2, 2))
+    html, error = self.run_command(whole[:-3], code=1)
+    self.assertIn('the trace is damaged', error)
+    self.assertIn('damaged', Page(html).notes[0])
+    self.assertTrue(Page(html).slices())
+    for output in self.outputs_of_damaged(whole):
+      if output:
+        page = Page(output)
+        page.slices()
+        page.instants()
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
