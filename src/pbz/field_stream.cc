@@ -19,7 +19,10 @@ constexpr size_t kMaxFieldSize = (size_t{1} << 31) - 1;
 }  // namespace
 
 FieldStream::FieldStream(FILE* file, size_t block_size, Framing framing)
-    : file_(file), framing_(framing), buffer_(block_size) {}
+    : file_(file),
+      start_(ftello(file)),
+      framing_(framing),
+      buffer_(block_size) {}
 
 protozero::ConstBytes FieldStream::Peek(bool* is_whole) {
   if (end_ == 0 && !at_end_)
@@ -122,6 +125,16 @@ bool FieldStream::NextFields(Run* run) {
     return true;
   }
   return false;
+}
+
+bool FieldStream::Restart() {
+  if (start_ < 0 || fseeko(file_, start_, SEEK_SET) != 0)
+    return false;
+  begin_ = end_ = 0;
+  offset_ = 0;
+  at_end_ = finished_ = false;
+  error_.clear();
+  return true;
 }
 
 uint64_t FieldStream::SkipRest() {

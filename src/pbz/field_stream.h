@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -58,6 +59,10 @@ class FieldStream {
   // the file, and after malformed bytes.
   bool Next(Run* run);
 
+  // Goes back to where the file was when this was made. Returns false, and does
+  // nothing, if it is a pipe or its like.
+  bool Restart();
+
   // Reads the rest. Returns how many bytes.
   uint64_t SkipRest();
 
@@ -73,6 +78,7 @@ class FieldStream {
   void Take(size_t size_size, size_t size, Run* run);
 
   FILE* const file_;
+  const off_t start_;  // -1: of a pipe.
   const Framing framing_;
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0;  // Where the unused bytes in the buffer begin.

@@ -8,11 +8,13 @@
 #include <stdio.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/command_line/command_line.h"
+#include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
@@ -28,6 +30,8 @@ namespace pbz {
 namespace {
 
 constexpr char kProgram[] = "pbz";
+// In place of a schema; ./auto is a file.
+constexpr char kAuto[] = "auto";
 using command_line::kFailure;
 using command_line::kSuccess;
 using command_line::kWrongUsage;
@@ -47,7 +51,16 @@ struct Options {
 int Run(const Options& options) {
   std::unique_ptr<Schema> schema;
   const MessageType* type = nullptr;
-  if (!options.schema.empty()) {
+  std::optional<ExtendedSchema> extended;
+  if (options.schema == kAuto) {
+    if (!ExtendedSchema::IsAvailable()) {
+      PrintError(kProgram,
+                 "this build of it has no schema of traces, for it was made "
+                 "without protoc; give --schema FILE");
+      return kFailure;
+    }
+    extended.emplace();
+  } else if (!options.schema.empty()) {
     schema = LoadSchema(kProgram, options.schema, options.import_dirs);
     if (!schema)
       return kFailure;
@@ -75,6 +88,13 @@ int Run(const Options& options) {
     PrintError(kProgram, "%s %s", DisplayName(options.file), why.c_str());
     return kFailure;
   }
+  if (extended && !extended->IsTrace(begin)) {
+    PrintError(kProgram,
+               "%s is not a trace, and has no descriptors of its own; give "
+               "--schema FILE",
+               DisplayName(options.file));
+    return kFailure;
+  }
   const bool is_text = begin.size != 0 && IsText(begin.ToStdStringView());
   const bool color = *UseColor(options.color);
   Printer::Options printer_options;
@@ -86,8 +106,16 @@ int Run(const Options& options) {
   if (options.is_stats)
     visitor = &stats;
 
-  bool ok = WalkAndReport(kProgram, DisplayName(options.file), type, &stream,
-                          visitor);
+  if (extended)
+    extended->ReadAhead(&stream);
+  bool ok = WalkAndReport(
+      kProgram, DisplayName(options.file),
+      [&](protozero::ConstBytes fields) {
+        return extended ? extended->TypeOf(fields) : type;
+      },
+      &stream, visitor);
+  if (extended)
+    extended->ReportUnused(kProgram, DisplayName(options.file));
   if (!ok && is_text) {
     PrintError(kProgram, "%s is text; protoc --encode makes a message of it",
                DisplayName(options.file));
@@ -127,8 +155,9 @@ as protoc --decode does, without one with guesses, which comments say
         &options.file},
        {"--schema FILE",
         "a .proto, which needs protoc, or the descriptor set that protoc makes "
-        "of it with --include_imports and --descriptor_set_out=FILE. Without a "
-        "schema, names are numbers",
+        "of it with --include_imports and --descriptor_set_out=FILE. auto is "
+        "the schema of traces, with the extensions that FILE itself describes. "
+        "Without a schema, names are numbers",
         &options.schema},
        {"-I, --proto_path DIR",
         "where the imports of the .proto are, as for protoc; repeatable",
@@ -160,6 +189,13 @@ as protoc --decode does, without one with guesses, which comments say
     return WrongUsage(command, "--type needs --schema, which has the type");
   if (options.schema.empty() && !options.import_dirs.empty())
     return WrongUsage(command, "-I needs --schema, a .proto with imports");
+  if (options.schema == kAuto &&
+      (!options.type.empty() || !options.import_dirs.empty() ||
+       options.delimited)) {
+    return WrongUsage(command,
+                      "--schema auto is for traces, without --type, -I and "
+                      "--delimited");
+  }
   if (options.schema == "-" && options.file == "-") {
     return WrongUsage(command,
                       "the standard input is either the schema or the file");

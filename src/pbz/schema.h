@@ -83,8 +83,8 @@ struct MessageType {
 //   protoc --include_imports --descriptor_set_out=FILE
 //
 // writes: proto2, proto3 and editions. Reads them, with the library's own
-// decoder, from any bytes: if something stands there twice, the first one
-// counts.
+// decoder, from any bytes: if a field stands there twice, the first one counts.
+// A message that stands there twice has the fields of both.
 //
 // Not copyable; the types point to each other, and live as long as this.
 class Schema {
@@ -121,6 +121,10 @@ class Schema {
     return missing_types_;
   }
 
+  // Fields and values of enums that the set defines more than once, and
+  // differently, as protoc would not do it. The first definition counts.
+  const std::vector<std::string>& conflicts() const { return conflicts_; }
+
  private:
   class Parser;
 
@@ -131,6 +135,7 @@ class Schema {
   std::map<std::string, EnumType, std::less<>> enums_;
   std::vector<bool> is_imported_;  // Whether another file imports the file.
   std::vector<std::string> missing_types_;
+  std::vector<std::string> conflicts_;
 };
 
 }  // namespace pbz

@@ -23,6 +23,12 @@ using protozero::proto_utils::ProtoWireType;
 // recursion.
 constexpr int kMaxNestedTypes = 100;
 
+// The full names of types may have that many bytes for each one of the set: a
+// long name of a message in front of those of many others in it would fill any
+// memory.
+constexpr size_t kMaxNameBytesPerByte = 16;
+constexpr size_t kMinNameBytes = 4096;
+
 // Field ids of google/protobuf/descriptor.proto.
 namespace file_set {
 enum : uint32_t { kFile = 1 };
@@ -162,13 +168,6 @@ bool IsPackable(SchemaType type) {
              ProtoWireType::kLengthDelimited;
 }
 
-std::string Join(const std::string& scope, std::string_view name) {
-  std::string result = scope;
-  if (!result.empty())
-    result += '.';
-  return result.append(name);
-}
-
 // Type names of descriptors begin with a dot.
 std::string TypeName(const Field& field) {
   const std::string name = Name(field);
@@ -182,6 +181,7 @@ class Schema::Parser {
   explicit Parser(Schema* schema) : schema_(schema) {}
 
   bool ParseSet(ConstBytes set) {
+    max_name_bytes_ = kMinNameBytes + kMaxNameBytesPerByte * set.size;
     return ForEach(set, [this](const Field& f) {
       if (f.id() != file_set::kFile)
         return true;
@@ -202,20 +202,14 @@ class Schema::Parser {
         it->second.fields.push_back(std::move(extension));
     }
     for (auto& [name, message] : schema_->messages_) {
-      auto& fields = message.fields;
-      std::stable_sort(
-          fields.begin(), fields.end(),
-          [](const FieldType& a, const FieldType& b) { return a.id < b.id; });
-      fields.erase(std::unique(fields.begin(), fields.end(),
-                               [](const FieldType& a, const FieldType& b) {
-                                 return a.id == b.id;
-                               }),
-                   fields.end());
-      for (FieldType& field : fields) {
+      RemoveDuplicates(&message);
+      for (FieldType& field : message.fields) {
         LinkField(&field);
         field.text_name = TextName(field, message);
       }
     }
+    for (auto& [name, type] : schema_->enums_)
+      SortValues(&type);
     for (const std::string& name : file_names_)
       schema_->is_imported_.push_back(imports_.count(name) != 0);
     auto& missing = schema_->missing_types_;
@@ -286,7 +280,8 @@ class Schema::Parser {
     }
     ProtoDecoder decoder(bytes);
     MessageType type;
-    type.full_name = Join(scope, Name(decoder.FindField(message::kName)));
+    if (!Join(scope, Name(decoder.FindField(message::kName)), &type.full_name))
+      return false;
     type.file = file_;
     const Field options = decoder.FindField(message::kOptions);
     type.is_message_set = ProtoDecoder(options.as_bytes())
@@ -325,7 +320,15 @@ class Schema::Parser {
       }
     }
     std::string name = type.full_name;
-    schema_->messages_.emplace(std::move(name), std::move(type));
+    const auto [it, is_new] =
+        schema_->messages_.try_emplace(std::move(name), std::move(type));
+    if (!is_new) {
+      // Of the same message, as another version of the file has it.
+      for (FieldType& field : type.fields) {
+        field.oneof_index = -1;
+        extensions_.emplace_back(it->first, std::move(field));
+      }
+    }
     return ok;
   }
 
@@ -395,9 +398,9 @@ class Schema::Parser {
                       const std::string& scope,
                       const Features& features) {
     FieldType type;
-    const bool ok = ParseField(bytes, features, &type);
+    const bool ok = ParseField(bytes, features, &type) &&
+                    Join(scope, std::string(type.name), &type.name);
     type.is_extension = true;
-    type.name = Join(scope, type.name);
     extensions_.emplace_back(
         TypeName(ProtoDecoder(bytes).FindField(field::kExtendee)),
         std::move(type));
@@ -409,7 +412,9 @@ class Schema::Parser {
                  const Features& parent_features) {
     ProtoDecoder decoder(bytes);
     EnumType type;
-    type.full_name = Join(scope, Name(decoder.FindField(enum_type::kName)));
+    if (!Join(scope, Name(decoder.FindField(enum_type::kName)),
+              &type.full_name))
+      return false;
     type.is_closed = parent_features
                          .With(decoder.FindField(enum_type::kOptions),
                                enum_type::kOptionsFeatures)
@@ -423,12 +428,82 @@ class Schema::Parser {
       }
       return true;
     });
-    std::stable_sort(
-        type.values.begin(), type.values.end(),
-        [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string name = type.full_name;
-    schema_->enums_.emplace(std::move(name), std::move(type));
+    const auto [it, is_new] =
+        schema_->enums_.try_emplace(std::move(name), std::move(type));
+    if (!is_new) {
+      auto& values = it->second.values;
+      values_once_.try_emplace(&it->second, values.size());
+      values.insert(values.end(), type.values.begin(), type.values.end());
+    }
     return ok;
+  }
+
+  // Sets |result| to the full name of what |scope| has. Returns false if that
+  // is too long.
+  bool Join(const std::string& scope,
+            const std::string& name,
+            std::string* result) {
+    *result = scope.empty() ? name : scope + '.' + name;
+    name_bytes_ += result->size();
+    if (name_bytes_ <= max_name_bytes_)
+      return true;
+    error_ = "the names of its types are too long";
+    return false;
+  }
+
+  // Sorts the fields by id. Keeps the first one of each id, and of each name.
+  void RemoveDuplicates(MessageType* message) {
+    std::vector<FieldType> kept;
+    kept.reserve(message->fields.size());
+    std::map<uint32_t, const FieldType*> by_id;
+    // An extension without a package may be called like a field.
+    std::set<std::pair<bool, std::string_view>> names;
+    for (FieldType& field : message->fields) {
+      const auto known = by_id.find(field.id);
+      if (known == by_id.end() &&
+          (field.name.empty() ||
+           names.count({field.is_extension, field.name}) == 0)) {
+        kept.push_back(std::move(field));
+        const FieldType& first = kept.back();
+        by_id.emplace(first.id, &first);
+        names.emplace(first.is_extension, first.name);
+      } else if (known == by_id.end() || !IsSame(*known->second, field)) {
+        schema_->conflicts_.push_back(
+            field.is_extension ? field.name
+                               : message->full_name + '.' + field.name);
+      }
+    }
+    std::sort(
+        kept.begin(), kept.end(),
+        [](const FieldType& a, const FieldType& b) { return a.id < b.id; });
+    message->fields = std::move(kept);
+  }
+
+  static bool IsSame(const FieldType& a, const FieldType& b) {
+    return a.name == b.name && a.type == b.type &&
+           a.is_repeated == b.is_repeated && a.type_name == b.type_name;
+  }
+
+  void SortValues(EnumType* type) {
+    auto& values = type->values;
+    const auto once = values_once_.find(type);
+    if (once != values_once_.end()) {
+      // Of its first definition, which may give two names to a number.
+      const auto end = values.begin() + static_cast<ptrdiff_t>(once->second);
+      const std::set<std::pair<int32_t, std::string>> known(values.begin(),
+                                                            end);
+      for (auto value = end; value != values.end(); ++value) {
+        const auto same_number = known.lower_bound({value->first, ""});
+        if (same_number != known.end() && same_number->first == value->first &&
+            known.count(*value) == 0) {
+          schema_->conflicts_.push_back(type->full_name + '.' + value->second);
+        }
+      }
+    }
+    std::stable_sort(
+        values.begin(), values.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
   }
 
   void LinkField(FieldType* field) {
@@ -467,7 +542,12 @@ class Schema::Parser {
   size_t file_ = 0;  // The one that is being parsed.
   std::vector<std::string> file_names_;
   std::set<std::string> imports_;
+  // By the message that they extend. Other versions of messages are extensions.
   std::vector<std::pair<std::string, FieldType>> extensions_;
+  // How many values an enum had before it was defined again.
+  std::map<const EnumType*, size_t> values_once_;
+  size_t name_bytes_ = 0;  // Of all full names.
+  size_t max_name_bytes_ = 0;
   const char* error_ = nullptr;
 };
 

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "src/command_line/command_line.h"
+#include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
 #include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
 #include "src/pztrace/commands.h"
-#include "src/pztrace/extended_schema.h"
 #include "src/pztrace/program_name.h"
 
 namespace pztrace {
@@ -47,26 +47,14 @@ int CatMain(int argc, char** argv) {
   if (!file)
     return kFailure;
   pbz::Printer printer(stdout, printer_options);
-  ExtendedSchema schema;
-  // What describes a field may come behind it. A pipe is read only once.
-  const bool reads_twice = fseeko(file.get(), 0, SEEK_SET) == 0;
-  if (reads_twice) {
-    pbz::FieldStream first_pass(file.get());
-    pbz::FieldStream::Run run;
-    while (first_pass.Next(&run))
-      schema.AddFrom(protozero::ConstBytes(run.data, run.size));
-    rewind(file.get());
-  }
   pbz::FieldStream stream(file.get());
+  pbz::ExtendedSchema schema;
+  schema.ReadAhead(&stream);
   bool ok = pbz::WalkAndReport(
       kProgram, pbz::DisplayName(file_name),
-      [&](protozero::ConstBytes packets) {
-        if (!reads_twice)
-          schema.AddFrom(packets);
-        return schema.trace();
-      },
+      [&](protozero::ConstBytes packets) { return schema.TypeOf(packets); },
       &stream, &printer);
-  schema.ReportRejected();
+  schema.ReportUnused(kProgram, pbz::DisplayName(file_name));
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;

@@ -12,7 +12,8 @@ import hashlib
 import pathlib
 import sys
 
-import embedding
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'pbz'))
+import embedding  # pylint: disable=wrong-import-position
 
 
 def allowed(text):

@@ -106,6 +106,21 @@ TEST(FieldStreamTest, MemoryFollowsTheBytesThatAreThere) {
   EXPECT_EQ(Runs(bytes, 4), bytes + "|0");
 }
 
+TEST(FieldStreamTest, RestartsWhereItBegan) {
+  const ScopedFile file = FileOf(Bytes("0801 0802 0803"));
+  fseek(file.get(), 2, SEEK_SET);
+  FieldStream stream(file.get(), 2);
+  FieldStream::Run run;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stream.Next(&run));
+    EXPECT_EQ(run.offset, 0u);
+    EXPECT_EQ(run.data[1], 2);
+    while (stream.Next(&run)) {
+    }
+    EXPECT_TRUE(stream.Restart());
+  }
+}
+
 TEST(FieldStreamTest, ReportsErrorsOfTheSystem) {
   const ScopedFile file(fopen("/", "rb"), fclose);
   ASSERT_TRUE(file);

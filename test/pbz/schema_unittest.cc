@@ -346,6 +346,47 @@ TEST(SchemaTest, NamesCannotFoolATerminal) {
   EXPECT_TRUE(schema->FindMessage("M??31m?"));
 }
 
+// As descriptions in traces have it, of several programs.
+TEST(SchemaTest, FirstOfSeveralDefinitionsCounts) {
+  const std::string first = DescriptorSet(R"(
+    syntax = "proto2"; package p;
+    message M { optional int32 a = 1; extensions 100 to 200; }
+    extend M { optional int32 x = 100; }
+    enum E { A = 0; B = 1; option allow_alias = true; C = 1; })");
+  const std::string other = DescriptorSet(R"(
+    syntax = "proto2"; package p;
+    message M {
+      optional string a = 1;
+      optional int32 b = 2;
+      optional int32 c = 100;
+      extensions 101 to 200;
+    }
+    extend M { optional int32 x = 101; }
+    enum E { A = 0; D = 1; F = 2; })");
+  std::string error;
+  auto schema = Schema::Parse(AsBytes(first + first), &error);
+  ASSERT_TRUE(schema) << error;
+  EXPECT_EQ(schema->conflicts(), std::vector<std::string>());
+  schema = Schema::Parse(AsBytes(first + other), &error);
+  ASSERT_TRUE(schema) << error;
+  EXPECT_EQ(FieldOf(*schema, "M", 1).type, SchemaType::kInt32);
+  EXPECT_EQ(FieldOf(*schema, "M", 2).name, "b");
+  EXPECT_EQ(FieldOf(*schema, "M", 100).name, "p.x");
+  EXPECT_EQ(schema->FindMessage("M")->FindField(101), nullptr);
+  EXPECT_EQ(schema->conflicts(),
+            (std::vector<std::string>{"p.M.a", "p.M.c", "p.x", "p.E.D"}));
+}
+
+TEST(SchemaTest, LongNamesDoNotFillTheMemory) {
+  google::protobuf::FileDescriptorSet set;
+  auto* const outer = set.add_file()->add_message_type();
+  outer->set_name(std::string(100000, 'a'));
+  for (int i = 0; i < 10000; ++i)
+    outer->add_nested_type()->set_name(std::to_string(i));
+  EXPECT_EQ(ErrorOf(set.SerializeAsString()),
+            "not a descriptor set: the names of its types are too long");
+}
+
 }  // namespace
 
 }  // namespace pbz

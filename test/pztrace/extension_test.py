@@ -4,7 +4,6 @@
 `pztrace cat` shows them so. Whatever is in a description, cat survives it."""
 
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
@@ -13,40 +12,18 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
+from extension_traces import (  # pylint: disable=wrong-import-position
+    description_packet as described, is_description, packets_of, record,
+    with_broken_descriptions)
 from wire import delimited as message  # pylint: disable=wrong-import-position
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
-TRACER = pathlib.Path.cwd() / 'extension_tracer'
 
 QUERY = '[test.QueryEvent.query]: "select 1"'
 PLAN = '''[test.QueryEvent.plan] {
       method: LOOKUP
       num_rows: 0
     }'''
-
-
-def read_varint(data, at):
-  value = shift = 0
-  while True:
-    value |= (data[at] & 0x7f) << shift
-    shift += 7
-    at += 1
-    if data[at - 1] < 0x80:
-      return value, at
-
-
-def packets_of(trace):
-  at = 0
-  while at < len(trace):
-    _, after_tag = read_varint(trace, at)
-    size, begin = read_varint(trace, after_tag)
-    yield trace[at:begin + size]
-    at = begin + size
-
-
-def described(extension_set):
-  """A packet with an ExtensionDescriptor."""
-  return message(1, message(72, message(1, extension_set)))
 
 
 class ExtensionTest(unittest.TestCase):
@@ -57,8 +34,7 @@ class ExtensionTest(unittest.TestCase):
     self.path = pathlib.Path(folder.name) / 'trace'
 
   def trace(self, *args):
-    subprocess.run([TRACER, self.path, *args], check=True)
-    return self.path.read_bytes()
+    return record(self.path, *args)
 
   def cat(self, trace):
     self.path.write_bytes(trace)
@@ -84,8 +60,8 @@ class ExtensionTest(unittest.TestCase):
 
   def test_description_may_come_last(self):
     packets = list(packets_of(self.trace('1')))
-    description = [p for p in packets if b'QueryPlan' in p]
-    others = [p for p in packets if b'QueryPlan' not in p]
+    description = [p for p in packets if is_description(p)]
+    others = [p for p in packets if not is_description(p)]
     self.assertEqual(len(description), 1)
     # Farther away than what is read at once.
     padding = message(1, message(36, bytes(1000))) * 1000
@@ -94,7 +70,7 @@ class ExtensionTest(unittest.TestCase):
 
   def test_without_a_description_numbers_are_shown(self):
     output, error = self.cat(b''.join(
-        p for p in packets_of(self.trace('1')) if b'QueryPlan' not in p))
+        p for p in packets_of(self.trace('1')) if not is_description(p)))
     self.assertEqual(error, '')
     self.assertIn('9900: "select 1"', output)
 
@@ -110,8 +86,10 @@ class ExtensionTest(unittest.TestCase):
              message(2, b'.perfetto.protos.TracePacket'))
     file = (message(2, b'perfetto.protos') +
             message(4, message(1, b'Trace')) + message(7, field))
-    output, _ = self.cat(described(message(1, file)) + self.trace('1'))
+    output, error = self.cat(described(message(1, file)) + self.trace('1'))
     self.assertIn('track_event {', output)
+    self.assertIn('1 fields and values are described again, differently '
+                  '(perfetto.protos.evil); the first description counts', error)
     self.assertNotIn('evil:', output)
 
   def test_too_many_descriptions_are_not_read(self):
@@ -121,29 +99,8 @@ class ExtensionTest(unittest.TestCase):
     self.assertIn('some descriptions of extensions are not read', error)
 
   def test_any_description_is_survived(self):
-    packets = list(packets_of(self.trace('1')))
-    index = next(i for i, p in enumerate(packets) if b'QueryPlan' in p)
-    at = packets[index].index(b'\x0a')
-    description = packets[index]
-    at = description.index(b'test/pztrace/') - 8
-    extension_set = description[at:]
-    del packets[index]
-    rest = b''.join(packets)
-    generator = random.Random(1)
-    for _ in range(150):
-      broken = bytearray(extension_set)
-      for _ in range(generator.randint(1, 6)):
-        at = generator.randrange(len(broken))
-        kind = generator.randrange(3)
-        if kind == 0:
-          broken[at] = generator.randrange(256)
-        elif kind == 1:
-          del broken[at:at + generator.randint(1, 9)]
-        else:
-          broken[at:at] = broken[at:at + generator.randint(1, 30)]
-        if not broken:
-          break
-      self.cat(described(bytes(broken)) + rest)
+    for trace in with_broken_descriptions(self.trace('1'), 150):
+      self.cat(trace)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ CODE = '''\
 
 #include "%(header)s"
 
-namespace pztrace {
+namespace %(namespace)s {
 
 namespace {
 
@@ -20,14 +20,16 @@ constexpr unsigned char kBytes[] = {
 
 const protozero::ConstBytes %(name)s(kBytes, sizeof(kBytes));
 
-}  // namespace pztrace
+}  // namespace %(namespace)s
 '''
 
 
 def write(output, source, header, name, content):
-  """Defines what `header` declares as `name`, a ConstBytes, to be `content`."""
+  """Defines what `header` declares as `name`, a ConstBytes, to be `content`. The
+  namespace is called as the folder of the header."""
   lines = [', '.join(str(byte) for byte in content[i:i + 16]) + ','
            for i in range(0, len(content), 16)]
   with open(output, 'w', encoding='utf-8') as f:
     f.write(CODE % {'source': os.path.basename(source), 'header': header,
-                    'name': name, 'bytes': '\n'.join(lines)})
+                    'namespace': header.split('/')[-2], 'name': name,
+                    'bytes': '\n'.join(lines)})

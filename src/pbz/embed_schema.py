@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Makes C++ of a schema, for `pztrace cat` to know it: a descriptor set.
+"""Makes C++ of a schema, for programs to know it: a descriptor set.
 
   embed_schema.py OUTPUT.cc PROTOC IMPORT_DIR PROTO
 """
@@ -23,7 +23,7 @@ def main():
       return status
     with open(path, 'rb') as f:
       content = f.read()
-  embedding.write(output, proto, 'src/pztrace/embedded_schema.h', 'kTraceSchema', content)
+  embedding.write(output, proto, 'src/pbz/embedded_schema.h', 'kTraceSchema', content)
   return 0
 
 

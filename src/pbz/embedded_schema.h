@@ -1,16 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_EMBEDDED_SCHEMA_H_
-#define SRC_PZTRACE_EMBEDDED_SCHEMA_H_
+#ifndef SRC_PBZ_EMBEDDED_SCHEMA_H_
+#define SRC_PBZ_EMBEDDED_SCHEMA_H_
 
 #include "protozero/const_bytes.h"
 
-namespace pztrace {
+namespace pbz {
 
 // A descriptor set with the type of a trace file, perfetto.protos.Trace. Made
-// by embed_schema.py.
+// by embed_schema.py. Empty if the build had no protoc for that.
 extern const protozero::ConstBytes kTraceSchema;
 
-}  // namespace pztrace
+}  // namespace pbz
 
-#endif  // SRC_PZTRACE_EMBEDDED_SCHEMA_H_
+#endif  // SRC_PBZ_EMBEDDED_SCHEMA_H_

@@ -1,0 +1,171 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pbz/extended_schema.h"
+
+#include <stdint.h>
+
+#include <utility>
+#include <vector>
+
+#include "protozero/decode_status.h"
+#include "protozero/proto_decoder.h"
+#include "src/pbz/embedded_schema.h"
+#include "src/pbz/program_io.h"
+
+namespace pbz {
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::Field;
+using protozero::ProtoDecoder;
+using protozero::proto_utils::ProtoSchemaToWireType;
+using protozero::proto_utils::ProtoWireType;
+
+// Field ids of include/protozero/tracing/trace.proto. This program is built
+// without the plugin, too.
+enum : uint32_t {
+  kPacket = 1,  // Of a Trace.
+  kPacketTag =
+      kPacket << 3 | static_cast<uint32_t>(ProtoWireType::kLengthDelimited),
+  kPacketTimestamp = 8,
+  kPacketSequenceId = 10,
+  kPacketExtensionDescriptor = 72,
+  kDescriptorExtensionSet = 1,
+};
+
+// Whether the fields of |packet| that |type| has are of its types. Sets
+// |is_marked| if there is one that about every packet has.
+bool Fits(ConstBytes packet, const MessageType& type, bool* is_marked) {
+  ProtoDecoder decoder(packet);
+  for (Field f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
+    const FieldType* const field = type.FindField(f.id());
+    if (field == nullptr)
+      continue;
+    if (ProtoSchemaToWireType(field->type) != f.type())
+      return false;
+    *is_marked |= f.id() == kPacketTimestamp || f.id() == kPacketSequenceId ||
+                  f.id() == kPacketExtensionDescriptor;
+  }
+  return decoder.status() == protozero::DecodeStatus::kOk;
+}
+
+std::unique_ptr<Schema> ParseSet(const std::string& descriptor_set) {
+  std::string unused;
+  return Schema::Parse(
+      ConstBytes(reinterpret_cast<const uint8_t*>(descriptor_set.data()),
+                 descriptor_set.size()),
+      &unused);
+}
+
+}  // namespace
+
+bool ExtendedSchema::IsAvailable() {
+  return kTraceSchema.size != 0;
+}
+
+ExtendedSchema::ExtendedSchema() : bytes_(kTraceSchema.ToStdString()) {
+  schema_ = ParseSet(bytes_);
+}
+
+bool ExtendedSchema::IsTrace(ConstBytes begin) const {
+  const MessageType& type =
+      *schema_->FindMessage("perfetto.protos.TracePacket");
+  size_t num_packets = 0;
+  size_t num_others = 0;
+  bool is_marked = false;
+  ProtoDecoder trace(begin);
+  for (Field f = trace.ReadField(); f.valid(); f = trace.ReadField()) {
+    if (f.id() != kPacket || f.type() != ProtoWireType::kLengthDelimited)
+      return false;
+    ++(Fits(f.as_bytes(), type, &is_marked) ? num_packets : num_others);
+  }
+  // A large one is not there as a whole.
+  if (num_packets + num_others == 0)
+    return begin.size == 0 || begin.data[0] == kPacketTag;
+  // A few packets of a trace may be damaged.
+  return is_marked && num_packets > num_others;
+}
+
+void ExtendedSchema::ReadAhead(FieldStream* stream) {
+  if (!stream->Restart())
+    return;
+  FieldStream::Run run;
+  while (stream->Next(&run))
+    AddFrom(ConstBytes(run.data, run.size));
+  has_read_ahead_ = stream->Restart();
+}
+
+void ExtendedSchema::AddFrom(ConstBytes packets) {
+  ProtoDecoder trace(packets);
+  for (Field packet = trace.ReadField(); packet.valid();
+       packet = trace.ReadField()) {
+    if (packet.id() != kPacket)
+      continue;
+    const ConstBytes set =
+        ProtoDecoder(ProtoDecoder(packet.as_bytes())
+                         .FindField(kPacketExtensionDescriptor)
+                         .as_bytes())
+            .FindField(kDescriptorExtensionSet)
+            .as_bytes();
+    if (set.size != 0)
+      Add(set.ToStdString());
+  }
+}
+
+const MessageType* ExtendedSchema::TypeOf(ConstBytes packets) {
+  if (!has_read_ahead_)
+    AddFrom(packets);
+  if (has_new_) {
+    has_new_ = false;
+    if (std::unique_ptr<Schema> schema = ParseSet(bytes_))
+      schema_ = std::move(schema);
+    else
+      has_more_ = true;
+  }
+  return schema_->FindMessage("perfetto.protos.Trace");
+}
+
+void ExtendedSchema::Add(const std::string& descriptor_set) {
+  if (seen_.count(descriptor_set) != 0)
+    return;
+  if (seen_.size() == kMaxDescriptions ||
+      descriptor_set.size() > kMaxBytes - seen_bytes_) {
+    has_more_ = true;
+    return;
+  }
+  seen_.insert(descriptor_set);
+  seen_bytes_ += descriptor_set.size();
+  // On its own, for a malformed one would spoil the others.
+  if (ParseSet(kTraceSchema.ToStdString() + descriptor_set) == nullptr) {
+    ++num_malformed_;
+    return;
+  }
+  bytes_ += descriptor_set;
+  has_new_ = true;
+}
+
+void ExtendedSchema::ReportUnused(const char* program, const char* file) const {
+  if (num_malformed_ != 0) {
+    PrintError(program,
+               "%s: %zu descriptions of extensions are malformed; the fields "
+               "are shown by their numbers",
+               file, num_malformed_);
+  }
+  const std::vector<std::string>& conflicts = schema_->conflicts();
+  if (!conflicts.empty()) {
+    PrintError(program,
+               "%s: %zu fields and values are described again, differently "
+               "(%s%s); the first description counts",
+               file, conflicts.size(), conflicts.front().c_str(),
+               conflicts.size() == 1 ? "" : ", ...");
+  }
+  if (has_more_) {
+    PrintError(program,
+               "%s: some descriptions of extensions are not read, for there "
+               "are too many, or they are too large",
+               file);
+  }
+}
+
+}  // namespace pbz
