@@ -2,7 +2,8 @@
 //
 // Draws the trace on a canvas that is as large as what is seen of it. The number of shapes
 // depends on the number of pixels and rows, not on that of events: what begins in the same
-// pixel and is narrower is one shape, and binary search finds what begins behind it.
+// cell of two pixels and is narrower is one shape, and binary search finds what begins
+// behind it.
 
 "use strict";
 
@@ -15,6 +16,7 @@ const HEADING = 22;
 const GAP = 6;
 const INDENT = 12;
 const MAX_LABELS = 220;
+const CELL = 2;
 const MIN_SPAN = 20;  // Nanoseconds.
 const NUM_COLORS = 8;
 const NAME_FONT = "11px ui-monospace, Menlo, Consolas, monospace";
@@ -330,25 +332,25 @@ class Timeline {
       ++this.drawn.steps;
       const begin = x(line.begin[i]);
       const end = x(line.end[i]);
-      if (!line.isInstants && end - begin >= 1) {
+      if (!line.isInstants && end - begin >= CELL) {
         finishCell();
         this.drawSlice(line, i++, begin, end);
         continue;
       }
-      // Those that begin in this pixel, or, of instants, would cover each other.
-      const edge = Math.max(Math.floor(begin) + (line.isInstants ? 2 : 1), left);
+      // Those that begin in this cell.
+      const edge = Math.max((Math.floor(begin / CELL) + 1) * CELL, left);
       let next = Math.max(i + 1, lowerBound(line.begin, from + (edge - left) / scale, i + 1));
-      // Only the last one may reach into the next pixels.
-      if (next - 1 > i && !line.isInstants && x(line.end[next - 1]) - edge >= 1)
+      // Only the last one may reach into the next cells.
+      if (next - 1 > i && !line.isInstants && x(line.end[next - 1]) - edge >= CELL)
         --next;
       const color = this.colorOf(line, i, next);
       if (line.isInstants) {
         this.drawInstant(line, begin, color);
-      } else if (cell.end === edge - 1 && cell.color === color) {
+      } else if (cell.end === edge - CELL && cell.color === color) {
         cell.end = edge;
       } else {
         finishCell();
-        Object.assign(cell, {x: edge - 1, end: edge, color});
+        Object.assign(cell, {x: edge - CELL, end: edge, color});
       }
       i = next;
     }
@@ -452,7 +454,8 @@ class Timeline {
       for (let i = 0; i + 1 < events.length; ++i) {
         const a = this.placeOf(events[i]);
         const b = this.placeOf(events[i + 1]);
-        const fromX = a.x + a.width;
+        // The next one may begin before this one ends.
+        const fromX = Math.min(a.x + a.width, Math.max(a.x, b.x));
         const bend = Math.min(80, Math.max(12, Math.abs(b.x - fromX) / 2));
         ++this.drawn.shapes;
         context.beginPath();
