@@ -93,7 +93,8 @@ const char* CompressionOf(ConstBytes bytes) {
 std::string WhyUnreadable(ConstBytes bytes,
                           bool is_whole,
                           Framing framing,
-                          const std::string& file) {
+                          const std::string& file,
+                          const char* option) {
   const bool is_message = IsMessage(bytes);
   const char* compression = CompressionOf(bytes);
   if (compression && !(is_whole && is_message)) {
@@ -104,10 +105,12 @@ std::string WhyUnreadable(ConstBytes bytes,
   }
   const bool is_stream = IsStream(bytes, is_whole);
   if (framing == Framing::kOneMessage && is_stream && !is_message)
-    return "is a stream of messages, each after its size; try --delimited";
+    return std::string("is a stream of messages, each after its size; try ") +
+           option;
   if (framing == Framing::kDelimited && is_message && !is_stream &&
       bytes.size != 0) {
-    return "is one message, without its size; try without --delimited";
+    return std::string("is one message, without its size; try without ") +
+           option;
   }
   return std::string();
 }

@@ -18,11 +18,12 @@ const char* CompressionOf(protozero::ConstBytes bytes);
 
 // Says why |bytes|, the begin or the whole of a file that is read with
 // |framing|, cannot be read, and what to do. |file| is how to name it in a
-// command. Empty if they may be readable.
+// command, |option| the one that reads streams. Empty if they may be readable.
 std::string WhyUnreadable(protozero::ConstBytes bytes,
                           bool is_whole,
                           Framing framing,
-                          const std::string& file);
+                          const std::string& file,
+                          const char* option = "--delimited");
 
 }  // namespace pbz
 

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "src/command_line/command_line.h"
+#include "src/pbz/export_main.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
 #include "src/pbz/program_io.h"
+#include "src/pbz/program_name.h"
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/schema_source.h"
@@ -29,7 +31,6 @@ namespace pbz {
 
 namespace {
 
-constexpr char kProgram[] = "pbz";
 // In place of a schema; ./auto is a file.
 constexpr char kAuto[] = "auto";
 using command_line::kFailure;
@@ -72,8 +73,9 @@ int Run(const Options& options) {
   if (!file) {
     if (!options.has_command && errno == ENOENT &&
         options.file.find_first_of("./") == std::string::npos) {
-      PrintError(kProgram,
-                 "it is not a command, either: these are decode and stats");
+      PrintError(
+          kProgram,
+          "it is not a command, either: these are decode, export and stats");
     }
     return kFailure;
   }
@@ -133,13 +135,15 @@ int Run(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   const std::string_view word = argc > 1 ? argv[1] : "";
+  if (word == "export")
+    return ExportMain(argc - 1, argv + 1);
   options.is_stats = word == "stats";
   options.has_command = options.is_stats || word == "decode";
   command_line::Command command = {
       options.is_stats ? "pbz stats" : "pbz",
       options.is_stats ? "[options] FILE"
                        : "[decode] [options] FILE\n       pbz stats [options] "
-                         "FILE",
+                         "FILE\n       pbz export [options] FILE...",
       options.is_stats
           ? R"(Prints where the bytes of a file of protobuf go: how many each field has, and
 how many of them are tags and sizes. "With inner" adds the fields of a message
@@ -147,7 +151,8 @@ to its own bytes.
 )"
           : R"(Prints the fields of a file of protobuf, of any size: with a schema line by line
 as protoc --decode does, without one with guesses, which comments say
-(# message?). `pbz stats` prints where the bytes go.
+(# message?). `pbz stats` prints where the bytes go,
+`pbz export` writes tables and messages for other programs.
 )",
       {{"FILE",
         "one message; - is the standard input. Malformed input is reported "

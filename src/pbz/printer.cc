@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
+#include "src/pbz/number.h"
 #include "src/pbz/text.h"
 
 namespace pbz {
@@ -13,7 +13,6 @@ namespace pbz {
 namespace {
 
 using protozero::proto_utils::ProtoWireType;
-using protozero::proto_utils::ZigZagDecode;
 
 // Lines are written when they are this long, so that a line of any length needs
 // little memory.
@@ -22,21 +21,6 @@ constexpr size_t kFlushSize = size_t{1} << 16;
 // Columns of --offsets. Offsets of eleven digits are those of 100 GB.
 constexpr int kOffsetWidth = 11;
 constexpr int kSizeWidth = 10;
-
-float FloatOf(uint64_t bits) {
-  const auto low = static_cast<uint32_t>(bits);
-  float value;
-  static_assert(sizeof(value) == sizeof(low), "");
-  memcpy(&value, &low, sizeof(value));
-  return value;
-}
-
-double DoubleOf(uint64_t bits) {
-  double value;
-  static_assert(sizeof(value) == sizeof(bits), "");
-  memcpy(&value, &bits, sizeof(value));
-  return value;
-}
 
 // Whether a number is one that people would write down. Integers read as
 // floating-point numbers are mostly not.
@@ -159,49 +143,15 @@ void Printer::AddNumber(Node node, uint64_t bits) {
   AddName(node);
   line_ += ": ";
   Paint(Color::kNumber);
-  switch (node.type ? node.type->type : SchemaType::kUnknown) {
-    case SchemaType::kDouble:
-      AppendDouble(DoubleOf(bits), &line_);
-      break;
-    case SchemaType::kFloat:
-      AppendFloat(FloatOf(bits), &line_);
-      break;
-    case SchemaType::kInt32:
-    case SchemaType::kSfixed32:
-      line_ += std::to_string(static_cast<int32_t>(bits));
-      break;
-    case SchemaType::kInt64:
-    case SchemaType::kSfixed64:
-      line_ += std::to_string(static_cast<int64_t>(bits));
-      break;
-    case SchemaType::kUint32:
-    case SchemaType::kFixed32:
-      line_ += std::to_string(static_cast<uint32_t>(bits));
-      break;
-    case SchemaType::kUint64:
-    case SchemaType::kFixed64:
-      line_ += std::to_string(bits);
-      break;
-    case SchemaType::kSint32:
-      line_ += std::to_string(ZigZagDecode(static_cast<uint32_t>(bits)));
-      break;
-    case SchemaType::kSint64:
-      line_ += std::to_string(ZigZagDecode(bits));
-      break;
-    case SchemaType::kBool:
-      line_ += bits != 0 ? "true" : "false";
-      break;
-    case SchemaType::kEnum: {
-      const auto number = static_cast<int32_t>(bits);
-      const EnumType* type = node.type->enum_type;
-      const std::string* name = type ? type->FindName(number) : nullptr;
-      line_ += name ? *name : std::to_string(number);
-      break;
-    }
-    default:
-      AddUntypedNumber(node, bits);
-      return;
-  }
+  if (!node.type)
+    return AddUntypedNumber(node, bits);
+  const EnumType* const type = node.type->enum_type;
+  const std::string* name =
+      type ? type->FindName(static_cast<int32_t>(bits)) : nullptr;
+  if (name)
+    line_ += *name;
+  else
+    AppendNumber(NumberOf(node.type->type, bits), &line_);
   EndPaint();
 }
 

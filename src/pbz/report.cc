@@ -15,11 +15,11 @@ namespace {
 
 constexpr uint64_t kMaxReported = 5;
 
-// Passes everything on, and counts and reports malformed bytes.
+// Passes everything on, and reports malformed bytes.
 class Reporter : public Visitor {
  public:
   Reporter(const char* program, const char* file, Visitor* next)
-      : program_(program), file_(file), next_(next) {}
+      : report_(program, file), next_(next) {}
 
   void OnValue(const Node& node) override { next_->OnValue(node); }
   void OnBegin(const Node& node) override { next_->OnBegin(node); }
@@ -29,32 +29,33 @@ class Reporter : public Visitor {
   }
   void OnMalformed(uint64_t offset, size_t size, const char* reason) override {
     next_->OnMalformed(offset, size, reason);
-    if (++count_ <= kMaxReported) {
-      // The message comes after the output so far, if both go to the same
-      // place.
-      fflush(stdout);
-      PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s", file_,
-                 offset, reason);
-    }
+    report_.Add(offset, reason);
   }
 
-  // How often.
-  uint64_t Finish() const {
-    if (count_ > kMaxReported) {
-      PrintError(program_, "%s: %" PRIu64 " more", file_,
-                 count_ - kMaxReported);
-    }
-    return count_;
-  }
+  const MalformedReport& report() const { return report_; }
 
  private:
-  const char* const program_;
-  const char* const file_;
+  MalformedReport report_;
   Visitor* const next_;
-  uint64_t count_ = 0;
 };
 
 }  // namespace
+
+void MalformedReport::Add(uint64_t offset, const char* reason) {
+  if (++count_ > kMaxReported)
+    return;
+  // The message comes after the output so far, if both go to the same place.
+  fflush(stdout);
+  PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s", file_, offset,
+             reason);
+}
+
+uint64_t MalformedReport::Finish() const {
+  if (count_ > kMaxReported) {
+    PrintError(program_, "%s: %" PRIu64 " more", file_, count_ - kMaxReported);
+  }
+  return count_;
+}
 
 bool WalkAndReport(const char* program,
                    const char* file,
@@ -83,7 +84,7 @@ bool WalkAndReport(
     const protozero::ConstBytes bytes(run.data, run.size);
     Walk(bytes, run.offset, type(bytes), &reporter);
   }
-  const bool ok = reporter.Finish() == 0;
+  const bool ok = reporter.report().Finish() == 0;
   if (stream->error().empty())
     return ok;
   PrintError(program, "%s: %s", file, stream->error().c_str());

@@ -3,6 +3,8 @@
 #ifndef SRC_PBZ_REPORT_H_
 #define SRC_PBZ_REPORT_H_
 
+#include <stdint.h>
+
 #include <functional>
 
 #include "src/pbz/field_stream.h"
@@ -11,11 +13,28 @@
 
 namespace pbz {
 
+// Reports the malformed bytes of a file on the standard error. The lines begin
+// with |program| and |file|; a file with a lot of damage is reported by its
+// first lines.
+class MalformedReport {
+ public:
+  MalformedReport(const char* program, const char* file)
+      : program_(program), file_(file) {}
+
+  // |reason| is what is wrong at |offset|.
+  void Add(uint64_t offset, const char* reason);
+  // Says how many more there were. Returns how many there are in all.
+  uint64_t Finish() const;
+
+ private:
+  const char* const program_;
+  const char* const file_;
+  uint64_t count_ = 0;
+};
+
 // Walks through all fields of |stream|, a message of |type|, which may be null.
-// Reports malformed bytes on the standard error. The lines begin with |program|
-// and |file|; a file with a lot of damage is reported by its first lines. Stops
-// early if the standard output can not be written to. Returns whether all is
-// well.
+// Reports malformed bytes as MalformedReport does. Stops early if the standard
+// output can not be written to. Returns whether all is well.
 bool WalkAndReport(const char* program,
                    const char* file,
                    const MessageType* type,

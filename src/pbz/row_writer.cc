@@ -45,8 +45,23 @@ void RowWriter::Text(std::string_view text) {
   BeginCell();
   if (format_ == Format::kNdjson)
     AppendJsonString(text, &rows_);
+  else if (IsUtf8(text))
+    CsvText(text);
   else
     CsvText(MadeUtf8(text));
+}
+
+void RowWriter::Bytes(std::string_view bytes) {
+  const char* const quote = format_ == Format::kNdjson ? "\"" : "";
+  BeginCell();
+  rows_ += quote;
+  AppendBase64(bytes, &rows_);
+  rows_ += quote;
+}
+
+void RowWriter::Bool(bool value) {
+  BeginCell();
+  rows_ += value ? "true" : "false";
 }
 
 void RowWriter::Number(int64_t number) {
@@ -59,9 +74,16 @@ void RowWriter::Number(uint64_t number) {
   rows_ += std::to_string(number);
 }
 
+void RowWriter::Number(float number) {
+  if (!isfinite(number))
+    return Text(NonFiniteName(static_cast<double>(number)));
+  BeginCell();
+  AppendFloat(number, &rows_);
+}
+
 void RowWriter::Number(double number) {
   if (!isfinite(number))
-    return Null();
+    return Text(NonFiniteName(number));
   BeginCell();
   AppendDouble(number, &rows_);
 }
@@ -82,6 +104,11 @@ void RowWriter::Json(std::string_view json) {
 }
 
 void RowWriter::EndRow() {
+  // Readers take an empty line for no row.
+  if (format_ == Format::kCsv && cell_begins_.size() == 1 &&
+      (rows_.empty() || rows_.back() == '\n')) {
+    rows_ += "\"\"";
+  }
   rows_ += format_ == Format::kNdjson ? "}\n" : "\r\n";
   next_column_ = 0;
   if (rows_.size() >= kBlockSize)
@@ -104,11 +131,12 @@ void RowWriter::CsvText(std::string_view text) {
     return;
   }
   rows_ += '"';
-  for (const char letter : text) {
-    if (letter == '"')
-      rows_ += '"';
-    rows_ += letter;
+  for (size_t quote = 0; (quote = text.find('"')) != text.npos;) {
+    rows_ += text.substr(0, quote + 1);
+    rows_ += '"';
+    text.remove_prefix(quote + 1);
   }
+  rows_ += text;
   rows_ += '"';
 }
 

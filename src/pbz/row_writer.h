@@ -29,20 +29,27 @@ class RowWriter {
 
   // Of any bytes: those that are no UTF-8 become U+FFFD.
   void Text(std::string_view text);
+  // In base64.
+  void Bytes(std::string_view bytes);
+  void Bool(bool value);
   void Number(int64_t number);
   void Number(uint64_t number);
-  // Null, and an empty cell, if it is not finite.
+  // As protobuf's JSON has them: "NaN", "Infinity" and "-Infinity" are strings.
+  void Number(float number);
   void Number(double number);
   void Number(std::optional<int64_t> number);
+  // An empty cell in CSV, as that of an empty text.
+  void Null();
   // Part of the object of a line, and a text in CSV.
   void Json(std::string_view json);
   void EndRow();
 
+  // Passes on the rows so far.
+  void Flush();
+
  private:
   void BeginCell();
-  void Null();
   void CsvText(std::string_view text);
-  void Flush();
 
   FILE* const out_;
   const Format format_;

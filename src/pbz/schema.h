@@ -59,6 +59,10 @@ struct FieldType {
   const MessageType* message = nullptr;
   const EnumType* enum_type = nullptr;
 
+  bool is_message() const {
+    return type == SchemaType::kMessage || type == SchemaType::kGroup;
+  }
+
   // Whether |number| is a value of this field. Others of a closed enum are
   // unknown fields.
   bool HasValue(int32_t number) const {

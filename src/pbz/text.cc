@@ -235,12 +235,33 @@ void AppendJsonString(std::string_view text, std::string* json) {
   *json += '"';
 }
 
+void AppendBase64(std::string_view bytes, std::string* out) {
+  constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr size_t kGroup = 3;
+  for (size_t i = 0; i < bytes.size(); i += kGroup) {
+    const std::string_view group = bytes.substr(i, kGroup);
+    uint32_t bits = 0;
+    for (size_t j = 0; j < kGroup; ++j)
+      bits =
+          bits << 8 | (j < group.size() ? static_cast<uint8_t>(group[j]) : 0);
+    for (size_t j = 0; j <= kGroup; ++j)
+      *out += j <= group.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
+  }
+}
+
 void AppendDouble(double value, std::string* out) {
   AppendFloatingPoint(value, DBL_DIG, DBL_DIG + 2, out);
 }
 
 void AppendFloat(float value, std::string* out) {
   AppendFloatingPoint(value, FLT_DIG, FLT_DIG + 3, out);
+}
+
+std::string_view NonFiniteName(double value) {
+  if (isnan(value))
+    return "NaN";
+  return value < 0 ? "-Infinity" : "Infinity";
 }
 
 }  // namespace pbz

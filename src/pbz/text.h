@@ -38,10 +38,16 @@ std::string MadeUtf8(std::string_view text);
 // Appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* json);
 
+// Appends |bytes| in base64, with padding.
+void AppendBase64(std::string_view bytes, std::string* out);
+
 // Append a number as protoc does: a double in 15 digits and a float in 6, or in
 // 17 and 9 if the shorter form would read back as another number.
 void AppendDouble(double value, std::string* out);
 void AppendFloat(float value, std::string* out);
+
+// The string that protobuf's JSON has for |value|, which is not finite.
+std::string_view NonFiniteName(double value);
 
 }  // namespace pbz
 

@@ -386,7 +386,7 @@ class InputTest(Scratch):
       self.assertEqual((code, output), (0, '1: 1\n'))
     self.assertEqual(run(PBZ, 'print'), (
         1, '', 'pbz: print: No such file or directory\n'
-        'pbz: it is not a command, either: these are decode and stats\n'))
+        'pbz: it is not a command, either: these are decode, export and stats\n'))
     self.assertEqual(run(PBZ, 'no.pb'), (
         1, '', 'pbz: no.pb: No such file or directory\n'))
 

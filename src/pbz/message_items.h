@@ -1,0 +1,70 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_MESSAGE_ITEMS_H_
+#define SRC_PBZ_MESSAGE_ITEMS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/field.h"
+#include "src/pbz/report.h"
+#include "src/pbz/walk.h"
+
+namespace pbz {
+
+// A field of a message whose schema is known.
+struct Item {
+  const FieldType* type = nullptr;
+  protozero::Field field{};
+  Shape shape = Shape::kNumber;
+  // The index of the next item that is not in this one.
+  uint32_t end = 0;
+};
+
+// The known fields of a message and of those in it, as a list: the items of a
+// message follow its own, in the order of the file.
+class MessageItems : public Visitor {
+ public:
+  // Reads |bytes|, a message of |type| at |offset| of the file, and forgets the
+  // one before. Returns false if it is malformed, which |report| gets. The
+  // items are valid as long as |bytes|.
+  bool Read(protozero::ConstBytes bytes,
+            uint64_t offset,
+            const MessageType& type,
+            MalformedReport* report);
+
+  const std::vector<Item>& items() const { return items_; }
+
+  void OnValue(const Node& node) override;
+  void OnBegin(const Node& node) override;
+  void OnEnd(const Node& node) override;
+  void OnMessage(uint64_t, size_t, size_t) override {}
+  void OnMalformed(uint64_t offset, size_t size, const char* reason) override;
+
+ private:
+  std::vector<Item> items_;
+  std::vector<uint32_t> open_;
+  int unknown_depth_ = 0;  // Unknown messages that are open.
+  bool is_malformed_ = false;
+  MalformedReport* report_ = nullptr;
+};
+
+// Appends the value of a field as JSON, an array or object if it is repeated or
+// a map. |parts| are its items among |all|: parsers merge messages that are
+// there several times, and take the last one of other values.
+//
+// This is protobuf's JSON, but for what databases read more easily: fields have
+// the names of the schema, integers of 64 bits are numbers, and well-known
+// types are messages like others.
+void AppendFieldJson(const std::vector<Item>& all,
+                     const std::vector<uint32_t>& parts,
+                     const FieldType& type,
+                     std::string* json);
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_MESSAGE_ITEMS_H_

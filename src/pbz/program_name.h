@@ -1,0 +1,13 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_PROGRAM_NAME_H_
+#define SRC_PBZ_PROGRAM_NAME_H_
+
+namespace pbz {
+
+// Its errors begin with it.
+inline constexpr char kProgram[] = "pbz";
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_PROGRAM_NAME_H_

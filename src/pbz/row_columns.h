@@ -1,0 +1,96 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_ROW_COLUMNS_H_
+#define SRC_PBZ_ROW_COLUMNS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/pbz/field_path.h"
+#include "src/pbz/message_items.h"
+#include "src/pbz/row_writer.h"
+#include "src/pbz/schema.h"
+
+namespace pbz {
+
+// Makes rows of messages: a column for each of some fields, those of messages
+// in the message included. A field that is repeated, or is a message that has
+// no columns of its own, is JSON.
+class RowColumns {
+ public:
+  // More than this have to be chosen.
+  static constexpr size_t kMaxColumns = 1000;
+
+  // Fields of |type|: |chosen| are their paths, with commas between them. If it
+  // is empty, all fields have columns, those of messages in it, too; a message
+  // in one of its own type is JSON. Returns null, and says why in |error|, if
+  // there is no such field.
+  static std::unique_ptr<RowColumns> Choose(const MessageType& type,
+                                            std::string_view chosen,
+                                            std::string* error);
+
+  std::vector<std::string> Names() const;
+
+  // Appends the cells of a message. Those of a field that is not there are
+  // null, or the default if the field has no presence.
+  void Write(const std::vector<Item>& message, RowWriter* rows);
+
+ private:
+  // A message that fields are wanted of.
+  struct Group;
+
+  // What is wanted of a field.
+  struct Slot {
+    const FieldType* type = nullptr;
+    size_t column = kNone;
+    std::unique_ptr<Group> group;
+  };
+  static constexpr size_t kNone = SIZE_MAX;
+
+  struct Group {
+    Slot* Find(uint32_t id);
+    Slot* Add(const FieldType& type, const MessageType& message);
+
+    bool is_there = false;
+    std::vector<Slot> slots;  // By id.
+  };
+
+  struct Column {
+    std::string name;
+    const FieldType* type = nullptr;
+    const Group* group = nullptr;  // The message that it is a field of.
+    bool is_json = false;
+    // Of the row at hand: the items of the field.
+    std::vector<uint32_t> parts;
+  };
+
+  explicit RowColumns(const MessageType& type) : type_(type) {}
+
+  bool AddAll(const MessageType& type,
+              std::vector<PathStep>* path,
+              std::vector<const MessageType*>* around);
+  // Returns false if it is there already.
+  bool Add(const std::vector<PathStep>& path);
+  void Collect(const std::vector<Item>& items,
+               uint32_t begin,
+               uint32_t end,
+               Group* group);
+  void Clear(Slot* slot);
+  void WriteCell(const std::vector<Item>& items,
+                 const Column& column,
+                 RowWriter* rows);
+
+  const MessageType& type_;
+  Group root_;
+  std::vector<Column> columns_;
+  std::string json_;
+};
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_ROW_COLUMNS_H_
