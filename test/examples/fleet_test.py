@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Runs examples/fleet: what ClickHouse says of the traces is what libprotobuf reads
-there, DuckDB says the same, and each question has an answer. Skipped where the
-databases are not installed. Runs in the build directory.
+"""Runs examples/fleet: what ClickHouse says of the traces, by their tables and by their
+packets, is what libprotobuf reads there, DuckDB says the same, and each question has an
+answer. Skipped where the databases are not installed. Runs in the build directory.
 """
 
 import collections
+import csv
 import importlib.machinery
 import importlib.util
 import json
@@ -36,14 +37,97 @@ FLEET = load('fleet', ROOT / 'examples' / 'fleet' / 'run')
 SUMMARY = load('trace_summary', ROOT / 'tools' / 'trace_summary')
 
 
-def read(path):
-  """The slices of a trace: libprotobuf decodes it."""
+# A buffer that is too small, and names that are said again and again.
+LOSSY_HOST = 'host-d'
+LOSSY_CONFIG = """
+    buffers { size_kb: 64 fill_policy: RING_BUFFER }
+    data_sources { config { name: "track_event" } }
+    incremental_state_config { clear_period_ms: 2 }
+"""
+
+
+def protoc(argument, **kwargs):
+  return subprocess.run(
+      [BUILD / 'protoc', '-I', ROOT, argument,
+       'include/protozero/tracing/trace.proto'], cwd=ROOT, check=True,
+      stdout=subprocess.PIPE, **kwargs).stdout
+
+
+def decode(path):
+  """The text of a trace: libprotobuf decodes it."""
   with open(path, 'rb') as trace:
-    text = subprocess.run(
-        [BUILD / 'protoc', '-I', ROOT, '--decode=perfetto.protos.Trace',
-         'include/protozero/tracing/trace.proto'], cwd=ROOT, stdin=trace,
-        stdout=subprocess.PIPE, check=True, text=True).stdout
-  return SUMMARY.Trace(text.splitlines()).slices
+    return protoc('--decode=perfetto.protos.Trace', stdin=trace,
+                  text=True).splitlines()
+
+
+def slices_of(paths):
+  """For each name, the number of slices and the sum of their durations."""
+  found = collections.defaultdict(lambda: [0, 0])
+  for path in paths:
+    for slice_ in SUMMARY.Trace(decode(path)).slices:
+      found[slice_.name][0] += 1
+      found[slice_.name][1] += slice_.duration
+  return dict(found)
+
+
+def record_with_losses(folder):
+  config = folder / 'config.pb'
+  config.write_bytes(protoc('--encode=perfetto.protos.TraceConfig',
+                            input=LOSSY_CONFIG.encode()))
+  FLEET.host_folder(folder, LOSSY_HOST).mkdir()
+  trace = FLEET.host_folder(folder, LOSSY_HOST) / 'trace.pftrace'
+  subprocess.run([BUILD / 'pztrace', 'record', '--config', config, '-o', trace, '--',
+                  BUILD / 'traced_workers', '--items', '3000', '--size', '3000'],
+                 check=True, capture_output=True)
+  return trace
+
+
+def check_packets(ask, folder, counter):
+  """What the packets say as rows is what libprotobuf and our own reader say."""
+  for host in *FLEET.HOSTS, LOSSY_HOST:
+    writers = collections.Counter()
+    gaps, losses, values = 0, collections.Counter(), []
+    for path in FLEET.traces(folder, host):
+      for _, packet in SUMMARY.read_messages(decode(path)):
+        writers[packet.int('trusted_packet_sequence_id')] += 1
+        gaps += packet.get('previous_packet_dropped') is not None
+        values += [event.int('counter_value') for event in packet.all('track_event')
+                   if event.get('type') == 'TYPE_COUNTER']
+        for stats in packet.all('trace_stats'):
+          for buffer in stats.all('buffer_stats'):
+            for lost in buffer.all('packets_lost'):
+              losses[lost.get('reason')] += lost.int('packets')
+    where = f"FROM packets WHERE host = '{host}'"
+    found = {int(row['sequence']): int(row['n']) for row in ask(
+        f'SELECT sequence, count() AS n {where} GROUP BY sequence')}
+    counter.check(found == dict(writers), host + ': packets of each writer',
+                  f'{found}\n{dict(writers)}')
+    found, = ask(f"SELECT sum(dropped) AS gaps, countIf(type = 'TYPE_COUNTER') AS n, "
+                 f"sum(value) AS total {where}")
+    counter.check([int(found['gaps']), int(found['n']), found['total']] ==
+                  [gaps, len(values), sum(values)], host + ': gaps and counters',
+                  f'{found} {gaps} {len(values)} {sum(values)}')
+    found = {row['reason']: int(row['n']) for row in ask(
+        f"SELECT loss.1 AS reason, sum(loss.2) AS n FROM packets ARRAY JOIN lost AS "
+        f"loss WHERE host = '{host}' GROUP BY reason")}
+    counter.check(found == dict(losses) and bool(found) == (host == LOSSY_HOST),
+                  host + ': losses', f'{found} {losses}')
+    found = {row['name']: [int(row['n']), int(row['ns'])] for row in ask(
+        f"SELECT name, count() AS n, sum(dur) AS ns FROM slices_of_packets "
+        f"WHERE host = '{host}' GROUP BY name")}
+    if host == LOSSY_HOST:  # SUMMARY is not made for such.
+      expected = collections.defaultdict(lambda: [0, 0])
+      rows = subprocess.run(
+          [BUILD / 'pztrace', 'export', '--slices', *FLEET.traces(folder, host)],
+          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+          text=True).stdout
+      for row in csv.DictReader(rows.splitlines()):
+        expected[row['name']][0] += 1
+        expected[row['name']][1] += int(row['dur'])
+    else:
+      expected = slices_of(FLEET.traces(folder, host))
+    counter.check(found == dict(expected), host + ': slices of packets',
+                  f'{found}\n{dict(expected)}')
 
 
 def check(session, folder, counter):
@@ -58,14 +142,11 @@ def check(session, folder, counter):
 
   for host, output in zip(FLEET.HOSTS, said):
     items = sum(int(line.split()[-2]) for line in output.splitlines())
-    expected = collections.defaultdict(lambda: [0, 0])
-    for slice_ in read(folder / (host + '.pftrace')):
-      expected[slice_.name][0] += 1
-      expected[slice_.name][1] += slice_.duration
+    expected = slices_of(FLEET.traces(folder, host))
     found = {row['name']: [int(row['n']), int(row['ns'])] for row in ask(
         f"SELECT name, count() AS n, sum(dur) AS ns FROM slices "
         f"WHERE host = '{host}' GROUP BY name")}
-    counter.check(found == dict(expected), host, f'{found}\n{dict(expected)}')
+    counter.check(found == expected, host, f'{found}\n{expected}')
     counter.check({n for n, _ in found.values()} == {items}, host + ': items',
                   f'{items}: {found}')
     readings, = ask(f"SELECT count() AS n FROM counters WHERE host = '{host}'")
@@ -86,6 +167,15 @@ def check(session, folder, counter):
   counter.check(result.returncode == 0 and 'host-c' in result.stdout, 'in_duckdb',
                 result.stdout)
 
+  record_with_losses(folder)
+  FLEET.wrap_packets(folder)
+  FLEET.load_packets(database, folder)
+  check_packets(ask, folder, counter)
+  for question, query in FLEET.questions(FLEET.FLEET / 'packets' / 'questions'):
+    rows = ask(query)
+    counter.check(rows and LOSSY_HOST in {row['host'] for row in rows}, question,
+                  str(rows))
+
   answers = {question: ask(query) for question, query in FLEET.questions()}
   counter.check(len(answers) == 10, 'ten questions')
   for question, rows in answers.items():
@@ -99,6 +189,7 @@ def check(session, folder, counter):
   counter.check([(row['of_process'], row['reason'], row['lost'], row['gaps'])
                  for row in losses if row['host'] == 'h'] ==
                 [('(all)', 'why', 7, None), ('p', '', None, 2)], 'losses', str(losses))
+  counter.check(all(host in FLEET.draw(database) for host in FLEET.HOSTS), 'drawing')
   # Each thread's own slices are busy for no longer than it was there.
   busy = answers['How much of the time between its first and last slice was each '
                  'thread busy?']
