@@ -43,8 +43,8 @@ def check(folder, counter):
     FLEET.export(BUILD, folder)
   record_with_losses(folder)
   with open(FLEET.host_folder(folder, LOSSY_HOST) / 'slices.csv', 'wb') as rows:
-    subprocess.run([BUILD / 'pztrace', 'export', '--slices', '--host', LOSSY_HOST,
-                    *FLEET.traces(folder, LOSSY_HOST)], check=True, stdout=rows,
+    subprocess.run([BUILD / 'pztrace', 'export', '--slices', '--host', LOSSY_HOST, '-'],
+                   input=FLEET.trace(folder, LOSSY_HOST), check=True, stdout=rows,
                    stderr=subprocess.DEVNULL)
   descriptors = folder / 'trace.desc'
   subprocess.run([BUILD / 'protoc', '-I', ROOT / 'include', '--descriptor_set_out',

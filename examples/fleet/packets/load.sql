@@ -5,8 +5,9 @@
 -- take their types from it; fields that contain their own type are left out.
 
 INSERT INTO packets
-SELECT host, _file, trusted_packet_sequence_id, _row_number, trusted_pid,
-       sequence_flags, previous_packet_dropped != 0, timestamp_clock_id, timestamp,
+SELECT host, replaceRegexpOne(_file, '-[0-9]{8}T[0-9.]+Z', ''), _file,
+       trusted_packet_sequence_id, _row_number, trusted_pid, sequence_flags,
+       previous_packet_dropped != 0, timestamp_clock_id, timestamp,
        trace_packet_defaults.timestamp_clock_id,
        trace_packet_defaults.track_event_defaults.track_uuid,
        arrayMap(c -> (c.clock_id, c.timestamp, c.is_incremental),

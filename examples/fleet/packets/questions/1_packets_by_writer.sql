@@ -2,10 +2,10 @@
 -- Which writers of which hosts wrote how many packets, and where are gaps?
 SELECT host, pid, sequence AS writer, count() AS packets,
        countIf(type NOT IN ('', 'TYPE_UNSPECIFIED')) AS events,
-       countIf(dropped AND row != first) AS gaps
+       countIf(dropped AND (file, row) != first) AS gaps
 FROM packets
-JOIN (SELECT host, file, sequence, min(row) AS first FROM packets
-      GROUP BY host, file, sequence) AS firsts USING (host, file, sequence)
+JOIN (SELECT host, trace, sequence, min((file, row)) AS first FROM packets
+      GROUP BY host, trace, sequence) AS firsts USING (host, trace, sequence)
 GROUP BY host, pid, writer
 ORDER BY packets DESC, host, writer
 LIMIT 5
