@@ -69,6 +69,7 @@ FETCHED = [
     (['--plots'], False),
     (['--site'], False),
     (['--packaging'], False),
+    (['--fleet'], False),
 ]
 
 SANITIZER_OPTIONS = {

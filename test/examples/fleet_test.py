@@ -126,6 +126,27 @@ def check_packets(ask, folder, counter):
                   f'{found}\n{dict(expected)}')
 
 
+def check_measure(counter):
+  """Counts, and the arithmetic from one table to the other."""
+  output = subprocess.run(
+      [sys.executable, FLEET.FLEET / 'measure', '--build', BUILD, '--items', '50',
+       '--hosts', '1000', '--rate', '100000'], check=True, stdout=subprocess.PIPE,
+      text=True).stdout
+  table = {row[1].strip(): [cell.strip().replace(',', '') for cell in row[2:]]
+           for row in (line.split('|') for line in output.splitlines())
+           if len(row) > 2}
+  # Five slices and a value of a counter an item, in two processes.
+  counter.check(table['events'][0] == str(50 * 2 * 11), 'events', output)
+  counter.check(all(
+      float(table[row][0]) < float(table['trace'][0]) for row in
+      ('trace, lz4', 'trace, gz', 'trace, zst')), 'bytes', output)
+  network, day = (float(cell.split()[0]) for cell in table['100 %'][1:3])
+  counter.check(
+      abs(network / (1e8 * 8 / 1e9 * float(table['trace, zst'][0])) - 1) < 0.1 and
+      abs(day / (1e8 * 86400 / 1e12 * float(table['tables, ZSTD(3)'][0])) - 1) < 0.1,
+      'arithmetic', output)
+
+
 def check(session, folder, counter):
   said = FLEET.record(BUILD, folder)
   FLEET.export(BUILD, folder)
@@ -203,6 +224,7 @@ def main():
   counter = Counter()
   with tempfile.TemporaryDirectory() as folder:
     check(session, pathlib.Path(folder), counter)
+  check_measure(counter)
   counter.finish()
 
 
