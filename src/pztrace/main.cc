@@ -58,7 +58,8 @@ int Main(int argc, char** argv) {
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE prints which slices took the most time
   pztrace svg [options] FILE draws a trace as an image
-  pztrace html [options] FILE makes a page of a trace, to look around in it
+  pztrace html [options] FILE
+                             makes a page of a trace, to zoom and to search
   pztrace export [options] FILE...
                              prints events as a table, for databases
   pztrace COMMAND --help     prints the options of one of them
