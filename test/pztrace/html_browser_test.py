@@ -390,6 +390,19 @@ class HtmlBrowserTest(PageTest):
     self.assertEqual(self.text('#hits'), 'no hits')
     self.assertEqual(self.script(OVERFLOW), [])
 
+  def test_times_that_numbers_do_not_hold(self):
+    trace = described() + event(1, BEGIN, 0, name('long')) + event(1, END, 2**63)
+    for number in range(10):
+      trace += event(1, BEGIN, 1, name('short %d' % number)) + event(1, END, 1)
+    self.open(trace)
+    for _ in range(3):
+      self.browser.press(50 * 'w' + 'd')
+    self.type('short')
+    self.browser.press(3 * [KEYS['Enter']])
+    self.assertEqual(self.script(DETAILS)['Name'], 'short 2')
+    self.browser.press([KEYS['Escape'], 'f'])
+    self.assertGreater(self.script('return timeline.drawn.frames'), 3)
+
   def test_losses_are_said(self):
     self.open(described() + event(1, BEGIN, 0, name('open')) +
               event(1, INSTANT, 0, name('x'), dropped=1))

@@ -38,9 +38,15 @@ class Page:
              'flows': json.loads('[%s]' % strings[flows])}
 
   def slices(self):
-    return [{**event, 'depth': depth} for row in self.rows
-            for depth, line in enumerate(row.get('slices', []))
-            for event in self.events(row, line)]
+    found = []
+    process = None
+    for row in self.rows:
+      if row['kind'] == 'process':
+        process = row['label']
+      found += [{**event, 'process': process, 'depth': depth}
+                for depth, line in enumerate(row.get('slices', []))
+                for event in self.events(row, line)]
+    return found
 
   def instants(self):
     return [event for row in self.rows if 'instants' in row
@@ -70,5 +76,5 @@ class PageTest(TimelineCommandTest):
     for step in reader.slices:
       step.begin -= min(times)
       step.end -= min(times)
-      step.thread = reader.threads[step.track][1]
+      step.process, step.thread = reader.threads[step.track]
     return reader.slices

@@ -43,7 +43,7 @@ class HtmlTest(PageTest):
                      [('app 41', 0, 'process'), ('main 42', 1, 'thread')])
     outer, inner = page.slices()
     self.assertEqual(outer, {
-        'row': 'main 42', 'name': 'outer', 'category': 'app', 'begin': 0,
+        'process': 'app 41', 'row': 'main 42', 'name': 'outer', 'category': 'app', 'begin': 0,
         'duration': 10 * MS, 'self': 6 * MS, 'depth': 0, 'args': {'end': True},
         'flows': [2**64 - 1]})
     self.assertEqual((inner['begin'], inner['duration'], inner['depth']),
@@ -67,17 +67,18 @@ class HtmlTest(PageTest):
     page = self.page(trace)
     read = self.read_slices(trace)
     self.assertEqual(len(read), 5 * items)
-    # The number of the thread is behind its name.
+    # An item has all the others within it.
+    for step in read:
+      step.self = step.duration - sum(
+          other.duration for other in read
+          if step.name == 'item' and other.name != 'item' and step.track == other.track
+          and step.begin <= other.begin <= other.end <= step.end)
+    # The numbers are behind the names.
     self.assertEqual(
-        sorted((s['row'].rpartition(' ')[0], s['category'], s['name'], s['begin'],
-                s['duration']) for s in page.slices()),
-        sorted((s.thread, s.category, s.name, s.begin, s.duration) for s in read))
-    for step in page.slices():
-      inner = sum(s.duration for s in read if s.thread == step['row'].rpartition(' ')[0]
-                  and step['begin'] <= s.begin and s.end <= step['begin'] + step['duration']
-                  and s.name != 'item') if step['name'] == 'item' else 0
-      if len({s['row'] for s in page.slices()}) == len({s.thread for s in read}):
-        self.assertEqual(step['self'], step['duration'] - inner)
+        sorted((s['process'].split()[-1], s['row'].rpartition(' ')[0], s['category'],
+                s['name'], s['begin'], s['duration'], s['self']) for s in page.slices()),
+        sorted((s.process, s.thread, s.category, s.name, s.begin, s.duration, s.self)
+               for s in read))
 
   def test_part_of_the_time(self):
     trace = described() + track(QUEUE, delimited(2, b'queue'), delimited(8, b''))

@@ -29,7 +29,9 @@ class Timeline {
     this.context = canvas.getContext("2d");
     this.context.font = NAME_FONT;
     this.letter = this.context.measureText("0").width;
-    this.whole = {from: trace.from, to: Math.max(trace.to, trace.from + MIN_SPAN)};
+    // Numbers do not tell times apart that are closer, if the trace is very long.
+    this.minSpan = Math.max(MIN_SPAN, trace.to / 2 ** 40);
+    this.whole = {from: trace.from, to: Math.max(trace.to, trace.from + this.minSpan)};
     const margin = (this.whole.to - this.whole.from) / 100;
     this.whole.from -= margin;
     this.whole.to += margin;
@@ -119,7 +121,7 @@ class Timeline {
   setView(from, to) {
     const limit = this.whole.to - this.whole.from;
     const middle = (from + to) / 2;
-    const span = Math.min(limit, Math.max(MIN_SPAN, to - from));
+    const span = Math.min(limit, Math.max(this.minSpan, to - from));
     if (span !== to - from)
       from = middle - span / 2;
     this.from = Math.min(Math.max(from, this.whole.from), this.whole.to - span);
@@ -132,7 +134,7 @@ class Timeline {
   zoom(factor, x = (this.left + this.width) / 2) {
     const limit = this.whole.to - this.whole.from;
     const span = this.to - this.from;
-    const next = Math.min(limit, Math.max(MIN_SPAN, span * factor));
+    const next = Math.min(limit, Math.max(this.minSpan, span * factor));
     const time = this.time(Math.max(x, this.left));
     const from = time - (time - this.from) * next / span;
     this.setView(from, from + next);

@@ -153,8 +153,11 @@ class Trace {
     if (!this.byFlow) {
       this.byFlow = new Map();
       for (const event of this.events((line, i) => line.flows[i])) {
-        for (const id of this.flowsOf(event))
-          this.byFlow.set(id, [...(this.byFlow.get(id) ?? []), event]);
+        for (const id of this.flowsOf(event)) {
+          if (!this.byFlow.has(id))
+            this.byFlow.set(id, []);
+          this.byFlow.get(id).push(event);
+        }
       }
       for (const events of this.byFlow.values())
         events.sort((a, b) => a.line.begin[a.i] - b.line.begin[b.i]);
