@@ -169,6 +169,14 @@ def check(session, folder, counter):
     readings, = ask(f"SELECT count() AS n FROM counters WHERE host = '{host}'")
     counter.check(int(readings['n']) == items, host + ': counters')
 
+  sums = 'SELECT host, name, sum(%s) AS n, sum(%s) AS ns FROM %s GROUP BY ALL ORDER BY ALL'
+  counter.check(ask(sums % ('1', 'dur', 'slices')) ==
+                ask(sums % ('slices', 'ns', 'slice_minutes')), 'aggregates')
+  median, = ask('SELECT quantilesTDigestMerge(0.5, 0.99)(ns_quantiles)[1] AS ns '
+                'FROM slice_minutes')
+  ranks, = ask(f"SELECT countIf(dur < {median['ns']}) / count() AS below FROM slices")
+  counter.check(0.4 < ranks['below'] < 0.6, 'percentiles', f'{median} {ranks}')
+
   FLEET.write_parquet(database, folder)
   by_duckdb = subprocess.run(
       [sys.executable, '-c',
