@@ -193,7 +193,7 @@ def check(session, folder, counter):
                 result.stdout)
 
   record_with_losses(folder)
-  FLEET.wrap_packets(folder)
+  FLEET.wrap_packets(BUILD, folder)
   FLEET.load_packets(database, folder)
   check_packets(ask, folder, counter)
   for question, query in FLEET.questions(FLEET.FLEET / 'packets' / 'questions'):
