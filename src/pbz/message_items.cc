@@ -247,7 +247,8 @@ void MessageItems::OnEnd(const Node&) {
 
 void MessageItems::OnMalformed(uint64_t offset, size_t, const char* reason) {
   is_malformed_ = true;
-  report_->Add(offset, reason);
+  if (report_ != nullptr)
+    report_->Add(offset, reason);
 }
 
 void AppendFieldJson(const std::vector<Item>& all,

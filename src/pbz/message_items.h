@@ -30,8 +30,8 @@ struct Item {
 class MessageItems : public Visitor {
  public:
   // Reads |bytes|, a message of |type| at |offset| of the file, and forgets the
-  // one before. Returns false if it is malformed, which |report| gets. The
-  // items are valid as long as |bytes|.
+  // one before. Returns false if it is malformed, which |report| gets, if it
+  // is not null. The items are valid as long as |bytes|.
   bool Read(protozero::ConstBytes bytes,
             uint64_t offset,
             const MessageType& type,

@@ -64,7 +64,9 @@ class Exporter {
         reader_(CallbacksFor(table)) {}
 
   bool Export() {
-    const bool ok = ReadTimelineFile(file_, &reader_);
+    const bool ok = ReadTimelineFile(
+        file_, &reader_,
+        table_ == Table::kSlices || table_ == Table::kInstants);
     if (table_ == Table::kLosses)
       AddLosses();
     else

@@ -4,22 +4,47 @@
 
 #include <inttypes.h>
 
+#include <optional>
+
 #include "protozero/const_bytes.h"
+#include "protozero/tracing/trace.h"
+#include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
 
 namespace pztrace {
 
-bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader) {
+namespace {
+
+// Of the |trace|.
+const pbz::MessageType* EventType(const pbz::MessageType& trace) {
+  using protozero::trace::Trace;
+  using protozero::trace::TracePacket;
+  return trace.FindField(Trace::kPacketFieldNumber)
+      ->message->FindField(TracePacket::kTrackEventFieldNumber)
+      ->message;
+}
+
+}  // namespace
+
+bool ReadTimelineFile(const std::string& file_name,
+                      TimelineReader* reader,
+                      bool has_extensions) {
   const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
   if (!file)
     return false;
   pbz::FieldStream stream(file.get());
   pbz::FieldStream::Run run;
   bool ok = true;
+  std::optional<pbz::ExtendedSchema> schema;
+  if (has_extensions)
+    schema.emplace().ReadAhead(&stream);
   while (stream.Next(&run)) {
-    if (!reader->Read(protozero::ConstBytes(run.data, run.size))) {
+    const protozero::ConstBytes packets(run.data, run.size);
+    if (schema)
+      reader->set_event_type(EventType(*schema->TypeOf(packets)));
+    if (!reader->Read(packets)) {
       pbz::PrintError(kProgram,
                       "%s: the trace is damaged; what comes behind %" PRIu64
                       " bytes, or a little later, is not counted",
@@ -27,7 +52,10 @@ bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader) {
       ok = false;
     }
   }
+  reader->set_event_type(nullptr);
   reader->Finish();
+  if (schema)
+    schema->ReportUnused(kProgram, pbz::DisplayName(file_name));
   if (!stream.error().empty()) {
     pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file_name),
                     stream.error().c_str());

@@ -14,8 +14,12 @@
 namespace pztrace {
 
 // Gives the whole file to |reader|; "-" is the standard input. Returns false,
-// and has printed why, if that did not work, or the trace is damaged.
-bool ReadTimelineFile(const std::string& file_name, TimelineReader* reader);
+// and has printed why, if that did not work, or the trace is damaged. With
+// |has_extensions|, details of events have the extensions that the file
+// describes.
+bool ReadTimelineFile(const std::string& file_name,
+                      TimelineReader* reader,
+                      bool has_extensions = false);
 
 // Lines that say what |reader| could not use.
 std::vector<std::string> OmissionsOf(const TimelineReader& reader);

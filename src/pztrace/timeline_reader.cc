@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "protozero/proto_decoder.h"
+#include "src/pztrace/extension_json.h"
 
 namespace pztrace {
 
@@ -246,7 +247,7 @@ void TimelineReader::OnEvent(ConstBytes bytes,
     case TrackEvent::TYPE_SLICE_END: {
       const bool is_begin = event.type() == TrackEvent::TYPE_SLICE_BEGIN;
       const TextId text = is_begin ? TextOf(event, *sequence) : 0;
-      EventDetails details = DetailsOf(event, *sequence);
+      EventDetails details = DetailsOf(bytes, event, *sequence);
       if (!is_own_track) {
         tracks_[track].push_back({time_ns, is_begin, text, std::move(details)});
       } else if (is_begin) {
@@ -258,7 +259,7 @@ void TimelineReader::OnEvent(ConstBytes bytes,
     }
     case TrackEvent::TYPE_INSTANT:
       if (callbacks_.on_instant) {
-        const EventDetails details = DetailsOf(event, *sequence);
+        const EventDetails details = DetailsOf(bytes, event, *sequence);
         callbacks_.on_instant(
             {&texts_[TextOf(event, *sequence)], track, time_ns, &details});
       }
@@ -286,13 +287,16 @@ void TimelineReader::OnCounter(const TrackEvent::Decoder& event,
   callbacks_.on_counter({track, time_ns, value});
 }
 
-EventDetails TimelineReader::DetailsOf(const TrackEvent::Decoder& event,
+EventDetails TimelineReader::DetailsOf(ConstBytes bytes,
+                                       const TrackEvent::Decoder& event,
                                        const Sequence& sequence) const {
   EventDetails details;
   if (!callbacks_.reads_details)
     return details;
   for (const auto annotation : event.debug_annotations())
     AppendMember(annotation, sequence.annotations, &details.args);
+  if (event_type_ != nullptr)
+    AppendExtensions(bytes, *event_type_, &details.args);
   const auto add = [&details](uint64_t flow) {
     details.flows += (details.flows.empty() ? "" : ",") + std::to_string(flow);
   };

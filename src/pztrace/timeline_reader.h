@@ -17,6 +17,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace.h"
+#include "src/pbz/schema.h"
 #include "src/pztrace/annotation_json.h"
 
 namespace pztrace {
@@ -103,6 +104,10 @@ class TimelineReader {
 
   explicit TimelineReader(Callbacks callbacks)
       : callbacks_(std::move(callbacks)) {}
+
+  // The message TrackEvent, with the extensions that details have to show.
+  // Null, as at first: none. Has to be there in Read().
+  void set_event_type(const pbz::MessageType* type) { event_type_ = type; }
 
   // |packets| are fields of a Trace. Returns false if they are not whole.
   bool Read(protozero::ConstBytes packets);
@@ -191,7 +196,8 @@ class TimelineReader {
   static uint64_t TimeNs(const TracePacket::Decoder& packet,
                          Sequence* sequence);
   TextId TextOf(const TrackEvent::Decoder& event, const Sequence& sequence);
-  EventDetails DetailsOf(const TrackEvent::Decoder& event,
+  EventDetails DetailsOf(protozero::ConstBytes bytes,
+                         const TrackEvent::Decoder& event,
                          const Sequence& sequence) const;
   void End(uint64_t time_ns,
            uint64_t track,
@@ -200,6 +206,7 @@ class TimelineReader {
   void Drop(Stack* stack);
 
   const Callbacks callbacks_;
+  const pbz::MessageType* event_type_ = nullptr;
   std::unordered_map<uint32_t, Sequence> sequences_;
   std::unordered_map<uint64_t, std::vector<Event>> tracks_;
   std::map<uint64_t, TrackInfo> infos_;

@@ -1,0 +1,23 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_EXTENSION_JSON_H_
+#define SRC_PZTRACE_EXTENSION_JSON_H_
+
+#include <string>
+
+#include "protozero/const_bytes.h"
+#include "src/pbz/schema.h"
+
+namespace pztrace {
+
+// Appends the extensions in |bytes|, a message of |type|, as members of a JSON
+// object, with a comma in front of each if there is one already:
+// "[pkg.name]":value, as `pbz export` writes them. Does nothing with a message
+// that is malformed.
+void AppendExtensions(protozero::ConstBytes bytes,
+                      const pbz::MessageType& type,
+                      std::string* members);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_EXTENSION_JSON_H_
