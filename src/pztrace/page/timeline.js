@@ -27,6 +27,8 @@ class Timeline {
   constructor(trace, canvas, overview, scroller, spacer) {
     Object.assign(this, {trace, canvas, overview, scroller, spacer});
     this.context = canvas.getContext("2d");
+    // The cells of a line: a pixel each, to be drawn at once.
+    this.strip = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
     this.context.font = NAME_FONT;
     this.letter = this.context.measureText("0").width;
     // Numbers do not tell times apart that are closer, if the trace is very long.
@@ -59,6 +61,12 @@ class Timeline {
     for (const name of ["back", "panel", "band", "border", "grid", "text", "muted", "accent",
                         "dim", "hit"])
       this.colors[name] = color(name);
+    // As an image has them.
+    this.pixels = new Map([...this.colors.slices, this.colors.dim, this.colors.hit].map((name) => {
+      this.strip.fillStyle = name;
+      this.strip.fillRect(0, 0, 1, 1);
+      return [name, new Uint32Array(this.strip.getImageData(0, 0, 1, 1).data.buffer)[0]];
+    }));
   }
 
   // Places the rows.
@@ -99,6 +107,10 @@ class Timeline {
       canvas.width = Math.round(width * devicePixelRatio);
       canvas.height = Math.round(height * devicePixelRatio);
     }
+    this.strip.canvas.width = Math.max(1, Math.ceil(this.width / CELL));
+    this.strip.canvas.height = 1;
+    this.image = this.strip.createImageData(this.strip.canvas.width, 1);
+    this.cells = new Uint32Array(this.image.data.buffer);
     this.canvas.style.width = this.width + "px";
     this.canvas.style.height = this.height + "px";
     // The canvas sticks to the top of the scroller, and takes part of the height.
@@ -323,24 +335,18 @@ class Timeline {
   drawLine(line) {
     const {from, to, scale, left} = this;
     const x = (time) => left + (time - from) * scale;
-    const cell = {x: 0, end: -1, color: ""};
-    const finishCell = () => {
-      if (cell.end > cell.x)
-        this.fill(cell.color, cell.x, line.top, cell.end - cell.x, SLICE);
-      cell.end = -1;
-    };
+    let hasCells = false;
     let i = lowerBound(line.reach, from - 6 / scale);
     while (i < line.length && line.begin[i] <= to) {
       ++this.drawn.steps;
       const begin = x(line.begin[i]);
       const end = x(line.end[i]);
       if (!line.isInstants && end - begin >= CELL) {
-        finishCell();
         this.drawSlice(line, i++, begin, end);
         continue;
       }
       // Those that begin in this cell.
-      const edge = Math.max((Math.floor(begin / CELL) + 1) * CELL, left);
+      const edge = (Math.floor(Math.max(begin, left) / CELL) + 1) * CELL;
       let next = Math.max(i + 1, lowerBound(line.begin, from + (edge - left) / scale, i + 1));
       // Only the last one may reach into the next cells.
       if (next - 1 > i && !line.isInstants && x(line.end[next - 1]) - edge >= CELL)
@@ -348,15 +354,20 @@ class Timeline {
       const color = this.colorOf(line, i, next);
       if (line.isInstants) {
         this.drawInstant(line, begin, color);
-      } else if (cell.end === edge - CELL && cell.color === color) {
-        cell.end = edge;
       } else {
-        finishCell();
-        Object.assign(cell, {x: edge - CELL, end: edge, color});
+        if (!hasCells)
+          this.cells.fill(0);
+        hasCells = true;
+        this.cells[edge / CELL - 1] = this.pixels.get(color);
       }
       i = next;
     }
-    finishCell();
+    if (hasCells) {
+      ++this.drawn.shapes;
+      this.strip.putImageData(this.image, 0, 0);
+      this.context.imageSmoothingEnabled = false;
+      this.context.drawImage(this.strip.canvas, 0, line.top, this.cells.length * CELL, SLICE);
+    }
     for (const [event, color] of [[this.hovered, this.colors.muted],
                                   [this.selected, this.colors.accent]]) {
       if (event?.line !== line || line.begin[event.i] > to || line.end[event.i] < from)
@@ -482,10 +493,15 @@ class Timeline {
     const margin = (this.trace.from - this.whole.from) / (this.whole.to - this.whole.from) * width;
     const step = (width - 2 * margin) / busy.length;
     context.fillStyle = colors.slices[0];
+    context.beginPath();
+    context.moveTo(margin, height);
     for (let i = 0; most > 0 && i < busy.length; ++i) {
-      const part = busy[i] / most * (height - 4);
-      context.fillRect(margin + i * step, height - part, step + 0.5, part);
+      const y = height - busy[i] / most * (height - 4);
+      context.lineTo(margin + i * step, y);
+      context.lineTo(margin + (i + 1) * step, y);
     }
+    context.lineTo(width - margin, height);
+    context.fill();
     const scale = width / (this.whole.to - this.whole.from);
     const from = (this.from - this.whole.from) * scale;
     const to = Math.max((this.to - this.whole.from) * scale, from + 2);

@@ -7,7 +7,11 @@
 
 // The first index in sorted `values`, from `low` on, whose value is at least `least`.
 function lowerBound(values, least, low = 0) {
-  let high = values.length;
+  // It is often near.
+  let step = 1;
+  for (; low + step < values.length && values[low + step] < least; step *= 2)
+    low += step;
+  let high = Math.min(values.length, low + step);
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (values[middle] < least)
