@@ -70,6 +70,7 @@ FETCHED = [
     (['--site'], False),
     (['--packaging'], False),
     (['--fleet'], False),
+    (['--arrow'], False),
 ]
 
 SANITIZER_OPTIONS = {

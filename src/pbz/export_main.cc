@@ -18,6 +18,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "src/command_line/command_line.h"
+#include "src/pbz/arrow_rows.h"
 #include "src/pbz/field_path.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
@@ -45,6 +46,7 @@ struct ExportOptions {
   bool csv = false;
   bool ndjson = false;
   bool delimited = false;
+  bool arrow = false;
   bool envelope = false;
   std::string rows;
   std::string columns;
@@ -94,13 +96,14 @@ bool ExportRows(const ExportOptions& options,
                 const MessageType& type,
                 const std::vector<PathStep>& path,
                 RowColumns* columns) {
-  std::vector<std::string> names = columns->Names();
+  std::vector<Column> all = columns->Columns();
   if (!options.file_column.empty())
-    names.insert(names.begin(), options.file_column);
-  RowWriter rows(
-      stdout,
-      options.csv ? RowWriter::Format::kCsv : RowWriter::Format::kNdjson,
-      names);
+    all.insert(all.begin(), {options.file_column, Column::Type::kText});
+  const auto rows = RowWriter::Create(stdout,
+                                      options.csv     ? TableFormat::kCsv
+                                      : options.arrow ? TableFormat::kArrow
+                                                      : TableFormat::kNdjson,
+                                      all);
   MessageItems message;
   bool ok = true;
   for (const std::string& name : options.files) {
@@ -110,13 +113,13 @@ bool ExportRows(const ExportOptions& options,
                        if (!message.Read(bytes, offset, type, report))
                          return true;
                        if (!options.file_column.empty())
-                         rows.Text(name);
-                       columns->Write(message.items(), &rows);
-                       rows.EndRow();
+                         rows->Text(name);
+                       columns->Write(message.items(), rows.get());
+                       rows->EndRow();
                        return !ferror(stdout);
                      });
       // The rows before an error are there when it is printed.
-      rows.Flush();
+      rows->Flush();
     };
     ok = ReadStream(name, options.framing(), write_rows) && ok;
   }
@@ -261,7 +264,8 @@ int ExportMain(int argc, char** argv) {
   ExportOptions options;
   const command_line::Command command = {
       "pbz export",
-      "--csv|--ndjson|--delimited|--envelope [options] FILE...",
+      "--csv|--ndjson|--arrow [options] FILE...\n       pbz export "
+      "--delimited|--envelope [options] FILE...",
       R"(Writes the messages of files of protobuf for other programs:
 
   pbz export --csv --schema log.proto --rows requests *.pb >requests.csv
@@ -272,10 +276,13 @@ int ExportMain(int argc, char** argv) {
         &options.files},
        {"--csv", "write a table, with a line of headings", &options.csv},
        {"--ndjson", "write a JSON object a line", &options.ndjson},
+       {"--arrow", "write a stream of Arrow: ClickHouse's ArrowStream",
+        &options.arrow},
        {"--delimited", "write messages, each after its size",
         &options.delimited},
        {"--envelope",
-        "write one message that all files together are, after its size",
+        "write one message that all files together are, after its size: "
+        "ClickHouse's ProtobufList",
         &options.envelope},
        {"--rows PATH",
         "the field whose messages to write, \"packet\" or \"log.requests\"; "
@@ -305,14 +312,20 @@ int ExportMain(int argc, char** argv) {
   const auto wrong = [&command](const char* problem) {
     return command_line::WrongUsage(command, problem);
   };
-  if (options.csv + options.ndjson + options.delimited + options.envelope != 1)
+  const bool is_table = options.csv || options.ndjson || options.arrow;
+  if (options.csv + options.ndjson + options.arrow + options.delimited +
+          options.envelope !=
+      1) {
     return wrong(
-        "one of --csv, --ndjson, --delimited and --envelope is needed");
-  const bool is_table = options.csv || options.ndjson;
+        "one of --csv, --ndjson, --arrow, --delimited and --envelope is "
+        "needed");
+  }
+  if (options.arrow && !HasArrow())
+    return wrong(kNoArrow);
   if (is_table && options.schema.empty())
-    return wrong("--csv and --ndjson need --schema, which has names and types");
+    return wrong("tables need --schema, which has names and types");
   if (!is_table && !(options.columns.empty() && options.file_column.empty()))
-    return wrong("--columns and --file-column need --csv or --ndjson");
+    return wrong("--columns and --file-column are for tables");
   if (options.delimited && options.rows.empty() && !options.from_delimited) {
     return wrong(
         "--delimited needs --rows, the field whose messages to write; "

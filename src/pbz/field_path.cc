@@ -63,7 +63,7 @@ std::vector<PathStep> ParseFieldPath(std::string_view text,
     }
     if (has_schema) {
       if (!type) {
-        *error = "'" + PathName(*path.back().type) + "' has no fields";
+        *error = PathName(*path.back().type) + " has no fields";
         return {};
       }
       step.type =

@@ -128,7 +128,7 @@ class JsonWriter {
       if (key_type)
         AppendScalarJson(*key_type, key_field, &key);
       if (key.empty() || key[0] != '"')
-        key = '"' + key + '"';
+        key.insert(0, 1, '"').push_back('"');
       values[key] = std::move(value);
     }
     const char* separator = "{";

@@ -20,6 +20,28 @@ std::string NameOf(const std::vector<PathStep>& path) {
   return name;
 }
 
+Column::Type ColumnType(SchemaType type) {
+  switch (type) {
+    case SchemaType::kBool:
+      return Column::Type::kBool;
+    case SchemaType::kFloat:
+    case SchemaType::kDouble:
+      return Column::Type::kDouble;
+    case SchemaType::kUint32:
+    case SchemaType::kFixed32:
+    case SchemaType::kUint64:
+    case SchemaType::kFixed64:
+      return Column::Type::kUint64;
+    case SchemaType::kString:
+    case SchemaType::kEnum:
+      return Column::Type::kText;
+    case SchemaType::kBytes:
+      return Column::Type::kBytes;
+    default:
+      return Column::Type::kInt64;
+  }
+}
+
 }  // namespace
 
 RowColumns::Slot* RowColumns::Group::Find(uint32_t id) {
@@ -58,7 +80,7 @@ std::unique_ptr<RowColumns> RowColumns::Choose(const MessageType& type,
                " fields; choose some with --columns";
       return nullptr;
     }
-    if (columns->columns_.empty()) {
+    if (columns->cells_.empty()) {
       *error = type.full_name + " has no fields";
       return nullptr;
     }
@@ -80,18 +102,20 @@ std::unique_ptr<RowColumns> RowColumns::Choose(const MessageType& type,
       }
     }
     if (!columns->Add(path)) {
-      *error = "the column " + NameOf(path) + " is chosen twice";
+      *error = NameOf(path) + " is chosen twice";
       return nullptr;
     }
   }
   return columns;
 }
 
-std::vector<std::string> RowColumns::Names() const {
-  std::vector<std::string> names;
-  for (const Column& column : columns_)
-    names.push_back(column.name);
-  return names;
+std::vector<Column> RowColumns::Columns() const {
+  std::vector<Column> columns;
+  for (const Cell& cell : cells_) {
+    columns.push_back({cell.name, cell.is_json ? Column::Type::kJson
+                                               : ColumnType(cell.type->type)});
+  }
+  return columns;
 }
 
 bool RowColumns::AddAll(const MessageType& type,
@@ -107,7 +131,7 @@ bool RowColumns::AddAll(const MessageType& type,
     if (is_flat) {
       if (!AddAll(*message, path, around))
         return false;
-    } else if (!Add(*path) || columns_.size() > kMaxColumns) {
+    } else if (!Add(*path) || cells_.size() > kMaxColumns) {
       return false;
     }
     path->pop_back();
@@ -129,15 +153,15 @@ bool RowColumns::Add(const std::vector<PathStep>& path) {
     slot = group->Add(*step.type, *message);
     message = step.type->message;
   }
-  if (slot->column != kNone)
+  if (slot->cell != kNone)
     return false;
-  slot->column = columns_.size();
-  Column column;
-  column.name = NameOf(path);
-  column.type = slot->type;
-  column.group = group;
-  column.is_json = slot->type->is_repeated || slot->type->is_message();
-  columns_.push_back(std::move(column));
+  slot->cell = cells_.size();
+  Cell cell;
+  cell.name = NameOf(path);
+  cell.type = slot->type;
+  cell.group = group;
+  cell.is_json = slot->type->is_repeated || slot->type->is_message();
+  cells_.push_back(std::move(cell));
   return true;
 }
 
@@ -146,13 +170,13 @@ void RowColumns::Write(const std::vector<Item>& message, RowWriter* rows) {
     Clear(&slot);
   root_.is_there = true;
   Collect(message, 0, static_cast<uint32_t>(message.size()), &root_);
-  for (const Column& column : columns_)
-    WriteCell(message, column, rows);
+  for (const Cell& cell : cells_)
+    WriteCell(message, cell, rows);
 }
 
 void RowColumns::Clear(Slot* slot) {
-  if (slot->column != kNone)
-    columns_[slot->column].parts.clear();
+  if (slot->cell != kNone)
+    cells_[slot->cell].parts.clear();
   if (slot->group && slot->group->is_there) {
     slot->group->is_there = false;
     for (Slot& inner : slot->group->slots)
@@ -176,8 +200,8 @@ void RowColumns::Collect(const std::vector<Item>& items,
         }
       }
     }
-    if (slot->column != kNone)
-      columns_[slot->column].parts.push_back(i);
+    if (slot->cell != kNone)
+      cells_[slot->cell].parts.push_back(i);
     if (slot->group) {
       slot->group->is_there = true;
       Collect(items, i + 1, items[i].end, slot->group.get());
@@ -186,20 +210,19 @@ void RowColumns::Collect(const std::vector<Item>& items,
 }
 
 void RowColumns::WriteCell(const std::vector<Item>& items,
-                           const Column& column,
+                           const Cell& cell,
                            RowWriter* rows) {
-  const FieldType& type = *column.type;
-  const bool has_default = !type.has_presence && column.group->is_there;
-  if (column.parts.empty() && !has_default)
+  const FieldType& type = *cell.type;
+  const bool has_default = !type.has_presence && cell.group->is_there;
+  if (cell.parts.empty() && !has_default)
     return rows->Null();
-  if (column.is_json) {
+  if (cell.is_json) {
     json_.clear();
-    AppendFieldJson(items, column.parts, type, &json_);
+    AppendFieldJson(items, cell.parts, type, &json_);
     return rows->Json(json_);
   }
-  const protozero::Field field = column.parts.empty()
-                                     ? protozero::Field()
-                                     : items[column.parts.back()].field;
+  const protozero::Field field =
+      cell.parts.empty() ? protozero::Field() : items[cell.parts.back()].field;
   if (type.type == SchemaType::kString)
     return rows->Text(field.as_bytes().ToStdStringView());
   if (type.type == SchemaType::kBytes)

@@ -34,7 +34,7 @@ class RowColumns {
                                             std::string_view chosen,
                                             std::string* error);
 
-  std::vector<std::string> Names() const;
+  std::vector<Column> Columns() const;
 
   // Appends the cells of a message. Those of a field that is not there are
   // null, or the default if the field has no presence.
@@ -47,7 +47,7 @@ class RowColumns {
   // What is wanted of a field.
   struct Slot {
     const FieldType* type = nullptr;
-    size_t column = kNone;
+    size_t cell = kNone;
     std::unique_ptr<Group> group;
   };
   static constexpr size_t kNone = SIZE_MAX;
@@ -60,7 +60,7 @@ class RowColumns {
     std::vector<Slot> slots;  // By id.
   };
 
-  struct Column {
+  struct Cell {
     std::string name;
     const FieldType* type = nullptr;
     const Group* group = nullptr;  // The message that it is a field of.
@@ -82,12 +82,12 @@ class RowColumns {
                Group* group);
   void Clear(Slot* slot);
   void WriteCell(const std::vector<Item>& items,
-                 const Column& column,
+                 const Cell& cell,
                  RowWriter* rows);
 
   const MessageType& type_;
   Group root_;
-  std::vector<Column> columns_;
+  std::vector<Cell> cells_;
   std::string json_;
 };
 

@@ -3,10 +3,10 @@
 #ifndef SRC_PBZ_ROW_WRITER_H_
 #define SRC_PBZ_ROW_WRITER_H_
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,49 +14,63 @@
 
 namespace pbz {
 
-// Writes a table: as CSV (RFC 4180, with a line of headings), or as one JSON
-// object a line. The cells of a row come in the order of the columns.
+struct Column {
+  enum class Type { kBool, kInt64, kUint64, kDouble, kText, kBytes, kJson };
+
+  std::string name;
+  Type type = Type::kText;
+};
+
+enum class TableFormat {
+  kCsv,     // RFC 4180, with a line of headings.
+  kNdjson,  // One JSON object a line.
+  kArrow,   // The stream of Arrow's inter-process communication.
+};
+
+// Writes a table. The cells of a row come in the order of the columns, each of
+// its column's type or null.
 class RowWriter {
  public:
-  enum class Format { kCsv, kNdjson };
+  // |out| gets blocks of rows, and what is left when the writer is destroyed.
+  // Whether it has taken them is seen by its error state. REQUIRES: HasArrow()
+  // if |format| is Arrow.
+  static std::unique_ptr<RowWriter> Create(FILE* out,
+                                           TableFormat format,
+                                           const std::vector<Column>& columns);
 
-  // |out| gets blocks of rows, and what is left when this is destroyed. Whether
-  // it has taken them is seen by its error state.
-  RowWriter(FILE* out, Format format, const std::vector<std::string>& columns);
-  ~RowWriter();
+  virtual ~RowWriter() = default;
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
   // Of any bytes: those that are no UTF-8 become U+FFFD.
-  void Text(std::string_view text);
-  // In base64.
-  void Bytes(std::string_view bytes);
-  void Bool(bool value);
-  void Number(int64_t number);
-  void Number(uint64_t number);
-  // As protobuf's JSON has them: "NaN", "Infinity" and "-Infinity" are strings.
-  void Number(float number);
-  void Number(double number);
-  void Number(std::optional<int64_t> number);
+  virtual void Text(std::string_view text) = 0;
+  // In base64, where there are no bytes.
+  virtual void Bytes(std::string_view bytes) = 0;
+  virtual void Bool(bool value) = 0;
+  virtual void Number(int64_t number) = 0;
+  virtual void Number(uint64_t number) = 0;
+  // In text as protobuf's JSON has them: "NaN", "Infinity" and "-Infinity" are
+  // strings. A float is a kDouble, too.
+  virtual void Number(float number) = 0;
+  virtual void Number(double number) = 0;
+  // Part of the object of a line of JSON, a text otherwise.
+  virtual void Json(std::string_view json) = 0;
   // An empty cell in CSV, as that of an empty text.
-  void Null();
-  // Part of the object of a line, and a text in CSV.
-  void Json(std::string_view json);
-  void EndRow();
+  virtual void Null() = 0;
+  virtual void EndRow() = 0;
 
   // Passes on the rows so far.
-  void Flush();
+  virtual void Flush() = 0;
 
- private:
-  void BeginCell();
-  void CsvText(std::string_view text);
+  void Number(std::optional<int64_t> number) {
+    if (number)
+      Number(*number);
+    else
+      Null();
+  }
 
-  FILE* const out_;
-  const Format format_;
-  // What is in front of the values of a row: in JSON also the names.
-  std::vector<std::string> cell_begins_;
-  size_t next_column_ = 0;
-  std::string rows_;
+ protected:
+  RowWriter() = default;
 };
 
 }  // namespace pbz

@@ -13,6 +13,7 @@
 
 #include "protozero/tracing/loss_reason.h"
 #include "src/command_line/command_line.h"
+#include "src/pbz/arrow_rows.h"
 #include "src/pbz/program_io.h"
 #include "src/pbz/row_writer.h"
 #include "src/pztrace/commands.h"
@@ -26,27 +27,38 @@ namespace {
 
 using command_line::kFailure;
 using command_line::kSuccess;
+using pbz::Column;
 using pbz::RowWriter;
+using pbz::TableFormat;
 
 enum class Table { kSlices, kInstants, kCounters, kLosses };
 
-std::vector<std::string> ColumnsOf(Table table) {
-  std::vector<std::string> columns = {"host", "file", "process",
-                                      "pid",  "tid",  "thread"};
-  const auto add = [&columns](std::vector<const char*> more) {
+std::vector<Column> ColumnsOf(Table table) {
+  using Type = Column::Type;
+  std::vector<Column> columns = {
+      {"host", Type::kText}, {"file", Type::kText}, {"process", Type::kText},
+      {"pid", Type::kInt64}, {"tid", Type::kInt64}, {"thread", Type::kText}};
+  const auto add = [&columns](const std::vector<Column>& more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
   if (table == Table::kLosses) {
-    add({"reason", "packets", "places"});
+    add({{"reason", Type::kText},
+         {"packets", Type::kUint64},
+         {"places", Type::kUint64}});
     return columns;
   }
-  add({"track", "ts", "time"});
+  add({{"track", Type::kText}, {"ts", Type::kUint64}, {"time", Type::kInt64}});
   if (table == Table::kSlices)
-    add({"dur", "self", "depth"});
+    add({{"dur", Type::kUint64},
+         {"self", Type::kUint64},
+         {"depth", Type::kUint64}});
   if (table == Table::kCounters)
-    add({"unit", "value"});
+    add({{"unit", Type::kText}, {"value", Type::kDouble}});
   else
-    add({"category", "name", "args", "flows"});
+    add({{"category", Type::kText},
+         {"name", Type::kText},
+         {"args", Type::kJson},
+         {"flows", Type::kJson}});
   return columns;
 }
 
@@ -233,7 +245,9 @@ int ExportMain(int argc, char** argv) {
        {"--losses",
         "a row for each reason of losses, and for each thread with gaps",
         &losses},
-       {"--format NAME", "csv (the default) or ndjson: a JSON object a line",
+       {"--format NAME",
+        "csv (the default), ndjson: a JSON object a line, or arrow: a stream "
+        "of Arrow",
         &format},
        {"--host NAME", "in the column of that name, default: this machine's",
         &host}},
@@ -247,8 +261,10 @@ int ExportMain(int argc, char** argv) {
         command,
         "one of --slices, --instants, --counters and --losses is needed");
   }
-  if (format != "csv" && format != "ndjson")
-    return WrongUsage(command, "--format is csv or ndjson");
+  if (format != "csv" && format != "ndjson" && format != "arrow")
+    return WrongUsage(command, "--format is csv, ndjson or arrow");
+  if (format == "arrow" && !pbz::HasArrow())
+    return WrongUsage(command, pbz::kNoArrow);
 
   const Table table = slices     ? Table::kSlices
                       : instants ? Table::kInstants
@@ -256,12 +272,14 @@ int ExportMain(int argc, char** argv) {
                                  : Table::kLosses;
   bool ok = true;
   {
-    RowWriter rows(
-        stdout,
-        format == "csv" ? RowWriter::Format::kCsv : RowWriter::Format::kNdjson,
-        ColumnsOf(table));
+    const auto rows =
+        RowWriter::Create(stdout,
+                          format == "csv"     ? TableFormat::kCsv
+                          : format == "arrow" ? TableFormat::kArrow
+                                              : TableFormat::kNdjson,
+                          ColumnsOf(table));
     for (const std::string& file : files)
-      ok = Exporter(host, file, table, &rows).Export() && ok;
+      ok = Exporter(host, file, table, rows.get()).Export() && ok;
   }
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;

@@ -266,7 +266,7 @@ class ExportTest(unittest.TestCase):
   def test_rows_of_random_schemas(self):
     rng = random.Random(SEED)
     schemas = schema_generator.Generator(
-        SEED, 20, 'rnd', schema_generator.HostileNames(SEED)).schemas
+        SEED, 12, 'rnd', schema_generator.HostileNames(SEED)).schemas
     extensions = {}
     for schema in schemas:
       for message in schema.all_messages():
@@ -455,7 +455,7 @@ class ExportTest(unittest.TestCase):
   def test_any_bytes_are_survived(self):
     schema = self.schema_of_rows()
     rng = random.Random(SEED)
-    for i in range(300):
+    for i in range(150):
       content = bytearray(b''.join(
           delimited(rng.choice([1, 2]), integer(1, i) + delimited(
               rng.choice([2, 4, 5, 6, 8, 10]), integer(rng.randint(1, 2), i)))
@@ -493,8 +493,9 @@ class ExportTest(unittest.TestCase):
         ((), 'one of --csv'),
         (('--csv', '--ndjson'), 'one of --csv'),
         (('--csv',), 'need --schema'),
+        (('--arrow', *with_schema), 'built without Arrow'),
         (('--delimited',), '--delimited needs --rows'),
-        (('--delimited', '--rows', '1', '--columns', 'id'), 'need --csv'),
+        (('--delimited', '--rows', '1', '--columns', 'id'), 'are for tables'),
         (('--delimited', '--rows', 'row'), 'names need --schema'),
         (('--delimited', '--rows', '0'), "'0' is no field number"),
         (('--envelope', '--rows', '1'), 'without --rows'),

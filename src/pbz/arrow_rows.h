@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PBZ_ARROW_ROWS_H_
+#define SRC_PBZ_ARROW_ROWS_H_
+
+#include <stdio.h>
+
+#include <memory>
+#include <vector>
+
+#include "src/pbz/row_writer.h"
+
+namespace pbz {
+
+// Whether the program was built with Arrow.
+bool HasArrow();
+
+// What to do if it was not.
+inline constexpr char kNoArrow[] =
+    "this program was built without Arrow; docs/building.md says how to build "
+    "it with Arrow";
+
+// The writer of TableFormat::kArrow. Its record batches have about a megabyte.
+// REQUIRES: HasArrow().
+std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
+                                           const std::vector<Column>& columns);
+
+}  // namespace pbz
+
+#endif  // SRC_PBZ_ARROW_ROWS_H_
