@@ -15,7 +15,7 @@ include_guard(GLOBAL)
 #     [RUNTIME_NAMESPACE <name>] what generated code calls the library's
 #                                namespace, for files that define
 #                                PROTOZERO_NAMESPACE
-#     [DESCRIPTORS]              gives classes of extensions a DescriptorSet()
+#     [DESCRIPTORS]              gives classes a DescriptorSet()
 #     [NO_COMMENTS]              leaves out the comments of the schemas
 #     [PROTO_ROOT <dir>]         what imports are relative to, default the
 #                                current source directory

@@ -193,6 +193,14 @@ class ClassBuilder {
     AddSecondNames(message);
   }
 
+  // Yields to everything, after which it has to be called.
+  std::string NameDescriptorFunction() {
+    std::string name = "DescriptorSet";
+    while (!scope_.Claim(name, std::string()))
+      name += '_';
+    return name;
+  }
+
  private:
   // A name that a class would like to have for one of its nested declarations.
   struct AliasRequest {
@@ -355,6 +363,7 @@ CppMessage BuildMessage(const CppNames& names,
   result.fields = builder.MakeFields(message.fields);
   result.decoder = builder.MakeDecoder(message.oneofs, &result.fields);
   builder.AddNestedTypes(message, &result);
+  result.descriptor_function = builder.NameDescriptorFunction();
   return result;
 }
 
@@ -371,6 +380,7 @@ CppExtensionSet BuildExtensionSet(const CppNames& names,
   result.fields = builder.MakeFields(set.fields);
   result.decoder = builder.MakeDecoder({}, &result.fields);
   result.decoder.alias = "Decoder";
+  result.descriptor_function = builder.NameDescriptorFunction();
   return result;
 }
 

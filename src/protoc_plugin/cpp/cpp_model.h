@@ -143,6 +143,7 @@ struct CppMessage {
   CppDecoder decoder;
   // The type of each of the decoder's oneofs, by its name inside the class.
   std::vector<std::string> case_aliases;
+  std::string descriptor_function;  // "DescriptorSet", if there is one.
 };
 
 // All extensions of one message that are declared in one scope: a class that
@@ -153,6 +154,7 @@ struct CppExtensionSet {
   std::string scope;  // For comments: the message or file that extends.
   std::vector<CppField> fields;
   CppDecoder decoder;
+  std::string descriptor_function;  // As in CppMessage.
 
   // Not empty: the class exists only if this header is available to the
   // compiler. See FileBuilder on custom options.
@@ -175,7 +177,7 @@ struct ForwardDeclarations {
 
 struct CppFile {
   std::string proto_path;
-  // What classes of extensions have. Empty if they have none.
+  // What classes hand out. Empty if they do not.
   std::string descriptor_set;
   std::string header_path;
   std::string guard;

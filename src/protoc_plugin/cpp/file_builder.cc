@@ -220,8 +220,8 @@ class FileBuilder {
     }
     const auto collides = [&](const std::string& suffix) {
       for (const char* parameter :
-           {"data", "entry", "item", "key", "name", "parse_error_ptr", "raw",
-            "size", "value"}) {
+           {"bytes", "data", "entry", "item", "key", "name", "parse_error_ptr",
+            "raw", "size", "value"}) {
         const std::string name = parameter + suffix;
         if (taken.count(name) != 0 || names_.IsVisibleIn(schema_, name))
           return true;

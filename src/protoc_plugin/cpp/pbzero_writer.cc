@@ -18,6 +18,9 @@ namespace protozero::plugin {
 
 namespace {
 
+// What every compiler takes as one literal.
+constexpr size_t kMaxLiteral = 65535;
+
 class Writer {
  public:
   explicit Writer(const CppFile& file) : file_(file) {}
@@ -276,6 +279,8 @@ class Writer {
     WriteFieldNumbers(message.fields);
     code_.Line("  static constexpr const char* GetName() { return \".",
                message.schema->full_name, "\"; }");
+    WriteDescriptorSet(message.identifier, message.descriptor_function,
+                       /*is_always_there=*/true);
     WriteFields(message.identifier, message.fields);
     code_.Line("};");
     code_.Line();
@@ -292,21 +297,48 @@ class Writer {
     code_.Line(" public:");
     WriteAlias({set.decoder.alias, set.decoder.identifier});
     WriteFieldNumbers(set.fields);
-    if (!file_.descriptor_set.empty()) {
-      code_.Line();
-      code_.Line("  // The file that declares them, a FileDescriptorSet.");
-      code_.Line("  static ", file_.runtime, "ConstBytes DescriptorSet() {");
-      code_.Line(
-          "    return ",
-          BytesLiteral(file_.descriptor_set, /*is_bytes=*/true, file_.runtime),
-          ";");
-      code_.Line("  }");
-    }
+    WriteDescriptorSet(set.identifier, set.descriptor_function,
+                       set.required_header.empty());
     WriteFields(set.identifier, set.fields);
     code_.Line("};");
     if (!set.required_header.empty())
       code_.Line("#endif");
     code_.Line();
+  }
+
+  // The bytes are in one class of the file, which |is_always_there|; the others
+  // ask that one.
+  void WriteDescriptorSet(const std::string& class_name,
+                          const std::string& function,
+                          bool is_always_there) {
+    if (file_.descriptor_set.empty())
+      return;
+    code_.Line();
+    code_.Line("  // The file that declares this, a FileDescriptorSet.");
+    const std::string declaration =
+        "static " + file_.runtime + "ConstBytes " + function + "()";
+    if (!descriptor_call_.empty()) {
+      code_.Function(declaration, "return " + descriptor_call_ + ";");
+    } else if (file_.descriptor_set.size() <= kMaxLiteral) {
+      code_.Function(declaration,
+                     "return " +
+                         BytesLiteral(file_.descriptor_set, /*is_bytes=*/true,
+                                      file_.runtime) +
+                         ";");
+    } else {
+      std::vector<std::string> bytes;
+      for (const char byte : file_.descriptor_set)
+        bytes.push_back(std::to_string(static_cast<uint8_t>(byte)));
+      code_.Line("  ", declaration, " {");
+      code_.List("    static constexpr uint8_t " + bytes_ + "[] = {", bytes,
+                 "};");
+      code_.Line("    return {", bytes_, ", sizeof(", bytes_, ")};");
+      code_.Line("  }");
+    }
+    if (descriptor_call_.empty() && is_always_there) {
+      descriptor_call_ = Qualify(file_.namespaces) + "::" + class_name +
+                         "::" + function + "()";
+    }
   }
 
   void WriteAlias(const TypeAlias& alias) {
@@ -503,9 +535,11 @@ class Writer {
   const std::string size_ = "size" + file_.parameter_suffix;
   const std::string raw_ = "raw" + file_.parameter_suffix;
   const std::string key_ = "key" + file_.parameter_suffix;
+  const std::string bytes_ = "bytes" + file_.parameter_suffix;
   const std::string entry_ = "entry" + file_.parameter_suffix;
   const std::string item_ = "item" + file_.parameter_suffix;
   const std::string name_ = "name" + file_.parameter_suffix;
+  std::string descriptor_call_;  // Empty until a class has the bytes.
   CodeText code_;
 };
 
