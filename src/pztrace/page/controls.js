@@ -8,7 +8,8 @@
 const $ = (id) => document.getElementById(id);
 
 const trace = new Trace(JSON.parse($("trace").textContent));
-const timeline = new Timeline(trace, $("timeline"), $("overview"), $("scroller"), $("rows"));
+const timeline = new Timeline(trace, $("timeline"), new Overview(trace, $("overview")),
+                              $("scroller"), $("rows"));
 const canvas = $("timeline");
 let hits = [];
 

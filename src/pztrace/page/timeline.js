@@ -39,10 +39,8 @@ class Timeline {
     this.whole.to += margin;
     this.from = this.whole.from;
     this.to = this.whole.to;
-    this.busy = trace.busy(500);
     this.selected = null;
     this.hovered = null;
-    this.onView = () => {};
     this.drawn = {frames: 0, shapes: 0, steps: 0, ms: 0};
     this.readColors();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -101,12 +99,8 @@ class Timeline {
       y = row.bottom;
     }
     this.contentHeight = y;
-    for (const [canvas, width, height] of [
-      [this.canvas, this.width, this.height],
-      [this.overview, this.overview.clientWidth, this.overview.clientHeight]]) {
-      canvas.width = Math.round(width * devicePixelRatio);
-      canvas.height = Math.round(height * devicePixelRatio);
-    }
+    this.canvas.width = Math.round(this.width * devicePixelRatio);
+    this.canvas.height = Math.round(this.height * devicePixelRatio);
     this.strip.canvas.width = Math.max(1, Math.ceil(this.width / CELL));
     this.strip.canvas.height = 1;
     this.image = this.strip.createImageData(this.strip.canvas.width, 1);
@@ -138,7 +132,6 @@ class Timeline {
       from = middle - span / 2;
     this.from = Math.min(Math.max(from, this.whole.from), this.whole.to - span);
     this.to = this.from + span;
-    this.onView();
     this.draw();
   }
 
@@ -228,7 +221,7 @@ class Timeline {
     const start = performance.now();
     this.drawn.shapes = this.drawn.steps = 0;
     this.drawRows();
-    this.drawOverview();
+    this.overview.draw(this);
     ++this.drawn.frames;
     this.drawn.ms = performance.now() - start;
   }
@@ -478,39 +471,5 @@ class Timeline {
         context.stroke();
       }
     }
-  }
-
-  // How busy the trace is over all its time, and which part of it is shown.
-  drawOverview() {
-    const {colors, busy} = this;
-    const context = this.overview.getContext("2d");
-    const width = this.overview.clientWidth;
-    const height = this.overview.clientHeight;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.fillStyle = colors.back;
-    context.fillRect(0, 0, width, height);
-    const most = busy.reduce((a, b) => Math.max(a, b), 0);
-    const margin = (this.trace.from - this.whole.from) / (this.whole.to - this.whole.from) * width;
-    const step = (width - 2 * margin) / busy.length;
-    context.fillStyle = colors.slices[0];
-    context.beginPath();
-    context.moveTo(margin, height);
-    for (let i = 0; most > 0 && i < busy.length; ++i) {
-      const y = height - busy[i] / most * (height - 4);
-      context.lineTo(margin + i * step, y);
-      context.lineTo(margin + (i + 1) * step, y);
-    }
-    context.lineTo(width - margin, height);
-    context.fill();
-    const scale = width / (this.whole.to - this.whole.from);
-    const from = (this.from - this.whole.from) * scale;
-    const to = Math.max((this.to - this.whole.from) * scale, from + 2);
-    context.globalAlpha = 0.55;
-    context.fillStyle = colors.dim;
-    context.fillRect(0, 0, from, height);
-    context.fillRect(to, 0, width - to, height);
-    context.globalAlpha = 1;
-    context.strokeStyle = colors.accent;
-    context.strokeRect(from + 0.5, 0.5, to - from - 1, height - 1);
   }
 }
