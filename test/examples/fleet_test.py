@@ -169,7 +169,8 @@ def check(session, folder, counter):
     readings, = ask(f"SELECT count() AS n FROM counters WHERE host = '{host}'")
     counter.check(int(readings['n']) == items, host + ': counters')
 
-  sums = 'SELECT host, name, sum(%s) AS n, sum(%s) AS ns FROM %s GROUP BY ALL ORDER BY ALL'
+  sums = ('SELECT host, name, sum(%s) AS n, sum(%s) AS ns FROM %s '
+          'GROUP BY ALL ORDER BY ALL')
   counter.check(ask(sums % ('1', 'dur', 'slices')) ==
                 ask(sums % ('slices', 'ns', 'slice_minutes')), 'aggregates')
   median, = ask('SELECT quantilesTDigestMerge(0.5, 0.99)(ns_quantiles)[1] AS ns '
