@@ -243,6 +243,80 @@ TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
   host.StopAndRead(session);
 }
 
+// How many packets of |trace| describe extensions by |set|.
+size_t Descriptions(const std::string& trace, const std::string& set) {
+  size_t count = 0;
+  ProtoDecoder decoder(trace);
+  for (Field packet = decoder.ReadField(); packet.valid();
+       packet = decoder.ReadField()) {
+    const Field description = ProtoDecoder(packet.as_bytes()).FindField(72);
+    count +=
+        ProtoDecoder(description.as_bytes()).FindField(1).as_std_string() ==
+        set;
+  }
+  return count;
+}
+
+TEST_F(IpcSessionTest, ExtensionsAreDescribedOnceInEachSession) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const TracingSessionID other = host.Start();
+  const auto source = std::make_shared<Source>();
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  // Larger than a chunk.
+  const std::string set(10000, 'd');
+  const ConstBytes bytes(reinterpret_cast<const uint8_t*>(set.data()),
+                         set.size());
+  std::vector<std::thread> threads;
+  for (uint32_t thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      DataSourceWriters writers(source);
+      for (int i = 0; i < 10; ++i) {
+        writers.Trace([&](TraceContext& context) {
+          context.DescribeExtensions(bytes);
+          context.NewTracePacket()->AppendString(1000, "x");
+        });
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(Descriptions(host.StopAndRead(session), set), 1u);
+  EXPECT_EQ(Descriptions(host.StopAndRead(other), set), 1u);
+}
+
+TEST_F(IpcSessionTest, ExtensionsAreDescribedAgainAfterAClear) {
+  HostThread host(socket());
+  TraceConfig config;
+  config.buffers.push_back({1024 * 1024, BufferFillPolicy::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = kSourceName;
+  config.incremental_state_clear_period_ms = 1;
+  const TracingSessionID session = host.Start(config);
+  const auto source = std::make_shared<Source>();
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  const std::string set = "descriptors";
+  uint32_t cleared = 0;
+  EXPECT_TRUE(WaitFor([&] {
+    writers.Trace([&](TraceContext& context) {
+      cleared += context.TakeIncrementalStateCleared();
+      context.DescribeExtensions(
+          {reinterpret_cast<const uint8_t*>(set.data()), set.size()});
+    });
+    return cleared == 3;
+  }));
+  writers.Flush();
+  const size_t count = Descriptions(host.StopAndRead(session), set);
+  // Clears may come between the two calls.
+  EXPECT_GE(count, 2u);
+  EXPECT_LE(count, 4u);
+}
+
 TEST_F(IpcSessionTest, TracingAndCommittingAllocateNothing) {
   HostThread host(socket());
   const TracingSessionID session = host.Start();

@@ -51,6 +51,9 @@ class DataSourceInstance {
   const std::shared_ptr<internal::ProducerIpcClient> connection_;
   // How often the service has asked to clear incremental state.
   std::atomic<uint32_t> num_clears_{0};
+  // The value of |num_clears_| when the extensions were last described. At
+  // first, a value that the counter does not have soon.
+  std::atomic<uint32_t> described_at_{UINT32_MAX};
 };
 
 // Something that can be traced, under the name by which sessions ask for it.

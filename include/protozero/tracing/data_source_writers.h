@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "protozero/const_bytes.h"
 #include "protozero/message.h"
 #include "protozero/message_handle.h"
 #include "protozero/tracing/data_source.h"
@@ -69,9 +70,33 @@ class TraceContext {
     return true;
   }
 
+  // Has the trace describe extensions of its messages that the data source
+  // writes, for readers that do not know them: writes a packet with
+  // |descriptor_set|, a FileDescriptorSet in its encoding, unless a writer of
+  // the session has done so since the service last asked to clear incremental
+  // state. Costs two loads then, so it may be in front of each packet.
+  // |descriptor_set| is the same in each call for one data source. The option
+  // descriptors=true of the plugin makes a class hand it out:
+  //
+  //   context.DescribeExtensions(QueryPacket::DescriptorSet());
+  //
+  // Several sets behind each other are one, too. REQUIRES: no packet is open.
+  void DescribeExtensions(ConstBytes descriptor_set) {
+    const uint32_t clears =
+        instance_->num_clears_.load(std::memory_order_relaxed);
+    uint32_t described_at =
+        instance_->described_at_.load(std::memory_order_relaxed);
+    if (PROTOZERO_UNLIKELY(described_at != clears))
+      DescribeExtensionsSlowPath(descriptor_set, described_at, clears);
+  }
+
  private:
   friend class DataSourceWriters;
   TraceContext() = default;
+
+  void DescribeExtensionsSlowPath(ConstBytes descriptor_set,
+                                  uint32_t described_at,
+                                  uint32_t clears);
 
   // In this order: the writer must end before its instance.
   std::shared_ptr<DataSourceInstance> instance_;

@@ -18,6 +18,31 @@ PROTOZERO_ABI_BEGIN
 using internal::ClientLock;
 using internal::ProducerIpcClient;
 
+namespace {
+
+// Field ids of include/protozero/tracing/trace.proto.
+enum : uint32_t { kPacketExtensionDescriptor = 72, kExtensionSet = 1 };
+
+}  // namespace
+
+void TraceContext::DescribeExtensionsSlowPath(ConstBytes descriptor_set,
+                                              uint32_t described_at,
+                                              uint32_t clears) {
+  std::atomic<uint32_t>& last = instance_->described_at_;
+  // Of several threads, one does it.
+  if (!last.compare_exchange_strong(described_at, clears,
+                                    std::memory_order_relaxed)) {
+    return;
+  }
+  const uint32_t losses = writer_->loss_generation();
+  NewTracePacket()
+      ->BeginNestedMessage<Message>(kPacketExtensionDescriptor)
+      ->AppendBytes(kExtensionSet, descriptor_set.data, descriptor_set.size);
+  // Then the next call tries again.
+  if (writer_->loss_generation() != losses)
+    last.store(described_at, std::memory_order_relaxed);
+}
+
 DataSourceWriters::DataSourceWriters(std::shared_ptr<DataSource> source)
     : source_(std::move(source)) {}
 
