@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "protozero/proto_utils.h"
+#include "src/pbz/walk.h"
 
 namespace pbz {
 
@@ -76,6 +77,10 @@ std::vector<PathStep> ParseFieldPath(std::string_view text,
       type = step.type->message;
     }
     path.push_back(step);
+    if (path.size() > size_t{kMaxDepth}) {
+      *error = "no message is as deep as that path";
+      return {};
+    }
   } while (!text.empty());
   return path;
 }

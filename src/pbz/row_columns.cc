@@ -127,6 +127,7 @@ bool RowColumns::AddAll(const MessageType& type,
     const MessageType* const message = field.message;
     const bool is_flat =
         message && !field.is_repeated && !message->fields.empty() &&
+        around->size() < size_t{kMaxDepth} &&
         std::find(around->begin(), around->end(), message) == around->end();
     if (is_flat) {
       if (!AddAll(*message, path, around))

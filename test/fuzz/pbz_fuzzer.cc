@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Has pbz decode any file, with and without a schema. The first byte chooses
-// what else:
+// Has pbz decode any file, with and without a schema, and export it. The first
+// byte chooses what else:
 //   bit 0  the schema is that of the descriptor set which is the first field
 //   bit 1  --offsets
 //   bit 2  --color
@@ -19,7 +19,11 @@
 #include "protozero/proto_decoder.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
+#include "src/pbz/message_items.h"
 #include "src/pbz/printer.h"
+#include "src/pbz/report.h"
+#include "src/pbz/row_columns.h"
+#include "src/pbz/row_writer.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/stats.h"
 #include "src/pbz/walk.h"
@@ -94,6 +98,33 @@ uint64_t Stream(ConstBytes bytes,
   return offset + rest;
 }
 
+// Writes |bytes|, which are well-formed, as a row.
+void ExportRow(const pbz::MessageType& type, ConstBytes bytes) {
+  std::string error;
+  const auto columns = pbz::RowColumns::Choose(type, "", &error);
+  Check(columns || !error.empty(), "no columns and no error");
+  if (!columns)
+    return;
+  pbz::MalformedReport report("pbz_fuzzer", "file");
+  pbz::MessageItems message;
+  Check(message.Read(bytes, 0, type, &report), "malformed as a row only");
+  for (const auto format :
+       {pbz::TableFormat::kCsv, pbz::TableFormat::kNdjson}) {
+    char* text = nullptr;
+    size_t size = 0;
+    FILE* file = open_memstream(&text, &size);
+    {
+      const auto rows =
+          pbz::RowWriter::Create(file, format, columns->Columns());
+      columns->Write(message.items(), rows.get());
+      rows->EndRow();
+    }
+    fclose(file);
+    Check(size != 0 && text[size - 1] == '\n', "no row");
+    free(text);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -162,5 +193,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     sum += path.bytes;
   }
   Check(sum == bytes.size, "the statistics do not sum up");
+  if (type && whole.malformed == 0)
+    ExportRow(*type, bytes);
   return 0;
 }

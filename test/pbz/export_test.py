@@ -387,6 +387,16 @@ class ExportTest(unittest.TestCase):
     self.assertEqual(output, b'')
     self.assertIn('<stdin>: the size of what is no file', error)
 
+  def test_types_in_types_without_end(self):
+    count = 3000
+    (self.folder / 'deep.proto').write_text('syntax = "proto3";\n' + ''.join(
+        'message M%d { M%d m = 1; }\n' % (i, i + 1) for i in range(count)) +
+        'message M%d { int32 n = 1; }\n' % count)
+    schema = Schema(self.folder, 'deep.proto')
+    self.file.write_bytes(b'')
+    row, = self.both_formats('--schema', schema.path, self.file)
+    self.assertEqual(row, {'.'.join(100 * 'm'): None})
+
   def test_numbers_that_are_not_finite(self):
     schema = self.schema_of_rows()
     self.file.write_bytes(b''.join(
