@@ -2,13 +2,17 @@
 
 // A program with trace events of several categories. With --wait, it waits
 // until "app" is recorded, says that it has traced, and traces again for each
-// line of its standard input, until that ends.
+// line of its standard input, until that ends. Its extensions are described by
+// a thread that is gone.
 
 #include <stdio.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
+#include "test/pztrace/query.pbzero.h"
 
 PROTOZERO_TRACE_CATEGORY("net.slow", "Seldom wanted", "slow big");
 PROTOZERO_TRACE_CATEGORY("net.io", "", "");
@@ -26,6 +30,9 @@ int main(int argc, char**) {
     fflush(stdout);
     while (!PROTOZERO_TRACE_CATEGORY_ENABLED("app"))
       usleep(1000);
+    using test::PROTOZERO_TRACE_NAMESPACE::QueryEvent;
+    protozero::DescribeTraceExtensions<QueryEvent>();
+    std::thread([] { PROTOZERO_TRACE_EVENT("app", "of app"); }).join();
   }
   do {
     {

@@ -30,6 +30,10 @@ class TraceContextState {
   virtual ~TraceContextState() = default;
 };
 
+namespace internal {
+class TraceSequence;
+}  // namespace internal
+
 // What one thread writes to one session. DataSourceWriters::Trace() passes it
 // to its callback.
 class TraceContext {
@@ -92,6 +96,7 @@ class TraceContext {
 
  private:
   friend class DataSourceWriters;
+  friend class internal::TraceSequence;
   TraceContext() = default;
 
   void DescribeExtensionsSlowPath(ConstBytes descriptor_set,

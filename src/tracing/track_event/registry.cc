@@ -30,7 +30,7 @@ struct Session {
   bool is_started = false;
   // Threads that write to it share them.
   std::shared_ptr<const CategoryRules> rules;
-  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
+  std::shared_ptr<std::atomic<uint64_t>> described_extensions;
 };
 
 // Never destroyed.
@@ -181,7 +181,7 @@ class TrackEvents final : public DataSource {
         session.instance = &instance;
         session.rules = std::move(rules);
         session.described_extensions =
-            std::make_shared<std::atomic<uint32_t>>(0);
+            std::make_shared<std::atomic<uint64_t>>(0);
         return;
       }
     }
@@ -310,7 +310,7 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     return nullptr;
   SessionMask bit = 0;
   std::shared_ptr<const CategoryRules> rules;
-  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
+  std::shared_ptr<std::atomic<uint64_t>> described_extensions;
   for (size_t i = 0; i < kMaxTraceSessions; ++i) {
     const Session& session = Get().sessions[i];
     if (session.instance == &context.instance()) {

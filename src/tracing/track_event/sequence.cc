@@ -126,12 +126,6 @@ bool TraceSequence::PrepareSlowPath(TraceContext& context,
   // Memory may become free in the midst of it, and some of it be lost.
   for (int i = 0; i < 4 && is_due; ++i) {
     loss_generation = writer.loss_generation();
-    // Says them again, for the service may have forgotten them.
-    if (is_cleared && own_extensions != 0) {
-      described_extensions->fetch_and(~own_extensions,
-                                      std::memory_order_relaxed);
-      own_extensions = 0;
-    }
     WritePreamble(context, now);
     is_due = HasLost(context);
   }
@@ -141,23 +135,31 @@ bool TraceSequence::PrepareSlowPath(TraceContext& context,
 }
 
 void TraceSequence::DescribeExtensions(TraceContext& context) {
+  if (described_extensions == nullptr)
+    return;
+  std::atomic<uint64_t>& described = *described_extensions;
+  // The service may have forgotten what was described before.
+  const uint64_t clears = context.clears_seen_ << 32;
   const TraceExtensions& extensions = GetTraceExtensions();
   for (size_t i = 0; i < extensions.size(); ++i) {
-    const uint32_t bit = uint32_t{1} << i;
-    if (described_extensions == nullptr ||
-        (described_extensions->fetch_or(bit, std::memory_order_relaxed) &
-         bit) != 0) {
+    const uint64_t bit = uint64_t{1} << i;
+    uint64_t before = described.load(std::memory_order_relaxed);
+    uint64_t known;
+    do {
+      known = before >> 32 == clears >> 32 ? before : clears;
+    } while ((known & bit) == 0 &&
+             !described.compare_exchange_weak(before, known | bit,
+                                              std::memory_order_relaxed));
+    if ((known & bit) != 0)
       continue;
-    }
     {
       auto packet = context.NewTracePacket<TracePacket>();
       packet->set_extension_descriptor()->set_extension_set(extensions[i]);
     }
     if (HasLost(context)) {
-      described_extensions->fetch_and(~bit, std::memory_order_relaxed);
+      described.fetch_and(~bit, std::memory_order_relaxed);
       return;
     }
-    own_extensions |= bit;
   }
 }
 

@@ -18,7 +18,7 @@ namespace internal {
 // What DescribeTraceExtensions() was called with. Any thread may read it.
 class TraceExtensions {
  public:
-  // A bit for each is in TraceSequence::own_extensions.
+  // A bit for each is in TraceSequence::described_extensions.
   static constexpr size_t kMax = 32;
 
   size_t size() const { return size_.load(std::memory_order_acquire); }

@@ -163,10 +163,10 @@ class TraceSequence final : public TraceContextState {
   const SessionMask session;
   // What the session wants. Null for one of too many.
   std::shared_ptr<const CategoryRules> rules;
-  // Bits of the extensions that a sequence of the session has described, and of
-  // those that this one has.
-  std::shared_ptr<std::atomic<uint32_t>> described_extensions;
-  uint32_t own_extensions = 0;
+  // Bits of the extensions that a sequence of the session has described since
+  // the service last asked to clear incremental state. The upper half is how
+  // often it had asked then.
+  std::shared_ptr<std::atomic<uint64_t>> described_extensions;
   bool filters_args = false;
   bool filters_dynamic_names = false;
   // It begins anew after so many chunks: a buffer that is a ring forgets the
