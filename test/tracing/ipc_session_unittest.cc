@@ -217,14 +217,19 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
   EXPECT_EQ(Received(host.StopAndRead(session)), Streams());
 }
 
-TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
-  HostThread host(socket());
+// A session that asks to clear incremental state all the time.
+TracingSessionID StartWithClears(HostThread* host) {
   TraceConfig config;
   config.buffers.push_back({1024 * 1024, BufferFillPolicy::kRingBuffer});
   config.data_sources.emplace_back();
   config.data_sources[0].config.name = kSourceName;
   config.incremental_state_clear_period_ms = 1;
-  const TracingSessionID session = host.Start(config);
+  return host->Start(config);
+}
+
+TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
+  HostThread host(socket());
+  const TracingSessionID session = StartWithClears(&host);
   const auto source = std::make_shared<Source>();
   Producer producer(Options());
   producer.RegisterDataSource(source);
@@ -289,12 +294,7 @@ TEST_F(IpcSessionTest, ExtensionsAreDescribedOnceInEachSession) {
 
 TEST_F(IpcSessionTest, ExtensionsAreDescribedAgainAfterAClear) {
   HostThread host(socket());
-  TraceConfig config;
-  config.buffers.push_back({1024 * 1024, BufferFillPolicy::kRingBuffer});
-  config.data_sources.emplace_back();
-  config.data_sources[0].config.name = kSourceName;
-  config.incremental_state_clear_period_ms = 1;
-  const TracingSessionID session = host.Start(config);
+  const TracingSessionID session = StartWithClears(&host);
   const auto source = std::make_shared<Source>();
   Producer producer(Options());
   producer.RegisterDataSource(source);
