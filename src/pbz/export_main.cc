@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "protozero/proto_utils.h"
 #include "src/command_line/command_line.h"
 #include "src/pbz/arrow_rows.h"
+#include "src/pbz/extended_schema.h"
 #include "src/pbz/field_path.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
@@ -214,10 +216,42 @@ bool ExportEnvelope(const ExportOptions& options) {
   return true;
 }
 
+// Makes |schema| that of traces, with what all files describe. Returns false,
+// and has printed why, if they are no traces, or cannot be read twice.
+bool ReadDescriptions(const ExportOptions& options,
+                      std::optional<ExtendedSchema>* schema) {
+  if (!ExtendedSchema::IsAvailable(kProgram))
+    return false;
+  schema->emplace();
+  for (const std::string& name : options.files) {
+    const ScopedFile file = OpenFile(kProgram, name);
+    if (!file)
+      return false;
+    FieldStream stream(file.get());
+    bool is_whole = false;
+    if (!(*schema)->IsTrace(kProgram, DisplayName(name),
+                            stream.Peek(&is_whole)))
+      return false;
+    if (!(*schema)->ReadAhead(&stream)) {
+      PrintError(kProgram,
+                 "%s: --schema auto reads traces twice; write it to a file "
+                 "first",
+                 DisplayName(name));
+      return false;
+    }
+  }
+  return true;
+}
+
 int RunExport(const ExportOptions& options) {
   std::unique_ptr<Schema> schema;
+  std::optional<ExtendedSchema> extended;
   const MessageType* type = nullptr;
-  if (!options.schema.empty()) {
+  if (options.schema == kAutoSchema) {
+    if (!ReadDescriptions(options, &extended))
+      return kFailure;
+    type = extended->TypeOf({});
+  } else if (!options.schema.empty()) {
     schema = LoadSchema(kProgram, options.schema, options.import_dirs);
     if (!schema)
       return kFailure;
@@ -252,6 +286,11 @@ int RunExport(const ExportOptions& options) {
       return kWrongUsage;
     }
     ok = ExportRows(options, row_type, path, columns.get());
+  }
+  if (extended) {
+    extended->ReportUnused(kProgram, options.files.size() == 1
+                                         ? DisplayName(options.files[0])
+                                         : "the files");
   }
   if (!FlushStandardOutput(kProgram))
     ok = false;
@@ -297,7 +336,8 @@ int ExportMain(int argc, char** argv) {
         &options.file_column},
        {"--from-delimited", "read messages from FILE, each after its size",
         &options.from_delimited},
-       {"--schema FILE", "a .proto or a descriptor set, as for pbz decode",
+       {"--schema FILE",
+        "a .proto or a descriptor set, or auto for traces, as for pbz decode",
         &options.schema},
        {"-I, --proto_path DIR",
         "where the imports of the .proto are; repeatable",
@@ -339,6 +379,13 @@ int ExportMain(int argc, char** argv) {
     return wrong("--type needs --schema, which has the type");
   if (options.schema.empty() && !options.import_dirs.empty())
     return wrong("-I needs --schema, a .proto with imports");
+  if (options.schema == kAutoSchema &&
+      (!options.type.empty() || !options.import_dirs.empty() ||
+       options.from_delimited)) {
+    return wrong(
+        "--schema auto is for traces, without --type, -I and "
+        "--from-delimited");
+  }
   if (std::count(options.files.begin(), options.files.end(), "-") +
           (options.schema == "-") >
       1) {

@@ -60,15 +60,32 @@ std::unique_ptr<Schema> ParseSet(const std::string& descriptor_set) {
 
 }  // namespace
 
-bool ExtendedSchema::IsAvailable() {
-  return kTraceSchema.size != 0;
+bool ExtendedSchema::IsAvailable(const char* program) {
+  if (kTraceSchema.size != 0)
+    return true;
+  PrintError(program,
+             "this build of it has no schema of traces, for it was made "
+             "without protoc; give --schema FILE");
+  return false;
 }
 
 ExtendedSchema::ExtendedSchema() : bytes_(kTraceSchema.ToStdString()) {
   schema_ = ParseSet(bytes_);
 }
 
-bool ExtendedSchema::IsTrace(ConstBytes begin) const {
+bool ExtendedSchema::IsTrace(const char* program,
+                             const char* file,
+                             ConstBytes begin) const {
+  if (AreTrace(begin))
+    return true;
+  PrintError(program,
+             "%s is not a trace, and has no descriptors of its own; give "
+             "--schema FILE",
+             file);
+  return false;
+}
+
+bool ExtendedSchema::AreTrace(ConstBytes begin) const {
   const MessageType& type =
       *schema_->FindMessage("perfetto.protos.TracePacket");
   size_t num_packets = 0;
@@ -87,13 +104,14 @@ bool ExtendedSchema::IsTrace(ConstBytes begin) const {
   return is_marked && num_packets > num_others;
 }
 
-void ExtendedSchema::ReadAhead(FieldStream* stream) {
+bool ExtendedSchema::ReadAhead(FieldStream* stream) {
   if (!stream->Restart())
-    return;
+    return false;
   FieldStream::Run run;
   while (stream->Next(&run))
     AddFrom(ConstBytes(run.data, run.size));
   has_read_ahead_ = stream->Restart();
+  return has_read_ahead_;
 }
 
 void ExtendedSchema::AddFrom(ConstBytes packets) {

@@ -15,23 +15,30 @@
 
 namespace pbz {
 
+// In place of the name of a schema; ./auto is a file.
+inline constexpr char kAutoSchema[] = "auto";
+
 // The schema of traces, and what a trace itself says of the fields that extend
 // it. Anybody can have written that, so it takes a limited amount of memory and
 // time, and never changes what the schema has.
 class ExtendedSchema {
  public:
   // Whether this build of the program has the schema of traces. REQUIRED by
-  // everything else.
-  static bool IsAvailable();
+  // everything else. Prints the lack of it.
+  static bool IsAvailable(const char* program);
 
   ExtendedSchema();
 
-  // Whether |begin|, the first bytes of a file, are packets of a trace.
-  bool IsTrace(protozero::ConstBytes begin) const;
+  // Whether |begin|, the first bytes of |file|, are packets of a trace. Prints
+  // it if not.
+  bool IsTrace(const char* program,
+               const char* file,
+               protozero::ConstBytes begin) const;
 
   // Reads all of |stream|, since what describes a field may come behind it, and
-  // goes back to its begin. Does nothing with a pipe, which is read only once.
-  void ReadAhead(FieldStream* stream);
+  // goes back to its begin. Returns false, and does nothing, with a pipe, which
+  // is read only once.
+  bool ReadAhead(FieldStream* stream);
 
   // Looks for descriptions of extensions in |packets|, whole fields of a Trace.
   void AddFrom(protozero::ConstBytes packets);
@@ -45,6 +52,8 @@ class ExtendedSchema {
   void ReportUnused(const char* program, const char* file) const;
 
  private:
+  bool AreTrace(protozero::ConstBytes begin) const;
+
   // Of a pipe, each is parsed with all that came before it.
   static constexpr size_t kMaxDescriptions = 64;
   static constexpr size_t kMaxBytes = size_t{1} << 20;

@@ -31,8 +31,6 @@ namespace pbz {
 
 namespace {
 
-// In place of a schema; ./auto is a file.
-constexpr char kAuto[] = "auto";
 using command_line::kFailure;
 using command_line::kSuccess;
 using command_line::kWrongUsage;
@@ -53,13 +51,9 @@ int Run(const Options& options) {
   std::unique_ptr<Schema> schema;
   const MessageType* type = nullptr;
   std::optional<ExtendedSchema> extended;
-  if (options.schema == kAuto) {
-    if (!ExtendedSchema::IsAvailable()) {
-      PrintError(kProgram,
-                 "this build of it has no schema of traces, for it was made "
-                 "without protoc; give --schema FILE");
+  if (options.schema == kAutoSchema) {
+    if (!ExtendedSchema::IsAvailable(kProgram))
       return kFailure;
-    }
     extended.emplace();
   } else if (!options.schema.empty()) {
     schema = LoadSchema(kProgram, options.schema, options.import_dirs);
@@ -90,13 +84,9 @@ int Run(const Options& options) {
     PrintError(kProgram, "%s %s", DisplayName(options.file), why.c_str());
     return kFailure;
   }
-  if (extended && !extended->IsTrace(begin)) {
-    PrintError(kProgram,
-               "%s is not a trace, and has no descriptors of its own; give "
-               "--schema FILE",
-               DisplayName(options.file));
+  if (extended &&
+      !extended->IsTrace(kProgram, DisplayName(options.file), begin))
     return kFailure;
-  }
   const bool is_text = begin.size != 0 && IsText(begin.ToStdStringView());
   const bool color = *UseColor(options.color);
   Printer::Options printer_options;
@@ -194,7 +184,7 @@ as protoc --decode does, without one with guesses, which comments say
     return WrongUsage(command, "--type needs --schema, which has the type");
   if (options.schema.empty() && !options.import_dirs.empty())
     return WrongUsage(command, "-I needs --schema, a .proto with imports");
-  if (options.schema == kAuto &&
+  if (options.schema == kAutoSchema &&
       (!options.type.empty() || !options.import_dirs.empty() ||
        options.delimited)) {
     return WrongUsage(command,

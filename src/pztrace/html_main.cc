@@ -66,7 +66,7 @@ slice has to say, and the slowest ones.
   };
   const auto add_value = [&](const CounterValue& value) { rows.Add(value); };
   TimelineReader reader({add, add, add_value, true});
-  const bool ok = ReadTimelineFile(file_name, &reader);
+  const bool ok = ReadTimelineFile(file_name, &reader, /*has_extensions=*/true);
   PrintOmissions(reader, stderr);
   if (!ok && rows.is_empty())
     return kFailure;

@@ -161,10 +161,11 @@ bool Report(const RecordOptions& options,
   return ok;
 }
 
-// Has the next file of the trace begin when it is time. The old one is finished
-// when all threads, asked twice, have committed what they wrote before they
-// heard of it: the first flush may have found a thread in the middle of an
-// event.
+// Has the next file of the trace begin when it is time. All threads are asked
+// to commit what they wrote, three times: so that it is in the old file; so
+// that those that have heard of the new one begin there; and because the flush
+// before may have found a thread in the middle of an event. Then the old file
+// is finished.
 class FileRotator {
  public:
   // REQUIRES: they outlive it, and it outlives the session.
@@ -183,27 +184,13 @@ class FileRotator {
     if (!rotation_.is_on())
       return UINT32_MAX;
     const uint64_t now = service_->NowMs();
-    if (output_->has_two()) {
-      if (!is_flushed_)
-        return UINT32_MAX;
-      if (--num_flushes_ != 0) {
-        Flush();
-      } else if (!Read() || !output_->FinishOld()) {
-        service_->StopTracing(session_);
-      }
-    } else if (IsDue(now)) {
+    if (num_flushes_ == 0 && IsDue(now)) {
       begun_ms_ = now;
-      // What is there, such as the header, belongs to the old file.
-      if (!Read() || !output_->BeginNext()) {
-        service_->StopTracing(session_);
-      } else if (service_->RestartTrace(session_)) {
-        num_flushes_ = 2;
-        Flush();
-      }
+      Flush();
     }
-    if (output_->has_two())
-      return is_flushed_ ? 0 : UINT32_MAX;
-    return TimeLeft(now);
+    while (num_flushes_ != 0 && is_flushed_)
+      GoOn();
+    return num_flushes_ == 0 ? TimeLeft(now) : UINT32_MAX;
   }
 
  private:
@@ -226,6 +213,7 @@ class FileRotator {
                                  });
   }
   void Flush() {
+    ++num_flushes_;
     is_flushed_ = false;
     const protozero::FlushRequestID id =
         service_->Flush(session_, 0, 0, [this](bool) { is_flushed_ = true; });
@@ -233,11 +221,29 @@ class FileRotator {
       is_flushed_ = true;
   }
 
+  void GoOn() {
+    bool ok = true;
+    if (num_flushes_ == 1) {
+      ok = Read() && output_->BeginNext() && service_->RestartTrace(session_);
+      Flush();
+    } else if (num_flushes_ == 2) {
+      Flush();
+    } else {
+      ok = Read() && output_->FinishOld();
+      num_flushes_ = 0;
+    }
+    if (!ok) {
+      service_->StopTracing(session_);
+      num_flushes_ = 0;
+    }
+  }
+
   const Rotation rotation_;
   TracingService* const service_;
   const TracingSessionID session_;
   TraceOutput* const output_;
   uint64_t begun_ms_;
+  // 0: no file is due.
   int num_flushes_ = 0;
   bool is_flushed_ = false;
 };

@@ -4,6 +4,7 @@
 the schemas. Whatever is in a description, it is survived. Runs in the build
 directory."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -86,6 +87,32 @@ class SchemaAutoTest(unittest.TestCase):
     self.assertEqual(error, '')
     self.assertIn(' packet.track_event.[test.QueryEvent.plan].num_rows\n', output)
     self.assertEqual(int(output.splitlines()[-1].split()[0]), len(self.trace))
+
+  def export(self, *args, **options):
+    return self.pbz('export', '--ndjson', '--schema', 'auto', '--rows', 'packet',
+                    '--columns', 'track_event', *args, **options)
+
+  def test_export_has_names(self):
+    # Of a field that only the second file describes, behind its events.
+    packets = list(packets_of(self.trace))
+    first = self.path.with_name('first')
+    first.write_bytes(b''.join(p for p in packets if not is_description(p)))
+    self.path.write_bytes(b''.join(sorted(packets, key=is_description)))
+    output, error = self.export(first, self.path)
+    self.assertEqual(error, '')
+    rows = [json.loads(line)['track_event'] or {} for line in output.splitlines()]
+    self.assertEqual(len(rows), 2 * len(packets) - 1)
+    queries = [row['[test.QueryEvent.query]'] for row in rows
+               if '[test.QueryEvent.query]' in row]
+    self.assertEqual(queries, ['select 1'] * 6)
+    for path, stdin, expected in (
+        ('-', subprocess.PIPE, '<stdin>: --schema auto reads traces twice'),
+        (__file__, None, 'is not a trace')):
+      _, error = self.export(path, stdin=stdin, code=1)
+      self.assertIn(expected, error)
+    for args in ('--type', 'Trace'), ('-I', '.'), ('--from-delimited',):
+      _, error = self.export(*args, self.path, code=2)
+      self.assertIn('--schema auto is for traces', error)
 
   def test_pipes_are_read_once(self):
     expected = self.pbz('--schema', 'auto', self.path)[0]
@@ -220,7 +247,8 @@ class SchemaAutoTest(unittest.TestCase):
 
   def test_any_description_is_survived(self):
     for trace in with_broken_descriptions(self.trace, 150):
-      for command in ['decode'], ['stats']:
+      for command in (['decode'], ['stats'],
+                      ['export', '--csv', '--rows', 'packet', '--columns', 'track_event']):
         self.path.write_bytes(trace)
         result = subprocess.run(
             [PBZ, *command, '--schema', 'auto', self.path], timeout=60,
