@@ -82,8 +82,8 @@ class RotationTest(PztraceTest):
         file_write_period_ms: 10
         flush_period_ms: 10''')
     code, output, error = self.run_pztrace(
-        'record', '-o', self.output, '--config', config, '--rotate', '50k', '--',
-        WORKERS, '--threads', 4, '--items', 2000, '--size', 10000)
+        'record', '-o', self.output, '--config', config, '--rotate', '25k', '--',
+        WORKERS, '--threads', 4, '--items', 1000, '--size', 20000)
     self.assertEqual(code, 0, error)
     files = self.finished()
     self.assertGreater(len(files), 3)
@@ -91,11 +91,11 @@ class RotationTest(PztraceTest):
         len(files), sum(path.stat().st_size for path in files)), error)
     self.assertIn('nothing lost', error)
     alone = self.check_joined()
-    self.assertEqual(alone['TYPE_SLICE_BEGIN'], 20000)
-    self.assertEqual(alone['TYPE_SLICE_END'], 20000)
+    self.assertEqual(alone['TYPE_SLICE_BEGIN'], 10000)
+    self.assertEqual(alone['TYPE_SLICE_END'], 10000)
     # In order, each of them once.
     self.check_events([REPORT.match(line) for line in output.splitlines()],
-                      threads=4, items=2000)
+                      threads=4, items=1000)
 
   def start_tracer(self, *options):
     """A recording of a program that traces for each line that it gets."""
