@@ -30,10 +30,6 @@ class TraceContextState {
   virtual ~TraceContextState() = default;
 };
 
-namespace internal {
-class TraceSequence;
-}  // namespace internal
-
 // What one thread writes to one session. DataSourceWriters::Trace() passes it
 // to its callback.
 class TraceContext {
@@ -73,6 +69,9 @@ class TraceContext {
     clears_seen_ = clears;
     return true;
   }
+  // How often the service had asked when TakeIncrementalStateCleared() was last
+  // called. REQUIRES: it has been.
+  uint64_t num_clears() const { return clears_seen_; }
 
   // Has the trace describe extensions of its messages that the data source
   // writes, for readers that do not know them: writes a packet with
@@ -96,7 +95,6 @@ class TraceContext {
 
  private:
   friend class DataSourceWriters;
-  friend class internal::TraceSequence;
   TraceContext() = default;
 
   void DescribeExtensionsSlowPath(ConstBytes descriptor_set,

@@ -139,7 +139,7 @@ void TraceSequence::DescribeExtensions(TraceContext& context) {
     return;
   std::atomic<uint64_t>& described = *described_extensions;
   // The service may have forgotten what was described before.
-  const uint64_t clears = context.clears_seen_ << 32;
+  const uint64_t clears = context.num_clears() << 32;
   const TraceExtensions& extensions = GetTraceExtensions();
   for (size_t i = 0; i < extensions.size(); ++i) {
     const uint64_t bit = uint64_t{1} << i;
