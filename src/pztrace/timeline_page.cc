@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kPlaceOfTrace = "@TRACE@";
 
 // A list of numbers, as JSON. What is 0 everywhere is not written.
-class Column {
+class NumberList {
  public:
   void Add(uint64_t number) {
     is_zero_ = is_zero_ && number == 0;
@@ -58,7 +58,7 @@ class Times {
 
  private:
   uint64_t last_ns_;
-  Column differences_;
+  NumberList differences_;
 };
 
 class Page {
@@ -134,11 +134,11 @@ class Page {
     }
 
     Times begin;
-    Column duration;
-    Column nested;
-    Column text;
-    Column args;
-    Column flows;
+    NumberList duration;
+    NumberList nested;
+    NumberList text;
+    NumberList args;
+    NumberList flows;
   };
 
   void AddText(const EventText& text,
