@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """With the option descriptors=true, classes hand out the schema of their file:
 google.protobuf reads messages by it. It is in a program once, and not at all if

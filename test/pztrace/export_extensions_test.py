@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """`pztrace export` shows fields that programs of any kind have added to their events,
 by the descriptions in the trace: what google.protobuf reads, by the schema."""
