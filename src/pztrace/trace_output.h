@@ -61,6 +61,8 @@ class TraceOutput {
   bool Close();
 
   bool has_two() const { return files_.size() == 2; }
+  // Nothing refers to the old file any more, as far as has been seen.
+  bool have_all_gone_on() const { return pinned_.empty(); }
   // Of the newest file.
   uint64_t bytes_of_file() const { return files_.back()->file.bytes(); }
 
