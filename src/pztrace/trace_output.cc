@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "protozero/proto_decoder.h"
+#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
@@ -41,6 +42,32 @@ bool Exists(const std::string& path) {
 }
 
 }  // namespace
+
+// What decides where a packet goes.
+struct TraceOutput::PacketHeader {
+  explicit PacketHeader(protozero::ConstBytes packet) {
+    protozero::ProtoDecoder decoder(packet);
+    while (const protozero::Field field = decoder.ReadField()) {
+      switch (field.id()) {
+        case TracePacket::kTrustedPacketSequenceIdFieldNumber:
+          sequence = field.as_uint32();
+          break;
+        case TracePacket::kSequenceFlagsFieldNumber:
+          flags = field.as_uint32();
+          break;
+        case TracePacket::kExtensionDescriptorFieldNumber:
+          extensions = field.as_bytes();
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  uint32_t sequence = 0;
+  uint32_t flags = 0;
+  protozero::ConstBytes extensions{};
+};
 
 bool TraceOutput::Open(const std::string& path, const Rotation& rotation) {
   rotation_ = rotation;
@@ -80,6 +107,7 @@ bool TraceOutput::Add() {
     is_broken_ = true;
     return false;
   }
+  added->extension_packets = extension_packets_;
   files_.push_back(std::move(added));
   ++num_files_;
   return true;
@@ -149,7 +177,10 @@ bool TraceOutput::Write(const uint8_t* data, size_t size) {
   size_t end = 0;
   protozero::ProtoDecoder decoder(data, size);
   while (const protozero::Field field = decoder.ReadField()) {
-    File* const next = FileOf(field.data(), field.size());
+    const PacketHeader packet(field.as_bytes());
+    File* const next = FileOf(packet);
+    if (packet.extensions.size != 0)
+      Describe(packet.extensions, next);
     if (next != file) {
       WriteTo(file, data + begin, end - begin);
       begin = end;
@@ -173,25 +204,52 @@ void TraceOutput::WriteTo(File* file, const uint8_t* data, size_t size) {
   packets_ += output.packets() - packets;
   bytes_ += output.bytes() - bytes;
   packets_lost_ += output.packets_lost() - packets_lost;
+  // Behind the service's own, with which any trace begins.
+  WriteTo(file, std::exchange(file->extension_packets, {}));
 }
 
-TraceOutput::File* TraceOutput::FileOf(const uint8_t* packet, size_t size) {
-  uint32_t sequence = 0;
-  uint32_t flags = 0;
-  protozero::ProtoDecoder decoder(packet, size);
-  while (const protozero::Field field = decoder.ReadField()) {
-    if (field.id() == TracePacket::kTrustedPacketSequenceIdFieldNumber)
-      sequence = field.as_uint32();
-    else if (field.id() == TracePacket::kSequenceFlagsFieldNumber)
-      flags = field.as_uint32();
-  }
-  if (flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED)
-    pinned_.erase(sequence);
-  if (has_two() && pinned_.count(sequence) != 0)
+void TraceOutput::WriteTo(File* file, const std::string& packets) {
+  WriteTo(file, reinterpret_cast<const uint8_t*>(packets.data()),
+          packets.size());
+}
+
+TraceOutput::File* TraceOutput::FileOf(const PacketHeader& packet) {
+  if (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED)
+    pinned_.erase(packet.sequence);
+  if (has_two() && pinned_.count(packet.sequence) != 0)
     return files_.front().get();
-  if (flags != 0)
-    active_.insert(sequence);
+  if (packet.flags != 0)
+    active_.insert(packet.sequence);
   return files_.back().get();
+}
+
+void TraceOutput::Describe(protozero::ConstBytes extensions,
+                           const File* owner) {
+  std::string key(reinterpret_cast<const char*>(extensions.data),
+                  extensions.size);
+  if (extensions_.count(key) != 0)
+    return;
+  protozero::HeapBuffered<protozero::trace::Trace> repeated;
+  repeated->add_packet()->AppendBytes(
+      TracePacket::kExtensionDescriptorFieldNumber, extensions.data,
+      extensions.size);
+  const std::string packet = repeated.SerializeAsString();
+  // A file has to have room for more than that.
+  const size_t max_size =
+      rotation_.bytes == 0 ? kMaxExtensionBytes
+                           : std::min(kMaxExtensionBytes, rotation_.bytes / 4);
+  if (extension_packets_.size() + packet.size() > max_size)
+    return;
+  extensions_.insert(std::move(key));
+  extension_packets_ += packet;
+  for (const std::unique_ptr<File>& file : files_) {
+    if (file.get() == owner)
+      continue;
+    if (file->file.packets() == 0)
+      file->extension_packets += packet;
+    else
+      WriteTo(file.get(), packet);
+  }
 }
 
 }  // namespace pztrace

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "protozero/const_bytes.h"
 #include "src/pztrace/trace_file.h"
 
 namespace pztrace {
@@ -39,6 +40,9 @@ struct Rotation {
 //   old file    1 1 2 1 2 |   2   |            the service's, and
 //   new file              | S   1 | 1 2 1 S    sequences 1 and 2
 //                    BeginNext   FinishOld
+//
+// The description of an extension is for all sequences, so it goes to each file
+// that is open, and to those that follow.
 //
 // The names of files have the time when they were begun in front of the
 // extension. ".part" follows it while a file is being written.
@@ -86,13 +90,24 @@ class TraceOutput {
     TraceFile file;
     // What it is called when it is finished; empty if it is called that now.
     std::string final_name;
+    // Those to write when there is something in it.
+    std::string extension_packets;
   };
+
+  struct PacketHeader;
+
+  // Extensions are repeated only as far as the packets for it fit. Programs
+  // may send any number of them.
+  static constexpr size_t kMaxExtensionBytes = 16 << 20;
 
   bool Add();
   // To a file.
   void WriteTo(File* file, const uint8_t* data, size_t size);
+  void WriteTo(File* file, const std::string& packets);
   // Where this packet goes.
-  File* FileOf(const uint8_t* packet, size_t size);
+  File* FileOf(const PacketHeader& packet);
+  // Has all files have |extensions|, which is in a packet of |owner|.
+  void Describe(protozero::ConstBytes extensions, const File* owner);
   // The oldest one.
   bool Finish();
 
@@ -109,6 +124,9 @@ class TraceOutput {
   // began, and which still belong to the old one.
   std::set<uint32_t> active_;
   std::set<uint32_t> pinned_;
+  // The descriptions of extensions so far, and the packets that repeat them.
+  std::set<std::string> extensions_;
+  std::string extension_packets_;
   bool is_broken_ = false;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> packets_{0};

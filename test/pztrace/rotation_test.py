@@ -14,6 +14,7 @@ import time
 from pztrace_test import BUILD_DIR, PZTRACE, REPORT, WORKERS, PztraceTest, main
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
+SCHEMA_TRACER = BUILD_DIR / 'schema_tracer'
 NAME = re.compile(r'trace-\d{8}T\d{6}\.\d{3}Z\.pftrace$')
 CLEARED = 1
 NEEDS = 2
@@ -138,6 +139,31 @@ class RotationTest(PztraceTest):
       descriptions = [packet for packet in self.decode(path)
                       if packet.all('extension_descriptor')]
       self.assertGreaterEqual(len(descriptions), 1)
+
+  def test_extensions_are_described_in_each_file(self):
+    process = self.start('record', '-o', self.output, '--rotate', '50ms', '--',
+                         SCHEMA_TRACER)
+    self.assertEqual(process.stdout.readline(), 'described\n')
+    # The packet is in one of these, or not read yet.
+    described = len(self.finished())
+    self.wait_for_finished(described + 3)
+    process.stdin.write('\n')
+    process.stdin.flush()
+    self.assertEqual(process.stdout.readline(), 'described\n')
+    described_again = len(self.finished())
+    self.wait_for_finished(described_again + 3)
+    self.assertIn('nothing lost', self.end(process))
+    files = self.finished()
+    for number, path in enumerate(files):
+      sets = [packet.get('extension_descriptor').get('extension_set')
+              for packet in self.decode(path) if packet.all('extension_descriptor')]
+      self.check_alone(path)
+      self.assertEqual(len(sets), len(set(sets)), path)
+      if number > described:
+        self.assertIn('\\n\\003\\022\\001p', sets)
+      if number > described_again:
+        self.assertIn('\\n\\004\\022\\002pp', sets)
+      self.assertLessEqual(len(sets), 2)
 
   def test_the_last_ones_are_kept(self):
     process = self.start_tracer('--rotate', '30ms', '--keep', '2')
