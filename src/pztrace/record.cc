@@ -15,6 +15,7 @@
 #include "protozero/tracing/service_host.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/command.h"
+#include "src/pztrace/file_rotator.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_monitor.h"
@@ -160,110 +161,6 @@ bool Report(const RecordOptions& options,
   PrintSummary(*file, stats, problem);
   return ok;
 }
-
-// Has the next file of the trace begin when it is time. Before that, all
-// threads are asked to commit what they wrote, so that it is in the old file.
-// That one is finished when all threads that wrote to it have gone on to the
-// new file. Idle ones do not; so, after a while in which no thread can be in
-// the middle of an event, what they wrote before is there, too.
-class FileRotator {
- public:
-  // REQUIRES: they outlive it, and it outlives the session.
-  FileRotator(const Rotation& rotation,
-              TracingService* service,
-              TracingSessionID session,
-              TraceOutput* output)
-      : rotation_(rotation),
-        service_(service),
-        session_(session),
-        output_(output),
-        begun_ms_(service->NowMs()) {}
-
-  // To be called between two calls of the host. Returns how long that may wait.
-  uint32_t Run() {
-    if (!rotation_.is_on())
-      return UINT32_MAX;
-    const uint64_t now = service_->NowMs();
-    if (step_ == kNone && IsDue(now)) {
-      begun_ms_ = now;
-      Flush(kFlushesBefore);
-    }
-    if (step_ == kFlushesBefore && is_flushed_) {
-      // What is there, such as the header, belongs to the old file.
-      const bool ok =
-          Read() && output_->BeginNext() && service_->RestartTrace(session_);
-      step_ = kWaits;
-      wait_end_ms_ = now + kMaxEventMs;
-      StopUnless(ok);
-    }
-    if (step_ == kWaits && now >= wait_end_ms_)
-      Flush(kFlushesAfter);
-    if ((step_ == kFlushesAfter && is_flushed_) ||
-        (output_->has_two() && output_->have_all_gone_on())) {
-      step_ = kNone;
-      StopUnless(Read() && output_->FinishOld());
-    }
-    switch (step_) {
-      case kNone:
-        return rotation_.ms == 0 ? UINT32_MAX
-                                 : TimeUntil(begun_ms_ + rotation_.ms, now);
-      case kWaits:
-        return TimeUntil(wait_end_ms_, now);
-      case kFlushesBefore:
-      case kFlushesAfter:
-        break;
-    }
-    return UINT32_MAX;
-  }
-
- private:
-  // No thread is in the middle of an event for longer, unless it is stopped.
-  static constexpr uint32_t kMaxEventMs = 1000;
-
-  enum Step { kNone, kFlushesBefore, kWaits, kFlushesAfter };
-
-  static uint32_t TimeUntil(uint64_t end, uint64_t now) {
-    return now < end ? static_cast<uint32_t>(end - now) : 0;
-  }
-  bool IsDue(uint64_t now) const {
-    return (rotation_.bytes != 0 &&
-            output_->bytes_of_file() >= rotation_.bytes) ||
-           (rotation_.ms != 0 && now >= begun_ms_ + rotation_.ms);
-  }
-  // Returns false if the file takes no more, or if there is no memory.
-  bool Read() {
-    return service_->ReadPackets(session_,
-                                 [this](const uint8_t* data, size_t size) {
-                                   return output_->Write(data, size);
-                                 });
-  }
-  void Flush(Step step) {
-    step_ = step;
-    is_flushed_ = false;
-    // An earlier one may end after this has begun.
-    const auto on_done = [this, flush = ++last_flush_](bool) {
-      is_flushed_ = is_flushed_ || flush == last_flush_;
-    };
-    if (service_->Flush(session_, 0, 0, on_done) == 0)
-      is_flushed_ = true;
-  }
-  void StopUnless(bool ok) {
-    if (ok)
-      return;
-    step_ = kNone;
-    service_->StopTracing(session_);
-  }
-
-  const Rotation rotation_;
-  TracingService* const service_;
-  const TracingSessionID session_;
-  TraceOutput* const output_;
-  uint64_t begun_ms_;
-  uint64_t wait_end_ms_ = 0;
-  Step step_ = kNone;
-  bool is_flushed_ = false;
-  uint64_t last_flush_ = 0;
-};
 
 }  // namespace
 

@@ -84,9 +84,9 @@ void RunStatic(const std::string& bytes, const Write& write) {
 }
 
 void RunAll(const Encode& encode, const Write& write) {
-  // Unoptimized code takes seconds for thousands of chunks, which show little
+  // Slow code takes seconds for thousands of chunks, which show little
   // that hundreds do not.
-  constexpr size_t kMaxChunks = PROTOZERO_DCHECK_IS_ON ? 500 : SIZE_MAX;
+  constexpr size_t kMaxChunks = kIsSlowBuild ? 500 : SIZE_MAX;
   const std::string contiguous = encode(OneLargeChunk());
   RunStatic(contiguous, write);
   const ChunkSizes growing{4, 8, 16, 32, 64, 128, 256, 512, 1024};

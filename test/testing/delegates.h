@@ -16,17 +16,29 @@
 
 namespace protozero::test {
 
-// For long series of sizes and for random messages, debug builds try only every
-// third, because their code is slow, even more with sanitizers. Optimized ones
-// try all.
-inline constexpr size_t kSeriesStep = PROTOZERO_DCHECK_IS_ON ? 3 : 1;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PROTOZERO_TEST_HAS_SANITIZER
+#endif
+#endif
+// Whether the code is several times slower than users': debug builds and those
+// with sanitizers.
+#if PROTOZERO_DCHECK_IS_ON || defined(PROTOZERO_TEST_HAS_SANITIZER)
+inline constexpr bool kIsSlowBuild = true;
+#else
+inline constexpr bool kIsSlowBuild = false;
+#endif
+
+// For long series of sizes and for random messages, slow builds try only every
+// third. The others try all.
+inline constexpr size_t kSeriesStep = kIsSlowBuild ? 3 : 1;
 
 // Chunk sizes worth trying: those from the smallest legal one to 64, and those
 // around the borders of the encoding.
 const ChunkSizes& InterestingChunkSizes();
 
 // Runs |write| over static buffers, heap buffers and a foreign delegate (with
-// each way to answer AnnotatePatch()), at all InterestingChunkSizes(); debug
+// each way to answer AnnotatePatch()), at all InterestingChunkSizes(); slow
 // builds leave out sizes that make hundreds of chunks. Expects the result of
 // EncodeTree(|tree|): exact bytes, the size that Finalize() returns, the
 // writer's count, and no byte written elsewhere.

@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -94,8 +97,9 @@ class MessageLengthExpectationTest : public LengthExpectationTest {
     for (size_t i = sizes.size(); i > 0; --i) {
       MessageTree fields{NumberField(Kind::kTiny, 2, 2),
                          BytesField(3, std::string(sizes[i - 1], 'x'))};
-      fields.insert(fields.end(), tree.begin(), tree.end());
-      tree = {NestedField(1, fields)};
+      std::move(tree.begin(), tree.end(), std::back_inserter(fields));
+      tree.clear();
+      tree.push_back(NestedField(1, std::move(fields)));
     }
     tree.insert(tree.begin(), NumberField(Kind::kTiny, 1, 1));
     return tree;
@@ -252,13 +256,14 @@ Widths WriteNew(size_t depth, size_t size) {
     written += 4 * (depth + 4);
     const size_t end = buffer.rfind("\x10\x02", written);
     EXPECT_NE(end, std::string::npos);
-    widths.push_back(end - 1 - buffer.substr(0, end).find_last_not_of('\0'));
+    widths.push_back(end - 1 - buffer.find_last_not_of('\0', end - 1));
     message->AppendString(3, std::string(size, 'x'));
     written = end + 2 + size;
     MessageTree fields{NumberField(Kind::kTiny, 2, 2),
                        BytesField(3, std::string(size, 'x'))};
-    fields.insert(fields.end(), tree.begin(), tree.end());
-    tree = {NestedField(1, fields)};
+    std::move(tree.begin(), tree.end(), std::back_inserter(fields));
+    tree.clear();
+    tree.push_back(NestedField(1, std::move(fields)));
   }
   buffer.resize(root.Finalize());
   EXPECT_EQ(Hex(buffer), Hex(EncodeTree(tree, {100000})));

@@ -162,8 +162,8 @@ MessageTree Chain(uint32_t depth) {
 }
 
 TEST(MessageNestingModelTest, EveryDepthTo300) {
-  // In debug builds all up to where messages have left the arena's own memory.
-  constexpr uint32_t kStep = PROTOZERO_DCHECK_IS_ON ? 17 : 1;
+  // In slow builds all up to where messages have left the arena's own memory.
+  constexpr uint32_t kStep = test::kIsSlowBuild ? 17 : 1;
   for (uint32_t depth = 1; depth <= 300; depth += depth < 130 ? 1 : kStep) {
     const MessageTree tree = Chain(depth);
     for (size_t chunk_size : {4u, 16u, 100u, 1000u, 100000u})
@@ -178,7 +178,7 @@ TEST_F(MessageNestingTest, ManyLevelsCloseWithoutRecursion) {
   Start({1 << 20});
   Message* message = message_.get();
   // Debug builds take time in proportion to the square.
-  constexpr int kDepth = PROTOZERO_DCHECK_IS_ON ? 10000 : 100000;
+  constexpr int kDepth = test::kIsSlowBuild ? 10000 : 100000;
   for (int i = 0; i < kDepth; ++i)
     message = message->BeginNestedMessage<Message>(1);
   message->AppendVarInt(1, 1);
