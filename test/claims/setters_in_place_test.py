@@ -78,7 +78,7 @@ void Small(Everything* message, const Values* values) {
   message->Finalize();
 }
 '''
-NUM_SMALL = 60
+NUM_SMALL = 24
 NUM_SETTERS = 20
 # The functions that the same setters call where they are not in place, and inline
 # code that was not inlined.

@@ -36,7 +36,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPILER = os.environ.get('CXX', 'g++')
 # The snippets have to be correct, not just to compile.
-FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O1',
+FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O0',
          '-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 
 C_COMPILER = ['gcc', '-std=c99'] + [

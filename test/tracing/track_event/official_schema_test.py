@@ -5,10 +5,10 @@ pztrace has recorded of other programs.
 
   official_schema_test.py
 
-Runs in the build directory. The schema is that of the Python package perfetto. Where that is not installed,
-the test is skipped:
+Runs in the build directory. The schema is that of the Python package perfetto. Where
+that is not installed, the test is skipped:
 
-  pip install --target third_party/perfetto_python perfetto==0.59.1
+  tools/install-build-deps --official-schema
 
 The last line is "N passed, N failed".
 """
@@ -21,7 +21,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT / 'third_party' / 'perfetto_python'))
+# In front of Debian's protobuf, which is older.
+sys.path[:0] = [str(path) for path in ROOT.glob(
+    'third_party/official_schema/lib/python3*/site-packages')]
 
 try:
   from google.protobuf import unknown_fields
