@@ -67,6 +67,7 @@ FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
     (['--official-schema'], False),
+    (['--perfetto-sdk'], False),
     (['--modern-protobuf'], False),
     (['--plots'], False),
     (['--site'], False),
