@@ -68,7 +68,9 @@ class ArrowTest(unittest.TestCase):
 
   @classmethod
   def setUpClass(cls):
-    arguments = 'arrow_dir="//%s"' % SDK.relative_to(ROOT)
+    # As fast as possible: what is compiled here is tested elsewhere, but for Arrow.
+    arguments = 'is_debug=true is_unity_build=true arrow_dir="//%s"' % (
+        SDK.relative_to(ROOT))
     if (export_test.BUILD_DIR / 'protozero_plugin').exists():
       arguments += ' protozero_prebuilt_plugin="//%s/protozero_plugin"' % (
           export_test.BUILD_DIR.relative_to(ROOT))
