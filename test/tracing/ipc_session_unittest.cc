@@ -317,6 +317,36 @@ TEST_F(IpcSessionTest, ExtensionsAreDescribedAgainAfterAClear) {
   EXPECT_LE(count, 4u);
 }
 
+TEST_F(IpcSessionTest, ExtensionsThatWereLostAreDescribedByTheNextCall) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = std::make_shared<Source>(BufferExhaustedPolicy::kDrop);
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  const auto describe = [&](const std::string& set) {
+    const uint64_t lost = writers.losses().total();
+    writers.Trace([&](TraceContext& context) {
+      context.DescribeExtensions(
+          {reinterpret_cast<const uint8_t*>(set.data()), set.size()});
+    });
+    return writers.losses().total() == lost;
+  };
+  // Far more than the shared memory, so that this takes the place of a moment
+  // in which there is none.
+  const std::string too_long(size_t{32} << 20, 'd');
+  EXPECT_FALSE(describe(too_long));
+  // Until there is room again.
+  const std::string set = "descriptors";
+  EXPECT_TRUE(WaitFor([&] { return describe(set); }));
+  EXPECT_TRUE(describe(set));
+  writers.Flush();
+  const std::string trace = host.StopAndRead(session);
+  EXPECT_EQ(Descriptions(trace, set), 1u);
+  EXPECT_EQ(Descriptions(trace, too_long), 0u);
+}
+
 TEST_F(IpcSessionTest, TracingAndCommittingAllocateNothing) {
   HostThread host(socket());
   const TracingSessionID session = host.Start();
