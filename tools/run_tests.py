@@ -37,8 +37,8 @@ class Config:
   plugin_of: str = ''  # The configuration that builds the plugin.
 
 
-# Compiles faster. One configuration does without it but for the tests, as those
-# of users and developers do, and misses the #include that a file lacks.
+# Compiles faster. One configuration does without it, as those of users and
+# developers do, and misses the #include that a file lacks.
 UNITY = 'is_unity_build=true'
 
 # The first two run everything; the others what can plausibly differ there.
@@ -48,8 +48,7 @@ CONFIGS = [
            'is_debug=true is_asan=true is_ubsan=true is_fuzzer=true '
            'inline_setters=true ' + UNITY,
            'tests'),
-    Config('release', 'release, clang', 'is_unity_build_of_tests=true', 'tests',
-           once=True),
+    Config('release', 'release, clang', '', 'tests', once=True),
     Config('gcc', 'release, gcc, setters in place, C++20, without exceptions '
            'and RTTI',
            'is_clang=false cpp_standard=20 enable_exceptions=false '

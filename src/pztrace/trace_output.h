@@ -124,7 +124,8 @@ class TraceOutput {
   // began, and which still belong to the old one.
   std::set<uint32_t> active_;
   std::set<uint32_t> pinned_;
-  // The descriptions of extensions so far, and the packets that repeat them.
+  // The descriptions of extensions so far, and the packets that repeat them in
+  // their order: one may need another.
   std::set<std::string> extensions_;
   std::string extension_packets_;
   bool is_broken_ = false;

@@ -16,9 +16,8 @@ int main() {
   protozero::Producer::Options options;
   options.name = "brief_tracer";
   protozero::Producer producer(options);
-  protozero::DataSourceDescriptor descriptor;
-  descriptor.name = "track_event";
-  const auto source = std::make_shared<protozero::DataSource>(descriptor);
+  const auto source = std::make_shared<protozero::DataSource>(
+      protozero::DataSourceDescriptor{"track_event"});
   producer.RegisterDataSource(source);
   // The service may never answer.
   producer.Sync(/*timeout_ms=*/200);

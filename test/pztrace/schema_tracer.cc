@@ -16,9 +16,8 @@ int main() {
   protozero::Producer::Options options;
   options.name = "schema_tracer";
   protozero::Producer producer(options);
-  protozero::DataSourceDescriptor descriptor;
-  descriptor.name = "track_event";
-  const auto source = std::make_shared<protozero::DataSource>(descriptor);
+  const auto source = std::make_shared<protozero::DataSource>(
+      protozero::DataSourceDescriptor{"track_event"});
   producer.RegisterDataSource(source);
   if (!producer.Sync(10000))
     return 1;

@@ -7,17 +7,7 @@
 
 #include <new>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#elif __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#endif
+#include "test/testing/sanitizers.h"
 
 namespace protozero::test {
 
@@ -49,11 +39,8 @@ size_t AllocationCounter::count() const {
 }
 
 bool NothrowAllocationsFail::IsSupported() {
-#if defined(THREAD_SANITIZER)
-  return false;  // Its operator new cannot be replaced.
-#else
-  return true;
-#endif
+  // Its operator new cannot be replaced.
+  return !PROTOZERO_TEST_HAS_TSAN;
 }
 
 NothrowAllocationsFail::NothrowAllocationsFail(size_t allow) {
@@ -66,7 +53,7 @@ NothrowAllocationsFail::~NothrowAllocationsFail() {
 
 }  // namespace protozero::test
 
-#if !defined(THREAD_SANITIZER)
+#if !PROTOZERO_TEST_HAS_TSAN
 
 namespace {
 
@@ -98,7 +85,7 @@ using protozero::test::CountAllocation;
 
 extern "C" {
 
-#if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
+#if PROTOZERO_TEST_HAS_ASAN || PROTOZERO_TEST_HAS_TSAN
 
 void __sanitizer_malloc_hook(const volatile void*, size_t) {
   CountAllocation();

@@ -11,23 +11,15 @@
 #include "protozero/config.h"
 #include "protozero/message.h"
 #include "test/testing/message_tree.h"
+#include "test/testing/sanitizers.h"
 
 // The same case over every delegate and every chunk size.
 
 namespace protozero::test {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define PROTOZERO_TEST_HAS_SANITIZER
-#endif
-#endif
 // Whether the code is several times slower than users': debug builds and those
 // with sanitizers.
-#if PROTOZERO_DCHECK_IS_ON || defined(PROTOZERO_TEST_HAS_SANITIZER)
-inline constexpr bool kIsSlowBuild = true;
-#else
-inline constexpr bool kIsSlowBuild = false;
-#endif
+inline constexpr bool kIsSlowBuild = PROTOZERO_DCHECK_IS_ON || kHasSanitizer;
 
 // For long series of sizes and for random messages, slow builds try only every
 // third. The others try all.

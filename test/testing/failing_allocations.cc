@@ -6,16 +6,9 @@
 #include <new>
 
 #include "test/testing/failing_calls.h"
+#include "test/testing/sanitizers.h"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#elif defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#endif
-
-#if !defined(THREAD_SANITIZER)
+#if !PROTOZERO_TEST_HAS_TSAN
 
 void* operator new(size_t size) {
 #if defined(__cpp_exceptions)

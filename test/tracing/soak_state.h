@@ -10,6 +10,7 @@
 #include <string>
 
 #include "protozero/tracing/loss_reason.h"
+#include "test/testing/sanitizers.h"
 
 // The processes of the soak test, and the memory by which they hear of each
 // other. It outlives each of them.
@@ -46,17 +47,8 @@ inline constexpr size_t kMaxSoakServiceBytes =
     kSoakBufferSize + kSoakHostileBufferSize + (2 << 20) +
     kSoakDescriptors * ((128 << 10) + kSoakQueuedBytes) + (16 << 20);
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define PROTOZERO_SOAK_HAS_SANITIZER
-#endif
-#endif
-#if defined(PROTOZERO_SOAK_HAS_SANITIZER)
-// Which needs address space and memory of its own.
-inline constexpr bool kSoakLimitsMemory = false;
-#else
-inline constexpr bool kSoakLimitsMemory = true;
-#endif
+// A sanitizer needs address space and memory of its own.
+inline constexpr bool kSoakLimitsMemory = !kHasSanitizer;
 
 // What a thread of a well-behaved producer says of itself, during one life of
 // the service. Processes that follow each other continue it.

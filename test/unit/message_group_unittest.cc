@@ -130,7 +130,7 @@ TEST_F(MessageGroupTest, ManyLevelsCloseWithoutRecursion) {
     Start(chunk_size);
     Message* message = message_.get();
     // Debug builds take time in proportion to the square.
-    constexpr uint32_t kDepth = test::kIsSlowBuild ? 10000 : 100000;
+    constexpr uint32_t kDepth = PROTOZERO_DCHECK_IS_ON ? 10000 : 100000;
     for (uint32_t i = 0; i < kDepth; ++i)
       message = BeginGroup(message);
     EXPECT_EQ(message_->Finalize(), 2 * kDepth);

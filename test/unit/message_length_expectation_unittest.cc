@@ -46,6 +46,16 @@ constexpr size_t kLong = 200;
 constexpr size_t kNarrow = 1;
 constexpr size_t kWide = 4;
 
+// A message that has |size| bytes in front of |inner|.
+MessageTree MessageAround(size_t size, MessageTree inner) {
+  MessageTree fields{NumberField(Kind::kTiny, 2, 2),
+                     BytesField(3, std::string(size, 'x'))};
+  std::move(inner.begin(), inner.end(), std::back_inserter(fields));
+  MessageTree tree;
+  tree.push_back(NestedField(1, std::move(fields)));
+  return tree;
+}
+
 class LengthExpectationTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -94,13 +104,8 @@ class MessageLengthExpectationTest : public LengthExpectationTest {
 
   static MessageTree TreeOf(const std::vector<size_t>& sizes) {
     MessageTree tree;
-    for (size_t i = sizes.size(); i > 0; --i) {
-      MessageTree fields{NumberField(Kind::kTiny, 2, 2),
-                         BytesField(3, std::string(sizes[i - 1], 'x'))};
-      std::move(tree.begin(), tree.end(), std::back_inserter(fields));
-      tree.clear();
-      tree.push_back(NestedField(1, std::move(fields)));
-    }
+    for (size_t i = sizes.size(); i > 0; --i)
+      tree = MessageAround(sizes[i - 1], std::move(tree));
     tree.insert(tree.begin(), NumberField(Kind::kTiny, 1, 1));
     return tree;
   }
@@ -259,11 +264,7 @@ Widths WriteNew(size_t depth, size_t size) {
     widths.push_back(end - 1 - buffer.find_last_not_of('\0', end - 1));
     message->AppendString(3, std::string(size, 'x'));
     written = end + 2 + size;
-    MessageTree fields{NumberField(Kind::kTiny, 2, 2),
-                       BytesField(3, std::string(size, 'x'))};
-    std::move(tree.begin(), tree.end(), std::back_inserter(fields));
-    tree.clear();
-    tree.push_back(NestedField(1, std::move(fields)));
+    tree = MessageAround(size, std::move(tree));
   }
   buffer.resize(root.Finalize());
   EXPECT_EQ(Hex(buffer), Hex(EncodeTree(tree, {100000})));

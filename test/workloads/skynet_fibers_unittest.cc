@@ -30,7 +30,7 @@ namespace {
 using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
 
-constexpr SkynetTree kLargeTree(1000);
+constexpr SkynetTree kTree(1000);
 
 // A session, and what its trace has in the end.
 class SkynetFibersTest : public testing::Test {
@@ -44,8 +44,8 @@ class SkynetFibersTest : public testing::Test {
   ~SkynetFibersTest() override { munmap(sums_, sizeof(SkynetTraceSums)); }
 
   void StartRecording(Recording::Options options = Recording::Options()) {
-    options.digest = [check = std::make_shared<SkynetTraceCheck>(
-                          kLargeTree, sums_)](ConstBytes packet) -> uint64_t {
+    options.digest = [check = std::make_shared<SkynetTraceCheck>(kTree, sums_)](
+                         ConstBytes packet) -> uint64_t {
       check->OnEvent(packet);
       return 0;
     };
@@ -65,8 +65,7 @@ class SkynetFibersTest : public testing::Test {
 
 TEST_F(SkynetFibersTest, SumIsRight) {
   NoSkynetTracer tracer;
-  EXPECT_EQ(SkynetFibers<NoSkynetTracer>(kLargeTree, &tracer).Run(),
-            kLargeTree.sum());
+  EXPECT_EQ(SkynetFibers<NoSkynetTracer>(kTree, &tracer).Run(), kTree.sum());
 }
 
 TEST_F(SkynetFibersTest, TraceIsComplete) {
@@ -74,13 +73,12 @@ TEST_F(SkynetFibersTest, TraceIsComplete) {
   SkynetTracer tracer(recording_->source(), &clock_);
   {
     SkynetTracer::Thread thread(&tracer);
-    EXPECT_EQ(SkynetFibers<SkynetTracer>(kLargeTree, &tracer).Run(),
-              kLargeTree.sum());
+    EXPECT_EQ(SkynetFibers<SkynetTracer>(kTree, &tracer).Run(), kTree.sum());
   }
   const SkynetTracer::Totals totals = tracer.Finish();
-  EXPECT_EQ(totals.events_written, 2 * kLargeTree.num_nodes());
+  EXPECT_EQ(totals.events_written, 2 * kTree.num_nodes());
   EXPECT_EQ(totals.events_lost, 0u);
-  EXPECT_EQ(StopRecording().FindProblem(kLargeTree), "");
+  EXPECT_EQ(StopRecording().FindProblem(kTree), "");
 }
 
 // Once only, and by a thread that ends with it: see WorkStealingThreads.
@@ -90,12 +88,11 @@ TEST_F(SkynetFibersTest, FibersMayMove) {
   std::thread first([&] {
     SkynetTracer::Thread thread(&tracer);
     WorkStealingThreads<SkynetTracer> threads(4, &tracer);
-    EXPECT_EQ(SkynetFibers<SkynetTracer>(kLargeTree, &tracer).Run(),
-              kLargeTree.sum());
+    EXPECT_EQ(SkynetFibers<SkynetTracer>(kTree, &tracer).Run(), kTree.sum());
   });
   first.join();
-  EXPECT_EQ(tracer.Finish().events_written, 2 * kLargeTree.num_nodes());
-  EXPECT_EQ(StopRecording().FindProblem(kLargeTree), "");
+  EXPECT_EQ(tracer.Finish().events_written, 2 * kTree.num_nodes());
+  EXPECT_EQ(StopRecording().FindProblem(kTree), "");
 }
 
 // A tracer that treats the thread's packet as the fiber's: the packet is open
@@ -149,14 +146,14 @@ TEST_F(SkynetFibersTest, PacketThatIsOpenAcrossSuspensionIsNoticed) {
     {
       SuspendedInPacketTracer tracer(recording_->source());
       tracer.suspends = suspends;
-      SkynetFibers<SuspendedInPacketTracer> skynet(kLargeTree, &tracer);
+      SkynetFibers<SuspendedInPacketTracer> skynet(kTree, &tracer);
       if (suspends) {
         EXPECT_MISTAKE(skynet.Run(), "");
       } else {
-        EXPECT_EQ(skynet.Run(), kLargeTree.sum());
+        EXPECT_EQ(skynet.Run(), kTree.sum());
       }
     }
-    EXPECT_EQ(StopRecording().FindProblem(kLargeTree).empty(), !suspends);
+    EXPECT_EQ(StopRecording().FindProblem(kTree).empty(), !suspends);
     recording_.reset();
   }
 }
@@ -202,17 +199,17 @@ TEST_F(SkynetFibersTest, StackIsLargeEnough) {
   {
     SkynetTracer::Thread thread(&tracer);
     using Fibers = SkynetFibers<SkynetTracer, ProbedStack>;
-    EXPECT_EQ(Fibers(kLargeTree, &tracer).Run(), kLargeTree.sum());
+    EXPECT_EQ(Fibers(kTree, &tracer).Run(), kTree.sum());
   }
   tracer.Finish();
-  EXPECT_EQ(StopRecording().FindProblem(kLargeTree), "");
+  EXPECT_EQ(StopRecording().FindProblem(kTree), "");
   EXPECT_GE(ProbedStack::least_free_bytes, 1024u);
 }
 
 // Fibers do, for their stacks and channels; but no more of them.
 TEST_F(SkynetFibersTest, TracingDoesNotAllocate) {
   NoSkynetTracer no_tracer;
-  SkynetFibers<NoSkynetTracer> untraced(kLargeTree, &no_tracer);
+  SkynetFibers<NoSkynetTracer> untraced(kTree, &no_tracer);
   untraced.Run();
   size_t untraced_count = 0;
   {
@@ -220,19 +217,19 @@ TEST_F(SkynetFibersTest, TracingDoesNotAllocate) {
     untraced.Run();
     untraced_count = counter.count();
   }
-  EXPECT_GE(untraced_count, kLargeTree.num_nodes());
+  EXPECT_GE(untraced_count, kTree.num_nodes());
 
   StartRecording();
   SkynetTracer tracer(recording_->source(), &clock_);
   {
     SkynetTracer::Thread thread(&tracer);
-    SkynetFibers<SkynetTracer> traced(kLargeTree, &tracer);
+    SkynetFibers<SkynetTracer> traced(kTree, &tracer);
     const test::AllocationCounter counter;
     traced.Run();
     EXPECT_EQ(counter.count(), untraced_count);
   }
   tracer.Finish();
-  EXPECT_EQ(StopRecording().FindProblem(kLargeTree), "");
+  EXPECT_EQ(StopRecording().FindProblem(kTree), "");
 }
 
 }  // namespace
