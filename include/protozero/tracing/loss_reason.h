@@ -50,10 +50,12 @@ enum class LossReason : uint8_t {
   kInvalid = 9,
   // The service had no memory for the packet or one of its chunks.
   kOutOfMemory = 10,
+  // The trace's owner took no more of it: its disk was full, for example.
+  kNotWritten = 11,
 };
 
 // How many there are, kUnknown included.
-inline constexpr size_t kNumLossReasons = 11;
+inline constexpr size_t kNumLossReasons = 12;
 // Reasons below this one are a writer's; the others are the service's.
 inline constexpr size_t kNumWriterLossReasons = 6;
 

@@ -42,9 +42,10 @@ struct TraceBufferStats {
   // What only a writer does that breaks the protocol.
   uint64_t abi_violations = 0;
 
-  // The ledger of all writers, including those that have ended. When everything
-  // has been read, packets_begun is packets_read + lost.total(); before, the
-  // difference is in the buffer.
+  // The ledger of all writers, including those that have ended. When the
+  // session has stopped and everything has been read, packets_begun is
+  // packets_read + lost.total(), and stays so; before, the difference is in the
+  // buffer.
   //
   // |packets_written| counts packets whose beginning is in a chunk that came;
   // |packets_begun| adds those that writers lost before.
@@ -55,8 +56,9 @@ struct TraceBufferStats {
   // Packets that will not be, by reason.
   PacketLosses lost;
   // Places where it is unknown how many packets are missing, or whether one is:
-  // a chunk that never came, or makes no sense, or losses of writers that do
-  // not report them. A TraceWriter causes none.
+  // a chunk that never came, or makes no sense, a thread without memory for a
+  // writer, a data source that has refused the session, or losses of writers
+  // that do not report them. A TraceWriter causes none.
   uint64_t unknown_losses = 0;
   // Writers that have written to the buffer.
   uint64_t writers_seen = 0;

@@ -265,6 +265,9 @@ class TracingService {
   // or if there is no memory; the rest can then be read later. The sink must
   // not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
+  // Forgets the packets that have not been read, as LossReason::kNotWritten. Of
+  // a session that is not kStopped, those that are complete.
+  void DiscardPackets(TracingSessionID session_id);
   // Begins another trace in the same session: the next batch that is read
   // starts with a header, and writers are asked to clear their incremental
   // state. Of each sequence, the packets before the next one with

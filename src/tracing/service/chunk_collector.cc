@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/tracing/service/session.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -22,6 +23,11 @@ TraceBuffer::ProducerIdentity IdentityOf(const ConnectedProducer& producer) {
           producer.info.reports_losses};
 }
 
+// Grows with each packet, and when the chunk becomes complete.
+uint64_t ProgressOf(const ChunkCopy& chunk) {
+  return 1 + 2 * uint64_t{chunk.num_packets} + uint64_t{chunk.is_complete};
+}
+
 }  // namespace
 
 void ChunkCollector::RegisterTraceWriter(ConnectedProducer* producer,
@@ -37,7 +43,8 @@ void ChunkCollector::UnregisterTraceWriter(ConnectedProducer* producer,
                                            WriterID writer_id) {
   WriterTargets& writers = producer->chunks.writers;
   const BufferID target = writers.Get(writer_id);
-  if (TraceBuffer* const buffer = BufferForWriter(*producer, writer_id, target))
+  TraceBuffer* const buffer = BufferForWriter(*producer, writer_id, target);
+  if (buffer != nullptr && !IsTooLate(target))
     buffer->EndWriter(producer->id, writer_id);
   writers.Set(writer_id, 0);
 }
@@ -61,7 +68,7 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
         BufferForWriter(*producer, patches.writer_id, patches.target_buffer);
     if (buffer == nullptr || patches.num_patches > ABI::kMaxPatchesPerChunk)
       patches_discarded_ += patches.num_patches;
-    else
+    else if (!IsTooLate(patches.target_buffer))
       buffer->PatchChunk(producer->id, patches);
   }
   for (size_t i = 0; i < request.num_losses; ++i) {
@@ -73,7 +80,7 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
             ? BufferForProducer(*producer, losses.target_buffer)
             : BufferForWriter(*producer, losses.writer_id,
                               losses.target_buffer);
-    if (buffer != nullptr)
+    if (buffer != nullptr && !IsTooLate(losses.target_buffer))
       buffer->ReportLosses(IdentityOf(*producer), losses);
   }
 }
@@ -114,16 +121,17 @@ void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
     ++chunks_discarded_;
     return;
   }
-  buffer->CopyChunk(IdentityOf(producer), chunk_);
+  if (!IsTooLate(target_buffer))
+    buffer->CopyChunk(IdentityOf(producer), chunk_);
 }
 
-void ChunkCollector::Scrape(const ConnectedProducer& producer,
+uint64_t ChunkCollector::Scrape(const ConnectedProducer& producer,
                             const std::vector<BufferID>* session_buffers,
                             bool producer_is_gone) {
   const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
   const std::set<BufferID>& its_buffers = producer.chunks.buffers;
   if ((!is_allowed && !producer_is_gone) || its_buffers.empty())
-    return;
+    return 0;
   const auto is_wanted = [&](BufferID id) {
     return session_buffers == nullptr
                ? its_buffers.count(id) != 0
@@ -135,6 +143,7 @@ void ChunkCollector::Scrape(const ConnectedProducer& producer,
                                        ? WriterState::kGoneAndMarked
                                        : WriterState::kGone;
   const ABI& abi = producer.shm.abi;
+  uint64_t progress = 0;
   for (size_t page = 0; page < abi.num_pages(); ++page) {
     visits_->Add();
     if ((abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
@@ -145,8 +154,9 @@ void ChunkCollector::Scrape(const ConnectedProducer& producer,
       // The chunk's header counts only if the producer has said the same before
       // in RegisterTraceWriter().
       const BufferID target = producer.chunks.writers.Get(chunk_.writer_id);
-      if (target == 0 || !is_wanted(target))
+      if (target == 0 || !is_wanted(target) || IsTooLate(target))
         continue;
+      progress += ProgressOf(chunk_);
       if (is_allowed) {
         StoreChunk(producer, target);
       } else if (chunk_.num_packets != 0 ||
@@ -155,11 +165,18 @@ void ChunkCollector::Scrape(const ConnectedProducer& producer,
       }
     }
   }
+  return progress;
 }
 
 void ChunkCollector::ReportUnknownLoss(const ConnectedProducer& producer) {
-  for (const BufferID id : producer.chunks.buffers)
-    buffers_->Get(id).ReportUnknownLoss();
+  for (const BufferID id : producer.chunks.buffers) {
+    if (!IsTooLate(id))
+      buffers_->Get(id).ReportUnknownLoss();
+  }
+}
+
+bool ChunkCollector::IsTooLate(BufferID id) const {
+  return buffers_->Find(id)->session->state == TracingService::kStopped;
 }
 
 TraceBuffer* ChunkCollector::BufferForWriter(const ConnectedProducer& producer,

@@ -24,7 +24,8 @@ namespace service {
 // Brings the chunks of producers to the buffers of sessions: those that a
 // producer commits, and those that it has not committed yet ("scraping"). A
 // chunk for a buffer that its producer may not write to is counted and
-// forgotten.
+// forgotten. When a session has stopped, its account is closed: what comes for
+// it later was written later, or is accounted for, and is forgotten.
 class ChunkCollector {
  public:
   ChunkCollector(BufferTable* buffers, VisitCounter* visits)
@@ -47,8 +48,9 @@ class ChunkCollector {
   // Copies what the producer has not committed yet, and leaves it there. Copies
   // for |session_buffers|, or for all buffers that the producer may write to if
   // it is null. If |producer_is_gone|, packets that were not complete are lost;
-  // if the producer did not agree to scraping, everything is.
-  void Scrape(const ConnectedProducer& producer,
+  // if the producer did not agree to scraping, everything is. Returns a number
+  // that grows with everything that writers do.
+  uint64_t Scrape(const ConnectedProducer& producer,
               const std::vector<BufferID>* session_buffers,
               bool producer_is_gone = false);
 
@@ -67,6 +69,8 @@ class ChunkCollector {
   // Null if the producer may not write to it.
   TraceBuffer* BufferForProducer(const ConnectedProducer& producer,
                                  BufferID id);
+  // Whether the buffer's session has stopped. REQUIRES: there is such a buffer.
+  bool IsTooLate(BufferID id) const;
   void MoveChunk(ConnectedProducer* producer,
                  const CommitDataRequest::ChunkToMove& move);
   // Stores chunk_.

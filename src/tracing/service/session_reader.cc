@@ -70,6 +70,17 @@ bool SessionReader::ReadBatch(Session* session,
   return output.has_trailer || !is_final;
 }
 
+void SessionReader::Discard(const Session& session) {
+  for (const BufferID id : session.buffer_ids) {
+    buffers_->Get(id).ReadPackets(
+        SIZE_MAX, session.state == TracingService::kStopped,
+        [](const TraceBuffer::Packet& packet) {
+          *packet.why_lost = LossReason::kNotWritten;
+          return false;
+        });
+  }
+}
+
 }  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -37,6 +37,8 @@ class SessionReader {
   // Appends some of the trace, and says whether there is more. Returns false,
   // or throws std::bad_alloc, if there is no memory for the next part of it.
   bool ReadBatch(Session* session, std::vector<uint8_t>* trace, bool* has_more);
+  // Loses all packets that could be read, as kNotWritten.
+  void Discard(const Session& session);
 
  private:
   BufferTable* const buffers_;

@@ -18,6 +18,8 @@ namespace {
 
 // Of a session. Beyond, the oldest make room.
 constexpr size_t kMaxUnreadClockSnapshots = 16;
+// A producer that goes on and on does not keep its session from ending.
+constexpr int kMaxFinalLooks = 4;
 
 // Without memory, the trace lacks it.
 void TakeClockSnapshot(SessionOutput* output) {
@@ -121,7 +123,8 @@ bool Sessions::Add(TracingSessionID id,
   session.times.next_flush = after(config.flush_period_ms);
   session.times.next_clear = after(config.incremental_state_clear_period_ms);
   session.times.next_clock_snapshot = after(config.clock_snapshot_period_ms);
-  session.times.next_write = after(config.write_period_ms);
+  if (config.write_period_ms != UINT32_MAX)
+    session.times.next_write = after(config.write_period_ms);
 
   data_sources_->SetupSession(&session);
   return true;
@@ -211,7 +214,15 @@ void Sessions::UpdateState(Session* session) {
   // The final flush ends first, even if no producer takes part in it.
   if (session->state == TracingService::kStopping &&
       session->data_sources.instances.empty() && !session->flushes.has_final) {
-    Scrape(*session);
+    // Writers that go on may finish a chunk and begin another one while the
+    // scraper passes. When it finds the same twice, nothing has changed between
+    // the two looks: so the session ends at one moment for each writer.
+    uint64_t progress = Scrape(*session);
+    for (int i = 0; i < kMaxFinalLooks; ++i) {
+      const uint64_t before = std::exchange(progress, Scrape(*session));
+      if (progress == before)
+        break;
+    }
     session->state = TracingService::kStopped;
     if (session->config.write_period_ms != 0)
       session->times.next_write = (*clock_)();
@@ -238,9 +249,11 @@ void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
     flush.on_done(success);
 }
 
-void Sessions::Scrape(const Session& session) {
+uint64_t Sessions::Scrape(const Session& session) {
+  uint64_t progress = 0;
   for (const ProducerID id : session.producers)
-    chunks_->Scrape(*producers_->Get(id), &session.buffer_ids);
+    progress += chunks_->Scrape(*producers_->Get(id), &session.buffer_ids);
+  return progress;
 }
 
 void Sessions::RemoveProducer(ConnectedProducer* producer) {
@@ -248,7 +261,8 @@ void Sessions::RemoveProducer(ConnectedProducer* producer) {
   for (const BufferID id : producer->chunks.buffers) {
     visits_->Add();
     BufferTable::Entry* const entry = buffers_->Find(id);
-    entry->buffer.EndProducer(producer->id);
+    if (entry->session->state != TracingService::kStopped)
+      entry->buffer.EndProducer(producer->id);
     entry->session->producers.erase(producer->id);
   }
   data_sources_->EraseAll(producer);

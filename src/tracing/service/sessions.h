@@ -108,7 +108,8 @@ class Sessions final : private Flushes::Observer {
            TracingService::Consumer* consumer);
   // Flushes::Observer:
   void OnFlushEnd(const Flushes::Flush& flush, bool success) override;
-  void Scrape(const Session& session);
+  // As ChunkCollector::Scrape(), of all producers.
+  uint64_t Scrape(const Session& session);
 
   const TracingService::Clock* const clock_;
   BufferTable* const buffers_;

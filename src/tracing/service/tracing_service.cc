@@ -214,6 +214,12 @@ bool TracingService::ReadPackets(TracingSessionID session_id,
   return impl_->ReadPackets(session_id, sink);
 }
 
+void TracingService::DiscardPackets(TracingSessionID session_id) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (const Session* const session = impl_->sessions.Find(session_id))
+    impl_->reader.Discard(*session);
+}
+
 bool TracingService::RestartTrace(TracingSessionID session_id) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
   Session* const session = impl_->sessions.Find(session_id);

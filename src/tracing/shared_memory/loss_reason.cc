@@ -31,6 +31,8 @@ const char* LossReasonToString(LossReason reason) {
       return "not valid";
     case LossReason::kOutOfMemory:
       return "for want of memory";
+    case LossReason::kNotWritten:
+      return "could not be written";
   }
   return "not a reason";
 }
