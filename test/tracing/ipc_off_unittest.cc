@@ -252,6 +252,40 @@ TEST_F(IpcOffTest, BarrierIsForbiddenLater) {
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{1, 50}}));
 }
 
+// Can record one session at a time.
+class PickyDataSource : public DataSource {
+ public:
+  PickyDataSource() : DataSource(DataSourceDescriptor{kSourceName}) {}
+
+ private:
+  void OnSetup(const DataSourceInstance& instance) override {
+    if (is_busy_)
+      Refuse(instance);
+    is_busy_ = true;
+  }
+  bool is_busy_ = false;
+};
+
+TEST_F(IpcOffTest, ADataSourceRefusesASession) {
+  HostThread host(socket());
+  const auto source = std::make_shared<PickyDataSource>();
+  Producer producer(Options());
+  producer.RegisterDataSource(source);
+  const TracingSessionID first = host.Start();
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  const TracingSessionID second = host.Start();
+  EXPECT_FALSE(producer.Sync(kTimeoutMs));
+  EXPECT_EQ(producer.off_reason(), OffReason::kTooManySessions);
+  EXPECT_EQ(producer.why_off(), "too many sessions at a time");
+  DataSourceWriters writers(source);
+  WritePackets(&writers, 1, 0, 10);
+  writers.Flush();
+  EXPECT_EQ(Received(host.StopAndRead(second)), Streams());
+  EXPECT_TRUE(producer.Sync(kTimeoutMs));
+  EXPECT_EQ(producer.why_off(), "");
+  EXPECT_EQ(Received(host.StopAndRead(first)), (Streams{{1, 10}}));
+}
+
 TEST_F(IpcOffTest, ChildProcess) {
   HostThread host(socket());
   Producer producer(Options());

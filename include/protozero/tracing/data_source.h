@@ -42,6 +42,7 @@ class DataSourceInstance {
   const DataSourceConfig& config() const { return config_; }
 
  private:
+  friend class DataSource;
   friend class DataSourceWriters;
   friend class internal::DataSourceAccess;
   friend class TraceContext;
@@ -49,6 +50,8 @@ class DataSourceInstance {
   const DataSourceInstanceID id_;
   const DataSourceConfig config_;
   const std::shared_ptr<internal::ProducerIpcClient> connection_;
+  // Set in DataSource::OnSetup().
+  mutable bool is_refused_ = false;
   // How often the service has asked to clear incremental state.
   std::atomic<uint32_t> num_clears_{0};
   // The value of |num_clears_| when the extensions were last described. At
@@ -108,6 +111,14 @@ class DataSource {
   virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
   // See TraceContext::TakeIncrementalStateCleared().
   virtual void OnClearIncrementalState(const DataSourceInstance&) {}
+
+  // The data source cannot record that session, besides the others: nothing is
+  // written to it, its ledger has an unknown loss, and the producer's
+  // off_reason() is kTooManySessions while the session lasts. Only for
+  // OnSetup(). OnStart() is not called then; OnStop() is.
+  static void Refuse(const DataSourceInstance& instance) {
+    instance.is_refused_ = true;
+  }
 
  private:
   friend class DataSourceWriters;

@@ -54,6 +54,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+class LocalTrace;
+
 // The connection to the service. A thread of its own keeps it up for as long as
 // the object exists. Any thread, but for the constructor and the destructor.
 class Producer {
@@ -141,6 +143,10 @@ class Producer {
     kNoThread,
     // This is a child process, after fork().
     kForked,
+    // A data source has refused a session, because it records as many as it
+    // can: see DataSource::Refuse(). The other sessions get what they ask for.
+    // Passes when that session ends.
+    kTooManySessions,
   };
 
   // Starts connecting, and does not wait for it.
@@ -181,7 +187,8 @@ class Producer {
   // this program is connected, and every registered data source that a running
   // session records is enabled. Returns false if that takes longer than
   // |timeout_ms|, if the connection is lost, or if a session gets nothing
-  // because there is no shared memory. If it returns true, off_reason() is
+  // because there is no shared memory, or because a data source has refused it.
+  // If it returns true, off_reason() is
   // kNone, unless a thread has no memory for a writer; that thread tries again
   // with each flush. REQUIRES: not called by a function of DataSource.
   bool Sync(uint32_t timeout_ms);
@@ -191,6 +198,11 @@ class Producer {
   void ActivateTrigger(const std::string& name);
 
  private:
+  friend class LocalTrace;
+  // Uses this connection to a service of this process, which it closes at the
+  // end, and no other one: |options.socket| only tells people what it is.
+  Producer(Options options, int connected_socket);
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

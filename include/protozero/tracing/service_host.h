@@ -16,6 +16,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+class LocalTrace;
+
 // Lets producers of other processes connect to a TracingService, over a Unix
 // socket and with Perfetto's protocol, and has the service do what is due:
 //
@@ -104,8 +106,14 @@ class ServiceHost {
   uint64_t num_out_of_memory() const;
 
  private:
+  friend class LocalTrace;
   class Connection;
   class Impl;
+  // Connects a producer of this process without a name that others could use.
+  // Returns the producer's end, or -1 and sets errno. REQUIRES: no thread is in
+  // RunOnce().
+  int ConnectProducer();
+
   const std::unique_ptr<Impl> impl_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "src/tracing/ipc/background_thread.h"
 
+#include <errno.h>
 #include <signal.h>
 
 #include <initializer_list>
@@ -39,6 +40,9 @@ class ScopedBlockedSignals {
 
 int BackgroundThread::StartFunction(void* (*function)(void*), void* argument) {
   const ScopedBlockedSignals blocked;
+  // If an allocation in pthread_create() fails, glibc ends the program unless
+  // errno says so, which a malloc() of the program's own may forget.
+  errno = ENOMEM;
   const int error = pthread_create(&thread_, nullptr, function, argument);
   is_started_ = error == 0;
   return error;

@@ -176,6 +176,11 @@ void CommandHandler::OnSetup(ConstBytes bytes) {
       command.new_instance_id(), std::move(config), connection_);
   running_.push_back(running);
   DataSourceAccess::OnSetup(running.source.get(), *running.instance);
+  if (DataSourceAccess::IsRefused(*running.instance)) {
+    running_.back().is_refused = true;
+    Lock lock(ClientLock());
+    producer_->status.AddRefusedSession();
+  }
 }
 
 void CommandHandler::OnStart(ConstBytes bytes) {
@@ -183,6 +188,10 @@ void CommandHandler::OnStart(ConstBytes bytes) {
   const Running running = Find(command.new_instance_id());
   if (running.instance == nullptr)
     return;
+  if (running.is_refused) {
+    connection_->ReportUnknownLoss(running.instance->config().target_buffer);
+    return NotifyStarted(*running.instance);
+  }
   {
     Lock lock(ClientLock());
     const auto& sources = producer_->sources;
@@ -194,10 +203,14 @@ void CommandHandler::OnStart(ConstBytes bytes) {
     }
   }
   DataSourceAccess::OnStart(running.source.get(), *running.instance);
+  NotifyStarted(*running.instance);
+}
+
+void CommandHandler::NotifyStarted(const DataSourceInstance& instance) {
   connection_->Invoke<pb::NotifyDataSourceStartedRequest>(
       ProducerMethod::kNotifyDataSourceStarted, /*drop_reply=*/true,
       [&](pb::NotifyDataSourceStartedRequest* message) {
-        message->set_data_source_id(running.instance->id());
+        message->set_data_source_id(instance.id());
       });
 }
 
@@ -280,6 +293,8 @@ CommandHandler::Running CommandHandler::Take(DataSourceInstanceID id) {
   running_.erase(it);
   Lock lock(ClientLock());
   DataSourceAccess::StopInstance(running.source.get(), running.instance);
+  if (running.is_refused)
+    producer_->status.RemoveRefusedSession();
   return running;
 }
 

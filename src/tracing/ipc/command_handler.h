@@ -54,6 +54,7 @@ class CommandHandler {
   struct Running {
     std::shared_ptr<DataSource> source;
     std::shared_ptr<DataSourceInstance> instance;
+    bool is_refused = false;
   };
 
   void OnBound();
@@ -67,6 +68,8 @@ class CommandHandler {
   void OnStop(DataSourceInstanceID id);
   void OnFlush(ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
+
+  void NotifyStarted(const DataSourceInstance& instance);
 
   // The instance is null if there is none of that id.
   Running Find(DataSourceInstanceID id) const;

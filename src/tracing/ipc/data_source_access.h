@@ -70,6 +70,9 @@ class DataSourceAccess {
   static void OnSetup(DataSource* source, const DataSourceInstance& instance) {
     source->OnSetup(instance);
   }
+  static bool IsRefused(const DataSourceInstance& instance) {
+    return instance.is_refused_;
+  }
   static void OnStart(DataSource* source, const DataSourceInstance& instance) {
     source->OnStart(instance);
   }

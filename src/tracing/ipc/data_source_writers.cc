@@ -130,6 +130,8 @@ bool DataSourceWriters::AddStartedSession() {
   // If not, this thread tries again when something changes, at a flush for
   // example. To try with each packet would cost too much.
   connection.set_lacks_writer(!ok);
+  if (!ok)
+    connection.ReportUnknownLoss(config.target_buffer);
   return ok;
 }
 

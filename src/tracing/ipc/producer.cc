@@ -62,7 +62,8 @@ void OfferDataSource(const DataSource& source, ProducerIpcClient* connection) {
 // The state that is shared with the producer's thread, and the thread.
 class Producer::Impl : public internal::ProducerShared {
  public:
-  explicit Impl(Options the_options) : ProducerShared(std::move(the_options)) {
+  Impl(Options the_options, ScopedFd connected)
+      : ProducerShared(std::move(the_options), std::move(connected)) {
     Lock lock(ClientLock());
     AddToProducers(this);
     StartLocked();
@@ -113,7 +114,14 @@ class Producer::Impl : public internal::ProducerShared {
 // A Producer without memory for its Impl is kDisconnected for good.
 
 Producer::Producer(Options options)
-    : impl_(new(std::nothrow) Impl(std::move(options))) {}
+    : impl_(new(std::nothrow) Impl(std::move(options), ScopedFd())) {}
+
+Producer::Producer(Options options, int connected_socket) {
+  ScopedFd connected(connected_socket);
+  options.max_reconnect_pause_ms = 0;
+  impl_.reset(new (std::nothrow)
+                  Impl(std::move(options), std::move(connected)));
+}
 
 Producer::~Producer() {
   if (impl_ != nullptr && impl_->is_abandoned)
@@ -202,7 +210,8 @@ bool Producer::Sync(uint32_t timeout_ms) {
         return impl.connection != connection || impl.synced_request >= request;
       });
   const bool ok = done && impl.connection == connection &&
-                  !impl.status.lacks_shared_memory();
+                  !impl.status.lacks_shared_memory() &&
+                  !impl.status.refuses_sessions();
   // Whatever was wrong before, nothing is wrong any more.
   if (ok)
     impl.status.SetOff(OffReason::kNone);

@@ -193,6 +193,15 @@ void ProducerIpcClient::AbandonAllAfterFork() {
   }
 }
 
+void ProducerIpcClient::ReportUnknownLoss(BufferID buffer) {
+  const CommitDataRequest::WriterLosses losses = {
+      buffer, /*writer_id=*/0, LossReason::kUnknown, 0, 0, 0};
+  CommitDataRequest request{};
+  request.losses = &losses;
+  request.num_losses = 1;
+  CommitData(request);
+}
+
 void ProducerIpcClient::Keep(std::unique_ptr<TraceWriter> writer) {
   std::lock_guard<std::mutex> lock(ClientLock());
   if (!RunsInMemory([&] { kept_writers_.emplace_back(); })) {

@@ -103,6 +103,8 @@ class ProducerIpcClient final
     return lacks_writer_.load(std::memory_order_relaxed);
   }
 
+  // Says that packets for the buffer are lost, and that it is unknown how many.
+  void ReportUnknownLoss(BufferID buffer);
   // Keeps a writer that must not be destroyed.
   void Keep(std::unique_ptr<TraceWriter> writer);
 

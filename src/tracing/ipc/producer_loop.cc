@@ -67,17 +67,20 @@ bool ProducerLoop::ConnectAndServe() {
       return false;
     }
   }
-  std::string error;
-  ScopedFd socket = ConnectToUnixSocket(producer_->socket, &error);
+  ScopedFd socket = std::move(producer_->connected_socket);
   if (!socket.is_valid()) {
-    OnConnectFailed(errno);
-    return false;
-  }
-  if (!IsAcceptedService(socket.get(), producer_->socket,
-                         producer_->options.service_owner, &error)) {
-    Lock lock(ClientLock());
-    producer_->status.SetOff(OffReason::kNotTrusted, error);
-    return false;
+    std::string error;
+    socket = ConnectToUnixSocket(producer_->socket, &error);
+    if (!socket.is_valid()) {
+      OnConnectFailed(errno);
+      return false;
+    }
+    if (!IsAcceptedService(socket.get(), producer_->socket,
+                           producer_->options.service_owner, &error)) {
+      Lock lock(ClientLock());
+      producer_->status.SetOff(OffReason::kNotTrusted, error);
+      return false;
+    }
   }
   const auto connection = std::make_shared<ProducerIpcClient>(
       std::move(socket), &producer_->wakeup);

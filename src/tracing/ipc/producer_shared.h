@@ -24,12 +24,16 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // What the threads that call a Producer share with the producer's own thread.
-// Guarded by ClientLock(), but for the first two members.
+// Guarded by ClientLock(), but for the first three members.
 struct ProducerShared {
-  explicit ProducerShared(Producer::Options the_options)
-      : options(std::move(the_options)) {}
+  ProducerShared(Producer::Options the_options, ScopedFd connected)
+      : options(std::move(the_options)),
+        connected_socket(std::move(connected)) {}
 
   const Producer::Options options;
+  // If valid, the connection that the producer's thread takes, and the only one
+  // that there will be. Then that thread's.
+  ScopedFd connected_socket;
   // Set before the thread starts.
   std::string socket;
 

@@ -37,6 +37,8 @@ std::string ProducerStatus::WhyOff(OffReason reason,
       return "no file descriptors: " + detail;
     case OffReason::kNoThread:
       return "cannot start a thread: " + detail;
+    case OffReason::kTooManySessions:
+      return "too many sessions at a time";
     case OffReason::kForked:
       return "this is a child process, which needs a producer of its own";
   }

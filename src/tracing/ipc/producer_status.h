@@ -28,11 +28,17 @@ class ProducerStatus {
 
   State state() const { return state_; }
   void set_state(State state) { state_ = state; }
-  OffReason off_reason() const { return off_reason_; }
+  OffReason off_reason() const {
+    return off_reason_ == OffReason::kNone && refuses_sessions()
+               ? OffReason::kTooManySessions
+               : off_reason_;
+  }
   uint32_t num_connections() const { return num_connections_; }
   // In this connection, a session wanted something and there was no shared
   // memory.
   bool lacks_shared_memory() const { return lacks_shared_memory_; }
+  // Whether there are sessions that a data source has refused.
+  bool refuses_sessions() const { return refused_sessions_ != 0; }
 
   // For people. |reason| is off_reason(), or a reason that comes before it.
   std::string WhyOff(OffReason reason, const std::string& socket) const;
@@ -44,11 +50,14 @@ class ProducerStatus {
   void SetConnected();
   void SetNoSharedMemory(OffReason reason, std::string_view detail);
   void SetHasSharedMemory();
+  void AddRefusedSession() { ++refused_sessions_; }
+  void RemoveRefusedSession() { --refused_sessions_; }
 
  private:
   State state_ = State::kConnecting;
   uint32_t num_connections_ = 0;
   bool lacks_shared_memory_ = false;
+  uint32_t refused_sessions_ = 0;
   OffReason off_reason_ = OffReason::kConnecting;
   // Not a std::string: to report that there is no memory must not allocate.
   char off_detail_[256] = "";

@@ -70,6 +70,7 @@ class ServiceHost::Impl {
     return listening_.is_valid();
   }
   const std::string& socket() const { return options_.socket; }
+  int ConnectProducer();
 
   void RunOnce(uint32_t timeout_ms);
   void Run() {
@@ -263,6 +264,24 @@ void ServiceHost::Impl::ForgetIfNone(const PeerIdentity& peer) {
     num_of_user_.erase(peer.uid);
 }
 
+int ServiceHost::Impl::ConnectProducer() {
+  ScopedFd own_end;
+  ScopedFd producers_end;
+  PeerIdentity peer;
+  // Without it, no thread could stop the one that runs the host.
+  if (wakeup_.fd() < 0 && !wakeup_.TryOpen())
+    return -1;
+  if (!ConnectSocketPair(&own_end, &producers_end) ||
+      !GetPeerIdentity(own_end.get(), &peer)) {
+    return -1;
+  }
+  if (!RunsInMemory([&] { Add(std::move(own_end), peer); })) {
+    errno = ENOMEM;
+    return -1;
+  }
+  return producers_end.Release();
+}
+
 void ServiceHost::Impl::Accept() {
   for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
     ScopedFd socket = AcceptConnection(listening_.get());
@@ -361,6 +380,10 @@ ServiceHost::~ServiceHost() = default;
 
 bool ServiceHost::Listen(std::string* error) {
   return impl_->Listen(error);
+}
+
+int ServiceHost::ConnectProducer() {
+  return impl_->ConnectProducer();
 }
 
 const std::string& ServiceHost::socket() const {

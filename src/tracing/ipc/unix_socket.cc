@@ -148,6 +148,16 @@ ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error) {
   return fd;
 }
 
+bool ConnectSocketPair(ScopedFd* one, ScopedFd* other) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                 ends) != 0)
+    return false;
+  one->Reset(ends[0]);
+  other->Reset(ends[1]);
+  return true;
+}
+
 ScopedFd AcceptConnection(int listening_fd) {
   return ScopedFd(
       accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

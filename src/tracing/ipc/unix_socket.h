@@ -49,6 +49,9 @@ std::string DefaultProducerSocket();
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
 // Leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
+// Makes the two ends of a connection that has no name. Returns false, and sets
+// errno, on failure.
+bool ConnectSocketPair(ScopedFd* one, ScopedFd* other);
 // Invalid if no connection waits.
 ScopedFd AcceptConnection(int listening_fd);
 

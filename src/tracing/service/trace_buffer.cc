@@ -442,6 +442,8 @@ void TraceBuffer::ReportLosses(const ProducerIdentity& producer,
   const size_t index = static_cast<size_t>(losses.reason);
   if (index >= kNumWriterLossReasons)
     return;
+  if (losses.reason == LossReason::kUnknown && losses.packets == 0)
+    return ReportUnknownLoss();
   SequenceList::iterator sequence;
   if (losses.writer_id == 0 || !RunsInMemory([&] {
         sequence = FindOrAddSequence(producer, losses.writer_id);
