@@ -51,6 +51,7 @@ enum Call {
   kRecvmsg,
   kSendmsg,
   kSocket,
+  kSocketpair,
   kSyscall,
   kWrite,
   kNumCalls,
@@ -73,8 +74,8 @@ constexpr CallInfo kCalls[kNumCalls] = {
     {"poll", ENOMEM},           {"posix_spawnp", EAGAIN},
     {"pthread_atfork", ENOMEM}, {"pthread_create", EAGAIN},
     {"recvmsg", ENOMEM},        {"sendmsg", ENOBUFS},
-    {"socket", EMFILE},         {"syscall", EPERM},
-    {"write", ENOSPC},
+    {"socket", EMFILE},         {"socketpair", EMFILE},
+    {"syscall", EPERM},         {"write", ENOSPC},
 };
 
 // Of CallsFail.
@@ -85,6 +86,7 @@ std::atomic<bool> g_is_counting{false};
 std::atomic<uint64_t> g_count{0};
 std::atomic<uint64_t> g_first{0};
 std::atomic<uint64_t> g_last{0};
+std::atomic<bool> g_counts_only_allocations{false};
 
 thread_local bool t_is_under_test = false;
 
@@ -98,7 +100,7 @@ bool FailsByNumber() {
 // Whether it fails now; says so in errno.
 bool Fails(Call call) {
   int error = g_errors[call];
-  if (error == 0 && FailsByNumber())
+  if (error == 0 && !g_counts_only_allocations && FailsByNumber())
     error = kCalls[call].usual_error;
   if (error != 0)
     errno = error;
@@ -139,6 +141,7 @@ NthCallFails::NthCallFails(uint64_t first, Which which) {
   g_count = 0;
   g_first = first;
   g_last = which == kOnce ? first : UINT64_MAX;
+  g_counts_only_allocations = which == kAllocationsFromThenOn;
   g_is_counting = true;
 }
 
@@ -383,6 +386,13 @@ int __real_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol) {
   return Fails(kSocket) ? -1 : __real_socket(domain, type, protocol);
+}
+
+int __real_socketpair(int domain, int type, int protocol, int (&ends)[2]);
+int __wrap_socketpair(int domain, int type, int protocol, int (&ends)[2]);
+int __wrap_socketpair(int domain, int type, int protocol, int (&ends)[2]) {
+  return Fails(kSocketpair) ? -1
+                            : __real_socketpair(domain, type, protocol, ends);
 }
 
 long __real_syscall(long number, ...);

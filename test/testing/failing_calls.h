@@ -30,11 +30,12 @@ class CallsFail {
 };
 
 // In its scope, the |first|-th call fails, from 1, and no other one does, or
-// all that follow do, too. Calls count that are made in CodeUnderTest, each
-// function with an error that it usually has. One at a time.
+// all that follow do, too; or only allocations count. Calls count that are made
+// in CodeUnderTest, each function with an error that it usually has. One at a
+// time.
 class NthCallFails {
  public:
-  enum Which { kOnce, kFromThenOn };
+  enum Which { kOnce, kFromThenOn, kAllocationsFromThenOn };
   NthCallFails(uint64_t first, Which which);
   ~NthCallFails();
   NthCallFails(const NthCallFails&) = delete;

@@ -23,10 +23,11 @@ PROTOZERO_ABI_BEGIN
 //   protozero::LocalTrace trace("out.pftrace");
 //
 // It is a session, the service that runs it, and the connection between them:
-// two threads, and memory that they share with those that trace. Nobody else
-// can take part. The constructor returns when events are recorded. What has
-// been written by when the destructor is called is in the file when that
-// returns, also of threads that have ended, and of threads that go on.
+// two threads, and memory that they share with those that trace. The connection
+// has no name, so nobody else can take part. The constructor returns when
+// events are recorded. What has been written by when the destructor is called
+// is in the file when that returns, also of threads that have ended, and of
+// threads that go on.
 //
 // There may be several at once, and a Producer besides, for a system's service:
 // each gets all events that it wants.
@@ -35,16 +36,21 @@ PROTOZERO_ABI_BEGIN
 // ends without the destructor, or is killed, loses what it has written since.
 // In a child process, after fork(), the object does nothing, and events are
 // off.
+//
+// Nothing throws. If the system has no memory, thread or descriptor for it,
+// error() says so, and the program goes on; without exceptions, only if it was
+// not a container of the standard library that found no memory.
 class LocalTrace {
  public:
-  // Takes |size| bytes, which continue those of the last call. Returns false if
-  // it cannot; then recording ends. Called by a thread of the LocalTrace.
+  // Takes |size| bytes, which continue those of the last call. Returns false,
+  // or throws std::bad_alloc, if it cannot; then recording ends. Called by a
+  // thread of the LocalTrace. Must not call Stop().
   using Sink = std::function<bool(const uint8_t* data, size_t size)>;
 
   // Where a trace goes, and what it takes.
   struct Options {
-    // Where the trace goes: one of these. A file is created, or made empty; a
-    // descriptor is not closed.
+    // Where the trace goes: exactly one of these. A file is created, or made
+    // empty; a descriptor is not closed.
     std::string path;
     int fd = -1;
     Sink sink;
@@ -78,14 +84,18 @@ class LocalTrace {
   LocalTrace& operator=(const LocalTrace&) = delete;
 
   // Writes what there is, and ends recording. Returns error().empty(). Any
-  // thread.
+  // thread; if several call it, each returns when that is done.
   bool Stop();
 
-  // Why it does not record, or not all that it records is written. Empty if all
-  // is well. Any thread.
+  // Why it does not record, or not all that it records is written: there is
+  // nothing to write to, or no memory, or this program records as many sessions
+  // as it can (31), for example. Empty if all is well. Any thread.
   std::string error() const;
-  // What has been recorded, and lost. When it has stopped, that is exact. Any
-  // thread.
+  // What has been recorded, and lost. When it has stopped, that is exact:
+  // packets_begun() is packets_read() + lost().total(), and nothing is added
+  // any more. The read ones were given to the file or sink, the last of which
+  // it may not have taken: error() says so. Empty if there is no memory for it.
+  // Any thread.
   TraceStats stats() const;
 
  private:

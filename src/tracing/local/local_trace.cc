@@ -5,14 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,9 @@
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/track_event/category_rules.h"
+#include "src/tracing/track_event/registry.h"
 #include "src/tracing/track_event/trace_extensions.h"
 
 #include "protozero/internal/macros.h"
@@ -35,183 +38,188 @@ namespace {
 constexpr uint32_t kConnectTimeoutMs = 10000;
 constexpr size_t kPageSize = 16 * 1024;
 
-// Nobody guesses it.
-std::string RandomName() {
-  uint8_t bytes[16] = {};
-  size_t size = 0;
-  while (size < sizeof(bytes)) {
-    const ssize_t got = getrandom(bytes + size, sizeof(bytes) - size, 0);
-    if (got > 0) {
-      size += static_cast<size_t>(got);
-    } else if (errno != EINTR) {
-      break;
-    }
-  }
-  std::string name = "protozero-local-";
-  for (const uint8_t byte : bytes) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name;
-}
+// So short that a std::string of it does not allocate.
+constexpr char kNoMemory[] = "out of memory";
+constexpr char kInChild[] = "a child process";
 
 }  // namespace
 
 class LocalTrace::Impl final : private TracingService::Consumer {
  public:
-  explicit Impl(Options options) : options_(std::move(options)) { Start(); }
+  // Throws std::bad_alloc, as error() and stats() do.
+  explicit Impl(Options options) : options_(std::move(options)) {
+    error_.reserve(options_.path.size() + kMaxReasonSize);
+  }
   ~Impl() override {
     if (owns_fd_)
       close(options_.fd);
   }
 
-  bool is_forked() const { return getpid() != pid_; }
-
+  // Stop() follows, whether it records or not.
+  void Start() {
+    if (!RunsInMemory([this] { StartSession(); }))
+      SetError(kNoMemory);
+  }
   bool Stop() {
-    {
-      std::unique_lock<std::mutex> lock(lock_);
-      if (session_ != 0) {
-        if (!is_stopping_) {
-          is_stopping_ = true;
-          lock.unlock();
-          service_.StopTracing(session_);
-          host_->Wakeup();
-          lock.lock();
-        }
-        changed_.wait(lock, [this] { return is_written_; });
-      }
-      if (is_ended_) {
-        return error_.empty();
-      }
-      is_ended_ = true;
-    }
-    // It says goodbye to the service, which has to be there.
-    producer_.reset();
-    if (thread_.is_started()) {
-      is_host_stopping_.store(true, std::memory_order_relaxed);
-      host_->Wakeup();
-      thread_.Join();
-    }
-    host_.reset();
-    return error().empty();
+    std::lock_guard<std::mutex> stop_lock(stop_lock_);
+    if (!std::exchange(is_ended_, true))
+      End();
+    std::lock_guard<std::mutex> lock(lock_);
+    return error_.empty();
   }
 
+  bool is_forked() const { return getpid() != pid_; }
   std::string error() const {
     std::lock_guard<std::mutex> lock(lock_);
-    return error_;
+    return error_.empty() && producer_ != nullptr ? producer_->why_off()
+                                                  : error_;
   }
   TraceStats stats() const {
     return session_ != 0 ? service_.GetStats(session_) : TraceStats();
   }
 
  private:
-  void Start() {
-    const std::string name = RandomName();
+  // Longer ones are cut.
+  static constexpr size_t kMaxReasonSize = 256;
+
+  bool is_ring() const {
+    return options_.fill_policy == BufferFillPolicy::kRingBuffer;
+  }
+
+  // Throws std::bad_alloc.
+  void StartSession() {
+    const int num_outputs = (options_.path.empty() ? 0 : 1) +
+                            (options_.fd >= 0 ? 1 : 0) +
+                            (options_.sink ? 1 : 0);
+    if (num_outputs == 0)
+      return SetError("there is no path, descriptor or sink");
+    if (num_outputs > 1)
+      return SetError("there is more than one of path, descriptor and sink");
     if (!options_.path.empty()) {
       options_.fd = open(options_.path.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
       if (options_.fd < 0)
-        return SetError(options_.path + ": " + strerror(errno));
+        return SetError(options_.path, strerror(errno));
       owns_fd_ = true;
     }
-    ServiceHost::Options host_options;
-    host_options.socket = "@" + name;
-    host_.reset(new ServiceHost(&service_, std::move(host_options)));
     std::string why;
-    if (!host_->Listen(&why))
-      return SetError("cannot listen: " + why);
+    session_ = service_.StartTracing(Config(), this, &why);
+    if (session_ == 0)
+      return SetError(why.empty() ? kNoMemory : why);
 
+    ServiceHost::Options host_options;
+    // The program may be stopped meanwhile.
+    host_options.introduction_timeout_ms = UINT32_MAX;
+    host_.reset(new ServiceHost(&service_, std::move(host_options)));
+    const int connection = host_->ConnectProducer();
+    if (connection < 0)
+      return SetError("no connection", strerror(errno));
+    Producer::Options producer_options;
+    producer_options.socket = "this program";
+    producer_options.shared_memory_size = options_.shared_memory_size;
+    producer_options.page_size = kPageSize;
+    producer_.reset(new (std::nothrow)
+                        Producer(std::move(producer_options), connection));
+    if (producer_ == nullptr) {
+      close(connection);
+      return SetError(kNoMemory);
+    }
+    const int error = thread_.Start<&ServiceHost::Run>(host_.get());
+    if (error != 0)
+      return SetError("no thread", strerror(error));
+    if (!producer_->RegisterDataSource(TrackEventDataSource()))
+      return SetError(kNoMemory);
+    if (!producer_->Sync(kConnectTimeoutMs)) {
+      why = producer_->why_off();
+      SetError(why.empty() ? "not connected" : why);
+    }
+  }
+
+  TraceConfig Config() const {
     TraceConfig config;
     config.buffers.push_back({options_.buffer_size, options_.fill_policy});
     config.data_sources.emplace_back();
-    TraceConfig::DataSource& source = config.data_sources.back();
-    source.config.name = TrackEventDataSource()->descriptor().name;
-    source.config.buffer_exhausted_policy = options_.exhausted_policy;
-    source.config.raw_fields = internal::EncodeCategories(options_.categories);
-    // What the oldest chunks say is forgotten with them.
-    if (options_.fill_policy == BufferFillPolicy::kRingBuffer)
-      source.config.raw_fields += internal::CategoryRules::ClearEachChunk();
-    // No other one knows that name.
-    source.producer_name_filter.push_back(name);
+    DataSourceConfig& source = config.data_sources.back().config;
+    source.name = TrackEventDataSource()->descriptor().name;
+    source.buffer_exhausted_policy = options_.exhausted_policy;
+    source.raw_fields = internal::EncodeCategories(options_.categories);
     config.duration_ms = options_.duration_ms;
     // The descriptors of its tracks say it once.
     config.stamps_pid = false;
-    if (options_.fill_policy == BufferFillPolicy::kDiscard) {
+    if (is_ring()) {
+      // What the oldest chunks say is forgotten with them.
+      source.raw_fields += internal::CategoryRules::ClearEachChunk();
+      config.write_period_ms = UINT32_MAX;
+    } else {
       config.write_period_ms = std::max(options_.write_period_ms, 1u);
       // What threads have begun to fill is written, too.
       config.flush_period_ms = config.write_period_ms;
     }
-    session_ = service_.StartTracing(config, this, &why);
-    if (session_ == 0)
-      return SetError(why);
+    return config;
+  }
 
-    const int error = thread_.Start<&Impl::Run>(this);
-    if (error != 0) {
-      is_written_ = true;
-      return SetError(std::string("no thread: ") + strerror(error));
+  void End() {
+    if (thread_.is_started()) {
+      service_.StopTracing(session_);
+      host_->Wakeup();
+      std::unique_lock<std::mutex> lock(lock_);
+      changed_.wait(lock, [this] { return is_written_; });
     }
-    Producer::Options producer_options;
-    producer_options.name = name;
-    producer_options.socket = "@" + name;
-    producer_options.shared_memory_size = options_.shared_memory_size;
-    producer_options.page_size = kPageSize;
-    producer_.reset(new Producer(std::move(producer_options)));
-    producer_->RegisterDataSource(TrackEventDataSource());
-    if (!producer_->Sync(kConnectTimeoutMs))
-      SetError(producer_->why_off());
+    std::unique_ptr<Producer> producer;
+    {
+      std::lock_guard<std::mutex> lock(lock_);
+      producer = std::move(producer_);
+    }
+    std::string why;
+    if (producer != nullptr)
+      why = producer->why_off();
+    // It says goodbye to the service, which has to be there.
+    producer.reset();
+    if (thread_.is_started()) {
+      host_->Stop();
+      thread_.Join();
+    }
+    if (host_ != nullptr && host_->num_out_of_memory() != 0)
+      SetError(kNoMemory);
+    if (internal::NumEventsWithoutMemory() != events_without_memory_)
+      SetError(kNoMemory);
+    SetError(why);
+    host_.reset();
+    service_.DiscardPackets(session_);
+  }
+
+  // Keeps the first one that is not empty. Does not allocate: |error_| has
+  // room, or the text is cut.
+  void SetError(std::string_view what, std::string_view reason = {}) {
+    std::lock_guard<std::mutex> lock(lock_);
+    if (!error_.empty())
+      return;
+    const auto append = [this](std::string_view text) {
+      error_.append(text.substr(0, error_.capacity() - error_.size()));
+    };
+    append(what);
+    if (!reason.empty()) {
+      append(": ");
+      append(reason);
+    }
   }
 
   // The thread.
-  void Run() {
-    while (!is_host_stopping_.load(std::memory_order_relaxed)) {
-      host_->RunOnce(UINT32_MAX);
-      if (options_.fill_policy == BufferFillPolicy::kRingBuffer)
-        WriteRing();
-    }
-  }
-
-  // Nobody reads a ring buffer until it is complete.
-  void WriteRing() {
-    if (is_ring_written_ ||
-        service_.GetState(session_) != TracingService::kStopped) {
-      return;
-    }
-    is_ring_written_ = true;
-    WriteExtensions();
-    OnWritten(service_.ReadPackets(session_,
-                                   [this](const uint8_t* data, size_t size) {
-                                     return Write(data, size);
-                                   }));
-  }
-
-  // The ring may have forgotten them.
-  void WriteExtensions() {
-    const internal::TraceExtensions& extensions =
-        internal::GetTraceExtensions();
-    for (size_t i = 0; i < extensions.size(); ++i) {
-      HeapBuffered<trace::Trace> file;
-      file->add_packet()->set_extension_descriptor()->set_extension_set(
-          extensions[i]);
-      const std::vector<uint8_t> bytes = file.SerializeAsArray();
-      Write(bytes.data(), bytes.size());
-    }
-  }
-
-  void SetError(const std::string& error) {
-    std::lock_guard<std::mutex> lock(lock_);
-    if (error_.empty())
-      error_ = error.empty() ? "not connected" : error;
-  }
-
   bool Write(const uint8_t* data, size_t size) {
-    if (options_.sink)
-      return options_.sink(data, size);
+    if (options_.sink) {
+      bool is_taken = false;
+      const bool has_memory =
+          RunsInMemory([&] { is_taken = options_.sink(data, size); });
+      if (!is_taken)
+        SetError(has_memory ? "the sink has refused something" : kNoMemory);
+      return is_taken;
+    }
     while (size != 0) {
       const ssize_t written = write(options_.fd, data, size);
       if (written < 0 && errno == EINTR)
         continue;
       if (written <= 0) {
-        SetError(std::string("cannot write: ") + strerror(errno));
+        SetError("cannot write", strerror(errno));
         return false;
       }
       data += written;
@@ -220,71 +228,109 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     return true;
   }
 
-  void OnWritten(bool complete) {
-    if (!complete)
-      SetError("not all of the trace was written");
-    std::lock_guard<std::mutex> lock(lock_);
-    is_written_ = true;
-    changed_.notify_all();
+  // The ring may have forgotten them. Throws std::bad_alloc.
+  void WriteExtensions() {
+    const internal::TraceExtensions& extensions =
+        internal::GetTraceExtensions();
+    for (size_t i = 0; i < extensions.size(); ++i) {
+      HeapBuffered<trace::Trace> file;
+      file->add_packet()->set_extension_descriptor()->set_extension_set(
+          extensions[i]);
+      const std::vector<uint8_t> bytes = file.SerializeAsArray();
+      if (file.status() != WriteStatus::kOk)
+        return SetError(kNoMemory);
+      Write(bytes.data(), bytes.size());
+    }
   }
 
   // TracingService::Consumer:
   bool OnTraceData(TracingSessionID,
                    const uint8_t* data,
                    size_t size) override {
+    if (is_ring() && !std::exchange(has_extensions_, true) &&
+        !RunsInMemory([this] { WriteExtensions(); })) {
+      SetError(kNoMemory);
+    }
     return Write(data, size);
   }
   void OnTraceWritten(TracingSessionID, bool complete) override {
-    OnWritten(complete);
+    // Unless Write() has said it, there was no memory to read.
+    if (!complete)
+      SetError(kNoMemory);
+    std::lock_guard<std::mutex> lock(lock_);
+    is_written_ = true;
+    changed_.notify_all();
   }
 
   const pid_t pid_ = getpid();
   Options options_;
   bool owns_fd_ = false;
+  const uint64_t events_without_memory_ = internal::NumEventsWithoutMemory();
   TracingService service_;
-  std::unique_ptr<ServiceHost> host_;
-  std::unique_ptr<Producer> producer_;
-  BackgroundThread thread_;
-  std::atomic<bool> is_host_stopping_{false};
-  // The thread's.
-  bool is_ring_written_ = false;
   TracingSessionID session_ = 0;
+  std::unique_ptr<ServiceHost> host_;
+  // Runs |host_|.
+  BackgroundThread thread_;
+  // The thread's.
+  bool has_extensions_ = false;
+
+  // Held by the thread that stops it. Taken before |lock_|.
+  std::mutex stop_lock_;
+  bool is_ended_ = false;
 
   mutable std::mutex lock_;
+  // Notified when the session is written.
   std::condition_variable changed_;
-  std::string error_;
-  bool is_stopping_ = false;
   bool is_written_ = false;
-  bool is_ended_ = false;
+  // Null at the end. Only the thread that stops it changes it.
+  std::unique_ptr<Producer> producer_;
+  std::string error_;
 };
 
+// A LocalTrace without memory for its Impl records nothing.
+
 LocalTrace::LocalTrace(const std::string& path) {
-  Options options;
-  options.path = path;
-  impl_.reset(new Impl(std::move(options)));
+  RunsInMemory([&] {
+    Options options;
+    options.path = path;
+    impl_.reset(new Impl(std::move(options)));
+  });
+  if (impl_ != nullptr)
+    impl_->Start();
 }
 
-LocalTrace::LocalTrace(Options options) : impl_(new Impl(std::move(options))) {}
+LocalTrace::LocalTrace(Options options) {
+  RunsInMemory([&] { impl_.reset(new Impl(std::move(options))); });
+  if (impl_ != nullptr)
+    impl_->Start();
+}
 
 LocalTrace::~LocalTrace() {
   // What is left of it in a child process may be in any state.
-  if (impl_->is_forked()) {
+  if (impl_ != nullptr && impl_->is_forked())
     impl_.release();
-    return;
-  }
-  impl_->Stop();
+  else
+    Stop();
 }
 
 bool LocalTrace::Stop() {
-  return !impl_->is_forked() && impl_->Stop();
+  return impl_ != nullptr && !impl_->is_forked() && impl_->Stop();
 }
 
 std::string LocalTrace::error() const {
-  return impl_->error();
+  std::string error = kNoMemory;
+  if (impl_ != nullptr && impl_->is_forked())
+    error = kInChild;
+  else if (impl_ != nullptr)
+    RunsInMemory([&] { error = impl_->error(); });
+  return error;
 }
 
 TraceStats LocalTrace::stats() const {
-  return impl_->stats();
+  TraceStats stats;
+  if (impl_ != nullptr && !impl_->is_forked())
+    RunsInMemory([&] { stats = impl_->stats(); });
+  return stats;
 }
 
 PROTOZERO_ABI_END

@@ -185,6 +185,7 @@ class TrackEvents final : public DataSource {
         return;
       }
     }
+    Refuse(instance);
   }
   void OnStart(const DataSourceInstance& instance) override {
     const RegistryLock lock;
@@ -304,6 +305,19 @@ bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {
   return has_all;
 }
 
+namespace {
+
+std::atomic<uint64_t> g_events_without_memory{0};
+
+}  // namespace
+
+uint64_t NumEventsWithoutMemory() {
+  return g_events_without_memory.load(std::memory_order_relaxed);
+}
+void CountEventWithoutMemory() {
+  g_events_without_memory.fetch_add(1, std::memory_order_relaxed);
+}
+
 TraceSequence* AddTraceSequence(TraceContext& context) {
   const RegistryLock lock;
   if (!lock.is_held())
@@ -321,8 +335,10 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
   }
   // One of too many sessions gets nothing.
   auto* const sequence = new (std::nothrow) TraceSequence(bit);
-  if (sequence == nullptr)
+  if (sequence == nullptr) {
+    CountEventWithoutMemory();
     return nullptr;
+  }
   if (rules != nullptr) {
     sequence->filters_args = rules->filters_args();
     sequence->filters_dynamic_names = rules->filters_dynamic_names();

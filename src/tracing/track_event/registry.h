@@ -57,6 +57,10 @@ class RegistryLock {
 // Gives ids to the site's keys. Returns false if one of them has none.
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 
+// How often a thread has lost events because it had no memory to begin with.
+uint64_t NumEventsWithoutMemory();
+void CountEventWithoutMemory();
+
 // After fork().
 void ResetThreadsAfterFork();
 // What the process is called.

@@ -127,6 +127,8 @@ TraceThread* CreateTraceThread() {
   auto* const thread = new (std::nothrow) TraceThread(TrackEventDataSource());
   if (thread != nullptr)
     thread->id = syscall(SYS_gettid);
+  else
+    CountEventWithoutMemory();
   // Without a key, what it has written is left for the service to find.
   if (thread != nullptr && has_key)
     pthread_setspecific(g_thread_key, thread);

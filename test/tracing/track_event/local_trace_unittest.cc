@@ -1,0 +1,303 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/local_trace.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <new>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+#include "protozero/tracing/track_event.h"
+
+namespace {
+
+using protozero::BufferFillPolicy;
+using protozero::LocalTrace;
+using protozero::LossReason;
+using protozero::TraceStats;
+
+LocalTrace::Options SmallOptions(LocalTrace::Sink sink) {
+  LocalTrace::Options options;
+  options.sink = std::move(sink);
+  options.buffer_size = 64 * 1024;
+  options.shared_memory_size = 64 * 1024;
+  return options;
+}
+
+bool TakeAll(const uint8_t*, size_t) {
+  return true;
+}
+
+// The packets of a trace that are not the service's.
+uint64_t CountPackets(const std::string& trace) {
+  uint64_t count = 0;
+  protozero::ProtoDecoder decoder(trace.data(), trace.size());
+  while (const protozero::Field packet = decoder.ReadField()) {
+    const protozero::Field sequence =
+        protozero::ProtoDecoder(packet.as_bytes())
+            .FindField(protozero::trace::TracePacket::
+                           kTrustedPacketSequenceIdFieldNumber);
+    count += sequence.as_uint32() != 1;
+  }
+  return count;
+}
+
+// Calls |function(descriptor)| for each socket of this process.
+void ForEachSocket(const std::function<void(int)>& function) {
+  DIR* const folder = opendir("/proc/self/fd");
+  ASSERT_NE(folder, nullptr);
+  while (const dirent* const entry = readdir(folder)) {
+    const int fd = atoi(entry->d_name);
+    int type;
+    socklen_t size = sizeof(type);
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0)
+      function(fd);
+  }
+  closedir(folder);
+}
+
+TEST(LocalTraceTest, NobodyElseCanConnect) {
+  LocalTrace trace(SmallOptions(&TakeAll));
+  ASSERT_EQ(trace.error(), "");
+  int num_sockets = 0;
+  ForEachSocket([&](int fd) {
+    ++num_sockets;
+    sockaddr_storage address{};
+    socklen_t size = sizeof(address);
+    ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    // It has no name, and none waits for others.
+    EXPECT_EQ(size, sizeof(address.ss_family));
+    int listens = 1;
+    size = sizeof(listens);
+    EXPECT_EQ(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size), 0);
+    EXPECT_EQ(listens, 0);
+  });
+  EXPECT_EQ(num_sockets, 2);
+  EXPECT_TRUE(trace.Stop());
+  ForEachSocket([](int) { ADD_FAILURE() << "a socket is left"; });
+}
+
+TEST(LocalTraceTest, SeveralThreadsStopIt) {
+  for (int i = 0; i < 50; ++i) {
+    // Without a lock: a thread that has returned from Stop() sees all of it.
+    std::string bytes;
+    LocalTrace trace(SmallOptions([&](const uint8_t* data, size_t size) {
+      bytes.append(reinterpret_cast<const char*>(data), size);
+      return true;
+    }));
+    PROTOZERO_TRACE_EVENT_INSTANT("lt", "stopped by many");
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 4; ++k) {
+      threads.emplace_back([&, k] {
+        if (k == 0) {
+          trace.stats();
+          EXPECT_EQ(trace.error(), "");
+        }
+        EXPECT_TRUE(trace.Stop());
+        EXPECT_NE(bytes.find("stopped by many"), std::string::npos);
+        const TraceStats stats = trace.stats();
+        EXPECT_EQ(stats.packets_begun(), stats.packets_read());
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+  }
+}
+
+TEST(LocalTraceTest, OneOfTooManySaysThatItRecordsNothing) {
+  std::vector<std::unique_ptr<LocalTrace>> traces;
+  std::vector<std::string> bytes(protozero::internal::kMaxTraceSessions + 2);
+  const auto add = [&](std::string* its_bytes) {
+    traces.push_back(std::make_unique<LocalTrace>(
+        SmallOptions([its_bytes](const uint8_t* data, size_t size) {
+          its_bytes->append(reinterpret_cast<const char*>(data), size);
+          return true;
+        })));
+  };
+  for (size_t i = 0; i + 1 < bytes.size(); ++i)
+    add(&bytes[i]);
+  LocalTrace& last = *traces.back();
+  EXPECT_EQ(last.error(), "too many sessions at a time");
+  PROTOZERO_TRACE_EVENT_INSTANT("lt", "for all");
+  EXPECT_FALSE(last.Stop());
+  EXPECT_EQ(last.stats().unknown_losses(), 1u);
+  EXPECT_EQ(last.stats().packets_begun(), 0u);
+  // When one ends, there is a place again.
+  EXPECT_TRUE(traces.front()->Stop());
+  add(&bytes.back());
+  EXPECT_EQ(traces.back()->error(), "");
+  PROTOZERO_TRACE_EVENT_INSTANT("lt", "for the new one");
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const bool is_refused = i + 2 == traces.size();
+    EXPECT_EQ(traces[i]->Stop(), !is_refused) << traces[i]->error();
+    EXPECT_EQ(bytes[i].find("for all") != std::string::npos,
+              i + 2 < traces.size());
+  }
+  EXPECT_NE(bytes.back().find("for the new one"), std::string::npos);
+}
+
+TEST(LocalTraceTest, WithoutAPlaceToWriteItSaysSo) {
+  const auto expect_error = [](LocalTrace* trace, const std::string& error) {
+    EXPECT_EQ(trace->error(), error);
+    EXPECT_FALSE(PROTOZERO_TRACE_CATEGORY_ENABLED("lt"));
+    EXPECT_FALSE(trace->Stop());
+    EXPECT_EQ(trace->error(), error);
+    EXPECT_TRUE(trace->stats().buffers.empty());
+  };
+  LocalTrace without_path("");
+  expect_error(&without_path, "there is no path, descriptor or sink");
+  LocalTrace without_any{LocalTrace::Options()};
+  expect_error(&without_any, "there is no path, descriptor or sink");
+  LocalTrace::Options options = SmallOptions(&TakeAll);
+  options.fd = 1;
+  LocalTrace with_two(options);
+  expect_error(&with_two,
+               "there is more than one of path, descriptor and sink");
+  options.fd = -1;
+  options.buffer_size = 0;
+  LocalTrace without_buffer(options);
+  expect_error(&without_buffer, "a buffer has no size");
+  // A text of any length has room.
+  const std::string path = "/nowhere/" + std::string(3000, 'x');
+  LocalTrace nowhere(path);
+  expect_error(&nowhere, path + ": No such file or directory");
+}
+
+// No category may match, but then that is what was asked for.
+TEST(LocalTraceTest, CategoriesThatMatchNothingAreNoError) {
+  LocalTrace::Options options = SmallOptions(&TakeAll);
+  options.categories = "lt.nothing";
+  LocalTrace trace(options);
+  PROTOZERO_TRACE_EVENT_INSTANT("lt", "not wanted");
+  EXPECT_TRUE(trace.Stop());
+  EXPECT_EQ(trace.stats().packets_begun(), 0u);
+}
+
+TEST(LocalTraceTest, AChildProcessWaitsForNothing) {
+  std::atomic<bool> is_in_sink{false};
+  std::atomic<bool> may_go_on{false};
+  LocalTrace trace(SmallOptions([&](const uint8_t*, size_t) {
+    is_in_sink = true;
+    while (!may_go_on)
+      std::this_thread::yield();
+    return true;
+  }));
+  std::thread stopping([&] { trace.Stop(); });
+  while (!is_in_sink)
+    std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool ok = trace.error() == "a child process" && !trace.Stop() &&
+                    trace.stats().buffers.empty();
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  may_go_on = true;
+  stopping.join();
+  EXPECT_EQ(trace.error(), "");
+}
+
+TEST(LocalTraceTest, ASinkThatThrowsForWantOfMemoryHasRefused) {
+#if defined(__cpp_exceptions)
+  LocalTrace trace(SmallOptions(
+      [](const uint8_t*, size_t) -> bool { throw std::bad_alloc(); }));
+  EXPECT_FALSE(trace.Stop());
+  EXPECT_EQ(trace.error(), "out of memory");
+#endif
+}
+
+// Threads that go on while sessions come and go: what has been begun is read,
+// or lost, when a session has stopped, and ever after.
+TEST(LocalTraceTest, TheLedgerIsExactWhenItHasStopped) {
+  std::atomic<bool> is_done{false};
+  std::vector<std::thread> writers;
+  for (int k = 0; k < 3; ++k) {
+    writers.emplace_back([&is_done, k] {
+      std::mt19937 random(static_cast<unsigned>(k));
+      const std::string text(5000, 'x');
+      while (!is_done) {
+        for (int i = 0; i < 50; ++i) {
+          PROTOZERO_TRACE_EVENT("lt", "slice", "i", i);
+          PROTOZERO_TRACE_EVENT_INSTANT(
+              "lt", "instant", protozero::Track(random() % 100), "text",
+              std::string_view(text).substr(0, random() % text.size()));
+        }
+        // Ends, and begins again as another writer.
+        if (random() % 8 == 0) {
+          std::thread([] {
+            PROTOZERO_TRACE_EVENT_INSTANT("lt", "short");
+          }).join();
+        }
+        std::this_thread::yield();
+      }
+    });
+  }
+  std::mt19937 random(45);
+  for (int i = 0; i < 60; ++i) {
+    SCOPED_TRACE("trace " + std::to_string(i));
+    const bool fails = random() % 3 == 0;
+    size_t limit = fails ? random() % (1 << 18) : SIZE_MAX;
+    std::string bytes;
+    LocalTrace::Options options =
+        SmallOptions([&](const uint8_t* data, size_t size) {
+          if (size > limit)
+            return false;
+          limit -= size;
+          bytes.append(reinterpret_cast<const char*>(data), size);
+          return true;
+        });
+    options.buffer_size = size_t{1} << (14 + random() % 8);
+    options.shared_memory_size = size_t{1} << (15 + random() % 4);
+    options.write_period_ms = 1 + random() % 4;
+    options.fill_policy = random() % 3 == 0 ? BufferFillPolicy::kRingBuffer
+                                            : BufferFillPolicy::kDiscard;
+    if (random() % 4 == 0)
+      options.duration_ms = 2;
+    LocalTrace trace(options);
+    ASSERT_EQ(trace.error().find("session"), std::string::npos);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 5));
+    std::thread other([&] { trace.Stop(); });
+    trace.Stop();
+    const auto check = [&] {
+      const TraceStats stats = trace.stats();
+      EXPECT_EQ(stats.packets_begun(),
+                stats.packets_read() + stats.lost().total());
+      EXPECT_EQ(stats.unknown_losses(), 0u);
+      if (trace.error().empty()) {
+        EXPECT_EQ(stats.lost().of(LossReason::kNotWritten), 0u);
+        EXPECT_EQ(stats.packets_read(), CountPackets(bytes));
+      } else {
+        EXPECT_EQ(trace.error(), "the sink has refused something");
+      }
+      return stats.packets_begun();
+    };
+    const uint64_t begun = check();
+    other.join();
+    std::this_thread::yield();
+    EXPECT_EQ(check(), begun);
+  }
+  is_done = true;
+  for (std::thread& thread : writers)
+    thread.join();
+}
+
+}  // namespace
