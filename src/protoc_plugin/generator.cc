@@ -10,6 +10,7 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 
 #include "src/protoc_plugin/model_builder.h"
+#include "src/protoc_plugin/name_check.h"
 #include "src/protoc_plugin/options.h"
 
 namespace protozero::plugin {
@@ -67,9 +68,10 @@ bool Generator::GenerateAll(
     }
   }
 
+  const Schema schema = BuildSchema(files, comments);
+  *error = ToText(CheckNames(schema));
   std::vector<OutputFile> output;
-  if (!language->generate(BuildSchema(files, comments), options, &output,
-                          error))
+  if (!error->empty() || !language->generate(schema, options, &output, error))
     return false;
   for (const OutputFile& file : output)
     WriteFile(context, file.path, file.text);

@@ -3,6 +3,10 @@
 // One test per error message of the plugin, with its exact text: what users
 // see, and what tells them what to do.
 
+#include <string>
+
+#include <google/protobuf/descriptor.pb.h>
+
 #include "gtest/gtest.h"
 #include "test/plugin/in_memory_protoc.h"
 
@@ -404,6 +408,108 @@ TEST(GeneratorErrorsTest, OptionWithBadValue) {
                   "', which is not a C++ namespace; use identifiers that are "
                   "not reserved words, joined by '::'");
   }
+}
+
+// A schema that uses each kind of name once, for a name that no parser lets
+// pass.
+google::protobuf::FileDescriptorProto Named(const std::string& kind) {
+  const auto name = [&](const char* of, const char* otherwise) {
+    return kind == of ? std::string("1") + otherwise : otherwise;
+  };
+  google::protobuf::FileDescriptorProto file;
+  file.set_name("a.proto");
+  file.set_package(name("package", "p") + ".q");
+  google::protobuf::DescriptorProto* message = file.add_message_type();
+  message->set_name(name("message", "M"));
+  message->add_extension_range()->set_start(100);
+  message->mutable_extension_range(0)->set_end(200);
+  google::protobuf::FieldDescriptorProto* field = message->add_field();
+  field->set_name(name("field", "f"));
+  field->set_number(1);
+  field->set_type(google::protobuf::FieldDescriptorProto::TYPE_INT32);
+  field->set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+  field->set_oneof_index(0);
+  message->add_oneof_decl()->set_name(name("oneof", "o"));
+  message->add_nested_type()->set_name("Nested");
+  google::protobuf::EnumDescriptorProto* entry = file.add_enum_type();
+  entry->set_name(name("enum", "E"));
+  entry->add_value()->set_name(name("enum value", "V"));
+  entry->mutable_value(0)->set_number(0);
+  google::protobuf::FieldDescriptorProto* extension = file.add_extension();
+  *extension = *field;
+  extension->clear_oneof_index();
+  extension->set_name(name("extension", "x"));
+  extension->set_number(100);
+  extension->set_extendee("." + file.package() + "." + message->name());
+  return file;
+}
+
+TEST(GeneratorErrorsTest, NameBeginsWithADigit) {
+  const struct {
+    const char* kind;
+    const char* element;
+    const char* name;
+  } cases[] = {
+      {"package", "1p.q", "1p"},     {"message", "p.q.1M", "1M"},
+      {"field", "p.q.M.1f", "1f"},   {"oneof", "p.q.M.1o", "1o"},
+      {"enum", "p.q.1E", "1E"},      {"enum value", "p.q.1V", "1V"},
+      {"extension", "p.q.1x", "1x"},
+  };
+  for (const char* parameter : {"wrapper_namespace=pbzero", "lang=c"}) {
+    EXPECT_TRUE(RunOnDescriptor(Named(""), parameter).ok);
+    for (const auto& [kind, element, name] : cases) {
+      const ProtocResult result = RunOnDescriptor(Named(kind), parameter);
+      EXPECT_EQ(result.error,
+                "a.proto:1: " + std::string(element) + ": the " + kind +
+                    " name '" + name +
+                    "' begins with a digit, which no identifier of C or C++ "
+                    "does; rename it");
+      EXPECT_TRUE(result.files.empty());
+    }
+  }
+}
+
+// What libprotobuf lets pass is ours to refuse.
+TEST(GeneratorErrorsTest, NameHasOtherCharacters) {
+  for (const char* name : {"", "a-b", "a b", "a.b", "\xc3\xa4", "a\nb", "a*/b",
+                           "a\"b", "a/b", "a$"}) {
+    google::protobuf::FileDescriptorProto file = Named("");
+    file.mutable_enum_type(0)->set_name(name);
+    EXPECT_NE(RunOnDescriptor(file, "lang=c").error, "") << name;
+    file = Named("");
+    file.mutable_message_type(0)->mutable_nested_type(0)->set_name(name);
+    EXPECT_NE(RunOnDescriptor(file, "").error, "") << name;
+  }
+}
+
+TEST(GeneratorErrorsTest, PathCannotStandInAnInclude) {
+  for (const char* path : {"", "a\nb.proto", "a\"b.proto", "a\x7f.proto"}) {
+    google::protobuf::FileDescriptorProto file = Named("");
+    file.set_name(path);
+    for (const char* parameter : {"", "lang=c"}) {
+      const std::string error = RunOnDescriptor(file, parameter).error;
+      EXPECT_NE(error.find("cannot stand in an #include"), std::string::npos)
+          << error;
+      EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    }
+  }
+  for (const char* path :
+       {"a b.proto", "a*/b.proto", "a'b.proto", "1.proto", "\xc3\xa4.proto"}) {
+    google::protobuf::FileDescriptorProto file = Named("");
+    file.set_name(path);
+    EXPECT_TRUE(RunOnDescriptor(file, "").ok) << path;
+    EXPECT_TRUE(RunOnDescriptor(file, "lang=c").ok) << path;
+  }
+}
+
+// Code names the types of imports, too.
+TEST(GeneratorErrorsTest, PathOfAnImportCannotStandInAnInclude) {
+  const ProtocResult result =
+      RunProtoc({{"a.proto", "syntax = 'proto3'; import 'b\\\"c.proto';"},
+                 {"b\"c.proto", "syntax = 'proto3'; message M {}"}},
+                {"a.proto"});
+  EXPECT_EQ(result.error.find("b\"c.proto:1: the path of this file"), 0u)
+      << result.error;
 }
 
 TEST(GeneratorErrorsTest, AllErrorsOfAllFilesInOrderOfLines) {

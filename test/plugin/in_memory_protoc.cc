@@ -7,7 +7,6 @@
 #include <google/protobuf/compiler/code_generator.h>
 #include <google/protobuf/compiler/importer.h>
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/descriptor_database.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/common.h>
@@ -129,6 +128,22 @@ ProtocResult RunProtoc(const std::map<std::string, std::string>& schemas,
   MapContext context(&result.files);
   result.ok = Generator(languages).GenerateAll(files, parameter, &context,
                                                &result.error);
+  return result;
+}
+
+ProtocResult RunOnDescriptor(
+    const google::protobuf::FileDescriptorProto& descriptor,
+    const std::string& parameter) {
+  ProtocResult result;
+  google::protobuf::DescriptorPool pool;
+  const FileDescriptor* file = pool.BuildFile(descriptor);
+  if (file == nullptr) {
+    result.error = "libprotobuf refuses the descriptor";
+    return result;
+  }
+  MapContext context(&result.files);
+  result.ok =
+      Generator().GenerateAll({file}, parameter, &context, &result.error);
   return result;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <google/protobuf/descriptor.pb.h>
+
 #include "src/protoc_plugin/languages.h"
 
 namespace protozero::plugin {
@@ -34,6 +36,12 @@ ProtocResult RunProtoc(
     const std::vector<std::string>& to_generate = {},
     const std::string& parameter = "wrapper_namespace=pbzero",
     const std::vector<Language>& languages = Languages());
+
+// Runs the generator alone on a descriptor, which protoc's parser need not have
+// made.
+ProtocResult RunOnDescriptor(
+    const google::protobuf::FileDescriptorProto& descriptor,
+    const std::string& parameter);
 
 // The one file a.proto.
 ProtocResult RunProtoc(const std::string& schema);
