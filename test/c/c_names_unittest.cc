@@ -35,11 +35,15 @@ message class {}
 message time {}
 enum ERROR { EOF = 0; O_RDONLY = 1; }
 message static { enum E { assert = 0; } }
-message _Bool {})");
+message _Bool {}
+message timespec {}
+enum Kind { simple = 0; complex = 1; noreturn = 2; tss_t = 3; nullptr = 4; })");
   EXPECT_TRUE(result.ok) << result.error;
   for (const char* name :
        {"} restrict_;", "} class_;", "} time_;", "int32_t ERROR_;",
-        "  EOF_ = 0", "  O_RDONLY_ = 1", "  static_assert_ = 0", "} _Bool_;"}) {
+        "  EOF_ = 0", "  O_RDONLY_ = 1", "  static_assert_ = 0", "} _Bool_;",
+        "} timespec_;", "  simple = 0", "  complex_ = 1", "  noreturn_ = 2",
+        "  tss_t_ = 3", "  nullptr_ = 4"}) {
     EXPECT_TRUE(Declares(result, name)) << name;
   }
 }

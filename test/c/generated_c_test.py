@@ -4,7 +4,8 @@
 
 Compares one header with test/c/golden, and compiles all of them as C99, as C11
 and as C++ with gcc and clang, behind system headers that define macros of the
-names in them, and several in one file. To accept changes of the golden file:
+names in them, and several in one file. One more schema has a value of each name
+that is taken in C, and comes behind all headers of ISO C. To accept changes of the golden file:
 
   generated_c_test.py --build-dir out/default --update
 """
@@ -13,6 +14,7 @@ import argparse
 import difflib
 import functools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,14 @@ SYSTEM = ''.join('#include <%s.h>\n' % name for name in (
     'assert', 'ctype', 'errno', 'fcntl', 'limits', 'math', 'pthread', 'signal',
     'stdio', 'stdlib', 'string', 'time', 'unistd', 'sys/mman', 'sys/stat',
     'sys/socket', 'netinet/in'))
+# All of ISO C that both compilers have.
+ISO_C = ''.join('#include <%s.h>\n' % name for name in (
+    'complex', 'fenv', 'float', 'inttypes', 'iso646', 'locale', 'setjmp', 'stdalign',
+    'stdarg', 'stdatomic', 'stdbool', 'stddef', 'stdint', 'stdnoreturn', 'tgmath',
+    'threads', 'uchar', 'wchar', 'wctype')) + SYSTEM
+C_COMPILERS = [(compiler, 'c', standard) for compiler in ('gcc', 'clang-19')
+               for standard in ('c11', 'gnu17', 'gnu2x')]
+LIST = 'src/protoc_plugin/cpp/system_macros.cc'
 COMPILERS = [('gcc', 'c', 'c99'), ('gcc', 'c', 'c11'), ('g++', 'c++', 'c++17'),
              ('clang-19', 'c', 'c99'), ('clang-19', 'c', 'c11'),
              ('clang++-19', 'c++', 'c++17')]
@@ -45,11 +55,27 @@ def header_of(proto):
   return proto.replace('.proto', '.pbzero_c.h')
 
 
+def names_of_c():
+  """A schema of one enum for each name: within one, case makes no difference."""
+  with open(os.path.join(compilers.SOURCE_ROOT, LIST), encoding='utf-8') as file:
+    text = re.sub(r'"\n *"', '', file.read()).partition(' kNamesOfC[]')[2]
+  names = [prefix + ending
+           for prefix, endings in re.findall(r'\{"(\w*)", "([^"]*)"\}', text)
+           for ending in endings.split()]
+  assert len(names) > 1000
+  return 'syntax = "proto2";\n' + ''.join(
+      'enum ThisIsNumber%d { %s = 0; }\n' % row for row in enumerate(names)
+      # These two begin something else in a schema.
+      if row[1] not in ('option', 'reserved'))
+
+
 def generate(build_dir, out):
+  with open(os.path.join(out, 'names_of_c.proto'), 'w') as file:
+    file.write(names_of_c())
   # One by one: they are not of one program.
-  for proto in PROTOS:
+  for proto in PROTOS + ['names_of_c.proto']:
     subprocess.run(
-        [os.path.join(build_dir, 'protoc'), '-I' + compilers.SOURCE_ROOT,
+        [os.path.join(build_dir, 'protoc'), '-I' + compilers.SOURCE_ROOT, '-I' + out,
          '--plugin=protoc-gen-plugin=' + os.path.join(build_dir,
                                                       'protozero_plugin'),
          '--plugin_out=lang=c:' + out, proto], cwd=build_dir, check=True)
@@ -90,6 +116,8 @@ def main():
     texts = includes + [SYSTEM + text for text in includes]
     texts.append(''.join(text for text in includes if 'golden' in text))
     jobs = [(compiler, out, text) for compiler in COMPILERS for text in texts]
+    behind = ISO_C + '#include "%s"\n' % header_of('names_of_c.proto')
+    jobs += [(compiler, out, behind) for compiler in C_COMPILERS]
     results = compilers.run_all([
         functools.partial(compile_errors, *compiler, folder, text)
         for compiler, folder, text in jobs])

@@ -56,14 +56,14 @@ def includes(headers, brackets):
 
 
 def read_list():
-  """Returns the two tables."""
+  """Returns the two tables of macros."""
   with open(LIST, encoding='utf-8') as file:
     text = re.sub(r'"\n *"', '', file.read())
   return [
       [prefix + ending
        for prefix, endings in re.findall(r'\{"(\w*)", "([^"]*)"\}', part)
        for ending in endings.split()]
-      for part in text.split('const MacroGroup ')[1:]
+      for part in text.split('const MacroGroup ')[1:3]
   ]
 
 

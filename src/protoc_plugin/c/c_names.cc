@@ -20,8 +20,7 @@ bool IsKeywordOfC(const std::string& name) {
 }
 
 std::string Escape(const std::string& name) {
-  return IsKeywordOfC(name) || IsSystemMacro(name) ||
-                 IsSystemFunctionMacro(name)
+  return IsKeywordOfC(name) || IsNameOfC(name)
              ? name + "_"
              : EscapeName(name, /*is_global=*/true);
 }

@@ -283,6 +283,11 @@ bool IsSystemFunctionMacro(std::string_view word) {
          Contains(kSystemFunctionMacros, kSystemFunctionMacrosSize, word);
 }
 
+bool IsNameOfC(std::string_view word) {
+  return IsSystemMacro(word) || IsSystemFunctionMacro(word) ||
+         Contains(kNamesOfC, kNamesOfCSize, word);
+}
+
 bool IsGlobalName(std::string_view word) {
   return Contains(kGlobalNames, word);
 }

@@ -25,6 +25,9 @@ bool IsSystemMacro(std::string_view word);
 // The same of those that are macros only before a parenthesis.
 bool IsSystemFunctionMacro(std::string_view word);
 
+// Taken by some header in C: a macro of any kind, or declared at file scope.
+bool IsNameOfC(std::string_view word);
+
 // Declared in the global namespace by the C library.
 bool IsGlobalName(std::string_view word);
 

@@ -25,6 +25,11 @@ extern const size_t kSystemValueMacrosSize;
 extern const MacroGroup kSystemFunctionMacros[];
 extern const size_t kSystemFunctionMacrosSize;
 
+// Names of C headers that are in neither: macros in C alone, and what the C
+// library declares at file scope.
+extern const MacroGroup kNamesOfC[];
+extern const size_t kNamesOfCSize;
+
 }  // namespace protozero::plugin
 
 #endif  // SRC_PROTOC_PLUGIN_CPP_SYSTEM_MACROS_H_
