@@ -112,6 +112,10 @@ function(protozero_generate)
     set(arg_PROTO_ROOT "${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
   get_filename_component(root "${arg_PROTO_ROOT}" ABSOLUTE)
+  set(here "protozero_generate(TARGET ${arg_TARGET})")
+  if(NOT IS_DIRECTORY "${root}")
+    message(FATAL_ERROR "${here}: there is no folder PROTO_ROOT, ${root}")
+  endif()
   set(imports "-I${root}")
   foreach(dir IN LISTS arg_IMPORT_DIRS)
     get_filename_component(dir "${dir}" ABSOLUTE)
@@ -125,7 +129,15 @@ function(protozero_generate)
     get_filename_component(proto "${proto}" ABSOLUTE)
     file(RELATIVE_PATH stem "${root}" "${proto}")
     if(stem MATCHES "^\\.\\./")
-      message(FATAL_ERROR "${proto} is outside of PROTO_ROOT, ${root}")
+      message(FATAL_ERROR
+              "${here}: ${proto} is outside of PROTO_ROOT, ${root}: set it to the "
+              "folder that imports are relative to")
+    endif()
+    get_source_file_property(is_generated "${proto}" GENERATED)
+    if(NOT EXISTS "${proto}" AND NOT is_generated)
+      message(FATAL_ERROR
+              "${here}: there is no ${proto}: PROTOS are relative to "
+              "${CMAKE_CURRENT_SOURCE_DIR}, and imports to PROTO_ROOT, ${root}")
     endif()
     string(REGEX REPLACE "\\.proto$" "" stem "${stem}")
     list(TRANSFORM extensions PREPEND "${out}/${stem}." OUTPUT_VARIABLE outputs)
@@ -133,7 +145,7 @@ function(protozero_generate)
       OUTPUT ${outputs}
       COMMAND
         "${CMAKE_COMMAND}" "-DOUTPUTS=${outputs}"
-        "-DDEPFILE=${out}/${stem}.d" -P "${_protozero_run_protoc}" --
+        "-DDEPFILE=${out}/${stem}.d" "-DPROTO_ROOT=${root}" -P "${_protozero_run_protoc}" --
         "${Protobuf_PROTOC_EXECUTABLE}" ${imports}
         "--plugin=protoc-gen-plugin=${plugin}" ${options} "--plugin_out=${out}"
         "--dependency_out=${out}/${stem}.d" "${proto}"
@@ -144,22 +156,41 @@ function(protozero_generate)
     list(APPEND generated ${outputs})
   endforeach()
 
+  # An installed export must not name folders of the build. Headers are where the
+  # project installs them, and the library is found by find_dependency(): the
+  # $<1:> keeps CMake from looking for it in the project's own exports.
+  set(installed include)
+  if(CMAKE_INSTALL_INCLUDEDIR)
+    set(installed "${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
+  set(folders "$<BUILD_INTERFACE:${out}>" "$<INSTALL_INTERFACE:${installed}>")
+  set(libraries)
+  if(NOT arg_LANGUAGE STREQUAL "c")
+    list(PREPEND arg_DEPS protozero::protozero)
+  endif()
+  foreach(library IN LISTS arg_DEPS)
+    if(library MATCHES "^protozero::")
+      list(APPEND libraries "$<BUILD_INTERFACE:${library}>"
+           "$<INSTALL_INTERFACE:$<1:${library}>>")
+    else()
+      list(APPEND libraries "${library}")
+    endif()
+  endforeach()
+
   if(arg_LANGUAGE STREQUAL "c")
     # Headers: those who link with the library wait until they are there.
-    add_custom_target(${arg_TARGET}_headers DEPENDS ${generated})
+    add_custom_target(${arg_TARGET}_headers ALL DEPENDS ${generated})
     add_library(${arg_TARGET} INTERFACE)
     add_dependencies(${arg_TARGET} ${arg_TARGET}_headers)
-    target_include_directories(
-      ${arg_TARGET}
-      INTERFACE
-        "${out}"
-        "$<TARGET_PROPERTY:protozero::protozero,INTERFACE_INCLUDE_DIRECTORIES>")
-    target_link_libraries(${arg_TARGET} INTERFACE ${arg_DEPS})
+    list(APPEND folders
+         "$<TARGET_PROPERTY:$<1:protozero::protozero>,INTERFACE_INCLUDE_DIRECTORIES>")
+    target_include_directories(${arg_TARGET} INTERFACE ${folders})
+    target_link_libraries(${arg_TARGET} INTERFACE ${libraries})
     return()
   endif()
   add_library(${arg_TARGET} STATIC ${generated})
-  target_include_directories(${arg_TARGET} PUBLIC "${out}")
-  target_link_libraries(${arg_TARGET} PUBLIC protozero::protozero ${arg_DEPS})
+  target_include_directories(${arg_TARGET} PUBLIC ${folders})
+  target_link_libraries(${arg_TARGET} PUBLIC ${libraries})
 endfunction()
 
 # Makes protozero::well_known_protos, which is built if something links with it.

@@ -3,7 +3,7 @@
 # Runs protoc for protozero_generate(), and escapes what protoc does not escape in
 # its file of dependencies: Ninja and Make would take a path with a space for two.
 #
-#   cmake "-DOUTPUTS=<file>;..." -DDEPFILE=<file>
+#   cmake "-DOUTPUTS=<file>;..." -DDEPFILE=<file> -DPROTO_ROOT=<dir>
 #         -P ProtozeroRunProtoc.cmake -- <protoc> <argument>...
 
 cmake_minimum_required(VERSION 3.20)
@@ -22,7 +22,8 @@ endforeach()
 execute_process(COMMAND ${command} RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   list(GET command 0 protoc)
-  message(FATAL_ERROR "${protoc} failed: ${result}")
+  message(FATAL_ERROR "${protoc} failed: ${result}. Schemas and their imports are "
+                      "looked for in PROTO_ROOT, ${PROTO_ROOT}, and in IMPORT_DIRS")
 endif()
 
 function(escape var)

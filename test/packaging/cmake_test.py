@@ -9,6 +9,7 @@ Runs in a build directory, which has protoc and protozero_plugin.
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 # pylint: disable=wrong-import-position
 from cases import run_cases, version
-from projects import (BUILD, GREETING, MESSAGE, NO_PLUGIN, PLUGIN, QUICK, ProjectsTest,
-                      execute)
+from projects import (BUILD, GREET, GREETING, MAIN, MESSAGE, NO_PLUGIN, PLUGIN, QUICK,
+                      ProjectsTest, execute)
 
 PROJECT = '''cmake_minimum_required(VERSION 3.20)
 project(my_project LANGUAGES CXX)
@@ -134,6 +135,40 @@ class GuestTest(ProjectsTest):
       self.assertEqual(self.must(build / config / 'my_program'), MESSAGE)
 
 
+# Exports a library that links privately with generated code, that code, and some
+# in C, with the headers.
+EXPORTING = '''cmake_minimum_required(VERSION 3.20)
+project(exporting LANGUAGES C CXX)
+%s
+protozero_generate(TARGET unit PROTOS unit.proto)
+protozero_generate(TARGET reading PROTOS reading.proto
+                   DEPS unit protozero::well_known_protos)
+protozero_generate(TARGET unit_in_c PROTOS unit.proto LANGUAGE c)
+add_library(greet STATIC greet.cc)
+target_link_libraries(greet PRIVATE unit)
+install(TARGETS greet unit reading unit_in_c EXPORT exporting)
+install(EXPORT exporting NAMESPACE exporting:: DESTINATION lib/cmake/exporting)
+install(FILES exporting-config.cmake DESTINATION lib/cmake/exporting)
+foreach(target unit reading unit_in_c)
+  install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}_gen/"
+          DESTINATION include FILES_MATCHING PATTERN "*.h")
+endforeach()
+'''
+EXPORTED = '''include(CMakeFindDependencyMacro)
+find_dependency(protozero)
+include("${CMAKE_CURRENT_LIST_DIR}/exporting.cmake")
+'''
+EXPORT_USER = '''cmake_minimum_required(VERSION 3.20)
+project(user LANGUAGES C CXX)
+find_package(exporting REQUIRED)
+add_executable(greeting greeting.cc)
+target_link_libraries(greeting PRIVATE exporting::greet)
+add_executable(my_program main.cc)
+target_link_libraries(my_program PRIVATE exporting::reading)
+add_executable(in_c main.c)
+target_link_libraries(in_c PRIVATE exporting::unit_in_c)
+'''
+
 C_PROJECT = '''cmake_minimum_required(VERSION 3.20)
 project(user C)
 set(CMAKE_C_STANDARD 99)
@@ -201,6 +236,64 @@ class InstalledTest(ProjectsTest):
     self.assertNotIn(b'Generating', self.must('cmake', '--build', build))
     needed = self.must('readelf', '-d', build / 'my_program').decode()
     self.assertNotIn('protozero', needed)
+
+  def check_export(self, name, library):
+    folder = self.new_project(name, CMakeLists_txt=EXPORTING % library, greet_cc=(
+        GREET.replace('int main', 'void Greet')))
+    (folder / 'exporting-config.cmake').write_text(EXPORTED)
+    build, prefix = folder / 'build', folder / 'installed'
+    prefixes = '-DCMAKE_PREFIX_PATH=%s;%s' % (self.prefix, prefix)
+    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN, prefixes,
+              '-DCMAKE_INSTALL_PREFIX=%s' % prefix, *QUICK)
+    self.must('cmake', '--build', build)
+    self.must('cmake', '--install', build)
+    for path in (prefix / 'lib/cmake').rglob('*.cmake'):
+      self.assertNotIn(str(build), path.read_text())
+
+    user = self.new_project('user of ' + name, CMakeLists_txt=EXPORT_USER, main_c=C_MAIN,
+                            greeting_cc='void Greet(); int main() { Greet(); }\n')
+    (user / 'main.cc').write_text(MAIN.replace('#include "other.pbzero.h"\n', ''))
+    shutil.rmtree(build)
+    build = user / 'build'
+    self.must('cmake', '-S', user, '-B', build, '-G', 'Ninja', PLUGIN, prefixes)
+    self.must('cmake', '--build', build)
+    self.assertEqual(self.must(build / 'greeting'), GREETING)
+    self.assertEqual(self.must(build / 'my_program'), MESSAGE)
+    self.assertEqual(self.must(build / 'in_c'), GREETING)
+
+  def test_export_with_an_installed_library(self):
+    self.check_export('exporting', 'find_package(protozero REQUIRED)')
+
+  def test_export_with_a_subproject(self):
+    self.check_export('exporting guest', 'add_subdirectory("%s" protozero '
+                      'EXCLUDE_FROM_ALL)' % ROOT)
+
+  def assert_refuses_proto(self, name, expected, arguments, **files):
+    folder = self.new_project(name, CMakeLists_txt=(
+        'cmake_minimum_required(VERSION 3.20)\nproject(user LANGUAGES CXX)\n'
+        'find_package(protozero REQUIRED)\nprotozero_generate(TARGET unit %s)\n'
+        % arguments), **files)
+    build = folder / 'build'
+    status, printed = execute(
+        'cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN,
+        '-DCMAKE_PREFIX_PATH=%s' % self.prefix)
+    if not status:
+      status, printed = execute('cmake', '--build', build)
+    self.assertNotEqual(status, 0)
+    self.assertIn(expected, ' '.join(printed.decode().split()))
+
+  def test_wrong_proto_root(self):
+    self.assert_refuses_proto(
+        'missing', 'protos/unit.proto: PROTOS are relative to', 'PROTOS protos/unit.proto')
+    self.assert_refuses_proto(
+        'missing root', 'there is no folder PROTO_ROOT,',
+        'PROTOS unit.proto PROTO_ROOT protos')
+    self.assert_refuses_proto(
+        'outside', 'unit.proto is outside of PROTO_ROOT,',
+        'PROTOS unit.proto PROTO_ROOT build')
+    self.assert_refuses_proto(
+        'import', 'looked for in PROTO_ROOT, ', 'PROTOS my.proto',
+        my_proto='syntax = "proto3"; import "folder/unit.proto";')
 
   def test_shared_library_shows_no_other_symbol(self):
     symbols = self.must('nm', '-DC', '--defined-only',
