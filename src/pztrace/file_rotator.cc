@@ -21,10 +21,12 @@ uint32_t TimeUntil(uint64_t end, uint64_t now) {
 FileRotator::FileRotator(const Rotation& rotation,
                          TracingService* service,
                          TracingSessionID session,
+                         TraceDrain* drain,
                          TraceOutput* output)
     : rotation_(rotation),
       service_(service),
       session_(session),
+      drain_(drain),
       output_(output),
       begun_ms_(service->NowMs()) {}
 
@@ -38,8 +40,8 @@ uint32_t FileRotator::Run() {
   }
   if (step_ == kFlushesBefore && is_flushed_) {
     // What is there, such as the header, belongs to the old file.
-    const bool ok =
-        Read() && output_->BeginNext() && service_->RestartTrace(session_);
+    const bool ok = drain_->ReadAll() && output_->BeginNext() &&
+                    service_->RestartTrace(session_);
     step_ = kWaits;
     wait_end_ms_ = now + kMaxEventMs;
     StopUnless(ok);
@@ -49,7 +51,7 @@ uint32_t FileRotator::Run() {
   if ((step_ == kFlushesAfter && is_flushed_) ||
       (output_->has_two() && output_->have_all_gone_on())) {
     step_ = kNone;
-    StopUnless(Read() && output_->FinishOld());
+    StopUnless(drain_->ReadAll() && output_->FinishOld());
   }
   switch (step_) {
     case kNone:
@@ -68,13 +70,6 @@ bool FileRotator::IsDue(uint64_t now) const {
   return (rotation_.bytes != 0 &&
           output_->bytes_of_file() >= rotation_.bytes) ||
          (rotation_.ms != 0 && now >= begun_ms_ + rotation_.ms);
-}
-
-bool FileRotator::Read() {
-  return service_->ReadPackets(session_,
-                               [this](const uint8_t* data, size_t size) {
-                                 return output_->Write(data, size);
-                               });
 }
 
 void FileRotator::Flush(Step step) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "protozero/tracing/tracing_service.h"
+#include "src/pztrace/trace_drain.h"
 #include "src/pztrace/trace_output.h"
 
 namespace pztrace {
@@ -21,6 +22,7 @@ class FileRotator {
   FileRotator(const Rotation& rotation,
               protozero::TracingService* service,
               protozero::TracingSessionID session,
+              TraceDrain* drain,
               TraceOutput* output);
 
   // To be called between two calls of the host. Returns for how many
@@ -31,14 +33,13 @@ class FileRotator {
   enum Step { kNone, kFlushesBefore, kWaits, kFlushesAfter };
 
   bool IsDue(uint64_t now) const;
-  // Returns false if the file takes no more, or if there is no memory.
-  bool Read();
   void Flush(Step step);
   void StopUnless(bool ok);
 
   const Rotation rotation_;
   protozero::TracingService* const service_;
   const protozero::TracingSessionID session_;
+  TraceDrain* const drain_;
   TraceOutput* const output_;
   uint64_t begun_ms_;
   uint64_t wait_end_ms_ = 0;

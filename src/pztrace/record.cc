@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <memory>
+#include <optional>
+#include <utility>
 
 #include "protozero/tracing/service_host.h"
 #include "src/pbz/program_io.h"
@@ -20,6 +22,7 @@
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_monitor.h"
 #include "src/pztrace/stats.h"
+#include "src/pztrace/trace_drain.h"
 #include "src/pztrace/trace_output.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -32,6 +35,9 @@ using pbz::PrintError;
 using protozero::ServiceHost;
 using protozero::TracingService;
 using protozero::TracingSessionID;
+
+// How long a reader has, after an interrupt, to take the rest of the trace.
+constexpr uint64_t kMaxReaderMs = 700;
 
 // Messages of the signal handlers for the loop. They run in its thread: the
 // other one takes no signals.
@@ -188,9 +194,12 @@ bool Record(const RecordOptions& options) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
-  SessionMonitor monitor(&file, &host);
+  SessionMonitor monitor(&host);
+  // The output says when there is something to read.
+  protozero::TraceConfig config = options.config;
+  const uint32_t period_ms = std::exchange(config.write_period_ms, 0);
   const TracingSessionID session =
-      service.StartTracing(options.config, &monitor, &error);
+      service.StartTracing(config, &monitor, &error);
   if (session == 0) {
     PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
     return false;
@@ -222,32 +231,41 @@ bool Record(const RecordOptions& options) {
                             file.is_standard_output(), ignored.signals())) {
     return false;
   }
-  FileRotator rotator(options.rotation, &service, session, &file);
+  TraceDrain drain(&service, session, &file, period_ms);
+  FileRotator rotator(options.rotation, &service, session, &drain, &file);
   while (service.GetState(session) < TracingService::kStopping &&
          g_interruptions == 0 &&
          (options.command.empty() || command.is_running())) {
-    host.RunOnce(rotator.Run());
+    const uint32_t wait_ms = rotator.Run();
+    host.RunOnce(std::min(wait_ms, drain.Run()));
     monitor.CheckHost();
   }
+  // When the first interrupt was seen.
+  std::optional<uint64_t> interrupted_ms;
+  const auto is_time_up = [&] {
+    if (g_interruptions != 0 && !interrupted_ms)
+      interrupted_ms = service.NowMs();
+    return interrupted_ms && service.NowMs() - *interrupted_ms > kMaxReaderMs;
+  };
+  is_time_up();
 
   // A terminal interrupts both, other signals are for us to pass on.
   if (g_interruptions != 0 && g_last_interruption != SIGINT)
     command.Signal(g_last_interruption);
   service.StopTracing(session);
   while (service.GetState(session) != TracingService::kStopped)
-    host.RunOnce(UINT32_MAX);
-  // The rest, not written yet.
-  service.RunDue();
+    host.RunOnce(drain.Run());
+  if (drain.is_out_of_memory())
+    monitor.OnEarlyEnd();
   bool ok = false;
   const bool has_memory = protozero::RunsInMemory([&] {
-    const bool is_complete =
-        service.ReadPackets(session, [&file](const uint8_t* data, size_t size) {
-          file.Write(data, size);
-          // Packets that cannot be written are counted.
-          return true;
-        });
-    ok =
-        Report(options, is_complete, service.GetStats(session), monitor, &file);
+    while (!drain.ReadSome()) {
+      if (is_time_up())
+        file.GiveUp();
+      host.RunOnce(0);
+    }
+    ok = Report(options, !drain.is_out_of_memory(), service.GetStats(session),
+                monitor, &file);
   });
   service.CloseSession(session);
   // The losses are unknown then.

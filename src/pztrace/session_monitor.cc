@@ -85,12 +85,6 @@ void SessionMonitor::CheckHost() {
   }
 }
 
-void SessionMonitor::OnTraceWritten(protozero::TracingSessionID,
-                                    bool complete) {
-  // The file itself reports the packets that it does not take.
-  ended_early_ = !complete && !file_->is_broken();
-}
-
 bool SessionMonitor::Report(const TraceConfig& config,
                             const TraceStats& stats) const {
   bool is_complete = true;
@@ -135,12 +129,6 @@ bool SessionMonitor::ReportLackOfMemory(const TraceStats& stats) const {
     is_short = true;
   }
   return is_short;
-}
-
-bool SessionMonitor::OnTraceData(protozero::TracingSessionID,
-                                 const uint8_t* data,
-                                 size_t size) {
-  return file_->Write(data, size);
 }
 
 void SessionMonitor::OnProducerWithoutMemory(

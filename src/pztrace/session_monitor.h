@@ -3,25 +3,22 @@
 #ifndef SRC_PZTRACE_SESSION_MONITOR_H_
 #define SRC_PZTRACE_SESSION_MONITOR_H_
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <string>
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/pztrace/trace_output.h"
 
 namespace pztrace {
 
-// Takes a session's trace to its file, and tells the user what keeps producers
-// from being part of it: each problem when it is seen first, and all of them in
-// the end.
+// Tells the user what keeps producers from being part of the trace: each
+// problem when it is seen first, and all of them in the end.
 class SessionMonitor : public protozero::TracingService::Consumer {
  public:
-  // REQUIRES: they outlive it.
-  SessionMonitor(TraceOutput* file, const protozero::ServiceHost* host)
-      : file_(file), host_(host) {}
+  // REQUIRES: |host| outlives it.
+  explicit SessionMonitor(const protozero::ServiceHost* host) : host_(host) {}
+
+  // To be called if the session has stopped because it could not be read.
+  void OnEarlyEnd() { ended_early_ = true; }
 
   // To be called whenever the host may have had a problem.
   void CheckHost();
@@ -36,16 +33,11 @@ class SessionMonitor : public protozero::TracingService::Consumer {
   bool ReportLackOfMemory(const protozero::TraceStats& stats) const;
 
   // TracingService::Consumer:
-  bool OnTraceData(protozero::TracingSessionID,
-                   const uint8_t* data,
-                   size_t size) override;
-  void OnTraceWritten(protozero::TracingSessionID, bool complete) override;
   void OnProducerWithoutMemory(protozero::TracingSessionID,
                                const protozero::TracingService::ProducerInfo&,
                                const std::string& reason) override;
 
  private:
-  TraceOutput* const file_;
   const protozero::ServiceHost* const host_;
   // The problems that have been printed.
   bool knows_accept_error_ = false;

@@ -5,14 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "protozero/proto_decoder.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 
@@ -35,27 +43,26 @@ Records CountRecords(const uint8_t* data, size_t size) {
   return records;
 }
 
-// As far as possible; returns how far. If that is not all, errno says why.
-size_t WriteFully(int fd, const uint8_t* data, size_t size) {
-  size_t written = 0;
-  while (written < size) {
-    const ssize_t result = write(fd, data + written, size - written);
-    if (result > 0) {
-      written += static_cast<size_t>(result);
-    } else if (result == 0) {
-      // No file system should do that; trying again might never end.
-      errno = EIO;
-      break;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // Another process that shares our standard output has made it
-      // non-blocking.
-      pollfd waiting{fd, POLLOUT, 0};
-      poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      break;
-    }
-  }
-  return written;
+// How long to wait for a reader, before others have their turn.
+constexpr int kWaitMs = 5;
+// A regular file gets no more at once: a signal may end the work after it.
+constexpr size_t kMaxWrite = 1 << 18;
+
+// Opens |fd|, a pipe or a terminal that others may share, once more: to make
+// that one non-blocking does not change it for the others. Returns -1 if it
+// cannot be.
+int OpenOnce(int fd, mode_t mode) {
+  // The controlling side of a terminal would become another terminal.
+  unsigned number = 0;
+  if (!S_ISFIFO(mode) && (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0))
+    return -1;
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+bool IsFifo(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 }  // namespace
@@ -66,45 +73,150 @@ TraceFile::~TraceFile() {
 }
 
 bool TraceFile::Open(const std::string& path) {
-  if (path == "-") {
-    name_ = "<stdout>";
-    fd_ = STDOUT_FILENO;
-  } else {
-    name_ = path;
-    fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  }
+  is_standard_ = path == "-";
+  is_own_ = !is_standard_;
+  name_ = is_standard_ ? "<stdout>" : path;
+  fd_ = is_standard_ ? STDOUT_FILENO
+                     : open(path.c_str(),
+                            O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK |
+                                O_NOCTTY | O_CLOEXEC,
+                            0666);
+  if (fd_ < 0 && errno == ENXIO && IsFifo(path))
+    return true;
   struct stat status;
   if (fd_ < 0 || fstat(fd_, &status) != 0) {
     Fail(strerror(errno));
     return false;
   }
+  mode_ = status.st_mode;
   has_name_ = status.st_nlink != 0;
+  const int own_fd = is_standard_ ? OpenOnce(fd_, mode_) : -1;
+  if (own_fd >= 0) {
+    fd_ = own_fd;
+    is_own_ = true;
+  }
   return true;
 }
 
-bool TraceFile::Write(const uint8_t* data, size_t size) {
-  const Records all = CountRecords(data, size);
-  Records written;
-  if (!is_broken_) {
-    const size_t written_size = WriteFully(fd_, data, size);
-    written = written_size == size ? all : CountRecords(data, written_size);
-    bytes_ += written.bytes;
-    packets_ += written.count;
-    if (written_size != size) {
-      Fail(strerror(errno));
-      const size_t excess = written_size - written.bytes;
-      if (excess != 0 && !Cut(excess)) {
-        bytes_ += excess;
-        pbz::PrintError(kProgram, "%s: ends in the middle of a packet",
-                        name_.c_str());
-      }
-    } else if (IsRemoved()) {
-      FailAsRemoved();
-    }
+bool TraceFile::OpenFifo() {
+  if (fd_ < 0) {
+    fd_ = open(name_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    mode_ = S_IFIFO;
   }
-  packets_lost_ += all.count - written.count;
-  bytes_lost_ += size - written.bytes;
+  return fd_ >= 0;
+}
+
+ssize_t TraceFile::WriteSome(const uint8_t* data, size_t size) {
+  if (!OpenFifo()) {
+    // Without a reader: later.
+    if (errno == ENXIO)
+      errno = EAGAIN;
+    return -1;
+  }
+  if (S_ISSOCK(mode_))
+    return send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (is_own_ || S_ISREG(mode_))
+    return write(fd_, data, std::min(size, kMaxWrite));
+  // There is room for this much if there is any.
+  pollfd output{fd_, POLLOUT, 0};
+  if (poll(&output, 1, 0) > 0)
+    return write(fd_, data, std::min<size_t>(size, PIPE_BUF));
+  errno = EAGAIN;
+  return -1;
+}
+
+size_t TraceFile::Put(const uint8_t* data, size_t size) {
+  size_t written = begun_;
+  while (written < size) {
+    const ssize_t result = WriteSome(data + written, size - written);
+    if (result > 0) {
+      written += static_cast<size_t>(result);
+      continue;
+    }
+    // No file system should write nothing; trying again might never end.
+    if (result == 0)
+      errno = EIO;
+    // The one who sent a signal may want this to end.
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+      Fail(strerror(errno));
+    break;
+  }
+  const Records whole = CountRecords(data, written);
+  begun_ = written - whole.bytes;
+  bytes_ += whole.bytes;
+  packets_ += whole.count;
+  if (is_broken_)
+    EndBehindPacket();
+  else if (IsRemoved())
+    FailAsRemoved();
+  return whole.bytes;
+}
+
+bool TraceFile::Write(const uint8_t* data, size_t size) {
+  size_t done = 0;
+  if (!is_broken_ && !has_kept())
+    done = Put(data, size);
+  if (is_broken_)
+    Lose(data + done, size - done);
+  else if (done != size)
+    Keep(data + done, size - done);
   return !is_broken_;
+}
+
+bool TraceFile::WriteKept() {
+  if (!is_broken_ && has_kept())
+    kept_begin_ += Put(&kept_[kept_begin_], kept_.size() - kept_begin_);
+  if (is_broken_ && has_kept())
+    Lose(&kept_[kept_begin_], kept_.size() - kept_begin_);
+  if (is_broken_ || !has_kept()) {
+    kept_.clear();
+    kept_begin_ = 0;
+  }
+  return !is_broken_;
+}
+
+void TraceFile::WaitForReader() const {
+  pollfd output{fd_, POLLOUT, 0};
+  poll(&output, fd_ < 0 ? 0 : 1, kWaitMs);
+}
+
+void TraceFile::GiveUp() {
+  if (is_broken_)
+    return;
+  Fail(fd_ < 0          ? "nobody has opened it to read"
+       : S_ISREG(mode_) ? "interrupted before everything was written"
+                        : "interrupted, and nobody reads the rest");
+  EndBehindPacket();
+  WriteKept();
+}
+
+void TraceFile::Keep(const uint8_t* data, size_t size) {
+  const bool has_memory = protozero::RunsInMemory([&] {
+    kept_.erase(kept_.begin(),
+                kept_.begin() + static_cast<ptrdiff_t>(kept_begin_));
+    kept_begin_ = 0;
+    kept_.insert(kept_.end(), data, data + size);
+  });
+  if (has_memory)
+    return;
+  Fail("out of memory");
+  EndBehindPacket();
+  Lose(data, size);
+  WriteKept();
+}
+
+void TraceFile::Lose(const uint8_t* data, size_t size) {
+  packets_lost_ += CountRecords(data, size).count;
+  bytes_lost_ += size;
+}
+
+void TraceFile::EndBehindPacket() {
+  const size_t excess = std::exchange(begun_, 0);
+  if (excess == 0 || Cut(excess))
+    return;
+  bytes_ += excess;
+  pbz::PrintError(kProgram, "%s: ends in the middle of a packet",
+                  name_.c_str());
 }
 
 bool TraceFile::Close() {
@@ -124,7 +236,7 @@ bool TraceFile::Close() {
 }
 
 bool TraceFile::is_standard_output() const {
-  if (fd_ == STDOUT_FILENO)
+  if (is_standard_)
     return true;
   struct stat file;
   struct stat output;

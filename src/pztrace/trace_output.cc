@@ -135,14 +135,9 @@ bool TraceOutput::Close() {
 bool TraceOutput::Finish() {
   const std::unique_ptr<File> file = std::move(files_.front());
   files_.pop_front();
-  const uint64_t packets = file->file.packets();
-  const uint64_t bytes = file->file.bytes();
-  const uint64_t packets_lost = file->file.packets_lost();
-  bool ok = file->file.Close();
+  bool ok = false;
   // It may have been removed.
-  packets_ += file->file.packets() - packets;
-  bytes_ += file->file.bytes() - bytes;
-  packets_lost_ += file->file.packets_lost() - packets_lost;
+  Count(&file->file, [&] { ok = file->file.Close(); });
   is_broken_ = is_broken_ || !ok;
   const std::string& name = file->final_name;
   if (name.empty())
@@ -192,18 +187,44 @@ bool TraceOutput::Write(const uint8_t* data, size_t size) {
   return !is_broken_;
 }
 
+bool TraceOutput::has_kept() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& file) { return file->file.has_kept(); });
+}
+
+bool TraceOutput::WriteKept() {
+  for (const std::unique_ptr<File>& file : files_) {
+    Count(&file->file,
+          [&] { is_broken_ = !file->file.WriteKept() || is_broken_; });
+    if (file->file.has_kept())
+      file->file.WaitForReader();
+  }
+  return !is_broken_;
+}
+
+void TraceOutput::GiveUp() {
+  for (const std::unique_ptr<File>& file : files_)
+    Count(&file->file, [&] { file->file.GiveUp(); });
+  is_broken_ = true;
+}
+
+template <typename Function>
+void TraceOutput::Count(TraceFile* file, const Function& function) {
+  const uint64_t packets = file->packets();
+  const uint64_t bytes = file->bytes();
+  const uint64_t packets_lost = file->packets_lost();
+  function();
+  // Fewer than before, if the file was removed.
+  packets_ += file->packets() - packets;
+  bytes_ += file->bytes() - bytes;
+  packets_lost_ += file->packets_lost() - packets_lost;
+}
+
 void TraceOutput::WriteTo(File* file, const uint8_t* data, size_t size) {
   if (size == 0)
     return;
-  TraceFile& output = file->file;
-  const uint64_t packets = output.packets();
-  const uint64_t bytes = output.bytes();
-  const uint64_t packets_lost = output.packets_lost();
-  is_broken_ = !output.Write(data, size) || is_broken_;
-  // Fewer than before, if the file was removed.
-  packets_ += output.packets() - packets;
-  bytes_ += output.bytes() - bytes;
-  packets_lost_ += output.packets_lost() - packets_lost;
+  Count(&file->file,
+        [&] { is_broken_ = !file->file.Write(data, size) || is_broken_; });
   // Behind the service's own, with which any trace begins.
   WriteTo(file, std::exchange(file->extension_packets, {}));
 }

@@ -59,11 +59,18 @@ class TraceOutput {
   bool Open(const std::string& path, const Rotation& rotation);
   // |data| is whole packets, which are counted as lost if it returns false.
   bool Write(const uint8_t* data, size_t size);
+  // Writes more of what TraceFile keeps, and waits a moment if nobody reads.
+  // Returns false as Write() does.
+  bool WriteKept();
+  // Takes what is kept, and what may follow, for lost.
+  void GiveUp();
   // REQUIRES: !has_two(), and Open() has had a rotation.
   bool BeginNext();
   bool FinishOld();
   bool Close();
 
+  // Whether packets wait for a reader.
+  bool has_kept() const;
   bool has_two() const { return files_.size() == 2; }
   // Nothing refers to the old file any more, as far as has been seen.
   bool have_all_gone_on() const { return pinned_.empty(); }
@@ -101,6 +108,9 @@ class TraceOutput {
   static constexpr size_t kMaxExtensionBytes = 16 << 20;
 
   bool Add();
+  // Calls |function|, which writes to |file|, and counts what has changed.
+  template <typename Function>
+  void Count(TraceFile* file, const Function& function);
   // To a file.
   void WriteTo(File* file, const uint8_t* data, size_t size);
   void WriteTo(File* file, const std::string& packets);

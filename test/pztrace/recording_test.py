@@ -12,6 +12,8 @@ import fcntl
 import os
 import re
 import resource
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -264,6 +266,51 @@ class FileTest(RecordingTest):
     self.assertEqual(process.wait(), 1)
     self.assertIn(b'are not in the file\n', error)
     self.assertNotIn(b'nothing lost', error)
+
+  def test_reader_that_does_not_read(self):
+    fifo = self.folder / 'fifo'
+    os.mkfifo(fifo)
+    terminal, other_side = os.openpty()
+    termios.tcflow(other_side, termios.TCOOFF)
+    reader, pipe = os.pipe()
+    near, far = socket.socketpair()
+    for output, stdout, begins in (('-', pipe, True), (fifo, None, False),
+                                   ('-', other_side, False),
+                                   ('-', near, True)):
+      with self.subTest(output=output, stdout=stdout):
+        path = self.folder / 'socket'
+        process = subprocess.Popen(
+            [PZTRACE, 'record', '-o', output, '--socket', path], env=self.env,
+            stdout=stdout or subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        process.stderr.readline()
+        # More than a pipe holds. It waits until all is committed.
+        for items in '400', '5':
+          subprocess.run([WORKERS, '--items', items],
+                         env=dict(self.env, PERFETTO_PRODUCER_SOCK_NAME=path),
+                         stdout=subprocess.DEVNULL, timeout=60, check=True)
+        process.send_signal(signal.SIGTERM)
+        error = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 1, error)
+        self.assertRegex(error, r'the last \d+ packets, \d+ bytes, are not')
+        self.assertRegex(error, r' \d+ not written to the file\n$')
+        self.assertEqual(': 0 bytes, 0 packets' not in error, begins, error)
+    for fd in terminal, other_side, reader, pipe:
+      os.close(fd)
+    near.close()
+    far.close()
+
+  def test_reader_that_is_late(self):
+    fifo = self.folder / 'fifo'
+    os.mkfifo(fifo)
+    process = self.start_tracer(output=fifo)
+    for _ in range(2000):
+      self.trace_line(process, b'text' * 20)
+    process.stdin.close()
+    content = fifo.read_bytes()
+    self.assertEqual(process.wait(), 0)
+    self.trace.write_bytes(content)
+    self.assertEqual(self.check_readable().count('text' * 20), 2000)
 
   def test_reader_that_goes_away_in_the_middle_of_a_packet(self):
     config = self.encode_config('''
