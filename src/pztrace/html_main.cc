@@ -70,12 +70,11 @@ slice has to say, and the slowest ones.
   PrintOmissions(reader, stderr);
   if (!ok && rows.is_empty())
     return kFailure;
-  std::vector<std::string> notes;
-  if (!ok)
-    notes.push_back("The trace is damaged: a part of it could not be read");
+  for (const LostStretch& lost : reader.lost_stretches())
+    rows.Add(lost);
   const std::string name = pbz::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
-  const std::string page = MakePage(reader, options, std::move(notes), &rows);
+  const std::string page = MakePage(reader, options, /*is_damaged=*/!ok, &rows);
   fwrite(page.data(), 1, page.size(), stdout);
   return pbz::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
 }

@@ -17,6 +17,7 @@
 #include "protozero/tracing/service_host.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/command.h"
+#include "src/pztrace/completeness.h"
 #include "src/pztrace/file_rotator.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
@@ -120,13 +121,9 @@ class IgnoredSignals {
   sigset_t changed_;
 };
 
-// |problem| is a loss that is not counted, or empty.
 void PrintSummary(const TraceOutput& file,
                   const protozero::TraceStats& stats,
-                  const std::string& problem) {
-  std::string losses = DescribeLosses(stats, file.packets_lost());
-  if (!problem.empty())
-    losses = losses == kNothingLost ? problem : losses + "; " + problem;
+                  const Completeness& completeness) {
   // If the file lacks some, it is unknown which of them are the service's.
   const std::string of_writers =
       file.packets_lost() == 0
@@ -140,11 +137,13 @@ void PrintSummary(const TraceOutput& file,
           CountOf(file.bytes(), "byte").c_str(),
           CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
           CountOf(stats.writers_seen(), "writer").c_str(),
-          CountOf(stats.producers_seen, "producer").c_str(), losses.c_str());
+          CountOf(stats.producers_seen, "producer").c_str(),
+          completeness.Text().c_str());
 }
 
 // At the end: prints what the file has and what it lacks. |is_complete| if all
-// could be read. Returns whether all losses are counted ones.
+// could be read. Returns whether all losses are counted ones, or, if the user
+// wants that, whether there are none.
 bool Report(const RecordOptions& options,
             bool is_complete,
             const protozero::TraceStats& stats,
@@ -164,8 +163,12 @@ bool Report(const RecordOptions& options,
     ok = false;
     problem = "out of memory";
   }
-  PrintSummary(*file, stats, problem);
-  return ok;
+  Completeness completeness(stats);
+  completeness.AddNotWritten(file->packets_lost());
+  if (!problem.empty())
+    completeness.AddProblem(problem);
+  PrintSummary(*file, stats, completeness);
+  return ok && (completeness.is_complete() || !options.fails_on_loss);
 }
 
 }  // namespace

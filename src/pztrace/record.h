@@ -19,13 +19,15 @@ struct RecordOptions {
   protozero::TraceConfig config;
   // Where producers connect. Empty for a socket in RuntimeFolder().
   std::string socket;
+  // Whether lost packets are a failure.
+  bool fails_on_loss = false;
   // The command and its arguments; may be empty.
   std::vector<std::string> command;
 };
 
 // Serves producers, and the command, until the command ends, the time is up, or
 // the user interrupts. Returns false, and has printed why, if there is no
-// trace, if it is not whole, or if the command failed.
+// trace, if it is not whole and that counts, or if the command failed.
 bool Record(const RecordOptions& options);
 
 }  // namespace pztrace

@@ -115,14 +115,16 @@ prints this variable.
         "where producers connect; @NAME is an abstract socket (default: one in "
         "a folder of this user's)",
         &record.socket},
+       {"--fail-on-loss", "exit with 1 if any packet is lost",
+        &record.fails_on_loss},
        {"--list",
         "instead of recording, print what programs offer: data sources, and "
         "their categories of events, with tags and descriptions",
         &lists}},
-      R"(The exit code is 0 if the trace is complete, 1 if it is not or if the command
-failed, 2 for wrong usage. A trace is incomplete if a producer could not be
-recorded, or if the file took no more. A trace without packets is complete; a
-message says that no program had the data source.
+      R"(The exit code is 0 if the trace is written, 1 if the file took no more, if a
+producer could not be recorded, or if the command failed, 2 for wrong usage.
+Lost packets are counted in the last line. A trace without packets is complete;
+a message says that no program had the data source.
 )",
       &record.command};
   if (const auto exit_code = command_line::Parse(command, argc, argv))

@@ -16,6 +16,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/pztrace/completeness.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/stats.pbzero.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -86,7 +87,9 @@ std::string SerializeStats(const RecordingStats& stats) {
   message->set_writers_left_out(stats.trace.writers_left_out);
   message->set_packets(
       PacketsNotLost(stats.trace.packets_begun(), stats.trace.lost()));
-  message->set_losses(DescribeLosses(stats.trace, stats.packets_not_written));
+  Completeness completeness(stats.trace);
+  completeness.AddNotWritten(stats.packets_not_written);
+  message->set_losses(completeness.Text());
   // Rather nothing than a part of it.
   return message.status() == protozero::WriteStatus::kOk
              ? message.SerializeAsString()
@@ -145,40 +148,6 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
           CountOf(stats.writers_seen(), "writer").c_str(),
           stats.losses().ToStdString().c_str());
   return true;
-}
-
-std::string CountOf(uint64_t number, const char* noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
-std::string DescribeLosses(const protozero::TraceStats& stats,
-                           uint64_t packets_not_written) {
-  const protozero::PacketLosses lost = stats.lost();
-  std::string reasons;
-  const auto add = [&reasons](uint64_t packets, const char* reason) {
-    if (packets != 0) {
-      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(packets) +
-                 " " + reason;
-    }
-  };
-  for (size_t i = 0; i < protozero::kNumLossReasons; ++i) {
-    add(lost.packets[i],
-        protozero::LossReasonToString(static_cast<protozero::LossReason>(i)));
-  }
-  add(packets_not_written, "not written to the file");
-
-  std::string text;
-  if (!reasons.empty()) {
-    uint64_t total = lost.total();
-    protozero::PacketLosses::Increase(&total, packets_not_written);
-    text = CountOf(total, "packet") + " lost" + reasons;
-  }
-  if (stats.unknown_losses() != 0) {
-    text += (text.empty() ? "an unknown number of packets lost in "
-                          : "; and an unknown number in ") +
-            CountOf(stats.unknown_losses(), "place");
-  }
-  return text.empty() ? kNothingLost : text;
 }
 
 StatsServer::StatsServer(std::function<std::string()> serialize)

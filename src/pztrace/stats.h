@@ -33,15 +33,6 @@ std::string SerializeStats(const RecordingStats& stats);
 // something else.
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 
-// The losses of the trace, by reason, in words. |packets_not_written| are
-// packets that the file did not take. Returns kNothingLost if there are none.
-inline constexpr char kNothingLost[] = "nothing lost";
-std::string DescribeLosses(const protozero::TraceStats& stats,
-                           uint64_t packets_not_written);
-
-// "1 packet", "2 packets".
-std::string CountOf(uint64_t number, const char* noun);
-
 // Gives everybody who connects to a socket the statistics of the moment.
 class StatsServer {
  public:

@@ -61,6 +61,8 @@ int SvgMain(int argc, char** argv) {
     }
     return kFailure;
   }
+  for (const LostStretch& lost : reader.lost_stretches())
+    rows.Add(lost);
   const std::string image = DrawPicture(reader.tracks(), options, &rows);
   fwrite(image.data(), 1, image.size(), stdout);
   if (!pbz::FlushStandardOutput(kProgram))

@@ -12,6 +12,8 @@
 #include "src/pbz/field_stream.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/shown_name.h"
+#include "src/pztrace/track_rows.h"
 
 namespace pztrace {
 
@@ -64,15 +66,72 @@ bool ReadTimelineFile(const std::string& file_name,
   return ok;
 }
 
+Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged) {
+  Completeness completeness;
+  for (const auto& [reason, packets] : reader.packets_lost())
+    completeness.AddLost(reason, packets);
+  completeness.AddUnknown(reader.unknown_losses());
+  uint64_t places = 0;
+  for (const auto& [sequence, gaps] : reader.gaps())
+    places += gaps.places;
+  if (places != 0)
+    completeness.AddProblem("packets are missing in " +
+                            CountOf(places, "place"));
+  if (is_damaged)
+    completeness.AddProblem("the file is damaged");
+  return completeness;
+}
+
 std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
   std::vector<std::string> lines;
   const auto add = [&lines](uint64_t count, const char* what) {
     if (count != 0)
       lines.push_back(std::to_string(count) + " " + what);
   };
-  add(reader.unfinished(), "slices had not ended, or their end is lost");
+  add(reader.unfinished() - reader.lost_ends(), "slices had not ended");
+  add(reader.lost_ends(), "slices had not ended, or their end is lost");
   add(reader.unbegun(), "ends without a beginning in the trace");
-  add(reader.skipped(), "packets are of no use, since others are lost");
+  add(reader.skipped() - reader.skipped_by_loss(),
+      "packets refer to others from before the trace");
+  add(reader.skipped_by_loss(), "packets are of no use, since others are lost");
+  return lines;
+}
+
+std::vector<std::string> LostStretchesOf(const TimelineReader& reader) {
+  struct Sum {
+    uint64_t all_ns = 0;
+    LostStretch longest{};
+  };
+  std::map<uint64_t, Sum> sums;
+  for (const LostStretch& lost : reader.lost_stretches()) {
+    Sum& sum = sums[lost.track];
+    const uint64_t ns = lost.end_ns - lost.begin_ns;
+    sum.all_ns += ns;
+    if (ns >= sum.longest.end_ns - sum.longest.begin_ns)
+      sum.longest = lost;
+  }
+  std::map<uint64_t, Gaps> tracks;
+  for (const auto& [sequence, gaps] : reader.gaps()) {
+    Gaps& of_track = tracks[gaps.track != 0 ? gaps.track : sequence];
+    of_track.places += gaps.places;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [track, gaps] : tracks) {
+    std::string line = Escaped(LabelOf(InfoOf(track, reader.tracks()))) +
+                       ": packets are missing in " +
+                       CountOf(gaps.places, "place");
+    const auto found = sums.find(track);
+    if (found != sums.end()) {
+      const LostStretch& longest = found->second.longest;
+      const std::string where =
+          DurationText(longest.end_ns - longest.begin_ns) + " from " +
+          DurationText(longest.begin_ns - reader.first_ns()) + " on";
+      line += gaps.places == 1 ? ", for " + where
+                               : ", for " + DurationText(found->second.all_ns) +
+                                     " in all; the longest for " + where;
+    }
+    lines.push_back(std::move(line));
+  }
   return lines;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/pztrace/completeness.h"
 #include "src/pztrace/timeline_reader.h"
 
 namespace pztrace {
@@ -21,8 +22,15 @@ bool ReadTimelineFile(const std::string& file_name,
                       TimelineReader* reader,
                       bool has_extensions = false);
 
-// Lines that say what |reader| could not use.
+// What the trace lacks. |is_damaged| if the file could not be read to its end.
+Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged);
+
+// Lines that say what |reader| could not use, because the recording began
+// later or ended earlier, or because of losses.
 std::vector<std::string> OmissionsOf(const TimelineReader& reader);
+
+// Lines that say where packets are missing, by thread.
+std::vector<std::string> LostStretchesOf(const TimelineReader& reader);
 
 // Prints them, if there are any.
 void PrintOmissions(const TimelineReader& reader, FILE* file);

@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "protozero/tracing/loss_reason.h"
 #include "src/pbz/text.h"
 #include "src/pztrace/annotation_json.h"
 #include "src/pztrace/embedded_page.h"
@@ -74,6 +73,7 @@ class Page {
   }
 
   std::string Json(const std::string& title,
+                   bool is_complete,
                    const std::vector<std::string>& notes,
                    const std::vector<TrackRow>& rows) {
     std::string list;
@@ -89,6 +89,7 @@ class Page {
     json += offset ? "\"" + std::to_string(*offset) + "\"" : "null";
     json += ",\"from\":" + std::to_string(from_ns_ - first_ns_);
     json += ",\"to\":" + std::to_string(to_ns_ - first_ns_);
+    json += std::string(",\"complete\":") + (is_complete ? "true" : "false");
     json += ",\n\"notes\":[";
     for (const std::string& note : notes) {
       json += &note == &notes[0] ? "" : ",";
@@ -214,7 +215,22 @@ class Page {
         *json += (json->back() == '[' ? "" : ",") + SlicesJson(line);
       *json += ']';
     }
+    if (row.events && !row.events->lost.empty())
+      *json += ",\"lost\":" + LostJson(row.events->lost);
     *json += '}';
+  }
+
+  std::string LostJson(const std::vector<LostStretch>& stretches) const {
+    Times begin(first_ns_);
+    NumberList duration;
+    for (const LostStretch& lost : stretches) {
+      if (lost.begin_ns > to_ns_ || lost.end_ns < from_ns_)
+        continue;
+      begin.Add(lost.begin_ns);
+      duration.Add(lost.end_ns - lost.begin_ns);
+    }
+    return "{\"begin\":[" + begin.json() + "],\"duration\":[" +
+           duration.json() + "]}";
   }
 
   const TimelineReader& reader_;
@@ -228,33 +244,23 @@ class Page {
   std::string texts_;
 };
 
-void AddLosses(const TimelineReader& reader, std::vector<std::string>* notes) {
-  for (const auto& [reason, packets] : reader.packets_lost()) {
-    if (packets != 0) {
-      notes->push_back(std::to_string(packets) + " packets lost: " +
-                       protozero::LossReasonToString(
-                           static_cast<protozero::LossReason>(reason)));
-    }
-  }
-  for (const auto& [sequence, gaps] : reader.gaps()) {
-    notes->push_back(LabelOf(InfoOf(gaps.track, reader.tracks())) +
-                     ": packets are missing in " + std::to_string(gaps.places) +
-                     (gaps.places == 1 ? " place" : " places"));
-  }
-}
-
 }  // namespace
 
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
-                     std::vector<std::string> notes,
+                     bool is_damaged,
                      TrackRows* rows) {
+  const Completeness completeness = CompletenessOf(reader, is_damaged);
+  std::vector<std::string> notes;
+  if (!completeness.is_complete())
+    notes.push_back(completeness.Text());
+  for (std::string& line : LostStretchesOf(reader))
+    notes.push_back(std::move(line));
   for (std::string& line : OmissionsOf(reader))
     notes.push_back(std::move(line));
-  AddLosses(reader, &notes);
-  const std::string json =
-      Page(reader, options, rows)
-          .Json(options.title, notes, rows->Arrange(reader.tracks()));
+  const std::string json = Page(reader, options, rows)
+                               .Json(options.title, completeness.is_complete(),
+                                     notes, rows->Arrange(reader.tracks()));
 
   const std::string_view frame(
       reinterpret_cast<const char*>(kTimelinePage.data), kTimelinePage.size);

@@ -25,11 +25,11 @@ struct PageOptions {
 // browser. The names in a trace have any bytes: none of them becomes markup.
 //
 // |reader| is where |rows| come from; the details of their slices and instants
-// have to be there, or null. |notes| are what else is to be said of the trace.
+// have to be there, or null. |is_damaged| if a part could not be read.
 // |rows| may be empty.
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
-                     std::vector<std::string> notes,
+                     bool is_damaged,
                      TrackRows* rows);
 
 }  // namespace pztrace

@@ -27,6 +27,7 @@ constexpr double kIndent = 12;
 constexpr double kMaxLabel = 200;
 // What is narrower is drawn with its neighbours.
 constexpr double kMinSlice = 0.8;
+constexpr double kMinLost = 2;
 
 constexpr uint32_t kNumColors = 7;
 
@@ -39,6 +40,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .s { font: 11px ui-monospace, Menlo, Consolas, monospace; }
 .b { fill: #ffffff; } .g { stroke: #d8dee4; } .m { fill: #8c959f; }
 .v { fill: #b6d7ff; stroke: #0969da; } .i { fill: #0969da; }
+.h { stroke: #cf222e; } .l { fill: url(#pztrace-lost); }
 .c0 { fill: #b6d7ff; } .c1 { fill: #ffd1ae; } .c2 { fill: #b3e6bd; }
 .c3 { fill: #dfcbff; } .c4 { fill: #ffc9d8; } .c5 { fill: #a8e4e6; }
 .c6 { fill: #ece39f; }
@@ -46,12 +48,17 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 text { fill: #e6edf3; } .q { fill: #9198a1; }
 .b { fill: #0d1117; } .g { stroke: #30363d; } .m { fill: #6e7681; }
 .v { fill: #1b4a7f; stroke: #58a6ff; } .i { fill: #58a6ff; }
+.h { stroke: #ff7b72; }
 .c0 { fill: #1b4a7f; } .c1 { fill: #7a4316; } .c2 { fill: #1d5c30; }
 .c3 { fill: #553a86; } .c4 { fill: #7d3350; } .c5 { fill: #175a5d; }
 .c6 { fill: #5c5417; }
 }
 </style>
 )";
+constexpr char kHatching[] =
+    "<defs><pattern id=\"pztrace-lost\" width=\"6\" height=\"6\" "
+    "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+    "<path class=\"h\" d=\"M1 0V6\"/></pattern></defs>\n";
 
 // The least of 1, 2 or 5 times a power of ten that is |least| or more.
 double RoundStep(double least) {
@@ -95,6 +102,8 @@ class Drawing {
            width_, y_, width_, y_);
     image += "<title>A trace of " + DurationText(length_ns_) + "</title>\n";
     image += kStyle;
+    if (shapes_.find("class=\"l\"") != std::string::npos)
+      image += kHatching;
     Append(&image, "<rect class=\"b\" width=\"%.0f\" height=\"%.0f\"/>\n",
            width_, y_);
     DrawAxis(&image);
@@ -198,6 +207,7 @@ class Drawing {
       bottom += kLineHeight;
     }
     DrawInstants(row.events->instants);
+    DrawLost(row.events->lost, std::max(height, bottom));
     y_ += std::max(height, bottom) + kRowGap;
   }
 
@@ -274,6 +284,41 @@ class Drawing {
                  DurationText(instant.time_ns - first_ns_) +
                  "</title></path>\n";
     }
+  }
+
+  // Hatched. Those that are too close to be told apart are one.
+  void DrawLost(const std::vector<LostStretch>& stretches, double height) {
+    double begin = 0;
+    double end = 0;
+    uint64_t ns = 0;
+    uint64_t count = 0;
+    const auto draw = [&] {
+      if (count == 0)
+        return;
+      Append(&shapes_,
+             "<rect class=\"l\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+             "height=\"%.0f\"><title>",
+             begin, y_, std::max(kMinLost, end - begin), height - 1);
+      shapes_ += "packets lost: " + DurationText(ns);
+      if (count > 1)
+        shapes_ += " in " + std::to_string(count) + " places";
+      shapes_ += "</title></rect>\n";
+      count = 0;
+      ns = 0;
+    };
+    for (const LostStretch& lost : stretches) {
+      const double lost_begin = std::max(left_, X(lost.begin_ns));
+      const double lost_end = std::min(right(), X(lost.end_ns));
+      if (lost_end < left_ || lost_begin > right())
+        continue;
+      if (count != 0 && lost_begin > std::max(end, begin + kMinLost))
+        draw();
+      if (count++ == 0)
+        begin = end = lost_begin;
+      end = std::max(end, lost_end);
+      ns += lost.end_ns - lost.begin_ns;
+    }
+    draw();
   }
 
   // A line with steps.

@@ -49,25 +49,30 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
   const uint32_t flags = packet.sequence_flags();
   if (packet.previous_packet_dropped() != 0) {
     // Perfetto's writers say it of the first one, too.
-    if (sequence->has_begun)
+    if (sequence->has_begun) {
       OnGap(packet, *sequence);
+      sequence->has_gap = sequence->is_in_gap = true;
+      lost_ends_ += sequence->stack.size();
+    }
     sequence->is_valid = false;
     Drop(&sequence->stack);
   }
   sequence->has_begun = true;
   if (flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) {
-    Stack stack = std::move(sequence->stack);
-    const uint64_t track = sequence->track;
-    *sequence = Sequence();
+    Sequence before = std::exchange(*sequence, Sequence());
     sequence->id = id;
     sequence->is_valid = true;
     sequence->has_begun = true;
-    sequence->stack = std::move(stack);
-    sequence->track = track;
+    sequence->last_ns = before.last_ns;
+    sequence->has_gap = before.has_gap;
+    sequence->is_in_gap = before.is_in_gap;
+    sequence->stack = std::move(before.stack);
+    sequence->track = before.track;
   }
   if ((flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) &&
       !sequence->is_valid) {
     ++skipped_;
+    skipped_by_loss_ += sequence->has_gap;
     return;
   }
   if (packet.has_trace_packet_defaults()) {
@@ -91,8 +96,10 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
   if (packet.has_clock_snapshot())
     return OnClocks(packet.clock_snapshot(), sequence);
   const uint64_t time_ns = TimeNs(packet, sequence);
-  if (packet.has_track_event())
-    OnEvent(packet.track_event(), time_ns, sequence);
+  if (!packet.has_track_event())
+    return;
+  OnTime(time_ns, sequence);
+  OnEvent(packet.track_event(), time_ns, sequence);
 }
 
 void TimelineReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
@@ -136,12 +143,14 @@ void TimelineReader::OnClocks(ConstBytes bytes, Sequence* sequence) {
 void TimelineReader::OnStats(ConstBytes bytes) {
   using Stats = trace::TraceStats;
   const Stats::Decoder stats(bytes);
+  has_stats_ = true;
   for (const auto entry : stats.buffer_stats()) {
     const Stats::BufferStats::Decoder buffer(entry);
     for (const auto losses : buffer.packets_lost()) {
       const Stats::PacketsLost::Decoder lost(losses);
       packets_lost_[static_cast<uint32_t>(lost.reason())] += lost.packets();
     }
+    unknown_losses_ += buffer.unknown_losses();
     // Of Perfetto's service, which gives no reasons.
     if (!buffer.has_packets_lost() && buffer.trace_writer_packet_loss() != 0)
       packets_lost_[0] += buffer.trace_writer_packet_loss();
@@ -155,6 +164,15 @@ void TimelineReader::OnGap(const TracePacket::Decoder& packet,
   gaps.track = sequence.track;
   if (packet.has_trusted_pid())
     gaps.pid = packet.trusted_pid();
+}
+
+void TimelineReader::OnTime(uint64_t time_ns, Sequence* sequence) {
+  first_ns_ = std::min(first_ns_, time_ns);
+  if (std::exchange(sequence->is_in_gap, false) && sequence->last_ns != 0) {
+    lost_stretches_.push_back({sequence->own_track(), sequence->last_ns,
+                               std::max(sequence->last_ns, time_ns)});
+  }
+  sequence->last_ns = time_ns;
 }
 
 void TimelineReader::OnTrack(ConstBytes bytes) {

@@ -77,6 +77,13 @@ struct TrackInfo {
   double multiplier = 1;
 };
 
+// The time from the last event before a loss to the first one behind it.
+struct LostStretch {
+  uint64_t track;  // The thread's, as a slice has it.
+  uint64_t begin_ns;
+  uint64_t end_ns;
+};
+
 // Where packets of a sequence are missing.
 struct Gaps {
   uint64_t track = 0;  // The thread's, if the sequence has said it.
@@ -121,13 +128,23 @@ class TimelineReader {
   // clock of the trace. Null if the trace has not said it yet.
   std::optional<int64_t> realtime_offset_ns() const { return realtime_offset_; }
 
-  // Slices without an end. A loss ends all slices that are open on the thread.
+  // Slices without an end. A loss ends all slices that are open on the thread:
+  // these are counted in |lost_ends|, too. The others had not ended.
   uint64_t unfinished() const { return unfinished_; }
+  uint64_t lost_ends() const { return lost_ends_; }
   // Ends without a beginning.
   uint64_t unbegun() const { return unbegun_; }
-  // Packets that refer to others that are lost.
+  // Packets that refer to others that are not there: lost ones, which are
+  // counted in |skipped_by_loss|, too, or ones from before the recording.
   uint64_t skipped() const { return skipped_; }
+  uint64_t skipped_by_loss() const { return skipped_by_loss_; }
 
+  // The time of the earliest event.
+  uint64_t first_ns() const { return first_ns_; }
+  // In the order of the file.
+  const std::vector<LostStretch>& lost_stretches() const {
+    return lost_stretches_;
+  }
   // By sequence, those that have any.
   const std::map<uint32_t, Gaps>& gaps() const { return gaps_; }
   // What the service says to have lost, by the number of the LossReason.
@@ -135,6 +152,10 @@ class TimelineReader {
   const std::map<uint32_t, uint64_t>& packets_lost() const {
     return packets_lost_;
   }
+  // Places where the service does not know how many packets are lost.
+  uint64_t unknown_losses() const { return unknown_losses_; }
+  // The trace has statistics of a service.
+  bool has_stats() const { return has_stats_; }
 
  private:
   using TrackEvent = protozero::trace::TrackEvent;
@@ -166,6 +187,10 @@ class TimelineReader {
     uint32_t clock_id = 0;
     uint32_t id = 0;
     bool has_begun = false;  // Before it began anew.
+    // Also from before: the time of the last event, and losses.
+    uint64_t last_ns = 0;
+    bool has_gap = false;
+    bool is_in_gap = false;
     uint64_t track = 0;
     Stack stack;                      // Of that track.
     std::map<uint64_t, double> sums;  // Of counters that are incremental.
@@ -186,6 +211,7 @@ class TimelineReader {
   void OnTrack(protozero::ConstBytes bytes);
   void OnStats(protozero::ConstBytes bytes);
   void OnGap(const TracePacket::Decoder& packet, const Sequence& sequence);
+  void OnTime(uint64_t time_ns, Sequence* sequence);
   void OnEvent(protozero::ConstBytes bytes,
                uint64_t time_ns,
                Sequence* sequence);
@@ -216,8 +242,14 @@ class TimelineReader {
   std::map<uint32_t, uint64_t> packets_lost_;
   std::optional<int64_t> realtime_offset_;
   uint64_t unfinished_ = 0;
+  uint64_t lost_ends_ = 0;
   uint64_t unbegun_ = 0;
   uint64_t skipped_ = 0;
+  uint64_t skipped_by_loss_ = 0;
+  uint64_t unknown_losses_ = 0;
+  bool has_stats_ = false;
+  uint64_t first_ns_ = UINT64_MAX;
+  std::vector<LostStretch> lost_stretches_;
 };
 
 }  // namespace pztrace

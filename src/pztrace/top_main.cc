@@ -176,6 +176,12 @@ int TopMain(int argc, char** argv) {
   const size_t num_names = rows.size();
   Print(std::move(rows), sort_column, limit);
   printf("%" PRIu64 " slices of %zu names\n", num_slices, num_names);
+  const Completeness completeness = CompletenessOf(reader, !ok);
+  // Without statistics, nobody has counted.
+  if (reader.has_stats() || !completeness.is_complete())
+    printf("%s\n", completeness.Text().c_str());
+  for (const std::string& line : LostStretchesOf(reader))
+    printf("%s\n", line.c_str());
   PrintOmissions(reader, stdout);
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;

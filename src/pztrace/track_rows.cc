@@ -35,6 +35,11 @@ void SortByTime(TrackEvents* events) {
         line.begin(), line.end(),
         [](const Slice& a, const Slice& b) { return a.begin_ns < b.begin_ns; });
   }
+  // Those of several sequences.
+  std::stable_sort(events->lost.begin(), events->lost.end(),
+                   [](const LostStretch& a, const LostStretch& b) {
+                     return a.begin_ns < b.begin_ns;
+                   });
   const auto by_time = [](const auto& a, const auto& b) {
     return a.time_ns < b.time_ns;
   };
@@ -65,6 +70,11 @@ void TrackRows::Add(const Instant& instant) {
 void TrackRows::Add(const CounterValue& value) {
   AddTime(value.time_ns, value.time_ns);
   events_[value.track].values.push_back(value);
+}
+
+void TrackRows::Add(const LostStretch& lost) {
+  AddTime(lost.begin_ns, lost.end_ns);
+  events_[lost.track].lost.push_back(lost);
 }
 
 std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {

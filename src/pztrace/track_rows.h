@@ -21,6 +21,7 @@ struct TrackEvents {
   std::vector<std::vector<Slice>> slices;
   std::vector<Instant> instants;
   std::vector<CounterValue> values;
+  std::vector<LostStretch> lost;
 };
 
 // A row of a timeline.
@@ -47,6 +48,7 @@ class TrackRows {
   void Add(const Slice& slice);
   void Add(const Instant& instant);
   void Add(const CounterValue& value);
+  void Add(const LostStretch& lost);
 
   bool is_empty() const { return events_.empty(); }
   // REQUIRES: !is_empty().

@@ -17,8 +17,8 @@ from html_page import Page, PageTest  # pylint: disable=wrong-import-position
 from timeline_command import PZTRACE  # pylint: disable=wrong-import-position
 from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event, name, packet,
-    track)
+    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, arg, category, described, event,
+    first_packet, name, packet, track)
 
 QUEUE = 9
 # The trace, whatever is in it.
@@ -120,10 +120,29 @@ class HtmlTest(PageTest):
     html, error = self.run_command(trace)
     self.assertIn('1 slices had not ended', error)
     self.assertEqual(Page(html).notes, [
+        '10 packets lost: 10 shared memory full; packets are missing in 1 place',
+        'main 42: packets are missing in 1 place',
         '1 slices had not ended, or their end is lost',
-        '1 packets are of no use, since others are lost',
-        '10 packets lost: shared memory full',
-        'main 42: packets are missing in 1 place'])
+        '1 packets are of no use, since others are lost'])
+    self.assertIs(Page(html).data['complete'], False)
+
+  def test_lost_stretches(self):
+    trace = described() + event(1, INSTANT, 0, name('x'))
+    for begin in 5, 9:
+      clock = integer(1, 64) + integer(2, 1000 + begin * MS) + integer(3, 1)
+      trace += (first_packet(1, track=THREAD, clock=clock, dropped=1) +
+                event(1, INSTANT, 0, name('x')))
+    page = self.page(trace)
+    self.assertEqual([row['lost'] for row in page.rows if 'lost' in row],
+                     [{'begin': [0, 5 * MS], 'duration': [5 * MS, 4 * MS]}])
+
+  def test_what_the_recording_did_not_see_is_no_loss(self):
+    page = Page(self.run_command(described() + event(1, END, 0) +
+                                 event(1, BEGIN, 0, name('open')) +
+                                 event(1, INSTANT, 0, name('x')))[0])
+    self.assertIs(page.data['complete'], True)
+    self.assertEqual(page.notes, ['1 slices had not ended',
+                                  '1 ends without a beginning in the trace'])
 
   def test_names_are_no_markup(self):
     evil = ['</script><script>alert(1)</script>', '<!--<script>', ']]>\u2028\u2029',

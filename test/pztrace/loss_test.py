@@ -53,6 +53,15 @@ class LossTest(PztraceTest):
   def test_memory_that_is_full(self):
     self.check_exact('drop', reason='shared memory full')
 
+  def test_losses_are_a_failure_if_that_is_wanted(self):
+    for tracer, code in (((LOSING_TRACER, 'drop'), 1), ((BUILD_DIR / 'traced_workers',), 0)):
+      status, _, error = self.run_pztrace('record', '-o', self.trace, '--fail-on-loss',
+                                          '--', *tracer)
+      self.assertEqual(status, code, error)
+      # Everybody says the same.
+      losses = SUMMARY.search(error.splitlines(keepends=True)[-1])[5]
+      self.assertIn('\n' + losses, self.run_pztrace('top', self.trace)[1])
+
   def test_wait_that_is_over(self):
     self.check_exact('stall',
                      reason='shared memory full until the wait was over')

@@ -73,6 +73,21 @@ class SvgTest(TimelineCommandTest):
     for word in 'app 41', 'main 42', 'outer', 'inner', '0 ms', '8 ms':
       self.assertIn(word, picture.words())
 
+  def test_lost_stretches_are_hatched(self):
+    trace = described()
+    for begin in 0, 5:
+      clock = integer(1, 64) + integer(2, 1000 + begin * MS) + integer(3, 1)
+      trace += (first_packet(1, track=THREAD, clock=clock, dropped=begin != 0) +
+                event(1, BEGIN, 0, name('x%d' % begin)) + event(1, END, 1 * MS))
+    picture = self.picture(trace)
+    lost = picture.shape('packets lost: 4.00 ms')
+    self.assertEqual(lost.get('class'), 'l')
+    slices = [picture.shape(text) for text in ('x0', 'x5')]
+    self.assertAlmostEqual(float(lost.get('x')), float(slices[0].get('x')) +
+                           float(slices[0].get('width')), delta=0.2)
+    self.assertAlmostEqual(float(lost.get('x')) + float(lost.get('width')),
+                           float(slices[1].get('x')), delta=0.2)
+
   def test_instants_and_counters(self):
     def value(time, number, *fields):
       return event(1, COUNTER, time, integer(11, QUEUE), integer(30, number),

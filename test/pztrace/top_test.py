@@ -12,7 +12,8 @@ from cases import run_cases  # pylint: disable=wrong-import-position
 from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import-position
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, INSTANT, MS, category, event, first_packet, name, packet)
+    BEGIN, END, INSTANT, MS, THREAD, category, described, event, first_packet, name,
+    packet)
 
 
 def rows_of(output):
@@ -75,11 +76,43 @@ class TopTest(TimelineCommandTest):
              event(1, END, 5) + event(1, BEGIN, 1, name('open')))
     output, _ = self.run_command(trace)
     self.assertEqual(rows_of(output), {'a': ['1'] + ['5 ns'] * 5})
-    self.assertEqual(output.splitlines()[-4:], [
+    self.assertEqual(output.splitlines()[-8:], [
         '1 slices of 1 names',
-        '3 slices had not ended, or their end is lost',
+        'packets are missing in 1 place',
+        'track: packets are missing in 1 place, for 0 ns from 2 ns on',
+        '1 slices had not ended',
+        '2 slices had not ended, or their end is lost',
         '1 ends without a beginning in the trace',
-        '2 packets are of no use, since others are lost'])
+        '1 packets refer to others from before the trace',
+        '1 packets are of no use, since others are lost'])
+
+  def test_what_the_recording_did_not_see_is_no_loss(self):
+    # A slice that had begun before, one that goes on, and a thread whose state is from
+    # before.
+    trace = (event(2, BEGIN, 1, name('x')) + first_packet(1) + event(1, END, 1) +
+             event(1, BEGIN, 1, name('a')))
+    for lost, text in ((b'', 'nothing lost'),
+                       (integer(1005, 2), 'an unknown number of packets lost in 2 places'),
+                       (integer(19, 3), '3 packets lost: 3 reason unknown'),
+                       (delimited(1003, integer(1, 99) + integer(2, 4)),
+                        '4 packets lost: 4 reason unknown')):
+      output, _ = self.run_command(trace + packet(9, delimited(35, delimited(1, lost))))
+      self.assertEqual(output.splitlines()[-5:], [
+          '0 slices of 0 names', text, '1 slices had not ended',
+          '1 ends without a beginning in the trace',
+          '1 packets refer to others from before the trace'])
+
+  def test_losses_are_said_by_time(self):
+    trace = described()
+    for pause in 0, 3, 7:
+      clock = integer(1, 64) + integer(2, 1000 + pause * MS) + integer(3, 1)
+      trace += (first_packet(1, track=THREAD, clock=clock, dropped=pause != 0) +
+                event(1, INSTANT, 0, name('x')) + event(1, INSTANT, 1 * MS, name('x')))
+    output, _ = self.run_command(trace)
+    self.assertEqual(output.splitlines()[-2:], [
+        'packets are missing in 2 places',
+        'main 42: packets are missing in 2 places, for 5.00 ms in all; the longest for '
+        '3.00 ms from 4.00 ms on'])
 
   def test_which_rows_and_in_which_order(self):
     trace = first_packet(1)

@@ -393,7 +393,7 @@ function showSummary() {
   $("empty").hidden = trace.rows.length > 0;
   $("notes").hidden = !trace.notes.length;
   const [summary, list] = $("notes").children;
-  summary.textContent = "⚠ The trace is not complete";
+  summary.textContent = trace.complete ? "At the edges of the trace" : "⚠ The trace is not complete";
   list.append(...trace.notes.map((note) => element("li", {textContent: note})));
 }
 

@@ -57,8 +57,19 @@ class Timeline {
     const color = (name) => style.getPropertyValue("--" + name).trim();
     this.colors = {slices: Array.from({length: NUM_COLORS}, (_, i) => color(i))};
     for (const name of ["back", "panel", "band", "border", "grid", "text", "muted", "accent",
-                        "dim", "hit"])
+                        "dim", "hit", "lost"])
       this.colors[name] = color(name);
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const lines = tile.getContext("2d");
+    lines.strokeStyle = this.colors.lost;
+    lines.beginPath();
+    for (const x of [-6, 0, 6]) {
+      lines.moveTo(x, 6);
+      lines.lineTo(x + 6, 0);
+    }
+    lines.stroke();
+    this.hatching = this.context.createPattern(tile, "repeat");
     // As an image has them.
     this.pixels = new Map([...this.colors.slices, this.colors.dim, this.colors.hit].map((name) => {
       this.strip.fillStyle = name;
@@ -322,7 +333,27 @@ class Timeline {
         break;
       this.drawLine(row.slices[depth]);
     }
+    if (row.lost)
+      this.drawLost(row);
     context.restore();
+  }
+
+  // Hatches the time in which packets are lost. Stretches of the same cell are one.
+  drawLost(row) {
+    const {context, left, width} = this;
+    const {begin, end} = row.lost;
+    const cell = (time) => Math.floor(this.x(time) / CELL) * CELL;
+    context.fillStyle = this.hatching;
+    for (let i = 0; i < begin.length && begin[i] <= this.to; ++i) {
+      if (end[i] < this.from)
+        continue;
+      const x = Math.max(left - CELL, cell(begin[i]));
+      let right = Math.max(x, cell(end[i]));
+      while (i + 1 < begin.length && cell(begin[i + 1]) <= right)
+        right = Math.max(right, cell(end[++i]));
+      ++this.drawn.shapes;
+      context.fillRect(x, row.content, Math.min(width, right) + CELL - x, row.bottom - row.content);
+    }
   }
 
   drawLine(line) {

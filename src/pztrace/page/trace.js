@@ -117,6 +117,10 @@ class Trace {
       row.instants = row.instants && new Line(row, row.instants, true);
       row.slices = (row.slices ?? []).map((line) => new Line(row, line, false));
       row.counter = row.counter && new Counter(row.counter);
+      if (row.lost) {
+        const begin = sums(row.lost.begin);
+        row.lost = {begin, end: begin.map((ns, i) => ns + row.lost.duration[i])};
+      }
       this.lines.push(...(row.instants ? [row.instants] : []), ...row.slices);
     }
     this.lines.forEach((line, number) => (line.number = number));

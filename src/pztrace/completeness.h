@@ -1,0 +1,50 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_COMPLETENESS_H_
+#define SRC_PZTRACE_COMPLETENESS_H_
+
+#include <stdint.h>
+
+#include <map>
+#include <string>
+
+#include "protozero/tracing/trace_stats.h"
+
+namespace pztrace {
+
+// "1 packet", "2 packets".
+std::string CountOf(uint64_t number, const char* noun);
+
+// Says for all commands what a trace lacks, in the same words. It is complete
+// if each packet that a program began during the recording is there. Slices
+// that began before the recording or ended after it are no loss.
+class Completeness {
+ public:
+  static constexpr char kNothingLost[] = "nothing lost";
+
+  Completeness() = default;
+  explicit Completeness(const protozero::TraceStats& stats);
+
+  // |reason| is the number of a LossReason.
+  void AddLost(uint32_t reason, uint64_t packets);
+  void AddNotWritten(uint64_t packets) { not_written_ += packets; }
+  // Places where nobody has counted what is lost.
+  void AddUnknown(uint64_t places) { unknown_ += places; }
+  // A loss without a number, in a few words.
+  void AddProblem(const std::string& problem);
+
+  // No loss is known.
+  bool is_complete() const;
+  // kNothingLost, or the losses by reason.
+  std::string Text() const;
+
+ private:
+  std::map<uint32_t, uint64_t> lost_;
+  uint64_t not_written_ = 0;
+  uint64_t unknown_ = 0;
+  std::string problems_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_COMPLETENESS_H_
