@@ -11,6 +11,7 @@
 #include <charconv>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "protozero/config.h"
 #include "src/pbz/program_io.h"
@@ -114,7 +115,48 @@ std::string Store(const Target& target, const char* value) {
   return "";
 }
 
+// How many letters are to be added, removed, changed or swapped with the next
+// one to make |b| of |a|.
+size_t DistanceOf(std::string_view a, std::string_view b) {
+  std::vector<size_t> before_last;
+  std::vector<size_t> last;
+  for (size_t i = 0; i <= a.size(); ++i) {
+    std::vector<size_t> row(b.size() + 1, i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      if (i == 0) {
+        row[j] = j;
+        continue;
+      }
+      row[j] = std::min(
+          {last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = std::move(last);
+    last = std::move(row);
+  }
+  return last.back();
+}
+
 }  // namespace
+
+std::string Suggestion(std::string_view word,
+                       const std::vector<std::string>& names) {
+  constexpr size_t kMaxWord = 64;
+  if (word.size() > kMaxWord)
+    return "";
+  const std::string* best = nullptr;
+  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& name : names) {
+    // One letter is like any other.
+    const size_t distance = name.size() > 2 ? DistanceOf(word, name) : least;
+    if (distance < least) {
+      best = &name;
+      least = distance;
+    }
+  }
+  return best ? "; did you mean '" + *best + "'?" : "";
+}
 
 std::optional<int> Parse(const Command& command, int argc, char** argv) {
   bool wants_help = false;
@@ -165,7 +207,13 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
       const std::string unknown =
           optopt == 0 ? std::string(argv[optind - 1])
                       : std::string{'-', static_cast<char>(optopt)};
-      return WrongUsage(command, "unknown option '" + unknown + "'");
+      std::vector<std::string> spellings;
+      for (const auto& [unused, name] : names)
+        spellings.push_back(name.spelling);
+      return WrongUsage(
+          command,
+          "unknown option '" + unknown + "'" +
+              Suggestion(unknown.substr(0, unknown.find('=')), spellings));
     }
     const std::string& spelling = found->second.spelling;
     if (code == '?')

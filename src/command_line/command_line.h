@@ -67,6 +67,11 @@ std::optional<int> Parse(const Command& command, int argc, char** argv);
 // Prints |problem| and how to get help. Returns kWrongUsage.
 int WrongUsage(const Command& command, const std::string& problem);
 
+// "; did you mean 'decode'?" if |word| is nearly one of |names|, otherwise an
+// empty string.
+std::string Suggestion(std::string_view word,
+                       const std::vector<std::string>& names);
+
 }  // namespace command_line
 
 #endif  // SRC_COMMAND_LINE_COMMAND_LINE_H_

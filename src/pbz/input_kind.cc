@@ -10,6 +10,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
+#include "src/pbz/text.h"
 
 namespace pbz {
 
@@ -72,6 +73,16 @@ std::string Quoted(const std::string& word) {
   return quoted + '\'';
 }
 
+// |reader| gets the unpacked bytes of |file|.
+std::string HowToUnpack(const char* compression,
+                        const std::string& file,
+                        const std::string& reader) {
+  const std::string command = std::string(compression) + " -dc";
+  return file == "-" ? "is compressed; pipe it through " + command
+                     : "is compressed; try " + command + ' ' + Quoted(file) +
+                           " | " + reader + " -";
+}
+
 }  // namespace
 
 const char* CompressionOf(ConstBytes bytes) {
@@ -90,6 +101,29 @@ const char* CompressionOf(ConstBytes bytes) {
   return nullptr;
 }
 
+std::string WhyNoMessage(ConstBytes bytes,
+                         bool is_whole,
+                         const std::string& file,
+                         const std::string& reader) {
+  if (bytes.size == 0)
+    return "is empty";
+  if (is_whole && IsMessage(bytes))
+    return "";
+  if (const char* compression = CompressionOf(bytes))
+    return HowToUnpack(compression, file, reader);
+  const std::string_view text = bytes.ToStdStringView();
+  // The end may be in the middle of a character.
+  constexpr size_t kMaxCharacter = 4;
+  if (!IsText(text) &&
+      (is_whole || !IsText(text.substr(0, text.size() - kMaxCharacter)))) {
+    return "";
+  }
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin != text.npos && (text[begin] == '{' || text[begin] == '['))
+    return "is JSON, not a binary message of protobuf";
+  return "is text, not a binary message of protobuf";
+}
+
 std::string WhyUnreadable(ConstBytes bytes,
                           bool is_whole,
                           Framing framing,
@@ -98,10 +132,7 @@ std::string WhyUnreadable(ConstBytes bytes,
   const bool is_message = IsMessage(bytes);
   const char* compression = CompressionOf(bytes);
   if (compression && !(is_whole && is_message)) {
-    const std::string command = std::string(compression) + " -dc";
-    return file == "-" ? "is compressed; pipe it through " + command
-                       : "is compressed; try " + command + ' ' + Quoted(file) +
-                             " | pbz ... -";
+    return HowToUnpack(compression, file, "pbz ...");
   }
   const bool is_stream = IsStream(bytes, is_whole);
   if (framing == Framing::kOneMessage && is_stream && !is_message)

@@ -25,6 +25,15 @@ std::string WhyUnreadable(protozero::ConstBytes bytes,
                           const std::string& file,
                           const char* option = "--delimited");
 
+// Says what |bytes|, the begin or the whole of a file, are instead of a binary
+// message of protobuf, and what to do: nothing at all, something compressed,
+// JSON or another text. |reader| stands for the command that reads |file|.
+// Empty if they may be a message.
+std::string WhyNoMessage(protozero::ConstBytes bytes,
+                         bool is_whole,
+                         const std::string& file,
+                         const std::string& reader);
+
 }  // namespace pbz
 
 #endif  // SRC_PBZ_INPUT_KIND_H_

@@ -122,9 +122,20 @@ int Run(const Options& options) {
   return ok ? kSuccess : kFailure;
 }
 
+bool Exists(const std::string& path) {
+  return ScopedFile(fopen(path.c_str(), "rb")) != nullptr;
+}
+
 int Main(int argc, char** argv) {
   Options options;
-  const std::string_view word = argc > 1 ? argv[1] : "";
+  std::string_view word = argc > 1 ? argv[1] : "";
+  // "help stats" is "stats --help".
+  char help[] = "--help";
+  char* help_words[] = {argv[0], argc > 2 ? argv[2] : help, help, nullptr};
+  if (word == "help" && argc <= 3 && !Exists("help")) {
+    argv = help_words;
+    word = argv[1];
+  }
   if (word == "export")
     return ExportMain(argc - 1, argv + 1);
   options.is_stats = word == "stats";
@@ -174,6 +185,13 @@ as protoc --decode does, without one with guesses, which comments say
                                "begin each line with the field's offset and "
                                "size",
                                &options.offsets});
+  }
+  const std::string suggestion =
+      command_line::Suggestion(word, {"decode", "export", "stats", "help"});
+  if (!options.has_command && word.substr(0, 1) != "-" && !suggestion.empty() &&
+      !Exists(argv[1])) {
+    return WrongUsage(
+        command, "unknown command '" + std::string(word) + "'" + suggestion);
   }
   const int skipped = options.has_command ? 1 : 0;
   if (const auto exit_code =

@@ -15,6 +15,7 @@
 #include "src/pbz/report.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/trace_input.h"
 
 namespace pztrace {
 
@@ -43,17 +44,16 @@ int CatMain(int argc, char** argv) {
     return WrongUsage(command, "--color is auto, always or never");
   printer_options.color = *use_color;
 
-  const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
-  if (!file)
+  TraceInput input;
+  if (!input.Open(file_name, "cat"))
     return kFailure;
   pbz::Printer printer(stdout, printer_options);
-  pbz::FieldStream stream(file.get());
   pbz::ExtendedSchema schema;
-  schema.ReadAhead(&stream);
+  schema.ReadAhead(&input.stream());
   bool ok = pbz::WalkAndReport(
       kProgram, pbz::DisplayName(file_name),
       [&](protozero::ConstBytes packets) { return schema.TypeOf(packets); },
-      &stream, &printer);
+      &input.stream(), &printer);
   schema.ReportUnused(kProgram, pbz::DisplayName(file_name));
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;

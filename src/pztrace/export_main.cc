@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,10 +76,10 @@ class Exporter {
         rows_(rows),
         reader_(CallbacksFor(table)) {}
 
-  bool Export() {
-    const bool ok = ReadTimelineFile(
-        file_, &reader_,
-        table_ == Table::kSlices || table_ == Table::kInstants);
+  bool Export(TraceInput* input) {
+    const bool ok =
+        ReadTimeline(file_, input, &reader_,
+                     table_ == Table::kSlices || table_ == Table::kInstants);
     if (table_ == Table::kLosses)
       AddLosses();
     else
@@ -272,14 +273,23 @@ int ExportMain(int argc, char** argv) {
                                  : Table::kLosses;
   bool ok = true;
   {
-    const auto rows =
-        RowWriter::Create(stdout,
-                          format == "csv"     ? TableFormat::kCsv
-                          : format == "arrow" ? TableFormat::kArrow
-                                              : TableFormat::kNdjson,
-                          ColumnsOf(table));
-    for (const std::string& file : files)
-      ok = Exporter(host, file, table, rows.get()).Export() && ok;
+    // Not before there is something to read: no empty table follows an error.
+    std::unique_ptr<RowWriter> rows;
+    for (const std::string& file : files) {
+      TraceInput input;
+      if (!input.Open(file, "export")) {
+        ok = false;
+        continue;
+      }
+      if (!rows) {
+        rows = RowWriter::Create(stdout,
+                                 format == "csv"     ? TableFormat::kCsv
+                                 : format == "arrow" ? TableFormat::kArrow
+                                                     : TableFormat::kNdjson,
+                                 ColumnsOf(table));
+      }
+      ok = Exporter(host, file, table, rows.get()).Export(&input) && ok;
+    }
   }
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;

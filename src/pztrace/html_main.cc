@@ -2,7 +2,9 @@
 
 // pztrace html.
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <deque>
 #include <string>
@@ -24,22 +26,41 @@ namespace pztrace {
 using command_line::kFailure;
 using command_line::kSuccess;
 
+namespace {
+
+// Returns false, and has printed why, if the file cannot be written.
+bool WriteFile(const std::string& path, const std::string& content) {
+  FILE* const file = fopen(path.c_str(), "wb");
+  bool ok =
+      file && fwrite(content.data(), 1, content.size(), file) == content.size();
+  if (file)
+    ok = fclose(file) == 0 && ok;
+  if (!ok)
+    pbz::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
+  return ok;
+}
+
+}  // namespace
+
 int HtmlMain(int argc, char** argv) {
   std::string file_name;
+  std::string output = "-";
   PageOptions options;
   std::string from;
   std::string to;
   const command_line::Command command = {
       "pztrace html",
       "[options] FILE",
-      R"(Makes a page of a trace, which goes to the standard output:
+      R"(Makes a page of a trace:
 
-  pztrace html session.pftrace >session.html
+  pztrace html -o session.html session.pftrace
 
 A browser shows it without a network: a timeline to zoom and to search, what a
 slice has to say, and the slowest ones.
 )",
       {{"FILE", "the trace; - is the standard input", &file_name},
+       {"-o, --output FILE", "where the page goes; default: standard output",
+        &output},
        {"--from TIME", "since the first event: 1.5ms", &from},
        {"--to TIME", "since the first event", &to}},
       ""};
@@ -50,6 +71,9 @@ slice has to say, and the slowest ones.
   if (!problem.empty())
     return WrongUsage(command, problem);
 
+  TraceInput input;
+  if (!input.Open(file_name, "html"))
+    return kFailure;
   TrackRows rows;
   // Those of most events are empty.
   const EventDetails no_details;
@@ -66,7 +90,8 @@ slice has to say, and the slowest ones.
   };
   const auto add_value = [&](const CounterValue& value) { rows.Add(value); };
   TimelineReader reader({add, add, add_value, true});
-  const bool ok = ReadTimelineFile(file_name, &reader, /*has_extensions=*/true);
+  const bool ok =
+      ReadTimeline(file_name, &input, &reader, /*has_extensions=*/true);
   PrintOmissions(reader, stderr);
   if (!ok && rows.is_empty())
     return kFailure;
@@ -75,8 +100,11 @@ slice has to say, and the slowest ones.
   const std::string name = pbz::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
   const std::string page = MakePage(reader, options, /*is_damaged=*/!ok, &rows);
-  fwrite(page.data(), 1, page.size(), stdout);
-  return pbz::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+  if (output == "-") {
+    fwrite(page.data(), 1, page.size(), stdout);
+    return pbz::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+  }
+  return WriteFile(output, page) && ok ? kSuccess : kFailure;
 }
 
 }  // namespace pztrace

@@ -7,6 +7,7 @@
 
 #include <new>
 #include <string>
+#include <vector>
 
 #include "src/command_line/command_line.h"
 #include "src/pztrace/commands.h"
@@ -43,6 +44,14 @@ void PrintOutOfMemory() {
 
 int Main(int argc, char** argv) {
   OpenStandardStreams();
+  // "help top" is "top --help".
+  char help[] = "--help";
+  char* help_words[] = {argv[0], argc > 2 ? argv[2] : help,
+                        argc > 2 ? help : nullptr, nullptr};
+  if (argc > 1 && argc <= 3 && strcmp(argv[1], "help") == 0) {
+    argv = help_words;
+    argc = argc > 2 ? 3 : 2;
+  }
   for (const auto& command : kCommands) {
     if (argc > 1 && strcmp(argv[1], command.name) == 0)
       return command.main(argc - 1, argv + 1);
@@ -56,20 +65,26 @@ int Main(int argc, char** argv) {
                              records programs that trace
   pztrace stat [options]     prints how a running recording is doing
   pztrace cat [options] FILE prints the packets of a trace
-  pztrace top [options] FILE prints which slices took the most time
+  pztrace top [options] FILE...
+                             prints which slices took the most time
   pztrace svg [options] FILE draws a trace as an image
   pztrace html [options] FILE
                              makes a page of a trace, to zoom and to search
   pztrace export [options] FILE...
                              prints events as a table, for databases
-  pztrace COMMAND --help     prints the options of one of them
+  pztrace help [COMMAND]     prints this, or the options of one of them
 )",
       {},
       R"(The exit code is 0 if all is well, 1 after a failure, 2 for wrong usage.
 )"};
-  if (argc > 1 && argv[1][0] != '-')
-    return WrongUsage(command,
-                      "unknown command '" + std::string(argv[1]) + "'");
+  if (argc > 1 && argv[1][0] != '-') {
+    std::vector<std::string> names = {"help"};
+    for (const auto& known : kCommands)
+      names.emplace_back(known.name);
+    const std::string word = argv[1];
+    return WrongUsage(command, "unknown command '" + word + "'" +
+                                   command_line::Suggestion(word, names));
+  }
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
   return WrongUsage(

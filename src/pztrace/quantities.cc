@@ -15,24 +15,49 @@ struct Unit {
   double factor;
 };
 
-// Parses a number and one of |units|. A number without a unit is in the first
-// one. Returns false for anything else. The value may be infinite.
+// The first one is meant without a unit.
+constexpr Unit kTimes[] = {{"s", 1e9},  {"ns", 1},   {"us", 1e3},
+                           {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}};
+constexpr Unit kSizes[] = {{"B", 1},       {"k", 1 << 10}, {"K", 1 << 10},
+                           {"m", 1 << 20}, {"M", 1 << 20}, {"g", 1 << 30},
+                           {"G", 1 << 30}};
+
+constexpr char kTimeHelp[] =
+    "a time: a number of seconds, or one with ns, us, ms, s, m or h";
+constexpr char kSizeHelp[] =
+    "a size: a number of bytes, or one with k, M or G, which are powers of "
+    "1024 (kB and KiB are the same)";
+
+enum class Parsed { kNo, kUnitMissing, kYes };
+
+// Parses a number and one of |units|. The value may be infinite.
 template <size_t kCount>
-bool ParseNumber(const std::string& text,
-                 const Unit (&units)[kCount],
-                 double* value) {
+Parsed ParseNumber(const std::string& text,
+                   const Unit (&units)[kCount],
+                   double* value) {
   if (text.empty() || text[0] < '0' || text[0] > '9')
-    return false;
+    return Parsed::kNo;
   char* end = nullptr;
   const double number = strtod(text.c_str(), &end);
-  const std::string_view unit(end);
-  for (const Unit& candidate : units) {
-    if (unit == candidate.name || (unit.empty() && &candidate == units)) {
-      *value = number * candidate.factor;
-      return true;
+  std::string_view name(end);
+  if (&units[0] == &kSizes[0] && name.size() > 1 && name.back() == 'B') {
+    name.remove_suffix(1);
+    if (name.size() > 1 && name.back() == 'i')
+      name.remove_suffix(1);
+  }
+  for (const Unit& unit : units) {
+    if (name == unit.name || (name.empty() && &unit == units)) {
+      *value = number * unit.factor;
+      return name.empty() ? Parsed::kUnitMissing : Parsed::kYes;
     }
   }
-  return false;
+  return Parsed::kNo;
+}
+
+std::string WrongValue(std::string_view option,
+                       const std::string& help,
+                       const std::string& text) {
+  return std::string(option) + " takes " + help + ", not '" + text + "'";
 }
 
 }  // namespace
@@ -40,10 +65,12 @@ bool ParseNumber(const std::string& text,
 std::string ParseMilliseconds(std::string_view option,
                               const std::string& text,
                               uint32_t* milliseconds) {
-  static constexpr Unit kUnits[] = {{"s", 1000}, {"ms", 1}, {"m", 60000}};
   double value = 0;
-  if (!ParseNumber(text, kUnits, &value) || value < 1)
-    return std::string(option) + " takes a time, as in 10, 1.5s or 200ms";
+  if (ParseNumber(text, kTimes, &value) == Parsed::kNo)
+    return WrongValue(option, kTimeHelp, text);
+  value /= 1e6;
+  if (value < 1)
+    return std::string(option) + " is 1 ms at least, not " + text;
   if (value > UINT32_MAX) {
     return std::string(option) + " is " + std::to_string(UINT32_MAX / 1000) +
            " s at most, not " + text;
@@ -55,11 +82,9 @@ std::string ParseMilliseconds(std::string_view option,
 std::string ParseNanoseconds(std::string_view option,
                              const std::string& text,
                              uint64_t* nanoseconds) {
-  static constexpr Unit kUnits[] = {
-      {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
   double value = 0;
-  if (!ParseNumber(text, kUnits, &value) || value > 1e18)
-    return std::string(option) + " takes a time, as in 1.5s, 200ms or 30us";
+  if (ParseNumber(text, kTimes, &value) == Parsed::kNo || value > 1e18)
+    return WrongValue(option, kTimeHelp, text);
   *nanoseconds = static_cast<uint64_t>(value);
   return "";
 }
@@ -81,12 +106,11 @@ std::string ParseTimeRange(const std::string& from,
 std::string ParseSize(std::string_view option,
                       const std::string& text,
                       size_t* bytes) {
-  static constexpr Unit kUnits[] = {
-      {"", 1},        {"k", 1 << 10}, {"K", 1 << 10}, {"m", 1 << 20},
-      {"M", 1 << 20}, {"g", 1 << 30}, {"G", 1 << 30}};
   double value = 0;
-  if (!ParseNumber(text, kUnits, &value) || value < 1)
-    return std::string(option) + " takes a number of bytes, as in 500k or 64M";
+  if (ParseNumber(text, kSizes, &value) == Parsed::kNo)
+    return WrongValue(option, kSizeHelp, text);
+  if (value < 1)
+    return std::string(option) + " is 1 byte at least, not " + text;
   if (value > static_cast<double>(kMaxBufferSize)) {
     return std::string(option) + " is less than " +
            std::to_string((kMaxBufferSize >> 30) + 1) + "G, not " + text;
@@ -101,12 +125,16 @@ std::string ParseSizeOrMilliseconds(std::string_view option,
                                     uint32_t* milliseconds) {
   *bytes = 0;
   *milliseconds = 0;
-  const char last = text.empty() ? 'm' : text.back();
-  if (last == 's')
-    return ParseMilliseconds(option, text, milliseconds);
-  if (last != 'm' && (last < '0' || last > '9'))
-    return ParseSize(option, text, bytes);
-  return std::string(option) + " takes a size or a time, as in 100M or 60s";
+  double value = 0;
+  const bool is_size = ParseNumber(text, kSizes, &value) == Parsed::kYes;
+  const bool is_time = ParseNumber(text, kTimes, &value) == Parsed::kYes;
+  if (is_size == is_time) {
+    return WrongValue(option, std::string(kSizeHelp) + "; or " + kTimeHelp,
+                      text) +
+           (is_size ? ", which is either" : "");
+  }
+  return is_size ? ParseSize(option, text, bytes)
+                 : ParseMilliseconds(option, text, milliseconds);
 }
 
 }  // namespace pztrace

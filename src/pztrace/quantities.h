@@ -11,16 +11,17 @@
 
 // Times and sizes as the command line has them. These functions return the
 // problem with |text|, the value of |option|, or an empty string if there is
-// none.
+// none. A time is a number of seconds, or one with a unit from ns to h. A size
+// is a number of bytes, or one with k, M or G.
 
 namespace pztrace {
 
-// "10", "1.5s", "200ms" or "2m"; at least a millisecond.
+// At least a millisecond.
 std::string ParseMilliseconds(std::string_view option,
                               const std::string& text,
                               uint32_t* milliseconds);
 
-// "10", "1.5s", "200ms", "30us" or "5ns"; 0 is one, too.
+// 0 is one, too.
 std::string ParseNanoseconds(std::string_view option,
                              const std::string& text,
                              uint64_t* nanoseconds);
@@ -32,14 +33,13 @@ std::string ParseTimeRange(const std::string& from,
                            uint64_t* from_ns,
                            uint64_t* to_ns);
 
-// "1000", "500k", "64M" or "1G"; at least a byte, and less than the service
-// allows for a buffer.
+// At least a byte, and less than the service allows for a buffer.
 std::string ParseSize(std::string_view option,
                       const std::string& text,
                       size_t* bytes);
 
-// "100M" or "60s": one of them, and 0 for the other. A unit is needed, and "m"
-// is none, because that could be both.
+// One of them, and 0 for the other. A unit is needed, and "m" is none, because
+// that could be both.
 std::string ParseSizeOrMilliseconds(std::string_view option,
                                     const std::string& text,
                                     size_t* bytes,

@@ -157,6 +157,7 @@ bool Report(const RecordOptions& options,
     ok = false;
     problem = "producers are missing";
   }
+  monitor.ReportCategories(options.categories, stats);
   if (!is_complete)
     PrintError(kProgram, "out of memory: not all could be read");
   if (monitor.ReportLackOfMemory(stats) || !is_complete) {
@@ -198,6 +199,11 @@ bool Record(const RecordOptions& options) {
     return false;
   }
   SessionMonitor monitor(&host);
+  service.SetDataSourceObserver(
+      [&monitor](const TracingService::ProducerInfo&,
+                 const protozero::DataSourceDescriptor& source) {
+        monitor.OnDataSource(source);
+      });
   // The output says when there is something to read.
   protozero::TraceConfig config = options.config;
   const uint32_t period_ms = std::exchange(config.write_period_ms, 0);

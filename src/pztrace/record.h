@@ -17,6 +17,8 @@ struct RecordOptions {
   // REQUIRES, if it is on: |config| has a write period.
   Rotation rotation;
   protozero::TraceConfig config;
+  // The wanted categories of events, as the user has written them.
+  std::string categories;
   // Where producers connect. Empty for a socket in RuntimeFolder().
   std::string socket;
   // Whether lost packets are a failure.

@@ -9,6 +9,7 @@
 
 #include "protozero/const_bytes.h"
 #include "src/command_line/command_line.h"
+#include "src/pbz/input_kind.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/list.h"
@@ -34,9 +35,14 @@ bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
   std::vector<uint8_t> content;
   if (!pbz::ReadFile(kProgram, path, &content))
     return false;
-  std::string error;
-  if (ParseTraceConfig(protozero::ConstBytes(content.data(), content.size()),
-                       config, &error)) {
+  const protozero::ConstBytes bytes(content.data(), content.size());
+  std::string error = pbz::WhyNoMessage(bytes, /*is_whole=*/true, path,
+                                        "pztrace record --config");
+  if (!error.empty() && !content.empty()) {
+    pbz::PrintError(kProgram, "%s %s", path.c_str(), error.c_str());
+    return false;
+  }
+  if (ParseTraceConfig(bytes, config, &error)) {
     return true;
   }
   pbz::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
@@ -71,7 +77,6 @@ int RecordMain(int argc, char** argv) {
   std::string duration;
   std::string size;
   std::string rotate;
-  std::string categories;
   std::vector<std::string> data_sources;
   bool lists = false;
   const command_line::Command command = {
@@ -106,7 +111,7 @@ prints this variable.
        {"--categories LIST",
         "of events to record, as in app,net.*,-net.dns; '-' stands in front of "
         "those that are not wanted (default: all but slow and debug ones)",
-        &categories},
+        &record.categories},
        {"--config FILE",
         "a serialized TraceConfig of Perfetto, in place of --data-source; "
         "--duration and --size replace what it says",
@@ -138,7 +143,7 @@ a message says that no program had the data source.
     return WrongUsage(command, "-o FILE is missing");
   if (!config_file.empty() && !data_sources.empty())
     return WrongUsage(command, "--config replaces --data-source; give one");
-  if (!config_file.empty() && !categories.empty())
+  if (!config_file.empty() && !record.categories.empty())
     return WrongUsage(command, "--config replaces --categories; give one");
   uint32_t duration_ms = 0;
   size_t size_bytes = 0;
@@ -158,7 +163,7 @@ a message says that no program had the data source.
     return WrongUsage(command, "--rotate needs a file, not -o -");
 
   if (config_file.empty())
-    record.config = MakeConfig(data_sources, categories);
+    record.config = MakeConfig(data_sources, record.categories);
   else if (!ReadConfig(config_file, &record.config))
     return kFailure;
   if (record.rotation.is_on() && record.config.write_period_ms == 0) {

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "protozero/tracing/trace.h"
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 
@@ -19,6 +21,11 @@ namespace {
 using pbz::PrintError;
 using protozero::TraceConfig;
 using protozero::TraceStats;
+
+namespace trace = protozero::trace;
+
+// Producers may name any number of them.
+constexpr size_t kMaxCategories = 64;
 
 using Names = std::vector<std::string>;
 
@@ -83,6 +90,38 @@ void SessionMonitor::CheckHost() {
     PrintError(kProgram, "out of memory: a producer has been disconnected");
     knows_lack_of_host_memory_ = true;
   }
+}
+
+void SessionMonitor::OnDataSource(
+    const protozero::DataSourceDescriptor& source) {
+  const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
+  const trace::TrackEventDescriptor::Decoder events(
+      fields.track_event_descriptor());
+  // Without memory, the message lacks some.
+  protozero::RunsInMemory([&] {
+    for (const protozero::ConstBytes bytes : events.available_categories()) {
+      if (categories_.size() == kMaxCategories)
+        return;
+      const trace::TrackEventCategory::Decoder category(bytes);
+      categories_.insert(ShownName(category.name().ToStdStringView()));
+    }
+  });
+}
+
+void SessionMonitor::ReportCategories(const std::string& categories,
+                                      const TraceStats& stats) const {
+  if (categories.empty() || stats.producers_seen == 0 ||
+      stats.packets_begun() != 0) {
+    return;
+  }
+  std::string list;
+  for (const std::string& name : categories_)
+    list += (list.empty() ? "'" : ", '") + name + "'";
+  PrintError(
+      kProgram, "nothing was recorded of the categories '%s'; %s%s%s",
+      ShownName(categories).c_str(),
+      list.empty() ? "producers have named none" : "producers have named ",
+      list.c_str(), categories_.size() == kMaxCategories ? ", ..." : "");
 }
 
 bool SessionMonitor::Report(const TraceConfig& config,

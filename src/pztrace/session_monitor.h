@@ -3,6 +3,7 @@
 #ifndef SRC_PZTRACE_SESSION_MONITOR_H_
 #define SRC_PZTRACE_SESSION_MONITOR_H_
 
+#include <set>
 #include <string>
 
 #include "protozero/tracing/service_host.h"
@@ -22,6 +23,13 @@ class SessionMonitor : public protozero::TracingService::Consumer {
 
   // To be called whenever the host may have had a problem.
   void CheckHost();
+
+  // A TracingService::DataSourceObserver: remembers the categories of events.
+  void OnDataSource(const protozero::DataSourceDescriptor& source);
+  // Prints which categories there were, if |categories|, the wanted ones, have
+  // recorded nothing.
+  void ReportCategories(const std::string& categories,
+                        const protozero::TraceStats& stats) const;
 
   // Prints all losses. Returns false if a producer connected and could not be
   // recorded. If no producer has a data source that |config| asks for, that is
@@ -45,6 +53,7 @@ class SessionMonitor : public protozero::TracingService::Consumer {
   bool knows_lack_of_memory_ = false;
   bool knows_lack_of_host_memory_ = false;
   bool ended_early_ = false;
+  std::set<std::string> categories_;
 };
 
 }  // namespace pztrace

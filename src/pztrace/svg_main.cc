@@ -49,10 +49,13 @@ int SvgMain(int argc, char** argv) {
     return WrongUsage(command, "--width is from 400 to 20000");
   }
 
+  TraceInput input;
+  if (!input.Open(file_name, "svg"))
+    return kFailure;
   TrackRows rows;
   const auto add = [&rows](const auto& event) { rows.Add(event); };
   TimelineReader reader({add, add, add, false});
-  bool ok = ReadTimelineFile(file_name, &reader);
+  bool ok = ReadTimeline(file_name, &input, &reader);
   PrintOmissions(reader, stderr);
   if (rows.is_empty()) {
     if (ok) {

@@ -30,13 +30,11 @@ const pbz::MessageType* EventType(const pbz::MessageType& trace) {
 
 }  // namespace
 
-bool ReadTimelineFile(const std::string& file_name,
-                      TimelineReader* reader,
-                      bool has_extensions) {
-  const pbz::ScopedFile file = pbz::OpenFile(kProgram, file_name);
-  if (!file)
-    return false;
-  pbz::FieldStream stream(file.get());
+bool ReadTimeline(const std::string& file_name,
+                  TraceInput* input,
+                  TimelineReader* reader,
+                  bool has_extensions) {
+  pbz::FieldStream& stream = input->stream();
   pbz::FieldStream::Run run;
   bool ok = true;
   std::optional<pbz::ExtendedSchema> schema;

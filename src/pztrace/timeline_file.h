@@ -11,16 +11,18 @@
 
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/trace_input.h"
 
 namespace pztrace {
 
-// Gives the whole file to |reader|; "-" is the standard input. Returns false,
-// and has printed why, if that did not work, or the trace is damaged. With
-// |has_extensions|, details of events have the extensions that the file
+// Gives the whole |input|, which is called |file_name|, to |reader|. Returns
+// false, and has printed why, if that did not work, or the trace is damaged.
+// With |has_extensions|, details of events have the extensions that the file
 // describes.
-bool ReadTimelineFile(const std::string& file_name,
-                      TimelineReader* reader,
-                      bool has_extensions = false);
+bool ReadTimeline(const std::string& file_name,
+                  TraceInput* input,
+                  TimelineReader* reader,
+                  bool has_extensions = false);
 
 // What the trace lacks. |is_damaged| if the file could not be read to its end.
 Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged);

@@ -70,15 +70,23 @@ class Histogram {
   uint64_t total_ = 0;
 };
 
+// A category and a name.
+using EventKey = std::pair<std::string, std::string>;
+
 struct Row {
-  std::string_view category;
-  std::string_view name;
   uint64_t count = 0;
   uint64_t total = 0;
   uint64_t self = 0;
   uint64_t max = 0;
   Histogram histogram;
 
+  void Add(const Slice& slice) {
+    ++count;
+    total += slice.duration_ns;
+    self += slice.self_ns;
+    max = std::max(max, slice.duration_ns);
+    histogram.Add(slice.duration_ns);
+  }
   uint64_t mean() const { return total / count; }
   uint64_t p99() const { return std::min(max, histogram.Percentile99()); }
 };
@@ -94,41 +102,61 @@ constexpr struct {
     {"max", [](const Row& row) { return row.max; }},
 };
 
-// |rows| have slices.
-void Print(std::vector<Row> rows, size_t sort_column, size_t limit) {
+void Print(const std::map<EventKey, Row>& all,
+           size_t sort_column,
+           size_t limit) {
   const auto value = kColumns[sort_column].value;
-  std::stable_sort(
-      rows.begin(), rows.end(),
-      [value](const Row& a, const Row& b) { return value(a) > value(b); });
+  std::vector<const std::pair<const EventKey, Row>*> rows;
+  for (const auto& entry : all)
+    rows.push_back(&entry);
+  std::stable_sort(rows.begin(), rows.end(), [value](auto* a, auto* b) {
+    return value(a->second) > value(b->second);
+  });
   rows.resize(std::min(rows.size(), limit));
   printf("%10s", "count");
   for (const auto& column : kColumns)
     printf(" %10s", column.name);
   printf("  name (category)\n");
-  for (const Row& row : rows) {
+  for (const auto* entry : rows) {
+    const auto& [category, name] = entry->first;
+    const Row& row = entry->second;
     printf("%10" PRIu64, row.count);
     for (const auto& column : kColumns)
       printf(" %10s", DurationText(column.value(row)).c_str());
-    printf("  %s",
-           row.name.empty() ? "(no name)" : ShownName(row.name).c_str());
-    if (!row.category.empty())
-      printf(" (%s)", ShownName(row.category).c_str());
+    printf("  %s", name.empty() ? "(no name)" : ShownName(name).c_str());
+    if (!category.empty())
+      printf(" (%s)", ShownName(category).c_str());
     printf("\n");
+  }
+}
+
+// Appends lines, each after |prefix|, that say what |reader| lacks.
+void AddNotes(const TimelineReader& reader,
+              bool is_damaged,
+              const std::string& prefix,
+              std::vector<std::string>* notes) {
+  const Completeness completeness = CompletenessOf(reader, is_damaged);
+  // Without statistics, nobody has counted.
+  if (reader.has_stats() || !completeness.is_complete())
+    notes->push_back(prefix + completeness.Text());
+  for (const auto& lines : {LostStretchesOf(reader), OmissionsOf(reader)}) {
+    for (const std::string& line : lines)
+      notes->push_back(prefix + line);
   }
 }
 
 }  // namespace
 
 int TopMain(int argc, char** argv) {
-  std::string file_name;
+  std::vector<std::string> files;
   std::string sort = "total";
   std::string categories;
   uint32_t limit = 20;
   const command_line::Command command = {
       "pztrace top",
-      "[options] FILE",
-      "Prints which slices of a trace took the most time, by their names.\n",
-      {{"FILE", "the trace; - is the standard input", &file_name},
+      "[options] FILE...",
+      "Prints which slices of traces took the most time, by their names.\n",
+      {{"FILE", "traces; - is the standard input", &files},
        {"--sort COLUMN", "total (the default), self, mean, p99 or max", &sort},
        {"--limit N", "rows to print, default: 20", &limit},
        {"--categories LIST",
@@ -150,39 +178,44 @@ int TopMain(int argc, char** argv) {
   const CategoryRules rules(
       categories.empty() ? std::string()
                          : protozero::internal::EncodeCategories(categories));
-  std::vector<Row> rows;
+  std::map<EventKey, Row> rows;
   uint64_t num_slices = 0;
-  const auto add_slice = [&](const Slice& slice) {
-    if (!categories.empty() && !rules.Wants(slice.text->category, ""))
-      return;
-    if (slice.text_id >= rows.size())
-      rows.resize(slice.text_id + size_t{1});
-    Row& row = rows[slice.text_id];
-    row.category = slice.text->category;
-    row.name = slice.text->name;
-    ++num_slices;
-    ++row.count;
-    row.total += slice.duration_ns;
-    row.self += slice.self_ns;
-    row.max = std::max(row.max, slice.duration_ns);
-    row.histogram.Add(slice.duration_ns);
-  };
-  TimelineReader reader({add_slice, {}, {}, false});
-  bool ok = ReadTimelineFile(file_name, &reader);
-
-  rows.erase(std::remove_if(rows.begin(), rows.end(),
-                            [](const Row& row) { return row.count == 0; }),
-             rows.end());
-  const size_t num_names = rows.size();
-  Print(std::move(rows), sort_column, limit);
-  printf("%" PRIu64 " slices of %zu names\n", num_slices, num_names);
-  const Completeness completeness = CompletenessOf(reader, !ok);
-  // Without statistics, nobody has counted.
-  if (reader.has_stats() || !completeness.is_complete())
-    printf("%s\n", completeness.Text().c_str());
-  for (const std::string& line : LostStretchesOf(reader))
-    printf("%s\n", line.c_str());
-  PrintOmissions(reader, stdout);
+  std::vector<std::string> notes;
+  bool ok = true;
+  bool has_trace = false;
+  for (const std::string& file : files) {
+    TraceInput input;
+    if (!input.Open(file, "top")) {
+      ok = false;
+      continue;
+    }
+    has_trace = true;
+    // By the number of the text in this file.
+    std::vector<Row*> rows_of_file;
+    const auto add_slice = [&](const Slice& slice) {
+      if (!categories.empty() && !rules.Wants(slice.text->category, ""))
+        return;
+      if (slice.text_id >= rows_of_file.size())
+        rows_of_file.resize(slice.text_id + size_t{1});
+      Row*& row = rows_of_file[slice.text_id];
+      if (row == nullptr)
+        row = &rows[{slice.text->category, slice.text->name}];
+      ++num_slices;
+      row->Add(slice);
+    };
+    TimelineReader reader({add_slice, {}, {}, false});
+    const bool is_whole = ReadTimeline(file, &input, &reader);
+    ok = is_whole && ok;
+    AddNotes(reader, !is_whole,
+             files.size() > 1 ? std::string(pbz::DisplayName(file)) + ": " : "",
+             &notes);
+  }
+  if (!has_trace)
+    return kFailure;
+  Print(rows, sort_column, limit);
+  printf("%" PRIu64 " slices of %zu names\n", num_slices, rows.size());
+  for (const std::string& note : notes)
+    printf("%s\n", note.c_str());
   if (!pbz::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;

@@ -134,6 +134,8 @@ TEST_F(CommandLineTest, SaysWhatIsWrong) {
   ExpectWrong({"a", "b"}, "'b' is one argument too many");
   ExpectWrong({"--slow", "a"}, "unknown option '--slow'");
   ExpectWrong({"--slow=1", "a"}, "unknown option '--slow=1'");
+  ExpectWrong({"--cuont=1", "a"},
+              "unknown option '--cuont=1'; did you mean '--count'?");
   ExpectWrong({"-x"}, "unknown option '-x'");
   ExpectWrong({"-qx"}, "unknown option '-x'");
   ExpectWrong({"-\xe9"}, "unknown option '-\\351'");

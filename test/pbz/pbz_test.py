@@ -387,6 +387,13 @@ class InputTest(Scratch):
     self.assertEqual(run(PBZ, 'print'), (
         1, '', 'pbz: print: No such file or directory\n'
         'pbz: it is not a command, either: these are decode, export and stats\n'))
+    for word, meant in ('dcode', 'decode'), ('exprot', 'export'), ('stat', 'stats'):
+      for words in [word], [word, path]:
+        self.assertEqual(run(PBZ, *words), (
+            2, '', "pbz: unknown command '%s'; did you mean '%s'?\nTry pbz --help.\n" %
+            (word, meant)))
+    for words in [], ['stats'], ['export']:
+      self.assertEqual(run(PBZ, 'help', *words), run(PBZ, *words, '--help'))
     self.assertEqual(run(PBZ, 'no.pb'), (
         1, '', 'pbz: no.pb: No such file or directory\n'))
 

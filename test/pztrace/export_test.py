@@ -140,7 +140,7 @@ class ExportTest(TimelineCommandTest):
     for damaged in False, True:
       result = subprocess.run(
           [PZTRACE, 'export', '--instants', self.path, '-', self.path],
-          input=self.path.read_bytes()[:-1] if damaged else b'',
+          input=self.path.read_bytes()[:-1] if damaged else described(),
           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
       self.assertEqual(result.returncode, int(damaged))
       self.assertEqual(b'<stdin>: the trace is damaged' in result.stderr, damaged)

@@ -96,14 +96,24 @@ class HtmlTest(PageTest):
     self.assertIn('--from takes a time', self.run_command(trace, '--from=x', code=2)[1])
 
   def test_nothing_in_the_trace(self):
-    for trace in b'', described():
-      page = self.page(trace)
-      self.assertEqual((page.rows, page.notes), ([], []))
+    page = self.page(described())
+    self.assertEqual((page.rows, page.notes), ([], []))
     self.path.unlink()
     result = subprocess.run([PZTRACE, 'html', self.path], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, check=False)
     self.assertEqual((result.returncode, result.stdout), (1, b''))
     self.assertIn(b'No such file', result.stderr)
+
+  def test_page_is_a_file(self):
+    trace = described() + event(1, INSTANT, 0, name('x'))
+    page = self.run_command(trace)[0]
+    path = self.path.with_suffix('.html')
+    self.assertEqual(self.run_command(trace, '-o', path), ('', ''))
+    self.assertEqual(path.read_text(), page)
+    # It stays as it is if there is nothing to write.
+    self.run_command(b'', '-o', path, code=1)
+    self.assertEqual(path.read_text(), page)
+    self.assertIn('/x/y: No such file', self.run_command(trace, '-o', '/x/y', code=1)[1])
 
   def test_standard_input(self):
     trace = described() + event(1, INSTANT, 0, name('x'))
@@ -159,7 +169,7 @@ class HtmlTest(PageTest):
     self.assertNotIn('<', TEXT.search(html)[1])
 
   def test_the_page_fetches_nothing_and_runs_its_own_script_only(self):
-    html, _ = self.run_command(b'')
+    html, _ = self.run_command(described())
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     for kind, text in re.findall(r'<(script|style)>(.*?)</\1>', html, re.S):
       digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

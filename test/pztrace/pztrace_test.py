@@ -8,6 +8,7 @@ goes on until the test says so.
 """
 
 import collections
+import gzip
 import os
 import pathlib
 import re
@@ -33,6 +34,10 @@ TRACE_SCHEMA = 'include/protozero/tracing/trace.proto'
 
 REPORT = re.compile(r'process (\d+): (\d+) items')
 CLEARED = 1
+# What messages say of them.
+TIME = 'a time: a number of seconds, or one with ns, us, ms, s, m or h'
+SIZE = ('a size: a number of bytes, or one with k, M or G, which are powers of 1024 '
+        '(kB and KiB are the same)')
 PARTS = ['make', 'compress', 'check', 'primes']
 
 
@@ -549,6 +554,38 @@ class CatTest(PztraceTest):
     self.assertIn('packet {', output)
     self.assertRegex(error, r'^pztrace: %s: malformed at offset \d+: ' % damaged)
 
+  def test_files_that_are_no_traces(self):
+    other = self.folder / 'other'
+    for content, reason in (
+        (b'', 'is empty'),
+        (gzip.compress(b'\x0a\x00'), 'is compressed; try gzip -dc '),
+        (b' {"traceEvents": []}', 'is JSON, not'), (b'\n\n[1]', 'is JSON, not'),
+        (b'#include <stdio.h>\n\nint main() {}\n', 'is text, not'),
+        (b'\n#include <stdio.h>\n', 'is text, not'),
+        ('// é\n'.encode() * 60000, 'is text, not'),
+        (b'\x7fELF\x02\x01\x01\x00', 'is not a trace: ')):
+      other.write_bytes(content)
+      for command in ('cat', 'top', 'svg', 'html', 'export --slices',
+                      'export --losses --format ndjson'):
+        for name in other, '-':
+          code, output, error = self.run_pztrace(*command.split(), name, stdin=content)
+          shown, said = other, reason
+          if name == '-':
+            shown = '<stdin>'
+            said = reason.replace('try gzip -dc ', 'pipe it through gzip -dc')
+          self.assertEqual((code, output), (1, ''))
+          self.assertTrue(error.startswith('pztrace: %s %s' % (shown, said)), error)
+          self.assertEqual(error.count('\n'), 1)
+      if content:
+        code, _, error = self.run_pztrace('record', '-o', self.trace, '--config', other)
+        self.assertEqual(code, 1)
+        self.assertIn('not a' if 'not a' in reason else reason[:10], error)
+    # One of several.
+    self.assertEqual(self.run_pztrace('record', '-o', self.trace, '--', 'true')[0], 0)
+    code, output, _ = self.run_pztrace('export', '--slices', other, self.trace)
+    self.assertEqual(code, 1)
+    self.assertIn('host,file', output)
+
   def test_missing_file(self):
     code, _, error = self.run_pztrace('cat', '/no/such')
     self.assertEqual((code, error),
@@ -566,8 +603,8 @@ class ArgumentsTest(PztraceTest):
           output.startswith('Usage: %s ' % ('pztrace ' + command).strip()))
       self.assertEqual(option in output, command != '')
       self.assertLessEqual(max(map(len, output.splitlines())), 80)
-      self.assertEqual(self.run_pztrace(*command.split(), '-h'),
-                       (code, output, error))
+      for same in ([*command.split(), '-h'], ['help', *command.split()]):
+        self.assertEqual(self.run_pztrace(*same), (code, output, error))
     for arguments in ['--version'], ['stat', '--version']:
       self.assertEqual(self.run_pztrace(*arguments),
                        (0, 'pztrace %s\n' % version(), ''))
@@ -576,17 +613,23 @@ class ArgumentsTest(PztraceTest):
     for arguments, reason in (
         ([], 'a command is missing: record, stat, cat, top, svg, html or export'),
         (['play'], "unknown command 'play'"),
+        (['recrod'], "unknown command 'recrod'; did you mean 'record'?"),
+        (['record', '--ouput=x'],
+         "unknown option '--ouput=x'; did you mean '--output'?"),
         (['record'], '-o FILE is missing'),
         (['record', '-o'], '-o needs a value'),
         (['record', '-o', ''], '-o needs a value'),
         (['record', '-o', 'x', 'ls'],
          "'ls' is one argument too many; a command stands after --"),
-        (['record', '-o', 'x', '--size', 'big'],
-         '--size takes a number of bytes, as in 500k or 64M'),
-        (['record', '-o', 'x', '--size=0'],
-         '--size takes a number of bytes, as in 500k or 64M'),
-        (['record', '-o', 'x', '--size=-1'],
-         '--size takes a number of bytes, as in 500k or 64M'),
+        (['record', '-o', 'x', '--size', 'big'], "--size takes %s, not 'big'" % SIZE),
+        (['record', '-o', 'x', '--size=0'], '--size is 1 byte at least, not 0'),
+        (['record', '-o', 'x', '--size=-1'], "--size takes %s, not '-1'" % SIZE),
+        (['record', '-o', 'x', '--size=1TB'], "--size takes %s, not '1TB'" % SIZE),
+        # These are fine, and what follows is not.
+        (['record', '-o', 'x', '--size=64MB', '--duration=1h', '--rotate=1MiB',
+          '--keep=x'], "--keep takes a number, not 'x'"),
+        (['record', '-o', 'x', '--size=64kB', '--duration=1.5m', '--rotate=1h', 'ls'],
+         "'ls' is one argument too many; a command stands after --"),
         (['record', '-o', 'x', '--size', '99999999G'],
          '--size is less than 4096G, not 99999999G'),
         (['record', '-o', 'x', '--size=4096G'],
@@ -600,9 +643,8 @@ class ArgumentsTest(PztraceTest):
         (['stat', '--pid', '4294967297'],
          '--pid takes the number of a process'),
         (['record', '-o', 'x', '--duration', '5 years'],
-         '--duration takes a time, as in 10, 1.5s or 200ms'),
-        (['record', '-o', 'x', '--duration=0'],
-         '--duration takes a time, as in 10, 1.5s or 200ms'),
+         "--duration takes %s, not '5 years'" % TIME),
+        (['record', '-o', 'x', '--duration=0'], '--duration is 1 ms at least, not 0'),
         (['record', '-o', 'x', '--config=c', '--data-source=d'],
          '--config replaces --data-source; give one'),
         (['record', '-o', 'x', '--config=c', '--categories=d'],
@@ -613,8 +655,7 @@ class ArgumentsTest(PztraceTest):
          '--data-source needs a value'),
         (['stat', '--pid', 'me'], "--pid takes a number, not 'me'"),
         (['stat', '--pid', '1.5'], "--pid takes a number, not '1.5'"),
-        (['stat', '--interval', 'x'],
-         '--interval takes a time, as in 10, 1.5s or 200ms'),
+        (['stat', '--interval', 'x'], "--interval takes %s, not 'x'" % TIME),
         (['stat', 'x'], "'x' is one argument too many"),
         (['stat', '--', 'x'], "'x' is one argument too many"),
         (['cat'], 'FILE is missing'),

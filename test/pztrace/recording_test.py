@@ -48,6 +48,13 @@ class RecordingTest(PztraceTest):
         names = re.findall('"of ([^"]*)"', self.check_readable())
         self.assertEqual(set(names), expected)
 
+  def test_categories_that_nobody_has(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--categories',
+                                      'nosuchcat', '--', EVENT_TRACER)
+    self.assertEqual(code, 0, error)
+    self.assertIn("pztrace: nothing was recorded of the categories 'nosuchcat'; "
+                  "producers have named 'net.io', 'net.slow'\n", error)
+
   def test_what_programs_offer_is_listed(self):
     code, output, error = self.run_pztrace('record', '--list', '--',
                                            EVENT_TRACER)

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from pztrace_test import BUILD_DIR, PZTRACE, REPORT, WORKERS, PztraceTest, main
+from pztrace_test import (BUILD_DIR, PZTRACE, REPORT, SIZE, TIME, WORKERS, PztraceTest,
+                          main)
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 SCHEMA_TRACER = BUILD_DIR / 'schema_tracer'
@@ -230,11 +231,12 @@ class RotationTest(PztraceTest):
         buffers { size_kb: 1024 }
         data_sources { config: "\\n\\013track_event" }''')
     for arguments, expected in (
-        (('--rotate', '100'), '--rotate takes a size or a time, as in 100M or 60s'),
-        (('--rotate', '5m'), '--rotate takes a size or a time, as in 100M or 60s'),
-        (('--rotate', 's'), '--rotate takes a time, as in 10, 1.5s or 200ms'),
-        (('--rotate', '0s'), '--rotate takes a time, as in 10, 1.5s or 200ms'),
-        (('--rotate', '1T'), '--rotate takes a number of bytes, as in 500k or 64M'),
+        (('--rotate', '100'), "--rotate takes %s; or %s, not '100'" % (SIZE, TIME)),
+        (('--rotate', '5m'),
+         "--rotate takes %s; or %s, not '5m', which is either" % (SIZE, TIME)),
+        (('--rotate', 's'), "--rotate takes %s; or %s, not 's'" % (SIZE, TIME)),
+        (('--rotate', '0s'), '--rotate is 1 ms at least, not 0s'),
+        (('--rotate', '5q'), "--rotate takes %s; or %s, not '5q'" % (SIZE, TIME)),
         (('--keep', '3'), '--keep is of no use without --rotate'),
         (('--rotate', '1s', '-o', '-'), '--rotate needs a file, not -o -'),
         (('--rotate', '1s', '--config', config),

@@ -1,0 +1,59 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/trace_input.h"
+
+#include <stdint.h>
+
+#include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+#include "src/pbz/input_kind.h"
+#include "src/pztrace/program_name.h"
+
+namespace pztrace {
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::Field;
+
+constexpr uint8_t kPacketTag = 0x0a;
+
+// Whether there is a packet, or the begin of a large one.
+bool HasPacket(ConstBytes begin) {
+  if (begin.data[0] == kPacketTag)
+    return true;
+  protozero::ProtoDecoder decoder(begin);
+  while (const Field field = decoder.ReadField()) {
+    if (field.id() == protozero::trace::Trace::kPacketFieldNumber)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool TraceInput::Open(const std::string& file, const char* command) {
+  file_ = pbz::OpenFile(kProgram, file);
+  if (!file_)
+    return false;
+  stream_.emplace(file_.get());
+  bool is_whole = false;
+  const ConstBytes begin = stream_->Peek(&is_whole);
+  // Such as a folder's.
+  if (!stream_->error().empty()) {
+    pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file),
+                    stream_->error().c_str());
+    return false;
+  }
+  std::string why = pbz::WhyNoMessage(begin, is_whole, file,
+                                      std::string(kProgram) + " " + command);
+  if (why.empty() && !HasPacket(begin))
+    why = "is not a trace: it has no packets";
+  if (why.empty())
+    return true;
+  pbz::PrintError(kProgram, "%s %s", pbz::DisplayName(file), why.c_str());
+  return false;
+}
+
+}  // namespace pztrace

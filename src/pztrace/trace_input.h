@@ -1,0 +1,31 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TRACE_INPUT_H_
+#define SRC_PZTRACE_TRACE_INPUT_H_
+
+#include <optional>
+#include <string>
+
+#include "src/pbz/field_stream.h"
+#include "src/pbz/program_io.h"
+
+namespace pztrace {
+
+// A trace to read: a file that is not something else.
+class TraceInput {
+ public:
+  // "-" is the standard input. |command| is what reads it, such as "top".
+  // Returns false, and has printed why, if it cannot be opened, or is no trace.
+  bool Open(const std::string& file, const char* command);
+
+  // REQUIRES: Open() has returned true.
+  pbz::FieldStream& stream() { return *stream_; }
+
+ private:
+  pbz::ScopedFile file_;
+  std::optional<pbz::FieldStream> stream_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TRACE_INPUT_H_
