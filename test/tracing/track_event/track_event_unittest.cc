@@ -755,7 +755,7 @@ TEST(TrackEventTest, ADescriptorIsWrittenToAndStaysOpen) {
 
 TEST(TrackEventTest, EndsAfterItsDuration) {
   LocalTrace::Options options;
-  options.duration_ms = 20;
+  options.duration_ms = 200;
   options.categories = "te.timed";
   Session session(std::move(options));
   PROTOZERO_TRACE_EVENT_INSTANT("te.timed", "within");
