@@ -150,7 +150,7 @@ std::string Suggestion(std::string_view word,
   for (const std::string& name : names) {
     // One letter is like any other.
     const size_t distance = name.size() > 2 ? DistanceOf(word, name) : least;
-    if (distance < least) {
+    if (distance != 0 && distance < least) {
       best = &name;
       least = distance;
     }
