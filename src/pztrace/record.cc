@@ -37,8 +37,9 @@ using protozero::ServiceHost;
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-// How long a reader has, after an interrupt, to take the rest of the trace.
-constexpr uint64_t kMaxReaderMs = 700;
+// How long producers have, after an interrupt, to answer, and the reader of the
+// output to take the rest of the trace.
+constexpr uint64_t kMaxEndMs = 700;
 
 // Messages of the signal handlers for the loop. They run in its thread: the
 // other one takes no signals.
@@ -251,25 +252,34 @@ bool Record(const RecordOptions& options) {
   }
   // When the first interrupt was seen.
   std::optional<uint64_t> interrupted_ms;
-  const auto is_time_up = [&] {
-    if (g_interruptions != 0 && !interrupted_ms)
-      interrupted_ms = service.NowMs();
-    return interrupted_ms && service.NowMs() - *interrupted_ms > kMaxReaderMs;
+  const auto time_left = [&]() -> uint32_t {
+    if (g_interruptions == 0)
+      return UINT32_MAX;
+    const uint64_t now = service.NowMs();
+    if (!interrupted_ms)
+      interrupted_ms = now;
+    const uint64_t past_ms = now - *interrupted_ms;
+    return past_ms < kMaxEndMs ? static_cast<uint32_t>(kMaxEndMs - past_ms) : 0;
   };
-  is_time_up();
+  time_left();
 
   // A terminal interrupts both, other signals are for us to pass on.
   if (g_interruptions != 0 && g_last_interruption != SIGINT)
     command.Signal(g_last_interruption);
   service.StopTracing(session);
-  while (service.GetState(session) != TracingService::kStopped)
-    host.RunOnce(drain.Run());
+  while (service.GetState(session) != TracingService::kStopped) {
+    const uint32_t wait_ms = time_left();
+    if (wait_ms == 0)
+      service.StopWaiting(session);
+    else
+      host.RunOnce(std::min(wait_ms, drain.Run()));
+  }
   if (drain.is_out_of_memory())
     monitor.OnEarlyEnd();
   bool ok = false;
   const bool has_memory = protozero::RunsInMemory([&] {
     while (!drain.ReadSome()) {
-      if (is_time_up())
+      if (time_left() == 0)
         file.GiveUp();
       host.RunOnce(0);
     }

@@ -307,6 +307,32 @@ class FileTest(RecordingTest):
     near.close()
     far.close()
 
+  def test_interrupt_does_not_wait_for_a_stopped_program(self):
+    config = self.encode_config('''
+        buffers { size_kb: 1024 }
+        data_sources { config: "\\n\\013track_event" }
+        flush_timeout_ms: 3600000
+        data_source_stop_timeout_ms: 3600000''')
+    path = self.folder / 'socket'
+    process = subprocess.Popen(
+        [PZTRACE, 'record', '-o', self.trace, '--socket', path, '--config', config],
+        env=self.env, stderr=subprocess.PIPE)
+    self.addCleanup(process.kill)
+    process.stderr.readline()
+    tracer = subprocess.Popen(
+        [LINE_TRACER], env=dict(self.env, PERFETTO_PRODUCER_SOCK_NAME=path),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    self.addCleanup(tracer.kill)
+    self.trace_line(tracer, b'a line')
+    tracer.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, tracer.pid, os.WSTOPPED)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=300)[1].decode()
+    self.assertEqual(process.returncode, 0, error)
+    self.assertIn('a line', self.check_readable())
+    tracer.kill()
+    tracer.communicate()
+
   def test_reader_that_is_late(self):
     fifo = self.folder / 'fifo'
     os.mkfifo(fifo)

@@ -377,6 +377,33 @@ TEST_F(TracingServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
+TEST_F(TracingServiceTest, StopsWaitingWhenItIsAskedTo) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "slow";
+  descriptor.will_notify_on_stop = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("slow");
+  for (const bool is_flushed : {false, true}) {
+    Start();
+    service_.StopWaiting(session_);
+    EXPECT_EQ(service_.GetState(session_), TracingService::kStarted);
+    Move(WriteChunk(1, 0, 1, "03 92 3f 00"));
+    producer_.TakeCalls();
+    service_.StopTracing(session_);
+    if (is_flushed)
+      producer_.AcknowledgeFlush(producer_.last_flush());
+    producer_.TakeCalls();
+    EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
+    service_.StopWaiting(session_);
+    EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
+    EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
+    EXPECT_EQ(Stats().final_flush_succeeded, is_flushed);
+    EXPECT_EQ(Packets(), Strings{"92 3f 00"});
+    service_.CloseSession(session_);
+  }
+}
+
 TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   TestProducer other;
   other.Connect(&service_, "source", Info());

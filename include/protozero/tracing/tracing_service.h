@@ -244,6 +244,10 @@ class TracingService {
                                 std::string* error);
   // Flushes, then stops the data sources. Does not wait: see GetState().
   void StopTracing(TracingSessionID session_id);
+  // Ends a session that is kStopping now: does not wait for producers that have
+  // not answered. The service takes what it finds in their memory. Does nothing
+  // in other states.
+  void StopWaiting(TracingSessionID session_id);
   // Asks all data sources to commit what they have. |on_done| is called once,
   // as the functions of Consumer are, perhaps before this returns. |success| is
   // false if a producer did not answer in time, or if the session was closed

@@ -146,6 +146,14 @@ void Sessions::Stop(Session* session) {
       /*is_final=*/true, nullptr);
 }
 
+void Sessions::StopWaiting(Session* session) {
+  if (session->state != TracingService::kStopping)
+    return;
+  flushes_.FailAll(session);
+  data_sources_->EndAll(session);
+  UpdateState(session);
+}
+
 bool Sessions::RestartTrace(Session* session) {
   if (session->state != TracingService::kStarting &&
       session->state != TracingService::kStarted) {

@@ -61,6 +61,7 @@ class Sessions final : private Flushes::Observer {
                          TracingService::Consumer* consumer,
                          std::string* error);
   void Stop(Session* session);
+  void StopWaiting(Session* session);
   // As in TracingService. Throws std::bad_alloc, or returns false, if there is
   // no memory.
   bool RestartTrace(Session* session);

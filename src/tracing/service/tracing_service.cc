@@ -184,6 +184,12 @@ void TracingService::StopTracing(TracingSessionID session_id) {
     impl_->sessions.Stop(session);
 }
 
+void TracingService::StopWaiting(TracingSessionID session_id) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (Session* const session = impl_->sessions.Find(session_id))
+    impl_->sessions.StopWaiting(session);
+}
+
 FlushRequestID TracingService::Flush(TracingSessionID session_id,
                                      uint32_t timeout_ms,
                                      FlushFlags flags,
