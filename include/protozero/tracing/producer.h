@@ -49,6 +49,7 @@
 //   good and its data sources are off. The child shares no memory with the
 //   service any more; what it writes with writers of the parent is lost. It may
 //   create a producer of its own and register new data sources.
+// - dlclose() of a shared library that has a producer: it stays loaded.
 // - exec(): the new program gets nothing of all this.
 
 namespace protozero {

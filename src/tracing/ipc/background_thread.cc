@@ -2,10 +2,20 @@
 
 #include "src/tracing/ipc/background_thread.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <initializer_list>
+#include <string_view>
+
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/shared_memory/no_cancellation.h"
 
 #include "protozero/internal/macros.h"
 
@@ -13,6 +23,30 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace {
+
+// Copies of the library know each other's threads by it.
+constexpr char kName[] = "protozero";
+
+// Whether /proc/self/task/NAME is a thread of the program.
+bool IsThreadOfProgram(const char* name) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", name);
+  const ScopedFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t size = fd.is_valid() ? read(fd.get(), text, sizeof(text)) : 0;
+  // It has ended meanwhile.
+  if (size <= 0)
+    return false;
+  // "1234 (name) state ...", where the name may have any characters.
+  const std::string_view line(text, static_cast<size_t>(size));
+  const size_t begin = line.find('(');
+  const size_t end = line.rfind(") ");
+  if (begin >= end || end + 2 >= line.size())
+    return true;
+  const char state = line[end + 2];
+  return state != 'Z' && state != 'X' &&
+         line.substr(begin + 1, end - begin - 1) != kName;
+}
 
 // Blocks signals in this thread, and so in the threads that it starts
 // meanwhile. A thread that blocked them itself could get one before.
@@ -48,9 +82,26 @@ int BackgroundThread::StartFunction(void* (*function)(void*), void* argument) {
   return error;
 }
 
+void BackgroundThread::SetName() {
+  prctl(PR_SET_NAME, kName);
+}
+
 void BackgroundThread::Join() {
+  const NoCancellation no_cancellation;
   pthread_join(thread_, nullptr);
   is_started_ = false;
+}
+
+bool OnlyBackgroundThreadsAreLeft() {
+  DIR* const threads = opendir("/proc/self/task");
+  if (threads == nullptr)
+    return false;
+  bool are_left = true;
+  const dirent* entry;
+  while (are_left && (entry = readdir(threads)) != nullptr)
+    are_left = entry->d_name[0] == '.' || !IsThreadOfProgram(entry->d_name);
+  closedir(threads);
+  return are_left;
 }
 
 PROTOZERO_ABI_END

@@ -13,8 +13,9 @@ PROTOZERO_ABI_BEGIN
 // A thread that takes none of the process's signals. The kernel gives a signal
 // to any thread that does not block it, and a program that knows nothing of
 // this thread expects its handlers, or its sigwait(), to run in its own
-// threads. Not blocked are signals that a thread causes itself, such as faults,
-// and the samples of profilers.
+// threads: so they are blocked whatever is done about them now. Not blocked are
+// signals that a thread causes itself, such as faults, and the samples of
+// profilers. When no other thread is left, ProducerLoop takes all of them.
 //
 // Not a std::thread, which ends a program without exceptions if the system
 // gives it no thread.
@@ -33,6 +34,7 @@ class BackgroundThread {
   int Start(T* object) {
     return StartFunction(
         [](void* argument) -> void* {
+          SetName();
           (static_cast<T*>(argument)->*function)();
           return nullptr;
         },
@@ -42,11 +44,19 @@ class BackgroundThread {
   void Join();
 
  private:
+  // In the new thread.
+  static void SetName();
   int StartFunction(void* (*function)(void*), void* argument);
 
   pthread_t thread_{};
   bool is_started_ = false;
 };
+
+// Returns whether the program has no thread any more that could end it: all
+// have ended, that of main() by pthread_exit(), but for BackgroundThreads,
+// those of other copies of the library included. Reads /proc; false if it
+// cannot.
+bool OnlyBackgroundThreadsAreLeft();
 
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -14,6 +14,7 @@
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/keep_loaded.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/producer_fork.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
@@ -22,6 +23,7 @@
 #include "src/tracing/ipc/producer_status.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -37,6 +39,13 @@ using internal::ProducerIpcClient;
 namespace {
 
 using Lock = std::unique_lock<std::mutex>;
+
+// Before a producer's thread starts, without a lock.
+void PrepareForThread() {
+  // The thread runs in it.
+  KeepThisLibraryLoaded();
+  internal::TellWhenThisThreadEnds();
+}
 
 }  // namespace
 
@@ -113,10 +122,15 @@ class Producer::Impl : public internal::ProducerShared {
 
 // A Producer without memory for its Impl is kDisconnected for good.
 
-Producer::Producer(Options options)
-    : impl_(new(std::nothrow) Impl(std::move(options), ScopedFd())) {}
+Producer::Producer(Options options) {
+  const NoCancellation no_cancellation;
+  PrepareForThread();
+  impl_.reset(new (std::nothrow) Impl(std::move(options), ScopedFd()));
+}
 
 Producer::Producer(Options options, int connected_socket) {
+  const NoCancellation no_cancellation;
+  PrepareForThread();
   ScopedFd connected(connected_socket);
   options.max_reconnect_pause_ms = 0;
   impl_.reset(new (std::nothrow)
@@ -190,6 +204,7 @@ void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
 }
 
 bool Producer::Sync(uint32_t timeout_ms) {
+  const NoCancellation no_cancellation;
   if (impl_ == nullptr)
     return false;
   Impl& impl = *impl_;

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include <mutex>
+
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/data_source_access.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
@@ -48,6 +50,25 @@ bool HandleForks() {
   has_handlers = has_handlers || pthread_atfork(&BeforeFork, &AfterForkInParent,
                                                 &AfterForkInChild) == 0;
   return has_handlers;
+}
+
+void TellWhenThisThreadEnds() {
+  static pthread_key_t key;
+  static const bool has_key =
+      pthread_key_create(&key, [](void*) {
+        const std::lock_guard<std::mutex> lock(ClientLock());
+        for (ProducerShared* producer = g_producers; producer != nullptr;
+             producer = producer->next) {
+          if (producer->is_abandoned)
+            continue;
+          producer->watches_threads = true;
+          producer->wakeup.Notify();
+          producer->changed.notify_all();
+        }
+      }) == 0;
+  // Any value but null.
+  if (has_key)
+    pthread_setspecific(key, &key);
 }
 
 void AddToProducers(ProducerShared* producer) {

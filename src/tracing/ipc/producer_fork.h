@@ -20,6 +20,10 @@ namespace internal {
 // REQUIRES, for all: ClientLock().
 bool HandleForks();
 
+// Sets ProducerShared::watches_threads of all producers when the calling thread
+// ends; not when the program exits.
+void TellWhenThisThreadEnds();
+
 // The producers of this process.
 void AddToProducers(ProducerShared* producer);
 void RemoveFromProducers(ProducerShared* producer);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
@@ -32,6 +35,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint32_t kMinReconnectPauseMs = 100;
 // How long Producer's destructor waits for a service that does not read.
 constexpr int kGoodbyeTimeoutMs = 1000;
+// How often it is asked whether the program has other threads.
+constexpr int kWatchPeriodMs = 200;
 
 }  // namespace
 
@@ -135,10 +140,12 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
   connection->Bind();
   SteadyClock::time_point return_idle_chunks_at;
   while (connection->is_open()) {
+    bool watches_threads;
     {
       Lock lock(ClientLock());
       if (producer_->is_stopping)
         break;
+      watches_threads = producer_->watches_threads;
     }
     pollfd fds[2] = {{connection->socket(), POLLIN, 0},
                      {producer_->wakeup.fd(), POLLIN, 0}};
@@ -148,7 +155,7 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
     const int timeout_ms = handler->has_instances()
                                ? static_cast<int>(options.commit_period_ms)
                                : -1;
-    if (poll(fds, 2, timeout_ms) < 0 && errno != EINTR) {
+    if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
       // Only memory can be missing. To ask again at once is no use.
       return OnOutOfMemory();
     }
@@ -194,10 +201,41 @@ bool ProducerLoop::Receive(ProducerIpcClient* connection,
 
 void ProducerLoop::Pause(uint32_t* pause_ms) {
   *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
+  const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
   Lock lock(ClientLock());
-  producer_->changed.wait_for(lock, std::chrono::milliseconds(*pause_ms),
-                              [this] { return producer_->is_stopping; });
+  while (!producer_->is_stopping && SteadyClock::now() < end) {
+    const bool watches = producer_->watches_threads;
+    const auto period = std::chrono::milliseconds(kWatchPeriodMs);
+    producer_->changed.wait_until(
+        lock, watches ? std::min(end, SteadyClock::now() + period) : end, [&] {
+          return producer_->is_stopping ||
+                 producer_->watches_threads != watches;
+        });
+    if (watches && !producer_->is_stopping) {
+      lock.unlock();
+      Poll(nullptr, 0, 0, watches);
+      lock.lock();
+    }
+  }
   *pause_ms *= 2;
+}
+
+int ProducerLoop::Poll(pollfd* fds,
+                       nfds_t num_fds,
+                       int timeout_ms,
+                       bool watches_threads) {
+  if (watches_threads && !takes_signals_) {
+    takes_signals_ = OnlyBackgroundThreadsAreLeft();
+    if (timeout_ms < 0 || timeout_ms > kWatchPeriodMs)
+      timeout_ms = kWatchPeriodMs;
+  }
+  timespec timeout;
+  timeout.tv_sec = timeout_ms / 1000;
+  timeout.tv_nsec = timeout_ms % 1000 * 1000000;
+  sigset_t none;
+  sigemptyset(&none);
+  return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout,
+               takes_signals_ ? &none : nullptr);
 }
 
 void ProducerLoop::OnConnectFailed(int error) {

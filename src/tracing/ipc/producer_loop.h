@@ -3,6 +3,7 @@
 #ifndef SRC_TRACING_IPC_PRODUCER_LOOP_H_
 #define SRC_TRACING_IPC_PRODUCER_LOOP_H_
 
+#include <poll.h>
 #include <stdint.h>
 
 #include <memory>
@@ -41,10 +42,16 @@ class ProducerLoop {
                CommandHandler* handler,
                FrameReader* reader);
   void Pause(uint32_t* pause_ms);
+  // Does what poll() does, and obeys signals if the program has no other thread
+  // for them: then one that would have ended it, or run a handler, does so
+  // here, where no lock is held. Nothing tells of such a time, so if it
+  // |watches_threads|, it looks for it again and again.
+  int Poll(pollfd* fds, nfds_t num_fds, int timeout_ms, bool watches_threads);
   void OnConnectFailed(int error);
   void OnOutOfMemory();
 
   ProducerShared* const producer_;
+  bool takes_signals_ = false;
   // Why the connection has ended.
   bool is_out_of_memory_ = false;
 };

@@ -45,6 +45,9 @@ struct ProducerShared {
   uint64_t synced_request = 0;
   // The thread is to end.
   bool is_stopping = false;
+  // A thread that has made a producer has ended: there may be no other one left
+  // of the program. Until then, nobody has to look.
+  bool watches_threads = false;
   // In a child process: nothing of this may be destroyed, for other threads of
   // the parent may have been using it.
   bool is_abandoned = false;

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 
+#include "src/tracing/shared_memory/no_cancellation.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -91,8 +93,10 @@ SocketStatus StatusOfErrno() {
 }  // namespace
 
 void ScopedFd::Reset(int fd) {
-  if (fd_ >= 0)
+  if (fd_ >= 0) {
+    const NoCancellation no_cancellation;
     close(fd_);
+  }
   fd_ = fd;
 }
 
@@ -177,6 +181,7 @@ SocketStatus SendToSocket(int fd,
                           size_t size,
                           int fd_to_send,
                           size_t* sent) {
+  const NoCancellation no_cancellation;
   *sent = 0;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   while (*sent < size) {
@@ -245,6 +250,7 @@ bool WakeupFd::TryOpen() {
 void WakeupFd::Notify() const {
   if (!fd_.is_valid())
     return;
+  const NoCancellation no_cancellation;
   const uint64_t one = 1;
   // Fails only if there are too many notifications already.
   [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));

@@ -23,6 +23,7 @@
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
+#include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/track_event/category_rules.h"
 #include "src/tracing/track_event/registry.h"
@@ -57,10 +58,12 @@ class LocalTrace::Impl final : private TracingService::Consumer {
 
   // Stop() follows, whether it records or not.
   void Start() {
+    const NoCancellation no_cancellation;
     if (!RunsInMemory([this] { StartSession(); }))
       SetError(kNoMemory);
   }
   bool Stop() {
+    const NoCancellation no_cancellation;
     std::lock_guard<std::mutex> stop_lock(stop_lock_);
     if (!std::exchange(is_ended_, true))
       End();

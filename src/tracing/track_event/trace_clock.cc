@@ -13,6 +13,8 @@
 
 #include <atomic>
 
+#include "src/tracing/shared_memory/no_cancellation.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -68,6 +70,7 @@ bool IsTscUsable() {
       (edx & (1u << 8)) == 0) {
     return false;
   }
+  const NoCancellation no_cancellation;
   const int fd =
       open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
            O_RDONLY | O_CLOEXEC);

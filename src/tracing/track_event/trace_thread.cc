@@ -14,6 +14,8 @@
 #include <new>
 
 #include "protozero/tracing/track_event.h"
+#include "src/tracing/ipc/keep_loaded.h"
+#include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/track_event/registry.h"
 
 #include "protozero/internal/macros.h"
@@ -45,6 +47,7 @@ void CopyName(std::string_view name, char (&copy)[64]) {
 // When the process was started, in ticks since the machine was; 0 if that is
 // not known.
 uint64_t ProcessStartTime() {
+  const NoCancellation no_cancellation;
   const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 0;
@@ -70,6 +73,7 @@ pthread_key_t g_thread_key;
 // and again if other keys' destructors do. Not called for the main thread when
 // the program exits: destructors of static objects may trace, too.
 void DestroyTraceThread(void* thread) {
+  const NoCancellation no_cancellation;
   t_is_changing = true;
   t_trace_thread = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -105,6 +109,7 @@ int64_t TraceThreadId() {
 std::string_view TraceProcessName() {
   const RegistryLock lock;
   if (g_process_name[0] == '\0' && lock.is_held()) {
+    const NoCancellation no_cancellation;
     // Its first argument, as long as it has not changed that.
     const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
@@ -122,6 +127,8 @@ TraceThread* CreateTraceThread() {
     return nullptr;
   t_is_changing = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  // Its end calls a function of this library.
+  KeepThisLibraryLoaded();
   static const bool has_key =
       pthread_key_create(&g_thread_key, &DestroyTraceThread) == 0;
   auto* const thread = new (std::nothrow) TraceThread(TrackEventDataSource());

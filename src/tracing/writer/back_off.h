@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "src/tracing/shared_memory/no_cancellation.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -21,6 +23,7 @@ class BackOff {
       std::this_thread::yield();
       return;
     }
+    const NoCancellation no_cancellation;
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kMaxPause);
   }

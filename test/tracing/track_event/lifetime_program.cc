@@ -1,14 +1,18 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A program that traces before main() and after it, or that is killed.
-// Arguments: "statics" with TRACE_FILE in the environment; "kill_local" with
-// the same; "kill" to be recorded by others.
+// A program that traces before main() and after it, that is killed, or whose
+// threads end in other ways. Arguments: "kill" to be recorded by others; with
+// TRACE_FILE in the environment, "statics" and those in main().
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,6 +20,7 @@
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
+#include "test/testing/sanitizers.h"
 
 using protozero::DynamicString;
 
@@ -76,11 +81,62 @@ int BeKilledWhileRecorded() {
   return 1;
 }
 
+[[noreturn]] void EndMain() {
+  TraceSlices();
+  // ThreadSanitizer has a thread of its own.
+  puts(PROTOZERO_TEST_HAS_TSAN ? "cannot" : "traced");
+  fflush(stdout);
+  pthread_exit(nullptr);
+}
+
+// The signal is blocked after the library's threads have begun.
+void WaitForSignalAndEndMain() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    _exit(signal == SIGTERM ? 5 : 1);
+  }).detach();
+  EndMain();
+}
+
+// A thread that is cancelled before its first event, and ends behind its last.
+int BeCancelled() {
+  static std::atomic<bool> is_cancelled{false};
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        while (!is_cancelled)
+          sched_yield();
+        for (int i = 0; i < 100; ++i)
+          TraceSlices();
+        g_trace->Stop();
+        pthread_testcancel();
+        return nullptr;
+      },
+      nullptr);
+  pthread_cancel(thread);
+  is_cancelled = true;
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  return result == PTHREAD_CANCELED ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "kill_local") == 0)
     return BeKilled();
+  if (argc > 1 && strcmp(argv[1], "end_main") == 0)
+    EndMain();
+  if (argc > 1 && strcmp(argv[1], "wait_and_end_main") == 0)
+    WaitForSignalAndEndMain();
+  if (argc > 1 && strcmp(argv[1], "cancel") == 0)
+    return BeCancelled();
   if (argc > 1 && strcmp(argv[1], "kill") == 0)
     return BeKilledWhileRecorded();
   std::thread([] {

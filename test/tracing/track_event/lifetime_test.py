@@ -9,6 +9,7 @@ Runs in a build directory.
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,30 @@ class LifetimeTest(unittest.TestCase):
       process.stdin.close()
       self.assertLess(process.wait(), 0)
     self.assertEqual(self.count_slices(), 100)
+
+  def test_cancelled_thread(self):
+    self.assertEqual(
+        subprocess.run([PROGRAM, 'cancel'], check=False, env=self.env)
+        .returncode, 0)
+    self.assertEqual(self.count_slices(), 10000)
+
+  def exit_code_of(self, how, signum):
+    with subprocess.Popen([PROGRAM, how], env=self.env,
+                          stdout=subprocess.PIPE) as process:
+      if process.stdout.readline() == b'cannot\n':
+        process.kill()
+        self.skipTest('another library has a thread, too')
+      process.send_signal(signum)
+      return process.wait()
+
+  def test_signals_end_a_program_without_threads(self):
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP,
+                   signal.SIGALRM, signal.SIGUSR1):
+      self.assertEqual(self.exit_code_of('end_main', signum), -signum)
+
+  def test_signals_are_those_of_the_program(self):
+    self.assertEqual(
+        self.exit_code_of('wait_and_end_main', signal.SIGTERM), 5)
 
   def count_slices(self):
     output = subprocess.run([PZTRACE, 'top', self.trace], check=True,
