@@ -136,7 +136,7 @@ class DataSourceWriters {
   // Trace() of this object, that call loses its packets as a signal handler's
   // call would.
   template <typename Write>
-  void Trace(Write&& write) {
+  PROTOZERO_HIDDEN void Trace(Write&& write) {
     // By value, so that it can be in registers. The address of |write| would
     // make the compiler store it before the branch that usually skips the call.
     constexpr bool kIsPassedByValue =
@@ -161,7 +161,8 @@ class DataSourceWriters {
   // Out of line, so that a call of Trace() needs no more registers or code for
   // it.
   template <typename Write>
-  PROTOZERO_NOINLINE void TraceToSessions(uint32_t state, Write write) {
+  PROTOZERO_HIDDEN PROTOZERO_NOINLINE void TraceToSessions(uint32_t state,
+                                                           Write write) {
     if (PROTOZERO_UNLIKELY(state !=
                            seen_state_.load(std::memory_order_relaxed)) &&
         !FollowSessions()) {

@@ -46,8 +46,11 @@
 // An event that is recorded takes no lock, and allocates nothing once its
 // thread has traced in that session. In a signal handler: REQUIRES that this is
 // so; an event that interrupts another one is lost, and counted, as
-// LossReason::kWriterBusy. Events before main() and after it, in threads that
-// end, and in children of fork() with sessions of their own, are like others.
+// LossReason::kWriterBusy. No cancellation point of pthread_cancel() is in an
+// event, but those of functions that are its arguments. REQUIRES: the thread is
+// not cancelled asynchronously. Events before main() and after it, in threads
+// that end, and in children of fork() with sessions of their own, are like
+// others.
 //
 // Where PROTOZERO_NO_TRACE_EVENTS is defined, the macros stand for nothing, and
 // leave nothing behind.
@@ -184,12 +187,35 @@ PROTOZERO_ABI_END
   (PROTOZERO_INTERNAL_IS_FIXED(category, __VA_ARGS__)       \
        ? PROTOZERO_INTERNAL_SELDOM((site).MayBeOn())        \
        : (site).IsOn())
+// A site in an inline function is one for each shared library, as the functions
+// are that it is given to. For gcc, a static variable is as hidden as its type.
+// For clang it is as hidden as the function, so there it is a member of a
+// hidden template.
+#if defined(__clang__)
+#define PROTOZERO_INTERNAL_TRACE_SITE(variable, event_type, category, ...) \
+  static constexpr const char* PROTOZERO_INTERNAL_CONCAT(variable,         \
+                                                         _texts)[] = {     \
+      PROTOZERO_INTERNAL_TEXT(category),                                   \
+      PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0))};  \
+  struct PROTOZERO_INTERNAL_CONCAT(variable, _maker) {                     \
+    static constexpr ::protozero::internal::TraceSite Make() {             \
+      return ::protozero::internal::TraceSite(                             \
+          ::protozero::trace::TrackEvent::TYPE_##event_type,               \
+          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[0],                  \
+          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[1]);                 \
+    }                                                                      \
+  };                                                                       \
+  static constexpr ::protozero::internal::TraceSite& variable =            \
+      ::protozero::internal::TraceSiteOf<PROTOZERO_INTERNAL_CONCAT(        \
+          variable, _maker)>::site
+#else
 #define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)   \
   PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
       variable(                                                        \
           ::protozero::trace::TrackEvent::TYPE_##type,                 \
           PROTOZERO_INTERNAL_TEXT(category),                           \
           PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
+#endif
 // |emit| is the function that writes the event.
 #define PROTOZERO_INTERNAL_TRACE_SCOPED(emit, category, ...)                \
   PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),      \

@@ -229,13 +229,12 @@ int ProducerLoop::Poll(pollfd* fds,
     if (timeout_ms < 0 || timeout_ms > kWatchPeriodMs)
       timeout_ms = kWatchPeriodMs;
   }
-  timespec timeout;
-  timeout.tv_sec = timeout_ms / 1000;
-  timeout.tv_nsec = timeout_ms % 1000 * 1000000;
+  if (!takes_signals_)
+    return poll(fds, num_fds, timeout_ms);
+  const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000000};
   sigset_t none;
   sigemptyset(&none);
-  return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout,
-               takes_signals_ ? &none : nullptr);
+  return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout, &none);
 }
 
 void ProducerLoop::OnConnectFailed(int error) {

@@ -6,6 +6,8 @@ shared libraries in one program, each with the library linked into it.
 Runs in a build directory.
 """
 
+import csv
+import io
 import os
 import pathlib
 import re
@@ -24,48 +26,113 @@ BUILD = pathlib.Path.cwd()
 PZTRACE = BUILD / 'pztrace'
 PROGRAM = BUILD / 'lifetime_program'
 
-LIBRARY = '''
+TRACER = '''
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/track_event.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
+// The same function in all of them, for the dynamic linker.
+inline void TraceShared() {
+  PROTOZERO_TRACE_EVENT("app", "shared");
+}
+
 extern "C" __attribute__((visibility("default"))) void
 TRACE(const char* path, void (*inner)()) {
   protozero::LocalTrace trace(path);
   PROTOZERO_TRACE_EVENT("app", "slice of " TEXT(NAME));
   PROTOZERO_TRACE_EVENT_INSTANT("app", "instant of " TEXT(NAME));
-  if (inner != nullptr)
-    inner();
+  TraceShared();
+  inner();
 }
 '''
 
 MAIN = '''
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <semaphore.h>
 #include <string>
+#include <thread>
 
 using Inner = void (*)();
 using Trace = void (*)(const char*, Inner);
 
 extern "C" void Trace_linked(const char* path, Inner inner);
+extern "C" void Trace_program(const char* path, Inner inner);
 static Trace loaded;
-static std::string path_of_loaded;
+static std::string folder;
 
-int main(int argc, char** argv) {
-  if (argc < 4)
-    return 2;
-  void* const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+static void* Open() {
+  void* const library =
+      dlopen((folder + "/libloaded.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
     puts(dlerror());
+  else
+    loaded = reinterpret_cast<Trace>(dlsym(library, "Trace_loaded"));
+  return library;
+}
+
+int main(int, char** argv) {
+  folder = argv[1];
+  void* library = Open();
+  if (library == nullptr)
     return 1;
+  // Each traces while the others do.
+  Trace_program((folder + "/program.trace").c_str(), [] {
+    Trace_linked((folder + "/linked.trace").c_str(), [] {
+      loaded((folder + "/loaded.trace").c_str(), [] {});
+    });
+  });
+  // Threads that have traced in a library end when it has been closed.
+  pthread_key_t key_before;
+  if (pthread_key_create(&key_before, nullptr) != 0)
+    return 2;
+  pthread_key_delete(key_before);
+  for (int i = 0; i < 3; ++i) {
+    sem_t has_traced, is_closed;
+    sem_init(&has_traced, 0, 0);
+    sem_init(&is_closed, 0, 0);
+    std::thread thread([&] {
+      loaded("/dev/null", [] {});
+      sem_post(&has_traced);
+      sem_wait(&is_closed);
+    });
+    sem_wait(&has_traced);
+    dlclose(library);
+    sem_post(&is_closed);
+    thread.join();
+    library = Open();
   }
-  loaded = reinterpret_cast<Trace>(dlsym(library, "Trace_loaded"));
-  path_of_loaded = argv[3];
-  // The one traces while the other does.
-  Trace_linked(argv[2], [] { loaded(path_of_loaded.c_str(), nullptr); });
-  return 0;
+  pthread_key_t key;
+  if (pthread_key_create(&key, nullptr) != 0)
+    return 2;
+  // The library has not taken others.
+  return key == key_before ? 0 : 3;
+}
+'''
+
+
+COROUTINE = '''
+#include <coroutine>
+#include "protozero/tracing/track_event.h"
+
+struct Task {
+  struct promise_type {
+    Task get_return_object() { return {}; }
+    std::suspend_never initial_suspend() { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() {}
+  };
+};
+
+Task Run(int number, const protozero::Track& track) {
+  PROTOZERO_TRACE_EVENT("app", "run", "number", number);
+  co_await std::suspend_never();
+  PROTOZERO_TRACE_EVENT("app", "go on", track, "twice", 2 * number);
+  co_await std::suspend_never();
 }
 '''
 
@@ -76,6 +143,14 @@ def names_in(trace):
                           stdout=subprocess.PIPE).stdout.decode()
   return re.findall(r'^ +(?:event_names \{\n +iid: \d+\n +)?name: "(.*)"$',
                     output, re.M)
+
+
+def slices_in(trace):
+  """The names of the slices."""
+  output = subprocess.run(
+      [PZTRACE, 'export', '--slices', '--host', 'any', trace], check=True,
+      stdout=subprocess.PIPE).stdout.decode()
+  return [row['name'] for row in csv.DictReader(io.StringIO(output))]
 
 
 class LifetimeTest(unittest.TestCase):
@@ -144,40 +219,72 @@ class LifetimeTest(unittest.TestCase):
 
 
 class SharedLibrariesTest(unittest.TestCase):
+  """A program, a library that it links with, and one that it loads: each has the
+  two files of tools/amalgamate, compiled without any flags for visibility."""
 
-  def test_each_has_events_of_its_own(self):
+  @classmethod
+  def setUpClass(cls):
     temporary = tempfile.TemporaryDirectory()
-    self.addCleanup(temporary.cleanup)
-    folder = pathlib.Path(temporary.name)
+    cls.addClassCleanup(temporary.cleanup)
+    cls.folder = pathlib.Path(temporary.name)
     subprocess.run(
-        [ROOT / 'tools/amalgamate', '--out', folder, '--tracing',
+        [ROOT / 'tools/amalgamate', '--out', cls.folder, '--tracing',
          '--protoc', BUILD / 'protoc', '--plugin', BUILD / 'protozero_plugin'],
         check=True, stdout=subprocess.PIPE)
-    (folder / 'library.cc').write_text(LIBRARY)
-    (folder / 'main.cc').write_text(MAIN)
-    def compile_with(*args):
-      result = subprocess.run(
-          ['g++', '-std=c++17', '-O1', '-DNDEBUG', '-fPIC', '-pthread',
-           '-fvisibility=hidden', '-fvisibility-inlines-hidden', '-I.', *args],
-          cwd=folder, check=False, stderr=subprocess.PIPE)
-      self.assertEqual(result.returncode, 0, result.stderr.decode())
-    for source in 'protozero', 'protozero_tracing':
-      compile_with('-c', source + '.cc', '-o', source + '.o')
-    for name in 'linked', 'loaded':
-      compile_with('-shared', '-DNAME=' + name, '-DTRACE=Trace_' + name,
-                   'library.cc', 'protozero.o', 'protozero_tracing.o',
-                   '-o', 'lib%s.so' % name)
-    compile_with('main.cc', '-o', 'program', '-L.', '-llinked', '-ldl',
-                 '-Wl,-rpath,$ORIGIN')
-    traces = [folder / name for name in ('linked', 'loaded')]
-    subprocess.run([folder / 'program', folder / 'libloaded.so',
-                    *traces], check=True)
-    for trace in traces:
-      names = names_in(trace)
-      for other in 'linked', 'loaded':
-        for what in 'slice of ', 'instant of ':
-          self.assertEqual(names.count(what + other),
-                           1 if trace.name == other else 0, names)
+    (cls.folder / 'tracer.cc').write_text(TRACER)
+    (cls.folder / 'main.cc').write_text(MAIN)
+    (cls.folder / 'coroutine.cc').write_text(COROUTINE)
+
+  def compile_with(self, *args):
+    result = subprocess.run(
+        [*args, '-Wall', '-Wextra', '-fPIC', '-pthread', '-I.'],
+        cwd=self.folder, check=False, stderr=subprocess.PIPE)
+    self.assertEqual((result.returncode, result.stderr.decode()), (0, ''))
+
+  def check_each_has_events_of_its_own(self, *compiler):
+    compiler += ('-std=c++17',)
+    objects = ['protozero.o', 'protozero_tracing.o']
+    for name in objects:
+      self.compile_with(*compiler, '-O1', '-c', name[:-1] + 'cc', '-o', name)
+    whose = 'linked', 'loaded', 'program'
+    # Calls that are inlined, and calls that the dynamic linker binds, at once
+    # or when they come.
+    for optimization, binding in ('-O0', '-Wl,-z,now'), ('-O2', '-Wl,-z,lazy'):
+      for name in whose:
+        self.compile_with(*compiler, optimization, '-c', '-DNAME=' + name,
+                          '-DTRACE=Trace_' + name, 'tracer.cc', '-o',
+                          name + '.o')
+      for name in 'linked', 'loaded':
+        self.compile_with(*compiler, binding, '-shared', name + '.o', *objects,
+                          '-o', 'lib%s.so' % name)
+      self.compile_with(*compiler, binding, 'main.cc', 'program.o', *objects,
+                        '-o', 'program', '-L.', '-llinked', '-ldl',
+                        '-Wl,-rpath,$ORIGIN')
+      subprocess.run([self.folder / 'program', self.folder], check=True)
+      num_shared = 0
+      for name in whose:
+        slices = slices_in(self.folder / (name + '.trace'))
+        num_shared += slices.count('shared')
+        self.assertEqual(set(slices) - {'shared'}, {'slice of ' + name})
+        self.assertEqual(slices.count('slice of ' + name), 1)
+        names = names_in(self.folder / (name + '.trace'))
+        for other in whose:
+          self.assertEqual(names.count('instant of ' + other),
+                           int(name == other), names)
+      self.assertEqual(num_shared, len(whose))
+
+  def test_gcc(self):
+    # Otherwise, gcc would keep the libraries loaded by itself.
+    self.check_each_has_events_of_its_own('g++', '-fno-gnu-unique')
+
+  def test_clang(self):
+    self.check_each_has_events_of_its_own(os.environ.get('CLANG', 'clang++-19'))
+
+  def test_no_compiler_warns_of_visibility(self):
+    for flags in ([], ['-fvisibility-inlines-hidden'],
+                  ['-fvisibility=hidden', '-fvisibility-inlines-hidden']):
+      self.compile_with('g++', '-std=c++20', *flags, '-fsyntax-only',
+                        'coroutine.cc')
 
 
 if __name__ == '__main__':

@@ -94,6 +94,15 @@ struct TraceSite {
   TraceSite* next = nullptr;
 };
 
+// The site that |Maker| makes. See PROTOZERO_INTERNAL_TRACE_SITE.
+template <typename Maker>
+struct TraceSiteOf {
+#if defined(__clang__)
+  [[clang::require_constant_initialization]]
+#endif
+  static inline TraceSite site = Maker::Make();
+};
+
 // A set of ids.
 class IdSet {
  public:

@@ -324,6 +324,12 @@ constexpr const char* StaticText(const T&) {
   return nullptr;
 }
 
+}  // namespace internal PROTOZERO_HIDDEN
+
+// Not hidden: users' coroutines have it in their frames, and gcc warns of a
+// frame that is less hidden than what is in it.
+namespace internal {
+
 // A slice that ends with its scope.
 class ScopedTraceSlice {
  public:
@@ -341,11 +347,17 @@ class ScopedTraceSlice {
   ScopedTraceSlice& operator=(const ScopedTraceSlice&) = delete;
 
   // Those to which its beginning was written.
-  void SetSessions(SessionMask sessions) { sessions_ = sessions; }
+  PROTOZERO_ALWAYS_INLINE void SetSessions(SessionMask sessions) {
+    sessions_ = sessions;
+  }
 
  private:
   SessionMask sessions_ = 0;
 };
+
+}  // namespace internal
+
+namespace internal PROTOZERO_HIDDEN {
 
 template <typename Category, typename TrackOrName, typename T>
 PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,

@@ -325,6 +325,14 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
   WriteLongEvent(context, sequence, site, category, name, now, args...);
 }
 
+// With -fvisibility-inlines-hidden, gcc takes a lambda of a hidden inline
+// function for one that is not hidden, and warns of its captures. The lambda's
+// functions, which are inline, are hidden all the same.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+#endif
+
 // Calls |function(context, sequence, now)| for each of |sessions| that the
 // calling thread can write to. |category| is null unless it is known only at
 // run time; then, sessions that do not want it are left out.
@@ -376,6 +384,11 @@ PROTOZERO_ALWAYS_INLINE SessionMask WriteToSessions(TraceSite* site,
       });
   return written;
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 template <typename Texts, typename... Args>
 PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
                                          Texts texts,
