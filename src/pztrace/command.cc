@@ -10,6 +10,7 @@
 
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
+#include "src/tracing/ipc/unix_socket.h"
 
 extern char** environ;
 
@@ -28,6 +29,7 @@ bool Command::Start(const std::vector<std::string>& command,
     argv.push_back(&word[0]);
   argv.push_back(nullptr);
   setenv(kSocketVariable, socket.c_str(), 1);
+  setenv(protozero::kStartedByRecorderVariable, "1", 1);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (output_is_trace)

@@ -12,6 +12,7 @@
 #include "src/pbz/program_io.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
+#include "src/pztrace/stats.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -40,6 +41,7 @@ std::string ListOf(const Names& names) {
   return list;
 }
 
+// What was to be recorded, and the programs that had it and did not write.
 void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   if (stats.producers_seen == 0) {
     PrintError(kProgram, "no producer has connected, so nothing was recorded");
@@ -72,6 +74,17 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
                "no producer that the configuration selects has offered %s",
                ListOf(not_selected).c_str());
   }
+  const TraceStats::SilentProducers& silent = stats.silent_producers;
+  if (silent.number == 0 || !not_offered.empty() || !not_selected.empty())
+    return;
+  std::string list;
+  for (const auto& [name, pid] : silent.named) {
+    list += (list.empty() ? "" : ", ") + ShownName(name) + " (" +
+            std::to_string(pid) + ")";
+  }
+  PrintError(kProgram, "%s connected and wrote nothing: %s%s",
+             CountOf(silent.number, "producer").c_str(), list.c_str(),
+             silent.number > silent.named.size() ? ", ..." : "");
 }
 
 }  // namespace

@@ -7,6 +7,11 @@
 //   losing_tracer drop | stall   the memory is full for a while
 //   losing_tracer ended          the thread ends while it is
 //   losing_tracer one            a thread begins and ends while it is
+//   losing_tracer events         trace events, while it is full and afterwards
+//   losing_tracer short          trace events at once, and end
+//   losing_tracer unannounced    is killed while the service has read nothing
+//   of
+//                                most of its writers
 //   losing_tracer threads N      N threads after each other, a packet each
 //   losing_tracer exit | kill    the process ends between two packets
 //   losing_tracer packet         the process ends in a packet
@@ -25,6 +30,7 @@
 
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/trace.h"
+#include "protozero/tracing/track_event.h"
 
 namespace {
 
@@ -58,6 +64,18 @@ void WriteInThread(const std::shared_ptr<DataSource>& source, uint64_t count) {
   }).join();
 }
 
+// Five events a round.
+void WriteEvents(uint64_t rounds) {
+  for (uint64_t i = 0; i < rounds; ++i) {
+    PROTOZERO_TRACE_EVENT("app", "slice", "round", i);
+    PROTOZERO_TRACE_EVENT_INSTANT("app", "instant",
+                                  protozero::Track("track", i));
+    PROTOZERO_TRACE_EVENT_INSTANT("app", protozero::DynamicString("dynamic"));
+    PROTOZERO_TRACE_COUNTER("app", "counter", i);
+    g_begun += 5;
+  }
+}
+
 // Returns when it does not run any more.
 void Stop(pid_t process) {
   kill(process, SIGSTOP);
@@ -80,17 +98,27 @@ int Report(uint64_t lost) {
 
 int Main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "short") {
+    static auto& its_producer =
+        *new protozero::Producer(protozero::Producer::Options());
+    its_producer.RegisterDataSource(protozero::TrackEventDataSource());
+    WriteEvents(1);
+    return Report(0);
+  }
   protozero::Producer::Options options;
   options.name = "losing_tracer";
-  options.shared_memory_size = 64 * 1024;
+  options.shared_memory_size = (mode == "unannounced" ? 4096 : 64) * 1024;
   // These are to lose nothing, however slow the service is.
   const bool waits = mode == "threads";
   options.stall_timeout_ms = waits ? UINT32_MAX : 1;
   auto& producer = *new protozero::Producer(options);
-  const auto source = std::make_shared<DataSource>(
-      DataSourceDescriptor{"track_event"}, waits || mode == "stall"
-                                               ? BufferExhaustedPolicy::kStall
-                                               : BufferExhaustedPolicy::kDrop);
+  const auto source =
+      mode == "events"
+          ? protozero::TrackEventDataSource()
+          : std::make_shared<DataSource>(DataSourceDescriptor{"track_event"},
+                                         waits || mode == "stall"
+                                             ? BufferExhaustedPolicy::kStall
+                                             : BufferExhaustedPolicy::kDrop);
   producer.RegisterDataSource(source);
   if (!producer.Sync(UINT32_MAX))
     return 1;
@@ -102,6 +130,35 @@ int Main(int argc, char** argv) {
       WriteInThread(source, 1);
     }
     Report(g_lost);
+  } else if (mode == "unannounced") {
+    Stop(service);
+    // More than the socket has room for.
+    for (int i = 0; i < 500; ++i) {
+      DataSourceWriters writers(source);
+      Write(&writers, 10);
+      g_lost += writers.packets_lost();
+    }
+    Report(g_lost);
+    const pid_t parent = getpid();
+    if (fork() == 0) {
+      while (getppid() == parent)
+        usleep(100);
+      kill(service, SIGCONT);
+      _exit(0);
+    }
+    kill(parent, SIGKILL);
+  } else if (mode == "events") {
+    WriteEvents(10);
+    Stop(service);
+    WriteEvents(20000);
+    // One whose descriptors find no memory.
+    std::thread(WriteEvents, 1000).join();
+    kill(service, SIGCONT);
+    for (int i = 0; i < 100; ++i) {
+      usleep(1000);
+      WriteEvents(1);
+    }
+    Report(0);
   } else if (mode == "ended" || mode == "one") {
     auto writers = std::make_unique<DataSourceWriters>(source);
     Write(writers.get(), 1);

@@ -6,6 +6,7 @@ Runs in the build directory, as pztrace_test.py does.
 """
 
 import re
+import subprocess
 import sys
 
 from pztrace_test import BUILD_DIR, PztraceTest, main
@@ -72,6 +73,45 @@ class LossTest(PztraceTest):
   def test_thread_that_loses_its_only_packet(self):
     summary = self.check_exact('one', reason='shared memory full')
     self.assertEqual(int(summary[3]), 2)
+
+  def test_lost_event_is_one_packet(self):
+    code, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--size=64M', '--', LOSING_TRACER, 'events')
+    self.assertEqual(code, 0, error)
+    written = int(output.split()[0])
+    recorded = self.run_pztrace('cat', self.trace)[1].count('track_event {')
+    self.assertLess(recorded, written)
+    lost = written - recorded
+    self.assertTrue(error.endswith(
+        f', {lost} packets lost: {lost} shared memory full\n'), error)
+
+  def test_short_programs_are_recorded_from_their_first_event(self):
+    both = f'{LOSING_TRACER} short & {LOSING_TRACER} short; wait'
+    for command, programs in (((LOSING_TRACER, 'short'), 1),
+                              (('sh', '-c', both), 2)):
+      code, _, error = self.run_pztrace('record', '-o', self.trace, '--',
+                                        *command)
+      self.assertEqual(code, 0, error)
+      text = self.run_pztrace('cat', self.trace)[1]
+      self.assertEqual(text.count('track_event {'), 5 * programs)
+      self.assertRegex(error, r' producers?, nothing lost\n$')
+    # Nobody listens, and nobody waits.
+    self.env.update(PROTOZERO_STARTED_BY_RECORDER='1',
+                    PERFETTO_PRODUCER_SOCK_NAME=str(self.trace) + '.none')
+    subprocess.run([LOSING_TRACER, 'short'], env=self.env, check=True,
+                   stdout=subprocess.DEVNULL)
+
+  def test_producer_that_writes_nothing_is_named(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--',
+                                      LOSING_TRACER, 'threads', '0')
+    self.assertEqual(code, 0, error)
+    self.assertRegex(error, r'1 producer connected and wrote nothing: '
+                     r'losing_tracer \(\d+\)\n')
+
+  def test_killed_while_its_writers_are_not_announced(self):
+    begun, lost, summary, _ = self.record('unannounced', code=1)
+    self.assertEqual(int(summary[2]) + lost, begun)
+    self.assertEqual(summary[5], 'nothing lost')
 
   def test_every_writer_counts(self):
     # More than the statistics list.

@@ -60,6 +60,27 @@ TEST_F(IpcOffTest, NobodyIsThere) {
             "cannot connect to " + socket() + ": No such file or directory");
 }
 
+TEST_F(IpcOffTest, SyncTriesOnceAndDoesNotWait) {
+  Producer producer(Options());
+  // A second has not passed when this returns: there is no limit to wait for.
+  EXPECT_FALSE(producer.Sync(UINT32_MAX));
+  EXPECT_THAT(producer.why_off(), HasSubstr(socket()));
+  // Nor does it wait for the end of the pause when there is a service.
+  HostThread host(socket());
+  EXPECT_TRUE(producer.Sync(UINT32_MAX)) << producer.why_off();
+}
+
+TEST_F(IpcOffTest, ServiceDoesNotAnswerInTime) {
+  HostThread host(socket());
+  Producer producer(Options());
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  // No time at all.
+  while (producer.Sync(0)) {
+  }
+  EXPECT_NE(producer.why_off(), "");
+  EXPECT_TRUE(WaitFor([&] { return producer.why_off().empty(); }));
+}
+
 TEST_F(IpcOffTest, AddressIsTooLong) {
   Producer::Options options = OnceOptions();
   options.socket = std::string(200, 'x');
@@ -210,11 +231,13 @@ TEST_F(IpcOffTest, SocketVanishes) {
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   DataSourceWriters writers(source);
+  // The service finds some of them in the memory.
+  uint32_t stream = 10;
   for (const char* call : {"sendmsg", "recvmsg", "poll"}) {
     const uint32_t connections = producer.num_connections();
     {
       const CallsFail fail(call, ENOMEM);
-      WritePackets(&writers, 1, 0, 100);
+      WritePackets(&writers, stream++, 0, 100);
       writers.Flush();
       EXPECT_TRUE(
           WaitFor([&] { return producer.off_reason() != OffReason::kNone; }));

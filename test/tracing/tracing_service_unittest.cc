@@ -900,6 +900,32 @@ TEST_F(TracingServiceTest, OnlyWhoAgreesAndIsKnownIsScraped) {
   }
 }
 
+TEST_F(TracingServiceTest, UnannouncedWritersOfADeadProducerAreCounted) {
+  for (const size_t num_buffers : {size_t{1}, size_t{2}}) {
+    SCOPED_TRACE(num_buffers);
+    TestProducer producer;
+    TracingService::ProducerInfo info = Info(/*scrapes=*/true);
+    info.reports_losses = true;
+    producer.Connect(&service_, "source", std::move(info));
+    Start();
+    const TracingSessionID session = session_;
+    if (num_buffers == 2)
+      Start();
+    const ABI abi = producer.abi();
+    abi.TryPartitionPage(0, ABI::kPageDiv4);
+    const ABI::Chunk chunk = abi.TryAcquireChunkForWriting(0, ABI::kPageDiv4);
+    ABI::InitChunkForWriting(chunk, 3, 0, 2);
+    const std::string bytes = FromHex("02 08 03");
+    std::copy(bytes.begin(), bytes.end(), chunk.payload_begin());
+    producer.Die();
+    service_.StopTracing(session);
+    const protozero::TraceStats stats = service_.GetStats(session);
+    EXPECT_EQ(stats.unknown_losses(), num_buffers - 1);
+    EXPECT_EQ(stats.packets_begun(), 2 - num_buffers);
+    EXPECT_EQ(stats.silent_producers.number, 0u);
+  }
+}
+
 TEST_F(TracingServiceTest, WholePacketsOfADeadProducerSurvive) {
   ConnectAndStart(true);
   // So many chunks that the writer keeps some back, and so little room in them

@@ -77,7 +77,8 @@ class Producer {
 
   // How a producer finds its service, and the memory that it shares.
   struct Options {
-    // Sessions can select producers by this name.
+    // Sessions can select producers by this name. If empty, the program's:
+    // its first argument, without folders.
     std::string name;
     // A path, or '@' and a name in the abstract namespace. If empty,
     // PERFETTO_PRODUCER_SOCK_NAME in the environment, or else where a system's
@@ -138,6 +139,8 @@ class Producer {
     kNoSharedMemory,
     // An allocation in this process failed.
     kOutOfMemory,
+    // The service has not answered Sync() in time. It may be busy.
+    kTimedOut,
     // This process, or the whole system, may open no more files.
     kNoDescriptors,
     // The system gave this process no thread.
@@ -176,22 +179,27 @@ class Producer {
   // How often it has become kConnected.
   uint32_t num_connections() const;
 
-  // Offers |source| to the service, now and after every new connection. Returns
-  // false if there is no memory to remember it; then it stays off. Several
-  // producers may offer one data source. REQUIRES: this producer has no other
-  // one of that name.
+  // Offers |source| to the service, now and after every new connection. In a
+  // program that `pztrace record` has started, and that connects to the service
+  // of the environment, waits as Sync() does, up to two seconds in all: so the
+  // program is recorded from its next event on. Otherwise does not wait.
+  // Returns false if there is no memory to remember it; then it stays off.
+  // Several producers may offer one data source. REQUIRES: this producer has no
+  // other one of that name.
   bool RegisterDataSource(std::shared_ptr<DataSource> source);
   // The data source's sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
 
   // Waits until the service has done all that it was asked for before: until
   // this program is connected, and every registered data source that a running
-  // session records is enabled. Returns false if that takes longer than
-  // |timeout_ms|, if the connection is lost, or if a session gets nothing
-  // because there is no shared memory, or because a data source has refused it.
-  // If it returns true, off_reason() is
-  // kNone, unless a thread has no memory for a writer; that thread tries again
-  // with each flush. REQUIRES: not called by a function of DataSource.
+  // session records is enabled. Returns false, and why_off() says why, if that
+  // takes longer than |timeout_ms|, if the connection is lost, or if a session
+  // gets nothing because there is no shared memory or a data source has refused
+  // it. If there is no connection, tries once to connect, and returns false at
+  // once if that fails: no service listens, for example. If it returns true,
+  // off_reason() is kNone, unless a thread has no memory for a writer; that
+  // thread tries again with each flush. REQUIRES: not called by a function of
+  // DataSource.
   bool Sync(uint32_t timeout_ms);
 
   // Tells the service about an event that a session may be waiting for. Does

@@ -157,6 +157,9 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, beginning where the last search ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
+  // Like that, but takes no chunk: returns whether the next search begins at a
+  // page that has a free one. |slot| may be null.
+  bool FindPageWithFreeChunk(WriterSlot* slot, size_t max_pages) const;
   // ReturnIdleChunks() if |lock|, which is of |writers_lock_|, is held.
   void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
                               bool even_if_recent);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protozero/tracing/loss_reason.h"
@@ -123,6 +124,19 @@ struct TraceStats {
   std::vector<TraceWriterStats> writers;
   // How many |writers| does not have.
   size_t writers_left_out = 0;
+
+  // Producers that have connected since the service began, and have never had a
+  // writer in any session: how many, and the first of them, with their process
+  // ids.
+  struct SilentProducers {
+    static constexpr size_t kMaxNamed = 16;
+    // Without memory, one more has no name.
+    void Add(const std::string& name, int32_t pid);
+
+    uint32_t number = 0;
+    std::vector<std::pair<std::string, int32_t>> named;
+  };
+  SilentProducers silent_producers;
 
   // Of the service: producers since it began, and what there is now.
   uint32_t producers_seen = 0;

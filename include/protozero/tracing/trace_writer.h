@@ -125,9 +125,10 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Changes with each packet that is lost while it is written: what later ones
   // refer to may be in it.
   uint32_t loss_generation() const { return loss_generation_; }
-  // Counts a packet as lost that is not even begun, for that reason. REQUIRES:
-  // no packet is open; loss_generation() is not 0.
-  void CountPacketNotBegun();
+  // If the last packet was lost because there was no chunk, and there still
+  // seems to be none, counts another packet as lost and returns true. Costs
+  // much less than to begin that packet. Otherwise changes nothing.
+  bool LoseNextPacketIfExhausted();
 
   // Packets that were begun and will not arrive, and the bytes that were
   // written of them, by reason. Exact. Any thread.

@@ -41,6 +41,10 @@ class BackgroundThread {
         object);
   }
   bool is_started() const { return is_started_; }
+  // Whether the caller runs in it.
+  bool is_current() const {
+    return is_started_ && pthread_equal(thread_, pthread_self()) != 0;
+  }
   void Join();
 
  private:

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <mutex>
@@ -26,6 +27,19 @@ namespace internal {
 namespace pb = tracing::pbzero;
 using Command = pb::GetAsyncCommandResponse;
 using Lock = std::unique_lock<std::mutex>;
+
+namespace {
+
+// Needs no /proc. The kernel's name is there without arguments, too, and takes
+// up to 16 bytes in |buffer|.
+std::string_view ProgramName(char* buffer) {
+  if (*program_invocation_short_name != '\0')
+    return program_invocation_short_name;
+  prctl(PR_GET_NAME, buffer);
+  return buffer;
+}
+
+}  // namespace
 
 bool CommandHandler::OnFrame(ConstBytes payload) {
   const pb::IPCFrame::Decoder frame(payload);
@@ -55,7 +69,10 @@ void CommandHandler::OnBound() {
   initialize_request_ = connection_->Invoke<pb::InitializeConnectionRequest>(
       ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
       [&](pb::InitializeConnectionRequest* message) {
-        message->set_producer_name(options.name);
+        char buffer[16] = "";
+        message->set_producer_name(options.name.empty()
+                                       ? ProgramName(buffer)
+                                       : std::string_view(options.name));
         message->set_takes_memory_errors(true);
         message->set_shared_memory_page_size_hint_bytes(
             hint(options.page_size));
@@ -78,6 +95,8 @@ bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {
   }
   Lock lock(ClientLock());
   producer_->synced_request = std::max(producer_->synced_request, request_id);
+  if (producer_->status.off_reason() == Producer::OffReason::kTimedOut)
+    producer_->status.SetOff(Producer::OffReason::kNone);
   producer_->changed.notify_all();
   return true;
 }

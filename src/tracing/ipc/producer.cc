@@ -39,6 +39,9 @@ using internal::ProducerIpcClient;
 namespace {
 
 using Lock = std::unique_lock<std::mutex>;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr uint32_t kMaxWaitForRecorderMs = 2000;
 
 // Before a producer's thread starts, without a lock.
 void PrepareForThread() {
@@ -92,15 +95,12 @@ class Producer::Impl : public internal::ProducerShared {
   }
 
   // REQUIRES: ClientLock().
-  OffReason OffReasonLocked() const {
-    const OffReason reason = status.off_reason();
-    return reason == OffReason::kNone && connection != nullptr &&
-                   connection->lacks_writer()
-               ? OffReason::kOutOfMemory
-               : reason;
-  }
-  // REQUIRES: ClientLock().
   bool is_connected() const { return status.state() == State::kConnected; }
+  // Takes the lock, and gives it back while it waits.
+  bool Sync(Lock* lock, uint32_t timeout_ms);
+  // If a recorder has started this program, returns when it records what has
+  // been registered. The recorder's service may be stopped, or gone.
+  void WaitForRecorder(Lock* lock);
 
  private:
   void StartLocked() {
@@ -111,11 +111,15 @@ class Producer::Impl : public internal::ProducerShared {
         !internal::HandleForks()) {
       return status.SetOff(OffReason::kOutOfMemory);
     }
+    if (options.socket.empty() && IsStartedByRecorder())
+      max_wait_ms_ = kMaxWaitForRecorderMs;
     const int error = thread_.Start<&internal::ProducerLoop::Run>(&loop_);
     if (error != 0)
       status.SetOff(OffReason::kNoThread, strerror(error));
   }
 
+  // How much longer WaitForRecorder() may wait. Set before the thread starts.
+  uint32_t max_wait_ms_ = 0;
   internal::ProducerLoop loop_{this};
   BackgroundThread thread_;
 };
@@ -154,7 +158,7 @@ uint32_t Producer::num_connections() const {
 
 Producer::OffReason Producer::off_reason() const {
   Lock lock(ClientLock());
-  return impl_ != nullptr ? impl_->OffReasonLocked() : OffReason::kOutOfMemory;
+  return impl_ != nullptr ? impl_->off_reason() : OffReason::kOutOfMemory;
 }
 
 std::string Producer::why_off() const {
@@ -162,7 +166,7 @@ std::string Producer::why_off() const {
   RunsInMemory([&] {
     Lock lock(ClientLock());
     if (impl_ != nullptr)
-      why = impl_->status.WhyOff(impl_->OffReasonLocked(), impl_->socket);
+      why = impl_->status.WhyOff(impl_->off_reason(), impl_->socket);
   });
   return why;
 }
@@ -179,6 +183,7 @@ bool Producer::RegisterDataSource(std::shared_ptr<DataSource> source) {
   sources.back() = std::move(source);
   if (impl_->is_connected())
     OfferDataSource(*sources.back(), impl_->connection.get());
+  impl_->WaitForRecorder(&lock);
   return true;
 }
 
@@ -207,32 +212,59 @@ bool Producer::Sync(uint32_t timeout_ms) {
   const NoCancellation no_cancellation;
   if (impl_ == nullptr)
     return false;
-  Impl& impl = *impl_;
   Lock lock(ClientLock());
+  return impl_->Sync(&lock, timeout_ms);
+}
+
+bool Producer::Impl::Sync(Lock* lock, uint32_t timeout_ms) {
   const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  if (!impl.changed.wait_until(
-          lock, deadline,
-          [&] { return impl.status.state() != State::kConnecting; }) ||
-      !impl.is_connected()) {
-    return false;
+      SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
+  const uint32_t attempts_before = failed_attempts;
+  if (status.state() == State::kConnecting) {
+    is_in_a_hurry = true;
+    changed.notify_all();
   }
-  const std::shared_ptr<ProducerIpcClient> connection = impl.connection;
-  const uint64_t request = connection->InvokeLocked<Message>(
+  changed.wait_until(*lock, deadline, [&] {
+    return status.state() != State::kConnecting ||
+           failed_attempts != attempts_before;
+  });
+  if (!is_connected())
+    return false;
+  const std::shared_ptr<ProducerIpcClient> its_connection = connection;
+  const uint64_t request = its_connection->InvokeLocked<Message>(
       ProducerMethod::kSync, /*drop_reply=*/false, [](Message*) {});
-  const bool done =
-      request != 0 && impl.changed.wait_until(lock, deadline, [&] {
-        return impl.connection != connection || impl.synced_request >= request;
-      });
-  const bool ok = done && impl.connection == connection &&
-                  !impl.status.lacks_shared_memory() &&
-                  !impl.status.refuses_sessions();
+  if (request != 0) {
+    changed.wait_until(*lock, deadline, [&] {
+      return connection != its_connection || synced_request >= request;
+    });
+  }
+  const bool is_same = connection == its_connection && request != 0;
+  const bool ok = is_same && synced_request >= request &&
+                  !status.lacks_shared_memory() && !status.refuses_sessions();
   // Whatever was wrong before, nothing is wrong any more.
-  if (ok)
-    impl.status.SetOff(OffReason::kNone);
-  // |connection| may be the last reference, whose end takes the lock.
-  lock.unlock();
+  if (ok) {
+    status.SetOff(OffReason::kNone);
+  } else if (off_reason() == OffReason::kNone) {
+    status.SetOff(is_same ? OffReason::kTimedOut : OffReason::kConnectionLost);
+  }
+  // |its_connection| may be the last reference, whose end takes the lock.
+  lock->unlock();
   return ok;
+}
+
+void Producer::Impl::WaitForRecorder(Lock* lock) {
+  if (max_wait_ms_ == 0 || thread_.is_current())
+    return;
+  const auto begin = SteadyClock::now();
+  const uint32_t before = std::exchange(max_wait_ms_, 0);
+  if (!Sync(lock, before))
+    return;
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+      SteadyClock::now() - begin);
+  lock->lock();
+  max_wait_ms_ =
+      before - std::min(before, static_cast<uint32_t>(waited.count()));
+  lock->unlock();
 }
 
 void Producer::ActivateTrigger(const std::string& name) {

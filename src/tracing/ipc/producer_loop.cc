@@ -43,6 +43,8 @@ constexpr int kWatchPeriodMs = 200;
 void ProducerLoop::Run() {
   uint32_t pause_ms = kMinReconnectPauseMs;
   for (;;) {
+    // Only this thread changes it.
+    const uint32_t connections_before = producer_->status.num_connections();
     if (!RunsInMemory([&] {
           if (ConnectAndServe())
             pause_ms = kMinReconnectPauseMs;
@@ -51,6 +53,11 @@ void ProducerLoop::Run() {
     }
     {
       Lock lock(ClientLock());
+      producer_->is_in_a_hurry = false;
+      if (producer_->status.num_connections() == connections_before) {
+        ++producer_->failed_attempts;
+        producer_->changed.notify_all();
+      }
       if (producer_->is_stopping ||
           producer_->options.max_reconnect_pause_ms == 0) {
         producer_->status.set_state(State::kDisconnected);
@@ -203,15 +210,17 @@ void ProducerLoop::Pause(uint32_t* pause_ms) {
   *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
   const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
   Lock lock(ClientLock());
-  while (!producer_->is_stopping && SteadyClock::now() < end) {
+  const auto is_over = [this] {
+    return producer_->is_stopping || producer_->is_in_a_hurry;
+  };
+  while (!is_over() && SteadyClock::now() < end) {
     const bool watches = producer_->watches_threads;
     const auto period = std::chrono::milliseconds(kWatchPeriodMs);
     producer_->changed.wait_until(
         lock, watches ? std::min(end, SteadyClock::now() + period) : end, [&] {
-          return producer_->is_stopping ||
-                 producer_->watches_threads != watches;
+          return is_over() || producer_->watches_threads != watches;
         });
-    if (watches && !producer_->is_stopping) {
+    if (watches && !is_over()) {
       lock.unlock();
       Poll(nullptr, 0, 0, watches);
       lock.lock();

@@ -30,6 +30,18 @@ struct ProducerShared {
       : options(std::move(the_options)),
         connected_socket(std::move(connected)) {}
 
+  // Why the producer does not trace, even at a moment when |status| does not
+  // know it yet.
+  Producer::OffReason off_reason() const {
+    using OffReason = Producer::OffReason;
+    const OffReason reason = status.off_reason();
+    if (reason != OffReason::kNone)
+      return reason;
+    if (connection == nullptr)
+      return OffReason::kConnectionLost;
+    return connection->lacks_writer() ? OffReason::kOutOfMemory : reason;
+  }
+
   const Producer::Options options;
   // If valid, the connection that the producer's thread takes, and the only one
   // that there will be. Then that thread's.
@@ -43,6 +55,10 @@ struct ProducerShared {
   ProducerStatus status;
   // The last request that the service has answered and Sync() may wait for.
   uint64_t synced_request = 0;
+  // How many attempts to connect have failed, and whether the next one is to be
+  // made without a pause.
+  uint32_t failed_attempts = 0;
+  bool is_in_a_hurry = false;
   // The thread is to end.
   bool is_stopping = false;
   // A thread that has made a producer has ended: there may be no other one left

@@ -33,6 +33,8 @@ std::string ProducerStatus::WhyOff(OffReason reason,
       return "no shared memory for traces: " + detail;
     case OffReason::kOutOfMemory:
       return kOutOfMemory;
+    case OffReason::kTimedOut:
+      return "the service at " + socket + " has not answered in time";
     case OffReason::kNoDescriptors:
       return "no file descriptors: " + detail;
     case OffReason::kNoThread:

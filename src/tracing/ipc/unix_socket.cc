@@ -100,6 +100,11 @@ void ScopedFd::Reset(int fd) {
   fd_ = fd;
 }
 
+bool IsStartedByRecorder() {
+  const char* const value = secure_getenv(kStartedByRecorderVariable);
+  return value != nullptr && *value != '\0';
+}
+
 std::string DefaultProducerSocket() {
   // Ignored in programs that have more rights than the user who set their
   // environment.

@@ -44,6 +44,12 @@ class ScopedFd {
 // environment, or else the place of the system's service.
 std::string DefaultProducerSocket();
 
+// In the environment of programs that a recorder has started. They are to be
+// recorded from their first event on, so they wait for the service.
+inline constexpr char kStartedByRecorderVariable[] =
+    "PROTOZERO_STARTED_BY_RECORDER";
+bool IsStartedByRecorder();
+
 // Invalid on failure, with the reason in |error|. Replaces a socket that no
 // process listens to any more.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);

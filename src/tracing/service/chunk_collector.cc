@@ -36,6 +36,7 @@ void ChunkCollector::RegisterTraceWriter(ConnectedProducer* producer,
   if (writer_id == 0 || writer_id > kMaxWriterID)
     return;
   UnregisterTraceWriter(producer, writer_id);
+  producer->chunks.has_written = true;
   producer->chunks.writers.Set(writer_id, target_buffer);
 }
 
@@ -51,6 +52,8 @@ void ChunkCollector::UnregisterTraceWriter(ConnectedProducer* producer,
 
 void ChunkCollector::Commit(ConnectedProducer* producer,
                             const CommitDataRequest& request) {
+  producer->chunks.has_written |=
+      request.num_chunks_to_move != 0 || request.num_losses != 0;
   // The second time that a request lists a chunk, the chunk is free, unless the
   // producer fills it faster than the service reads it. The limit ends that
   // race.
@@ -125,11 +128,14 @@ void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
     buffer->CopyChunk(IdentityOf(producer), chunk_);
 }
 
-uint64_t ChunkCollector::Scrape(const ConnectedProducer& producer,
-                            const std::vector<BufferID>* session_buffers,
-                            bool producer_is_gone) {
+uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,
+                                const std::vector<BufferID>* session_buffers,
+                                ScrapeMode mode) {
+  ProducerChunks& chunks = producer_to_scrape->chunks;
+  const ConnectedProducer& producer = *producer_to_scrape;
+  const bool producer_is_gone = mode == ScrapeMode::kProducerIsGone;
   const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
-  const std::set<BufferID>& its_buffers = producer.chunks.buffers;
+  const std::set<BufferID>& its_buffers = chunks.buffers;
   if ((!is_allowed && !producer_is_gone) || its_buffers.empty())
     return 0;
   const auto is_wanted = [&](BufferID id) {
@@ -138,6 +144,11 @@ uint64_t ChunkCollector::Scrape(const ConnectedProducer& producer,
                : std::count(session_buffers->begin(), session_buffers->end(),
                             id) != 0;
   };
+  const auto report_loss = [&](BufferID id) {
+    if (is_wanted(id) && !IsTooLate(id))
+      buffers_->Get(id).ReportUnknownLoss();
+  };
+  bool has_reported_loss = false;
   const WriterState writer_state = !producer_is_gone ? WriterState::kAlive
                                    : producer.info.reports_losses
                                        ? WriterState::kGoneAndMarked
@@ -151,18 +162,27 @@ uint64_t ChunkCollector::Scrape(const ConnectedProducer& producer,
     for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
       if (!ScrapeChunk(abi, page, chunk, writer_state, &chunk_))
         continue;
+      const bool has_packets =
+          chunk_.num_packets != 0 || chunk_.open_packet != OpenPacket::kNone;
       // The chunk's header counts only if the producer has said the same before
       // in RegisterTraceWriter().
-      const BufferID target = producer.chunks.writers.Get(chunk_.writer_id);
+      BufferID target = chunks.writers.Get(chunk_.writer_id);
+      if (target == 0 && mode != ScrapeMode::kForNow && has_packets &&
+          chunk_.writer_id != 0 && chunk_.writer_id <= kMaxWriterID) {
+        chunks.has_written = true;
+        target = chunks.OnlyBuffer();
+        if (target == 0 && !has_reported_loss) {
+          std::for_each(its_buffers.begin(), its_buffers.end(), report_loss);
+          has_reported_loss = true;
+        }
+      }
       if (target == 0 || !is_wanted(target) || IsTooLate(target))
         continue;
       progress += ProgressOf(chunk_);
-      if (is_allowed) {
+      if (is_allowed)
         StoreChunk(producer, target);
-      } else if (chunk_.num_packets != 0 ||
-                 chunk_.open_packet != OpenPacket::kNone) {
-        buffers_->Get(target).ReportUnknownLoss();
-      }
+      else if (has_packets)
+        report_loss(target);
     }
   }
   return progress;

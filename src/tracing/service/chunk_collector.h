@@ -45,14 +45,24 @@ class ChunkCollector {
   // has memory. REQUIRES: the producer has memory.
   void Commit(ConnectedProducer* producer, const CommitDataRequest& request);
 
+  enum class ScrapeMode {
+    // The rest will come.
+    kForNow,
+    // The session ends, and the producer has not answered. A writer that has
+    // not announced itself, because the producer could not send that, counts as
+    // one of the only buffer that there is. If there are several, an unknown
+    // number of packets is lost.
+    kLastChance,
+    // The same; and packets that were not complete are lost. If the producer
+    // did not agree to scraping, everything is.
+    kProducerIsGone,
+  };
   // Copies what the producer has not committed yet, and leaves it there. Copies
   // for |session_buffers|, or for all buffers that the producer may write to if
-  // it is null. If |producer_is_gone|, packets that were not complete are lost;
-  // if the producer did not agree to scraping, everything is. Returns a number
-  // that grows with everything that writers do.
-  uint64_t Scrape(const ConnectedProducer& producer,
+  // it is null. Returns a number that grows with everything that writers do.
+  uint64_t Scrape(ConnectedProducer* producer,
               const std::vector<BufferID>* session_buffers,
-              bool producer_is_gone = false);
+              ScrapeMode mode);
 
   // Something of the producer may be missing in all of its buffers.
   void ReportUnknownLoss(const ConnectedProducer& producer);

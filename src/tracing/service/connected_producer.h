@@ -73,9 +73,21 @@ class WriterTargets {
 
 // What ChunkCollector keeps with a producer.
 struct ProducerChunks {
-  // The buffers that the producer may write to.
+  // Lets the producer write to it. Throws std::bad_alloc.
+  void AddBuffer(BufferID id) { num_buffers += buffers.insert(id).second; }
+  // The buffer of a writer that has not announced itself; 0 if there is more
+  // than one that it may have meant.
+  BufferID OnlyBuffer() const {
+    return num_buffers == 1 && !buffers.empty() ? *buffers.begin()
+                                                : BufferID{0};
+  }
+
+  // The buffers that the producer may write to, and how many there have been.
   std::set<BufferID> buffers;
+  uint64_t num_buffers = 0;
   WriterTargets writers;
+  // It has announced a writer, or something of one has come.
+  bool has_written = false;
   uint64_t bytes_copied = 0;
 };
 

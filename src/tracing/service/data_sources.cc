@@ -234,7 +234,7 @@ void DataSources::AddInstance(
     if (is_new)
       session->producers.erase(producer->id);
   });
-  producer->chunks.buffers.insert(config->target_buffer);
+  producer->chunks.AddBuffer(config->target_buffer);
   undo_producer.Cancel();
 
   ProducerDataSources& its_sources = producer->data_sources;

@@ -73,6 +73,8 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
 }
 
 void ProducerTable::Remove(ConnectedProducer* producer) {
+  if (!producer->chunks.has_written)
+    gone_silent_.Add(producer->info.name, producer->info.pid);
   // Not MemoryOfProcess(), which may allocate.
   const auto it =
       memory_of_process_.find({producer->info.uid, producer->info.pid});

@@ -44,6 +44,10 @@ class ProducerTable {
   Map::const_iterator begin() const { return producers_.begin(); }
   Map::const_iterator end() const { return producers_.end(); }
   uint32_t num_seen() const { return last_id_; }
+  // Of those that have gone, the ones that had no writer.
+  const TraceStats::SilentProducers& gone_silent() const {
+    return gone_silent_;
+  }
 
   // Has the producer create its memory, unless there is some, in the size that
   // it asked for or that |config| wants. Returns false if that fails.
@@ -62,6 +66,7 @@ class ProducerTable {
 
   Map producers_;
   ProducerID last_id_ = 0;
+  TraceStats::SilentProducers gone_silent_;
   // By user id and process id.
   std::map<std::pair<int32_t, int32_t>, size_t> memory_of_process_;
 };

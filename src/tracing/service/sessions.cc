@@ -14,6 +14,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
+using ScrapeMode = ChunkCollector::ScrapeMode;
+
 namespace {
 
 // Of a session. Beyond, the oldest make room.
@@ -225,12 +227,15 @@ void Sessions::UpdateState(Session* session) {
     // Writers that go on may finish a chunk and begin another one while the
     // scraper passes. When it finds the same twice, nothing has changed between
     // the two looks: so the session ends at one moment for each writer.
-    uint64_t progress = Scrape(*session);
+    uint64_t progress = Scrape(*session, ScrapeMode::kForNow);
     for (int i = 0; i < kMaxFinalLooks; ++i) {
-      const uint64_t before = std::exchange(progress, Scrape(*session));
+      const uint64_t before =
+          std::exchange(progress, Scrape(*session, ScrapeMode::kForNow));
       if (progress == before)
         break;
     }
+    if (!session->flushes.final_succeeded)
+      Scrape(*session, ScrapeMode::kLastChance);
     session->state = TracingService::kStopped;
     if (session->config.write_period_ms != 0)
       session->times.next_write = (*clock_)();
@@ -242,7 +247,7 @@ void Sessions::UpdateState(Session* session) {
 
 void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
   Session* const session = flush.session;
-  Scrape(*session);
+  Scrape(*session, ScrapeMode::kForNow);
   ++(success ? session->flushes.succeeded : session->flushes.failed);
   // The session writes what was flushed now, not at the end of the period.
   if (session->times.next_write != kNever)
@@ -257,15 +262,16 @@ void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
     flush.on_done(success);
 }
 
-uint64_t Sessions::Scrape(const Session& session) {
+uint64_t Sessions::Scrape(const Session& session, ScrapeMode mode) {
   uint64_t progress = 0;
-  for (const ProducerID id : session.producers)
-    progress += chunks_->Scrape(*producers_->Get(id), &session.buffer_ids);
+  for (const ProducerID id : session.producers) {
+    progress += chunks_->Scrape(producers_->Get(id), &session.buffer_ids, mode);
+  }
   return progress;
 }
 
 void Sessions::RemoveProducer(ConnectedProducer* producer) {
-  chunks_->Scrape(*producer, nullptr, /*producer_is_gone=*/true);
+  chunks_->Scrape(producer, nullptr, ScrapeMode::kProducerIsGone);
   for (const BufferID id : producer->chunks.buffers) {
     visits_->Add();
     BufferTable::Entry* const entry = buffers_->Find(id);

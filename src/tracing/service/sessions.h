@@ -110,7 +110,7 @@ class Sessions final : private Flushes::Observer {
   // Flushes::Observer:
   void OnFlushEnd(const Flushes::Flush& flush, bool success) override;
   // As ChunkCollector::Scrape(), of all producers.
-  uint64_t Scrape(const Session& session);
+  uint64_t Scrape(const Session& session, ChunkCollector::ScrapeMode mode);
 
   const TracingService::Clock* const clock_;
   BufferTable* const buffers_;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "src/tracing/shared_memory/out_of_memory.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -40,8 +42,11 @@ void LimitWriters(TraceStats* stats) {
 
 TraceStats StatsCollector::Collect(const Session& session) const {
   TraceStats stats;
+  stats.silent_producers = producers_->gone_silent();
   for (const auto& it : *producers_) {
     const ConnectedProducer& producer = it.second;
+    if (!producer.chunks.has_written)
+      stats.silent_producers.Add(producer.info.name, producer.info.pid);
     TraceProducerStats entry;
     entry.producer_id = producer.id;
     entry.name = producer.info.name;
@@ -80,5 +85,12 @@ TraceStats StatsCollector::Collect(const Session& session) const {
 }
 
 }  // namespace service
+
+void TraceStats::SilentProducers::Add(const std::string& name, int32_t pid) {
+  ++number;
+  if (named.size() < kMaxNamed)
+    RunsInMemory([&] { named.emplace_back(name, pid); });
+}
+
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -119,19 +119,17 @@ bool TraceSequence::PrepareSlowPath(TraceContext& context,
                                     uint64_t now,
                                     bool is_cleared) {
   TraceWriter& writer = context.writer();
+  // While nothing can be written, nothing is tried. The sequence has lost a
+  // packet then, and begins anew when there is memory.
+  if (writer.LoseNextPacketIfExhausted())
+    return false;
   // Where the next packet begins another chunk, that is one more.
   const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
-  bool is_due =
-      is_cleared || HasLost(context) || chunk - first_chunk >= max_chunks;
-  // Memory may become free in the midst of it, and some of it be lost.
-  for (int i = 0; i < 4 && is_due; ++i) {
-    loss_generation = writer.loss_generation();
-    WritePreamble(context, now);
-    is_due = HasLost(context);
-  }
-  if (is_due)
-    writer.CountPacketNotBegun();
-  return !is_due;
+  if (!is_cleared && !HasLost(context) && chunk - first_chunk < max_chunks)
+    return true;
+  loss_generation = writer.loss_generation();
+  WritePreamble(context, now);
+  return !HasLost(context);
 }
 
 void TraceSequence::DescribeExtensions(TraceContext& context) {
@@ -221,8 +219,10 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {
-  if (TrackAccess::IsDescribedInPreamble(track) || IsDescribed(track))
+  if (TrackAccess::IsDescribedInPreamble(track) || IsDescribed(track) ||
+      HasLost(context)) {
     return;
+  }
   const uint64_t uuid = track.uuid();
   if (TrackAccess::ParentOf(track) != nullptr)
     Describe(context, *TrackAccess::ParentOf(track));

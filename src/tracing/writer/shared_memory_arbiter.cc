@@ -146,6 +146,26 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   return Chunk();
 }
 
+bool SharedMemoryArbiter::FindPageWithFreeChunk(WriterSlot* slot,
+                                                size_t max_pages) const {
+  if (slot == nullptr)
+    return false;
+  static_assert(SharedMemoryABI::kChunkFree == 0 &&
+                SharedMemoryABI::kChunkStateBits == 2);
+  // The lower bit of each chunk's state. A page that is not partitioned is 0.
+  const uint32_t lower_bits =
+      ((uint32_t{1} << 2 * chunks_per_page_) - 1) & 0x55555555;
+  size_t page = slot->next_page;
+  for (; max_pages > 0; --max_pages) {
+    const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
+    if (((word | word >> 1) & lower_bits) != lower_bits)
+      break;
+    page = page + 1 == abi_.num_pages() ? 0 : page + 1;
+  }
+  slot->next_page = page;
+  return max_pages != 0;
+}
+
 Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();

@@ -25,6 +25,8 @@ constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
 // that has just found none looks at this many pages, and goes on from there
 // with its next packet.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
+// The same for a packet that is not even begun.
+constexpr size_t kPagesToLookAtWhenExhausted = 2;
 
 // A writer may hold one in this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
@@ -242,9 +244,14 @@ void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
     arbiter_->FlushPendingCommitDataRequests();
 }
 
-void TraceWriter::CountPacketNotBegun() {
+bool TraceWriter::LoseNextPacketIfExhausted() {
+  if (!is_exhausted_ || IsPacketOpen() ||
+      arbiter_->FindPageWithFreeChunk(slot_, kPagesToLookAtWhenExhausted)) {
+    return false;
+  }
   is_beginning_handed_over_ = false;
   CountLoss(ExhaustionReason(), 0);
+  return true;
 }
 
 void TraceWriter::CountWhileBusy(uint64_t packets) {

@@ -607,13 +607,29 @@ TEST(TrackEventTest, AfterALossEventsAreUnderstood) {
   options.shared_memory_size = 64 * 1024;
   Session session(std::move(options));
   // More than there is room for, unless the service comes in between.
-  for (int i = 0; i < 50000; ++i)
-    PROTOZERO_TRACE_EVENT_INSTANT("te", "flood", "number", i);
+  constexpr uint64_t kRounds = 20000;
+  constexpr uint64_t kEventsOfRound = 6;
+  const auto flood = [] {
+    for (uint64_t i = 0; i < kRounds; ++i) {
+      const Track parent("parent", i % 3);
+      PROTOZERO_TRACE_EVENT("te", "slice", "number", i);
+      PROTOZERO_TRACE_EVENT_INSTANT("te", "flood", Track("child", i, parent));
+      PROTOZERO_TRACE_EVENT_INSTANT("te", DynamicString("dynamic"), "other", i);
+      PROTOZERO_TRACE_COUNTER("te", "counter", i);
+      PROTOZERO_TRACE_COUNTER("te", CounterTrack("of a track", parent), 0.5);
+    }
+  };
+  std::thread other(flood);
+  flood();
+  other.join();
   const ReadTrace read = session.Finish();
   EXPECT_EQ(read.num_skipped, 0);
   const protozero::TraceStats stats = session.trace().stats();
   EXPECT_GT(read.events.size(), 0u);
   EXPECT_EQ(stats.unknown_losses(), 0u);
+  // One packet for each event that is missing.
+  EXPECT_EQ(read.events.size() + stats.lost().total(),
+            2 * kRounds * kEventsOfRound);
 }
 
 TEST(TrackEventTest, NothingIsAllocatedAfterTheFirstEvents) {

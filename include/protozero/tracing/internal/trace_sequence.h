@@ -127,7 +127,8 @@ class TraceSequence final : public TraceContextState {
   explicit TraceSequence(SessionMask bit) : session(bit) {}
 
   // What has to be done before the next event: nothing, usually. Returns false
-  // if that was lost; then the event is, too.
+  // if there is no memory for that; then the event is lost, and counted as one
+  // packet, whichever packet of the sequence it was that found no room.
   PROTOZERO_ALWAYS_INLINE bool Prepare(TraceContext& context, uint64_t now) {
     const TraceWriter& writer = context.writer();
     const bool is_cleared = context.TakeIncrementalStateCleared();
@@ -149,20 +150,18 @@ class TraceSequence final : public TraceContextState {
     return delta;
   }
   // Writes that |track| exists, if that has not been said; and its parents.
+  // Loses one packet at most, and writes nothing once one is lost.
   void Describe(TraceContext& context, const Track& track);
-  // The same for all tracks of an event, which |describe| describes. Returns
-  // false if that was lost; then the event is, too.
+  // The same for all tracks of an event, which |describe| describes. Returns as
+  // Prepare() does.
   template <typename Function>
   bool DescribeAll(TraceContext& context, uint64_t now, Function describe) {
     describe();
-    // If that has begun a chunk, or was lost, it may be time to begin anew.
-    if (!Prepare(context, now))
+    // If that has begun a chunk, it may be time to begin anew.
+    if (HasLost(context) || !Prepare(context, now))
       return false;
     describe();
-    if (!HasLost(context))
-      return true;
-    context.writer().CountPacketNotBegun();
-    return false;
+    return !HasLost(context);
   }
   bool IsDescribed(const Track& track) const {
     const uint64_t uuid = track.uuid();
