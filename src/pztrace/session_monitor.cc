@@ -10,9 +10,9 @@
 
 #include "protozero/tracing/trace.h"
 #include "src/pbz/program_io.h"
+#include "src/pztrace/completeness.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
-#include "src/pztrace/stats.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
