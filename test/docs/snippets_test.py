@@ -13,13 +13,21 @@ An HTML comment right before a fenced block says what the block is:
   <!-- console: TOPIC -->    before ```console: commands, each after "$ ", and
                              what they print. The commands of a page run in one
                              directory, with its programs in it (NAME.cc and
-                             NAME), $PROTOZERO being the root of the repository
-                             and the plugin in the PATH.
+                             NAME); variables stay.
+  <!-- file: PATH -->        before a block of any language: a file of a build
+  <!-- run: TEXT -->         before ```sh: commands that succeed, and at the end
+                             print TEXT, if any. The files and commands of a
+                             section are in a folder of their own, with the
+                             schemas and programs of the page.
   <!-- not compiled: WHY --> before ```cpp: what it says
+  <!-- not run: WHY -->      before any other block: the same
 
 Further lines of a "compile" comment are code of the program that readers need
-not see; such a comment may stand alone. A ```cpp block without one of these
-comments is an error. test_msg.pbzero.h is there in any case.
+not see; such a comment may stand alone. A block of one of CHECKED without such a
+comment is an error, and so are commands that are indented. test_msg.pbzero.h is
+there in any case.
+
+Readers have this repository in ~/protozero, and have installed it in ~/.local.
 
 Runs in a build directory, which has protoc and protoc-gen-pbzero. The last line
 of its output is "N passed, N failed".
@@ -29,11 +37,16 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'packaging'))
+# pylint: disable=wrong-import-position
+from projects import NO_PLUGIN, PLUGIN, QUICK
+
 COMPILER = os.environ.get('CXX', 'g++')
 # The snippets have to be correct, not just to compile.
 FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O0',
@@ -42,10 +55,18 @@ FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O0',
 C_COMPILER = ['gcc', '-std=c99'] + [
     flag for flag in FLAGS if not flag.startswith('-std')] + ['-Wpedantic']
 
-COMMENT = re.compile(r'<!--\s*(compile C|compile|output|proto|console|not compiled):\s*'
+COMMENT = re.compile(r'<!--\s*(compile C|compile|output|proto|console|file|run|'
+                     r'not compiled|not run):\s*'
                      r'(.*?)\s*(?:\n(.*?))?-->\s*\Z', re.S)
 LANGUAGES = {'compile': 'cpp', 'compile C': 'c', 'output': 'text', 'proto': 'proto',
-             'console': 'console', 'not compiled': 'cpp'}
+             'console': 'console', 'run': 'sh', 'not compiled': 'cpp'}
+CODE = ('cpp', 'c++', 'cc', 'c')
+# Languages of commands, and of files of builds.
+CHECKED = ('console', 'sh', 'bash', 'shell', 'cmake', 'make', 'meson', 'gn', 'python')
+# An indented block of commands begins like this.
+COMMAND = re.compile(r'    (\$ |#? ?(tools|out|examples|build)/|(protoc|c\+\+|g\+\+|clang\+\+|'
+                     r'cmake|make|meson|ninja|vcpkg|conan|pkg-config|pztrace|pbz|cat|cp|'
+                     r'sed|git|export|clickhouse-client|apt-get)\b)')
 
 
 class Error(Exception):
@@ -62,6 +83,8 @@ class Page:
     self.outputs = {}  # NAME: text
     self.protos = {}  # PATH: text
     self.consoles = []  # (line, text)
+    self.steps = []  # (section, line, kind, path or output, text)
+    self.section = 0
     # Lines to point at.
     self.lines = {}
     self.parse(text)
@@ -79,6 +102,7 @@ class Page:
     while at < len(lines):
       line, start = lines[at], at + 1
       at += 1
+      self.section += line.startswith('## ')
       if line.startswith('<!--'):
         while '-->' not in line and at < len(lines):
           line += lines[at]
@@ -97,6 +121,15 @@ class Page:
           self.fail(start, 'this block has no end')
         at += 1
         self.add_block(line[3:].strip(), body, mark, start)
+        mark = None
+      elif line.startswith('    ') and not lines[start - 2].strip():
+        while at < len(lines) and (lines[at].startswith('    ') or not lines[at].strip()):
+          at += 1
+        if mark and mark[0] != 'not run':
+          self.fail(start, 'a fenced block was expected')
+        if not mark and COMMAND.match(line):
+          self.fail(start, 'commands that are not run; see ' +
+                    os.path.relpath(__file__, ROOT))
         mark = None
       elif line.strip():
         self.check_used(mark, mark_line)
@@ -121,12 +154,15 @@ class Page:
 
   def add_block(self, language, body, mark, number):
     if not mark:
-      if language in ('cpp', 'c++', 'cc', 'c'):
-        self.fail(number, 'code that is not compiled; see ' +
-                  os.path.relpath(__file__, ROOT))
+      if language in CODE + CHECKED:
+        self.fail(number, '%s; see %s' % (
+            'code that is not compiled' if language in CODE else
+            'commands that are not run', os.path.relpath(__file__, ROOT)))
       return
     kind, name, _ = mark
-    if language != LANGUAGES[kind]:
+    if kind in ('file', 'run'):
+      self.steps.append((self.section, number, kind, name, body))
+    if language != LANGUAGES.get(kind, language):
       self.fail(number, 'a block of %s was expected' % LANGUAGES[kind])
     if kind.startswith('compile'):
       self.add_code(mark, body, number)
@@ -172,8 +208,13 @@ class Tester:
     self.tracing = []
     self.results = Results()
     self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-    self.env = dict(os.environ, PROTOZERO=str(ROOT), LC_ALL='C',
-                    PATH='%s:%s' % (build_dir, os.environ['PATH']))
+    self.env = dict(os.environ, LC_ALL='C', PATH='%s:%s' % (
+        build_dir, os.environ['PATH']))
+    # That of a reader, whose shell knows nothing of this library.
+    self.home = scratch / 'home'
+    self.reader = dict(os.environ, LC_ALL='C', HOME=str(self.home))
+    for name in ('PROTOZERO', 'PROTOZERO_BUILD_DIR', 'PKG_CONFIG_PATH'):
+      self.reader.pop(name, None)
 
   def run(self, command, cwd=None):
     """Returns an error, or None."""
@@ -230,6 +271,29 @@ class Tester:
                               '-o', path]), self.tracing)
     return ''.join(error for error in errors if error)
 
+  def prepare_home(self):
+    """What a reader has who has installed the library. Returns an error."""
+    self.home.mkdir()
+    (self.home / 'protozero').symlink_to(ROOT)
+    prefix, build = self.home / '.local', self.scratch / 'build of the library'
+    error = self.run(
+        ['cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN, *QUICK,
+         '-DPROTOZERO_BUILD_PROGRAMS=OFF', '-DPROTOZERO_BUILD_EXAMPLES=OFF',
+         '-DCMAKE_INSTALL_LIBDIR=lib', '-DCMAKE_INSTALL_PREFIX=%s' % prefix]) or (
+             self.run(['cmake', '--build', build])) or (
+                 self.run(['cmake', '--install', build]))
+    if error:
+      return error
+    # The plugin and the programs take long to build, and test/install does it.
+    (prefix / 'bin').mkdir(exist_ok=True)
+    for name in ('protozero_plugin', 'protoc-gen-pbzero', 'pbz'):
+      (prefix / 'bin' / name).symlink_to(self.build_dir / name)
+    with (prefix / 'lib/cmake/protozero/protozero-targets.cmake').open('a') as file:
+      file.write('add_executable(protozero::protozero_plugin IMPORTED)\n'
+                 'set_target_properties(protozero::protozero_plugin PROPERTIES '
+                 'IMPORTED_LOCATION "%s/bin/protozero_plugin")\n' % prefix)
+    return None
+
   def test(self, page):
     directory = self.scratch / page.path.replace('/', '_')
     directory.mkdir()
@@ -245,8 +309,25 @@ class Tester:
     for name, error in zip(names, errors):
       self.results.add('%s:%d: %s' % (page.path, page.lines[name], name),
                        error)
+    variables = self.scratch / (directory.name + '.env')
+    variables.touch()
     for number, text in page.consoles:
-      self.test_console(page.path, number, text, directory)
+      self.test_console(page.path, number, text, directory, variables)
+    for section, number, kind, name, text in page.steps:
+      folder = self.scratch / ('%s.%d' % (directory.name, section))
+      if not folder.exists():
+        folder.mkdir()
+        for name_of_page in [*page.protos, *(
+            program + ('.c' if program in page.in_c else '.cc') for program in page.programs)]:
+          (folder / name_of_page).parent.mkdir(parents=True, exist_ok=True)
+          shutil.copy(directory / name_of_page, folder / name_of_page)
+      if kind == 'file':
+        (folder / name).write_text(text)
+        continue
+      code, output = execute(['bash', '-eo', 'pipefail', '-c', text], folder, self.reader)
+      is_right = code == 0 and output.rstrip().endswith(name)
+      self.results.add('%s:%d: %s' % (page.path, number, text.strip()), None if is_right
+                       else 'exit code %d, it printed:\n%s' % (code, output))
 
   def test_program(self, directory, name, code, expected, is_c):
     source = directory / (name + ('.c' if is_c else '.cc'))
@@ -266,12 +347,13 @@ class Tester:
       return 'it printed:\n%sexpected:\n%s' % (output, expected)
     return None
 
-  def test_console(self, path, number, text, directory):
+  def test_console(self, path, number, text, directory, variables):
     """Runs the commands of a block one after the other."""
     for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
       command, _, expected = part.partition('\n')
-      code, output = execute(['bash', '-o', 'pipefail', '-c', command],
-                             directory, self.env)
+      code, output = execute(
+          ['bash', '-o', 'pipefail', '-c', 'set -a; . "$0"; eval "$1"; code=$?; '
+           'export -p >"$0"; exit $code', variables, command], directory, self.reader)
       error = None
       if code != 0 or output != expected:
         error = 'exit code %d, it printed:\n%s' % (code, output)
@@ -289,6 +371,12 @@ def test_parser(results):
           ('<!-- compile: a -->\n```cpp\n', ':2: this block has no end'),
           ('<!-- compile: a b -->\n```cpp\n```\n', ':2: not a name'),
           ('<!-- not compiled: why -->\n```cpp\n```\n', None),
+          ('```sh\nls\n```\n', ':1: commands that are not run'),
+          ('```cmake\n```\n', ':1: commands that are not run'),
+          ('text\n\n    tools/run\n', ':3: commands that are not run'),
+          ('<!-- run: -->\n\n    tools/run\n', ':3: a fenced block was'),
+          ('<!-- not run: why -->\n\n    tools/run\n\ntext\n', None),
+          ('text\n\n    some code\n', None),
           ('<!-- another comment -->\n\n```\nplain\n```\n', None),
   ]:
     try:
@@ -314,7 +402,9 @@ def main():
     tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())
     results = tester.results
     test_parser(results)
+    home = tester.pool.submit(tester.prepare_home)
     error = None if not tester.prepare() else tester.prepare_tracing()
+    results.add('the installed library', home.result())
     if error is not None:
       results.add('the tracing library', error)
       for path in pages:

@@ -24,7 +24,8 @@ tracing = dependency('protozero-tracing', fallback: 'protozero')
 
 unit = custom_target(
   'unit', input: 'unit.proto', output: ['unit.pbzero.cc', 'unit.pbzero.h'],
-  command: [find_program('protoc'), '--plugin', find_program('protoc-gen-pbzero'),
+  command: [find_program('protoc'), '--plugin',
+            find_program('protoc-gen-pbzero', dirs: protozero.get_variable('bindir')),
             '-I', '@CURRENT_SOURCE_DIR@',
             '--pbzero_out=wrapper_namespace=pbzero:@OUTDIR@', '@INPUT@'])
 executable('greet', 'greet.cc', unit, dependencies: protozero)
@@ -69,9 +70,11 @@ class MesonTest(ProjectsTest):
     shutil.rmtree(build)
     self.assertEqual([path for path in (prefix / 'include').rglob('*')
                       if path.is_file() and path.suffix not in ('.h', '.proto')], [])
+    # pkg-config puts a backslash before each space in a variable.
+    plain = self.scratch.parent / 'plain'
+    plain.symlink_to(prefix)
     self.check(self.new_meson_project('user'), env={
-        'PKG_CONFIG_PATH': str(prefix / 'lib/pkgconfig'),
-        'PATH': '%s/bin:/usr/bin:/bin' % prefix})
+        'PKG_CONFIG_PATH': str(plain / 'lib/pkgconfig'), 'PATH': '/usr/bin:/bin'})
     self.assertIn(version().encode(),
                   self.must(prefix / 'bin/protozero_plugin', '--version'))
 
