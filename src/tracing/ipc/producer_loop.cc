@@ -217,9 +217,8 @@ void ProducerLoop::Pause(uint32_t* pause_ms) {
     const bool watches = producer_->watches_threads;
     const auto period = std::chrono::milliseconds(kWatchPeriodMs);
     producer_->changed.wait_until(
-        lock, watches ? std::min(end, SteadyClock::now() + period) : end, [&] {
-          return is_over() || producer_->watches_threads != watches;
-        });
+        lock, watches ? std::min(end, SteadyClock::now() + period) : end,
+        [&] { return is_over() || producer_->watches_threads != watches; });
     if (watches && !is_over()) {
       lock.unlock();
       Poll(nullptr, 0, 0, watches);

@@ -61,8 +61,8 @@ class ChunkCollector {
   // for |session_buffers|, or for all buffers that the producer may write to if
   // it is null. Returns a number that grows with everything that writers do.
   uint64_t Scrape(ConnectedProducer* producer,
-              const std::vector<BufferID>* session_buffers,
-              ScrapeMode mode);
+                  const std::vector<BufferID>* session_buffers,
+                  ScrapeMode mode);
 
   // Something of the producer may be missing in all of its buffers.
   void ReportUnknownLoss(const ConnectedProducer& producer);

@@ -72,12 +72,12 @@ bool SessionReader::ReadBatch(Session* session,
 
 void SessionReader::Discard(const Session& session) {
   for (const BufferID id : session.buffer_ids) {
-    buffers_->Get(id).ReadPackets(
-        SIZE_MAX, session.state == TracingService::kStopped,
-        [](const TraceBuffer::Packet& packet) {
-          *packet.why_lost = LossReason::kNotWritten;
-          return false;
-        });
+    buffers_->Get(id).ReadPackets(SIZE_MAX,
+                                  session.state == TracingService::kStopped,
+                                  [](const TraceBuffer::Packet& packet) {
+                                    *packet.why_lost = LossReason::kNotWritten;
+                                    return false;
+                                  });
   }
 }
 
