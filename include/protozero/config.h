@@ -33,7 +33,8 @@
 #endif
 
 // PROTOZERO_DCHECK_IS_ON: 1 stops the program at a mistake of the caller. The
-// default is 1 without NDEBUG. Files may differ, for no layout depends on it.
+// default is 1 without NDEBUG. Files may differ, for no layout depends on it;
+// writes to messages that have ended are noticed where the library has it.
 // With 0 the runtime still tolerates the mistake: it touches nothing outside of
 // the buffers, and what it writes remains protobuf. Comments of functions say
 // what happens to the write.
