@@ -20,6 +20,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -209,6 +211,29 @@ TEST(TrackEventTest, ValuesOfAllTypes) {
             std::vector<std::string>{"d={n=1,list=[1,2,3],deep=['one',2.5]}"});
   EXPECT_EQ(read.Named("keys").at(0).args,
             (std::vector<std::string>{"a string=1", "literal=2"}));
+}
+
+TEST(TrackEventTest, KeysOfMaps) {
+  Session session;
+  PROTOZERO_TRACE_EVENT_INSTANT(
+      "te", "keys", "signed", std::map<int, int>{{-7, 1}, {0, 2}}, "extreme",
+      std::map<int64_t, bool>{{INT64_MIN, true}}, "unsigned",
+      std::map<uint64_t, const char*>{{UINT64_MAX, "most"}}, "enum",
+      std::map<Size, std::map<Color, double>>{{Size::kLarge, {{kGreen, 0.5}}}},
+      "bool", std::map<bool, int>{{false, 0}, {true, 1}}, "pointer",
+      std::map<const char*, int>{{"p", 1}}, "hashed",
+      std::unordered_map<std::string, std::vector<int>>{{"h", {1, 2}}});
+  PROTOZERO_TRACE_EVENT_INSTANT(
+      "te", "view", "pairs",
+      (std::vector<std::pair<std::string_view, short>>{{"v", short{1}}}));
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.Named("keys").at(0).args,
+            (std::vector<std::string>{
+                "signed={-7=1,0=2}", "extreme={-9223372036854775808=true}",
+                "unsigned={18446744073709551615='most'}", "enum={7={3=0.5}}",
+                "bool={false=0,true=1}", "pointer={p=1}", "hashed={h=[1,2]}"}));
+  EXPECT_EQ(read.Named("view").at(0).args,
+            std::vector<std::string>{"pairs={v=1}"});
 }
 
 TEST(TrackEventTest, FieldsOfTheSchemaByAFunction) {

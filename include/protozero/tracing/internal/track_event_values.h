@@ -44,8 +44,7 @@ inline constexpr bool
 template <typename T>
 inline constexpr bool kIsPair = false;
 template <typename A, typename B>
-inline constexpr bool kIsPair<std::pair<A, B>> =
-    std::is_convertible<const A&, std::string_view>::value;
+inline constexpr bool kIsPair<std::pair<A, B>> = true;
 
 template <typename T>
 PROTOZERO_ALWAYS_INLINE auto PassValue(const T& value) {
@@ -150,6 +149,40 @@ inline TraceArray TraceValue::Array() && {
 
 namespace internal PROTOZERO_HIDDEN {
 
+// The text of a map's key.
+class MapKey {
+ public:
+  explicit MapKey(bool value) : text_(value ? "true" : "false") {}
+  explicit MapKey(int64_t value)
+      : text_(Decimal(value < 0 ? 0 - static_cast<uint64_t>(value)
+                                : static_cast<uint64_t>(value),
+                      value < 0)) {}
+  explicit MapKey(uint64_t value) : text_(Decimal(value, false)) {}
+  explicit MapKey(StringPointer value) : text_(value.view()) {}
+  explicit MapKey(std::string_view value) : text_(value) {}
+  MapKey(const MapKey&) = delete;
+  MapKey& operator=(const MapKey&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view Decimal(uint64_t value, bool is_negative) {
+    char* const end = digits_ + sizeof(digits_);
+    char* pos = end;
+    do {
+      *--pos = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    if (is_negative)
+      *--pos = '-';
+    return std::string_view(pos, static_cast<size_t>(end - pos));
+  }
+
+  // A sign and 20 digits.
+  char digits_[21];
+  std::string_view text_;
+};
+
 template <typename T>
 void WriteComplexValue(Annotation* annotation, const T& value) {
   if constexpr (std::is_invocable<const T&, TraceValue>::value) {
@@ -159,7 +192,12 @@ void WriteComplexValue(Annotation* annotation, const T& value) {
     TraceDictionary dictionary(annotation);
     for (const auto& element : value) {
       if constexpr (kIsPair<Bare<decltype(element)>>) {
-        dictionary.Add(element.first, element.second);
+        const auto key = PassValue(element.first);
+        static_assert(std::is_constructible<MapKey, decltype(key)>::value &&
+                          !std::is_same<decltype(key), const double>::value,
+                      "the key of a map is a string, an integer, an enum, or a "
+                      "bool");
+        dictionary.Add(MapKey(key).text(), element.second);
       } else {
         array.Append(element);
       }
