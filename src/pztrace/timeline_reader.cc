@@ -82,8 +82,7 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
     const trace::TrackEventDefaults::Decoder of_events(
         defaults.track_event_defaults());
     if (of_events.track_uuid() != sequence->track) {
-      Drop(&sequence->stack);
-      sequence->track = of_events.track_uuid();
+      SetTrack(of_events.track_uuid(), sequence);
     }
   }
   if (packet.has_trace_stats())
@@ -99,7 +98,11 @@ void TimelineReader::OnPacket(ConstBytes bytes) {
   if (!packet.has_track_event())
     return;
   OnTime(time_ns, sequence);
-  OnEvent(packet.track_event(), time_ns, sequence);
+  OnEvent(packet.track_event(), time_ns,
+          packet.has_ended_slice_duration()
+              ? std::optional(packet.ended_slice_duration())
+              : std::nullopt,
+          sequence);
 }
 
 void TimelineReader::OnInterned(ConstBytes bytes, Sequence* sequence) {
@@ -254,6 +257,7 @@ TimelineReader::TextId TimelineReader::TextOf(const TrackEvent::Decoder& event,
 
 void TimelineReader::OnEvent(ConstBytes bytes,
                              uint64_t time_ns,
+                             std::optional<uint32_t> ended_duration,
                              Sequence* sequence) {
   const TrackEvent::Decoder event(bytes);
   const bool is_own_track =
@@ -261,18 +265,26 @@ void TimelineReader::OnEvent(ConstBytes bytes,
   const uint64_t track =
       is_own_track ? sequence->own_track() : event.track_uuid();
   switch (event.type()) {
-    case TrackEvent::TYPE_SLICE_BEGIN:
+    case TrackEvent::TYPE_SLICE_BEGIN: {
+      OpenSlice slice;
+      slice.begin_ns = time_ns;
+      slice.track = track;
+      slice.text_id = TextOf(event, *sequence);
+      slice.text = &texts_[slice.text_id];
+      slice.details = DetailsOf(bytes, event, *sequence);
+      OnBegin(std::move(slice), is_own_track, sequence);
+      break;
+    }
     case TrackEvent::TYPE_SLICE_END: {
-      const bool is_begin = event.type() == TrackEvent::TYPE_SLICE_BEGIN;
-      const TextId text = is_begin ? TextOf(event, *sequence) : 0;
-      EventDetails details = DetailsOf(bytes, event, *sequence);
-      if (!is_own_track) {
-        tracks_[track].push_back({time_ns, is_begin, text, std::move(details)});
-      } else if (is_begin) {
-        sequence->stack.push_back({time_ns, 0, text, std::move(details)});
-      } else {
-        End(time_ns, track, details, &sequence->stack);
+      SliceEnd end;
+      end.time_ns = time_ns;
+      end.duration = ended_duration;
+      if (event.has_name() || event.has_name_iid() || event.has_categories() ||
+          event.has_category_iids()) {
+        end.text = &texts_[TextOf(event, *sequence)];
       }
+      end.details = DetailsOf(bytes, event, *sequence);
+      OnEnd(std::move(end), track, is_own_track, sequence);
       break;
     }
     case TrackEvent::TYPE_INSTANT:
@@ -325,52 +337,110 @@ EventDetails TimelineReader::DetailsOf(ConstBytes bytes,
   return details;
 }
 
-void TimelineReader::End(uint64_t time_ns,
-                         uint64_t track,
-                         const EventDetails& details,
-                         Stack* stack) {
-  if (stack->empty()) {
-    ++unbegun_;
+void TimelineReader::OnBegin(OpenSlice slice,
+                             bool is_own_track,
+                             Sequence* sequence) {
+  const uint64_t track = slice.track;
+  const uint64_t begin_ns = slice.begin_ns;
+  if (!is_own_track) {
+    tracks_[track].push_back(
+        {true,
+         slice.text_id,
+         {begin_ns, {}, slice.text, std::move(slice.details)}});
     return;
   }
-  OpenSlice slice = std::move(stack->back());
-  stack->pop_back();
-  const uint64_t duration = time_ns - std::min(time_ns, slice.begin_ns);
-  if (!stack->empty())
-    stack->back().nested_ns += duration;
-  if (!callbacks_.on_slice)
+  sequence->stack.Begin(std::move(slice), on_end_);
+  if (num_waiting_ends_ == 0)
     return;
-  const auto add = [](const std::string& more, std::string* list) {
-    if (!more.empty())
-      *list += (list->empty() ? "" : ",") + more;
-  };
-  add(details.args, &slice.details.args);
-  add(details.flows, &slice.details.flows);
-  callbacks_.on_slice(
-      {&texts_[slice.text], slice.text, static_cast<uint32_t>(stack->size()),
-       track, slice.begin_ns, duration,
-       duration - std::min(duration, slice.nested_ns), &slice.details});
+  Owner& owner = owners_[track];
+  const auto end = owner.ends.find(begin_ns & SliceStack::kDurationMask);
+  if (end == owner.ends.end())
+    return;
+  sequence->stack.EndFromElsewhere(end->second, on_end_);
+  owner.ends.erase(end);
+  --num_waiting_ends_;
 }
 
-void TimelineReader::Drop(Stack* stack) {
-  unfinished_ += stack->size();
-  stack->clear();
+void TimelineReader::OnEnd(SliceEnd end,
+                           uint64_t track,
+                           bool is_own_track,
+                           Sequence* sequence) {
+  if (is_own_track)
+    return End(end, &sequence->stack);
+  const auto owner = owners_.find(track);
+  if (!end.duration || owner == owners_.end()) {
+    tracks_[track].push_back({false, 0, std::move(end)});
+    return;
+  }
+  SliceStack& stack = sequences_[owner->second.sequence].stack;
+  if (!stack.EndFromElsewhere(end, on_end_))
+    AddWaitingEnd(std::move(end), &owner->second);
+}
+
+void TimelineReader::AddWaitingEnd(SliceEnd end, Owner* owner) {
+  const uint64_t begin_ns = end.time_ns - *end.duration;
+  owner->ends.emplace(begin_ns & SliceStack::kDurationMask, std::move(end));
+  ++num_waiting_ends_;
+}
+
+void TimelineReader::OnEnd(const OpenSlice& slice, uint64_t end_ns) {
+  if (!callbacks_.on_slice)
+    return;
+  const uint64_t duration = end_ns - slice.begin_ns;
+  callbacks_.on_slice({slice.text, slice.text_id, slice.depth, slice.track,
+                       slice.begin_ns, duration,
+                       duration - std::min(duration, slice.nested_ns),
+                       &slice.details});
+}
+
+void TimelineReader::SetTrack(uint64_t track, Sequence* sequence) {
+  Drop(&sequence->stack);
+  sequence->track = track;
+  Owner& owner = owners_[track];
+  owner.sequence = sequence->id;
+  // Those that were taken for a track of no sequence.
+  std::vector<Event>& events = tracks_[track];
+  const auto is_waiting = [&](Event& event) {
+    if (event.is_begin || !event.what.duration)
+      return false;
+    AddWaitingEnd(std::move(event.what), &owner);
+    return true;
+  };
+  events.erase(std::remove_if(events.begin(), events.end(), is_waiting),
+               events.end());
+}
+
+void TimelineReader::End(const SliceEnd& end, SliceStack* stack) {
+  // An end that is of one slice only says nothing of others.
+  if (!stack->End(end, on_end_) && !end.duration)
+    ++unbegun_;
+}
+
+void TimelineReader::Drop(SliceStack* stack) {
+  unfinished_ += stack->Clear(on_end_);
 }
 
 void TimelineReader::Finish() {
   for (auto& [id, sequence] : sequences_)
     Drop(&sequence.stack);
   for (auto& [uuid, events] : tracks_) {
-    std::stable_sort(
-        events.begin(), events.end(),
-        [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
-    Stack stack;
+    std::stable_sort(events.begin(), events.end(),
+                     [](const Event& a, const Event& b) {
+                       return a.what.time_ns < b.what.time_ns;
+                     });
+    SliceStack stack;
     for (Event& event : events) {
+      SliceEnd& what = event.what;
       if (event.is_begin) {
-        stack.push_back(
-            {event.time_ns, 0, event.text, std::move(event.details)});
+        OpenSlice slice;
+        slice.begin_ns = what.time_ns;
+        slice.track = uuid;
+        slice.text_id = event.text_id;
+        slice.text = what.text;
+        slice.details = std::move(what.details);
+        stack.Begin(std::move(slice), on_end_);
       } else {
-        End(event.time_ns, uuid, event.details, &stack);
+        End(what, &stack);
       }
     }
     Drop(&stack);

@@ -19,20 +19,9 @@
 #include "protozero/tracing/trace.h"
 #include "src/pbz/schema.h"
 #include "src/pztrace/annotation_json.h"
+#include "src/pztrace/slice_stack.h"
 
 namespace pztrace {
-
-// A category and a name.
-struct EventText {
-  std::string category;  // Several have commas between them.
-  std::string name;
-};
-
-// What else an event says, as parts of JSON.
-struct EventDetails {
-  std::string args;   // The members of an object: "a":1,"b":[2]
-  std::string flows;  // The elements of an array: numbers.
-};
 
 struct Slice {
   // Stays where it is as long as the reader. |text_id| counts from 0, one for
@@ -110,7 +99,12 @@ class TimelineReader {
   };
 
   explicit TimelineReader(Callbacks callbacks)
-      : callbacks_(std::move(callbacks)) {}
+      : callbacks_(std::move(callbacks)),
+        on_end_([this](const OpenSlice& slice, uint64_t end_ns) {
+          OnEnd(slice, end_ns);
+        }) {}
+  TimelineReader(const TimelineReader&) = delete;
+  TimelineReader& operator=(const TimelineReader&) = delete;
 
   // The message TrackEvent, with the extensions that details have to show.
   // Null, as at first: none. Has to be there in Read().
@@ -163,14 +157,6 @@ class TimelineReader {
 
   using TextId = uint32_t;
 
-  struct OpenSlice {
-    uint64_t begin_ns;
-    uint64_t nested_ns;
-    TextId text;
-    EventDetails details;
-  };
-  using Stack = std::vector<OpenSlice>;
-
   struct Clock {
     uint64_t ticks = 0;
     uint64_t ns_per_tick = 1;
@@ -192,17 +178,25 @@ class TimelineReader {
     bool has_gap = false;
     bool is_in_gap = false;
     uint64_t track = 0;
-    Stack stack;                      // Of that track.
+    SliceStack stack;                 // Of that track.
     std::map<uint64_t, double> sums;  // Of counters that are incremental.
 
     uint64_t own_track() const { return track != 0 ? track : id; }
   };
 
+  // The beginning or the end of a slice.
   struct Event {
-    uint64_t time_ns;
     bool is_begin;
-    TextId text;
-    EventDetails details;
+    TextId text_id;
+    SliceEnd what;
+  };
+
+  // The sequence whose own track one is, and ends of its slices by others that
+  // were in front of their beginnings.
+  struct Owner {
+    uint32_t sequence;
+    // By the last bits of when the slice has begun.
+    std::unordered_multimap<uint64_t, SliceEnd> ends;
   };
 
   void OnPacket(protozero::ConstBytes bytes);
@@ -214,7 +208,13 @@ class TimelineReader {
   void OnTime(uint64_t time_ns, Sequence* sequence);
   void OnEvent(protozero::ConstBytes bytes,
                uint64_t time_ns,
+               std::optional<uint32_t> ended_duration,
                Sequence* sequence);
+  void OnBegin(OpenSlice slice, bool is_own_track, Sequence* sequence);
+  void OnEnd(SliceEnd end,
+             uint64_t track,
+             bool is_own_track,
+             Sequence* sequence);
   void OnCounter(const TrackEvent::Decoder& event,
                  uint64_t track,
                  uint64_t time_ns,
@@ -225,16 +225,20 @@ class TimelineReader {
   EventDetails DetailsOf(protozero::ConstBytes bytes,
                          const TrackEvent::Decoder& event,
                          const Sequence& sequence) const;
-  void End(uint64_t time_ns,
-           uint64_t track,
-           const EventDetails& details,
-           Stack* stack);
-  void Drop(Stack* stack);
+  // Calls on_slice.
+  void OnEnd(const OpenSlice& slice, uint64_t end_ns);
+  void AddWaitingEnd(SliceEnd end, Owner* owner);
+  void SetTrack(uint64_t track, Sequence* sequence);
+  void End(const SliceEnd& end, SliceStack* stack);
+  void Drop(SliceStack* stack);
 
   const Callbacks callbacks_;
+  const SliceStack::OnEnd on_end_;
   const pbz::MessageType* event_type_ = nullptr;
   std::unordered_map<uint32_t, Sequence> sequences_;
   std::unordered_map<uint64_t, std::vector<Event>> tracks_;
+  std::unordered_map<uint64_t, Owner> owners_;  // By track.
+  size_t num_waiting_ends_ = 0;
   std::map<uint64_t, TrackInfo> infos_;
   std::map<std::pair<std::string, std::string>, TextId> text_ids_;
   std::deque<EventText> texts_;

@@ -109,7 +109,9 @@ PROTOZERO_ABI_END
 //   PROTOZERO_TRACE_EVENT("app", "Load");
 //   PROTOZERO_TRACE_EVENT("app", "Load", "path", path, "size", size);
 //
-// It ends on the thread's own track: for others, use the next two.
+// It ends where it has begun: on the track that it was given, or that of the
+// thread that has begun it, wherever the scope ends. Scopes of coroutines may
+// end in any order, and on any thread.
 #define PROTOZERO_TRACE_EVENT(category, ...)                             \
   PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::internal::Emit, category, \
                                   __VA_ARGS__)
@@ -144,8 +146,8 @@ PROTOZERO_ABI_END
 // spaces. Sessions choose by them, too; those with "slow" or "debug" are off
 // unless a session asks for them.
 #define PROTOZERO_TRACE_CATEGORY(category, description, tags)                  \
-  static const ::protozero::internal::TraceCategory PROTOZERO_INTERNAL_UNIQUE( \
-      trace_category)(category, description, tags)
+  static const ::protozero::internal::TraceCategory PROTOZERO_INTERNAL_CONCAT( \
+      trace_category_, __COUNTER__)(category, description, tags)
 
 // ---- For the macros above.
 
@@ -164,8 +166,6 @@ PROTOZERO_ABI_END
 #endif
 #define PROTOZERO_INTERNAL_CONCAT2(a, b) a##b
 #define PROTOZERO_INTERNAL_CONCAT(a, b) PROTOZERO_INTERNAL_CONCAT2(a, b)
-#define PROTOZERO_INTERNAL_UNIQUE(name) \
-  PROTOZERO_INTERNAL_CONCAT(name##_, __LINE__)
 #define PROTOZERO_INTERNAL_FIRST(first, ...) first
 // Of a conditional, what is not taken need not be a constant.
 #define PROTOZERO_INTERNAL_TEXT(text)                \
@@ -216,35 +216,58 @@ PROTOZERO_ABI_END
           PROTOZERO_INTERNAL_TEXT(category),                           \
           PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
 #endif
+// Defines |pointer|, to a site. The site has the same name everywhere, in a
+// scope of its own: in an inline function of a header, the name is a symbol,
+// which has to mean the same in all files. |pointer| is __COUNTER__'s, so that
+// events may be on one line, and within each other.
+#define PROTOZERO_INTERNAL_TRACE_SITE_AT(pointer, ...)         \
+  ::protozero::internal::TraceSite* pointer;                   \
+  {                                                            \
+    PROTOZERO_INTERNAL_TRACE_SITE(trace_site_of, __VA_ARGS__); \
+    pointer = &trace_site_of;                                  \
+  }
+#define PROTOZERO_INTERNAL_SITE(id) PROTOZERO_INTERNAL_CONCAT(trace_site_, id)
+#define PROTOZERO_INTERNAL_SLICE(id) PROTOZERO_INTERNAL_CONCAT(trace_slice_, id)
 // |emit| is the function that writes the event.
-#define PROTOZERO_INTERNAL_TRACE_SCOPED(emit, category, ...)                \
-  PROTOZERO_INTERNAL_TRACE_SITE(PROTOZERO_INTERNAL_UNIQUE(trace_site),      \
-                                SLICE_BEGIN, category, __VA_ARGS__);        \
-  ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_UNIQUE(        \
-      trace_slice);                                                         \
-  if (PROTOZERO_INTERNAL_TRACE_IS_ON(PROTOZERO_INTERNAL_UNIQUE(trace_site), \
-                                     category, __VA_ARGS__))                \
-  PROTOZERO_INTERNAL_UNIQUE(trace_slice)                                    \
-      .SetSessions(                                                         \
-          emit(&PROTOZERO_INTERNAL_UNIQUE(trace_site), category, __VA_ARGS__))
-#define PROTOZERO_INTERNAL_TRACE_NAMED(emit, type, category, ...)           \
-  do {                                                                      \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, type, category, __VA_ARGS__); \
-    if (PROTOZERO_INTERNAL_TRACE_IS_ON(trace_site, category, __VA_ARGS__))  \
-      emit(&trace_site, category, __VA_ARGS__);                             \
+#define PROTOZERO_INTERNAL_TRACE_SCOPED(...) \
+  PROTOZERO_INTERNAL_TRACE_SCOPED_ID(__COUNTER__, __VA_ARGS__)
+#define PROTOZERO_INTERNAL_TRACE_SCOPED_ID(id, emit, category, ...)          \
+  PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_BEGIN, \
+                                   category, __VA_ARGS__)                    \
+  ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_SLICE(id);      \
+  if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), category, \
+                                     __VA_ARGS__))                           \
+  PROTOZERO_INTERNAL_SLICE(id).HasBegun(                                     \
+      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__))
+#define PROTOZERO_INTERNAL_TRACE_NAMED(...) \
+  PROTOZERO_INTERNAL_TRACE_NAMED_ID(__COUNTER__, __VA_ARGS__)
+#define PROTOZERO_INTERNAL_TRACE_NAMED_ID(id, emit, type, category, ...)       \
+  do {                                                                         \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), type,        \
+                                     category, __VA_ARGS__)                    \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), category, \
+                                       __VA_ARGS__))                           \
+      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__);                \
   } while (0)
-#define PROTOZERO_INTERNAL_TRACE_END(emit, ...)                               \
-  do {                                                                        \
-    PROTOZERO_INTERNAL_TRACE_SITE(                                            \
-        trace_site, SLICE_END, PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), ""); \
-    if (PROTOZERO_INTERNAL_TRACE_IS_ON(trace_site, "", __VA_ARGS__))          \
-      emit(&trace_site, __VA_ARGS__);                                         \
+#define PROTOZERO_INTERNAL_TRACE_END(...) \
+  PROTOZERO_INTERNAL_TRACE_END_ID(__COUNTER__, __VA_ARGS__)
+#define PROTOZERO_INTERNAL_TRACE_END_ID(id, emit, ...)                         \
+  do {                                                                         \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_END,   \
+                                     PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), \
+                                     "")                                       \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), "",       \
+                                       __VA_ARGS__))                           \
+      emit(PROTOZERO_INTERNAL_SITE(id), __VA_ARGS__);                          \
   } while (0)
-#define PROTOZERO_INTERNAL_TRACE_COUNTER(emit, category, ...)         \
-  do {                                                                \
-    PROTOZERO_INTERNAL_TRACE_SITE(trace_site, COUNTER, category, ""); \
-    if (trace_site.IsOn())                                            \
-      emit(&trace_site, category, __VA_ARGS__);                       \
+#define PROTOZERO_INTERNAL_TRACE_COUNTER(...) \
+  PROTOZERO_INTERNAL_TRACE_COUNTER_ID(__COUNTER__, __VA_ARGS__)
+#define PROTOZERO_INTERNAL_TRACE_COUNTER_ID(id, emit, category, ...)       \
+  do {                                                                     \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), COUNTER, \
+                                     category, "")                         \
+    if (PROTOZERO_INTERNAL_SITE(id)->IsOn())                               \
+      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__);            \
   } while (0)
 
 #else  // PROTOZERO_NO_TRACE_EVENTS

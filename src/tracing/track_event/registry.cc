@@ -348,7 +348,14 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     sequence->described_extensions = std::move(described_extensions);
   }
   context.set_state(std::unique_ptr<TraceContextState>(sequence));
+  // What is open has not begun in this session, but perhaps in an earlier one
+  // of its place.
+  t_trace_thread->open_slices.Doubt(bit);
   return sequence;
+}
+
+std::string_view NameOfSite(uint16_t name_iid) {
+  return name_iid != 0 ? Get().name_ids.text(name_iid) : std::string_view();
 }
 
 bool WantsCategory(const TraceSequence& sequence, std::string_view category) {

@@ -57,12 +57,18 @@ class RegistryLock {
 // Gives ids to the site's keys. Returns false if one of them has none.
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 
+// The name that events refer to by that id; nothing if it is 0.
+std::string_view NameOfSite(uint16_t name_iid);
+
 // How often a thread has lost events because it had no memory to begin with.
 uint64_t NumEventsWithoutMemory();
 void CountEventWithoutMemory();
 
 // After fork().
 void ResetThreadsAfterFork();
+// The id, in the parent, of the thread that has called fork(); 0 if this
+// process was not made by it.
+uint64_t ForkedThreadId();
 // What the process is called.
 std::string_view TraceProcessName();
 // The system's id of the calling thread. A system call only for a thread that

@@ -127,6 +127,9 @@ bool TraceSequence::PrepareSlowPath(TraceContext& context,
   const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
   if (!is_cleared && !HasLost(context) && chunk - first_chunk < max_chunks)
     return true;
+  // Slices whose beginnings were lost must not end others.
+  if (HasLost(context))
+    t_trace_thread->open_slices.Doubt(0);
   loss_generation = writer.loss_generation();
   WritePreamble(context, now);
   return !HasLost(context);
@@ -234,6 +237,21 @@ void TraceSequence::Describe(TraceContext& context, const Track& track) {
   tracks[uuid % kNumTracks] = uuid;
 }
 
+void TraceSequence::DescribeThread(TraceContext& context, int64_t tid) {
+  const uint64_t uuid = ProcessUuid() ^ static_cast<uint64_t>(tid);
+  uint64_t& described = tracks[uuid % kNumTracks];
+  if (described == uuid)
+    return;
+  WriteDescriptor(context, [&](TrackDescriptor* track) {
+    track->set_uuid(uuid);
+    track->set_parent_uuid(ProcessUuid());
+    auto* const thread = track->set_thread();
+    thread->set_pid(getpid());
+    thread->set_tid(tid);
+  });
+  described = uuid;
+}
+
 EventBuilder::EventBuilder(TraceContext& context,
                            TraceSequence& sequence,
                            const EventInProgress& event,
@@ -322,8 +340,6 @@ void EventBuilder::Add(const SourceLocation& location) {
 
 namespace {
 
-constexpr auto kEnd = MakeConstantMessage<TrackEvent>(
-    [] { return FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_END)); });
 auto ValueField(int64_t value) {
   return TrackEvent::kCounterValue(value);
 }
@@ -356,18 +372,6 @@ void WriteCounter(TraceSite* site,
 }
 
 }  // namespace
-
-void EmitEnd(SessionMask sessions) noexcept {
-  ForEachSequence(
-      sessions, std::string_view(),
-      [](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        if (!sequence.Prepare(context, now))
-          return;
-        context.WriteTracePacket<TracePacket>(
-            TracePacket::kTimestamp(sequence.TakeDelta(now)), kNeedsState,
-            TracePacket::kTrackEvent(kEnd));
-      });
-}
 
 void EmitCounter(TraceSite* site,
                  std::string_view category,

@@ -34,6 +34,7 @@ namespace {
 __thread bool t_is_changing = false;
 
 std::atomic<uint64_t> g_process_uuid{0};
+uint64_t g_forked_thread_id = 0;
 // Guarded by a RegistryLock. Empty for the system's name.
 char g_process_name[64] = "";
 
@@ -98,8 +99,14 @@ uint64_t ProcessUuid() {
 
 void ResetThreadsAfterFork() {
   g_process_uuid.store(0, std::memory_order_relaxed);
-  if (t_trace_thread != nullptr)
-    t_trace_thread->id = syscall(SYS_gettid);
+  if (t_trace_thread == nullptr)
+    return;
+  g_forked_thread_id = static_cast<uint64_t>(t_trace_thread->id);
+  t_trace_thread->id = syscall(SYS_gettid);
+}
+
+uint64_t ForkedThreadId() {
+  return g_forked_thread_id;
 }
 
 int64_t TraceThreadId() {

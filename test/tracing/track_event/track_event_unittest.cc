@@ -236,6 +236,38 @@ TEST(TrackEventTest, KeysOfMaps) {
             std::vector<std::string>{"pairs={v=1}"});
 }
 
+#define TWO_SLICES(category)                \
+  PROTOZERO_TRACE_EVENT(category, "first"); \
+  PROTOZERO_TRACE_EVENT(category, "second")
+
+template <typename T>
+inline void TraceOfTemplate(T value) {
+  TWO_SLICES("te");
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "template", "n", value);
+}
+
+// Compiles without a warning of -Wshadow.
+TEST(TrackEventTest, SeveralEventsOfOneLineAndEventsWithinEvents) {
+  Session session;
+  {
+    TWO_SLICES("te");
+    TraceOfTemplate(1);
+    PROTOZERO_TRACE_EVENT("te", "outer", "f", [](TraceValue value) {
+      // Lost: the thread is busy.
+      PROTOZERO_TRACE_EVENT("te", "inner", "g", [](TraceValue inner) {
+        PROTOZERO_TRACE_EVENT_INSTANT("te", "innermost");
+        std::move(inner).Set(1);
+      });
+      std::move(value).Set(PROTOZERO_TRACE_CATEGORY_ENABLED("te"));
+    });
+  }
+  const ReadTrace read = session.Finish();
+  EXPECT_EQ(read.Named("first").size(), 2u);
+  EXPECT_EQ(read.Named("second").size(), 2u);
+  EXPECT_EQ(read.Named("outer").at(0).args, std::vector<std::string>{"f=true"});
+  EXPECT_EQ(read.events.size(), 11u);
+}
+
 TEST(TrackEventTest, FieldsOfTheSchemaByAFunction) {
   Session session;
   for (int i = 0; i < 2; ++i) {

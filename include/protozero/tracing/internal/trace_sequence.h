@@ -152,6 +152,8 @@ class TraceSequence final : public TraceContextState {
   // Writes that |track| exists, if that has not been said; and its parents.
   // Loses one packet at most, and writes nothing once one is lost.
   void Describe(TraceContext& context, const Track& track);
+  // The same for a thread of this process.
+  void DescribeThread(TraceContext& context, int64_t tid);
   // The same for all tracks of an event, which |describe| describes. Returns as
   // Prepare() does.
   template <typename Function>
@@ -201,6 +203,55 @@ class TraceSequence final : public TraceContextState {
   void DescribeExtensions(TraceContext& context);
 };
 
+// The beginning of a slice on a thread's own track, for its end: the thread's
+// id (22 bits, Linux's limit), the id of the slice's name (12 bits), and its
+// time (30 bits). 0 if the beginning was not written.
+using SliceToken = uint64_t;
+inline constexpr int kSliceTimeBits = 30;
+inline constexpr int kSliceThreadShift = 42;
+static_assert(kMaxInterned <= size_t{1} << (kSliceThreadShift - kSliceTimeBits),
+              "a token has room for any name's id");
+inline constexpr SliceToken SliceTimeOf(uint64_t ns) {
+  return ns & ((SliceToken{1} << kSliceTimeBits) - 1);
+}
+
+// The slices that a thread has begun last on its own track and not ended. An
+// end closes the innermost slice of its track, so a slice that is not the last
+// one here, or not here at all, has an end that says which slice it is for.
+// Scopes may end in any order, and on other threads.
+class OpenSlices {
+ public:
+  struct Slice {
+    SliceToken token;
+    // To which its beginning was written, or-ed with kInDoubt.
+    SessionMask sessions;
+  };
+  // The reader may not know of it, or of others that have begun since. Bit 31
+  // belongs to no session.
+  static constexpr SessionMask kInDoubt = uint32_t{1} << 31;
+
+  const Slice& last() const { return slices_[(num_ - 1) % kMaxSlices]; }
+  void Add(SliceToken token, SessionMask sessions) {
+    slices_[num_ % kMaxSlices] = {token, sessions};
+    ++num_;
+  }
+  // The place of the slice keeps its content until the next Add().
+  void RemoveLast() { --num_; }
+
+  // Removes it, wherever it is. Returns its sessions; 0 if it is not here.
+  SessionMask Remove(SliceToken token);
+  // Has the ends of all slices say which slices they are for. |ended| is a
+  // session that has ended, or 0.
+  void Doubt(SessionMask ended);
+
+ private:
+  static constexpr uint32_t kMaxSlices = 64;
+  // A slice that is in doubt has the complement of its token, so that it does
+  // not compare equal. One that was removed has 0.
+  Slice slices_[kMaxSlices] = {};
+  uint32_t num_ = 0;
+};
+
 // What belongs to one thread.
 struct TraceThread {
   explicit TraceThread(std::shared_ptr<DataSource> source)
@@ -209,9 +260,37 @@ struct TraceThread {
   DataSourceWriters writers;
   // The system's. Kept, because events on tracks of the thread need it.
   int64_t id = 0;
+  OpenSlices open_slices;
   // What it is called in the trace. Empty for the system's name.
   char name[64] = "";
 };
+
+// An event that was written.
+struct WrittenEvent {
+  SessionMask sessions = 0;
+  uint64_t ns;
+};
+
+inline SliceToken TokenOf(const TraceThread& thread,
+                          const TraceSite& site,
+                          const WrittenEvent& event) {
+  return static_cast<SliceToken>(thread.id) << kSliceThreadShift |
+         SliceToken{site.name_iid} << kSliceTimeBits | SliceTimeOf(event.ns);
+}
+
+// Keeps account of a slice that has begun or ended on the thread's own track.
+PROTOZERO_ALWAYS_INLINE SliceToken CountSlice(TraceThread* thread,
+                                              const TraceSite& site,
+                                              const WrittenEvent& event) {
+  if (site.type != trace::TrackEvent::TYPE_SLICE_BEGIN) {
+    if (site.type == trace::TrackEvent::TYPE_SLICE_END)
+      thread->open_slices.RemoveLast();
+    return 0;
+  }
+  const SliceToken token = TokenOf(*thread, site, event);
+  thread->open_slices.Add(token, event.sessions);
+  return token;
+}
 
 // The calling thread's, once it has traced.
 extern __thread TraceThread* t_trace_thread;

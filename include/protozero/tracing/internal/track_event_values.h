@@ -251,10 +251,10 @@ PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
 template <size_t left>
 struct ArgsPasser {
   template <typename Texts, typename First, typename... Rest>
-  PROTOZERO_ALWAYS_INLINE static SessionMask Emit(TraceSite* site,
-                                                  const Texts& texts,
-                                                  First&& first,
-                                                  Rest&&... rest) {
+  PROTOZERO_ALWAYS_INLINE static auto Emit(TraceSite* site,
+                                           const Texts& texts,
+                                           First&& first,
+                                           Rest&&... rest) {
     if constexpr (left == 0) {
       if constexpr (std::is_same<Texts, NoTexts>::value &&
                     kIsSimpleArg<Bare<First>> &&
@@ -276,11 +276,11 @@ struct ArgsPasser {
 
  private:
   template <typename Texts, typename Key, typename Value, typename... Rest>
-  PROTOZERO_ALWAYS_INLINE static SessionMask EmitNamed(TraceSite* site,
-                                                       const Texts& texts,
-                                                       Key& key,
-                                                       Value& value,
-                                                       Rest&... rest) {
+  PROTOZERO_ALWAYS_INLINE static auto EmitNamed(TraceSite* site,
+                                                const Texts& texts,
+                                                Key& key,
+                                                Value& value,
+                                                Rest&... rest) {
     const auto passed = PassValue<Bare<Value>>(value);
     using Passed = std::remove_const_t<decltype(passed)>;
     if constexpr (std::is_same<Bare<Key>, DynamicString>::value) {
@@ -319,9 +319,9 @@ constexpr auto TextsOf(const Category& category, const Name& name) {
 }
 
 template <typename Texts, typename... Args>
-PROTOZERO_ALWAYS_INLINE SessionMask EmitWithTexts(TraceSite* site,
-                                                  const Texts& texts,
-                                                  Args&... args) {
+PROTOZERO_ALWAYS_INLINE auto EmitWithTexts(TraceSite* site,
+                                           const Texts& texts,
+                                           Args&... args) {
   if constexpr (sizeof...(Args) != 0) {
     return ArgsPasser<sizeof...(Args)>::Emit(site, texts, args...);
   } else if constexpr (std::is_same<Texts, NoTexts>::value) {
@@ -332,17 +332,17 @@ PROTOZERO_ALWAYS_INLINE SessionMask EmitWithTexts(TraceSite* site,
 }
 
 template <typename Category, typename... Args>
-PROTOZERO_ALWAYS_INLINE SessionMask EmitUnnamed(TraceSite* site,
-                                                const Category& category,
-                                                Args&&... args) {
+PROTOZERO_ALWAYS_INLINE auto EmitUnnamed(TraceSite* site,
+                                         const Category& category,
+                                         Args&&... args) {
   return EmitWithTexts(site, TextsOf(category, ""), args...);
 }
 
 template <typename Category, typename Name, typename... Args>
-PROTOZERO_ALWAYS_INLINE SessionMask Emit(TraceSite* site,
-                                         const Category& category,
-                                         const Name& name,
-                                         Args&&... args) {
+PROTOZERO_ALWAYS_INLINE auto Emit(TraceSite* site,
+                                  const Category& category,
+                                  const Name& name,
+                                  Args&&... args) {
   return EmitWithTexts(site, TextsOf(category, name), args...);
 }
 
@@ -368,28 +368,39 @@ constexpr const char* StaticText(const T&) {
 // frame that is less hidden than what is in it.
 namespace internal {
 
-// A slice that ends with its scope.
+// A slice that ends with its scope, where it has begun.
 class ScopedTraceSlice {
  public:
   PROTOZERO_ALWAYS_INLINE ScopedTraceSlice() {
 #if defined(__GNUC__)
     // If gcc knew that this is 0, it would compile the scope twice.
-    asm("" : "+r"(sessions_));
+    asm("" : "+r"(token_));
 #endif
   }
   PROTOZERO_ALWAYS_INLINE ~ScopedTraceSlice() {
-    if (PROTOZERO_UNLIKELY(sessions_ != 0))
-      EmitEnd(sessions_);
+    if (PROTOZERO_UNLIKELY(token_ != 0)) {
+      if (track_uuid_ != 0) {
+        EmitEndOnTrack(token_, track_uuid_, sessions_);
+      } else {
+        EmitEnd(token_);
+      }
+    }
   }
   ScopedTraceSlice(const ScopedTraceSlice&) = delete;
   ScopedTraceSlice& operator=(const ScopedTraceSlice&) = delete;
 
-  // Those to which its beginning was written.
-  PROTOZERO_ALWAYS_INLINE void SetSessions(SessionMask sessions) {
-    sessions_ = sessions;
+  // The event that was its beginning.
+  PROTOZERO_ALWAYS_INLINE void HasBegun(SliceToken token) { token_ = token; }
+  PROTOZERO_ALWAYS_INLINE void HasBegun(const SliceOnTrack& slice) {
+    token_ = slice.token;
+    track_uuid_ = slice.track_uuid;
+    sessions_ = slice.sessions;
   }
 
  private:
+  SliceToken token_ = 0;
+  // Compilers see that these are 0 where the event has no track.
+  uint64_t track_uuid_ = 0;
   SessionMask sessions_ = 0;
 };
 

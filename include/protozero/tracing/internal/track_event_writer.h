@@ -334,17 +334,18 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
 #endif
 
 // Calls |function(context, sequence, now)| for each of |sessions| that the
-// calling thread can write to. |category| is null unless it is known only at
-// run time; then, sessions that do not want it are left out.
+// calling thread can write to. Returns the thread; null if it has no memory.
+// |category| is null unless it is known only at run time; then, sessions that
+// do not want it are left out.
 template <typename Function>
-PROTOZERO_ALWAYS_INLINE void ForEachSequence(SessionMask sessions,
-                                             std::string_view category,
-                                             Function function) {
+PROTOZERO_ALWAYS_INLINE TraceThread* ForEachSequence(SessionMask sessions,
+                                                     std::string_view category,
+                                                     Function function) {
   TraceThread* thread = t_trace_thread;
   if (PROTOZERO_UNLIKELY(thread == nullptr)) {
     thread = CreateTraceThread();
     if (thread == nullptr)
-      return;
+      return nullptr;
   }
   uint64_t now = 0;
   thread->writers.Trace([&](TraceContext& context) {
@@ -364,37 +365,91 @@ PROTOZERO_ALWAYS_INLINE void ForEachSequence(SessionMask sessions,
       now = thread->clock.NowNs();
     function(context, *sequence, now);
   });
+  return thread;
 }
 
-// Writes an event to all sessions that want it. Returns which these were.
-template <typename Texts, typename... Args>
-PROTOZERO_ALWAYS_INLINE SessionMask WriteToSessions(TraceSite* site,
-                                                    const Texts& texts,
-                                                    const Args&... args) {
+// Writes an event to all sessions that want it. |on_written| gets the thread
+// and the event if there is any.
+template <typename OnWritten, typename Texts, typename... Args>
+PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
+                                             TraceSite* site,
+                                             const Texts& texts,
+                                             const Args&... args) {
   const SessionMask sessions = site->Sessions();
-  SessionMask written = 0;
   if (PROTOZERO_UNLIKELY(sessions == 0))
-    return written;
-  ForEachSequence(
+    return;
+  WrittenEvent event;
+  TraceThread* const thread = ForEachSequence(
       sessions, texts.category(),
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        written |= sequence.session;
+        event.sessions |= sequence.session;
+        event.ns = now;
         WriteEvent(context, sequence, site, texts.category(), texts.name(), now,
                    args...);
       });
-  return written;
+  if (event.sessions == 0)
+    return;
+  const uint64_t timestamp = (uint64_t{0} | ... | TimestampOf(args));
+  if (timestamp != 0)
+    event.ns = timestamp;
+  on_written(thread, event);
+}
+
+// The same for an event on the thread's own track.
+template <typename Texts, typename... Args>
+PROTOZERO_ALWAYS_INLINE SliceToken WriteOnThread(TraceSite* site,
+                                                 const Texts& texts,
+                                                 const Args&... args) {
+  SliceToken token = 0;
+  WriteToSessions(
+      [&](TraceThread* thread, const WrittenEvent& event) {
+        token = CountSlice(thread, *site, event);
+      },
+      site, texts, args...);
+  return token;
+}
+
+// The beginning of a slice that may be on a track of its own, for its end.
+struct SliceOnTrack {
+  SliceToken token = 0;
+  // 0 for the thread's own.
+  uint64_t track_uuid = 0;
+  SessionMask sessions = 0;
+};
+SliceOnTrack CountSliceOnTrack(TraceThread* thread,
+                               const TraceSite& site,
+                               const WrittenEvent& event,
+                               const Track& track);
+
+inline const Track* TrackOf(const TrackArg& arg) {
+  return arg.track;
+}
+template <typename T>
+constexpr const Track* TrackOf(const T&) {
+  return nullptr;
+}
+
+template <typename Texts, typename... Args>
+PROTOZERO_NOINLINE auto EmitEvent(TraceSite* site, Texts texts, Args... args) {
+  if constexpr ((std::is_same<Args, TrackArg>::value || ...)) {
+    SliceOnTrack slice;
+    WriteToSessions(
+        [&](TraceThread* thread, const WrittenEvent& event) {
+          // The last one, as in the event.
+          const Track* track = nullptr;
+          ((track = TrackOf(args) != nullptr ? TrackOf(args) : track), ...);
+          slice = CountSliceOnTrack(thread, *site, event, *track);
+        },
+        site, texts, args...);
+    return slice;
+  } else {
+    return WriteOnThread(site, texts, args...);
+  }
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
-
-template <typename Texts, typename... Args>
-PROTOZERO_NOINLINE SessionMask EmitEvent(TraceSite* site,
-                                         Texts texts,
-                                         Args... args) {
-  return WriteToSessions(site, texts, args...);
-}
 
 // The same for most events. Keys and values are not pairs here, for only
 // numbers and pointers are passed in registers wherever they stand.
@@ -403,15 +458,18 @@ struct KeyOfValue {
   using Type = const char*;
 };
 template <typename... T>
-PROTOZERO_NOINLINE SessionMask
+PROTOZERO_NOINLINE SliceToken
 EmitSimpleEvent(TraceSite* site,
                 typename KeyOfValue<T>::Type... keys,
                 T... values) noexcept {
-  return WriteToSessions(site, NoTexts(), NamedValue<T>{keys, values}...);
+  return WriteOnThread(site, NoTexts(), NamedValue<T>{keys, values}...);
 }
 
-// The end of a slice that was written to |sessions|.
-PROTOZERO_NOINLINE void EmitEnd(SessionMask sessions) noexcept;
+// The end of a slice, on any thread.
+PROTOZERO_NOINLINE void EmitEnd(SliceToken token) noexcept;
+PROTOZERO_NOINLINE void EmitEndOnTrack(SliceToken token,
+                                       uint64_t track_uuid,
+                                       SessionMask sessions) noexcept;
 // A value of |track|.
 PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
                                     std::string_view category,
