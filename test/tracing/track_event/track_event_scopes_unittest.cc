@@ -45,9 +45,10 @@ struct ReadSlices {
   uint64_t unbegun;
 };
 
-class Session {
+// A session whose slices are read.
+class SliceSession {
  public:
-  explicit Session(size_t buffer_size = 64 << 20) {
+  explicit SliceSession(size_t buffer_size = 64 << 20) {
     LocalTrace::Options options;
     options.sink = [this](const uint8_t* data, size_t size) {
       bytes_.append(reinterpret_cast<const char*>(data), size);
@@ -136,7 +137,7 @@ TEST(TraceScopesTest, EachSliceLastsAsLongAsItsScope) {
   constexpr int kSteps = 2000;
   for (uint32_t run = 0; run < 4; ++run) {
     SCOPED_TRACE(run);
-    Session session;
+    SliceSession session;
     std::mutex lock;
     std::mt19937 random(run);
     std::vector<Scope> scopes;
@@ -196,7 +197,7 @@ TEST(TraceScopesTest, EachSliceLastsAsLongAsItsScope) {
 }
 
 TEST(TraceScopesTest, TracksOfScopes) {
-  Session session;
+  SliceSession session;
   {
     PROTOZERO_TRACE_EVENT("te", "outer", "n", 1);
     {
@@ -226,7 +227,7 @@ TEST(TraceScopesTest, TracksOfScopes) {
 }
 
 TEST(TraceScopesTest, AScopeThatAnotherThreadEndsIsOfItsOwnThread) {
-  Session session;
+  SliceSession session;
   uint64_t parts[4] = {};
   {
     Scope outer(0, 1);
@@ -260,7 +261,7 @@ TEST(TraceScopesTest, AScopeThatAnotherThreadEndsIsOfItsOwnThread) {
 // The second session gets the place of the first one.
 TEST(TraceScopesTest, AnEndIsOfTheSessionOfItsBeginning) {
   std::map<uint64_t, std::pair<ReadSlice, ReadSlice>> ended;
-  auto first = std::make_unique<Session>();
+  auto first = std::make_unique<SliceSession>();
   auto last_on_its_thread = std::make_unique<Scope>(0, 1);
   auto not_last = std::make_unique<Scope>(0, 2);
   auto elsewhere = std::make_unique<Scope>(0, 3);
@@ -269,7 +270,7 @@ TEST(TraceScopesTest, AnEndIsOfTheSessionOfItsBeginning) {
   first.reset();
   auto off = std::make_unique<Scope>(0, 5);
 
-  Session second;
+  SliceSession second;
   auto outer = std::make_unique<Scope>(0, 6);
   auto outer_on_track = std::make_unique<Scope>(4, 7);
   off->End(&ended);
@@ -290,12 +291,12 @@ TEST(TraceScopesTest, AnEndIsOfTheSessionOfItsBeginning) {
 }
 
 TEST(TraceScopesTest, AChildProcessEndsNoScopeOfItsParent) {
-  Session session;
+  SliceSession session;
   auto scope = std::make_unique<Scope>(0, 1);
   std::map<uint64_t, std::pair<ReadSlice, ReadSlice>> ended;
   const pid_t child = fork();
   if (child == 0) {
-    Session own;
+    SliceSession own;
     Scope outer(0, 2);
     scope->End(&ended);
     outer.End(&ended);
@@ -319,7 +320,7 @@ void Recurse(uint64_t n) {
 }
 
 TEST(TraceScopesTest, Recursion) {
-  Session session;
+  SliceSession session;
   Recurse(1);
   const ReadSlices read = session.Finish();
   EXPECT_EQ(read.unfinished + read.unbegun, 0u);
