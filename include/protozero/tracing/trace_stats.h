@@ -126,16 +126,19 @@ struct TraceStats {
   size_t writers_left_out = 0;
 
   // Producers that have connected since the service began, and have never had a
-  // writer in any session: how many, and the first of them, with their process
-  // ids.
+  // writer in any session.
   struct SilentProducers {
+    // The most that are named.
     static constexpr size_t kMaxNamed = 16;
-    // Without memory, one more has no name.
+    // Counts one more. Without memory, it has no name.
     void Add(const std::string& name, int32_t pid);
 
+    // The number of all.
     uint32_t number = 0;
+    // The names and process ids of the first of them.
     std::vector<std::pair<std::string, int32_t>> named;
   };
+  // Those of this service.
   SilentProducers silent_producers;
 
   // Of the service: producers since it began, and what there is now.
