@@ -18,14 +18,14 @@ bool Matches(const EventText& said, const EventText& text) {
          (said.category.empty() || said.category == text.category);
 }
 
-void Append(const std::string& more, std::string* list) {
+void AddToList(const std::string& more, std::string* list) {
   if (!more.empty())
     *list += (list->empty() ? "" : ",") + more;
 }
 
-void Append(const EventDetails& more, EventDetails* details) {
-  Append(more.args, &details->args);
-  Append(more.flows, &details->flows);
+void AddToList(const EventDetails& more, EventDetails* details) {
+  AddToList(more.args, &details->args);
+  AddToList(more.flows, &details->flows);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ bool SliceStack::End(const SliceEnd& end, const OnEnd& on_end) {
   const size_t index = Find(end);
   if (index == slices_.size())
     return false;
-  Append(end.details, &slices_[index].details);
+  AddToList(end.details, &slices_[index].details);
   EndAt(index, end.time_ns, on_end);
   return true;
 }
@@ -51,7 +51,7 @@ bool SliceStack::EndFromElsewhere(const SliceEnd& end, const OnEnd& on_end) {
   if (index == slices_.size())
     return false;
   OpenSlice& slice = slices_[index];
-  Append(end.details, &slice.details);
+  AddToList(end.details, &slice.details);
   num_known_ends_ += slice.end_ns == 0;
   slice.end_ns = std::max<uint64_t>(end.time_ns, 1);
   GoTo(last_ns_, on_end);
