@@ -380,7 +380,7 @@ class HtmlBrowserTest(PageTest):
     self.check_looks('many')
 
   def test_nothing_in_the_trace(self):
-    self.open(b'')
+    self.open(delimited(1, integer(8, 1)))
     self.assertIn('no events', self.text('#empty'))
     self.assertEqual(self.text('#summary'), '0 slices · 0 ns')
     self.browser.press('wsad0f')
