@@ -131,7 +131,7 @@ struct TraceStats {
     // The most that are named.
     static constexpr size_t kMaxNamed = 16;
     // Counts one more. Without memory, it has no name.
-    void Add(const std::string& name, int32_t pid);
+    void Add(std::string name, int32_t pid);
 
     // The number of all.
     uint32_t number = 0;

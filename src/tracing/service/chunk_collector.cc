@@ -83,7 +83,11 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
             ? BufferForProducer(*producer, losses.target_buffer)
             : BufferForWriter(*producer, losses.writer_id,
                               losses.target_buffer);
-    if (buffer != nullptr && !IsTooLate(losses.target_buffer))
+    if (buffer == nullptr)
+      continue;
+    if (IsTooLate(losses.target_buffer))
+      OnTooLate(losses.target_buffer);
+    else
       buffer->ReportLosses(IdentityOf(*producer), losses);
   }
 }
@@ -124,7 +128,9 @@ void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
     ++chunks_discarded_;
     return;
   }
-  if (!IsTooLate(target_buffer))
+  if (IsTooLate(target_buffer))
+    OnTooLate(target_buffer);
+  else
     buffer->CopyChunk(IdentityOf(producer), chunk_);
 }
 
@@ -190,13 +196,21 @@ uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,
 
 void ChunkCollector::ReportUnknownLoss(const ConnectedProducer& producer) {
   for (const BufferID id : producer.chunks.buffers) {
-    if (!IsTooLate(id))
+    if (IsTooLate(id))
+      OnTooLate(id);
+    else
       buffers_->Get(id).ReportUnknownLoss();
   }
 }
 
 bool ChunkCollector::IsTooLate(BufferID id) const {
   return buffers_->Find(id)->session->state == TracingService::kStopped;
+}
+
+void ChunkCollector::OnTooLate(BufferID id) {
+  // A producer that has answered the last flush had sent all until then.
+  if (!buffers_->Find(id)->session->flushes.final_succeeded)
+    buffers_->Get(id).ReportUnknownLoss();
 }
 
 TraceBuffer* ChunkCollector::BufferForWriter(const ConnectedProducer& producer,

@@ -81,6 +81,9 @@ class ChunkCollector {
                                  BufferID id);
   // Whether the buffer's session has stopped. REQUIRES: there is such a buffer.
   bool IsTooLate(BufferID id) const;
+  // Takes note of data for such a buffer: it may be older than the session's
+  // end if a producer did not answer the last flush.
+  void OnTooLate(BufferID id);
   void MoveChunk(ConnectedProducer* producer,
                  const CommitDataRequest::ChunkToMove& move);
   // Stores chunk_.

@@ -53,6 +53,8 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
   ConnectedProducer& producer = producers_[id];
   ScopeExit undo([&] { producers_.erase(id); });
   memory_of_process_.try_emplace({info.uid, info.pid});
+  // Remove() does not allocate.
+  gone_silent_.named.reserve(TraceStats::SilentProducers::kMaxNamed);
   if (info.memory != nullptr) {
     collector_->ReserveForChunks(
         std::min(info.shm_page_size_hint, Limits::kMaxShmPageSize));
@@ -74,7 +76,7 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
 
 void ProducerTable::Remove(ConnectedProducer* producer) {
   if (!producer->chunks.has_written)
-    gone_silent_.Add(producer->info.name, producer->info.pid);
+    gone_silent_.Add(std::move(producer->info.name), producer->info.pid);
   // Not MemoryOfProcess(), which may allocate.
   const auto it =
       memory_of_process_.find({producer->info.uid, producer->info.pid});

@@ -86,10 +86,10 @@ TraceStats StatsCollector::Collect(const Session& session) const {
 
 }  // namespace service
 
-void TraceStats::SilentProducers::Add(const std::string& name, int32_t pid) {
+void TraceStats::SilentProducers::Add(std::string name, int32_t pid) {
   ++number;
   if (named.size() < kMaxNamed)
-    RunsInMemory([&] { named.emplace_back(name, pid); });
+    RunsInMemory([&] { named.emplace_back(std::move(name), pid); });
 }
 
 PROTOZERO_ABI_END

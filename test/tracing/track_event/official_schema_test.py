@@ -105,8 +105,9 @@ class Trace:
       self.stacks[uuid] += 1
     elif event.type == pb.TrackEvent.TYPE_SLICE_END:
       self.stacks[uuid] -= 1
-      if event.name or event.name_iid or event.category_iids:
-        raise ValueError('an end with a name')
+      # An end that says which slice it is for has that one's name, as text.
+      if event.name_iid or event.category_iids:
+        raise ValueError('an end with interned texts')
     elif event.type == pb.TrackEvent.TYPE_COUNTER:
       if not self.tracks[uuid].HasField('counter'):
         raise ValueError('no counter: %s' % event)
