@@ -221,12 +221,16 @@ PROTOZERO_ABI_END
 // which has to mean the same in all files. |pointer| is __COUNTER__'s, so that
 // events may be on one line, and within each other.
 #define PROTOZERO_INTERNAL_TRACE_SITE_AT(pointer, ...)         \
-  ::protozero::internal::TraceSite* pointer;                   \
+  void* pointer;                                               \
   {                                                            \
     PROTOZERO_INTERNAL_TRACE_SITE(trace_site_of, __VA_ARGS__); \
     pointer = &trace_site_of;                                  \
   }
 #define PROTOZERO_INTERNAL_SITE(id) PROTOZERO_INTERNAL_CONCAT(trace_site_, id)
+// |pointer| has no type, for it is in the frame of a coroutine, and gcc warns
+// of a frame that is less hidden than the types in it.
+#define PROTOZERO_INTERNAL_SITE_OF(id) \
+  static_cast<::protozero::internal::TraceSite*>(PROTOZERO_INTERNAL_SITE(id))
 #define PROTOZERO_INTERNAL_SLICE(id) PROTOZERO_INTERNAL_CONCAT(trace_slice_, id)
 // |emit| is the function that writes the event.
 #define PROTOZERO_INTERNAL_TRACE_SCOPED(...) \
@@ -235,19 +239,19 @@ PROTOZERO_ABI_END
   PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_BEGIN, \
                                    category, __VA_ARGS__)                    \
   ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_SLICE(id);      \
-  if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), category, \
-                                     __VA_ARGS__))                           \
+  if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE_OF(id),        \
+                                     category, __VA_ARGS__))                 \
   PROTOZERO_INTERNAL_SLICE(id).HasBegun(                                     \
-      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__))
+      emit(PROTOZERO_INTERNAL_SITE_OF(id), category, __VA_ARGS__))
 #define PROTOZERO_INTERNAL_TRACE_NAMED(...) \
   PROTOZERO_INTERNAL_TRACE_NAMED_ID(__COUNTER__, __VA_ARGS__)
-#define PROTOZERO_INTERNAL_TRACE_NAMED_ID(id, emit, type, category, ...)       \
-  do {                                                                         \
-    PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), type,        \
-                                     category, __VA_ARGS__)                    \
-    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), category, \
-                                       __VA_ARGS__))                           \
-      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__);                \
+#define PROTOZERO_INTERNAL_TRACE_NAMED_ID(id, emit, type, category, ...) \
+  do {                                                                   \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), type,  \
+                                     category, __VA_ARGS__)              \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE_OF(id),  \
+                                       category, __VA_ARGS__))           \
+      emit(PROTOZERO_INTERNAL_SITE_OF(id), category, __VA_ARGS__);       \
   } while (0)
 #define PROTOZERO_INTERNAL_TRACE_END(...) \
   PROTOZERO_INTERNAL_TRACE_END_ID(__COUNTER__, __VA_ARGS__)
@@ -256,9 +260,9 @@ PROTOZERO_ABI_END
     PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_END,   \
                                      PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0), \
                                      "")                                       \
-    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE(id), "",       \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE_OF(id), "",    \
                                        __VA_ARGS__))                           \
-      emit(PROTOZERO_INTERNAL_SITE(id), __VA_ARGS__);                          \
+      emit(PROTOZERO_INTERNAL_SITE_OF(id), __VA_ARGS__);                       \
   } while (0)
 #define PROTOZERO_INTERNAL_TRACE_COUNTER(...) \
   PROTOZERO_INTERNAL_TRACE_COUNTER_ID(__COUNTER__, __VA_ARGS__)
@@ -266,8 +270,8 @@ PROTOZERO_ABI_END
   do {                                                                     \
     PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), COUNTER, \
                                      category, "")                         \
-    if (PROTOZERO_INTERNAL_SITE(id)->IsOn())                               \
-      emit(PROTOZERO_INTERNAL_SITE(id), category, __VA_ARGS__);            \
+    if (PROTOZERO_INTERNAL_SITE_OF(id)->IsOn())                            \
+      emit(PROTOZERO_INTERNAL_SITE_OF(id), category, __VA_ARGS__);         \
   } while (0)
 
 #else  // PROTOZERO_NO_TRACE_EVENTS
