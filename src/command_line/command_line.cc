@@ -115,8 +115,8 @@ std::string Store(const Target& target, const char* value) {
   return "";
 }
 
-// How many letters are to be added, removed, changed or swapped with the next
-// one to make |b| of |a|.
+// Counts the letters to add, remove, change or swap with the next one, to make
+// |b| of |a|.
 size_t DistanceOf(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last;
   std::vector<size_t> last;

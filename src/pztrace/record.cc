@@ -37,8 +37,8 @@ using protozero::ServiceHost;
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-// How long producers have, after an interrupt, to answer, and the reader of the
-// output to take the rest of the trace.
+// The time that producers have to answer, and the output's reader to take the
+// rest of the trace, after an interrupt.
 constexpr uint64_t kMaxEndMs = 700;
 
 // Messages of the signal handlers for the loop. They run in its thread: the

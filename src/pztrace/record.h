@@ -21,7 +21,7 @@ struct RecordOptions {
   std::string categories;
   // Where producers connect. Empty for a socket in RuntimeFolder().
   std::string socket;
-  // Whether lost packets are a failure.
+  // Makes lost packets a failure.
   bool fails_on_loss = false;
   // The command and its arguments; may be empty.
   std::vector<std::string> command;

@@ -41,7 +41,7 @@ std::string ListOf(const Names& names) {
   return list;
 }
 
-// What was to be recorded, and the programs that had it and did not write.
+// Names what nobody offered, and the programs that connected and wrote nothing.
 void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   if (stats.producers_seen == 0) {
     PrintError(kProgram, "no producer has connected, so nothing was recorded");

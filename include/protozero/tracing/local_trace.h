@@ -49,8 +49,8 @@ class LocalTrace {
 
   // Where a trace goes, and what it takes.
   struct Options {
-    // Where the trace goes: exactly one of these. A file is created, or made
-    // empty; a descriptor is not closed.
+    // The output: exactly one of these. A file is created, or made empty; a
+    // descriptor is not closed.
     std::string path;
     int fd = -1;
     Sink sink;
@@ -91,7 +91,7 @@ class LocalTrace {
   // nothing to write to, or no memory, or this program records as many sessions
   // as it can (31), for example. Empty if all is well. Any thread.
   std::string error() const;
-  // What has been recorded, and lost. When it has stopped, that is exact:
+  // Counts the packets recorded and lost. After Stop() the counts are exact:
   // packets_begun() is packets_read() + lost().total(), and nothing is added
   // any more. The read ones were given to the file or sink, the last of which
   // it may not have taken: error() says so. Empty if there is no memory for it.

@@ -48,8 +48,8 @@ struct CommitDataRequest {
     size_t num_patches;
     bool has_more_patches = false;
   };
-  // What a writer has lost for |reason| since its last report. LossReason::
-  // kUnknown with no packets says that it is unknown how many are missing.
+  // The packets that a writer has lost for |reason| since its last report.
+  // LossReason::kUnknown with no packets: nobody knows how many are missing.
   struct WriterLosses {
     BufferID target_buffer;
     // 0 if the writer has no id.

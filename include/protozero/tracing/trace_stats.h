@@ -138,7 +138,7 @@ struct TraceStats {
     // The names and process ids of the first of them.
     std::vector<std::pair<std::string, int32_t>> named;
   };
-  // Those of this service.
+  // The silent producers of this service.
   SilentProducers silent_producers;
 
   // Of the service: producers since it began, and what there is now.
