@@ -14,6 +14,8 @@ An HTML comment right before a fenced block says what the block is:
                              what they print. The commands of a page run in one
                              directory, with its programs in it (NAME.cc and
                              NAME); variables stay.
+  <!-- console like: TOPIC -->  the same, where numbers and paths differ each time:
+                             any will do. A line "..." stands for any lines
   <!-- file: PATH -->        before a block of any language: a file of a build
   <!-- run: TEXT -->         before ```sh: commands that succeed, and at the end
                              print TEXT, if any. The files and commands of a
@@ -23,7 +25,8 @@ An HTML comment right before a fenced block says what the block is:
   <!-- not run: WHY -->      before any other block: the same
 
 Further lines of a "compile" comment are code of the program that readers need
-not see; such a comment may stand alone. A block of one of CHECKED without such a
+not see; such a comment may stand alone. Those of a "console" comment are commands
+that run first. A block of one of CHECKED without such a
 comment is an error, and so are commands that are indented. test_msg.pbzero.h is
 there in any case.
 
@@ -55,11 +58,12 @@ FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O0',
 C_COMPILER = ['gcc', '-std=c99'] + [
     flag for flag in FLAGS if not flag.startswith('-std')] + ['-Wpedantic']
 
-COMMENT = re.compile(r'<!--\s*(compile C|compile|output|proto|console|file|run|'
-                     r'not compiled|not run):\s*'
+COMMENT = re.compile(r'<!--\s*(compile C|compile|output|proto|console like|console|file|'
+                     r'run|not compiled|not run):\s*'
                      r'(.*?)\s*(?:\n(.*?))?-->\s*\Z', re.S)
 LANGUAGES = {'compile': 'cpp', 'compile C': 'c', 'output': 'text', 'proto': 'proto',
-             'console': 'console', 'run': 'sh', 'not compiled': 'cpp'}
+             'console': 'console', 'console like': 'console', 'run': 'sh',
+             'not compiled': 'cpp'}
 CODE = ('cpp', 'c++', 'cc', 'c')
 # Languages of commands, and of files of builds.
 CHECKED = ('console', 'sh', 'bash', 'shell', 'cmake', 'make', 'meson', 'gn', 'python')
@@ -82,7 +86,7 @@ class Page:
     self.in_c = set()  # Those of them that are C.
     self.outputs = {}  # NAME: text
     self.protos = {}  # PATH: text
-    self.consoles = []  # (line, text)
+    self.consoles = []  # (line, kind, hidden commands, text)
     self.steps = []  # (section, line, kind, path or output, text)
     self.section = 0
     # Lines to point at.
@@ -159,7 +163,7 @@ class Page:
             'code that is not compiled' if language in CODE else
             'commands that are not run', os.path.relpath(__file__, ROOT)))
       return
-    kind, name, _ = mark
+    kind, name, hidden = mark
     if kind in ('file', 'run'):
       self.steps.append((self.section, number, kind, name, body))
     if language != LANGUAGES.get(kind, language):
@@ -170,8 +174,8 @@ class Page:
       self.outputs[name] = body
     elif kind == 'proto':
       self.protos[name] = body
-    elif kind == 'console':
-      self.consoles.append((number, body))
+    elif kind.startswith('console'):
+      self.consoles.append((number, kind, hidden or '', body))
 
 
 def execute(command, cwd, env=None, shell=False):
@@ -180,6 +184,19 @@ def execute(command, cwd, env=None, shell=False):
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, check=False)
   return process.returncode, process.stdout.decode(errors='replace')
+
+
+def simplify(text):
+  """Returns the words of `text` without what is different each time."""
+  text = re.sub(r'/[/\w.-]+', '/PATH', text)
+  text = re.sub(r'\d+(\.\d+)?( [mun]?s\b)?', 'N', text)
+  return ''.join(' '.join(line.split()) + '\n' for line in text.splitlines())
+
+
+def is_like(output, expected):
+  pattern = re.escape(simplify(expected)).replace(
+      re.escape('...\n'), '(?:.*\n)*?')
+  return bool(re.fullmatch(pattern, simplify(output)))
 
 
 class Results:
@@ -286,7 +303,8 @@ class Tester:
       return error
     # The plugin and the programs take long to build, and test/install does it.
     (prefix / 'bin').mkdir(exist_ok=True)
-    for name in ('protozero_plugin', 'protoc-gen-pbzero', 'pbz'):
+    for name in ('protozero_plugin', 'protoc-gen-pbzero', 'pbz', 'pztrace',
+                 'traced_workers'):
       (prefix / 'bin' / name).symlink_to(self.build_dir / name)
     with (prefix / 'lib/cmake/protozero/protozero-targets.cmake').open('a') as file:
       file.write('add_executable(protozero::protozero_plugin IMPORTED)\n'
@@ -311,8 +329,10 @@ class Tester:
                        error)
     variables = self.scratch / (directory.name + '.env')
     variables.touch()
-    for number, text in page.consoles:
-      self.test_console(page.path, number, text, directory, variables)
+    for number, kind, hidden, text in page.consoles:
+      if hidden:
+        variables.write_text(variables.read_text() + hidden)
+      self.test_console(page.path, number, kind, text, directory, variables)
     for section, number, kind, name, text in page.steps:
       folder = self.scratch / ('%s.%d' % (directory.name, section))
       if not folder.exists():
@@ -347,7 +367,7 @@ class Tester:
       return 'it printed:\n%sexpected:\n%s' % (output, expected)
     return None
 
-  def test_console(self, path, number, text, directory, variables):
+  def test_console(self, path, number, kind, text, directory, variables):
     """Runs the commands of a block one after the other."""
     for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
       command, _, expected = part.partition('\n')
@@ -355,7 +375,9 @@ class Tester:
           ['bash', '-o', 'pipefail', '-c', 'set -a; . "$0"; eval "$1"; code=$?; '
            'export -p >"$0"; exit $code', variables, command], directory, self.reader)
       error = None
-      if code != 0 or output != expected:
+      is_right = (is_like(output, expected) if kind == 'console like'
+                  else output == expected)
+      if code != 0 or not is_right:
         error = 'exit code %d, it printed:\n%s' % (code, output)
       self.results.add('%s:%d: $ %s' % (path, number, command), error)
 
@@ -387,6 +409,17 @@ def test_parser(results):
     wrong = expected not in problem if expected else problem
     results.add('the parser: %s' % (expected or 'no error'),
                 'got: %s' % problem if wrong else None)
+
+  for output, expected, answer in [
+          ('12 items in /tmp/1.x\n', '7 items in /run/user/1000/2.x\n', True),
+          ('  1  2.50 ms  a\n', ' 10    3 ns  a\n', True),
+          ('1 lost\n', '1 written\n', False),
+          ('a\nb\nc\n', 'a\n...\n', True),
+          ('b\nc\n', 'a\n...\n', False),
+          ('a\nc\n', '...\nb\n', False),
+  ]:
+    results.add('the parser: %r is %slike %r' % (output, '' if answer else 'not ', expected),
+                None if is_like(output, expected) == answer else 'it says otherwise')
 
   page = Page('page', 'x\n<!-- compile: a\nhidden\n-->\n\n```cpp\nshown\n```\n'
               '<!-- compile: a\nend\n-->\ny\n')
