@@ -15,37 +15,47 @@ namespace {
 
 using Annotation = protozero::trace::DebugAnnotation;
 using protozero::ConstBytes;
+using protozero::EventArgs;
+using protozero::trace::InternedData;
+
+// Returns "?" if it is not known.
+std::string_view InternedText(ConstBytes entry) {
+  if (entry.data == nullptr)
+    return "?";
+  const protozero::trace::InternedString::Decoder text(entry);
+  return text.str().ToStdStringView();
+}
 
 // Dictionaries in dictionaries; what is deeper is null.
 constexpr int kMaxDepth = 32;
 
 void AppendValue(const Annotation::Decoder& annotation,
-                 const AnnotationStrings& strings,
+                 const EventArgs& event,
                  int depth,
                  std::string* json);
 
 std::string_view NameOf(const Annotation::Decoder& annotation,
-                        const AnnotationStrings& strings) {
+                        const EventArgs& event) {
   if (!annotation.has_name_iid()) {
     const auto name = annotation.name();
     return {name.data, name.size};
   }
-  const auto found = strings.names.find(annotation.name_iid());
-  return found == strings.names.end() ? "?" : std::string_view(found->second);
+  return InternedText(event.FindInterned(
+      InternedData::kDebugAnnotationNamesFieldNumber, annotation.name_iid()));
 }
 
 void AppendMember(ConstBytes bytes,
-                  const AnnotationStrings& strings,
+                  const EventArgs& event,
                   int depth,
                   std::string* json) {
   const Annotation::Decoder annotation(bytes);
-  pbz::AppendJsonString(NameOf(annotation, strings), json);
+  pbz::AppendJsonString(NameOf(annotation, event), json);
   *json += ':';
-  AppendValue(annotation, strings, depth, json);
+  AppendValue(annotation, event, depth, json);
 }
 
 void AppendValue(const Annotation::Decoder& annotation,
-                 const AnnotationStrings& strings,
+                 const EventArgs& event,
                  int depth,
                  std::string* json) {
   if (annotation.has_bool_value()) {
@@ -63,9 +73,11 @@ void AppendValue(const Annotation::Decoder& annotation,
     const auto text = annotation.string_value();
     pbz::AppendJsonString({text.data, text.size}, json);
   } else if (annotation.has_string_value_iid()) {
-    const auto found = strings.values.find(annotation.string_value_iid());
-    pbz::AppendJsonString(found == strings.values.end() ? "?" : found->second,
-                          json);
+    pbz::AppendJsonString(
+        InternedText(event.FindInterned(
+            InternedData::kDebugAnnotationStringValuesFieldNumber,
+            annotation.string_value_iid())),
+        json);
   } else if (annotation.has_pointer_value()) {
     char text[32];
     snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"",
@@ -83,7 +95,7 @@ void AppendValue(const Annotation::Decoder& annotation,
     for (const ConstBytes entry : annotation.dict_entries()) {
       *json += is_first ? "" : ",";
       is_first = false;
-      AppendMember(entry, strings, depth + 1, json);
+      AppendMember(entry, event, depth + 1, json);
     }
     *json += '}';
   } else if (annotation.has_array_values()) {
@@ -92,7 +104,7 @@ void AppendValue(const Annotation::Decoder& annotation,
     for (const ConstBytes value : annotation.array_values()) {
       *json += is_first ? "" : ",";
       is_first = false;
-      AppendValue(Annotation::Decoder(value), strings, depth + 1, json);
+      AppendValue(Annotation::Decoder(value), event, depth + 1, json);
     }
     *json += ']';
   } else {
@@ -103,11 +115,11 @@ void AppendValue(const Annotation::Decoder& annotation,
 }  // namespace
 
 void AppendMember(ConstBytes annotation,
-                  const AnnotationStrings& strings,
+                  const EventArgs& event,
                   std::string* members) {
   if (!members->empty())
     *members += ',';
-  AppendMember(annotation, strings, 0, members);
+  AppendMember(annotation, event, 0, members);
 }
 
 }  // namespace pztrace

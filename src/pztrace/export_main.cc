@@ -98,7 +98,6 @@ class Exporter {
     // between them, up to the thread or process.
     std::string path;
   };
-  static constexpr int kMaxParents = 16;
 
   TimelineReader::Callbacks CallbacksFor(Table table) {
     TimelineReader::Callbacks callbacks;
@@ -123,9 +122,8 @@ class Exporter {
       case Table::kCounters:
         callbacks.on_counter = [this](const CounterValue& value) {
           BeginRow(value.track, value.time_ns);
-          const auto track = reader_.tracks().find(value.track);
-          rows_->Text(track == reader_.tracks().end() ? ""
-                                                      : track->second.unit);
+          const auto track = reader_.tracks().Find(value.track);
+          rows_->Text(track ? track->unit : "");
           rows_->Number(value.value);
           rows_->EndRow();
         };
@@ -150,11 +148,7 @@ class Exporter {
     AddOwner(owner);
     rows_->Text(owner.path);
     rows_->Number(time_ns);
-    std::optional<int64_t> time;
-    if (const auto offset = reader_.realtime_offset_ns()) {
-      time = static_cast<int64_t>(time_ns + static_cast<uint64_t>(*offset));
-    }
-    rows_->Number(time);
+    rows_->Number(reader_.RealtimeOf(time_ns));
   }
 
   void AddEvent(const EventText& text, const EventDetails& details) {
@@ -188,24 +182,22 @@ class Exporter {
 
   Owner OwnerOf(uint64_t track) const {
     Owner owner;
-    // A damaged trace may have a circle.
-    for (int i = 0; i < kMaxParents && track != 0; ++i) {
-      const auto found = reader_.tracks().find(track);
-      if (found == reader_.tracks().end())
+    const std::vector<uint64_t> path = reader_.tracks().PathTo(track);
+    for (size_t i = path.size(); i-- != 0;) {
+      const auto info = reader_.tracks().Find(path[i]);
+      if (!info)
         break;
-      const TrackInfo& info = found->second;
-      if (info.tid != 0) {
-        owner.thread = info.name;
-        owner.tid = info.tid;
-        owner.pid = info.pid;
-      } else if (info.pid != 0) {
-        owner.process = info.name;
-        owner.pid = info.pid;
+      if (info->tid != 0) {
+        owner.thread = info->name;
+        owner.tid = info->tid;
+        owner.pid = info->pid;
+      } else if (info->pid != 0) {
+        owner.process = info->name;
+        owner.pid = info->pid;
         break;
       } else {
-        owner.path = info.name + (owner.path.empty() ? "" : "/") + owner.path;
+        owner.path = info->name + (owner.path.empty() ? "" : "/") + owner.path;
       }
-      track = info.parent;
     }
     return owner;
   }

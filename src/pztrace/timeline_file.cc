@@ -89,9 +89,14 @@ std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
   add(reader.unfinished() - reader.lost_ends(), "slices had not ended");
   add(reader.lost_ends(), "slices had not ended, or their end is lost");
   add(reader.unbegun(), "ends without a beginning in the trace");
+  add(reader.late(), "events came too late to be in order");
+  add(reader.unrelated(),
+      "events on clocks that nothing relates to the trace's");
   add(reader.skipped() - reader.skipped_by_loss(),
       "packets refer to others from before the trace");
   add(reader.skipped_by_loss(), "packets are of no use, since others are lost");
+  for (const auto& [what, count] : reader.unread())
+    add(count, (what + ": not read").c_str());
   return lines;
 }
 
@@ -110,7 +115,7 @@ std::vector<std::string> LostStretchesOf(const TimelineReader& reader) {
   }
   std::map<uint64_t, Gaps> tracks;
   for (const auto& [sequence, gaps] : reader.gaps()) {
-    Gaps& of_track = tracks[gaps.track != 0 ? gaps.track : sequence];
+    Gaps& of_track = tracks[gaps.track];
     of_track.places += gaps.places;
   }
   std::vector<std::string> lines;

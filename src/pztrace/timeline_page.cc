@@ -198,7 +198,7 @@ class Page {
   }
 
   void AddRow(const TrackRow& row, std::string* json) {
-    const TrackInfo& info = InfoOf(row.track, reader_.tracks());
+    const TrackInfo info = InfoOf(row.track, reader_.tracks());
     *json += "{\"label\":";
     pbz::AppendJsonString(LabelOf(info), json);
     *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";

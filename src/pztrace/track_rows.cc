@@ -12,23 +12,6 @@ namespace pztrace {
 
 namespace {
 
-constexpr size_t kMaxParents = 16;
-
-// The track and what it is part of, from the outside.
-std::vector<uint64_t> PathTo(uint64_t track, const Tracks& tracks) {
-  std::vector<uint64_t> path;
-  // A damaged trace may have a circle.
-  while (path.size() < kMaxParents) {
-    path.push_back(track);
-    const auto found = tracks.find(track);
-    if (found == tracks.end() || found->second.parent == 0)
-      break;
-    track = found->second.parent;
-  }
-  std::reverse(path.begin(), path.end());
-  return path;
-}
-
 void SortByTime(TrackEvents* events) {
   for (std::vector<Slice>& line : events->slices) {
     std::stable_sort(
@@ -83,8 +66,8 @@ std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
   for (auto& [track, events] : events_) {
     SortByTime(&events);
     Key key;
-    for (const uint64_t part : PathTo(track, tracks)) {
-      const TrackInfo& info = InfoOf(part, tracks);
+    for (const uint64_t part : tracks.PathTo(track)) {
+      const TrackInfo info = InfoOf(part, tracks);
       key.push_back({info.tid != 0   ? info.tid
                      : info.pid != 0 ? info.pid
                                      : info.order,
@@ -112,10 +95,8 @@ std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
   return rows;
 }
 
-const TrackInfo& InfoOf(uint64_t track, const Tracks& tracks) {
-  static const TrackInfo& unknown = *new TrackInfo();
-  const auto found = tracks.find(track);
-  return found == tracks.end() ? unknown : found->second;
+TrackInfo InfoOf(uint64_t track, const Tracks& tracks) {
+  return tracks.Find(track).value_or(TrackInfo());
 }
 
 std::string LabelOf(const TrackInfo& info) {

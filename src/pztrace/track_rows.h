@@ -14,7 +14,7 @@
 
 namespace pztrace {
 
-using Tracks = std::map<uint64_t, TrackInfo>;
+using Tracks = protozero::TraceTracks;
 
 struct TrackEvents {
   // Those of each depth.
@@ -69,7 +69,7 @@ class TrackRows {
 };
 
 // What |tracks| says of |track|, or nothing.
-const TrackInfo& InfoOf(uint64_t track, const Tracks& tracks);
+TrackInfo InfoOf(uint64_t track, const Tracks& tracks);
 
 // "main 4711": its name, and its number if it is a thread or a process.
 std::string LabelOf(const TrackInfo& info);

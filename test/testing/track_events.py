@@ -15,10 +15,12 @@ def packet(sequence, *fields):
 def first_packet(sequence, track=0, clock=b'', interned=b'', dropped=0):
   """Begins a sequence anew."""
   defaults = integer(58, 64) + delimited(11, integer(11, track))
-  clock = clock or integer(1, 64) + integer(2, 1000) + integer(3, 1)
+  clocks = delimited(1, clock or integer(1, 64) + integer(2, 1000) + integer(3, 1))
+  if not clock:
+    clocks += delimited(1, integer(1, 6) + integer(2, 1000))
   return packet(sequence, integer(13, CLEARED), delimited(59, defaults),
                 integer(42, dropped) if dropped else b'',
-                delimited(12, interned), delimited(6, delimited(1, clock)))
+                delimited(12, interned), delimited(6, clocks))
 
 
 def event(sequence, kind, time, *fields, dropped=0):

@@ -75,7 +75,8 @@ class SliceSession {
     EXPECT_TRUE(reader.Read(
         {reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()}));
     reader.Finish();
-    read.tracks = reader.tracks();
+    for (const uint64_t track : reader.tracks().All())
+      read.tracks.emplace(track, *reader.tracks().Find(track));
     read.unfinished = reader.unfinished();
     read.unbegun = reader.unbegun();
     return read;

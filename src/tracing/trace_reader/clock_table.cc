@@ -1,0 +1,183 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/clock_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protozero/tracing/trace.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace {
+
+constexpr uint32_t kMinSequenceClock = 64;
+constexpr uint32_t kMaxSequenceClock = 127;
+// Of a sequence's clock: it has one with each snapshot of the sequence.
+constexpr size_t kMaxSequencePoints = 64;
+constexpr size_t kMaxUnrelated = 64;
+// How many points of a clock that was set back are searched.
+constexpr size_t kMaxSearched = 1000;
+
+bool IsOfSequence(uint32_t clock) {
+  return clock >= kMinSequenceClock && clock <= kMaxSequenceClock;
+}
+
+}  // namespace
+
+void TraceClockState::AddPoint(Point point, bool is_of_sequence) {
+  cached_size_ = 0;
+  if (!points_.empty()) {
+    const Point& last = points_.back();
+    if (last.ns == point.ns && last.trace_ns == point.trace_ns)
+      return;
+    is_sorted_ = is_sorted_ && last.ns <= point.ns;
+  }
+  if (is_of_sequence && points_.size() == kMaxSequencePoints)
+    points_.erase(points_.begin());
+  points_.push_back(point);
+}
+
+void TraceClockState::FindPoint(uint64_t ns) {
+  cached_begin_ = 0;
+  cached_size_ = UINT64_MAX;
+  cached_offset_ = 0;
+  if (points_.empty())
+    return;
+  size_t index = points_.size();
+  if (is_sorted_) {
+    const auto after = std::upper_bound(
+        points_.begin(), points_.end(), ns,
+        [](uint64_t time, const Point& point) { return time < point.ns; });
+    index = static_cast<size_t>(after - points_.begin());
+    if (after != points_.end())
+      cached_size_ = after->ns;
+  } else {
+    // A clock that was set back: the newest point that fits.
+    const size_t end = index - std::min(index, kMaxSearched);
+    while (index != end && points_[index - 1].ns > ns)
+      cached_size_ = std::min(cached_size_, points_[--index].ns);
+  }
+  const Point& point = points_[index == 0 ? 0 : index - 1];
+  cached_begin_ = point.ns <= ns ? point.ns : 0;
+  cached_size_ -= cached_begin_;
+  cached_offset_ = point.trace_ns - point.ns;
+}
+
+uint64_t ClockTable::KeyOf(uint32_t clock, uint32_t sequence) {
+  return IsOfSequence(clock) ? uint64_t{sequence} << 32 | clock : clock;
+}
+
+void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
+  const trace::ClockSnapshot::Decoder decoder(bytes);
+  ++generation_;
+  const auto primary = static_cast<uint32_t>(decoder.primary_trace_clock());
+  if (primary != 0 && !has_primary_) {
+    has_primary_ = true;
+    if (primary != trace_clock_) {
+      trace_clock_ = primary;
+      for (auto& [key, clock] : clocks_) {
+        clock.points_.clear();
+        clock.cached_size_ = 0;
+      }
+    }
+  }
+  Snapshot snapshot;
+  for (const auto entry : decoder.clocks()) {
+    const trace::ClockSnapshot::Clock::Decoder reading(entry);
+    const uint32_t id = reading.clock_id();
+    const uint64_t key = KeyOf(id, sequence);
+    TraceClockState& clock = clocks_[key];
+    clock.ticks_ = reading.timestamp();
+    clock.ns_per_tick_ = std::max<uint64_t>(1, reading.unit_multiplier_ns());
+    clock.is_incremental_ = reading.is_incremental();
+    clock.cached_size_ = 0;
+    snapshot.push_back({key, clock.ticks_ * clock.ns_per_tick_});
+  }
+  const bool may_relate_others = std::any_of(
+      snapshot.begin(), snapshot.end(),
+      [this](const Reading& r) { return !clocks_[r.key].is_related(); });
+  if (!Relate(snapshot)) {
+    if (unrelated_.size() < kMaxUnrelated && snapshot.size() > 1)
+      unrelated_.push_back(std::move(snapshot));
+    return;
+  }
+  // What it says may relate those before it.
+  for (bool has_found = may_relate_others; has_found;) {
+    const size_t before = unrelated_.size();
+    unrelated_.erase(
+        std::remove_if(unrelated_.begin(), unrelated_.end(),
+                       [this](const Snapshot& other) { return Relate(other); }),
+        unrelated_.end());
+    has_found = unrelated_.size() < before && !unrelated_.empty();
+  }
+}
+
+bool ClockTable::Relate(const Snapshot& snapshot) {
+  std::optional<uint64_t> trace_ns;
+  for (const Reading& reading : snapshot) {
+    if (reading.key == trace_clock_)
+      trace_ns = reading.ns;
+  }
+  // By way of another clock.
+  for (size_t i = 0; !trace_ns && i < snapshot.size(); ++i) {
+    TraceClockState& clock = clocks_[snapshot[i].key];
+    if (!clock.is_related())
+      continue;
+    clock.FindPoint(snapshot[i].ns);
+    trace_ns =
+        TraceClockState::OffsetTime(snapshot[i].ns, clock.cached_offset_);
+  }
+  if (!trace_ns)
+    return false;
+  has_trace_clock_ = true;
+  for (const Reading& reading : snapshot) {
+    if (reading.key != trace_clock_) {
+      clocks_[reading.key].AddPoint(
+          {reading.ns, *trace_ns},
+          IsOfSequence(static_cast<uint32_t>(reading.key)));
+    }
+  }
+  return true;
+}
+
+TraceClockState* ClockTable::Find(uint32_t clock, uint32_t sequence) {
+  if (clock == 0 || clock == trace_clock_)
+    return nullptr;
+  const auto found = clocks_.find(KeyOf(clock, sequence));
+  return found == clocks_.end() ? nullptr : &found->second;
+}
+
+std::optional<int64_t> ClockTable::RealtimeOf(uint64_t trace_ns) const {
+  const auto found = clocks_.find(kRealtime);
+  if (trace_clock_ == kRealtime)
+    return static_cast<int64_t>(trace_ns);
+  if (found == clocks_.end() || !found->second.is_related())
+    return std::nullopt;
+  const auto& points = found->second.points_;
+  // Snapshots come in order of the trace's clock, unless files were joined.
+  auto after = std::upper_bound(
+      points.begin(), points.end(), trace_ns,
+      [](uint64_t time, const auto& point) { return time < point.trace_ns; });
+  if (after != points.begin())
+    --after;
+  return static_cast<int64_t>(trace_ns + (after->ns - after->trace_ns));
+}
+
+std::optional<int64_t> ClockTable::realtime_offset_ns() const {
+  if (trace_clock_ == kRealtime)
+    return 0;
+  const auto found = clocks_.find(kRealtime);
+  if (found == clocks_.end() || !found->second.is_related())
+    return std::nullopt;
+  const auto& last = found->second.points_.back();
+  return static_cast<int64_t>(last.ns - last.trace_ns);
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,107 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_DETAILS_POOL_H_
+#define SRC_TRACING_TRACE_READER_DETAILS_POOL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/trace_reader.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A place in a DetailsPool.
+using DetailsId = uint32_t;
+
+// The details of events and of open slices. Those of most are empty, and take
+// no place. Places are used again, with the memory of their texts.
+class DetailsPool {
+ public:
+  static constexpr DetailsId kNone = 0;
+
+  DetailsPool() : places_(1) {}
+
+  // Returns a place for |*details|, whose texts it swaps with what was there.
+  DetailsId Keep(EventDetails* details) {
+    if (details->args.empty() && details->flows.empty())
+      return kNone;
+    DetailsId id = static_cast<DetailsId>(places_.size());
+    if (free_.empty()) {
+      places_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    std::swap(places_[id], *details);
+    num_bytes_ += SizeOf(places_[id]);
+    return id;
+  }
+  const EventDetails& Get(DetailsId id) const { return places_[id]; }
+
+  // Appends what |more| says to |*to|, and frees it.
+  void Merge(DetailsId more, DetailsId* to) {
+    if (more == kNone)
+      return;
+    if (*to == kNone) {
+      *to = more;
+      return;
+    }
+    EventDetails& all = places_[*to];
+    const size_t before = SizeOf(all);
+    AddToList(places_[more].args, &all.args);
+    AddToList(places_[more].flows, &all.flows);
+    AddToList(places_[more].ended_flows, &all.ended_flows);
+    num_bytes_ += SizeOf(all) - before;
+    Free(more);
+  }
+
+  void Free(DetailsId id) {
+    if (id == kNone)
+      return;
+    EventDetails& details = places_[id];
+    num_bytes_ -= SizeOf(details);
+    for (std::string* text :
+         {&details.args, &details.flows, &details.ended_flows}) {
+      // The memory of a few long ones is not worth keeping.
+      if (text->capacity() > kMaxKeptSize)
+        std::string().swap(*text);
+      text->clear();
+    }
+    free_.push_back(id);
+  }
+
+  // All texts that are kept.
+  size_t num_bytes() const { return num_bytes_; }
+
+ private:
+  static constexpr size_t kMaxKeptSize = 256;
+
+  static size_t SizeOf(const EventDetails& details) {
+    return details.args.size() + details.flows.size() +
+           details.ended_flows.size();
+  }
+  static void AddToList(const std::string& more, std::string* list) {
+    if (!more.empty()) {
+      *list += list->empty() ? "" : ",";
+      *list += more;
+    }
+  }
+
+  std::deque<EventDetails> places_;
+  std::vector<DetailsId> free_;
+  size_t num_bytes_ = 0;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_DETAILS_POOL_H_

@@ -1,0 +1,122 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_EVENT_ORDER_H_
+#define SRC_TRACING_TRACE_READER_EVENT_ORDER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <vector>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What happens on a track: a part of a slice, as small as it can be.
+struct TimedEvent {
+  enum class Kind : uint8_t {
+    kBegin,
+    kEnd,       // Of the innermost slice, or of that text.
+    kExactEnd,  // Of the slice that has begun |duration| ns before, mod 2^30.
+    kState,     // Ends the state before, and begins one unless |text| is kNone.
+    kLoss,      // Of packets of the sequence.
+  };
+  static constexpr uint32_t kNoText = UINT32_MAX;
+
+  uint64_t time_ns;
+  uint32_t track;    // A TrackIndex.
+  uint32_t text;     // A TextId, or kNoText.
+  uint32_t details;  // A DetailsId.
+  uint32_t epoch;    // SequenceState::epoch
+  uint32_t duration;
+  Kind kind;
+};
+static_assert(sizeof(TimedEvent) == 32, "many are kept");
+
+// Takes events of each track in the order of their times.
+class EventSink {
+ public:
+  virtual void OnEvent(const TimedEvent& event) = 0;
+
+ protected:
+  ~EventSink() = default;
+};
+
+// Puts the events of each track into the order of their times; those of the
+// same time stay in the order of the file. It keeps two blocks of events:
+//
+//   file   ...|  older block  |  newer block  |
+//             <- |capacity| -> <- ... up to ->
+//
+// When the newer block is full, the events of the older one go to the sink, and
+// with them those events of the newer one that are before an event of their
+// track that goes. So an event finds its place unless one of its track that is
+// later stood more than |capacity| events before it in the file.
+//
+// Events that are in order already, as most are, need no sorting. A track takes
+// 24 bytes.
+class EventOrder {
+ public:
+  EventOrder(size_t capacity, EventSink* sink)
+      : capacity_(capacity), sink_(sink) {}
+
+  void Add(const TimedEvent& event) {
+    if (event.track >= tracks_.size())
+      tracks_.resize(size_t{event.track} + 1);
+    TrackOrder& track = tracks_[event.track];
+    if (event.time_ns >= track.last_ns)
+      track.last_ns = event.time_ns;
+    else
+      OnDisorder(event);
+    newer_.push_back(event);
+    if (newer_.size() >= capacity_)
+      Release();
+  }
+  // Gives the older half of the events to the sink, so that their memory can be
+  // used for others.
+  void Release();
+  // Gives all events to the sink.
+  void Finish();
+
+  bool is_empty() const { return older_.empty() && newer_.empty(); }
+
+  // Events that came after a later one of their track had gone to the sink.
+  uint64_t late() const { return late_; }
+
+ private:
+  static constexpr uint32_t kInOrder = UINT32_MAX;
+
+  struct TrackOrder {
+    uint64_t last_ns = 0;          // Of all events of the track.
+    uint64_t released_ns = 0;      // Of those that the sink has.
+    uint32_t unsorted = kInOrder;  // The index in unsorted_.
+  };
+  // A track some of whose events wait to be sorted.
+  struct UnsortedTrack {
+    uint32_t track;
+    uint64_t cut_ns;   // The sink gets those that are earlier.
+    uint64_t last_ns;  // Of those that stay.
+  };
+
+  void OnDisorder(const TimedEvent& event);
+  void Give(const TimedEvent& event);
+  void GiveUnsorted();
+
+  const size_t capacity_;
+  EventSink* const sink_;
+  std::vector<TimedEvent> older_;
+  std::vector<TimedEvent> newer_;
+  std::deque<TrackOrder> tracks_;
+  std::vector<UnsortedTrack> unsorted_;
+  std::vector<TimedEvent> sorted_;
+  uint64_t late_ = 0;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_EVENT_ORDER_H_

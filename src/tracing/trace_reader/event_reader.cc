@@ -1,0 +1,368 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/event_reader.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+#include "src/tracing/trace_reader/legacy_event.h"
+#include "src/tracing/trace_reader/slice_nesting.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+using trace::TrackEvent;
+
+namespace {
+
+// How much text of details may wait for its place in the order of time.
+constexpr size_t kMaxDetails = size_t{48} << 20;
+
+class FormattedEvent final : public EventArgs {
+ public:
+  FormattedEvent(ConstBytes event, const InternedTexts& texts)
+      : event_(event), texts_(texts) {}
+  ConstBytes event() const override { return event_; }
+  ConstBytes FindInterned(uint32_t list, uint64_t iid) const override {
+    return texts_.FindEntry(list, iid);
+  }
+
+ private:
+  const ConstBytes event_;
+  const InternedTexts& texts_;
+};
+
+template <typename Ids>
+void AppendIds(const Ids& ids, std::string* list) {
+  for (const uint64_t id : ids) {
+    *list += list->empty() ? "" : ",";
+    *list += std::to_string(id);
+  }
+}
+
+}  // namespace
+
+// What is in a TrackEvent, besides lists and details.
+struct EventReader::Fields {
+  uint32_t type = 0;
+  uint32_t num_categories = 0;
+  uint64_t track_uuid = 0;
+  uint64_t category_iid = 0;
+  uint64_t name_iid = 0;
+  std::string_view name;
+  ConstBytes legacy_event;
+  double value = 0;
+  int64_t time_us = 0;
+  bool has_track = false;
+  bool has_name = false;
+  bool has_category_text = false;
+  bool has_time_delta = false;
+  bool has_time = false;
+  bool has_legacy_event = false;
+  bool has_extra_counters = false;
+  bool has_flows = false;
+  bool has_args = false;
+};
+
+EventReader::Fields EventReader::ReadFields(ConstBytes event) {
+  Fields fields;
+  ProtoDecoder decoder(event);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.id()) {
+      case TrackEvent::kTypeFieldNumber:
+        fields.type = field.as_uint32();
+        break;
+      case TrackEvent::kTrackUuidFieldNumber:
+        fields.track_uuid = field.as_uint64();
+        fields.has_track = true;
+        break;
+      case TrackEvent::kCategoryIidsFieldNumber:
+        fields.category_iid = field.as_uint64();
+        // A packed list.
+        fields.num_categories += field.size() != 0 ? 2 : 1;
+        break;
+      case TrackEvent::kCategoriesFieldNumber:
+        ++fields.num_categories;
+        fields.has_category_text = true;
+        break;
+      case TrackEvent::kNameFieldNumber:
+        fields.name = field.as_string().ToStdStringView();
+        fields.has_name = true;
+        break;
+      case TrackEvent::kNameIidFieldNumber:
+        fields.name_iid = field.as_uint64();
+        break;
+      case TrackEvent::kCounterValueFieldNumber:
+        fields.value = static_cast<double>(field.as_int64());
+        break;
+      case TrackEvent::kDoubleCounterValueFieldNumber:
+        fields.value = field.as_double();
+        break;
+      case TrackEvent::kExtraCounterValuesFieldNumber:
+      case TrackEvent::kExtraDoubleCounterValuesFieldNumber:
+        fields.has_extra_counters = true;
+        break;
+      case TrackEvent::kFlowIdsFieldNumber:
+      case TrackEvent::kTerminatingFlowIdsFieldNumber:
+      case TrackEvent::kFlowIdsOldFieldNumber:
+      case TrackEvent::kTerminatingFlowIdsOldFieldNumber:
+        fields.has_flows = true;
+        break;
+      case TrackEvent::kTimestampDeltaUsFieldNumber:
+        fields.time_us = field.as_int64();
+        fields.has_time_delta = true;
+        break;
+      case TrackEvent::kTimestampAbsoluteUsFieldNumber:
+        fields.time_us = field.as_int64();
+        fields.has_time = true;
+        break;
+      case TrackEvent::kLegacyEventFieldNumber:
+        fields.legacy_event = field.as_bytes();
+        fields.has_legacy_event = true;
+        break;
+      default:
+        fields.has_args = true;
+        break;
+    }
+  }
+  return fields;
+}
+
+TextId EventReader::TextOf(const Fields& fields,
+                           ConstBytes bytes,
+                           SequenceState* sequence) {
+  InternedTexts& texts = sequence->texts;
+  if (!fields.has_category_text && fields.num_categories <= 1 &&
+      !fields.has_name) {
+    return texts.TextOf(fields.category_iid, fields.name_iid);
+  }
+  StringId category = TextTable::kEmpty;
+  if (fields.num_categories == 1 && !fields.has_category_text) {
+    category = texts.CategoryOf(fields.category_iid);
+  } else if (fields.num_categories != 0) {
+    const TrackEvent::Decoder event(bytes);
+    std::string all;
+    const auto add = [&all](std::string_view text) {
+      // The rest would be cut.
+      if (all.size() > EventText::kMaxTextSize)
+        return;
+      all += all.empty() ? "" : ",";
+      all += text;
+    };
+    for (const uint64_t iid : event.category_iids())
+      add(parts_.texts.string(texts.CategoryOf(iid)));
+    for (const auto text : event.categories())
+      add(text.ToStdStringView());
+    category = parts_.texts.Intern(all);
+  }
+  const StringId name = fields.name_iid != 0 ? texts.NameOf(fields.name_iid)
+                                             : parts_.texts.Intern(fields.name);
+  return parts_.texts.TextOf(category, name);
+}
+
+// Older traces have microseconds of the monotonic clock.
+uint64_t EventReader::LegacyTime(const Fields& fields,
+                                 SequenceState* sequence) {
+  uint64_t us = static_cast<uint64_t>(fields.time_us);
+  if (fields.has_time_delta) {
+    us += static_cast<uint64_t>(sequence->reference_us);
+    sequence->reference_us = static_cast<int64_t>(us);
+  }
+  bool is_related = true;
+  return sequence->ToTraceTime(us * 1000, ClockTable::kMonotonic,
+                               &parts_.clocks, &is_related);
+}
+
+uint64_t EventReader::Read(ConstBytes bytes,
+                           uint64_t time_ns,
+                           bool is_related,
+                           std::optional<uint32_t> ended_duration,
+                           SequenceState* sequence) {
+  const Fields fields = ReadFields(bytes);
+  if (sequence->epoch == 0)
+    sequence->epoch = ++num_epochs_;
+  if (fields.has_time_delta || fields.has_time)
+    time_ns = LegacyTime(fields, sequence);
+  else
+    unrelated_ += !is_related;
+  first_ns_ = std::min(first_ns_, time_ns);
+  last_ns_ = std::max(last_ns_, time_ns);
+
+  ReadEvent event;
+  event.bytes = bytes;
+  event.sequence = sequence;
+  event.time_ns = time_ns;
+  event.track = fields.has_track ? parts_.tracks.IndexOf(fields.track_uuid)
+                                 : sequence->OwnTrack(&parts_.tracks);
+  event.has_text =
+      fields.num_categories != 0 || fields.has_name || fields.name_iid != 0;
+  event.has_flows = fields.has_flows;
+  event.has_args = fields.has_args;
+  if (event.track == sequence->track)
+    sequence->last_own_ns = std::max(sequence->last_own_ns, time_ns);
+  if (event.has_text || fields.type != TrackEvent::TYPE_SLICE_END)
+    event.text = TextOf(fields, bytes, sequence);
+  if (fields.has_extra_counters && parts_.callbacks.on_counter)
+    AddExtraCounters(event);
+  switch (fields.type) {
+    case TrackEvent::TYPE_SLICE_BEGIN:
+      AddBegin(event);
+      break;
+    case TrackEvent::TYPE_SLICE_END:
+      AddEnd(event, ended_duration);
+      break;
+    case TrackEvent::TYPE_INSTANT:
+      AddInstant(event);
+      break;
+    case TrackEvent::TYPE_COUNTER:
+      AddCounter(event, fields.value);
+      break;
+    case TrackEvent::TYPE_STATE:
+      AddState(event);
+      break;
+    default:
+      if (fields.has_legacy_event)
+        ReadLegacyEvent(fields.legacy_event, event, this);
+      else
+        AddUnread("events of an unknown type");
+      break;
+  }
+  return time_ns;
+}
+
+void EventReader::AddLoss(SequenceState* sequence) {
+  ReadEvent event;
+  event.sequence = sequence;
+  event.track = sequence->OwnTrack(&parts_.tracks);
+  Add(event, TimedEvent::Kind::kLoss,
+      std::exchange(sequence->last_own_ns, uint64_t{0}), 0, DetailsPool::kNone);
+  sequence->epoch = ++num_epochs_;
+}
+
+void EventReader::Add(const ReadEvent& event,
+                      TimedEvent::Kind kind,
+                      uint64_t time_ns,
+                      uint32_t duration,
+                      DetailsId details) {
+  parts_.order.Add({time_ns, event.track,
+                    event.has_text ? event.text : TimedEvent::kNoText, details,
+                    event.sequence->epoch, duration, kind});
+  if (parts_.details.num_bytes() > kMaxDetails && details != DetailsPool::kNone)
+    parts_.order.Release();
+}
+
+void EventReader::AddBegin(const ReadEvent& event) {
+  ReadEvent begin = event;
+  begin.has_text = true;
+  Add(begin, TimedEvent::Kind::kBegin, event.time_ns, 0, KeepDetails(event));
+}
+
+void EventReader::AddEnd(const ReadEvent& event,
+                         std::optional<uint32_t> duration) {
+  Add(event, duration ? TimedEvent::Kind::kExactEnd : TimedEvent::Kind::kEnd,
+      event.time_ns, duration.value_or(0), KeepDetails(event));
+}
+
+void EventReader::AddComplete(const ReadEvent& event, uint64_t duration_ns) {
+  AddBegin(event);
+  const uint64_t end_ns = std::max(event.time_ns, event.time_ns + duration_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
+  Add(event, TimedEvent::Kind::kExactEnd, end_ns,
+      static_cast<uint32_t>(end_ns - event.time_ns) &
+          SliceNesting::kDurationMask,
+      DetailsPool::kNone);
+}
+
+void EventReader::AddState(const ReadEvent& event) {
+  Add(event, TimedEvent::Kind::kState, event.time_ns, 0, KeepDetails(event));
+}
+
+void EventReader::AddInstant(const ReadEvent& event) {
+  if (!parts_.callbacks.on_instant)
+    return;
+  FormatDetails(event, &scratch_);
+  parts_.callbacks.on_instant({&parts_.texts.text(event.text),
+                               parts_.tracks.uuid(event.track), event.time_ns,
+                               &scratch_});
+}
+
+void EventReader::AddCounter(const ReadEvent& event, double value) {
+  if (!parts_.callbacks.on_counter)
+    return;
+  if (parts_.tracks.is_incremental(event.track))
+    value = event.sequence->AddToCounter(event.track, value);
+  parts_.callbacks.on_counter({parts_.tracks.uuid(event.track), event.time_ns,
+                               value * parts_.tracks.multiplier(event.track)});
+}
+
+void EventReader::AddExtraCounters(const ReadEvent& event) {
+  const TrackEvent::Decoder decoder(event.bytes);
+  ReadEvent counter = event;
+  const auto add_all = [&](auto uuids, const auto& defaults, auto values) {
+    auto uuid = uuids.begin();
+    size_t i = 0;
+    const bool has_uuids = uuid != uuids.end();
+    for (const auto value : values) {
+      if (has_uuids ? uuid == uuids.end() : i == defaults.size())
+        break;
+      counter.track = parts_.tracks.IndexOf(has_uuids ? *uuid : defaults[i]);
+      AddCounter(counter, static_cast<double>(value));
+      if (has_uuids)
+        ++uuid;
+      else
+        ++i;
+    }
+  };
+  add_all(decoder.extra_counter_track_uuids(), event.sequence->extra_counters,
+          decoder.extra_counter_values());
+  add_all(decoder.extra_double_counter_track_uuids(),
+          event.sequence->extra_double_counters,
+          decoder.extra_double_counter_values());
+}
+
+void EventReader::FormatDetails(const ReadEvent& event, EventDetails* details) {
+  details->args.clear();
+  details->flows.clear();
+  details->ended_flows.clear();
+  if (!parts_.callbacks.reads_details)
+    return;
+  if (event.has_args && parts_.callbacks.format_args) {
+    parts_.callbacks.format_args(
+        FormattedEvent(event.bytes, event.sequence->texts), &details->args);
+  }
+  if (event.has_flows) {
+    const TrackEvent::Decoder decoder(event.bytes);
+    AppendIds(decoder.flow_ids(), &details->flows);
+    AppendIds(decoder.flow_ids_old(), &details->flows);
+    AppendIds(decoder.terminating_flow_ids(), &details->ended_flows);
+    AppendIds(decoder.terminating_flow_ids_old(), &details->ended_flows);
+  }
+  if (event.flow) {
+    AppendIds(std::initializer_list<uint64_t>{*event.flow},
+              event.ends_flow ? &details->ended_flows : &details->flows);
+  }
+  if (!details->ended_flows.empty()) {
+    details->flows += details->flows.empty() ? "" : ",";
+    details->flows += details->ended_flows;
+  }
+}
+
+DetailsId EventReader::KeepDetails(const ReadEvent& event) {
+  if (!parts_.callbacks.reads_details ||
+      (!event.has_args && !event.has_flows && !event.flow)) {
+    return DetailsPool::kNone;
+  }
+  FormatDetails(event, &scratch_);
+  return parts_.details.Keep(&scratch_);
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

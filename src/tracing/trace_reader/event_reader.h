@@ -1,0 +1,119 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_EVENT_READER_H_
+#define SRC_TRACING_TRACE_READER_EVENT_READER_H_
+
+#include <stdint.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_reader.h"
+#include "src/tracing/trace_reader/clock_table.h"
+#include "src/tracing/trace_reader/details_pool.h"
+#include "src/tracing/trace_reader/event_order.h"
+#include "src/tracing/trace_reader/sequence_state.h"
+#include "src/tracing/trace_reader/text_table.h"
+#include "src/tracing/trace_reader/track_table.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// An event, as far as all kinds are alike.
+struct ReadEvent {
+  ConstBytes bytes;  // A TrackEvent.
+  SequenceState* sequence = nullptr;
+  uint64_t time_ns = 0;
+  TrackIndex track = 0;
+  TextId text = 0;
+  bool has_text = false;
+  bool has_flows = false;
+  bool has_args = false;
+  // Besides those of its fields.
+  std::optional<uint64_t> flow = {};
+  bool ends_flow = false;
+};
+
+// Makes events of the messages TrackEvent: those of slices for the EventOrder,
+// instants and values of counters for the user.
+class EventReader {
+ public:
+  // The parts of the reader that it uses.
+  struct Parts {
+    const TraceReader::Callbacks& callbacks;
+    TextTable& texts;
+    TrackTable& tracks;
+    ClockTable& clocks;
+    DetailsPool& details;
+    EventOrder& order;
+  };
+
+  explicit EventReader(const Parts& parts) : parts_(parts) {}
+
+  // Reads a TrackEvent. |time_ns| is that of its packet, which is not the
+  // event's in older traces; |is_related| as SequenceState sets it.
+  // |ended_duration| is TracePacket.ended_slice_duration. Returns the time.
+  uint64_t Read(ConstBytes event,
+                uint64_t time_ns,
+                bool is_related,
+                std::optional<uint32_t> ended_duration,
+                SequenceState* sequence);
+  // Packets of the sequence are missing: its slices may have ended.
+  void AddLoss(SequenceState* sequence);
+
+  // What an event may be.
+  void AddBegin(const ReadEvent& event);
+  void AddEnd(const ReadEvent& event, std::optional<uint32_t> duration = {});
+  void AddComplete(const ReadEvent& event, uint64_t duration_ns);
+  void AddState(const ReadEvent& event);
+  void AddInstant(const ReadEvent& event);
+  void AddCounter(const ReadEvent& event, double value);
+  // Something that is not understood, for the user to know.
+  void AddUnread(const std::string& what) { ++unread_[what]; }
+
+  const Parts& parts() const { return parts_; }
+
+  // The time of the earliest and the latest event.
+  uint64_t first_ns() const { return first_ns_; }
+  uint64_t last_ns() const { return last_ns_; }
+  uint64_t unrelated() const {
+    return parts_.clocks.has_trace_clock() ? unrelated_ : 0;
+  }
+  const std::map<std::string, uint64_t>& unread() const { return unread_; }
+
+ private:
+  struct Fields;
+
+  static Fields ReadFields(ConstBytes event);
+  TextId TextOf(const Fields& fields,
+                ConstBytes event,
+                SequenceState* sequence);
+  uint64_t LegacyTime(const Fields& fields, SequenceState* sequence);
+  void AddExtraCounters(const ReadEvent& event);
+  void FormatDetails(const ReadEvent& event, EventDetails* details);
+  DetailsId KeepDetails(const ReadEvent& event);
+  void Add(const ReadEvent& event,
+           TimedEvent::Kind kind,
+           uint64_t time_ns,
+           uint32_t duration,
+           DetailsId details);
+
+  const Parts parts_;
+  EventDetails scratch_;
+  uint64_t first_ns_ = UINT64_MAX;
+  uint64_t last_ns_ = 0;
+  uint64_t unrelated_ = 0;
+  uint32_t num_epochs_ = 0;
+  std::map<std::string, uint64_t> unread_;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_EVENT_READER_H_

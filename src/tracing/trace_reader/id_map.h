@@ -1,0 +1,86 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_ID_MAP_H_
+#define SRC_TRACING_TRACE_READER_ID_MAP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A hash table from numbers of any kind to small ones. It takes 12 bytes a
+// place, of which at least three in eight are in use once it has grown.
+class IdMap {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Returns kNone if |key| is not there.
+  uint32_t Find(uint64_t key) const {
+    if (keys_.empty())
+      return kNone;
+    for (size_t i = PlaceOf(key);; i = (i + 1) & mask()) {
+      if (values_[i] == kNone || keys_[i] == key)
+        return values_[i];
+    }
+  }
+
+  // Returns the value of |key|, which becomes |value| if it is not there.
+  // |value| is not kNone.
+  uint32_t Insert(uint64_t key, uint32_t value) {
+    if (4 * (size_ + 1) > 3 * keys_.size())
+      Grow();
+    size_t i = PlaceOf(key);
+    for (; values_[i] != kNone; i = (i + 1) & mask()) {
+      if (keys_[i] == key)
+        return values_[i];
+    }
+    keys_[i] = key;
+    values_[i] = value;
+    ++size_;
+    return value;
+  }
+
+  size_t size() const { return size_; }
+
+  void Clear() { *this = IdMap(); }
+
+ private:
+  size_t mask() const { return keys_.size() - 1; }
+
+  // Traces can be made so that keys meet, but not knowing where this is.
+  size_t PlaceOf(uint64_t key) const {
+    static const char kSeed = 0;
+    key ^= reinterpret_cast<uintptr_t>(&kSeed);
+    key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;
+    key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9;
+    return static_cast<size_t>(key ^ (key >> 32)) & mask();
+  }
+
+  void Grow() {
+    IdMap larger;
+    const size_t places = keys_.empty() ? 8 : 2 * keys_.size();
+    larger.keys_.resize(places);
+    larger.values_.resize(places, kNone);
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (values_[i] != kNone)
+        larger.Insert(keys_[i], values_[i]);
+    }
+    *this = static_cast<IdMap&&>(larger);
+  }
+
+  std::vector<uint64_t> keys_;
+  std::vector<uint32_t> values_;
+  size_t size_ = 0;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_ID_MAP_H_

@@ -1,0 +1,79 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/sequence_state.h"
+
+#include "protozero/tracing/trace.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+void SequenceState::Clear() {
+  is_valid = true;
+  texts.Clear();
+  clock_id = 0;
+  extra_counters.clear();
+  extra_double_counters.clear();
+  sum_indexes_.Clear();
+  sums_.clear();
+}
+
+void SequenceState::SetDefaults(ConstBytes bytes, TrackTable* tracks) {
+  const trace::TracePacketDefaults::Decoder defaults(bytes);
+  clock_id = defaults.timestamp_clock_id();
+  const trace::TrackEventDefaults::Decoder of_events(
+      defaults.track_event_defaults());
+  extra_counters.clear();
+  for (const uint64_t uuid : of_events.extra_counter_track_uuids())
+    extra_counters.push_back(uuid);
+  extra_double_counters.clear();
+  for (const uint64_t uuid : of_events.extra_double_counter_track_uuids())
+    extra_double_counters.push_back(uuid);
+  if (of_events.track_uuid() != 0)
+    track = tracks->IndexOf(of_events.track_uuid());
+  else if (tid == 0)
+    track = kNoTrack;
+}
+
+void SequenceState::SetThread(ConstBytes bytes, TrackTable* tracks) {
+  const trace::ThreadDescriptor::Decoder thread(bytes);
+  pid = thread.pid();
+  tid = thread.tid();
+  reference_us = thread.reference_timestamp_us();
+  track = tracks->AddThread(bytes);
+}
+
+uint64_t SequenceState::ToTraceTime(uint64_t timestamp,
+                                    uint32_t clock,
+                                    ClockTable* clocks,
+                                    bool* is_related) {
+  if (clock == 0)
+    clock = clock_id;
+  if (clock == 0 || clocks->IsTraceClock(clock))
+    return timestamp;
+  if (clock != known_clock_id_ || clocks->generation() != known_generation_) {
+    known_clock_id_ = clock;
+    known_generation_ = clocks->generation();
+    known_clock_ = clocks->Find(clock, id);
+  }
+  if (known_clock_ == nullptr) {
+    *is_related = false;
+    return timestamp;
+  }
+  *is_related = known_clock_->is_related();
+  return known_clock_->Convert(timestamp);
+}
+
+double SequenceState::AddToCounter(TrackIndex counter, double value) {
+  const auto next = static_cast<uint32_t>(sums_.size());
+  const uint32_t index = sum_indexes_.Insert(counter, next);
+  if (index == next)
+    sums_.push_back(0);
+  return sums_[index] += value;
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

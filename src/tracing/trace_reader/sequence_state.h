@@ -1,0 +1,90 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_SEQUENCE_STATE_H_
+#define SRC_TRACING_TRACE_READER_SEQUENCE_STATE_H_
+
+#include <stdint.h>
+
+#include <deque>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "src/tracing/trace_reader/clock_table.h"
+#include "src/tracing/trace_reader/id_map.h"
+#include "src/tracing/trace_reader/interned_data.h"
+#include "src/tracing/trace_reader/track_table.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// What a sequence has told the reader: what is interned, defaults and clocks,
+// and where it stands. A writer, or a loss, makes it begin anew.
+class SequenceState {
+ public:
+  static constexpr TrackIndex kNoTrack = UINT32_MAX;
+
+  SequenceState(uint32_t number, TextTable* text_table)
+      : id(number), texts(text_table) {}
+
+  // Forgets what the sequence has said, for it says all of that again.
+  void Clear();
+  // Reads a TracePacketDefaults.
+  void SetDefaults(ConstBytes defaults, TrackTable* tracks);
+  // Reads a ThreadDescriptor, which stands in place of default tracks.
+  void SetThread(ConstBytes thread_descriptor, TrackTable* tracks);
+
+  // The track of events that name none.
+  TrackIndex OwnTrack(TrackTable* tracks) {
+    if (track == kNoTrack)
+      track = tracks->IndexOfSequence(id);
+    return track;
+  }
+  // Converts a time of the packets' clock; |clock_id| of 0 is the default one.
+  // Sets |*is_related| to false if nothing says how.
+  uint64_t ToTraceTime(uint64_t timestamp,
+                       uint32_t clock_id,
+                       ClockTable* clocks,
+                       bool* is_related);
+  // Returns the sum of an incremental counter.
+  double AddToCounter(TrackIndex counter, double value);
+
+  const uint32_t id;
+  bool is_valid = false;
+  InternedTexts texts;
+
+  // Defaults.
+  uint32_t clock_id = 0;
+  TrackIndex track = kNoTrack;
+  std::vector<uint64_t> extra_counters;
+  std::vector<uint64_t> extra_double_counters;
+  // Of a sequence whose ThreadDescriptor says them.
+  int32_t pid = 0;
+  int64_t tid = 0;
+  int64_t reference_us = 0;
+
+  // These stay when it begins anew.
+  uint32_t epoch = 0;  // A number of its own between two losses.
+  bool has_begun = false;
+  bool has_gap = false;
+  bool is_in_gap = false;
+  uint64_t last_ns = 0;      // The time of its last event.
+  uint64_t last_own_ns = 0;  // Of those of its own track since a loss.
+
+ private:
+  // The clock that was used last.
+  uint32_t known_clock_id_ = 0;
+  uint32_t known_generation_ = UINT32_MAX;
+  TraceClockState* known_clock_ = nullptr;
+
+  IdMap sum_indexes_;
+  std::deque<double> sums_;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_SEQUENCE_STATE_H_

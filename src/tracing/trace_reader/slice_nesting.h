@@ -1,0 +1,120 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_SLICE_NESTING_H_
+#define SRC_TRACING_TRACE_READER_SLICE_NESTING_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "src/tracing/trace_reader/details_pool.h"
+#include "src/tracing/trace_reader/event_order.h"
+#include "src/tracing/trace_reader/text_table.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A slice and its end, or the end of the trace.
+struct NestedSlice {
+  uint64_t begin_ns;
+  uint64_t end_ns;
+  uint64_t self_ns;
+  uint32_t track;
+  uint32_t text;
+  uint32_t depth;
+  DetailsId details;
+};
+
+// Takes the slices of a SliceNesting.
+class SliceSink {
+ public:
+  // The details are the nesting's.
+  virtual void OnSlice(const NestedSlice& slice) = 0;
+  virtual void OnUnfinished(const NestedSlice& slice) = 0;
+
+ protected:
+  ~SliceSink() = default;
+};
+
+// Makes slices of the events of each track, which are in the order of their
+// times. An end that says which slice it ends may end any of them: scopes of
+// coroutines overlap. An end by name ends those within, too.
+class SliceNesting : public EventSink {
+ public:
+  // The bits of TracePacket.ended_slice_duration.
+  static constexpr uint32_t kDurationMask = (uint32_t{1} << 30) - 1;
+
+  SliceNesting(const TextTable* texts, DetailsPool* details, SliceSink* sink)
+      : texts_(texts), details_(details), sink_(sink) {}
+
+  void OnEvent(const TimedEvent& event) override;
+  // After the last event: |end_ns| is where the trace ends.
+  void Finish(uint64_t end_ns);
+
+  // Slices without an end. A loss ends all slices of the sequence that are open
+  // on its track: these are counted in lost_ends(), too.
+  uint64_t unfinished() const { return unfinished_; }
+  uint64_t lost_ends() const { return lost_ends_; }
+  // Ends without a beginning.
+  uint64_t unbegun() const { return unbegun_; }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  struct OpenSlice {
+    uint64_t begin_ns;
+    uint64_t nested_ns;
+    // Until then, it is counted as nested in slices that have ended.
+    uint64_t counted_ns;
+    uint32_t text;
+    DetailsId details;
+    uint32_t epoch;
+    uint32_t depth;
+    uint32_t below;  // What it is in, on its track.
+  };
+  // An open slice, and the one within it: kNone for the innermost.
+  struct Found {
+    uint32_t slice;
+    uint32_t above;
+  };
+
+  void Begin(const TimedEvent& event);
+  void End(const TimedEvent& event);
+  void SetState(const TimedEvent& event);
+  void Lose(const TimedEvent& event);
+  Found Find(const TimedEvent& event);
+  bool Matches(const TimedEvent& end, const OpenSlice& slice) const;
+  void EndAt(Found found, uint32_t track, uint64_t end_ns);
+  void Remove(Found found, uint32_t track);
+  NestedSlice SliceOf(const OpenSlice& slice,
+                      uint32_t track,
+                      uint64_t end_ns) const;
+
+  const TextTable* const texts_;
+  DetailsPool* const details_;
+  SliceSink* const sink_;
+  std::deque<uint32_t> innermost_;  // By track.
+  std::vector<OpenSlice> slices_;
+  std::vector<uint32_t> free_;
+  // Ends by exact duration that came before their beginning, as the file is
+  // longer than what EventOrder keeps. By track and last bits of the beginning.
+  std::unordered_multimap<uint64_t, TimedEvent> waiting_ends_;
+  // How far slices may be searched.
+  uint64_t search_budget_ = 0;
+  uint64_t unfinished_ = 0;
+  uint64_t lost_ends_ = 0;
+  uint64_t unbegun_ = 0;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_SLICE_NESTING_H_

@@ -1,0 +1,55 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_TEXT_TABLE_H_
+#define SRC_TRACING_TRACE_READER_TEXT_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protozero/tracing/trace_reader.h"
+#include "src/tracing/trace_reader/id_map.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A text of a trace, which is kept once: equal texts have equal numbers.
+using StringId = uint32_t;
+// A category and a name.
+using TextId = uint32_t;
+
+// The texts of a trace. They stay where they are.
+class TextTable {
+ public:
+  static constexpr StringId kEmpty = 0;
+
+  TextTable() { Intern({}); }
+
+  // Longer ones are cut at EventText::kMaxTextSize, between characters.
+  StringId Intern(std::string_view string);
+  const std::string& string(StringId id) const { return strings_[id]; }
+
+  TextId TextOf(StringId category, StringId name);
+  const EventText& text(TextId id) const { return texts_[id]; }
+
+ private:
+  void Grow();
+
+  std::deque<std::string> strings_;
+  std::vector<StringId> places_;  // By hash. IdMap::kNone: none.
+  IdMap text_ids_;
+  std::deque<EventText> texts_;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_TEXT_TABLE_H_

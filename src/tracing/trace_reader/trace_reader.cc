@@ -1,0 +1,167 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/trace_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "protozero/proto_decoder.h"
+#include "src/tracing/trace_reader/trace_reader_impl.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+std::optional<TrackInfo> TraceTracks::Find(uint64_t track) const {
+  return table_->Find(track);
+}
+
+std::vector<uint64_t> TraceTracks::All() const {
+  return table_->All();
+}
+
+std::vector<uint64_t> TraceTracks::PathTo(uint64_t track) const {
+  return table_->PathTo(track);
+}
+
+TraceReader::TraceReader(Callbacks callbacks)
+    : impl_(std::make_unique<internal::TraceReaderImpl>(std::move(callbacks))) {
+}
+
+TraceReader::~TraceReader() = default;
+
+bool TraceReader::Read(ConstBytes packets) {
+  return impl_->Read(packets);
+}
+
+void TraceReader::Finish() {
+  impl_->Finish();
+}
+
+bool TraceReader::ReadFile(const char* path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd == -1) {
+    impl_->error = strerror(errno);
+    return false;
+  }
+  const bool ok = ReadDescriptor(fd);
+  close(fd);
+  return ok;
+}
+
+bool TraceReader::ReadDescriptor(int fd) {
+  // Whole packets are read, and the bytes behind them are moved to the front.
+  std::vector<uint8_t> buffer(size_t{1} << 18);
+  size_t size = 0;
+  for (;;) {
+    const ssize_t more = read(fd, buffer.data() + size, buffer.size() - size);
+    if (more == -1 && errno == EINTR)
+      continue;
+    if (more == -1)
+      impl_->error = strerror(errno);
+    if (more <= 0)
+      break;
+    size += static_cast<size_t>(more);
+    ProtoDecoder decoder(buffer.data(), size);
+    size_t whole = 0;
+    while (decoder.ReadField().valid())
+      whole = decoder.read_offset();
+    Read({buffer.data(), whole});
+    memmove(buffer.data(), buffer.data() + whole, size - whole);
+    size -= whole;
+    if (size != 0 && decoder.status() != DecodeStatus::kOk &&
+        decoder.status() != DecodeStatus::kTruncated) {
+      break;
+    }
+    if (size == buffer.size())
+      buffer.resize(2 * size);
+  }
+  Finish();
+  if (impl_->error.empty() && size != 0)
+    impl_->error = "the trace is damaged";
+  return impl_->error.empty();
+}
+
+const std::string& TraceReader::error() const {
+  return impl_->error;
+}
+
+const TraceTracks& TraceReader::tracks() const {
+  return impl_->public_tracks_;
+}
+
+std::optional<int64_t> TraceReader::RealtimeOf(uint64_t time_ns) const {
+  return impl_->clocks_.RealtimeOf(time_ns);
+}
+
+std::optional<int64_t> TraceReader::realtime_offset_ns() const {
+  return impl_->clocks_.realtime_offset_ns();
+}
+
+uint64_t TraceReader::unfinished() const {
+  return impl_->nesting_.unfinished();
+}
+
+uint64_t TraceReader::lost_ends() const {
+  return impl_->nesting_.lost_ends();
+}
+
+uint64_t TraceReader::unbegun() const {
+  return impl_->nesting_.unbegun();
+}
+
+uint64_t TraceReader::skipped() const {
+  return impl_->skipped_;
+}
+
+uint64_t TraceReader::skipped_by_loss() const {
+  return impl_->skipped_by_loss_;
+}
+
+uint64_t TraceReader::late() const {
+  return impl_->order_.late();
+}
+
+uint64_t TraceReader::unrelated() const {
+  return impl_->events_.unrelated();
+}
+
+const std::map<std::string, uint64_t>& TraceReader::unread() const {
+  return impl_->events_.unread();
+}
+
+uint64_t TraceReader::first_ns() const {
+  return impl_->events_.first_ns();
+}
+
+uint64_t TraceReader::last_ns() const {
+  return impl_->events_.last_ns();
+}
+
+const std::vector<LostStretch>& TraceReader::lost_stretches() const {
+  return impl_->lost_stretches_;
+}
+
+const std::map<uint32_t, Gaps>& TraceReader::gaps() const {
+  return impl_->gaps_;
+}
+
+const std::map<uint32_t, uint64_t>& TraceReader::packets_lost() const {
+  return impl_->packets_lost_;
+}
+
+uint64_t TraceReader::unknown_losses() const {
+  return impl_->unknown_losses_;
+}
+
+bool TraceReader::has_stats() const {
+  return impl_->has_stats_;
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,265 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/trace_reader_impl.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+using trace::TracePacket;
+
+// The fields of a TracePacket.
+struct TraceReaderImpl::Packet {
+  uint64_t timestamp = 0;
+  uint32_t clock_id = 0;
+  uint32_t sequence_id = 0;
+  uint32_t flags = 0;
+  int32_t pid = 0;
+  bool is_cleared = false;
+  bool is_behind_loss = false;
+  bool has_timestamp = false;
+  bool has_event = false;
+  bool has_more = false;  // What is rarer than events.
+  std::optional<uint32_t> ended_duration;
+  uint32_t compression = 0;  // The field that is |compressed|.
+  ConstBytes event;
+  ConstBytes interned_data;
+  ConstBytes defaults;
+  ConstBytes clock_snapshot;
+  ConstBytes track_descriptor;
+  ConstBytes stats;
+  ConstBytes process_tree;
+  ConstBytes process_descriptor;
+  ConstBytes thread_descriptor;
+  ConstBytes compressed;
+};
+
+TraceReaderImpl::TraceReaderImpl(TraceReader::Callbacks callbacks)
+    : callbacks_(std::move(callbacks)) {}
+
+bool TraceReaderImpl::Read(ConstBytes packets) {
+  ProtoDecoder decoder(packets);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    if (field.id() == trace::Trace::kPacketFieldNumber)
+      OnPacket(field.as_bytes());
+  }
+  return decoder.bytes_left() == 0;
+}
+
+SequenceState* TraceReaderImpl::SequenceOf(uint32_t id) {
+  if (last_sequence_ == nullptr || last_sequence_->id != id)
+    last_sequence_ = &sequences_.try_emplace(id, id, &texts_).first->second;
+  return last_sequence_;
+}
+
+void TraceReaderImpl::OnPacket(ConstBytes bytes) {
+  Packet packet;
+  ProtoDecoder decoder(bytes);
+  const auto set = [&packet](const Field& field, ConstBytes* message) {
+    *message = field.as_bytes();
+    packet.has_more = true;
+  };
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.id()) {
+      case TracePacket::kTimestampFieldNumber:
+        packet.timestamp = field.as_uint64();
+        packet.has_timestamp = true;
+        break;
+      case TracePacket::kTimestampClockIdFieldNumber:
+        packet.clock_id = field.as_uint32();
+        break;
+      case TracePacket::kTrustedPacketSequenceIdFieldNumber:
+        packet.sequence_id = field.as_uint32();
+        break;
+      case TracePacket::kSequenceFlagsFieldNumber:
+        packet.flags = field.as_uint32();
+        break;
+      case TracePacket::kIncrementalStateClearedFieldNumber:
+        packet.is_cleared = field.as_bool();
+        break;
+      case TracePacket::kPreviousPacketDroppedFieldNumber:
+        packet.is_behind_loss = field.as_bool();
+        break;
+      case TracePacket::kTrustedPidFieldNumber:
+        packet.pid = field.as_int32();
+        break;
+      case TracePacket::kEndedSliceDurationFieldNumber:
+        packet.ended_duration = field.as_uint32();
+        break;
+      case TracePacket::kTrackEventFieldNumber:
+        packet.event = field.as_bytes();
+        packet.has_event = true;
+        break;
+      case TracePacket::kInternedDataFieldNumber:
+        set(field, &packet.interned_data);
+        break;
+      case TracePacket::kTracePacketDefaultsFieldNumber:
+        set(field, &packet.defaults);
+        break;
+      case TracePacket::kClockSnapshotFieldNumber:
+        set(field, &packet.clock_snapshot);
+        break;
+      case TracePacket::kTrackDescriptorFieldNumber:
+        set(field, &packet.track_descriptor);
+        break;
+      case TracePacket::kTraceStatsFieldNumber:
+        set(field, &packet.stats);
+        break;
+      case TracePacket::kProcessTreeFieldNumber:
+        set(field, &packet.process_tree);
+        break;
+      case TracePacket::kProcessDescriptorFieldNumber:
+        set(field, &packet.process_descriptor);
+        break;
+      case TracePacket::kThreadDescriptorFieldNumber:
+        set(field, &packet.thread_descriptor);
+        break;
+      case TracePacket::kCompressedPacketsFieldNumber:
+      case TracePacket::kZstdCompressedPacketsFieldNumber:
+        set(field, &packet.compressed);
+        packet.compression = field.id();
+        break;
+      default:
+        if (const char* name = NameOfUnread(field.id()))
+          events_.AddUnread(name);
+        break;
+    }
+  }
+  packet.is_cleared |=
+      (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0;
+
+  SequenceState* const sequence = SequenceOf(packet.sequence_id);
+  if (packet.is_behind_loss)
+    OnGap(packet, sequence);
+  sequence->has_begun = true;
+  if (packet.is_cleared)
+    sequence->Clear();
+  if ((packet.flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) &&
+      !sequence->is_valid) {
+    ++skipped_;
+    skipped_by_loss_ += sequence->has_gap;
+    return;
+  }
+  if (packet.has_more) {
+    if (packet.defaults.data != nullptr)
+      sequence->SetDefaults(packet.defaults, &tracks_);
+    if (packet.stats.data != nullptr)
+      OnStats(packet.stats);
+    if (packet.track_descriptor.data != nullptr)
+      tracks_.Describe(packet.track_descriptor);
+    if (packet.process_tree.data != nullptr)
+      tracks_.AddProcessTree(packet.process_tree);
+    if (packet.process_descriptor.data != nullptr)
+      tracks_.AddProcess(packet.process_descriptor);
+    if (packet.thread_descriptor.data != nullptr)
+      sequence->SetThread(packet.thread_descriptor, &tracks_);
+    if (packet.interned_data.data != nullptr)
+      sequence->texts.Add(packet.interned_data, callbacks_.reads_details);
+    if (packet.compressed.data != nullptr)
+      OnCompressed(packet);
+    // The time of such a packet does not advance a clock.
+    if (packet.clock_snapshot.data != nullptr)
+      return clocks_.AddSnapshot(packet.clock_snapshot, packet.sequence_id);
+  }
+  if (!packet.has_timestamp && !packet.has_event)
+    return;
+  bool is_related = true;
+  uint64_t time_ns = sequence->ToTraceTime(packet.timestamp, packet.clock_id,
+                                           &clocks_, &is_related);
+  if (!packet.has_event)
+    return;
+  time_ns = events_.Read(packet.event, time_ns, is_related,
+                         packet.ended_duration, sequence);
+  OnTime(time_ns, sequence);
+}
+
+void TraceReaderImpl::OnCompressed(const Packet& packet) {
+  std::string packets;
+  // Once only: what is inflated may be inflated again, without an end.
+  if (is_inflated_ || !callbacks_.inflate ||
+      !callbacks_.inflate(packet.compression, packet.compressed, &packets)) {
+    events_.AddUnread("compressed packets");
+    return;
+  }
+  is_inflated_ = true;
+  Read({reinterpret_cast<const uint8_t*>(packets.data()), packets.size()});
+  is_inflated_ = false;
+}
+
+void TraceReaderImpl::OnStats(ConstBytes bytes) {
+  using Stats = trace::TraceStats;
+  const Stats::Decoder stats(bytes);
+  has_stats_ = true;
+  for (const auto entry : stats.buffer_stats()) {
+    const Stats::BufferStats::Decoder buffer(entry);
+    for (const auto losses : buffer.packets_lost()) {
+      const Stats::PacketsLost::Decoder lost(losses);
+      packets_lost_[static_cast<uint32_t>(lost.reason())] += lost.packets();
+    }
+    unknown_losses_ += buffer.unknown_losses();
+    // Of Perfetto's service, which gives no reasons.
+    if (!buffer.has_packets_lost() && buffer.trace_writer_packet_loss() != 0)
+      packets_lost_[0] += buffer.trace_writer_packet_loss();
+  }
+}
+
+void TraceReaderImpl::OnGap(const Packet& packet, SequenceState* sequence) {
+  // Perfetto's writers say it of the first one, too.
+  if (sequence->has_begun) {
+    Gaps& gaps = gaps_[sequence->id];
+    ++gaps.places;
+    gaps.track = tracks_.uuid(sequence->OwnTrack(&tracks_));
+    if (packet.pid != 0)
+      gaps.pid = packet.pid;
+    sequence->has_gap = sequence->is_in_gap = true;
+    events_.AddLoss(sequence);
+  }
+  sequence->is_valid = false;
+}
+
+void TraceReaderImpl::OnTime(uint64_t time_ns, SequenceState* sequence) {
+  if (std::exchange(sequence->is_in_gap, false) && sequence->last_ns != 0) {
+    lost_stretches_.push_back({tracks_.uuid(sequence->OwnTrack(&tracks_)),
+                               sequence->last_ns,
+                               std::max(sequence->last_ns, time_ns)});
+  }
+  sequence->last_ns = time_ns;
+}
+
+Slice TraceReaderImpl::SliceOf(const NestedSlice& slice) const {
+  return {&texts_.text(slice.text),
+          slice.text,
+          slice.depth,
+          tracks_.uuid(slice.track),
+          slice.begin_ns,
+          slice.end_ns - slice.begin_ns,
+          slice.self_ns,
+          &details_.Get(slice.details)};
+}
+
+void TraceReaderImpl::OnSlice(const NestedSlice& slice) {
+  if (callbacks_.on_slice)
+    callbacks_.on_slice(SliceOf(slice));
+}
+
+void TraceReaderImpl::OnUnfinished(const NestedSlice& slice) {
+  if (callbacks_.on_unfinished)
+    callbacks_.on_unfinished(SliceOf(slice));
+}
+
+void TraceReaderImpl::Finish() {
+  order_.Finish();
+  nesting_.Finish(events_.last_ns());
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

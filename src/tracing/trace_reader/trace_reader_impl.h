@@ -1,0 +1,90 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_TRACE_READER_IMPL_H_
+#define SRC_TRACING_TRACE_READER_TRACE_READER_IMPL_H_
+
+#include <stdint.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_reader.h"
+#include "src/tracing/trace_reader/clock_table.h"
+#include "src/tracing/trace_reader/details_pool.h"
+#include "src/tracing/trace_reader/event_order.h"
+#include "src/tracing/trace_reader/event_reader.h"
+#include "src/tracing/trace_reader/sequence_state.h"
+#include "src/tracing/trace_reader/slice_nesting.h"
+#include "src/tracing/trace_reader/text_table.h"
+#include "src/tracing/trace_reader/track_table.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// The first stage, which reads packets, and what holds the others together:
+//
+//   packets --> SequenceState --> EventReader --> EventOrder --> SliceNesting
+//                InternedTexts      |   \                            |
+//                ClockTable         |    on_instant, on_counter      on_slice
+//                TrackTable         legacy_event.h
+class TraceReaderImpl final : private SliceSink {
+ public:
+  explicit TraceReaderImpl(TraceReader::Callbacks callbacks);
+
+  bool Read(ConstBytes packets);
+  void Finish();
+
+  std::string error;
+
+ private:
+  friend class ::protozero::PROTOZERO_ABI_NAMESPACE::TraceReader;
+  struct Packet;
+
+  void OnPacket(ConstBytes bytes);
+  void OnCompressed(const Packet& packet);
+  void OnStats(ConstBytes bytes);
+  void OnGap(const Packet& packet, SequenceState* sequence);
+  void OnTime(uint64_t time_ns, SequenceState* sequence);
+  void OnSlice(const NestedSlice& slice) override;
+  void OnUnfinished(const NestedSlice& slice) override;
+  Slice SliceOf(const NestedSlice& slice) const;
+  SequenceState* SequenceOf(uint32_t id);
+
+  const TraceReader::Callbacks callbacks_;
+  TextTable texts_;
+  TrackTable tracks_{&texts_};
+  const TraceTracks public_tracks_{&tracks_};
+  ClockTable clocks_;
+  DetailsPool details_;
+  SliceNesting nesting_{&texts_, &details_, this};
+  EventOrder order_{TraceReader::kMaxLateness, &nesting_};
+  EventReader events_{{callbacks_, texts_, tracks_, clocks_, details_, order_}};
+  std::unordered_map<uint32_t, SequenceState> sequences_;
+  SequenceState* last_sequence_ = nullptr;
+  bool is_inflated_ = false;
+
+  std::map<uint32_t, Gaps> gaps_;
+  std::map<uint32_t, uint64_t> packets_lost_;
+  std::vector<LostStretch> lost_stretches_;
+  uint64_t skipped_ = 0;
+  uint64_t skipped_by_loss_ = 0;
+  uint64_t unknown_losses_ = 0;
+  bool has_stats_ = false;
+};
+
+// Returns the name of a field of TracePacket whose events the reader does not
+// read; null if it has none, or is read.
+const char* NameOfUnread(uint32_t packet_field_id);
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_TRACE_READER_IMPL_H_

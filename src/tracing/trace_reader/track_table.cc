@@ -1,0 +1,384 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/track_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "protozero/tracing/trace.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+namespace {
+
+// The length of paths.
+constexpr size_t kMaxParents = 1024;
+
+std::string_view TextOf(ConstChars text) {
+  return text.ToStdStringView();
+}
+
+// The program of a command line. Some programs write theirs as one argument.
+std::string_view ProgramOf(std::string_view argument) {
+  return argument.substr(0, argument.find(' '));
+}
+
+const char* ChromeProcessName(int32_t type) {
+  constexpr const char* kNames[] = {"",        "Browser",     "Renderer",
+                                    "Utility", "Zygote",      "SandboxHelper",
+                                    "Gpu",     "PpapiPlugin", "PpapiBroker"};
+  return type > 0 && type < static_cast<int32_t>(std::size(kNames))
+             ? kNames[type]
+             : "";
+}
+
+const char* ChromeThreadName(int32_t type) {
+  constexpr const char* kNames[] = {
+      "",
+      "CrProcessMain",
+      "ChromeIOThread",
+      "ThreadPoolBackgroundWorker&",
+      "ThreadPoolForegroundWorker&",
+      "ThreadPoolSingleThreadForegroundBlocking&",
+      "ThreadPoolSingleThreadBackgroundBlocking&",
+      "ThreadPoolService",
+      "Compositor",
+      "VizCompositorThread",
+      "CompositorTileWorker&",
+      "ServiceWorkerThread&",
+  };
+  if (type == 50)
+    return "MemoryInfra";
+  if (type == 51)
+    return "StackSamplingProfiler";
+  return type > 0 && type < static_cast<int32_t>(std::size(kNames))
+             ? kNames[type]
+             : "";
+}
+
+uint64_t Mix(uint64_t value) {
+  value = (value ^ (value >> 31)) * 0x7fb5d329728ea185;
+  value = (value ^ (value >> 27)) * 0x81dadef4bc2dd44d;
+  return value ^ (value >> 33);
+}
+
+}  // namespace
+
+TrackIndex TrackTable::IndexOf(uint64_t uuid) {
+  const auto next = static_cast<TrackIndex>(tracks_.size());
+  const TrackIndex index = indexes_.Insert(uuid, next);
+  if (index == next)
+    tracks_.emplace_back().uuid = uuid;
+  return index;
+}
+
+uint64_t TrackTable::UnusedUuid(uint64_t seed) {
+  uint64_t uuid = Mix(seed);
+  while (uuid == 0 || indexes_.Find(uuid) != IdMap::kNone)
+    uuid = Mix(uuid + 1);
+  return uuid;
+}
+
+TrackIndex TrackTable::IndexOfSequence(uint32_t sequence) {
+  const TrackIndex known = sequence_indexes_.Find(sequence);
+  if (known != IdMap::kNone)
+    return known;
+  return sequence_indexes_.Insert(
+      sequence, IndexOf(UnusedUuid(uint64_t{sequence} << 32 | 1)));
+}
+
+TrackIndex TrackTable::IndexOfThread(int32_t pid, int64_t tid) {
+  const uint32_t thread = ThreadOf(pid, tid);
+  if (threads_[thread].uuid == 0) {
+    const TrackIndex index =
+        IndexOf(UnusedUuid(static_cast<uint64_t>(tid) << 32 | 2));
+    threads_[thread].uuid = tracks_[index].uuid;
+    tracks_[index].is_described = true;
+    tracks_[index].kind = Kind::kThread;
+    tracks_[index].more = thread;
+  }
+  return IndexOf(threads_[thread].uuid);
+}
+
+TrackIndex TrackTable::IndexOfMade(uint64_t id,
+                                   StringId name,
+                                   uint64_t parent) {
+  const uint64_t key = Mix(id) ^ Mix(Mix(parent) + name + 3);
+  const TrackIndex known = made_indexes_.Find(key);
+  if (known != IdMap::kNone)
+    return known;
+  const TrackIndex index = made_indexes_.Insert(key, IndexOf(UnusedUuid(key)));
+  Track& track = tracks_[index];
+  track.is_described = true;
+  track.name = name;
+  track.parent = parent;
+  return index;
+}
+
+double TrackTable::multiplier(TrackIndex track) const {
+  const Track& counter = tracks_[track];
+  return counter.kind == Kind::kCounter ? counters_[counter.more].multiplier
+                                        : 1;
+}
+
+uint32_t TrackTable::ProcessOf(int32_t pid) {
+  const auto next = static_cast<uint32_t>(processes_.size());
+  const uint32_t index =
+      process_indexes_.Insert(static_cast<uint32_t>(pid), next);
+  if (index == next)
+    processes_.emplace_back().pid = pid;
+  return index;
+}
+
+uint32_t TrackTable::ThreadOf(int32_t pid, int64_t tid) {
+  const auto next = static_cast<uint32_t>(threads_.size());
+  const uint64_t key =
+      static_cast<uint64_t>(tid) ^ Mix(static_cast<uint32_t>(pid));
+  const uint32_t index = thread_indexes_.Insert(key, next);
+  if (index == next) {
+    Thread& thread = threads_.emplace_back();
+    thread.pid = pid;
+    thread.tid = tid;
+  }
+  return index;
+}
+
+void TrackTable::NameProcess(uint32_t process, std::string_view name) {
+  if (!name.empty())
+    processes_[process].name = texts_->Intern(name);
+}
+
+void TrackTable::NameThread(uint32_t thread,
+                            std::string_view name,
+                            bool is_own) {
+  Thread& named = threads_[thread];
+  // The kernel's name of a thread, or its kind, is worth less than its own.
+  if (name.empty() || (named.is_named_by_itself && !is_own))
+    return;
+  named.name = texts_->Intern(name);
+  named.is_named_by_itself = is_own;
+}
+
+uint32_t TrackTable::ReadProcess(ConstBytes bytes) {
+  const trace::ProcessDescriptor::Decoder process(bytes);
+  const uint32_t index = ProcessOf(process.pid());
+  if (process.process_name().size != 0) {
+    NameProcess(index, TextOf(process.process_name()));
+    return index;
+  }
+  for (const auto argument : process.cmdline()) {
+    NameProcess(index, ProgramOf(TextOf(argument)));
+    break;
+  }
+  return index;
+}
+
+uint32_t TrackTable::ReadThread(ConstBytes bytes) {
+  const trace::ThreadDescriptor::Decoder thread(bytes);
+  const uint32_t index = ThreadOf(thread.pid(), thread.tid());
+  NameThread(index, TextOf(thread.thread_name()), /*is_own=*/true);
+  return index;
+}
+
+void TrackTable::AddProcessTree(ConstBytes bytes) {
+  const trace::ProcessTree::Decoder tree(bytes);
+  for (const auto entry : tree.processes()) {
+    const trace::ProcessTree::Process::Decoder process(entry);
+    const uint32_t index = ProcessOf(process.pid());
+    for (const auto argument : process.cmdline()) {
+      NameProcess(index, ProgramOf(TextOf(argument)));
+      break;
+    }
+    MakeProcessTrack(index);
+  }
+  for (const auto entry : tree.threads()) {
+    const trace::ProcessTree::Thread::Decoder thread(entry);
+    NameThread(ThreadOf(thread.tgid(), thread.tid()), TextOf(thread.name()),
+               /*is_own=*/false);
+  }
+}
+
+void TrackTable::AddProcess(ConstBytes process_descriptor) {
+  MakeProcessTrack(ReadProcess(process_descriptor));
+}
+
+void TrackTable::MakeProcessTrack(uint32_t process) {
+  Process& described = processes_[process];
+  if (described.uuid != 0)
+    return;
+  described.has_made_track = true;
+  Track& track = tracks_[IndexOf(
+      UnusedUuid(uint64_t{static_cast<uint32_t>(described.pid)} << 32 | 3))];
+  described.uuid = track.uuid;
+  track.is_described = true;
+  track.kind = Kind::kProcess;
+  track.more = process;
+}
+
+TrackIndex TrackTable::AddThread(ConstBytes thread_descriptor) {
+  const uint32_t index = ReadThread(thread_descriptor);
+  return IndexOfThread(threads_[index].pid, threads_[index].tid);
+}
+
+void TrackTable::Describe(ConstBytes bytes) {
+  const trace::TrackDescriptor::Decoder said(bytes);
+  Track& track = tracks_[IndexOf(said.uuid())];
+  track.is_described = true;
+  if (said.has_parent_uuid())
+    track.parent = said.parent_uuid();
+  track.order = said.sibling_order_rank();
+  ConstChars name = said.name();
+  if (name.size == 0)
+    name = said.static_name();
+  if (name.size == 0)
+    name = said.atrace_name();
+  // The first name of a track stands: others know it by that.
+  if (name.size != 0 && track.name == TextTable::kEmpty)
+    track.name = texts_->Intern(TextOf(name));
+  if (said.has_thread()) {
+    track.kind = Kind::kThread;
+    track.more = ReadThread(said.thread());
+    if (said.has_chrome_thread()) {
+      const trace::ChromeThreadDescriptor::Decoder chrome(said.chrome_thread());
+      NameThread(track.more, ChromeThreadName(chrome.thread_type()),
+                 /*is_own=*/false);
+    }
+    Thread& thread = threads_[track.more];
+    if (thread.uuid == 0)
+      thread.uuid = track.uuid;
+  } else if (said.has_process()) {
+    track.kind = Kind::kProcess;
+    track.more = ReadProcess(said.process());
+    Process& process = processes_[track.more];
+    if (process.uuid == 0 || process.has_made_track) {
+      process.uuid = track.uuid;
+      process.has_made_track = false;
+    }
+    if (said.has_chrome_process() && process.name == TextTable::kEmpty) {
+      const trace::ChromeProcessDescriptor::Decoder chrome(
+          said.chrome_process());
+      NameProcess(track.more, ChromeProcessName(chrome.process_type()));
+    }
+  } else if (said.has_counter()) {
+    using Descriptor = trace::CounterDescriptor;
+    const Descriptor::Decoder counter(said.counter());
+    if (track.kind != Kind::kCounter) {
+      track.kind = Kind::kCounter;
+      track.more = static_cast<uint32_t>(counters_.size());
+      counters_.emplace_back();
+    }
+    track.is_incremental = counter.is_incremental();
+    Counter& more = counters_[track.more];
+    more.unit =
+        texts_->Intern(counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
+                       : counter.unit() == Descriptor::UNIT_COUNT ? "count"
+                       : counter.unit() == Descriptor::UNIT_SIZE_BYTES
+                           ? "bytes"
+                           : TextOf(counter.unit_name()));
+    if (counter.unit_multiplier() != 0)
+      more.multiplier = static_cast<double>(counter.unit_multiplier());
+  }
+}
+
+const TrackTable::Track* TrackTable::FindTrack(uint64_t uuid) const {
+  const TrackIndex index = indexes_.Find(uuid);
+  return index == IdMap::kNone || !tracks_[index].is_described
+             ? nullptr
+             : &tracks_[index];
+}
+
+// A parent that is no process may be below one.
+uint64_t TrackTable::ParentOf(const Track& track) const {
+  if (track.kind != Kind::kThread)
+    return track.kind == Kind::kProcess ? 0 : track.parent;
+  const Track* const parent =
+      track.parent == 0 ? nullptr : FindTrack(track.parent);
+  if (parent != nullptr && parent->kind == Kind::kProcess)
+    return track.parent;
+  const uint32_t process =
+      process_indexes_.Find(static_cast<uint32_t>(threads_[track.more].pid));
+  return process != IdMap::kNone && processes_[process].uuid != 0
+             ? processes_[process].uuid
+             : track.parent;
+}
+
+std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
+  const Track* const track = FindTrack(uuid);
+  if (track == nullptr)
+    return std::nullopt;
+  TrackInfo info;
+  StringId name = track->name;
+  switch (track->kind) {
+    case Kind::kOther:
+      break;
+    case Kind::kProcess: {
+      const Process& process = processes_[track->more];
+      info.pid = process.pid;
+      if (process.name != TextTable::kEmpty)
+        name = process.name;
+      break;
+    }
+    case Kind::kThread: {
+      const Thread& thread = threads_[track->more];
+      info.pid = thread.pid;
+      info.tid = thread.tid;
+      if (thread.name != TextTable::kEmpty)
+        name = thread.name;
+      break;
+    }
+    case Kind::kCounter: {
+      const Counter& counter = counters_[track->more];
+      info.is_counter = true;
+      info.is_incremental = track->is_incremental;
+      info.unit = texts_->string(counter.unit);
+      info.multiplier = counter.multiplier;
+      break;
+    }
+  }
+  info.name = texts_->string(name);
+  info.parent = ParentOf(*track);
+  info.order = track->order;
+  return info;
+}
+
+std::vector<uint64_t> TrackTable::All() const {
+  std::vector<uint64_t> all;
+  for (const Track& track : tracks_) {
+    if (track.is_described)
+      all.push_back(track.uuid);
+  }
+  return all;
+}
+
+std::vector<uint64_t> TrackTable::PathTo(uint64_t uuid) const {
+  std::vector<uint64_t> path = {uuid};
+  std::unordered_set<uint64_t> seen;  // Of a path that may be a circle.
+  while (path.size() < kMaxParents) {
+    const Track* const track = FindTrack(path.back());
+    const uint64_t parent = track == nullptr ? 0 : ParentOf(*track);
+    if (parent == 0)
+      break;
+    constexpr size_t kShort = 8;
+    if (path.size() == kShort)
+      seen.insert(path.begin(), path.end());
+    if (path.size() < kShort
+            ? std::find(path.begin(), path.end(), parent) != path.end()
+            : !seen.insert(parent).second) {
+      break;
+    }
+    path.push_back(parent);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

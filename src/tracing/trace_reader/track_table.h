@@ -1,0 +1,123 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_TRACING_TRACE_READER_TRACK_TABLE_H_
+#define SRC_TRACING_TRACE_READER_TRACK_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_reader.h"
+#include "src/tracing/trace_reader/id_map.h"
+#include "src/tracing/trace_reader/text_table.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+// A track, by the order in which the trace has named them.
+using TrackIndex = uint32_t;
+
+// What a trace says of tracks, threads and processes. A track takes 32 bytes,
+// besides its place in the map.
+class TrackTable {
+ public:
+  explicit TrackTable(TextTable* texts) : texts_(texts) {}
+
+  // Returns the place of the track, which need not be described.
+  TrackIndex IndexOf(uint64_t uuid);
+  // The track of a sequence's events that have none.
+  TrackIndex IndexOfSequence(uint32_t sequence);
+  // The track of a thread, which need not be described.
+  TrackIndex IndexOfThread(int32_t pid, int64_t tid);
+  // A track that the reader makes, of that name below |parent|; |id| tells
+  // those of one name apart.
+  TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
+  uint64_t uuid(TrackIndex track) const { return tracks_[track].uuid; }
+
+  // What packets say: a TrackDescriptor, a ProcessTree, and the descriptors of
+  // older traces, which stand outside of tracks.
+  void Describe(ConstBytes track_descriptor);
+  void AddProcessTree(ConstBytes process_tree);
+  void AddProcess(ConstBytes process_descriptor);
+  TrackIndex AddThread(ConstBytes thread_descriptor);
+
+  // The factor by which values of a counter are multiplied.
+  bool is_incremental(TrackIndex track) const {
+    return tracks_[track].is_incremental;
+  }
+  double multiplier(TrackIndex track) const;
+
+  std::optional<TrackInfo> Find(uint64_t uuid) const;
+  std::vector<uint64_t> PathTo(uint64_t uuid) const;
+  std::vector<uint64_t> All() const;
+
+ private:
+  enum class Kind : uint8_t { kOther, kProcess, kThread, kCounter };
+
+  struct Track {
+    uint64_t uuid = 0;
+    uint64_t parent = 0;
+    StringId name = TextTable::kEmpty;
+    int32_t order = 0;
+    uint32_t more = 0;  // An index of processes_, threads_ or counters_.
+    Kind kind = Kind::kOther;
+    bool is_described = false;
+    bool is_incremental = false;
+  };
+  struct Process {
+    int32_t pid = 0;
+    StringId name = TextTable::kEmpty;
+    uint64_t uuid = 0;  // Of its track. 0: none.
+    bool has_made_track = false;
+  };
+  struct Thread {
+    int32_t pid = 0;
+    int64_t tid = 0;
+    StringId name = TextTable::kEmpty;
+    bool is_named_by_itself = false;
+    uint64_t uuid = 0;
+  };
+  struct Counter {
+    StringId unit = TextTable::kEmpty;
+    double multiplier = 1;
+  };
+
+  uint32_t ProcessOf(int32_t pid);
+  uint32_t ThreadOf(int32_t pid, int64_t tid);
+  // Reads a ProcessDescriptor.
+  uint32_t ReadProcess(ConstBytes bytes);
+  uint32_t ReadThread(ConstBytes bytes);
+  void NameProcess(uint32_t process, std::string_view name);
+  void NameThread(uint32_t thread, std::string_view name, bool is_own);
+  // Makes a track for a process that has none.
+  void MakeProcessTrack(uint32_t process);
+  const Track* FindTrack(uint64_t uuid) const;
+  uint64_t ParentOf(const Track& track) const;
+  // A number that no track has yet.
+  uint64_t UnusedUuid(uint64_t seed);
+
+  TextTable* const texts_;
+  IdMap indexes_;  // By uuid.
+  IdMap sequence_indexes_;
+  IdMap made_indexes_;
+  std::deque<Track> tracks_;
+  IdMap process_indexes_;  // By pid.
+  std::deque<Process> processes_;
+  IdMap thread_indexes_;
+  std::deque<Thread> threads_;
+  std::deque<Counter> counters_;
+};
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_TRACING_TRACE_READER_TRACK_TABLE_H_
