@@ -13,12 +13,15 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 void EventOrder::OnDisorder(const TimedEvent& event) {
-  TrackOrder& track = tracks_[event.track];
-  late_ += event.time_ns < track.released_ns;
-  if (track.unsorted != kInOrder)
-    return;
-  track.unsorted = static_cast<uint32_t>(unsorted_.size());
-  unsorted_.push_back({event.track, 0, 0});
+  late_ += event.time_ns < tracks_[event.track].released_ns;
+  if (!is_unsorted_[event.track])
+    AddUnsorted(event.track);
+}
+
+void EventOrder::AddUnsorted(uint32_t track) {
+  is_unsorted_[track] = true;
+  unsorted_indexes_.Insert(track, static_cast<uint32_t>(unsorted_.size()));
+  unsorted_.push_back({track, 0, 0});
 }
 
 void EventOrder::Give(const TimedEvent& event) {
@@ -41,8 +44,8 @@ void EventOrder::Release() {
 void EventOrder::GiveUnsorted() {
   sorted_.clear();
   for (const TimedEvent& event : older_) {
-    const uint32_t unsorted = tracks_[event.track].unsorted;
-    if (unsorted == kInOrder) {
+    const uint32_t unsorted = UnsortedOf(event.track);
+    if (unsorted == IdMap::kNone) {
       Give(event);
       continue;
     }
@@ -52,32 +55,30 @@ void EventOrder::GiveUnsorted() {
   }
   // Those that stay, and whether their order is right.
   size_t num_kept = 0;
-  std::vector<UnsortedTrack> still_unsorted;
-  std::vector<bool> is_unsorted(unsorted_.size());
+  std::vector<bool> stays_unsorted(unsorted_.size());
   for (const TimedEvent& event : newer_) {
-    const uint32_t unsorted = tracks_[event.track].unsorted;
-    if (unsorted != kInOrder) {
+    const uint32_t unsorted = UnsortedOf(event.track);
+    if (unsorted != IdMap::kNone) {
       UnsortedTrack& track = unsorted_[unsorted];
       if (event.time_ns < track.cut_ns) {
         sorted_.push_back(event);
         continue;
       }
       if (event.time_ns < track.last_ns)
-        is_unsorted[unsorted] = true;
+        stays_unsorted[unsorted] = true;
       track.last_ns = std::max(track.last_ns, event.time_ns);
     }
     newer_[num_kept++] = event;
   }
   newer_.resize(num_kept);
-  for (size_t i = 0; i < unsorted_.size(); ++i) {
-    TrackOrder& track = tracks_[unsorted_[i].track];
-    track.unsorted = kInOrder;
-    if (is_unsorted[i]) {
-      track.unsorted = static_cast<uint32_t>(still_unsorted.size());
-      still_unsorted.push_back({unsorted_[i].track, 0, 0});
-    }
+  const std::vector<UnsortedTrack> before = std::move(unsorted_);
+  unsorted_.clear();
+  unsorted_indexes_.Clear();
+  for (size_t i = 0; i < before.size(); ++i) {
+    is_unsorted_[before[i].track] = false;
+    if (stays_unsorted[i])
+      AddUnsorted(before[i].track);
   }
-  unsorted_ = std::move(still_unsorted);
   std::stable_sort(sorted_.begin(), sorted_.end(),
                    [](const TimedEvent& a, const TimedEvent& b) {
                      return std::tie(a.track, a.time_ns) <

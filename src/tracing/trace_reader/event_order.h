@@ -9,6 +9,8 @@
 #include <deque>
 #include <vector>
 
+#include "src/tracing/trace_reader/id_map.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -17,24 +19,30 @@ namespace internal {
 
 // What happens on a track: a part of a slice, as small as it can be.
 struct TimedEvent {
-  enum class Kind : uint8_t {
+  enum Kind : uint32_t {
     kBegin,
-    kEnd,       // Of the innermost slice, or of that text.
+    kEnd,       // Of the innermost slice, or of that |text|.
     kExactEnd,  // Of the slice that has begun |duration| ns before, mod 2^30.
-    kState,     // Ends the state before, and begins one unless |text| is kNone.
-    kLoss,      // Of packets of the sequence.
+    kState,     // Ends the state before, and begins one unless it has no text.
+    kLoss,      // Of packets of the sequence: |epoch| is over.
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
+  static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;
 
   uint64_t time_ns;
-  uint32_t track;    // A TrackIndex.
-  uint32_t text;     // A TextId, or kNoText.
+  uint32_t track;  // A TrackIndex.
+  union {
+    uint32_t text;  // A TextId, or kNoText.
+    uint32_t duration;
+  };
   uint32_t details;  // A DetailsId.
-  uint32_t epoch;    // SequenceState::epoch
-  uint32_t duration;
-  Kind kind;
+  // SequenceState::epoch
+  uint32_t epoch : 28;
+  uint32_t kind : 3;
+  // An end behind its beginning in the file, but before it in time.
+  uint32_t is_early : 1;
 };
-static_assert(sizeof(TimedEvent) == 32, "many are kept");
+static_assert(sizeof(TimedEvent) == 24, "many are kept");
 
 // Takes events of each track in the order of their times.
 class EventSink {
@@ -57,15 +65,17 @@ class EventSink {
 // later stood more than |capacity| events before it in the file.
 //
 // Events that are in order already, as most are, need no sorting. A track takes
-// 24 bytes.
+// 16 bytes.
 class EventOrder {
  public:
   EventOrder(size_t capacity, EventSink* sink)
       : capacity_(capacity), sink_(sink) {}
 
   void Add(const TimedEvent& event) {
-    if (event.track >= tracks_.size())
+    if (event.track >= tracks_.size()) {
       tracks_.resize(size_t{event.track} + 1);
+      is_unsorted_.resize(size_t{event.track} + 1);
+    }
     TrackOrder& track = tracks_[event.track];
     if (event.time_ns >= track.last_ns)
       track.last_ns = event.time_ns;
@@ -104,12 +114,19 @@ class EventOrder {
   void OnDisorder(const TimedEvent& event);
   void Give(const TimedEvent& event);
   void GiveUnsorted();
+  // The index in unsorted_, or IdMap::kNone.
+  uint32_t UnsortedOf(uint32_t track) const {
+    return is_unsorted_[track] ? unsorted_indexes_.Find(track) : IdMap::kNone;
+  }
+  void AddUnsorted(uint32_t track);
 
   const size_t capacity_;
   EventSink* const sink_;
   std::vector<TimedEvent> older_;
   std::vector<TimedEvent> newer_;
   std::deque<TrackOrder> tracks_;
+  std::vector<bool> is_unsorted_;  // By track.
+  IdMap unsorted_indexes_;
   std::vector<UnsortedTrack> unsorted_;
   std::vector<TimedEvent> sorted_;
   uint64_t late_ = 0;

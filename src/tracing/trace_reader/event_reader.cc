@@ -241,7 +241,7 @@ void EventReader::AddLoss(SequenceState* sequence) {
   ReadEvent event;
   event.sequence = sequence;
   event.track = sequence->OwnTrack(&parts_.tracks);
-  Add(event, TimedEvent::Kind::kLoss,
+  Add(event, TimedEvent::kLoss,
       std::exchange(sequence->last_own_ns, uint64_t{0}), 0, DetailsPool::kNone);
   sequence->epoch = ++num_epochs_;
 }
@@ -249,39 +249,54 @@ void EventReader::AddLoss(SequenceState* sequence) {
 void EventReader::Add(const ReadEvent& event,
                       TimedEvent::Kind kind,
                       uint64_t time_ns,
-                      uint32_t duration,
+                      uint32_t text_or_duration,
                       DetailsId details) {
-  parts_.order.Add({time_ns, event.track,
-                    event.has_text ? event.text : TimedEvent::kNoText, details,
-                    event.sequence->epoch, duration, kind});
+  SequenceState& sequence = *event.sequence;
+  const bool is_early = kind == TimedEvent::kEnd &&
+                        event.track == sequence.last_begin_track &&
+                        time_ns < sequence.last_begin_ns;
+  sequence.last_begin_track =
+      kind == TimedEvent::kBegin ? event.track : SequenceState::kNoTrack;
+  sequence.last_begin_ns = time_ns;
+  parts_.order.Add({time_ns,
+                    event.track,
+                    {text_or_duration},
+                    details,
+                    sequence.epoch & TimedEvent::kEpochMask,
+                    kind,
+                    is_early});
   if (parts_.details.num_bytes() > kMaxDetails && details != DetailsPool::kNone)
     parts_.order.Release();
 }
 
 void EventReader::AddBegin(const ReadEvent& event) {
-  ReadEvent begin = event;
-  begin.has_text = true;
-  Add(begin, TimedEvent::Kind::kBegin, event.time_ns, 0, KeepDetails(event));
+  Add(event, TimedEvent::kBegin, event.time_ns, event.text, KeepDetails(event));
 }
 
 void EventReader::AddEnd(const ReadEvent& event,
                          std::optional<uint32_t> duration) {
-  Add(event, duration ? TimedEvent::Kind::kExactEnd : TimedEvent::Kind::kEnd,
-      event.time_ns, duration.value_or(0), KeepDetails(event));
+  uint32_t text_or_duration = TimedEvent::kNoText;
+  if (duration)
+    text_or_duration = *duration;
+  else if (event.has_text)
+    text_or_duration = event.text;
+  Add(event, duration ? TimedEvent::kExactEnd : TimedEvent::kEnd, event.time_ns,
+      text_or_duration, KeepDetails(event));
 }
 
 void EventReader::AddComplete(const ReadEvent& event, uint64_t duration_ns) {
   AddBegin(event);
   const uint64_t end_ns = std::max(event.time_ns, event.time_ns + duration_ns);
   last_ns_ = std::max(last_ns_, end_ns);
-  Add(event, TimedEvent::Kind::kExactEnd, end_ns,
+  Add(event, TimedEvent::kExactEnd, end_ns,
       static_cast<uint32_t>(end_ns - event.time_ns) &
           SliceNesting::kDurationMask,
       DetailsPool::kNone);
 }
 
 void EventReader::AddState(const ReadEvent& event) {
-  Add(event, TimedEvent::Kind::kState, event.time_ns, 0, KeepDetails(event));
+  Add(event, TimedEvent::kState, event.time_ns,
+      event.has_text ? event.text : TimedEvent::kNoText, KeepDetails(event));
 }
 
 void EventReader::AddInstant(const ReadEvent& event) {

@@ -100,7 +100,7 @@ class EventReader {
   void Add(const ReadEvent& event,
            TimedEvent::Kind kind,
            uint64_t time_ns,
-           uint32_t duration,
+           uint32_t text_or_duration,
            DetailsId details);
 
   const Parts parts_;

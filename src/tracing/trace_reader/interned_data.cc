@@ -69,9 +69,16 @@ void InternedTexts::Clear() {
   entries_.clear();
 }
 
-StringId InternedTexts::Find(const IdMap& ids, uint64_t iid) const {
-  const StringId id = ids.Find(iid);
-  return id != IdMap::kNone ? id : texts_->Intern("?");
+StringId InternedTexts::CategoryOf(uint64_t iid) const {
+  const StringId id = categories_.Find(iid);
+  return id != IdMap::kNone
+             ? id
+             : texts_->Intern("unknown(" + std::to_string(iid) + ")");
+}
+
+StringId InternedTexts::NameOf(uint64_t iid) const {
+  const StringId id = names_.Find(iid);
+  return id != IdMap::kNone ? id : TextTable::kEmpty;
 }
 
 TextId InternedTexts::TextOf(uint64_t category_iid, uint64_t name_iid) {

@@ -35,9 +35,9 @@ class InternedTexts {
   // number of either or both: 0 is none.
   TextId TextOf(uint64_t category_iid, uint64_t name_iid);
 
-  // "?" if it is not known.
-  StringId CategoryOf(uint64_t iid) { return Find(categories_, iid); }
-  StringId NameOf(uint64_t iid) { return Find(names_, iid); }
+  // Those that are not known are "unknown(5)", and no name.
+  StringId CategoryOf(uint64_t iid) const;
+  StringId NameOf(uint64_t iid) const;
 
   // Returns the entry of that list, a field of InternedData. It has no data if
   // it is not known.
@@ -49,7 +49,6 @@ class InternedTexts {
     IdMap indexes;  // In entries_, by iid.
   };
 
-  StringId Find(const IdMap& ids, uint64_t iid) const;
   void AddEntry(uint32_t field_id, ConstBytes entry);
 
   TextTable* const texts_;

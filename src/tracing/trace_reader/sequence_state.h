@@ -70,6 +70,9 @@ class SequenceState {
   bool has_begun = false;
   bool has_gap = false;
   bool is_in_gap = false;
+  // The event before, if it was the beginning of a slice.
+  TrackIndex last_begin_track = kNoTrack;
+  uint64_t last_begin_ns = 0;
   uint64_t last_ns = 0;      // The time of its last event.
   uint64_t last_own_ns = 0;  // Of those of its own track since a loss.
 

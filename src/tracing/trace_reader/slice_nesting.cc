@@ -12,9 +12,9 @@ namespace internal {
 
 namespace {
 
-// How many open slices an event may pass, on average, to find its own. So the
-// time depends on the number of events only.
-constexpr uint64_t kStepsPerEvent = 2048;
+// How many open slices events may pass to find their own: a second's work, and
+// some for each event. So the time depends on the number of events only.
+constexpr uint64_t kStepsPerEvent = 64;
 // What waits for a beginning that may not be there.
 constexpr size_t kMaxWaitingEnds = 1 << 18;
 
@@ -28,15 +28,15 @@ void SliceNesting::OnEvent(const TimedEvent& event) {
   if (event.track >= innermost_.size())
     innermost_.resize(size_t{event.track} + 1, kNone);
   search_budget_ += kStepsPerEvent;
-  switch (event.kind) {
-    case TimedEvent::Kind::kBegin:
+  switch (static_cast<TimedEvent::Kind>(event.kind)) {
+    case TimedEvent::kBegin:
       return Begin(event);
-    case TimedEvent::Kind::kEnd:
-    case TimedEvent::Kind::kExactEnd:
+    case TimedEvent::kEnd:
+    case TimedEvent::kExactEnd:
       return End(event);
-    case TimedEvent::Kind::kState:
+    case TimedEvent::kState:
       return SetState(event);
-    case TimedEvent::Kind::kLoss:
+    case TimedEvent::kLoss:
       return Lose(event);
   }
 }
@@ -60,6 +60,8 @@ void SliceNesting::Begin(const TimedEvent& event) {
   slice.depth = innermost == kNone ? 0 : slices_[innermost].depth + 1;
   slice.below = innermost;
   innermost = index;
+  if (!early_ends_.empty())
+    EndEarly(event);
   if (waiting_ends_.empty())
     return;
   const auto waiting =
@@ -71,10 +73,24 @@ void SliceNesting::Begin(const TimedEvent& event) {
   End(end);
 }
 
+// A clock that went back has put the end before the beginning.
+void SliceNesting::EndEarly(const TimedEvent& begin) {
+  const auto early = early_ends_.find(begin.track);
+  if (early == early_ends_.end())
+    return;
+  if (early->second == begin.epoch) {
+    --unbegun_;
+    EndAt({innermost_[begin.track], kNone}, begin.track, begin.time_ns);
+  }
+  early_ends_.erase(early);
+}
+
 void SliceNesting::End(const TimedEvent& event) {
   const Found found = Find(event);
   if (found.slice == kNone) {
-    if (event.kind == TimedEvent::Kind::kEnd) {
+    if (event.kind == TimedEvent::kEnd) {
+      if (event.is_early)
+        early_ends_[event.track] = event.epoch;
       ++unbegun_;
     } else if (waiting_ends_.size() < kMaxWaitingEnds) {
       waiting_ends_.emplace(
@@ -85,7 +101,7 @@ void SliceNesting::End(const TimedEvent& event) {
   }
   details_->Merge(event.details, &slices_[found.slice].details);
   // By name: those within end, too.
-  while (event.kind == TimedEvent::Kind::kEnd &&
+  while (event.kind == TimedEvent::kEnd &&
          innermost_[event.track] != found.slice) {
     EndAt({innermost_[event.track], kNone}, event.track, event.time_ns);
   }
@@ -123,7 +139,7 @@ void SliceNesting::Lose(const TimedEvent& event) {
 
 bool SliceNesting::Matches(const TimedEvent& end,
                            const OpenSlice& slice) const {
-  if (end.kind == TimedEvent::Kind::kExactEnd)
+  if (end.kind == TimedEvent::kExactEnd)
     return ((end.time_ns - slice.begin_ns) & kDurationMask) == end.duration;
   if (end.text == TimedEvent::kNoText || end.text == slice.text)
     return true;

@@ -86,6 +86,7 @@ class SliceNesting : public EventSink {
   };
 
   void Begin(const TimedEvent& event);
+  void EndEarly(const TimedEvent& begin);
   void End(const TimedEvent& event);
   void SetState(const TimedEvent& event);
   void Lose(const TimedEvent& event);
@@ -106,8 +107,10 @@ class SliceNesting : public EventSink {
   // Ends by exact duration that came before their beginning, as the file is
   // longer than what EventOrder keeps. By track and last bits of the beginning.
   std::unordered_multimap<uint64_t, TimedEvent> waiting_ends_;
+  // By track, the epoch of an end that is early. It is for the next slice.
+  std::unordered_map<uint32_t, uint32_t> early_ends_;
   // How far slices may be searched.
-  uint64_t search_budget_ = 0;
+  uint64_t search_budget_ = uint64_t{1} << 28;
   uint64_t unfinished_ = 0;
   uint64_t lost_ends_ = 0;
   uint64_t unbegun_ = 0;

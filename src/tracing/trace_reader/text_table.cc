@@ -8,37 +8,31 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-namespace {
-
-size_t HashOf(std::string_view string) {
-  return std::hash<std::string_view>()(string);
-}
-
-std::string_view CutText(std::string_view string) {
-  if (string.size() <= EventText::kMaxTextSize)
-    return string;
+std::string_view CutText(std::string_view text) {
+  if (text.size() <= EventText::kMaxTextSize)
+    return text;
   size_t size = EventText::kMaxTextSize;
   // Bytes within a character.
-  for (int i = 0; i < 3 && (string[size] & 0xc0) == 0x80; ++i)
+  for (int i = 0; i < 3 && (text[size] & 0xc0) == 0x80; ++i)
     --size;
-  return string.substr(0, size);
+  return text.substr(0, size);
 }
-
-}  // namespace
 
 StringId TextTable::Intern(std::string_view string) {
   string = CutText(string);
   if (4 * (strings_.size() + 1) > 3 * places_.size())
     Grow();
   const size_t mask = places_.size() - 1;
-  size_t i = HashOf(string) & mask;
-  for (; places_[i] != IdMap::kNone; i = (i + 1) & mask) {
-    if (strings_[places_[i]] == string)
-      return places_[i];
+  const auto hash =
+      static_cast<uint32_t>(std::hash<std::string_view>()(string));
+  size_t i = hash & mask;
+  for (; places_[i].id != IdMap::kNone; i = (i + 1) & mask) {
+    if (places_[i].hash == hash && strings_[places_[i].id] == string)
+      return places_[i].id;
   }
-  places_[i] = static_cast<StringId>(strings_.size());
+  places_[i] = {hash, static_cast<StringId>(strings_.size())};
   strings_.emplace_back(string);
-  return places_[i];
+  return places_[i].id;
 }
 
 TextId TextTable::TextOf(StringId category, StringId name) {
@@ -52,13 +46,16 @@ TextId TextTable::TextOf(StringId category, StringId name) {
 
 void TextTable::Grow() {
   const size_t num_places = places_.empty() ? 64 : 2 * places_.size();
-  places_.assign(num_places, IdMap::kNone);
-  for (size_t id = 0; id < strings_.size(); ++id) {
-    size_t i = HashOf(strings_[id]) & (num_places - 1);
-    while (places_[i] != IdMap::kNone)
+  std::vector<Place> places(num_places, Place{0, IdMap::kNone});
+  for (const Place& place : places_) {
+    if (place.id == IdMap::kNone)
+      continue;
+    size_t i = place.hash & (num_places - 1);
+    while (places[i].id != IdMap::kNone)
       i = (i + 1) & (num_places - 1);
-    places_[i] = static_cast<StringId>(id);
+    places[i] = place;
   }
+  places_.swap(places);
 }
 
 }  // namespace internal

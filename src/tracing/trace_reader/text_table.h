@@ -25,6 +25,10 @@ using StringId = uint32_t;
 // A category and a name.
 using TextId = uint32_t;
 
+// Returns what is kept of a text: EventText::kMaxTextSize bytes, to the end of
+// a character.
+std::string_view CutText(std::string_view text);
+
 // The texts of a trace. They stay where they are.
 class TextTable {
  public:
@@ -32,7 +36,7 @@ class TextTable {
 
   TextTable() { Intern({}); }
 
-  // Longer ones are cut at EventText::kMaxTextSize, between characters.
+  // Longer ones are cut.
   StringId Intern(std::string_view string);
   const std::string& string(StringId id) const { return strings_[id]; }
 
@@ -40,10 +44,15 @@ class TextTable {
   const EventText& text(TextId id) const { return texts_[id]; }
 
  private:
+  struct Place {
+    uint32_t hash;
+    StringId id;  // IdMap::kNone: none.
+  };
+
   void Grow();
 
   std::deque<std::string> strings_;
-  std::vector<StringId> places_;  // By hash. IdMap::kNone: none.
+  std::vector<Place> places_;
   IdMap text_ids_;
   std::deque<EventText> texts_;
 };

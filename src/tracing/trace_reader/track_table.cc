@@ -72,10 +72,14 @@ uint64_t Mix(uint64_t value) {
 }  // namespace
 
 TrackIndex TrackTable::IndexOf(uint64_t uuid) {
+  Recent& recent = recent_[(uuid ^ (uuid >> 17)) % recent_.size()];
+  if (recent.index != IdMap::kNone && recent.uuid == uuid)
+    return recent.index;
   const auto next = static_cast<TrackIndex>(tracks_.size());
   const TrackIndex index = indexes_.Insert(uuid, next);
   if (index == next)
     tracks_.emplace_back().uuid = uuid;
+  recent = {uuid, index};
   return index;
 }
 
@@ -117,7 +121,7 @@ TrackIndex TrackTable::IndexOfMade(uint64_t id,
   const TrackIndex index = made_indexes_.Insert(key, IndexOf(UnusedUuid(key)));
   Track& track = tracks_[index];
   track.is_described = true;
-  track.name = name;
+  track.name = names_.Add(texts_->string(name));
   track.parent = parent;
   return index;
 }
@@ -240,8 +244,8 @@ void TrackTable::Describe(ConstBytes bytes) {
   if (name.size == 0)
     name = said.atrace_name();
   // The first name of a track stands: others know it by that.
-  if (name.size != 0 && track.name == TextTable::kEmpty)
-    track.name = texts_->Intern(TextOf(name));
+  if (name.size != 0 && track.name == NameArena::kNone)
+    track.name = names_.Add(TextOf(name));
   if (said.has_thread()) {
     track.kind = Kind::kThread;
     track.more = ReadThread(said.thread());
@@ -314,7 +318,7 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
   if (track == nullptr)
     return std::nullopt;
   TrackInfo info;
-  StringId name = track->name;
+  std::string_view name = names_.Get(track->name);
   switch (track->kind) {
     case Kind::kOther:
       break;
@@ -322,7 +326,7 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
       const Process& process = processes_[track->more];
       info.pid = process.pid;
       if (process.name != TextTable::kEmpty)
-        name = process.name;
+        name = texts_->string(process.name);
       break;
     }
     case Kind::kThread: {
@@ -330,7 +334,7 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
       info.pid = thread.pid;
       info.tid = thread.tid;
       if (thread.name != TextTable::kEmpty)
-        name = thread.name;
+        name = texts_->string(thread.name);
       break;
     }
     case Kind::kCounter: {
@@ -342,7 +346,7 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
       break;
     }
   }
-  info.name = texts_->string(name);
+  info.name = name;
   info.parent = ParentOf(*track);
   info.order = track->order;
   return info;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/tracing/trace_reader/id_map.h"
+#include "src/tracing/trace_reader/name_arena.h"
 #include "src/tracing/trace_reader/text_table.h"
 
 #include "protozero/internal/macros.h"
@@ -65,7 +67,7 @@ class TrackTable {
   struct Track {
     uint64_t uuid = 0;
     uint64_t parent = 0;
-    StringId name = TextTable::kEmpty;
+    uint32_t name = NameArena::kNone;
     int32_t order = 0;
     uint32_t more = 0;  // An index of processes_, threads_ or counters_.
     Kind kind = Kind::kOther;
@@ -104,8 +106,16 @@ class TrackTable {
   // A number that no track has yet.
   uint64_t UnusedUuid(uint64_t seed);
 
+  // The index of a track that was used lately.
+  struct Recent {
+    uint64_t uuid = 0;
+    TrackIndex index = IdMap::kNone;
+  };
+
   TextTable* const texts_;
+  NameArena names_;
   IdMap indexes_;  // By uuid.
+  std::array<Recent, 256> recent_ = {};
   IdMap sequence_indexes_;
   IdMap made_indexes_;
   std::deque<Track> tracks_;
