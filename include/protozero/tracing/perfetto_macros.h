@@ -274,10 +274,14 @@ void EmitCounter(internal::TraceSite* site,
   internal::EmitUnnamed(
       site, category, counter, Timestamp(timestamp),
       [&](trace::TrackEvent* event) {
-        if constexpr (std::is_floating_point<T>::value)
-          event->set_double_counter_value(value);
-        else
+        // As internal::EmitCounterOf() does.
+        if (std::is_floating_point<T>::value ||
+            (std::is_unsigned<T>::value &&
+             static_cast<uint64_t>(value) > UINT64_MAX / 2)) {
+          event->set_double_counter_value(static_cast<double>(value));
+        } else {
           event->set_counter_value(static_cast<int64_t>(value));
+        }
       });
 }
 

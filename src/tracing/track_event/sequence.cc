@@ -265,7 +265,7 @@ EventBuilder::EventBuilder(TraceContext& context,
                     InternKeys(event.site, event.keys, event.num_keys))),
       packet_(context.NewTracePacket<TracePacket>()) {
   const bool has_ids = site_.id != kNotInternedSite;
-  if (timestamp != 0) {
+  if (timestamp != kNoTimestamp) {
     packet_->set_timestamp(timestamp);
     packet_->set_timestamp_clock_id(kBootTimeClockId);
   } else {

@@ -398,8 +398,10 @@ TEST(TrackEventTest, Counters) {
         "te", CounterTrack("size").set_unit(CounterTrack::Unit::kBytes),
         uint64_t{1} << 40);
   }
+  PROTOZERO_TRACE_COUNTER("te", "large", uint64_t{1} << 63);
   const ReadTrace read = session.Finish();
-  ASSERT_EQ(read.events.size(), 6u);
+  ASSERT_EQ(read.events.size(), 7u);
+  EXPECT_EQ(read.events[6].value, "9223372036854775808.000000");
   EXPECT_EQ(read.events[3].value, "-1");
   EXPECT_EQ(read.events[4].value, "1.500000");
   EXPECT_EQ(read.events[5].value, "1099511627776");
@@ -418,6 +420,7 @@ TEST(TrackEventTest, FlowsCorrelationAndLocation) {
                                 protozero::CorrelationId(7u));
   const uint64_t then = protozero::TraceTimeNs() - 1000000;
   PROTOZERO_TRACE_EVENT_INSTANT("te", "then", protozero::Timestamp(then));
+  PROTOZERO_TRACE_EVENT_INSTANT("te", "zero", protozero::Timestamp(0));
   const ReadTrace read = session.Finish();
   const ReadEvent from = read.Named("from").at(0);
   const ReadEvent to = read.Named("to").at(0);
@@ -429,6 +432,7 @@ TEST(TrackEventTest, FlowsCorrelationAndLocation) {
   EXPECT_NE(read.Named("here").at(0).location.find("track_event_unittest.cc"),
             std::string::npos);
   EXPECT_EQ(read.Named("then").at(0).time, then);
+  EXPECT_EQ(read.Named("zero").at(0).time, 0u);
 }
 
 TEST(TrackEventTest, SessionsChooseCategories) {

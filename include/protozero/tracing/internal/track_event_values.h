@@ -416,6 +416,13 @@ PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,
   static_assert(std::is_arithmetic<T>::value, "a counter's value is a number");
   using Number =
       std::conditional_t<std::is_floating_point<T>::value, double, int64_t>;
+  if constexpr (std::is_same<T, unsigned long>::value ||
+                std::is_same<T, unsigned long long>::value) {
+    // The format's integers end at 2^63.
+    if (PROTOZERO_UNLIKELY(value > UINT64_MAX / 2)) {
+      return EmitCounterOf(site, category, track, static_cast<double>(value));
+    }
+  }
   if constexpr (std::is_same<TrackOrName, CounterTrack>::value) {
     EmitCounter(site, TextOf(category), track, static_cast<Number>(value));
   } else {

@@ -244,9 +244,11 @@ template <typename T>
 constexpr const char* KeyOf(const T&) {
   return nullptr;
 }
+// All ones, so that the time of an event is all of its arguments' and-ed.
+constexpr uint64_t kNoTimestamp = UINT64_MAX;
 template <typename T>
 constexpr uint64_t TimestampOf(const T&) {
-  return 0;
+  return kNoTimestamp;
 }
 inline uint64_t TimestampOf(const Timestamp& timestamp) {
   return timestamp.ns;
@@ -283,7 +285,7 @@ PROTOZERO_NOINLINE void WriteLongEvent(TraceContext& context,
   }
   const EventInProgress event = {site, category, name, keys, num_keys};
   EventBuilder builder(context, sequence, event, now,
-                       (uint64_t{0} | ... | TimestampOf(args)));
+                       (kNoTimestamp & ... & TimestampOf(args)));
   (builder.Add(args), ...);
 }
 
@@ -389,8 +391,8 @@ PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
       });
   if (event.sessions == 0)
     return;
-  const uint64_t timestamp = (uint64_t{0} | ... | TimestampOf(args));
-  if (timestamp != 0)
+  const uint64_t timestamp = (kNoTimestamp & ... & TimestampOf(args));
+  if (timestamp != kNoTimestamp)
     event.ns = timestamp;
   on_written(thread, event);
 }
