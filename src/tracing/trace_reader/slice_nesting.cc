@@ -12,8 +12,9 @@ namespace internal {
 
 namespace {
 
-// How many open slices events may pass to find their own: a second's work, and
-// some for each event. So the time depends on the number of events only.
+// How far an event may search the open slices for its own, on average, besides
+// what search_budget_ begins with, half a second's work. So the time depends on
+// the number of events only.
 constexpr uint64_t kStepsPerEvent = 64;
 // What waits for a beginning that may not be there.
 constexpr size_t kMaxWaitingEnds = 1 << 18;
@@ -153,9 +154,11 @@ bool SliceNesting::Matches(const TimedEvent& end,
 SliceNesting::Found SliceNesting::Find(const TimedEvent& event) {
   Found found = {innermost_[event.track], kNone};
   while (found.slice != kNone && !Matches(event, slices_[found.slice])) {
-    if (search_budget_ == 0)
+    // To compare texts takes longer.
+    const uint64_t cost = event.kind == TimedEvent::kExactEnd ? 1 : 8;
+    if (search_budget_ < cost)
       return {kNone, kNone};
-    --search_budget_;
+    search_budget_ -= cost;
     found = {slices_[found.slice].below, found.slice};
   }
   return found;

@@ -110,7 +110,7 @@ class SliceNesting : public EventSink {
   // By track, the epoch of an end that is early. It is for the next slice.
   std::unordered_map<uint32_t, uint32_t> early_ends_;
   // How far slices may be searched.
-  uint64_t search_budget_ = uint64_t{1} << 28;
+  uint64_t search_budget_ = uint64_t{1} << 27;
   uint64_t unfinished_ = 0;
   uint64_t lost_ends_ = 0;
   uint64_t unbegun_ = 0;

@@ -1,0 +1,121 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/clock_table.h"
+
+#include <stdint.h>
+
+#include <initializer_list>
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/trace.h"
+
+namespace {
+
+using protozero::internal::ClockTable;
+using protozero::internal::TraceClockState;
+using protozero::trace::ClockSnapshot;
+
+constexpr uint32_t kReal = ClockTable::kRealtime;
+constexpr uint32_t kMono = ClockTable::kMonotonic;
+constexpr uint32_t kBoot = ClockTable::kBootTime;
+
+struct Reading {
+  uint32_t clock;
+  uint64_t time;
+  uint64_t unit = 0;
+  bool is_incremental = false;
+};
+
+void Snap(ClockTable* table,
+          std::initializer_list<Reading> readings,
+          uint32_t sequence = 1,
+          uint32_t primary = 0) {
+  protozero::HeapBuffered<ClockSnapshot> snapshot;
+  for (const Reading& reading : readings) {
+    auto* const clock = snapshot->add_clocks();
+    clock->set_clock_id(reading.clock);
+    clock->set_timestamp(reading.time);
+    if (reading.unit != 0)
+      clock->set_unit_multiplier_ns(reading.unit);
+    if (reading.is_incremental)
+      clock->set_is_incremental(true);
+  }
+  if (primary != 0)
+    snapshot->set_primary_trace_clock(primary);
+  const auto bytes = snapshot.SerializeAsArray();
+  table->AddSnapshot({bytes.data(), bytes.size()}, sequence);
+}
+
+TEST(ClockTableTest, ClocksOfTheSystem) {
+  ClockTable table;
+  EXPECT_EQ(table.Find(kMono, 1), nullptr);
+  Snap(&table, {{kReal, 5000}, {kBoot, 100}, {kMono, 40}});
+  EXPECT_EQ(table.Find(kBoot, 1), nullptr);
+  EXPECT_EQ(table.Find(kMono, 1)->Convert(50), 110u);
+  EXPECT_EQ(table.Find(kReal, 2)->Convert(5001), 101u);
+  EXPECT_EQ(table.RealtimeOf(103), 5003);
+  // Suspended in between.
+  Snap(&table, {{kReal, 5100}, {kBoot, 200}, {kMono, 60}});
+  EXPECT_EQ(table.Find(kMono, 1)->Convert(59), 119u);
+  EXPECT_EQ(table.Find(kMono, 1)->Convert(61), 201u);
+  // Before the first, and before the clock of the trace.
+  EXPECT_EQ(table.Find(kMono, 1)->Convert(10), 70u);
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(1), 0u);
+}
+
+TEST(ClockTableTest, TheWallClockIsSet) {
+  ClockTable table;
+  Snap(&table, {{kReal, 1000}, {kBoot, 10}});
+  Snap(&table, {{kReal, 9000}, {kBoot, 20}});
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(1005), 15u);
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(9005), 25u);
+  EXPECT_EQ(table.RealtimeOf(15), 1005);
+  EXPECT_EQ(table.RealtimeOf(25), 9005);
+  EXPECT_EQ(table.realtime_offset_ns(), 8980);
+  // And back.
+  Snap(&table, {{kReal, 500}, {kBoot, 30}});
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(505), 35u);
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(505), 35u);
+  EXPECT_EQ(table.RealtimeOf(35), 505);
+}
+
+TEST(ClockTableTest, ClocksOfASequence) {
+  ClockTable table;
+  Snap(&table, {{kBoot, 1000000}, {64, 7, 1000, true}}, 1);
+  Snap(&table, {{kBoot, 2000000}, {64, 9, 10}}, 2);
+  TraceClockState* const clock = table.Find(64, 1);
+  EXPECT_EQ(clock->Convert(5), 1005000u);
+  EXPECT_EQ(clock->Convert(3), 1008000u);
+  EXPECT_EQ(table.Find(64, 2)->Convert(10), 2000010u);
+  // It drifts.
+  Snap(&table, {{kBoot, 1100000}, {64, 100, 1000, true}}, 1);
+  EXPECT_EQ(table.Find(64, 1)->Convert(1), 1101000u);
+  EXPECT_EQ(table.Find(64, 3), nullptr);
+}
+
+TEST(ClockTableTest, ByWayOfOthers) {
+  ClockTable table;
+  Snap(&table, {{kMono, 40}, {64, 1000}});
+  EXPECT_FALSE(table.Find(64, 1)->is_related());
+  EXPECT_FALSE(table.has_trace_clock());
+  EXPECT_EQ(table.Find(64, 1)->Convert(1005), 1005u);
+  Snap(&table, {{kBoot, 100}, {kMono, 50}});
+  EXPECT_TRUE(table.has_trace_clock());
+  EXPECT_EQ(table.Find(64, 1)->Convert(1005), 95u);
+}
+
+TEST(ClockTableTest, PrimaryClock) {
+  ClockTable table;
+  Snap(&table, {{kReal, 5000}, {kBoot, 100}, {kMono, 40}}, 1, kMono);
+  EXPECT_TRUE(table.IsTraceClock(kMono));
+  EXPECT_EQ(table.Find(kMono, 1), nullptr);
+  EXPECT_EQ(table.Find(kBoot, 1)->Convert(110), 50u);
+  EXPECT_EQ(table.RealtimeOf(41), 5001);
+  // The first one counts.
+  Snap(&table, {{kReal, 5000}, {kBoot, 100}, {kMono, 40}}, 1, kReal);
+  EXPECT_TRUE(table.IsTraceClock(kMono));
+}
+
+}  // namespace

@@ -1,0 +1,297 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/tracing/trace_reader.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/trace.h"
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::CounterValue;
+using protozero::EventText;
+using protozero::HeapBuffered;
+using protozero::Instant;
+using protozero::Slice;
+using protozero::TraceReader;
+using protozero::trace::InternedData;
+using protozero::trace::Trace;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackDescriptor;
+using protozero::trace::TrackEvent;
+
+// A trace, and what is in it as "name time+duration".
+class TraceReaderTest : public testing::Test {
+ protected:
+  template <typename Fill>
+  void Add(const Fill& fill, uint32_t sequence = 1) {
+    HeapBuffered<Trace> trace;
+    auto* const packet = trace->add_packet();
+    packet->set_trusted_packet_sequence_id(sequence);
+    fill(packet);
+    trace_ += trace.SerializeAsString();
+  }
+  template <typename Fill>
+  void AddEvent(uint64_t time_ns,
+                TrackEvent::Type type,
+                const Fill& fill,
+                uint32_t sequence = 1) {
+    Add(
+        [&](TracePacket* packet) {
+          packet->set_timestamp(time_ns);
+          auto* const event = packet->set_track_event();
+          event->set_type(type);
+          fill(event);
+        },
+        sequence);
+  }
+  void AddNamed(uint64_t time_ns,
+                TrackEvent::Type type,
+                uint64_t track,
+                const char* name,
+                uint32_t sequence = 1) {
+    AddEvent(
+        time_ns, type,
+        [&](TrackEvent* event) {
+          if (track != 0)
+            event->set_track_uuid(track);
+          if (*name != 0)
+            event->set_name(name);
+        },
+        sequence);
+  }
+
+  TraceReader::Callbacks Callbacks() {
+    TraceReader::Callbacks callbacks;
+    callbacks.on_slice = [this](const Slice& slice) {
+      rows_.push_back(slice.text->name + " " + std::to_string(slice.begin_ns) +
+                      "+" + std::to_string(slice.duration_ns));
+      if (!slice.details->flows.empty())
+        rows_.back() += " " + slice.details->flows;
+      if (!slice.details->ended_flows.empty())
+        rows_.back() += " ends " + slice.details->ended_flows;
+    };
+    callbacks.on_instant = [this](const Instant& instant) {
+      rows_.push_back(instant.text->category + ":" + instant.text->name + " " +
+                      std::to_string(instant.time_ns) + instant.details->args);
+    };
+    callbacks.on_counter = [this](const CounterValue& value) {
+      rows_.push_back(std::to_string(value.track) + " " +
+                      std::to_string(value.time_ns) + "=" +
+                      std::to_string(static_cast<int64_t>(value.value)));
+    };
+    callbacks.reads_details = true;
+    return callbacks;
+  }
+  std::vector<std::string> Rows() {
+    rows_.clear();
+    TraceReader reader(Callbacks());
+    EXPECT_TRUE(reader.Read(Bytes()));
+    reader.Finish();
+    return rows_;
+  }
+  ConstBytes Bytes() const {
+    return {reinterpret_cast<const uint8_t*>(trace_.data()), trace_.size()};
+  }
+
+  std::string trace_;
+  std::vector<std::string> rows_;
+};
+
+using Rows = std::vector<std::string>;
+
+TEST_F(TraceReaderTest, SequencesThatShareATrack) {
+  AddNamed(100, TrackEvent::TYPE_SLICE_BEGIN, 7, "a", 1);
+  AddNamed(300, TrackEvent::TYPE_SLICE_END, 7, "", 1);
+  AddNamed(150, TrackEvent::TYPE_SLICE_BEGIN, 7, "b", 2);
+  AddNamed(200, TrackEvent::TYPE_SLICE_END, 7, "", 3);
+  EXPECT_EQ(this->Rows(), (::Rows{"b 150+50", "a 100+200"}));
+}
+
+TEST_F(TraceReaderTest, ATrackThatIsNoSequence) {
+  // The track 1, and that of the sequence 1, are two.
+  AddNamed(100, TrackEvent::TYPE_SLICE_BEGIN, 1, "a");
+  AddNamed(110, TrackEvent::TYPE_SLICE_BEGIN, 0, "b");
+  AddNamed(120, TrackEvent::TYPE_SLICE_END, 1, "");
+  AddNamed(130, TrackEvent::TYPE_SLICE_END, 0, "");
+  EXPECT_EQ(this->Rows(), (::Rows{"a 100+20", "b 110+20"}));
+}
+
+TEST_F(TraceReaderTest, ExtraCounters) {
+  Add([](TracePacket* packet) {
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* const defaults =
+        packet->set_trace_packet_defaults()->set_track_event_defaults();
+    defaults->add_extra_counter_track_uuids(21);
+    defaults->add_extra_counter_track_uuids(22);
+    defaults->add_extra_double_counter_track_uuids(23);
+  });
+  Add([](TracePacket* packet) {
+    auto* const track = packet->set_track_descriptor();
+    track->set_uuid(22);
+    track->set_counter()->set_is_incremental(true);
+  });
+  for (uint64_t time = 1; time < 3; ++time) {
+    AddEvent(time, TrackEvent::TYPE_COUNTER, [](TrackEvent* event) {
+      event->set_track_uuid(20);
+      event->set_counter_value(5);
+      event->add_extra_counter_values(6);
+      event->add_extra_counter_values(7);
+      event->add_extra_counter_values(8);  // Of none.
+      event->add_extra_double_counter_values(9);
+    });
+  }
+  AddEvent(3, TrackEvent::TYPE_COUNTER, [](TrackEvent* event) {
+    event->set_track_uuid(20);
+    event->add_extra_counter_track_uuids(24);
+    event->add_extra_counter_values(6);
+  });
+  EXPECT_EQ(this->Rows(),
+            (::Rows{"21 1=6", "22 1=7", "23 1=9", "20 1=5", "21 2=6", "22 2=14",
+                    "23 2=9", "20 2=5", "24 3=6", "20 3=0"}));
+}
+
+TEST_F(TraceReaderTest, OlderTraces) {
+  Add([](TracePacket* packet) {
+    packet->set_incremental_state_cleared(true);
+    auto* const thread = packet->set_thread_descriptor();
+    thread->set_pid(5);
+    thread->set_tid(6);
+    thread->set_reference_timestamp_us(1000);
+  });
+  const auto add = [this](TrackEvent::Type type, int64_t delta_us) {
+    Add([&](TracePacket* packet) {
+      packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+      auto* const event = packet->set_track_event();
+      event->set_type(type);
+      event->set_timestamp_delta_us(delta_us);
+      event->add_flow_ids_old(4);
+      event->add_terminating_flow_ids_old(5);
+    });
+  };
+  add(TrackEvent::TYPE_SLICE_BEGIN, 5);
+  add(TrackEvent::TYPE_SLICE_END, 7);
+  Add([&](TracePacket* packet) {
+    auto* const event = packet->set_track_event();
+    event->set_type(TrackEvent::TYPE_INSTANT);
+    event->set_timestamp_absolute_us(3);
+  });
+  EXPECT_EQ(this->Rows(), (::Rows{": 3000", " 1005000+7000 4,5,4,5 ends 5,5"}));
+}
+
+TEST_F(TraceReaderTest, InternedTexts) {
+  Add([](TracePacket* packet) {
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* const data = packet->set_interned_data();
+    auto* category = data->add_event_categories();
+    category->set_iid(1);
+    category->set_name(std::string(10000, 'c'));
+    category = data->add_event_categories();
+    category->set_iid(2);
+    category->set_name("d");
+    auto* const name = data->add_event_names();
+    name->set_iid(uint64_t{1} << 40);
+    name->set_name("n");
+  });
+  AddEvent(1, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+    event->add_category_iids(2);
+    event->add_category_iids(3);
+    event->set_name_iid(uint64_t{1} << 40);
+  });
+  AddEvent(2, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+    event->add_category_iids(1);
+    event->set_name_iid(9);
+  });
+  EXPECT_EQ(this->Rows(),
+            (::Rows{"d,unknown(3):n 1",
+                    std::string(EventText::kMaxTextSize, 'c') + ": 2"}));
+}
+
+TEST_F(TraceReaderTest, ArgumentsAreFormattedByTheUser) {
+  Add([](TracePacket* packet) {
+    auto* const data = packet->set_interned_data();
+    auto* const name = data->add_debug_annotation_names();
+    name->set_iid(3);
+    name->set_name("key");
+  });
+  AddEvent(1, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+    event->add_debug_annotations()->set_name_iid(3);
+  });
+  TraceReader::Callbacks callbacks = Callbacks();
+  callbacks.format_args = [](const protozero::EventArgs& args,
+                             std::string* text) {
+    const TrackEvent::Decoder event(args.event());
+    for (const auto bytes : event.debug_annotations()) {
+      const protozero::trace::DebugAnnotation::Decoder annotation(bytes);
+      const protozero::trace::DebugAnnotationName::Decoder name(
+          args.FindInterned(InternedData::kDebugAnnotationNamesFieldNumber,
+                            annotation.name_iid()));
+      *text += " " + name.name().ToStdString();
+    }
+    EXPECT_EQ(
+        args.FindInterned(InternedData::kDebugAnnotationNamesFieldNumber, 4)
+            .data,
+        nullptr);
+  };
+  TraceReader reader(std::move(callbacks));
+  EXPECT_TRUE(reader.Read(Bytes()));
+  reader.Finish();
+  EXPECT_EQ(rows_, (::Rows{": 1 key"}));
+}
+
+TEST_F(TraceReaderTest, CompressedPackets) {
+  AddNamed(5, TrackEvent::TYPE_INSTANT, 0, "inner");
+  const std::string inner = std::exchange(trace_, "");
+  Add([](TracePacket* packet) { packet->set_compressed_packets("x"); });
+  TraceReader::Callbacks callbacks = Callbacks();
+  callbacks.inflate = [&](uint32_t field_id, ConstBytes bytes,
+                          std::string* packets) {
+    EXPECT_EQ(field_id, TracePacket::kCompressedPacketsFieldNumber + 0u);
+    EXPECT_EQ(bytes.ToStdString(), "x");
+    *packets = inner;
+    return true;
+  };
+  TraceReader reader(std::move(callbacks));
+  EXPECT_TRUE(reader.Read(Bytes()));
+  EXPECT_EQ(rows_, (::Rows{":inner 5"}));
+  TraceReader without(Callbacks());
+  EXPECT_TRUE(without.Read(Bytes()));
+  EXPECT_EQ(without.unread().at("compressed packets"), 1u);
+}
+
+TEST_F(TraceReaderTest, FilesAndDescriptors) {
+  // More than a block, and a packet that is larger than one.
+  for (uint64_t i = 0; i < 20000; ++i)
+    AddNamed(i, TrackEvent::TYPE_INSTANT, 0, "x");
+  AddNamed(20000, TrackEvent::TYPE_INSTANT, 0,
+           std::string(600000, 'y').c_str());
+  FILE* const file = tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(fwrite(trace_.data(), 1, trace_.size(), file), trace_.size());
+  rewind(file);
+  TraceReader reader(Callbacks());
+  EXPECT_TRUE(reader.ReadDescriptor(fileno(file))) << reader.error();
+  EXPECT_EQ(rows_.size(), 20001u);
+  EXPECT_EQ(reader.last_ns(), 20000u);
+
+  rewind(file);
+  ASSERT_EQ(ftruncate(fileno(file), 10), 0);
+  TraceReader damaged(Callbacks());
+  EXPECT_FALSE(damaged.ReadDescriptor(fileno(file)));
+  EXPECT_EQ(damaged.error(), "the trace is damaged");
+  fclose(file);
+  TraceReader missing(Callbacks());
+  EXPECT_FALSE(missing.ReadFile("/nowhere/trace"));
+  EXPECT_NE(missing.error(), "");
+}
+
+}  // namespace
