@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +38,8 @@ class InternedTexts {
   StringId CategoryOf(uint64_t iid) const;
   StringId NameOf(uint64_t iid) const;
 
-  // Returns the entry of that list, a field of InternedData. It has no data if
-  // it is not known.
+  // Returns the entry of that list, a field of InternedData, until the next
+  // Add(). It has no data if it is not known.
   ConstBytes FindEntry(uint32_t list, uint64_t iid) const;
 
  private:
@@ -56,7 +55,8 @@ class InternedTexts {
   IdMap names_;
   IdMap text_ids_;  // By both numbers, if they are small.
   std::vector<List> lists_;
-  std::deque<std::string> entries_;
+  // No std::deque, which allocates where there is nothing: sequences are many.
+  std::vector<std::string> entries_;
 };
 
 }  // namespace internal

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include <deque>
 #include <vector>
 
 #include "protozero/const_bytes.h"
@@ -83,7 +82,7 @@ class SequenceState {
   TraceClockState* known_clock_ = nullptr;
 
   IdMap sum_indexes_;
-  std::deque<double> sums_;
+  std::vector<double> sums_;
 };
 
 }  // namespace internal

@@ -19,7 +19,7 @@ namespace internal {
 namespace {
 
 // The length of paths.
-constexpr size_t kMaxParents = 1024;
+constexpr size_t kMaxParents = 256;
 
 std::string_view TextOf(ConstChars text) {
   return text.ToStdStringView();
@@ -363,21 +363,29 @@ std::vector<uint64_t> TrackTable::All() const {
 
 std::vector<uint64_t> TrackTable::PathTo(uint64_t uuid) const {
   std::vector<uint64_t> path = {uuid};
-  std::unordered_set<uint64_t> seen;  // Of a path that may be a circle.
-  while (path.size() < kMaxParents) {
+  // Whoever comes by a place that was left behind goes in a circle.
+  uint64_t left_behind = uuid;
+  size_t next_size = 4;
+  bool may_be_circle = false;
+  while (!may_be_circle) {
     const Track* const track = FindTrack(path.back());
     const uint64_t parent = track == nullptr ? 0 : ParentOf(*track);
     if (parent == 0)
       break;
-    constexpr size_t kShort = 8;
-    if (path.size() == kShort)
-      seen.insert(path.begin(), path.end());
-    if (path.size() < kShort
-            ? std::find(path.begin(), path.end(), parent) != path.end()
-            : !seen.insert(parent).second) {
-      break;
-    }
     path.push_back(parent);
+    may_be_circle = parent == left_behind || path.size() == kMaxParents;
+    if (path.size() == next_size) {
+      left_behind = parent;
+      next_size *= 2;
+    }
+  }
+  if (may_be_circle) {
+    std::unordered_set<uint64_t> seen;
+    path.erase(std::find_if(path.begin(), path.end(),
+                            [&seen](uint64_t part) {
+                              return !seen.insert(part).second;
+                            }),
+               path.end());
   }
   std::reverse(path.begin(), path.end());
   return path;

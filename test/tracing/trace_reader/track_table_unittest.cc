@@ -159,7 +159,16 @@ TEST_F(TrackTableTest, PathsOfAnyLengthAndCircles) {
   EXPECT_EQ(table_.PathTo(1).size(), 100u);
   for (uint64_t i = 1000; i < 5000; ++i)
     DescribeOther(i, i + 1, "x");
-  EXPECT_EQ(table_.PathTo(1000).size(), 1024u);
+  EXPECT_EQ(table_.PathTo(1000).size(), 256u);
+  // Circles of all lengths, and what leads to them.
+  for (uint64_t length = 1; length < 200; length += 7) {
+    for (uint64_t i = 0; i < length; ++i)
+      DescribeOther(10000 + i, 10000 + (i + 1) % length, "x");
+    for (uint64_t i = 0; i < 30; ++i)
+      DescribeOther(20000 + i, i == 29 ? 10000 : 20001 + i, "x");
+    EXPECT_EQ(table_.PathTo(20000).size(), 30 + length);
+    EXPECT_EQ(table_.PathTo(10000).size(), length);
+  }
 }
 
 }  // namespace
