@@ -3,61 +3,132 @@
 #include "src/pztrace/annotation_json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
+#include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/text.h"
+#include "src/pztrace/json_text.h"
 
 namespace pztrace {
 
 namespace {
 
 using Annotation = protozero::trace::DebugAnnotation;
+using Nested = Annotation::NestedValue;
 using protozero::ConstBytes;
+using protozero::ConstChars;
 using protozero::EventArgs;
 using protozero::trace::InternedData;
 
-// Returns "?" if it is not known.
-std::string_view InternedText(ConstBytes entry) {
-  if (entry.data == nullptr)
-    return "?";
-  const protozero::trace::InternedString::Decoder text(entry);
-  return text.str().ToStdStringView();
+// What the texts of an annotation come from, and go to.
+struct Context {
+  const EventArgs& event;
+  ArgTexts& texts;
+};
+
+void AppendAnnotation(const Annotation::Decoder& annotation,
+                      const Context& context,
+                      int depth,
+                      std::string* json);
+
+std::string_view ViewOf(ConstChars text) {
+  return {text.data, text.size};
 }
 
-// Dictionaries in dictionaries; what is deeper is null.
-constexpr int kMaxDepth = 32;
-
-void AppendValue(const Annotation::Decoder& annotation,
-                 const EventArgs& event,
-                 int depth,
-                 std::string* json);
-
-std::string_view NameOf(const Annotation::Decoder& annotation,
-                        const EventArgs& event) {
-  if (!annotation.has_name_iid()) {
-    const auto name = annotation.name();
-    return {name.data, name.size};
-  }
-  return InternedText(event.FindInterned(
-      InternedData::kDebugAnnotationNamesFieldNumber, annotation.name_iid()));
+// Appends the text of that number in a list of InternedData.
+void AppendInterned(uint32_t list,
+                    uint64_t iid,
+                    const Context& context,
+                    std::string* json) {
+  context.texts.Append(InternedText(context.event.FindInterned(list, iid)),
+                       json);
 }
 
-void AppendMember(ConstBytes bytes,
-                  const EventArgs& event,
-                  int depth,
-                  std::string* json) {
-  const Annotation::Decoder annotation(bytes);
-  pbz::AppendJsonString(NameOf(annotation, event), json);
-  *json += ':';
-  AppendValue(annotation, event, depth, json);
-}
-
-void AppendValue(const Annotation::Decoder& annotation,
-                 const EventArgs& event,
+void AppendNamed(const Annotation::Decoder& annotation,
+                 const Context& context,
                  int depth,
                  std::string* json) {
+  if (annotation.has_name_iid()) {
+    AppendInterned(InternedData::kDebugAnnotationNamesFieldNumber,
+                   annotation.name_iid(), context, json);
+  } else {
+    pbz::AppendJsonString(ViewOf(annotation.name()), json);
+  }
+  *json += ':';
+  AppendAnnotation(annotation, context, depth, json);
+}
+
+void AppendEntries(const Annotation::Decoder& annotation,
+                   const Context& context,
+                   int depth,
+                   std::string* json) {
+  *json += '{';
+  const size_t begin = json->size();
+  for (const ConstBytes entry : annotation.dict_entries()) {
+    *json += json->size() == begin ? "" : ",";
+    AppendNamed(Annotation::Decoder(entry), context, depth, json);
+  }
+  RemoveRepeatedMembers(begin, json);
+  *json += '}';
+}
+
+void AppendElements(const Annotation::Decoder& annotation,
+                    const Context& context,
+                    int depth,
+                    std::string* json) {
+  *json += '[';
+  bool is_first = true;
+  for (const ConstBytes value : annotation.array_values()) {
+    *json += is_first ? "" : ",";
+    is_first = false;
+    AppendAnnotation(Annotation::Decoder(value), context, depth, json);
+  }
+  *json += ']';
+}
+
+// Appends the older form of dictionaries and lists.
+void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
+  if (value.has_bool_value()) {
+    *json += value.bool_value() ? "true" : "false";
+  } else if (value.has_int_value()) {
+    *json += std::to_string(value.int_value());
+  } else if (value.has_double_value()) {
+    AppendJsonDouble(value.double_value(), json);
+  } else if (value.has_string_value()) {
+    pbz::AppendJsonString(ViewOf(value.string_value()), json);
+  } else if (value.nested_type() == Nested::UNSPECIFIED ||
+             depth >= kMaxJsonDepth) {
+    *json += "null";
+  } else if (value.nested_type() == Nested::ARRAY) {
+    *json += '[';
+    bool is_first = true;
+    for (const ConstBytes element : value.array_values()) {
+      *json += is_first ? "" : ",";
+      is_first = false;
+      AppendNested(Nested::Decoder(element), depth + 1, json);
+    }
+    *json += ']';
+  } else {
+    *json += '{';
+    const size_t begin = json->size();
+    auto member = value.dict_values();
+    // A name without a value is none.
+    for (auto name = value.dict_keys(); name && member; ++name, ++member) {
+      *json += json->size() == begin ? "" : ",";
+      pbz::AppendJsonString(ViewOf(*name), json);
+      *json += ':';
+      AppendNested(Nested::Decoder(*member), depth + 1, json);
+    }
+    RemoveRepeatedMembers(begin, json);
+    *json += '}';
+  }
+}
+
+void AppendAnnotation(const Annotation::Decoder& annotation,
+                      const Context& context,
+                      int depth,
+                      std::string* json) {
   if (annotation.has_bool_value()) {
     *json += annotation.bool_value() ? "true" : "false";
   } else if (annotation.has_uint_value()) {
@@ -65,48 +136,30 @@ void AppendValue(const Annotation::Decoder& annotation,
   } else if (annotation.has_int_value()) {
     *json += std::to_string(annotation.int_value());
   } else if (annotation.has_double_value()) {
-    if (isfinite(annotation.double_value()))
-      pbz::AppendDouble(annotation.double_value(), json);
-    else
-      *json += "null";
+    AppendJsonDouble(annotation.double_value(), json);
   } else if (annotation.has_string_value()) {
-    const auto text = annotation.string_value();
-    pbz::AppendJsonString({text.data, text.size}, json);
+    pbz::AppendJsonString(ViewOf(annotation.string_value()), json);
   } else if (annotation.has_string_value_iid()) {
-    pbz::AppendJsonString(
-        InternedText(event.FindInterned(
-            InternedData::kDebugAnnotationStringValuesFieldNumber,
-            annotation.string_value_iid())),
-        json);
+    AppendInterned(InternedData::kDebugAnnotationStringValuesFieldNumber,
+                   annotation.string_value_iid(), context, json);
   } else if (annotation.has_pointer_value()) {
     char text[32];
     snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"",
              annotation.pointer_value());
     *json += text;
   } else if (annotation.has_legacy_json_value()) {
-    // Any text may be there, so it is not taken for JSON.
-    const auto text = annotation.legacy_json_value();
-    pbz::AppendJsonString({text.data, text.size}, json);
-  } else if (depth == kMaxDepth) {
+    // Any text may be there.
+    const std::string_view text = ViewOf(annotation.legacy_json_value());
+    if (!AppendJsonText(text, json))
+      pbz::AppendJsonString(text, json);
+  } else if (depth >= kMaxJsonDepth) {
     *json += "null";
+  } else if (annotation.has_nested_value()) {
+    AppendNested(Nested::Decoder(annotation.nested_value()), depth, json);
   } else if (annotation.has_dict_entries()) {
-    *json += '{';
-    bool is_first = true;
-    for (const ConstBytes entry : annotation.dict_entries()) {
-      *json += is_first ? "" : ",";
-      is_first = false;
-      AppendMember(entry, event, depth + 1, json);
-    }
-    *json += '}';
+    AppendEntries(annotation, context, depth + 1, json);
   } else if (annotation.has_array_values()) {
-    *json += '[';
-    bool is_first = true;
-    for (const ConstBytes value : annotation.array_values()) {
-      *json += is_first ? "" : ",";
-      is_first = false;
-      AppendValue(Annotation::Decoder(value), event, depth + 1, json);
-    }
-    *json += ']';
+    AppendElements(annotation, context, depth + 1, json);
   } else {
     *json += "null";
   }
@@ -114,12 +167,20 @@ void AppendValue(const Annotation::Decoder& annotation,
 
 }  // namespace
 
+std::string_view InternedText(ConstBytes entry) {
+  if (entry.data == nullptr)
+    return "?";
+  // EventName and its like have the same form.
+  constexpr uint32_t kText = protozero::trace::InternedString::kStrFieldNumber;
+  const auto text = protozero::ProtoDecoder(entry).FindField(kText).as_bytes();
+  return {reinterpret_cast<const char*>(text.data), text.size};
+}
+
 void AppendMember(ConstBytes annotation,
                   const EventArgs& event,
+                  ArgTexts* texts,
                   std::string* members) {
-  if (!members->empty())
-    *members += ',';
-  AppendMember(annotation, event, 0, members);
+  AppendNamed(Annotation::Decoder(annotation), {event, *texts}, 0, members);
 }
 
 }  // namespace pztrace

@@ -31,6 +31,7 @@ bool HasExtensions(protozero::ConstBytes bytes, const pbz::MessageType& type) {
 
 void AppendExtensions(protozero::ConstBytes bytes,
                       const pbz::MessageType& type,
+                      ArgTexts* texts,
                       std::string* members) {
   pbz::MessageItems message;
   if (!HasExtensions(bytes, type) || !message.Read(bytes, 0, type, nullptr))
@@ -45,7 +46,7 @@ void AppendExtensions(protozero::ConstBytes bytes,
     const pbz::FieldType& field = *type.FindField(id);
     if (!members->empty())
       *members += ',';
-    pbz::AppendJsonString(pbz::PathName(field), members);
+    texts->Append(pbz::PathName(field), members);
     *members += ':';
     pbz::AppendFieldJson(items, of_field, field, members);
   }

@@ -7,6 +7,7 @@
 
 #include "protozero/const_bytes.h"
 #include "src/pbz/schema.h"
+#include "src/pztrace/arg_texts.h"
 
 namespace pztrace {
 
@@ -16,6 +17,7 @@ namespace pztrace {
 // that is malformed.
 void AppendExtensions(protozero::ConstBytes bytes,
                       const pbz::MessageType& type,
+                      ArgTexts* texts,
                       std::string* members);
 
 }  // namespace pztrace

@@ -2,26 +2,56 @@
 
 #include "src/pztrace/timeline_reader.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 
-#include "protozero/tracing/trace.h"
-#include "src/pztrace/annotation_json.h"
-#include "src/pztrace/extension_json.h"
+#include "src/pztrace/event_args.h"
+#include "src/pztrace/json_text.h"
 
 namespace pztrace {
+
+namespace {
+
+// Calls |callback| with an |event| whose arguments have their texts, and each
+// name once: an end may have repeated one of the beginning's.
+template <typename Event>
+std::function<void(const Event&)> WithWholeArgs(
+    std::function<void(const Event&)> callback,
+    const ArgTexts& texts) {
+  if (!callback)
+    return callback;
+  return [callback = std::move(callback), &texts](const Event& event) {
+    const std::string& args = event.details->args;
+    const bool has_references = ArgTexts::HasReferences(args);
+    if (!has_references && !MayRepeatMembers(args))
+      return callback(event);
+    EventDetails details = *event.details;
+    if (has_references)
+      texts.Resolve(&details.args);
+    RemoveRepeatedMembers(0, &details.args);
+    Event changed = event;
+    changed.details = &details;
+    callback(changed);
+  };
+}
+
+}  // namespace
 
 TimelineReader::TimelineReader(Callbacks callbacks)
     : TraceReader(WithJson(std::move(callbacks))) {}
 
 TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
-  callbacks.format_args = [this](const protozero::EventArgs& args,
+  if (callbacks.reads_details) {
+    callbacks.on_slice = WithWholeArgs(std::move(callbacks.on_slice), texts_);
+    callbacks.on_instant =
+        WithWholeArgs(std::move(callbacks.on_instant), texts_);
+    callbacks.on_unfinished =
+        WithWholeArgs(std::move(callbacks.on_unfinished), texts_);
+  }
+  callbacks.format_args = [this](const protozero::EventArgs& event,
                                  std::string* members) {
-    const protozero::trace::TrackEvent::Decoder event(args.event());
-    for (const auto annotation : event.debug_annotations())
-      AppendMember(annotation, args, members);
-    if (event_type_ != nullptr)
-      AppendExtensions(args.event(), *event_type_, members);
+    AppendEventArgs(event, event_type_, &texts_, members);
   };
   return callbacks;
 }

@@ -5,6 +5,7 @@
 
 #include "protozero/tracing/trace_reader.h"
 #include "src/pbz/schema.h"
+#include "src/pztrace/arg_texts.h"
 
 namespace pztrace {
 
@@ -32,6 +33,7 @@ class TimelineReader : public protozero::TraceReader {
   Callbacks WithJson(Callbacks callbacks);
 
   const pbz::MessageType* event_type_ = nullptr;
+  ArgTexts texts_;
 };
 
 }  // namespace pztrace

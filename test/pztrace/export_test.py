@@ -77,7 +77,7 @@ class ExportTest(TimelineCommandTest):
                     fixed64(47, 2**64 - 1), fixed64(48, 7))
     row, = self.rows(described(interned) + instant, '--instants')
     self.assertEqual(row['args'], {
-        'key': 1.5, 'nan': None, 'text': 'quote" \\ \u20ac\n',
+        'key': 1.5, 'nan': 'NaN', 'text': 'quote" \\ \u20ac\n',
         'bytes': '\ufffd\ufffd', 'pointer': '0xff',
         'dict': {'a': 2**64 - 1, 'b': [1, 'x']}, 'iid': 'interned',
         'nothing': None})

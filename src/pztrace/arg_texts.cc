@@ -1,0 +1,57 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/arg_texts.h"
+
+#include <utility>
+
+#include "src/pbz/text.h"
+
+namespace pztrace {
+
+namespace {
+
+// Of the first bytes; does not end within a character.
+std::string_view Cut(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes)
+    return text;
+  size_t size = max_bytes;
+  while (size != 0 && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80)
+    --size;
+  return text.substr(0, size);
+}
+
+}  // namespace
+
+void ArgTexts::Append(std::string_view text, std::string* json) {
+  if (text.size() <= kMaxShort)
+    return pbz::AppendJsonString(text, json);
+  text = Cut(text, kMaxBytes);
+  const auto [it, is_new] =
+      ids_.emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
+  if (is_new)
+    pbz::AppendJsonString(text, &texts_.emplace_back());
+  *json += '"';
+  *json += kMark;
+  *json += std::to_string(it->second);
+  *json += '"';
+}
+
+void ArgTexts::Resolve(std::string* json) const {
+  std::string resolved;
+  size_t begin = 0;
+  for (size_t mark = json->find(kMark); mark != std::string::npos;
+       mark = json->find(kMark, begin)) {
+    size_t id = 0;
+    size_t end = mark + 1;
+    for (; (*json)[end] != '"'; ++end)
+      id = 10 * id + static_cast<size_t>((*json)[end] - '0');
+    // The quote in front of it is the text's.
+    resolved.append(*json, begin, mark - 1 - begin);
+    resolved += texts_[id];
+    begin = end + 1;
+  }
+  resolved.append(*json, begin);
+  *json = std::move(resolved);
+}
+
+}  // namespace pztrace

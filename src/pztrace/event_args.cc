@@ -1,0 +1,223 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/event_args.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iterator>
+#include <string_view>
+
+#include "protozero/tracing/trace.h"
+#include "src/pbz/text.h"
+#include "src/pztrace/annotation_json.h"
+#include "src/pztrace/extension_json.h"
+#include "src/pztrace/json_text.h"
+
+namespace pztrace {
+
+namespace {
+
+namespace trace = protozero::trace;
+using protozero::ConstBytes;
+using protozero::ConstChars;
+using protozero::EventArgs;
+using trace::InternedData;
+using trace::TrackEvent;
+
+// Writes an object, or the members of one, in braces that are there already.
+class MemberWriter {
+ public:
+  MemberWriter(ArgTexts* texts, std::string* json)
+      : texts_(texts), json_(json), begin_(json->size()) {}
+
+  ArgTexts* texts() const { return texts_; }
+
+  std::string* Add(std::string_view name) {
+    if (json_->size() != begin_)
+      *json_ += ',';
+    pbz::AppendJsonString(name, json_);
+    *json_ += ':';
+    return json_;
+  }
+  void AddText(std::string_view name, std::string_view text) {
+    texts_->Append(text, Add(name));
+  }
+  void AddText(std::string_view name, ConstChars text) {
+    AddText(name, std::string_view(text.data, text.size));
+  }
+  template <typename Number>
+  void AddNumber(std::string_view name, Number number) {
+    *Add(name) += std::to_string(number);
+  }
+
+ private:
+  ArgTexts* const texts_;
+  std::string* const json_;
+  const size_t begin_;
+};
+
+// Calls |add| with a writer of the members of the object |name|.
+template <typename AddMembers>
+void AddObject(std::string_view name,
+               MemberWriter* members,
+               const AddMembers& add) {
+  std::string* const json = members->Add(name);
+  *json += '{';
+  MemberWriter object(members->texts(), json);
+  add(&object);
+  *json += '}';
+}
+
+void AddLocation(std::string_view name,
+                 ConstBytes bytes,
+                 MemberWriter* members) {
+  if (bytes.data == nullptr) {
+    *members->Add(name) += "null";
+    return;
+  }
+  const trace::SourceLocation::Decoder location(bytes);
+  AddObject(name, members, [&](MemberWriter* object) {
+    if (location.has_file_name())
+      object->AddText("file_name", location.file_name());
+    if (location.has_function_name())
+      object->AddText("function_name", location.function_name());
+    if (location.has_line_number())
+      object->AddNumber("line_number", location.line_number());
+  });
+}
+
+void AddInternedLocation(std::string_view name,
+                         uint64_t iid,
+                         const EventArgs& event,
+                         MemberWriter* members) {
+  AddLocation(
+      name, event.FindInterned(InternedData::kSourceLocationsFieldNumber, iid),
+      members);
+}
+
+void AddLogMessage(ConstBytes bytes,
+                   const EventArgs& event,
+                   MemberWriter* members) {
+  constexpr const char* kPriorities[] = {
+      "PRIO_UNSPECIFIED", "PRIO_UNUSED", "PRIO_VERBOSE", "PRIO_DEBUG",
+      "PRIO_INFO",        "PRIO_WARN",   "PRIO_ERROR",   "PRIO_FATAL"};
+  const trace::LogMessage::Decoder message(bytes);
+  AddObject("log_message", members, [&](MemberWriter* object) {
+    if (message.has_body_iid()) {
+      object->AddText("body", InternedText(event.FindInterned(
+                                  InternedData::kLogMessageBodyFieldNumber,
+                                  message.body_iid())));
+    }
+    const auto priority = static_cast<uint32_t>(message.prio());
+    if (message.has_prio() && priority < std::size(kPriorities))
+      object->AddText("prio", kPriorities[priority]);
+    if (message.has_source_location_iid()) {
+      AddInternedLocation("source_location", message.source_location_iid(),
+                          event, object);
+    }
+  });
+}
+
+void AddHistogramSample(ConstBytes bytes,
+                        const EventArgs& event,
+                        MemberWriter* members) {
+  const trace::ChromeHistogramSample::Decoder sample(bytes);
+  AddObject("chrome_histogram_sample", members, [&](MemberWriter* object) {
+    if (sample.has_name_hash())
+      object->AddNumber("name_hash", sample.name_hash());
+    if (sample.has_name_iid()) {
+      object->AddText("name", InternedText(event.FindInterned(
+                                  InternedData::kHistogramNamesFieldNumber,
+                                  sample.name_iid())));
+    } else if (sample.has_name()) {
+      object->AddText("name", sample.name());
+    }
+    if (sample.has_sample())
+      object->AddNumber("sample", sample.sample());
+  });
+}
+
+void AddChromeDetails(const TrackEvent::Decoder& event, MemberWriter* members) {
+  if (event.has_chrome_user_event()) {
+    const trace::ChromeUserEvent::Decoder user(event.chrome_user_event());
+    AddObject("chrome_user_event", members, [&](MemberWriter* object) {
+      if (user.has_action())
+        object->AddText("action", user.action());
+      if (user.has_action_hash())
+        object->AddNumber("action_hash", user.action_hash());
+    });
+  }
+  if (event.has_chrome_keyed_service()) {
+    const trace::ChromeKeyedService::Decoder service(
+        event.chrome_keyed_service());
+    AddObject("chrome_keyed_service", members, [&](MemberWriter* object) {
+      object->AddText("name", service.name());
+    });
+  }
+  if (event.has_chrome_legacy_ipc()) {
+    const trace::ChromeLegacyIpc::Decoder ipc(event.chrome_legacy_ipc());
+    AddObject("chrome_legacy_ipc", members, [&](MemberWriter* object) {
+      object->AddNumber("message_class", ipc.message_class());
+      object->AddNumber("message_line", ipc.message_line());
+    });
+  }
+}
+
+void AddCorrelationId(const TrackEvent::Decoder& decoder,
+                      const EventArgs& event,
+                      MemberWriter* members) {
+  constexpr char kName[] = "correlation_id";
+  if (decoder.has_correlation_id()) {
+    members->AddNumber(kName, decoder.correlation_id());
+  } else if (decoder.has_correlation_id_str()) {
+    members->AddText(kName, decoder.correlation_id_str());
+  } else if (decoder.has_correlation_id_str_iid()) {
+    members->AddText(kName, InternedText(event.FindInterned(
+                                InternedData::kCorrelationIdStrFieldNumber,
+                                decoder.correlation_id_str_iid())));
+  }
+}
+
+}  // namespace
+
+void AppendEventArgs(const EventArgs& event,
+                     const pbz::MessageType* event_type,
+                     ArgTexts* texts,
+                     std::string* members) {
+  const size_t begin = members->size();
+  const TrackEvent::Decoder decoder(event.event());
+  for (const ConstBytes annotation : decoder.debug_annotations()) {
+    *members += members->size() == begin ? "" : ",";
+    AppendMember(annotation, event, texts, members);
+  }
+  // Below, because a debug annotation may have any name.
+  std::string others;
+  MemberWriter writer(texts, &others);
+  AddCorrelationId(decoder, event, &writer);
+  if (decoder.has_source_location()) {
+    AddLocation("source_location", decoder.source_location(), &writer);
+  } else if (decoder.has_source_location_iid()) {
+    AddInternedLocation("source_location", decoder.source_location_iid(), event,
+                        &writer);
+  }
+  if (decoder.has_task_execution()) {
+    const trace::TaskExecution::Decoder task(decoder.task_execution());
+    AddObject("task_execution", &writer, [&](MemberWriter* object) {
+      AddInternedLocation("posted_from", task.posted_from_iid(), event, object);
+    });
+  }
+  if (decoder.has_log_message())
+    AddLogMessage(decoder.log_message(), event, &writer);
+  if (decoder.has_chrome_histogram_sample())
+    AddHistogramSample(decoder.chrome_histogram_sample(), event, &writer);
+  AddChromeDetails(decoder, &writer);
+  if (event_type != nullptr)
+    AppendExtensions(event.event(), *event_type, texts, &others);
+  if (!others.empty()) {
+    *members += members->size() == begin ? "" : ",";
+    *members += others;
+  }
+}
+
+}  // namespace pztrace

@@ -1,0 +1,26 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_EVENT_ARGS_H_
+#define SRC_PZTRACE_EVENT_ARGS_H_
+
+#include <string>
+
+#include "protozero/tracing/trace_reader.h"
+#include "src/pbz/schema.h"
+#include "src/pztrace/arg_texts.h"
+
+namespace pztrace {
+
+// Appends everything that is shown of an event, beside its name, categories,
+// time and flows, as members of a JSON object with commas between them: debug
+// annotations, the source location, the correlation id, details of Chrome's
+// events, and extensions if |event_type|, their schema, is not null. Names may
+// be repeated.
+void AppendEventArgs(const protozero::EventArgs& event,
+                     const pbz::MessageType* event_type,
+                     ArgTexts* texts,
+                     std::string* members);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_EVENT_ARGS_H_
