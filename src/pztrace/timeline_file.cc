@@ -11,6 +11,7 @@
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/program_io.h"
+#include "src/pztrace/inflate.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/track_rows.h"
@@ -95,8 +96,12 @@ std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
   add(reader.skipped() - reader.skipped_by_loss(),
       "packets refer to others from before the trace");
   add(reader.skipped_by_loss(), "packets are of no use, since others are lost");
-  for (const auto& [what, count] : reader.unread())
-    add(count, (what + ": not read").c_str());
+  for (const auto& [what, count] : reader.unread()) {
+    const bool needs_zlib = what == "compressed packets" && !CanInflate();
+    add(count, (what + ": not read" +
+                (needs_zlib ? ", for this build has no zlib" : ""))
+                   .c_str());
+  }
   return lines;
 }
 

@@ -2,16 +2,25 @@
 
 #include "src/pztrace/timeline_reader.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace.h"
 #include "src/pztrace/event_args.h"
+#include "src/pztrace/inflate.h"
 #include "src/pztrace/json_text.h"
 
 namespace pztrace {
 
 namespace {
+
+// What a service compresses at once is much smaller.
+constexpr size_t kMaxInflatedBytes = size_t{64} << 20;
 
 // Calls |callback| with an |event| whose arguments have their texts, and each
 // name once: an end may have repeated one of the beginning's.
@@ -52,6 +61,12 @@ TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
   callbacks.format_args = [this](const protozero::EventArgs& event,
                                  std::string* members) {
     AppendEventArgs(event, event_type_, &texts_, members);
+  };
+  callbacks.inflate = [](uint32_t field_id, protozero::ConstBytes bytes,
+                         std::string* packets) {
+    using protozero::trace::TracePacket;
+    return field_id == TracePacket::kCompressedPacketsFieldNumber &&
+           Inflate(bytes, kMaxInflatedBytes, packets);
   };
   return callbacks;
 }

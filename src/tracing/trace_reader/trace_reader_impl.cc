@@ -186,7 +186,10 @@ void TraceReaderImpl::OnCompressed(const Packet& packet) {
   // Once only: what is inflated may be inflated again, without an end.
   if (is_inflated_ || !callbacks_.inflate ||
       !callbacks_.inflate(packet.compression, packet.compressed, &packets)) {
-    events_.AddUnread("compressed packets");
+    events_.AddUnread(packet.compression ==
+                              TracePacket::kZstdCompressedPacketsFieldNumber
+                          ? "packets compressed with Zstandard"
+                          : "compressed packets");
     return;
   }
   is_inflated_ = true;

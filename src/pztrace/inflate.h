@@ -1,0 +1,26 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_INFLATE_H_
+#define SRC_PZTRACE_INFLATE_H_
+
+#include <stddef.h>
+
+#include <string>
+
+#include "protozero/const_bytes.h"
+
+namespace pztrace {
+
+// Whether this build of the program has zlib.
+bool CanInflate();
+
+// Appends the content of |bytes|, a zlib stream (RFC 1950). Returns false if it
+// is malformed or larger than |max_size|, or if this build cannot; |content|
+// has anything then, of no more than that size.
+bool Inflate(protozero::ConstBytes bytes,
+             size_t max_size,
+             std::string* content);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_INFLATE_H_
