@@ -25,6 +25,7 @@ struct TimedEvent {
     kExactEnd,  // Of the slice that has begun |duration| ns before, mod 2^30.
     kState,     // Ends the state before, and begins one unless it has no text.
     kLoss,      // Of packets of the sequence: |epoch| is over.
+    kDetails,   // Of the innermost slice.
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
   static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;

@@ -299,6 +299,12 @@ void EventReader::AddState(const ReadEvent& event) {
       event.has_text ? event.text : TimedEvent::kNoText, KeepDetails(event));
 }
 
+void EventReader::AddToOpenSlice(const ReadEvent& event) {
+  const DetailsId details = KeepDetails(event);
+  if (details != DetailsPool::kNone)
+    Add(event, TimedEvent::kDetails, event.time_ns, 0, details);
+}
+
 void EventReader::AddInstant(const ReadEvent& event) {
   if (!parts_.callbacks.on_instant)
     return;

@@ -71,6 +71,8 @@ class EventReader {
   void AddEnd(const ReadEvent& event, std::optional<uint32_t> duration = {});
   void AddComplete(const ReadEvent& event, uint64_t duration_ns);
   void AddState(const ReadEvent& event);
+  // Flows and arguments of the slice that is open then.
+  void AddToOpenSlice(const ReadEvent& event);
   void AddInstant(const ReadEvent& event);
   void AddCounter(const ReadEvent& event, double value);
   // Something that is not understood, for the user to know.

@@ -2,14 +2,281 @@
 
 #include "src/tracing/trace_reader/legacy_event.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protozero/static_buffer.h"
+#include "protozero/tracing/trace.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-void ReadLegacyEvent(ConstBytes, const ReadEvent&, EventReader* reader) {
-  reader->AddUnread("legacy events");
+namespace {
+
+using trace::DebugAnnotation;
+using trace::TrackEvent;
+using Legacy = TrackEvent::LegacyEvent;
+
+// Tells the tracks apart that the reader makes for such events.
+enum class MadeTrack : uint64_t { kAsync = 1, kCounter, kGlobal };
+
+uint64_t KeyOf(MadeTrack kind, std::string_view text, uint64_t id = 0) {
+  return std::hash<std::string_view>()(text) + 31 * id +
+         static_cast<uint64_t>(kind) * 0x9e3779b97f4a7c15;
+}
+
+// An event, by the phases of the JSON format.
+class LegacyReader {
+ public:
+  LegacyReader(ConstBytes bytes, const ReadEvent& event, EventReader* reader)
+      : legacy_(bytes),
+        fields_(event.bytes),
+        event_(event),
+        reader_(reader),
+        texts_(reader->parts().texts),
+        tracks_(reader->parts().tracks) {}
+
+  void Read() {
+    if (legacy_.has_name_iid() && !fields_.has_name() &&
+        !fields_.has_name_iid()) {
+      const EventText& text = texts_.text(event_.text);
+      event_.text = texts_.TextOf(
+          texts_.Intern(event_.has_text ? text.category : std::string()),
+          event_.sequence->texts.NameOf(legacy_.name_iid()));
+      event_.has_text = true;
+    }
+    SetThread();
+    // Of a slice, which an arrow begins at or goes to.
+    if (legacy_.has_bind_id() && legacy_.flow_direction() != 0)
+      SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN);
+    ReadPhase();
+  }
+
+ private:
+  void ReadPhase() {
+    switch (legacy_.phase()) {
+      case 'B':
+        return reader_->AddBegin(event_);
+      case 'E':
+        return reader_->AddEnd(event_);
+      case 'X':
+        return reader_->AddComplete(event_, DurationNs());
+      case 'I':
+      case 'i':
+      case 'R':
+        return AddInstant();
+      case 'b':
+      case 'S':
+        SetAsyncTrack();
+        return reader_->AddBegin(event_);
+      case 'e':
+      case 'F':
+        SetAsyncTrack();
+        return reader_->AddEnd(event_);
+      case 'n':
+      case 'T':
+      case 'p':
+        SetAsyncTrack();
+        return reader_->AddInstant(event_);
+      case 's':
+      case 't':
+      case 'f':
+        SetFlow(Id().value_or(legacy_.bind_id()), legacy_.phase() == 'f');
+        return reader_->AddToOpenSlice(event_);
+      case 'C':
+        return AddCounters();
+      case 'M':
+        return AddName();
+      default:
+        return reader_->AddUnread(UnknownPhase());
+    }
+  }
+
+  // There are few of these, whatever the trace says.
+  std::string UnknownPhase() const {
+    const int32_t phase = legacy_.phase();
+    if (phase <= ' ' || phase >= 0x7f)
+      return "events of an unknown phase";
+    return std::string("events of the phase '") + static_cast<char>(phase) +
+           "'";
+  }
+
+  uint64_t DurationNs() const {
+    const int64_t us = std::max<int64_t>(legacy_.duration_us(), 0);
+    return std::min(static_cast<uint64_t>(us), UINT64_MAX / 1000) * 1000;
+  }
+
+  std::optional<uint64_t> Id() const {
+    if (legacy_.has_unscoped_id())
+      return legacy_.unscoped_id();
+    if (legacy_.has_local_id())
+      return legacy_.local_id();
+    if (legacy_.has_global_id())
+      return legacy_.global_id();
+    return std::nullopt;
+  }
+
+  TrackInfo ThreadInfo() const {
+    return tracks_.Find(tracks_.uuid(event_.track)).value_or(TrackInfo());
+  }
+
+  // An event may be of another thread than the sequence's.
+  void SetThread() {
+    if (!legacy_.has_pid_override() && !legacy_.has_tid_override())
+      return;
+    const TrackInfo own = ThreadInfo();
+    event_.track = tracks_.IndexOfThread(
+        legacy_.has_pid_override() ? legacy_.pid_override() : own.pid,
+        legacy_.has_tid_override() ? legacy_.tid_override() : own.tid);
+  }
+
+  // Returns the track of the event's process, 0 if it is not known.
+  uint64_t ProcessTrack() {
+    const TrackInfo info = ThreadInfo();
+    if (info.pid == 0)
+      return info.parent;
+    if (info.tid == 0)
+      return tracks_.uuid(event_.track);
+    uint8_t bytes[32];
+    StaticBuffered<trace::ProcessDescriptor> process(bytes, sizeof(bytes));
+    process->set_pid(info.pid);
+    // It has none if nobody describes the process.
+    tracks_.AddProcess({bytes, process.Finalize()});
+    return ThreadInfo().parent;
+  }
+
+  void SetFlow(uint64_t id, bool is_end) {
+    event_.flow = id;
+    event_.ends_flow = is_end;
+  }
+
+  // Events of one id and category are on one track.
+  void SetAsyncTrack() {
+    const EventText& text = texts_.text(event_.text);
+    std::string scope = text.category;
+    if (legacy_.has_id_scope())
+      scope += ':' + legacy_.id_scope().ToStdString();
+    const uint64_t process = legacy_.has_local_id() ? ProcessTrack() : 0;
+    event_.track =
+        tracks_.IndexOfMade(KeyOf(MadeTrack::kAsync, scope, Id().value_or(0)),
+                            texts_.Intern(text.name), process);
+  }
+
+  void AddInstant() {
+    switch (legacy_.instant_event_scope()) {
+      case Legacy::SCOPE_GLOBAL:
+        event_.track = tracks_.IndexOfMade(KeyOf(MadeTrack::kGlobal, {}),
+                                           TextTable::kEmpty, 0);
+        break;
+      case Legacy::SCOPE_PROCESS:
+        event_.track = tracks_.IndexOf(ProcessTrack());
+        break;
+      default:
+        break;
+    }
+    reader_->AddInstant(event_);
+  }
+
+  std::string_view NameOf(const DebugAnnotation::Decoder& annotation) const {
+    if (!annotation.has_name_iid())
+      return annotation.name().ToStdStringView();
+    const trace::DebugAnnotationName::Decoder name(
+        event_.sequence->texts.FindEntry(
+            trace::InternedData::kDebugAnnotationNamesFieldNumber,
+            annotation.name_iid()));
+    return name.name().ToStdStringView();
+  }
+
+  // Each argument is a counter.
+  void AddCounters() {
+    if (!reader_->parts().callbacks.on_counter)
+      return;
+    const uint64_t process = ProcessTrack();
+    for (const auto bytes : fields_.debug_annotations()) {
+      const DebugAnnotation::Decoder annotation(bytes);
+      double value = 0;
+      if (annotation.has_int_value())
+        value = static_cast<double>(annotation.int_value());
+      else if (annotation.has_uint_value())
+        value = static_cast<double>(annotation.uint_value());
+      else if (annotation.has_double_value())
+        value = annotation.double_value();
+      else
+        continue;
+      std::string name = texts_.text(event_.text).name;
+      name += ' ';
+      name += NameOf(annotation);
+      ReadEvent counter = event_;
+      counter.track = CounterTrack(name, process);
+      reader_->AddCounter(counter, value);
+    }
+  }
+
+  TrackIndex CounterTrack(const std::string& name, uint64_t process) {
+    const TrackIndex track = tracks_.IndexOfMade(
+        KeyOf(MadeTrack::kCounter, name), texts_.Intern(name), process);
+    const uint64_t uuid = tracks_.uuid(track);
+    if (!tracks_.Find(uuid)->is_counter) {
+      uint8_t bytes[32];
+      StaticBuffered<trace::TrackDescriptor> counter(bytes, sizeof(bytes));
+      counter->set_uuid(uuid);
+      counter->set_counter();
+      tracks_.Describe({bytes, counter.Finalize()});
+    }
+    return track;
+  }
+
+  // The name of a thread or process is an argument called "name".
+  void AddName() {
+    const std::string& kind = texts_.text(event_.text).name;
+    std::string_view name;
+    for (const auto bytes : fields_.debug_annotations()) {
+      const DebugAnnotation::Decoder annotation(bytes);
+      if (NameOf(annotation) == "name")
+        name = annotation.string_value().ToStdStringView();
+    }
+    const TrackInfo info = ThreadInfo();
+    name = name.substr(0, EventText::kMaxTextSize);
+    uint8_t bytes[EventText::kMaxTextSize + 64];
+    if (kind == "thread_name") {
+      StaticBuffered<trace::ThreadDescriptor> thread(bytes, sizeof(bytes));
+      thread->set_pid(info.pid);
+      thread->set_tid(info.tid);
+      thread->set_thread_name(name);
+      tracks_.AddThread({bytes, thread.Finalize()});
+    } else if (kind == "process_name") {
+      StaticBuffered<trace::ProcessDescriptor> process(bytes, sizeof(bytes));
+      process->set_pid(info.pid);
+      process->set_process_name(name);
+      tracks_.AddProcess({bytes, process.Finalize()});
+    } else {
+      reader_->AddUnread("events of the phase 'M'");
+    }
+  }
+
+  const Legacy::Decoder legacy_;
+  const TrackEvent::Decoder fields_;
+  ReadEvent event_;
+  EventReader* const reader_;
+  TextTable& texts_;
+  TrackTable& tracks_;
+};
+
+}  // namespace
+
+void ReadLegacyEvent(ConstBytes legacy_event,
+                     const ReadEvent& event,
+                     EventReader* reader) {
+  LegacyReader(legacy_event, event, reader).Read();
 }
 
 }  // namespace internal

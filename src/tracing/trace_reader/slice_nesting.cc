@@ -39,6 +39,8 @@ void SliceNesting::OnEvent(const TimedEvent& event) {
       return SetState(event);
     case TimedEvent::kLoss:
       return Lose(event);
+    case TimedEvent::kDetails:
+      return AddDetails(event);
   }
 }
 
@@ -118,6 +120,14 @@ void SliceNesting::SetState(const TimedEvent& event) {
     EndAt({innermost, kNone}, event.track, event.time_ns);
   if (event.text != TimedEvent::kNoText)
     Begin(event);
+  else
+    details_->Free(event.details);
+}
+
+void SliceNesting::AddDetails(const TimedEvent& event) {
+  const uint32_t innermost = innermost_[event.track];
+  if (innermost != kNone)
+    details_->Merge(event.details, &slices_[innermost].details);
   else
     details_->Free(event.details);
 }

@@ -90,6 +90,7 @@ class SliceNesting : public EventSink {
   void End(const TimedEvent& event);
   void SetState(const TimedEvent& event);
   void Lose(const TimedEvent& event);
+  void AddDetails(const TimedEvent& event);
   Found Find(const TimedEvent& event);
   bool Matches(const TimedEvent& end, const OpenSlice& slice) const;
   void EndAt(Found found, uint32_t track, uint64_t end_ns);

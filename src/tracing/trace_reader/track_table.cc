@@ -114,7 +114,7 @@ TrackIndex TrackTable::IndexOfThread(int32_t pid, int64_t tid) {
 TrackIndex TrackTable::IndexOfMade(uint64_t id,
                                    StringId name,
                                    uint64_t parent) {
-  const uint64_t key = Mix(id) ^ Mix(Mix(parent) + name + 3);
+  const uint64_t key = Mix(id) ^ Mix(Mix(parent) + 3);
   const TrackIndex known = made_indexes_.Find(key);
   if (known != IdMap::kNone)
     return known;

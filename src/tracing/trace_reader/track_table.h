@@ -39,8 +39,8 @@ class TrackTable {
   TrackIndex IndexOfSequence(uint32_t sequence);
   // The track of a thread, which need not be described.
   TrackIndex IndexOfThread(int32_t pid, int64_t tid);
-  // A track that the reader makes, of that name below |parent|; |id| tells
-  // those of one name apart.
+  // A track that the reader makes, below |parent|; |id| tells them apart. The
+  // first name stands.
   TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
   uint64_t uuid(TrackIndex track) const { return tracks_[track].uuid; }
 
