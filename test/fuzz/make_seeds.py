@@ -9,6 +9,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+sys.path.insert(0, str(ROOT / 'test' / 'pztrace'))
+import row_cases  # pylint: disable=wrong-import-position
 from wire import delimited, integer, varint  # pylint: disable=wrong-import-position
 
 SCHEMAS = [
@@ -181,6 +183,27 @@ def shared_buffer_seeds(_):
       yield policy + run
 
 
+def trace_reader_seeds(_):
+  for case in row_cases.read_cases():
+    yield b''.join(row_cases.encode(case.text))
+
+
+def slice_nesting_seeds(_):
+  """See slice_nesting_fuzzer.cc: slices in each other, and a state."""
+  begin, end, exact_end, state, loss, details = range(6)
+
+  def event(kind, time, track=0, text=3, duration=0, release=0):
+    return (bytes([kind, track]) + struct.pack('<H', time) + b'\0' +
+            (b'\1' if kind == end else b'') + bytes([text]) +
+            (bytes([duration]) if kind == exact_end else b'') + bytes([1, release]))
+
+  yield (b'\x04' + event(begin, 10) + event(begin, 20, text=2) +
+         event(end, 30, text=0) + event(end, 40, text=0) + event(details, 15))
+  yield (b'\x01' + event(end, 40, text=0) + event(begin, 10, release=255) +
+         event(exact_end, 50, duration=5) + event(begin, 45) + event(loss, 60))
+  yield b'\x02' + b''.join(event(state, time, 1, time % 4) for time in range(9))
+
+
 SEEDS = {
     'decoder_fuzzer': typed_seeds,
     'ipc_fuzzer': ipc_seeds,
@@ -189,4 +212,6 @@ SEEDS = {
     'plugin_fuzzer': plugin_seeds,
     'roundtrip_fuzzer': typed_seeds,
     'shared_buffer_fuzzer': shared_buffer_seeds,
+    'slice_nesting_fuzzer': slice_nesting_seeds,
+    'trace_reader_fuzzer': trace_reader_seeds,
 }

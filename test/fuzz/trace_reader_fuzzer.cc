@@ -1,0 +1,124 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Reads the events of any trace, as pztrace does. Read in one piece and packet
+// by packet, it has the same slices, and arguments are JSON.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
+#include "src/pztrace/json_text.h"
+#include "src/pztrace/timeline_reader.h"
+
+namespace {
+
+using protozero::ConstBytes;
+
+void Check(bool condition, const char* what) {
+  if (condition)
+    return;
+  fprintf(stderr, "trace_reader_fuzzer: %s\n", what);
+  abort();
+}
+
+void CheckArgs(const pztrace::EventDetails& details) {
+  std::string json;
+  Check(pztrace::AppendJsonText("{" + details.args + "}", &json),
+        "arguments are no JSON");
+  Check(json == "{" + details.args + "}", "arguments with repeated names");
+}
+
+// The events of a trace, in the order in which they come.
+class Events {
+ public:
+  Events() : reader_(Callbacks()) {}
+
+  void Read(ConstBytes packets) { reader_.Read(packets); }
+  const std::vector<std::string>& Finish() {
+    reader_.Finish();
+    Check(reader_.lost_ends() <= reader_.unfinished(), "more than all");
+    Check(num_unfinished_ + reader_.lost_ends() == reader_.unfinished(),
+          "unfinished slices that are not shown");
+    return events_;
+  }
+
+ private:
+  pztrace::TimelineReader::Callbacks Callbacks() {
+    pztrace::TimelineReader::Callbacks callbacks;
+    callbacks.reads_details = true;
+    callbacks.on_slice = [this](const pztrace::Slice& slice) { Add(slice); };
+    callbacks.on_unfinished = [this](const pztrace::Slice& slice) {
+      ++num_unfinished_;
+      Add(slice);
+    };
+    callbacks.on_instant = [this](const pztrace::Instant& instant) {
+      CheckArgs(*instant.details);
+      Add(*instant.text, instant.track, instant.time_ns, instant.details->args);
+    };
+    callbacks.on_counter = [this](const pztrace::CounterValue& value) {
+      events_.push_back(std::to_string(value.track) + ' ' +
+                        std::to_string(value.time_ns) + ' ' +
+                        std::to_string(value.value));
+      Look(value.track);
+    };
+    return callbacks;
+  }
+
+  void Add(const pztrace::Slice& slice) {
+    CheckArgs(*slice.details);
+    Check(slice.self_ns <= slice.duration_ns, "longer than all of it");
+    Check(slice.begin_ns + slice.duration_ns >= slice.begin_ns,
+          "an end before the begin");
+    Add(*slice.text, slice.track, slice.begin_ns,
+        slice.details->args + ' ' + slice.details->flows + ' ' +
+            std::to_string(slice.duration_ns) + ' ' +
+            std::to_string(slice.self_ns) + ' ' + std::to_string(slice.depth));
+  }
+
+  void Add(const pztrace::EventText& text,
+           uint64_t track,
+           uint64_t time_ns,
+           const std::string& more) {
+    Check(text.name.size() <= pztrace::EventText::kMaxTextSize,
+          "a text that should be cut");
+    events_.push_back(text.category + ' ' + text.name + ' ' +
+                      std::to_string(track) + ' ' + std::to_string(time_ns) +
+                      ' ' + more);
+    Look(track);
+    reader_.RealtimeOf(time_ns);
+  }
+
+  // Whatever is asked about a track has an answer.
+  void Look(uint64_t track) {
+    for (const uint64_t part : reader_.tracks().PathTo(track))
+      reader_.tracks().Find(part);
+  }
+
+  std::vector<std::string> events_;
+  uint64_t num_unfinished_ = 0;
+  pztrace::TimelineReader reader_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Events whole;
+  whole.Read({data, size});
+  Events parts;
+  protozero::ProtoDecoder decoder(data, size);
+  size_t begin = 0;
+  while (decoder.ReadField()) {
+    parts.Read({data + begin, decoder.read_offset() - begin});
+    begin = decoder.read_offset();
+  }
+  Check(whole.Finish() == parts.Finish(), "in parts, it has other events");
+  return 0;
+}
