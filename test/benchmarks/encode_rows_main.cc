@@ -9,7 +9,8 @@
 //   encode_rows --build                      compiler and kind of build
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
 //
-// If a workload has inputs of one kind only, both are the same.
+// If a workload has inputs of one kind only, both are the same. Rows of events
+// have none, and print 0.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "test/benchmarks/encoder.h"
+#include "test/benchmarks/event_rows.h"
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
 #include "test/benchmarks/workload.h"
@@ -32,6 +34,7 @@ using protozero::bench::AnyInputCycle;
 using protozero::bench::Batch;
 using protozero::bench::Encoder;
 using protozero::bench::EncoderEntry;
+using protozero::bench::EventRow;
 using protozero::bench::OutputRing;
 using protozero::bench::Workload;
 
@@ -108,8 +111,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::vector<Row> rows = AllRows();
+  const std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
   if (argc == 2 && first == "--list") {
     for (const Row& row : rows)
+      printf("%s\n", row.name.c_str());
+    for (const EventRow& row : event_rows)
       printf("%s\n", row.name.c_str());
     return 0;
   }
@@ -130,6 +136,17 @@ int main(int argc, char** argv) {
     // The width is fixed, so that all numbers take the same time.
     printf("%020zu\n",
            Encode(row, inputs == "random", static_cast<size_t>(count)));
+    return 0;
+  }
+  for (const EventRow& row : event_rows) {
+    if (row.name != first)
+      continue;
+    if (!row.run(static_cast<size_t>(count))) {
+      fprintf(stderr, "encode_rows: %s measures something else\n",
+              first.c_str());
+      return 1;
+    }
+    printf("%020d\n", 0);
     return 0;
   }
   fprintf(stderr, "encode_rows: no row '%s' (see --list)\n", first.c_str());

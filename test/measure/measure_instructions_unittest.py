@@ -260,7 +260,7 @@ class RealTest(unittest.TestCase):
     self.assertEqual(run.returncode, 0, run.stderr)
     return [(name, int(size), int(instructions))
             for name, size, instructions in
-            re.findall(r'^(\w+) +(\d+) +(\d+) ', run.stdout, re.M)]
+            re.findall(r'^(\w+) +(\d+) +(\d+)(?:\.\d)? ', run.stdout, re.M)]
 
   def test_counts_the_floor_and_this_library(self):
     rows = self.measure('^(Simple|Nested)_(SpeedOfLight|Protozero)$')
@@ -276,6 +276,14 @@ class RealTest(unittest.TestCase):
     self.assertGreater(nested_floor, floor)
     self.assertGreater(nested, ours)
     self.assertEqual(self.measure('Simple_Protozero$'), [rows[1]])
+
+  def test_counts_events(self):
+    cost = {name: instructions
+            for name, _, instructions in self.measure('^Event_')}
+    self.assertEqual(list(cost), ['Instant', 'Slice', 'DroppedInstant',
+                                  'DroppedSlice'])
+    self.assertGreater(cost['Instant'], 30)
+    self.assertGreater(cost['Slice'], cost['Instant'])
 
 
 def main():

@@ -1,0 +1,135 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "test/benchmarks/event_rows.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "protozero/tracing/track_event.h"
+#include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+#include "src/tracing/ipc/shared_memory_file.h"
+#include "src/tracing/ipc/unix_socket.h"
+
+namespace protozero {
+namespace bench {
+
+namespace {
+
+using internal::DataSourceAccess;
+using internal::ProducerIpcClient;
+
+constexpr size_t kPageSize = 4096;
+
+// A session without a service: the connection is never used, and no chunk ever
+// becomes free. So nothing runs but the thread that traces, and all runs take
+// the same instructions.
+void StartSession(size_t memory_size) {
+  int sockets[2];
+  auto memory = SharedMemoryFile::Create(memory_size);
+  if (memory == nullptr ||
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return;
+  }
+  static const auto& wakeup = *new WakeupFd;
+  const auto client =
+      std::make_shared<ProducerIpcClient>(ScopedFd(sockets[0]), &wakeup);
+  if (!client->SetupTracing(memory->TakeFd(), kPageSize, {}))
+    return;
+  const auto source = TrackEventDataSource();
+  DataSourceConfig config;
+  config.name = source->descriptor().name;
+  const auto instance =
+      std::make_shared<DataSourceInstance>(1, std::move(config), client);
+  DataSourceAccess::OnSetup(source.get(), *instance);
+  {
+    std::lock_guard<std::mutex> lock(internal::ClientLock());
+    DataSourceAccess::StartInstance(source.get(), instance);
+  }
+  DataSourceAccess::OnStart(source.get(), *instance);
+}
+
+uint64_t NumLost() {
+  return internal::t_trace_thread->writers.packets_lost();
+}
+
+// The name is that of the function that tools/measure_instructions counts.
+template <typename Kind>
+__attribute__((noinline)) void EncodeOutOfLine() {
+  Kind::Trace();
+  asm volatile("" : : : "memory");
+}
+
+template <typename Kind>
+__attribute__((noinline)) void TraceMany(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    EncodeOutOfLine<Kind>();
+}
+
+struct Empty {
+  static void Trace() {}
+};
+struct Instant {
+  static void Trace() { PROTOZERO_TRACE_EVENT_INSTANT("app", "event"); }
+};
+struct Slice {
+  static void Trace() { PROTOZERO_TRACE_EVENT("app", "event"); }
+};
+
+// Has the thread know what it knows after a while: the clocks' rates, for which
+// it takes two readings; all that is said on a sequence once.
+template <typename Kind>
+bool WarmUp(size_t memory_size) {
+  StartSession(memory_size);
+  EncodeOutOfLine<Kind>();
+  usleep(25'000);
+  EncodeOutOfLine<Kind>();
+  return internal::t_trace_thread != nullptr;
+}
+
+// |count| and the memory may be large: what is not touched takes none.
+template <typename Kind>
+bool Write(size_t count) {
+  constexpr size_t kMaxSize = 64;
+  if (!WarmUp<Kind>((size_t{1} << 20) + count * kMaxSize))
+    return false;
+  TraceMany<Kind>(count);
+  return NumLost() == 0;
+}
+
+template <typename Kind>
+bool Drop(size_t count) {
+  constexpr size_t kMemorySize = 4 * kPageSize;
+  if (!WarmUp<Kind>(kMemorySize))
+    return false;
+  for (size_t i = 0; i < kMemorySize; ++i)
+    Kind::Trace();
+  const uint64_t lost = NumLost();
+  TraceMany<Kind>(count);
+  return NumLost() - lost >= count;
+}
+
+bool DoNothing(size_t count) {
+  TraceMany<Empty>(count);
+  return true;
+}
+
+}  // namespace
+
+std::vector<EventRow> AllEventRows() {
+  return {
+      {"Event_Empty", &DoNothing},
+      {"Event_Instant", &Write<Instant>},
+      {"Event_Slice", &Write<Slice>},
+      {"Event_DroppedInstant", &Drop<Instant>},
+      {"Event_DroppedSlice", &Drop<Slice>},
+  };
+}
+
+}  // namespace bench
+}  // namespace protozero

@@ -1,0 +1,30 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// The costs of trace events that one thread writes to one session, for
+// encode_rows.
+
+#ifndef TEST_BENCHMARKS_EVENT_ROWS_H_
+#define TEST_BENCHMARKS_EVENT_ROWS_H_
+
+#include <stddef.h>
+
+#include <string>
+#include <vector>
+
+namespace protozero {
+namespace bench {
+
+struct EventRow {
+  // Event_<Kind>. Event_Empty has the loop alone.
+  std::string name;
+  // Traces |count| events, once in a process. Returns false if they were not
+  // all written, or not all dropped, as the row has it.
+  bool (*run)(size_t count);
+};
+
+std::vector<EventRow> AllEventRows();
+
+}  // namespace bench
+}  // namespace protozero
+
+#endif  // TEST_BENCHMARKS_EVENT_ROWS_H_
