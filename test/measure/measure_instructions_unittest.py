@@ -284,6 +284,9 @@ class RealTest(unittest.TestCase):
                                   'DroppedSlice'])
     self.assertGreater(cost['Instant'], 30)
     self.assertGreater(cost['Slice'], cost['Instant'])
+    # While nothing can be written, nothing else is tried.
+    self.assertLess(cost['DroppedInstant'], 0.9 * cost['Instant'])
+    self.assertLess(cost['DroppedSlice'], 0.9 * cost['Slice'])
 
 
 def main():

@@ -69,6 +69,8 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
   __builtin_expect_with_probability(!!(x), 0, 0.9999)
 #endif
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
+// Behind the parameters of a lambda.
+#define PROTOZERO_INLINE_LAMBDA __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
 // Whether the compiler knows |x|, which it does once it has inlined what it
 // can.
@@ -85,6 +87,7 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
 #define PROTOZERO_LIKELY(x) (!!(x))
 #define PROTOZERO_UNLIKELY(x) (!!(x))
 #define PROTOZERO_ALWAYS_INLINE inline
+#define PROTOZERO_INLINE_LAMBDA
 #define PROTOZERO_NOINLINE
 #define PROTOZERO_IS_CONSTANT(x) false
 #define PROTOZERO_COLD

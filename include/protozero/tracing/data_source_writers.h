@@ -62,12 +62,15 @@ class TraceContext {
   // next packet has to say SEQ_INCREMENTAL_STATE_CLEARED, and the program has
   // to write again what it had interned.
   bool TakeIncrementalStateCleared() {
-    const uint64_t clears =
-        instance_->num_clears_.load(std::memory_order_relaxed);
-    if (PROTOZERO_LIKELY(clears_seen_ == clears))
+    if (PROTOZERO_LIKELY(!is_incremental_state_cleared()))
       return false;
-    clears_seen_ = clears;
+    clears_seen_ = instance_->num_clears_.load(std::memory_order_relaxed);
     return true;
+  }
+  // The next TakeIncrementalStateCleared() returns true.
+  bool is_incremental_state_cleared() const {
+    return clears_seen_ !=
+           instance_->num_clears_.load(std::memory_order_relaxed);
   }
   // How often the service had asked when TakeIncrementalStateCleared() was last
   // called. REQUIRES: it has been.
@@ -149,6 +152,15 @@ class DataSourceWriters {
       TraceToSessions<Passed>(state, write);
   }
 
+  // The same without a call. For functions that are out of line themselves, and
+  // do little else.
+  template <typename Write>
+  PROTOZERO_ALWAYS_INLINE void TraceInline(Write&& write) {
+    const uint32_t state = source_->state_.load(std::memory_order_relaxed);
+    if (PROTOZERO_LIKELY(state != idle_state_))
+      TraceToSessionsInline(state, write);
+  }
+
   // Commits all packets.
   void Flush();
 
@@ -163,6 +175,11 @@ class DataSourceWriters {
   template <typename Write>
   PROTOZERO_HIDDEN PROTOZERO_NOINLINE void TraceToSessions(uint32_t state,
                                                            Write write) {
+    TraceToSessionsInline<Write>(state, write);
+  }
+  template <typename Write>
+  PROTOZERO_ALWAYS_INLINE void TraceToSessionsInline(uint32_t state,
+                                                     Write& write) {
     if (PROTOZERO_UNLIKELY(state !=
                            seen_state_.load(std::memory_order_relaxed)) &&
         !FollowSessions()) {

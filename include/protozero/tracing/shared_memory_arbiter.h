@@ -157,9 +157,21 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, beginning where the last search ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
-  // Like that, but takes no chunk: returns whether the next search begins at a
-  // page that has a free one. |slot| may be null.
-  bool FindPageWithFreeChunk(WriterSlot* slot, size_t max_pages) const;
+  // Like that, but takes no chunk: returns whether the page where the next
+  // search begins has a free one. If not, that search begins at the page
+  // behind.
+  bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
+    static_assert(SharedMemoryABI::kChunkFree == 0 &&
+                  SharedMemoryABI::kChunkStateBits == 2);
+    // A page that is not partitioned is 0.
+    const uint32_t word =
+        abi_.GetPageWord(slot->next_page, std::memory_order_relaxed);
+    if (((word | word >> 1) & lower_state_bits_) != lower_state_bits_)
+      return true;
+    const size_t next = slot->next_page + 1;
+    slot->next_page = next < abi_.num_pages() ? next : 0;
+    return false;
+  }
   // ReturnIdleChunks() if |lock|, which is of |writers_lock_|, is held.
   void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
                               bool even_if_recent);
@@ -174,7 +186,14 @@ class SharedMemoryArbiter {
   void QueuePatches(const PatchList::Group& group);
   // Reports |losses| with the next commit. It must exist until then: see
   // ReleaseWriter().
-  void QueueLosses(LossAccount* losses);
+  void QueueLosses(LossAccount* losses) {
+    // Always an exchange, not a load first. Either this exchange finds that
+    // SendLosses() has taken the account off the list, or SendLosses() sees
+    // what was added to it.
+    if (!losses->is_queued_.exchange(true, std::memory_order_acq_rel))
+      PushLosses(losses);
+  }
+  void PushLosses(LossAccount* losses);
   // Commits and reports everything of the writer. |slot| is null if it has no
   // id.
   void ReleaseWriter(WriterSlot* slot);
@@ -189,6 +208,8 @@ class SharedMemoryArbiter {
   ProducerEndpoint* const endpoint_;
   const Options options_;
   const uint32_t chunks_per_page_;
+  // The lower bit of the state of each of them, in a page's word.
+  const uint32_t lower_state_bits_;
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;
 

@@ -115,24 +115,23 @@ class TrackAccess {
   }
 };
 
-bool TraceSequence::PrepareSlowPath(TraceContext& context,
-                                    uint64_t now,
-                                    bool is_cleared) {
-  TraceWriter& writer = context.writer();
-  // While nothing can be written, nothing is tried. The sequence has lost a
-  // packet then, and begins anew when there is memory.
-  if (writer.LoseNextPacketIfExhausted())
-    return false;
+uint64_t TraceSequence::Prepare(TraceContext& context,
+                                TraceClock* clock,
+                                uint64_t now) {
+  const TraceWriter& writer = context.writer();
+  if (now == 0)
+    now = clock->NowNs();
+  const bool is_cleared = context.TakeIncrementalStateCleared();
   // Where the next packet begins another chunk, that is one more.
   const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
   if (!is_cleared && !HasLost(context) && chunk - first_chunk < max_chunks)
-    return true;
+    return now;
   // Slices whose beginnings were lost must not end others.
   if (HasLost(context))
     t_trace_thread->open_slices.Doubt(0);
   loss_generation = writer.loss_generation();
   WritePreamble(context, now);
-  return !HasLost(context);
+  return HasLost(context) ? 0 : now;
 }
 
 void TraceSequence::DescribeExtensions(TraceContext& context) {
@@ -355,8 +354,6 @@ void WriteCounter(TraceSite* site,
   ForEachSequence(
       site->enabled.load(std::memory_order_acquire), category,
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        if (!sequence.Prepare(context, now))
-          return;
         if (PROTOZERO_UNLIKELY(!sequence.IsDescribed(track))) {
           if (!sequence.DescribeAll(
                   context, now, [&] { sequence.Describe(context, track); })) {

@@ -90,8 +90,6 @@ PROTOZERO_COLD void EmitEndElsewhere(SliceToken token) noexcept {
   ForEachSequence(
       sessions, std::string_view(),
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        if (!sequence.Prepare(context, now))
-          return;
         if (!is_own && !sequence.DescribeAll(context, now, [&] {
               sequence.DescribeThread(context, static_cast<int64_t>(tid));
             })) {
@@ -129,11 +127,9 @@ void EmitEnd(SliceToken token) noexcept {
   thread->open_slices.RemoveLast();
   ForEachSequence(slice->sessions, std::string_view(),
                   [slice, token](TraceContext& context, TraceSequence& sequence,
-                                 uint64_t now) {
-                    if (!sequence.Prepare(context, now))
-                      return;
-                    // That may have found a loss, and a session that has just
-                    // begun.
+                                 uint64_t now) PROTOZERO_INLINE_LAMBDA {
+                    // Prepare() may have found a loss, and a session that has
+                    // just begun.
                     if (PROTOZERO_UNLIKELY(slice->token != token)) {
                       if ((slice->sessions & sequence.session) != 0)
                         WriteEndOf(context, sequence, now, token, 0);
@@ -151,8 +147,7 @@ void EmitEndOnTrack(SliceToken token,
   ForEachSequence(
       sessions, std::string_view(),
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        if (sequence.Prepare(context, now))
-          WriteEndOf(context, sequence, now, token, track_uuid);
+        WriteEndOf(context, sequence, now, token, track_uuid);
       });
 }
 

@@ -39,6 +39,8 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
       options_(options),
       chunks_per_page_(
           SharedMemoryABI::kNumChunksForLayout[options.page_layout]),
+      lower_state_bits_(((uint32_t{1} << 2 * chunks_per_page_) - 1) &
+                        0x55555555),
       num_chunks_(abi_.num_pages() * chunks_per_page_),
       commit_batch_bytes_(std::min(
           options.commit_batch_bytes != 0 ? options.commit_batch_bytes : size,
@@ -146,26 +148,6 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   return Chunk();
 }
 
-bool SharedMemoryArbiter::FindPageWithFreeChunk(WriterSlot* slot,
-                                                size_t max_pages) const {
-  if (slot == nullptr)
-    return false;
-  static_assert(SharedMemoryABI::kChunkFree == 0 &&
-                SharedMemoryABI::kChunkStateBits == 2);
-  // The lower bit of each chunk's state. A page that is not partitioned is 0.
-  const uint32_t lower_bits =
-      ((uint32_t{1} << 2 * chunks_per_page_) - 1) & 0x55555555;
-  size_t page = slot->next_page;
-  for (; max_pages > 0; --max_pages) {
-    const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
-    if (((word | word >> 1) & lower_bits) != lower_bits)
-      break;
-    page = page + 1 == abi_.num_pages() ? 0 : page + 1;
-  }
-  slot->next_page = page;
-  return max_pages != 0;
-}
-
 Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
@@ -255,12 +237,7 @@ void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
   FlushPendingCommitDataRequests();
 }
 
-void SharedMemoryArbiter::QueueLosses(LossAccount* losses) {
-  // Always an exchange, not a load first. Either this exchange finds that
-  // SendLosses() has taken the account off the list, or SendLosses() sees what
-  // was added to it.
-  if (losses->is_queued_.exchange(true, std::memory_order_acq_rel))
-    return;
+void SharedMemoryArbiter::PushLosses(LossAccount* losses) {
   losses->next_ = unreported_losses_.load(std::memory_order_relaxed);
   while (!unreported_losses_.compare_exchange_weak(losses->next_, losses,
                                                    std::memory_order_acq_rel,

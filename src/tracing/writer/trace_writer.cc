@@ -25,8 +25,6 @@ constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
 // that has just found none looks at this many pages, and goes on from there
 // with its next packet.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
-// The same for a packet that is not even begun.
-constexpr size_t kPagesToLookAtWhenExhausted = 2;
 
 // A writer may hold one in this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
@@ -246,11 +244,15 @@ void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
 
 bool TraceWriter::LoseNextPacketIfExhausted() {
   if (!is_exhausted_ || IsPacketOpen() ||
-      arbiter_->FindPageWithFreeChunk(slot_, kPagesToLookAtWhenExhausted)) {
+      (slot_ != nullptr && arbiter_->HasFreeChunkOnNextPage(slot_))) {
     return false;
   }
-  is_beginning_handed_over_ = false;
-  CountLoss(ExhaustionReason(), 0);
+  // The packet before was lost for the same reason, and reported.
+  PROTOZERO_DCHECK(loss_is_unreported_ && drop_reason_ == ExhaustionReason(),
+                   "exhausted means that the last packet was dropped");
+  ++loss_generation_;
+  losses_.Add(drop_reason_, 0, false);
+  arbiter_->QueueLosses(&losses_);
   return true;
 }
 

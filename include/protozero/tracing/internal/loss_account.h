@@ -67,6 +67,8 @@ class LossAccount {
   friend class SharedMemoryArbiter;
 
   static void Increase(std::atomic<uint64_t>* sum, uint64_t number) {
+    if (number == 0)
+      return;
     sum->store(sum->load(std::memory_order_relaxed) + number,
                std::memory_order_release);
   }

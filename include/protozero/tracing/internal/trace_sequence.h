@@ -126,19 +126,20 @@ class TraceSequence final : public TraceContextState {
  public:
   explicit TraceSequence(SessionMask bit) : session(bit) {}
 
-  // What has to be done before the next event: nothing, usually. Returns false
-  // if there is no memory for that; then the event is lost, and counted as one
-  // packet, whichever packet of the sequence it was that found no room.
-  PROTOZERO_ALWAYS_INLINE bool Prepare(TraceContext& context, uint64_t now) {
+  // Whether nothing has to be done before the next event, as usual.
+  PROTOZERO_ALWAYS_INLINE bool IsReady(TraceContext& context) const {
     const TraceWriter& writer = context.writer();
-    const bool is_cleared = context.TakeIncrementalStateCleared();
-    if (PROTOZERO_UNLIKELY(is_cleared || !writer.continues_chunk() ||
-                           HasLost(context) ||
-                           writer.chunk_id() - first_chunk >= max_chunks)) {
-      return PrepareSlowPath(context, now, is_cleared);
-    }
-    return true;
+    // A writer that has lost a packet does not continue its chunk.
+    return !context.is_incremental_state_cleared() &&
+           writer.continues_chunk() &&
+           writer.chunk_id() - first_chunk < max_chunks;
   }
+  // Does what has to be done. Returns |now|, or the time if that is 0. Returns
+  // 0 if there is no memory; then the event is lost, and counted as one packet,
+  // whichever packet of the sequence it was that found no room.
+  PROTOZERO_COLD uint64_t Prepare(TraceContext& context,
+                                  TraceClock* clock,
+                                  uint64_t now);
   // Whether a packet was lost since it began anew.
   bool HasLost(TraceContext& context) const {
     return context.writer().loss_generation() != loss_generation;
@@ -154,14 +155,16 @@ class TraceSequence final : public TraceContextState {
   void Describe(TraceContext& context, const Track& track);
   // The same for a thread of this process.
   void DescribeThread(TraceContext& context, int64_t tid);
-  // The same for all tracks of an event, which |describe| describes. Returns as
-  // Prepare() does.
+  // The same for all tracks of an event, which |describe| describes. Returns
+  // false if the event is lost.
   template <typename Function>
   bool DescribeAll(TraceContext& context, uint64_t now, Function describe) {
     describe();
     // If that has begun a chunk, it may be time to begin anew.
-    if (HasLost(context) || !Prepare(context, now))
+    if (HasLost(context) ||
+        (!IsReady(context) && Prepare(context, nullptr, now) == 0)) {
       return false;
+    }
     describe();
     return !HasLost(context);
   }
@@ -196,9 +199,6 @@ class TraceSequence final : public TraceContextState {
   uint64_t tracks[kNumTracks] = {};
 
  private:
-  PROTOZERO_COLD bool PrepareSlowPath(TraceContext& context,
-                                      uint64_t now,
-                                      bool is_cleared);
   void WritePreamble(TraceContext& context, uint64_t now);
   void DescribeExtensions(TraceContext& context);
 };
@@ -265,10 +265,11 @@ struct TraceThread {
   char name[64] = "";
 };
 
-// An event that was written.
+// An event that was written, or lost.
 struct WrittenEvent {
   SessionMask sessions = 0;
-  uint64_t ns;
+  // 0 if it is lost in all of them.
+  uint64_t ns = 0;
 };
 
 inline SliceToken TokenOf(const TraceThread& thread,

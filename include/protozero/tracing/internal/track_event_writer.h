@@ -312,8 +312,6 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
                                         std::string_view name,
                                         uint64_t now,
                                         const Args&... args) {
-  if (!sequence.Prepare(context, now))
-    return;
   if constexpr ((kIsSimpleArg<Args> && ...) &&
                 sizeof...(Args) <= kMaxKeysOfSite) {
     if (PROTOZERO_LIKELY(sequence.sites.Has(site->id) && name.empty() &&
@@ -336,42 +334,54 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
 #endif
 
 // Calls |function(context, sequence, now)| for each of |sessions| that the
-// calling thread can write to. Returns the thread; null if it has no memory.
-// |category| is null unless it is known only at run time; then, sessions that
-// do not want it are left out.
+// calling thread can write to. Returns these, and those in which it loses the
+// event, because nothing can be written. |category| is null unless it is known
+// only at run time; then, sessions that do not want it are left out.
 template <typename Function>
-PROTOZERO_ALWAYS_INLINE TraceThread* ForEachSequence(SessionMask sessions,
-                                                     std::string_view category,
-                                                     Function function) {
+PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
+                                                    std::string_view category,
+                                                    Function function) {
   TraceThread* thread = t_trace_thread;
   if (PROTOZERO_UNLIKELY(thread == nullptr)) {
     thread = CreateTraceThread();
     if (thread == nullptr)
-      return nullptr;
+      return 0;
   }
+  SessionMask reached = 0;
   uint64_t now = 0;
-  thread->writers.Trace([&](TraceContext& context) {
-    auto* sequence = static_cast<TraceSequence*>(context.state());
-    if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
-      sequence = AddTraceSequence(context);
-      if (sequence == nullptr)
-        return;
-    }
-    if ((sessions & sequence->session) == 0)
-      return;
-    if (PROTOZERO_UNLIKELY(category.data() != nullptr) &&
-        !WantsCategory(*sequence, category)) {
-      return;
-    }
-    if (now == 0)
-      now = thread->clock.NowNs();
-    function(context, *sequence, now);
-  });
-  return thread;
+  thread->writers.TraceInline(
+      [&](TraceContext& context) PROTOZERO_INLINE_LAMBDA {
+        auto* sequence = static_cast<TraceSequence*>(context.state());
+        if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
+          sequence = AddTraceSequence(context);
+          if (sequence == nullptr)
+            return;
+        }
+        if ((sessions & sequence->session) == 0)
+          return;
+        if (PROTOZERO_UNLIKELY(category.data() != nullptr) &&
+            !WantsCategory(*sequence, category)) {
+          return;
+        }
+        reached |= sequence->session;
+        if (PROTOZERO_UNLIKELY(!sequence->IsReady(context))) {
+          // While nothing can be written, nothing else is tried, and the clock
+          // is not read. The sequence begins anew when there is memory.
+          if (context.writer().LoseNextPacketIfExhausted())
+            return;
+          now = sequence->Prepare(context, &thread->clock, now);
+          if (now == 0)
+            return;
+        } else if (now == 0) {
+          now = thread->clock.NowNs();
+        }
+        function(context, *sequence, now);
+      });
+  return reached;
 }
 
 // Writes an event to all sessions that want it. |on_written| gets the thread
-// and the event if there is any.
+// and the event if there is any session.
 template <typename OnWritten, typename Texts, typename... Args>
 PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
                                              TraceSite* site,
@@ -381,20 +391,20 @@ PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
   if (PROTOZERO_UNLIKELY(sessions == 0))
     return;
   WrittenEvent event;
-  TraceThread* const thread = ForEachSequence(
+  event.sessions = ForEachSequence(
       sessions, texts.category(),
-      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        event.sessions |= sequence.session;
-        event.ns = now;
-        WriteEvent(context, sequence, site, texts.category(), texts.name(), now,
-                   args...);
-      });
+      [&](TraceContext& context, TraceSequence& sequence, uint64_t now)
+          PROTOZERO_INLINE_LAMBDA {
+            event.ns = now;
+            WriteEvent(context, sequence, site, texts.category(), texts.name(),
+                       now, args...);
+          });
   if (event.sessions == 0)
     return;
   const uint64_t timestamp = (kNoTimestamp & ... & TimestampOf(args));
   if (timestamp != kNoTimestamp)
     event.ns = timestamp;
-  on_written(thread, event);
+  on_written(t_trace_thread, event);
 }
 
 // The same for an event on the thread's own track.
