@@ -4,8 +4,6 @@
 // turn. The program goes on, the LocalTrace says that something is missing, and
 // when there is memory again, the next one records everything.
 
-#include <dirent.h>
-
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,21 +14,13 @@
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/track_event.h"
 #include "test/testing/failing_calls.h"
+#include "test/testing/open_descriptors.h"
 #include "test/testing/sanitizers.h"
 
 namespace protozero::test {
 namespace {
 
 constexpr uint64_t kEvents = 20;
-
-size_t CountOpenDescriptors() {
-  DIR* const folder = opendir("/proc/self/fd");
-  size_t count = 0;
-  while (readdir(folder) != nullptr)
-    ++count;
-  closedir(folder);
-  return count;
-}
 
 void TraceEvents() {
   for (uint64_t i = 0; i < kEvents; ++i) {

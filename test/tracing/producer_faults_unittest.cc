@@ -4,8 +4,6 @@
 // turn. The program goes on; the producer says why it is off; when there is
 // memory again, it traces again.
 
-#include <dirent.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +13,7 @@
 
 #include "protozero/tracing/producer.h"
 #include "test/testing/failing_calls.h"
+#include "test/testing/open_descriptors.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
 
@@ -22,15 +21,6 @@ namespace protozero::test {
 namespace {
 
 constexpr uint32_t kPackets = 20;
-
-size_t CountDescriptors() {
-  DIR* const folder = opendir("/proc/self/fd");
-  size_t count = 0;
-  while (readdir(folder) != nullptr)
-    ++count;
-  closedir(folder);
-  return count;
-}
 
 class ProducerFaultsTest : public IpcTest {
  public:
@@ -106,7 +96,7 @@ void ProducerFaultsTest::TraceWithEachFault(NthCallFails::Which which) const {
     ASSERT_FALSE(TraceWithFault(&host, UINT64_MAX, which));
   }
   // Without a host, which may be about to close the last connection.
-  const size_t descriptors = CountDescriptors();
+  const size_t descriptors = CountOpenDescriptors();
   {
     HostThread host(socket());
     uint64_t first = 1;
@@ -115,7 +105,7 @@ void ProducerFaultsTest::TraceWithEachFault(NthCallFails::Which which) const {
     EXPECT_FALSE(HasFailure()) << "when call " << first << " fails";
     EXPECT_GT(first, 20u);
   }
-  EXPECT_EQ(CountDescriptors(), descriptors);
+  EXPECT_EQ(CountOpenDescriptors(), descriptors);
 }
 
 TEST_F(ProducerFaultsTest, EachCallFailsOnce) {

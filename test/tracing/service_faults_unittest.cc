@@ -5,7 +5,6 @@
 // counted then; when there is memory again, all is well, and nothing is left
 // behind.
 
-#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +25,7 @@
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "test/testing/failing_calls.h"
+#include "test/testing/open_descriptors.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
 #include "test/tracing/raw_client.h"
@@ -41,15 +41,6 @@ constexpr char kLongName[] = "test.source.whose.name.is.long";
 constexpr uint32_t kMaxPacketSize = 3000;
 // At a time.
 constexpr uint32_t kFewPackets = 12;
-
-size_t CountDescriptorsNow() {
-  DIR* const folder = opendir("/proc/self/fd");
-  size_t count = 0;
-  while (readdir(folder) != nullptr)
-    ++count;
-  closedir(folder);
-  return count;
-}
 
 // A producer in the thread of the host: it waits for nothing, so that
 // everything happens in the same order each time.
@@ -349,10 +340,10 @@ class ServiceFaultsTest : public IpcTest {
  public:
   void RunWithEachFault(NthCallFails::Which which) {
     EXPECT_FALSE(FaultyRun(socket(), UINT64_MAX, which).Run());
-    const size_t descriptors = CountDescriptorsNow();
+    const size_t descriptors = CountOpenDescriptors();
     uint64_t first = 1;
     while (FaultyRun(socket(), first, which).Run() && !HasFailure()) {
-      EXPECT_EQ(CountDescriptorsNow(), descriptors);
+      EXPECT_EQ(CountOpenDescriptors(), descriptors);
       ++first;
     }
     EXPECT_FALSE(HasFailure()) << "when call " << first << " fails";

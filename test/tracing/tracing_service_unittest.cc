@@ -82,6 +82,15 @@ class TracingServiceTest : public testing::Test {
     producer_.Connect(&service_, "source", Info(scrapes));
     Start();
   }
+  // A second data source of the producer notifies when it has stopped.
+  void ConnectSlowProducer() {
+    DataSourceDescriptor descriptor;
+    descriptor.name = "slow";
+    descriptor.will_notify_on_stop = true;
+    producer_.Connect(&service_, "source", Info());
+    producer_.connection()->RegisterDataSource(descriptor);
+    AddDataSource("slow");
+  }
   void PassTime(uint64_t milliseconds) {
     now_ += milliseconds;
     service_.RunDue();
@@ -350,12 +359,7 @@ TEST_F(TracingServiceTest, ProducersAreLimited) {
 }
 
 TEST_F(TracingServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
-  DataSourceDescriptor descriptor;
-  descriptor.name = "slow";
-  descriptor.will_notify_on_stop = true;
-  producer_.Connect(&service_, "source", Info());
-  producer_.connection()->RegisterDataSource(descriptor);
-  AddDataSource("slow");
+  ConnectSlowProducer();
   config_.flush_timeout_ms = 300;
   config_.data_source_stop_timeout_ms = 200;
   Start();
@@ -378,12 +382,7 @@ TEST_F(TracingServiceTest, WhoDoesNotAnswerIsNotWaitedForLong) {
 }
 
 TEST_F(TracingServiceTest, StopsWaitingWhenItIsAskedTo) {
-  DataSourceDescriptor descriptor;
-  descriptor.name = "slow";
-  descriptor.will_notify_on_stop = true;
-  producer_.Connect(&service_, "source", Info());
-  producer_.connection()->RegisterDataSource(descriptor);
-  AddDataSource("slow");
+  ConnectSlowProducer();
   for (const bool is_flushed : {false, true}) {
     Start();
     service_.StopWaiting(session_);
