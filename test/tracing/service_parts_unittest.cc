@@ -125,7 +125,7 @@ class ServicePartsTest : public testing::Test, public Flushes::Observer {
   service::BufferTable buffers_;
   service::ChunkCollector chunks_{&buffers_, &visits_};
   service::ProducerTable producers_{&chunks_};
-  service::DataSources data_sources_{&clock_, &producers_, &visits_};
+  service::DataSources data_sources_{&clock_, &buffers_, &producers_, &visits_};
   Flushes flushes_{&clock_, &producers_, &data_sources_, this, &visits_};
   service::SessionMap sessions_;
 

@@ -636,6 +636,32 @@ TEST_F(TracingServiceTest, NoMemoryNoDataSources) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
 }
 
+TEST_F(TracingServiceTest, InstanceBeyondTheLimitIsAnUnknownLoss) {
+  producer_.Connect(&service_, "source", Info());
+  config_.data_sources.resize(TracingLimits::kMaxDataSourcesPerSession,
+                              config_.data_sources[0]);
+  constexpr size_t kSessions = TracingLimits::kMaxInstancesPerProducer /
+                               TracingLimits::kMaxDataSourcesPerSession;
+  for (size_t i = 0; i < kSessions; ++i) {
+    Start();
+    EXPECT_EQ(Stats().buffers[0].unknown_losses, 0u);
+  }
+  const TracingSessionID first = session_;
+  config_.data_sources.resize(1);
+  config_.data_sources[0].producer_name_filter = {"another"};
+  Start();
+  EXPECT_EQ(Stats().buffers[0].unknown_losses, 0u);
+  config_.data_sources[0].producer_name_filter = {};
+  Start();
+  EXPECT_EQ(Stats().buffers[0].unknown_losses, 1u);
+  EXPECT_EQ(Stats().data_source_instances[0], 0u);
+  // Others that end make room.
+  service_.CloseSession(first);
+  Start();
+  EXPECT_EQ(Stats().buffers[0].unknown_losses, 0u);
+  EXPECT_EQ(Stats().data_source_instances[0], 1u);
+}
+
 TEST_F(TracingServiceTest, OffersAreComparedWithWishes) {
   AddDataSource("another");
   config_.data_sources[1].producer_name_filter = {"other"};

@@ -72,6 +72,7 @@ struct TracingLimits {
   static constexpr size_t kMaxProducerNameSize = 1024;
   static constexpr size_t kMaxDataSourcesPerProducer = 256;
   static constexpr size_t kMaxDataSourceNameSize = 1024;
+  // An instance beyond this is an unknown loss of its session's buffer.
   static constexpr size_t kMaxInstancesPerProducer = 4096;
 
   // The memory that a producer shares with the service.

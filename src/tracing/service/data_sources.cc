@@ -191,16 +191,19 @@ void DataSources::SetUp(
   for (const size_t i : found->second) {
     visits_->Add();
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
-    if (producer->data_sources.instances.size() >=
-        TracingLimits::kMaxInstancesPerProducer) {
-      return;
-    }
     const std::vector<std::string>& names = wanted.producer_name_filter;
-    if ((!names.empty() &&
-         std::count(names.begin(), names.end(), producer->info.name) == 0) ||
-        !SetupMemory(producer, session)) {
+    if (!names.empty() &&
+        std::count(names.begin(), names.end(), producer->info.name) == 0) {
       continue;
     }
+    if (producer->data_sources.instances.size() >=
+        TracingLimits::kMaxInstancesPerProducer) {
+      // Nobody knows what the instance would have written.
+      buffers_->Get(wanted.config.target_buffer).ReportUnknownLoss();
+      continue;
+    }
+    if (!SetupMemory(producer, session))
+      continue;
     const DataSourceInstanceID id = ++last_instance_id_;
     AddInstance(producer, id, descriptor, session, &wanted.config);
     ++sources.num_instances[i];

@@ -14,6 +14,7 @@
 #include "protozero/tracing/data_source_config.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
+#include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
@@ -41,9 +42,13 @@ namespace service {
 class DataSources {
  public:
   DataSources(const TracingService::Clock* clock,
+              BufferTable* buffers,
               ProducerTable* producers,
               VisitCounter* visits)
-      : clock_(clock), producers_(producers), visits_(visits) {}
+      : clock_(clock),
+        buffers_(buffers),
+        producers_(producers),
+        visits_(visits) {}
 
   // Calls of producers. Nothing happens if they make no sense.
 
@@ -120,6 +125,7 @@ class DataSources {
   };
 
   const TracingService::Clock* const clock_;
+  BufferTable* const buffers_;
   ProducerTable* const producers_;
   VisitCounter* const visits_;
 

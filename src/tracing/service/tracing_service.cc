@@ -55,7 +55,7 @@ class TracingService::Impl {
   service::BufferTable buffers;
   service::ChunkCollector chunks{&buffers, &visits};
   service::ProducerTable producers{&chunks};
-  service::DataSources data_sources{&clock, &producers, &visits};
+  service::DataSources data_sources{&clock, &buffers, &producers, &visits};
   service::Sessions sessions{&clock,     &buffers,      &chunks,
                              &producers, &data_sources, &visits};
   service::StatsCollector stats{&buffers, &chunks, &producers, &sessions};
