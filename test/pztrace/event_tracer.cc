@@ -19,9 +19,8 @@ PROTOZERO_TRACE_CATEGORY("net.io", "", "");
 
 int main(int argc, char**) {
   const bool waits = argc > 1;
-  protozero::Producer::Options options;
-  options.name = "event_tracer";
-  protozero::Producer producer(std::move(options));
+  // Without a name, it has that of the program.
+  protozero::Producer producer({});
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   if (!producer.Sync(10000))
     return 1;

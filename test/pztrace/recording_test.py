@@ -59,6 +59,7 @@ class RecordingTest(PztraceTest):
     code, output, error = self.run_pztrace('record', '--list', '--',
                                            EVENT_TRACER)
     self.assertEqual(code, 0, error)
+    # The program gives its producer no name.
     self.assertEqual(output, 'event_tracer: track_event\n'
                      '  net.io\n'
                      '  net.slow [slow big]: Seldom wanted\n')

@@ -79,6 +79,13 @@ int main(int, char** argv) {
   void* library = Open();
   if (library == nullptr)
     return 1;
+  // A library that has not traced is unloaded.
+  dlclose(library);
+  if (dlopen((folder + "/libloaded.so").c_str(), RTLD_NOW | RTLD_NOLOAD) !=
+      nullptr) {
+    return 4;
+  }
+  library = Open();
   // Each traces while the others do.
   Trace_program((folder + "/program.trace").c_str(), [] {
     Trace_linked((folder + "/linked.trace").c_str(), [] {
