@@ -29,6 +29,7 @@ struct TimedEvent {
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
   static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;
+  static constexpr uint32_t kKindMask = 7;
 
   uint64_t time_ns;
   uint32_t track;  // A TrackIndex.

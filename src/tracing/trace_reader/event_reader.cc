@@ -263,7 +263,7 @@ void EventReader::Add(const ReadEvent& event,
                     {text_or_duration},
                     details,
                     sequence.epoch & TimedEvent::kEpochMask,
-                    kind,
+                    kind & TimedEvent::kKindMask,
                     is_early});
   if (parts_.details.num_bytes() > kMaxDetails && details != DetailsPool::kNone)
     parts_.order.Release();

@@ -62,8 +62,8 @@ TEST(EventOrderTest, RandomOrdersWithinTheBound) {
     const size_t capacity = 1 + random() % 20;
     std::vector<TimedEvent> file;
     for (uint32_t i = 0; i < 500; ++i)
-      file.push_back(
-          At(random() % 2 == 0 ? i : i + random() % capacity, random() % 5));
+      file.push_back(At(random() % 2 == 0 ? i : i + random() % capacity,
+                        static_cast<uint32_t>(random() % 5)));
     std::stable_sort(file.begin(), file.end(),
                      [](const TimedEvent& a, const TimedEvent& b) {
                        return a.time_ns < b.time_ns;

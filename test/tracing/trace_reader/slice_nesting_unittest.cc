@@ -40,8 +40,8 @@ class SliceNestingTest : public testing::Test, public SliceSink {
                       0,
                       {text_or_duration},
                       details_.Keep(&details),
-                      epoch,
-                      kind,
+                      epoch & TimedEvent::kEpochMask,
+                      kind & TimedEvent::kKindMask,
                       is_early_});
   }
   uint32_t Text(const char* name, const char* category = "") {
