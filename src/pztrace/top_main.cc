@@ -6,8 +6,10 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,12 +37,20 @@ using protozero::internal::CategoryRules;
 class Histogram {
  public:
   void Add(uint64_t value) {
-    ++counts_[StepOf(value)];
+    const uint32_t step = StepOf(value);
+    const size_t group = step / kSteps;
+    if (group >= groups_.size())
+      groups_.resize(group + 1);
+    if (!groups_[group])
+      groups_[group] = std::make_unique<Group>();
+    ++(*groups_[group])[step % kSteps];
     ++total_;
   }
   uint64_t Percentile99() const {
     uint64_t left = total_ - total_ / 100;
-    for (const auto& [step, count] : counts_) {
+    for (uint32_t step = 0; step < groups_.size() * kSteps; ++step) {
+      const auto& group = groups_[step / kSteps];
+      const uint64_t count = group ? (*group)[step % kSteps] : 0;
       if (count >= left)
         return EndOf(step);
       left -= count;
@@ -50,11 +60,12 @@ class Histogram {
 
  private:
   static constexpr uint32_t kSteps = 16;
+  using Group = std::array<uint64_t, kSteps>;
 
   static uint32_t StepOf(uint64_t value) {
-    uint32_t shift = 0;
-    while (value >> shift >= 2 * kSteps)
-      ++shift;
+    if (value < 2 * kSteps)
+      return static_cast<uint32_t>(value);
+    const auto shift = static_cast<uint32_t>(59 - __builtin_clzll(value));
     return shift * kSteps + static_cast<uint32_t>(value >> shift);
   }
   // The largest value of the step.
@@ -66,7 +77,8 @@ class Histogram {
     return (first << shift) + ((uint64_t{1} << shift) - 1);
   }
 
-  std::map<uint32_t, uint64_t> counts_;
+  // Few are in use, for most names have durations of one magnitude.
+  std::vector<std::unique_ptr<Group>> groups_;
   uint64_t total_ = 0;
 };
 
