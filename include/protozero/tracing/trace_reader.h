@@ -50,6 +50,8 @@ struct Slice {
   // How many slices of the track it is within.
   uint32_t depth;
   uint64_t track;  // A number for TraceReader::tracks().
+  // When the outermost slice that it is within has begun.
+  uint64_t root_ns;
   uint64_t begin_ns;
   uint64_t duration_ns;
   // Without the slices within it, of the same track.
@@ -100,6 +102,9 @@ class TraceTracks {
   // last one. Each is there once, in a circle too, and the outermost of very
   // many are left out.
   std::vector<uint64_t> PathTo(uint64_t track) const;
+  // Returns another number if what the others return of tracks that were
+  // described may have changed.
+  uint64_t version() const;
 
  private:
   const internal::TrackTable* table_;

@@ -54,6 +54,8 @@ void SliceNesting::Begin(const TimedEvent& event) {
     free_.pop_back();
   }
   OpenSlice& slice = slices_[index];
+  slice.root_ns =
+      innermost == kNone ? event.time_ns : slices_[innermost].root_ns;
   slice.begin_ns = event.time_ns;
   slice.nested_ns = 0;
   slice.counted_ns = 0;
@@ -207,13 +209,10 @@ NestedSlice SliceNesting::SliceOf(const OpenSlice& slice,
                                   uint32_t track,
                                   uint64_t end_ns) const {
   const uint64_t duration_ns = end_ns - slice.begin_ns;
-  return {slice.begin_ns,
-          end_ns,
-          duration_ns - std::min(duration_ns, slice.nested_ns),
-          track,
-          slice.text,
-          slice.depth,
-          slice.details};
+  return {slice.root_ns, slice.begin_ns,
+          end_ns,        duration_ns - std::min(duration_ns, slice.nested_ns),
+          track,         slice.text,
+          slice.depth,   slice.details};
 }
 
 void SliceNesting::Finish(uint64_t end_ns) {

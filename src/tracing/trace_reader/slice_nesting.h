@@ -23,6 +23,7 @@ namespace internal {
 
 // A slice and its end, or the end of the trace.
 struct NestedSlice {
+  uint64_t root_ns;  // When the outermost one around it has begun.
   uint64_t begin_ns;
   uint64_t end_ns;
   uint64_t self_ns;
@@ -69,6 +70,7 @@ class SliceNesting : public EventSink {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   struct OpenSlice {
+    uint64_t root_ns;
     uint64_t begin_ns;
     uint64_t nested_ns;
     // Until then, it is counted as nested in slices that have ended.

@@ -29,6 +29,10 @@ std::vector<uint64_t> TraceTracks::PathTo(uint64_t track) const {
   return table_->PathTo(track);
 }
 
+uint64_t TraceTracks::version() const {
+  return table_->version();
+}
+
 TraceReader::TraceReader(Callbacks callbacks)
     : impl_(std::make_unique<internal::TraceReaderImpl>(std::move(callbacks))) {
 }

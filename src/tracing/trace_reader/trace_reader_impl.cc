@@ -242,6 +242,7 @@ Slice TraceReaderImpl::SliceOf(const NestedSlice& slice) const {
           slice.text,
           slice.depth,
           tracks_.uuid(slice.track),
+          slice.root_ns,
           slice.begin_ns,
           slice.end_ns - slice.begin_ns,
           slice.self_ns,

@@ -192,6 +192,7 @@ uint32_t TrackTable::ReadThread(ConstBytes bytes) {
 }
 
 void TrackTable::AddProcessTree(ConstBytes bytes) {
+  ++num_changes_;
   const trace::ProcessTree::Decoder tree(bytes);
   for (const auto entry : tree.processes()) {
     const trace::ProcessTree::Process::Decoder process(entry);
@@ -210,6 +211,7 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
 }
 
 void TrackTable::AddProcess(ConstBytes process_descriptor) {
+  ++num_changes_;
   MakeProcessTrack(ReadProcess(process_descriptor));
 }
 
@@ -227,6 +229,7 @@ void TrackTable::MakeProcessTrack(uint32_t process) {
 }
 
 TrackIndex TrackTable::AddThread(ConstBytes thread_descriptor) {
+  ++num_changes_;
   const uint32_t index = ReadThread(thread_descriptor);
   return IndexOfThread(threads_[index].pid, threads_[index].tid);
 }
@@ -234,6 +237,7 @@ TrackIndex TrackTable::AddThread(ConstBytes thread_descriptor) {
 void TrackTable::Describe(ConstBytes bytes) {
   const trace::TrackDescriptor::Decoder said(bytes);
   Track& track = tracks_[IndexOf(said.uuid())];
+  num_changes_ += track.is_described || said.has_thread() || said.has_process();
   track.is_described = true;
   if (said.has_parent_uuid())
     track.parent = said.parent_uuid();

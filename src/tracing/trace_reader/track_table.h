@@ -60,6 +60,7 @@ class TrackTable {
   std::optional<TrackInfo> Find(uint64_t uuid) const;
   std::vector<uint64_t> PathTo(uint64_t uuid) const;
   std::vector<uint64_t> All() const;
+  uint64_t version() const { return num_changes_; }
 
  private:
   enum class Kind : uint8_t { kOther, kProcess, kThread, kCounter };
@@ -114,6 +115,7 @@ class TrackTable {
 
   TextTable* const texts_;
   NameArena names_;
+  uint64_t num_changes_ = 0;
   IdMap indexes_;  // By uuid.
   std::array<Recent, 256> recent_ = {};
   IdMap sequence_indexes_;
