@@ -11,6 +11,7 @@
 #include "protozero/proto_decoder.h"
 #include "src/pbz/embedded_schema.h"
 #include "src/pbz/program_io.h"
+#include "src/pbz/text.h"
 
 namespace pbz {
 
@@ -166,17 +167,23 @@ void ExtendedSchema::Add(const std::string& descriptor_set) {
 void ExtendedSchema::ReportUnused(const char* program, const char* file) const {
   if (num_malformed_ != 0) {
     PrintError(program,
-               "%s: %zu descriptions of extensions are malformed; the fields "
-               "are shown by their numbers",
-               file, num_malformed_);
+               "%s: %s of extensions %s malformed; the fields are shown by "
+               "their numbers",
+               file, CountOf(num_malformed_, "description").c_str(),
+               num_malformed_ == 1 ? "is" : "are");
   }
-  const std::vector<std::string>& conflicts = schema_->conflicts();
-  if (!conflicts.empty()) {
+  const size_t num_conflicts = schema_->num_conflicts();
+  if (num_conflicts != 0) {
     PrintError(program,
-               "%s: %zu fields and values are described again, differently "
-               "(%s%s); the first description counts",
-               file, conflicts.size(), conflicts.front().c_str(),
-               conflicts.size() == 1 ? "" : ", ...");
+               "%s: %s described again, differently (%s%s); the first "
+               "description counts",
+               file,
+               num_conflicts == 1
+                   ? "1 field or value is"
+                   : (std::to_string(num_conflicts) + " fields and values are")
+                         .c_str(),
+               schema_->first_conflict().c_str(),
+               num_conflicts == 1 ? "" : ", ...");
   }
   if (has_more_) {
     PrintError(program,

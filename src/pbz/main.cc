@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -223,6 +225,12 @@ as protoc --decode does, without one with guesses, which comments say
 }  // namespace pbz
 
 int main(int argc, char** argv) {
+  // With and without exceptions.
+  std::set_new_handler([] {
+    fflush(stdout);
+    fputs("pbz: out of memory\n", stderr);
+    _exit(command_line::kFailure);
+  });
   pbz::UseBinaryStreams();
   return pbz::Main(argc, argv);
 }

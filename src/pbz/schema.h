@@ -93,6 +93,10 @@ struct MessageType {
 // Not copyable; the types point to each other, and live as long as this.
 class Schema {
  public:
+  // In bytes. Longer ones, which make each line that shows them as long, are
+  // refused.
+  static constexpr size_t kMaxName = 512;
+
   // Returns null, and says why in |error|, if the bytes are not a set of files
   // with at least one message.
   static std::unique_ptr<Schema> Parse(protozero::ConstBytes descriptor_set,
@@ -125,9 +129,11 @@ class Schema {
     return missing_types_;
   }
 
-  // Fields and values of enums that the set defines more than once, and
-  // differently, as protoc would not do it. The first definition counts.
-  const std::vector<std::string>& conflicts() const { return conflicts_; }
+  // How many fields and values of enums the set defines more than once, and
+  // differently, as protoc would not do it, and the name of the first. The
+  // first definition counts.
+  size_t num_conflicts() const { return num_conflicts_; }
+  const std::string& first_conflict() const { return first_conflict_; }
 
  private:
   class Parser;
@@ -139,7 +145,8 @@ class Schema {
   std::map<std::string, EnumType, std::less<>> enums_;
   std::vector<bool> is_imported_;  // Whether another file imports the file.
   std::vector<std::string> missing_types_;
-  std::vector<std::string> conflicts_;
+  size_t num_conflicts_ = 0;
+  std::string first_conflict_;
 };
 
 }  // namespace pbz

@@ -342,7 +342,7 @@ class Schema::Parser {
       switch (f.id()) {
         case field::kName:
           type->name = Name(f);
-          break;
+          return CheckName(type->name);
         case field::kNumber:
           type->id = f.as_uint32();
           break;
@@ -425,6 +425,7 @@ class Schema::Parser {
         const Field name = value.FindField(enum_type::kValueName);
         const Field number = value.FindField(enum_type::kValueNumber);
         type.values.emplace_back(number.as_int32(), Name(name));
+        return CheckName(type.values.back().second);
       }
       return true;
     });
@@ -446,8 +447,14 @@ class Schema::Parser {
             std::string* result) {
     *result = scope.empty() ? name : scope + '.' + name;
     name_bytes_ += result->size();
-    if (name_bytes_ <= max_name_bytes_)
-      return true;
+    return name_bytes_ <= max_name_bytes_ ? CheckName(*result) : RefuseNames();
+  }
+
+  bool CheckName(const std::string& name) {
+    return name.size() <= kMaxName || RefuseNames();
+  }
+
+  bool RefuseNames() {
     error_ = "the names of its types are too long";
     return false;
   }
@@ -469,9 +476,7 @@ class Schema::Parser {
         by_id.emplace(first.id, &first);
         names.emplace(first.is_extension, first.name);
       } else if (known == by_id.end() || !IsSame(*known->second, field)) {
-        schema_->conflicts_.push_back(
-            field.is_extension ? field.name
-                               : message->full_name + '.' + field.name);
+        AddConflict(field.is_extension ? "" : message->full_name, field.name);
       }
     }
     std::sort(
@@ -497,7 +502,7 @@ class Schema::Parser {
         const auto same_number = known.lower_bound({value->first, ""});
         if (same_number != known.end() && same_number->first == value->first &&
             known.count(*value) == 0) {
-          schema_->conflicts_.push_back(type->full_name + '.' + value->second);
+          AddConflict(type->full_name, value->second);
         }
       }
     }
@@ -532,6 +537,11 @@ class Schema::Parser {
       default:
         break;
     }
+  }
+
+  void AddConflict(const std::string& scope, const std::string& name) {
+    if (schema_->num_conflicts_++ == 0)
+      schema_->first_conflict_ = scope.empty() ? name : scope + '.' + name;
   }
 
   void AddMissing(const std::string& name) {

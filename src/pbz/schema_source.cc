@@ -101,7 +101,7 @@ std::string Few(const std::vector<std::string>& names, const char* before) {
     text += before + names[i];
   }
   if (names.size() > kMaxNamed)
-    text += ", or " + std::to_string(names.size() - kMaxNamed) + " others";
+    text += ", or " + CountOf(names.size() - kMaxNamed, "other");
   return text;
 }
 
@@ -146,10 +146,10 @@ std::unique_ptr<Schema> LoadSchema(
   const std::vector<std::string>& missing = schema->missing_types();
   if (!missing.empty()) {
     PrintError(program,
-               "%s lacks %zu types (%s%s), whose fields are guessed; make it "
-               "with protoc --include_imports",
-               DisplayName(path), missing.size(), missing.front().c_str(),
-               missing.size() == 1 ? "" : ", ...");
+               "%s lacks %s (%s%s), whose fields are guessed; make it with "
+               "protoc --include_imports",
+               DisplayName(path), CountOf(missing.size(), "type").c_str(),
+               missing.front().c_str(), missing.size() == 1 ? "" : ", ...");
   }
   return schema;
 }

@@ -8,6 +8,12 @@
 
 namespace pbz {
 
+namespace {
+
+constexpr size_t kMaxShownPath = 1024;
+
+}  // namespace
+
 Stats::Stats(size_t max_paths) : max_paths_(max_paths), entries_(1), open_{0} {}
 
 Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
@@ -35,6 +41,9 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
       name += '[' + type->name + ']';
     else
       name += type->name;
+    // Those below it are called like it then.
+    if (name.size() > kMaxShownPath)
+      name.replace(kMaxShownPath, name.npos, "...");
     entries_.push_back(Entry{Path{std::move(name)}, parent, {}});
   }
   last_ = entries_[parent].children[id];

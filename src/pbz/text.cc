@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <type_traits>
 
@@ -67,6 +69,27 @@ bool IsControl(uint32_t code_point) {
 
 // U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// How many bytes at the beginning are ASCII, or a few less.
+size_t AsciiPrefix(std::string_view bytes) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  size_t size = 0;
+  for (; bytes.size() - size >= sizeof(uint64_t); size += sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, bytes.data() + size, sizeof(word));
+    if (word & kHighBits)
+      break;
+  }
+  return size;
+}
+
+// Appends \u001b or the like.
+void AppendUnicodeEscape(uint32_t code_point, std::string* out) {
+  char escaped[8];
+  snprintf(escaped, sizeof(escaped), "\\u%04x",
+           static_cast<unsigned>(code_point & 0xffff));
+  *out += escaped;
+}
 
 // Whether a JSON string has this byte as it is, and as a whole character.
 bool IsPlainInJson(char byte) {
@@ -131,6 +154,8 @@ void AppendFloatingPoint(T value,
 }  // namespace
 
 bool IsUtf8(std::string_view bytes) {
+  // Most texts are ASCII.
+  bytes.remove_prefix(AsciiPrefix(bytes));
   while (!bytes.empty()) {
     uint32_t code_point = 0;
     const size_t size = NextCharacter(bytes, &code_point);
@@ -204,6 +229,10 @@ std::string MadeUtf8(std::string_view text) {
   return utf8;
 }
 
+std::string CountOf(uint64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 void AppendJsonString(std::string_view text, std::string* json) {
   *json += '"';
   while (!text.empty()) {
@@ -225,14 +254,31 @@ void AppendJsonString(std::string_view text, std::string* json) {
       *json += '\\';
       *json += text[0];
     } else {
-      char escaped[8];
-      snprintf(escaped, sizeof(escaped), "\\u%04x",
-               static_cast<unsigned>(code_point));
-      *json += escaped;
+      AppendUnicodeEscape(code_point, json);
     }
     text.remove_prefix(size != 0 ? size : 1);
   }
   *json += '"';
+}
+
+void AppendCsvText(std::string_view text, std::string* csv) {
+  while (!text.empty()) {
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(text, &code_point);
+    const bool is_space = text[0] == '\t' || text[0] == '\n' || text[0] == '\r';
+    const bool is_control =
+        code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
+    if (size == 0) {
+      *csv += kReplacement;
+    } else if (is_control && !is_space) {
+      AppendUnicodeEscape(code_point, csv);
+    } else {
+      *csv += text.substr(0, size);
+      if (text[0] == '"')
+        *csv += '"';
+    }
+    text.remove_prefix(size != 0 ? size : 1);
+  }
 }
 
 void AppendBase64(std::string_view bytes, std::string* out) {
@@ -251,6 +297,15 @@ void AppendBase64(std::string_view bytes, std::string* out) {
 }
 
 void AppendDouble(double value, std::string* out) {
+  // Integers of at most 15 digits are quick. -0 is none.
+  if (fabs(value) < 1e15 && value == floor(value) &&
+      !(value == 0 && signbit(value))) {
+    char text[20];
+    const auto end =
+        std::to_chars(text, text + sizeof(text), static_cast<int64_t>(value));
+    out->append(text, static_cast<size_t>(end.ptr - text));
+    return;
+  }
   AppendFloatingPoint(value, DBL_DIG, DBL_DIG + 2, out);
 }
 

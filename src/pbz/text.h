@@ -3,6 +3,8 @@
 #ifndef SRC_PBZ_TEXT_H_
 #define SRC_PBZ_TEXT_H_
 
+#include <stdint.h>
+
 #include <string>
 #include <string_view>
 
@@ -35,8 +37,16 @@ std::string Shown(std::string_view bytes);
 // |text|, with U+FFFD for bytes that are no UTF-8.
 std::string MadeUtf8(std::string_view text);
 
+// "1 packet", "2 packets".
+std::string CountOf(uint64_t number, const char* noun);
+
 // Appends a JSON string. Bytes that are no UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* json);
+
+// Appends what is between the quotes of a cell of CSV. Quotes are there twice;
+// control characters, tabs and line ends aside, become \u001b and the like, and
+// bytes that are no UTF-8 U+FFFD.
+void AppendCsvText(std::string_view text, std::string* csv);
 
 // Appends |bytes| in base64, with padding.
 void AppendBase64(std::string_view bytes, std::string* out);

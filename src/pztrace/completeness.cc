@@ -11,10 +11,6 @@ namespace pztrace {
 using protozero::LossReason;
 using protozero::PacketLosses;
 
-std::string CountOf(uint64_t number, const char* noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 Completeness::Completeness(const protozero::TraceStats& stats)
     : unknown_(stats.unknown_losses()) {
   const PacketLosses lost = stats.lost();

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "protozero/tracing/trace_stats.h"
+#include "src/pbz/text.h"
 
 namespace pztrace {
 
-// "1 packet", "2 packets".
-std::string CountOf(uint64_t number, const char* noun);
+using pbz::CountOf;
 
 // Says for all commands what a trace lacks, in the same words. It is complete
 // if each packet that a program began during the recording is there. Slices

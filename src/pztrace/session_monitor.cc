@@ -147,8 +147,9 @@ bool SessionMonitor::Report(const TraceConfig& config,
     is_complete = false;
   }
   if (host_->num_refused() != 0) {
-    PrintError(kProgram, "%" PRIu64 " connections were refused",
-               host_->num_refused());
+    PrintError(kProgram, "%s %s refused",
+               CountOf(host_->num_refused(), "connection").c_str(),
+               host_->num_refused() == 1 ? "was" : "were");
     is_complete = false;
   }
   if (stats.producers_without_memory != 0) {
@@ -167,9 +168,8 @@ bool SessionMonitor::Report(const TraceConfig& config,
 bool SessionMonitor::ReportLackOfMemory(const TraceStats& stats) const {
   bool is_short = false;
   if (host_->num_out_of_memory() != 0) {
-    PrintError(kProgram,
-               "%" PRIu64 " connections have ended, for lack of memory",
-               host_->num_out_of_memory());
+    PrintError(kProgram, "%s ended for lack of memory",
+               CountOf(host_->num_out_of_memory(), "connection").c_str());
     is_short = true;
   }
   if (stats.lost().of(protozero::LossReason::kOutOfMemory) != 0) {

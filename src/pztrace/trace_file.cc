@@ -19,6 +19,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "src/pbz/program_io.h"
+#include "src/pztrace/completeness.h"
 #include "src/pztrace/program_name.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -227,10 +228,10 @@ bool TraceFile::Close() {
     Fail(strerror(errno));
   fd_ = -1;
   if (packets_lost_ != 0) {
-    pbz::PrintError(kProgram,
-                    "%s: the last %" PRIu64 " packets, %" PRIu64
-                    " bytes, are not in the file",
-                    name_.c_str(), packets_lost(), bytes_lost_);
+    pbz::PrintError(kProgram, "%s: the last %s, %s, %s not in the file",
+                    name_.c_str(), CountOf(packets_lost(), "packet").c_str(),
+                    CountOf(bytes_lost_, "byte").c_str(),
+                    packets_lost() == 1 ? "is" : "are");
   }
   return !is_broken_;
 }

@@ -313,7 +313,7 @@ class CommandLineTest(Scratch):
     code, output, error = run(PBZ, 'decode', '--schema', schema, '--type=A',
                               '-', stdin=b'\x0a\x02\x08\x01')
     self.assertEqual((code, output), (0, 'any {\n  1: 1\n}\n'))
-    self.assertIn('lacks 1 types (google.protobuf.Any)', error)
+    self.assertIn('lacks 1 type (google.protobuf.Any)', error)
 
   def test_files_that_cannot_be_read(self):
     for path, reason in [(self.scratch / 'missing',

@@ -187,7 +187,7 @@ class SchemaAutoTest(unittest.TestCase):
         (file_of(in_event, delimited(4, named(b'TrackEvent') + delimited(
             2, field(b'type', 9960, 5)))), 'perfetto.protos.TrackEvent.type')]:
       got, error = self.auto(good + evil + events)
-      self.assertIn('pbz: %s: 1 fields and values are described again, differently '
+      self.assertIn('pbz: %s: 1 field or value is described again, differently '
                     '(%s); the first description counts\n' % (self.path, name),
                     error)
       self.assertEqual(got[got.index('track_event'):],
@@ -223,9 +223,9 @@ class SchemaAutoTest(unittest.TestCase):
             file_of(delimited(4, named(b'M') + delimited(2, field(
                 b'm', 1, 11, m)) + delimited(2, field(b'n', 2, 10, m))),
                     extension(b'm', 9950, 11, m)), ''),
-        'too deep': (file_of(nested(5000)), 'are malformed'),
+        'too deep': (file_of(nested(5000)), ' malformed'),
         'names': (file_of(delimited(4, named(b'A' * 500000) + many(
-            lambda name: delimited(3, named(name))))), 'are malformed'),
+            lambda name: delimited(3, named(name))))), ' malformed'),
         'fields': (file_of(delimited(4, named(b'M') + many(
             lambda name: delimited(2, named(name))))), 'are described again'),
         'messages': (file_of(many(lambda name: delimited(4, named(name)))), ''),
@@ -233,6 +233,11 @@ class SchemaAutoTest(unittest.TestCase):
         'too many': (b''.join(file_of(named(b'%d' % i)) for i in range(100)),
                      NOT_READ),
         'size': (b'\x0a\x08' + b'\xc2\x04\x05\x0a\xff\xff\xff\x0f', 'malformed'),
+        'long name': (file_of(extension(b'x' * 600, 9900, 9)), ' malformed'),
+        'many conflicts': (file_of(b''.join(extension(b'x%d' % i, 9900, 9)
+                                            for i in range(1000))),
+                           ': 999 fields and values are described again, '
+                           'differently (x1, ...)'),
         'no type': (file_of(extension(b'm', 9900, 11, delimited(6, b'.None'))), ''),
         'control': (file_of(extension(b'\x1b[31m', 9900, 9)), ''),
     }

@@ -366,21 +366,41 @@ TEST(SchemaTest, FirstOfSeveralDefinitionsCounts) {
   std::string error;
   auto schema = Schema::Parse(AsBytes(first + first), &error);
   ASSERT_TRUE(schema) << error;
-  EXPECT_EQ(schema->conflicts(), std::vector<std::string>());
+  EXPECT_EQ(schema->num_conflicts(), 0u);
   schema = Schema::Parse(AsBytes(first + other), &error);
   ASSERT_TRUE(schema) << error;
   EXPECT_EQ(FieldOf(*schema, "M", 1).type, SchemaType::kInt32);
   EXPECT_EQ(FieldOf(*schema, "M", 2).name, "b");
   EXPECT_EQ(FieldOf(*schema, "M", 100).name, "p.x");
   EXPECT_EQ(schema->FindMessage("M")->FindField(101), nullptr);
-  EXPECT_EQ(schema->conflicts(),
-            (std::vector<std::string>{"p.M.a", "p.M.c", "p.x", "p.E.D"}));
+  EXPECT_EQ(schema->num_conflicts(), 4u);  // p.M.a, p.M.c, p.x, p.E.D
+  EXPECT_EQ(schema->first_conflict(), "p.M.a");
+}
+
+TEST(SchemaTest, LongNamesAreRefused) {
+  const std::string longest(Schema::kMaxName, 'a');
+  for (const std::string& name : {longest, longest + "a"}) {
+    const auto is_read = [](const google::protobuf::FileDescriptorSet& set) {
+      std::string error;
+      return Schema::Parse(AsBytes(set.SerializeAsString()), &error) != nullptr;
+    };
+    google::protobuf::FileDescriptorSet set;
+    auto* const message = set.add_file()->add_message_type();
+    message->set_name(name);
+    EXPECT_EQ(is_read(set), name == longest);
+    message->set_name("M");
+    message->add_field()->set_name(name);
+    EXPECT_EQ(is_read(set), name == longest);
+    message->clear_field();
+    message->add_enum_type()->add_value()->set_name(name);
+    EXPECT_EQ(is_read(set), name == longest);
+  }
 }
 
 TEST(SchemaTest, LongNamesDoNotFillTheMemory) {
   google::protobuf::FileDescriptorSet set;
   auto* const outer = set.add_file()->add_message_type();
-  outer->set_name(std::string(100000, 'a'));
+  outer->set_name(std::string(Schema::kMaxName - 10, 'a'));
   for (int i = 0; i < 10000; ++i)
     outer->add_nested_type()->set_name(std::to_string(i));
   EXPECT_EQ(ErrorOf(set.SerializeAsString()),

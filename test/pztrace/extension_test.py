@@ -77,7 +77,7 @@ class ExtensionTest(unittest.TestCase):
   def test_malformed_descriptions_are_reported(self):
     trace = self.trace('1')
     output, error = self.cat(described(b'\x0a\xff') + trace)
-    self.assertIn('1 descriptions of extensions are malformed', error)
+    self.assertIn('1 description of extensions is malformed', error)
     self.assertIn(QUERY, output)
 
   def test_no_description_changes_the_schema(self):
@@ -88,7 +88,7 @@ class ExtensionTest(unittest.TestCase):
             message(4, message(1, b'Trace')) + message(7, field))
     output, error = self.cat(described(message(1, file)) + self.trace('1'))
     self.assertIn('track_event {', output)
-    self.assertIn('1 fields and values are described again, differently '
+    self.assertIn('1 field or value is described again, differently '
                   '(perfetto.protos.evil); the first description counts', error)
     self.assertNotIn('evil:', output)
 
