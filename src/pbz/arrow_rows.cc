@@ -7,9 +7,13 @@
 #include <arrow/ipc/writer.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/pbz/text.h"
 
@@ -75,50 +79,85 @@ class FileOutput : public arrow::io::OutputStream {
   bool is_closed_ = false;
 };
 
+// The cells of a column in a batch, as Arrow has them in memory: builders of
+// Arrow check and count more for each cell than it takes to store one.
+struct Cells {
+  explicit Cells(bool has_text) : ends(has_text ? 1 : 0) {}
+
+  // Numbers as their bits, or where each text begins and the last one ends.
+  std::vector<uint64_t> numbers;
+  std::vector<int64_t> ends;
+  std::string texts;
+  // A bit for each row, from the first null on.
+  std::vector<uint8_t> is_valid;
+  int64_t num_nulls = 0;
+};
+
+template <typename T>
+std::shared_ptr<arrow::Buffer> BufferOf(const T& values) {
+  return arrow::Buffer::Wrap(values.data(), values.size());
+}
+
 class ArrowRows : public RowWriter {
  public:
   ArrowRows(FILE* out, const std::vector<Column>& columns)
       : output_(out), schema_(ArrowSchema(columns)) {
     arrow::ipc::IpcWriteOptions options;
     options.use_threads = false;
-    writer_ =
-        arrow::ipc::MakeStreamWriter(&output_, schema_, options).ValueOrDie();
-    builder_ =
-        arrow::RecordBatchBuilder::Make(schema_, arrow::default_memory_pool())
-            .ValueOrDie();
+    auto writer = arrow::ipc::MakeStreamWriter(&output_, schema_, options);
+    Check(writer.status());
+    if (writer.ok())
+      writer_ = *std::move(writer);
+    for (const Column& column : columns)
+      columns_.emplace_back(HasText(column.type));
   }
 
   ~ArrowRows() override {
     Flush();
-    Check(writer_->Close());
+    if (writer_)
+      Check(writer_->Close());
   }
 
   void Text(std::string_view text) override {
     if (IsUtf8(text))
-      Append<arrow::LargeStringBuilder>(text);
+      Bytes(text);
     else
-      Append<arrow::LargeStringBuilder>(MadeUtf8(text));
-    size_ += text.size();
+      Bytes(MadeUtf8(text));
   }
   void Bytes(std::string_view bytes) override {
-    Append<arrow::LargeBinaryBuilder>(bytes);
+    Cells& cells = NextCells();
+    cells.texts += bytes;
+    cells.ends.push_back(static_cast<int64_t>(cells.texts.size()));
     size_ += bytes.size();
   }
-  void Bool(bool value) override { Append<arrow::BooleanBuilder>(value); }
-  void Number(int64_t number) override { Append<arrow::Int64Builder>(number); }
-  void Number(uint64_t number) override {
-    Append<arrow::UInt64Builder>(number);
+  void Bool(bool value) override { AddNumber(value); }
+  void Number(int64_t number) override {
+    AddNumber(static_cast<uint64_t>(number));
   }
+  void Number(uint64_t number) override { AddNumber(number); }
   void Number(float number) override { Number(static_cast<double>(number)); }
-  void Number(double number) override { Append<arrow::DoubleBuilder>(number); }
+  void Number(double number) override {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    AddNumber(bits);
+  }
   void Json(std::string_view json) override { Text(json); }
   void Null() override {
-    Check(builder_->GetField(next_column_++)->AppendNull());
+    Cells& cells = columns_[next_column_];
+    const auto row = static_cast<size_t>(rows_);
+    cells.is_valid.resize(row / 8 + 1, 0xff);
+    cells.is_valid[row / 8] &= static_cast<uint8_t>(~(1u << row % 8));
+    ++cells.num_nulls;
+    NextCells();
+    if (cells.ends.empty())
+      cells.numbers.push_back(0);
+    else
+      cells.ends.push_back(cells.ends.back());
   }
 
   void EndRow() override {
     next_column_ = 0;
-    size_ += sizeof(uint64_t) * static_cast<size_t>(builder_->num_fields());
+    size_ += sizeof(uint64_t) * columns_.size();
     if (++rows_ == kMaxRows || size_ >= kMaxBytes)
       Flush();
   }
@@ -126,32 +165,78 @@ class ArrowRows : public RowWriter {
   void Flush() override {
     if (rows_ == 0)
       return;
+    std::vector<std::shared_ptr<arrow::ArrayData>> arrays;
+    for (size_t i = 0; i < columns_.size(); ++i)
+      arrays.push_back(
+          ArrayOf(schema_->field(static_cast<int>(i))->type(), &columns_[i]));
+    if (writer_) {
+      Check(writer_->WriteRecordBatch(
+          *arrow::RecordBatch::Make(schema_, rows_, std::move(arrays))));
+    }
+    for (Cells& cells : columns_) {
+      cells.numbers.clear();
+      cells.ends.resize(std::min<size_t>(cells.ends.size(), 1));
+      cells.texts.clear();
+      cells.is_valid.clear();
+      cells.num_nulls = 0;
+    }
     rows_ = 0;
     size_ = 0;
-    const auto batch = builder_->Flush();
-    Check(batch.status());
-    if (batch.ok())
-      Check(writer_->WriteRecordBatch(**batch));
   }
 
  private:
-  template <typename Builder, typename Value>
-  void Append(const Value& value) {
-    Check(builder_->GetFieldAs<Builder>(next_column_++)->Append(value));
+  static bool HasText(Column::Type type) {
+    return type == Column::Type::kText || type == Column::Type::kJson ||
+           type == Column::Type::kBytes;
+  }
+
+  Cells& NextCells() { return columns_[next_column_++]; }
+  void AddNumber(uint64_t bits) { NextCells().numbers.push_back(bits); }
+
+  // The array refers to |cells|.
+  std::shared_ptr<arrow::ArrayData> ArrayOf(
+      const std::shared_ptr<arrow::DataType>& type,
+      Cells* cells) const {
+    std::shared_ptr<arrow::Buffer> validity;
+    if (cells->num_nulls != 0) {
+      cells->is_valid.resize(static_cast<size_t>(rows_ + 7) / 8, 0xff);
+      validity = BufferOf(cells->is_valid);
+    }
+    std::vector<std::shared_ptr<arrow::Buffer>> buffers = {validity};
+    if (!cells->ends.empty()) {
+      buffers.push_back(BufferOf(cells->ends));
+      buffers.push_back(BufferOf(cells->texts));
+    } else if (type->id() == arrow::Type::BOOL) {
+      cells->texts.assign(static_cast<size_t>(rows_ + 7) / 8, '\0');
+      for (size_t row = 0; row < cells->numbers.size(); ++row) {
+        if (cells->numbers[row] != 0)
+          cells->texts[row / 8] |= static_cast<char>(1u << row % 8);
+      }
+      buffers.push_back(BufferOf(cells->texts));
+    } else {
+      buffers.push_back(BufferOf(cells->numbers));
+    }
+    return arrow::ArrayData::Make(type, rows_, std::move(buffers),
+                                  cells->num_nulls);
   }
 
   // What cannot be written has set the file's error. There is nothing else but
   // a lack of memory.
   void Check(const arrow::Status& status) {
-    if (!status.ok() && !status.IsIOError())
-      status.Abort("Arrow");
+    if (status.ok() || status.IsIOError())
+      return;
+#if defined(__cpp_exceptions)
+    if (status.IsOutOfMemory())
+      throw std::bad_alloc();
+#endif
+    status.Abort("Arrow");
   }
 
   FileOutput output_;
   const std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
-  std::unique_ptr<arrow::RecordBatchBuilder> builder_;
-  int next_column_ = 0;
+  std::vector<Cells> columns_;
+  size_t next_column_ = 0;
   int64_t rows_ = 0;
   size_t size_ = 0;  // About how many bytes the rows have.
 };

@@ -53,6 +53,7 @@ struct ExportOptions {
   std::string rows;
   std::string columns;
   std::string file_column;
+  bool escape_formulas = false;
   bool from_delimited = false;
   std::string schema;
   std::vector<std::string> import_dirs;
@@ -101,11 +102,11 @@ bool ExportRows(const ExportOptions& options,
   std::vector<Column> all = columns->Columns();
   if (!options.file_column.empty())
     all.insert(all.begin(), {options.file_column, Column::Type::kText});
-  const auto rows = RowWriter::Create(stdout,
-                                      options.csv     ? TableFormat::kCsv
-                                      : options.arrow ? TableFormat::kArrow
-                                                      : TableFormat::kNdjson,
-                                      all);
+  const TableFormat format = options.csv     ? TableFormat::kCsv
+                             : options.arrow ? TableFormat::kArrow
+                                             : TableFormat::kNdjson;
+  const auto rows =
+      RowWriter::Create(stdout, {format, options.escape_formulas}, all);
   MessageItems message;
   bool ok = true;
   for (const std::string& name : options.files) {
@@ -285,6 +286,13 @@ int RunExport(const ExportOptions& options) {
       PrintError(kProgram, "%s", error.c_str());
       return kWrongUsage;
     }
+    for (const Column& column : columns->Columns()) {
+      if (column.name == options.file_column) {
+        PrintError(kProgram, "--file-column: there is a column %s already",
+                   options.file_column.c_str());
+        return kWrongUsage;
+      }
+    }
     ok = ExportRows(options, row_type, path, columns.get());
   }
   if (extended) {
@@ -334,6 +342,9 @@ int ExportMain(int argc, char** argv) {
         &options.columns},
        {"--file-column NAME", "begin rows with a column that names the FILE",
         &options.file_column},
+       {"--escape-formulas",
+        "for spreadsheets: begin texts in CSV that they would compute with a '",
+        &options.escape_formulas},
        {"--from-delimited", "read messages from FILE, each after its size",
         &options.from_delimited},
        {"--schema FILE",
@@ -366,6 +377,8 @@ int ExportMain(int argc, char** argv) {
     return wrong("tables need --schema, which has names and types");
   if (!is_table && !(options.columns.empty() && options.file_column.empty()))
     return wrong("--columns and --file-column are for tables");
+  if (options.escape_formulas && !options.csv)
+    return wrong("--escape-formulas is for --csv");
   if (options.delimited && options.rows.empty() && !options.from_delimited) {
     return wrong(
         "--delimited needs --rows, the field whose messages to write; "

@@ -4,6 +4,9 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+#include <charconv>
 
 #include "src/pbz/arrow_rows.h"
 #include "src/pbz/text.h"
@@ -13,17 +16,34 @@ namespace pbz {
 namespace {
 
 constexpr size_t kBlockSize = size_t{1} << 16;
+// Spreadsheets compute a cell that begins with one of these.
+constexpr std::string_view kFormulaBegins = "=+-@\t\r\n";
+
+// Those that CSV has as they are, and without quotes.
+bool IsPlainInCsv(char byte) {
+  return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != ',';
+}
+
+// As protobuf's JSON has it.
+void AppendNonFinite(double number, bool is_json, std::string* out) {
+  const char* const quote = is_json ? "\"" : "";
+  *out += quote;
+  *out += NonFiniteName(number);
+  *out += quote;
+}
 
 class TextRows : public RowWriter {
  public:
-  TextRows(FILE* out, TableFormat format, const std::vector<Column>& columns);
+  TextRows(FILE* out,
+           const TableOptions& options,
+           const std::vector<Column>& columns);
   ~TextRows() override;
 
   void Text(std::string_view text) override;
   void Bytes(std::string_view bytes) override;
   void Bool(bool value) override;
-  void Number(int64_t number) override;
-  void Number(uint64_t number) override;
+  void Number(int64_t number) override { Integer(number); }
+  void Number(uint64_t number) override { Integer(number); }
   void Number(float number) override;
   void Number(double number) override;
   void Json(std::string_view json) override;
@@ -32,25 +52,36 @@ class TextRows : public RowWriter {
   void Flush() override;
 
  private:
+  bool is_json() const { return options_.format == TableFormat::kNdjson; }
   void BeginCell();
+  void Append(std::string_view bytes);
+  template <typename T>
+  void Integer(T number);
   void CsvText(std::string_view text);
+  void SpecialCsvText(std::string_view text);
+  // Returns where |size| bytes may be written; |used_| is not moved.
+  char* RoomFor(size_t size);
 
   FILE* const out_;
-  const TableFormat format_;
+  const TableOptions options_;
   // What is in front of the values of a row: in JSON also the names.
   std::vector<std::string> cell_begins_;
   size_t next_column_ = 0;
-  std::string rows_;
+  bool is_lone_null_ = false;  // The only cell of the row.
+  // What has not been written, in front of room for more.
+  std::vector<char> buffer_;
+  size_t used_ = 0;
+  std::string scratch_;
 };
 
 TextRows::TextRows(FILE* out,
-                   TableFormat format,
+                   const TableOptions& options,
                    const std::vector<Column>& columns)
-    : out_(out), format_(format) {
+    : out_(out), options_(options), buffer_(kBlockSize) {
   for (const Column& column : columns) {
     const bool is_first = cell_begins_.empty();
     std::string begin;
-    if (format_ == TableFormat::kNdjson) {
+    if (is_json()) {
       begin = is_first ? '{' : ',';
       AppendJsonString(column.name, &begin);
       begin += ':';
@@ -59,7 +90,7 @@ TextRows::TextRows(FILE* out,
     }
     cell_begins_.push_back(begin);
   }
-  if (format_ == TableFormat::kNdjson)
+  if (is_json())
     return;
   for (const Column& column : columns)
     Text(column.name);
@@ -72,110 +103,147 @@ TextRows::~TextRows() {
 
 void TextRows::Text(std::string_view text) {
   BeginCell();
-  if (format_ == TableFormat::kNdjson)
-    AppendJsonString(text, &rows_);
-  else if (IsUtf8(text))
-    CsvText(text);
-  else
-    CsvText(MadeUtf8(text));
+  if (!is_json())
+    return CsvText(text);
+  scratch_.clear();
+  AppendJsonString(text, &scratch_);
+  Append(scratch_);
 }
 
 void TextRows::Bytes(std::string_view bytes) {
-  const char* const quote = format_ == TableFormat::kNdjson ? "\"" : "";
+  scratch_.clear();
+  AppendBase64(bytes, &scratch_);
   BeginCell();
-  rows_ += quote;
-  AppendBase64(bytes, &rows_);
-  rows_ += quote;
+  if (!is_json())
+    return CsvText(scratch_);
+  Append("\"");
+  Append(scratch_);
+  Append("\"");
 }
 
 void TextRows::Bool(bool value) {
   BeginCell();
-  rows_ += value ? "true" : "false";
+  Append(value ? "true" : "false");
 }
 
-void TextRows::Number(int64_t number) {
+template <typename T>
+void TextRows::Integer(T number) {
+  constexpr size_t kMaxDigits = 20;
   BeginCell();
-  rows_ += std::to_string(number);
-}
-
-void TextRows::Number(uint64_t number) {
-  BeginCell();
-  rows_ += std::to_string(number);
+  char* const room = RoomFor(kMaxDigits);
+  used_ += static_cast<size_t>(
+      std::to_chars(room, room + kMaxDigits, number).ptr - room);
 }
 
 void TextRows::Number(float number) {
-  if (!isfinite(number))
-    return Text(NonFiniteName(static_cast<double>(number)));
+  scratch_.clear();
+  if (isfinite(number))
+    AppendFloat(number, &scratch_);
+  else
+    AppendNonFinite(static_cast<double>(number), is_json(), &scratch_);
   BeginCell();
-  AppendFloat(number, &rows_);
+  Append(scratch_);
 }
 
 void TextRows::Number(double number) {
-  if (!isfinite(number))
-    return Text(NonFiniteName(number));
+  scratch_.clear();
+  if (isfinite(number))
+    AppendDouble(number, &scratch_);
+  else
+    AppendNonFinite(number, is_json(), &scratch_);
   BeginCell();
-  AppendDouble(number, &rows_);
+  Append(scratch_);
 }
 
 void TextRows::Json(std::string_view json) {
   BeginCell();
-  if (format_ == TableFormat::kNdjson)
-    rows_ += json;
+  if (is_json())
+    Append(json);
   else
     CsvText(json);
 }
 
 void TextRows::EndRow() {
   // Readers take an empty line for no row.
-  if (format_ == TableFormat::kCsv && cell_begins_.size() == 1 &&
-      (rows_.empty() || rows_.back() == '\n')) {
-    rows_ += "\"\"";
-  }
-  rows_ += format_ == TableFormat::kNdjson ? "}\n" : "\r\n";
+  if (is_lone_null_)
+    Append("\"\"");
+  is_lone_null_ = false;
+  Append(is_json() ? "}\n" : "\r\n");
   next_column_ = 0;
-  if (rows_.size() >= kBlockSize)
-    Flush();
 }
 
 void TextRows::BeginCell() {
-  rows_ += cell_begins_[next_column_++];
+  Append(cell_begins_[next_column_++]);
 }
 
 void TextRows::Null() {
   BeginCell();
-  if (format_ == TableFormat::kNdjson)
-    rows_ += "null";
+  if (is_json())
+    Append("null");
+  else
+    is_lone_null_ = cell_begins_.size() == 1;
+}
+
+void TextRows::Append(std::string_view bytes) {
+  if (bytes.empty())
+    return;
+  memcpy(RoomFor(bytes.size()), bytes.data(), bytes.size());
+  used_ += bytes.size();
 }
 
 void TextRows::CsvText(std::string_view text) {
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) {
-    rows_ += text;
-    return;
+  if (text.empty())
+    return Append("\"\"");
+  if (options_.escapes_formulas &&
+      kFormulaBegins.find(text[0]) != std::string_view::npos) {
+    return SpecialCsvText(text);
   }
-  rows_ += '"';
-  for (size_t quote = 0; (quote = text.find('"')) != text.npos;) {
-    rows_ += text.substr(0, quote + 1);
-    rows_ += '"';
-    text.remove_prefix(quote + 1);
+  char* const room = RoomFor(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!IsPlainInCsv(text[i]))
+      return SpecialCsvText(text);
+    room[i] = text[i];
   }
-  rows_ += text;
-  rows_ += '"';
+  used_ += text.size();
+}
+
+void TextRows::SpecialCsvText(std::string_view text) {
+  scratch_ = '"';
+  if (options_.escapes_formulas &&
+      kFormulaBegins.find(text[0]) != std::string_view::npos) {
+    scratch_ += '\'';
+  }
+  AppendCsvText(text, &scratch_);
+  // Quotes are where they are needed only.
+  if (scratch_.find_first_of("\",\r\n", 1) == std::string::npos)
+    return Append(std::string_view(scratch_).substr(1));
+  scratch_ += '"';
+  Append(scratch_);
+}
+
+char* TextRows::RoomFor(size_t size) {
+  if (buffer_.size() - used_ < size) {
+    Flush();
+    if (buffer_.size() < size)
+      buffer_.resize(size);
+  }
+  return buffer_.data() + used_;
 }
 
 void TextRows::Flush() {
-  fwrite(rows_.data(), 1, rows_.size(), out_);
-  rows_.clear();
+  fwrite(buffer_.data(), 1, used_, out_);
+  used_ = 0;
 }
 
 }  // namespace
 
 std::unique_ptr<RowWriter> RowWriter::Create(
     FILE* out,
-    TableFormat format,
+    const TableOptions& options,
     const std::vector<Column>& columns) {
-  if (format == TableFormat::kArrow)
+  if (options.format == TableFormat::kArrow)
     return CreateArrowRows(out, columns);
-  return std::make_unique<TextRows>(out, format, columns);
+  return std::make_unique<TextRows>(out, options, columns);
 }
 
 }  // namespace pbz

@@ -22,9 +22,17 @@ struct Column {
 };
 
 enum class TableFormat {
-  kCsv,     // RFC 4180, with a line of headings.
+  // RFC 4180, with a line of headings. An empty text is "", null is nothing.
+  // Control characters other than tabs and line ends are \u001b and the like.
+  kCsv,
   kNdjson,  // One JSON object a line.
   kArrow,   // The stream of Arrow's inter-process communication.
+};
+
+struct TableOptions {
+  TableFormat format = TableFormat::kCsv;
+  // In CSV, a text that a spreadsheet would compute begins with a '.
+  bool escapes_formulas = false;
 };
 
 // Writes a table. The cells of a row come in the order of the columns, each of
@@ -33,9 +41,9 @@ class RowWriter {
  public:
   // |out| gets blocks of rows, and what is left when the writer is destroyed.
   // Whether it has taken them is seen by its error state. REQUIRES: HasArrow()
-  // if |format| is Arrow.
+  // if the format is Arrow.
   static std::unique_ptr<RowWriter> Create(FILE* out,
-                                           TableFormat format,
+                                           const TableOptions& options,
                                            const std::vector<Column>& columns);
 
   virtual ~RowWriter() = default;
@@ -55,7 +63,7 @@ class RowWriter {
   virtual void Number(double number) = 0;
   // Part of the object of a line of JSON, a text otherwise.
   virtual void Json(std::string_view json) = 0;
-  // An empty cell in CSV, as that of an empty text.
+  // A CSV of one column has "" for it, since an empty line is no row.
   virtual void Null() = 0;
   virtual void EndRow() = 0;
 

@@ -275,9 +275,9 @@ int ExportMain(int argc, char** argv) {
       }
       if (!rows) {
         rows = RowWriter::Create(stdout,
-                                 format == "csv"     ? TableFormat::kCsv
-                                 : format == "arrow" ? TableFormat::kArrow
-                                                     : TableFormat::kNdjson,
+                                 {format == "csv"     ? TableFormat::kCsv
+                                  : format == "arrow" ? TableFormat::kArrow
+                                                      : TableFormat::kNdjson},
                                  ColumnsOf(table));
       }
       ok = Exporter(host, file, table, rows.get()).Export(&input) && ok;

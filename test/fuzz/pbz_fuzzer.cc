@@ -115,7 +115,7 @@ void ExportRow(const pbz::MessageType& type, ConstBytes bytes) {
     FILE* file = open_memstream(&text, &size);
     {
       const auto rows =
-          pbz::RowWriter::Create(file, format, columns->Columns());
+          pbz::RowWriter::Create(file, {format, true}, columns->Columns());
       columns->Write(message.items(), rows.get());
       rows->EndRow();
     }

@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -229,6 +230,9 @@ def objects(ndjson, parse_int=number_of, **options):
 def as_csv_cell(value):
   if value is None:
     return ''
+  if isinstance(value, str):
+    return re.sub(r'[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]',
+                  lambda control: '\\u%04x' % ord(control[0]), value)
   return json.dumps(value) if isinstance(value, bool) else value
 
 
@@ -365,6 +369,9 @@ class ExportTest(unittest.TestCase):
     self.assertEqual([(row['from'], row['id']) for row in rows],
                      [(str(self.file), 1)] * 2 + [('-', 2)] +
                      [(str(self.file), 1)] * 2)
+    _, error = run('--csv', '--schema', schema.path, '--rows', 'row',
+                   '--file-column', 'id', self.file, code=2)
+    self.assertEqual(error, 'pbz: --file-column: there is a column id already\n')
 
   def test_envelope(self):
     schema = self.schema_of_rows()
@@ -415,6 +422,24 @@ class ExportTest(unittest.TestCase):
       lines, _ = run('--ndjson', '--schema', schema.path, '--rows', 'row',
                      '--columns', 'text', self.file)
       self.assertEqual(objects(lines), [{'text': expected}])
+
+  def test_csv_tells_null_from_an_empty_text(self):
+    schema = self.schema_of_rows()
+    self.file.write_bytes(delimited(1, b'') + delimited(1, delimited(5, b'')))
+    for columns, cells in (('peer.host,id', [b'', b'""']),
+                           ('peer.host', [b'""', b'""'])):
+      table, _ = run('--csv', '--schema', schema.path, '--rows', 'row',
+                     '--columns', columns, self.file)
+      self.assertEqual([line.split(b',')[0] for line in table.splitlines()[1:]],
+                       cells)
+
+  def test_formulas(self):
+    schema = self.schema_of_rows()
+    self.file.write_bytes(delimited(1, delimited(2, b'=1') + integer(1, 7)))
+    for option, cells in ((), b'=1'), (('--escape-formulas',), b"'=1"):
+      table, _ = run('--csv', *option, '--schema', schema.path, '--rows', 'row',
+                     '--columns', 'text,id', self.file)
+      self.assertEqual(table.splitlines()[1], cells + b',7')
 
   # Bad input and usage.
 
