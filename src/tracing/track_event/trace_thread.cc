@@ -38,8 +38,23 @@ uint64_t g_forked_thread_id = 0;
 // Guarded by a RegistryLock. Empty for the system's name.
 char g_process_name[64] = "";
 
+// Returns how many bytes of |name|, at most |max|, are no part of a character
+// that continues behind them.
+size_t WholeCharacters(std::string_view name, size_t max) {
+  if (name.size() <= max)
+    return name.size();
+  constexpr size_t kMaxContinuations = 3;
+  const auto continues = [name](size_t i) {
+    return (static_cast<uint8_t>(name[i]) & 0xc0) == 0x80;
+  };
+  size_t size = max;
+  while (size > max - kMaxContinuations && continues(size))
+    --size;
+  return continues(size) ? max : size;
+}
+
 void CopyName(std::string_view name, char (&copy)[64]) {
-  const size_t size = std::min(name.size(), sizeof(copy) - 1);
+  const size_t size = WholeCharacters(name, sizeof(copy) - 1);
   if (size != 0)
     memcpy(copy, name.data(), size);
   copy[size] = '\0';
@@ -120,7 +135,8 @@ std::string_view TraceProcessName() {
     // Its first argument, as long as it has not changed that.
     const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-      char text[sizeof(g_process_name)] = "";
+      // One more byte, which says whether the name is cut.
+      char text[sizeof(g_process_name) + 1] = "";
       if (read(fd, text, sizeof(text) - 1) > 0)
         CopyName(text, g_process_name);
       close(fd);
