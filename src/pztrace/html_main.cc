@@ -78,18 +78,28 @@ slice has to say, and the slowest ones.
   // Those of most events are empty.
   const EventDetails no_details;
   std::deque<EventDetails> kept_details;
+  const auto keep = [&](const EventDetails& details) -> const EventDetails* {
+    if (details.args.empty() && details.flows.empty())
+      return &no_details;
+    kept_details.push_back(details);
+    return &kept_details.back();
+  };
   const auto add = [&](auto event) {
-    const EventDetails& details = *event.details;
-    if (details.args.empty() && details.flows.empty()) {
-      event.details = &no_details;
-    } else {
-      kept_details.push_back(details);
-      event.details = &kept_details.back();
-    }
+    event.details = keep(*event.details);
     rows.Add(event);
   };
+  const auto add_open = [&](Slice slice) {
+    slice.details = keep(*slice.details);
+    rows.Add(slice, /*is_open=*/true);
+  };
   const auto add_value = [&](const CounterValue& value) { rows.Add(value); };
-  TimelineReader reader({add, add, add_value, true});
+  TimelineReader::Callbacks callbacks;
+  callbacks.on_slice = add;
+  callbacks.on_instant = add;
+  callbacks.on_counter = add_value;
+  callbacks.reads_details = true;
+  callbacks.on_unfinished = add_open;
+  TimelineReader reader(std::move(callbacks));
   const bool ok =
       ReadTimeline(file_name, &input, &reader, /*has_extensions=*/true);
   PrintOmissions(reader, stderr);

@@ -13,6 +13,10 @@ namespace {
 // Longer names make no table.
 constexpr size_t kMaxShownBytes = 80;
 
+bool ContinuesCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
 }  // namespace
 
 std::string Escaped(std::string_view text) {
@@ -21,9 +25,20 @@ std::string Escaped(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
+std::string Cut(std::string_view name, size_t max_size) {
+  if (name.size() <= max_size)
+    return std::string(name);
+  size_t size = max_size;
+  // A character has up to three more bytes.
+  while (size + 3 > max_size && size != 0 && ContinuesCharacter(name[size]))
+    --size;
+  return std::string(
+             name.substr(0, ContinuesCharacter(name[size]) ? max_size : size)) +
+         "...";
+}
+
 std::string ShownName(std::string_view name) {
-  const std::string_view begin = name.substr(0, kMaxShownBytes);
-  return Escaped(begin) + (begin.size() == name.size() ? "" : "...");
+  return Escaped(Cut(name, kMaxShownBytes));
 }
 
 }  // namespace pztrace

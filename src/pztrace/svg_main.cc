@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <string>
+#include <utility>
 
 #include "src/command_line/command_line.h"
 #include "src/pbz/program_io.h"
@@ -54,7 +55,15 @@ int SvgMain(int argc, char** argv) {
     return kFailure;
   TrackRows rows;
   const auto add = [&rows](const auto& event) { rows.Add(event); };
-  TimelineReader reader({add, add, add, false});
+  const auto add_open = [&rows](const Slice& slice) {
+    rows.Add(slice, /*is_open=*/true);
+  };
+  TimelineReader::Callbacks callbacks;
+  callbacks.on_slice = add;
+  callbacks.on_instant = add;
+  callbacks.on_counter = add;
+  callbacks.on_unfinished = add_open;
+  TimelineReader reader(std::move(callbacks));
   bool ok = ReadTimeline(file_name, &input, &reader);
   PrintOmissions(reader, stderr);
   if (rows.is_empty()) {

@@ -83,24 +83,33 @@ Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged) {
 
 std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
   std::vector<std::string> lines;
-  const auto add = [&lines](uint64_t count, const char* what) {
-    if (count != 0)
-      lines.push_back(std::to_string(count) + " " + what);
+  const auto add = [&lines](uint64_t count, const char* noun,
+                            const char* of_one, const char* of_several) {
+    if (count != 0) {
+      lines.push_back(CountOf(count, noun) + " " +
+                      (count == 1 ? of_one : of_several));
+    }
   };
-  add(reader.unfinished() - reader.lost_ends(), "slices had not ended");
-  add(reader.lost_ends(), "slices had not ended, or their end is lost");
-  add(reader.unbegun(), "ends without a beginning in the trace");
-  add(reader.late(), "events came too late to be in order");
-  add(reader.unrelated(),
-      "events on clocks that nothing relates to the trace's");
-  add(reader.skipped() - reader.skipped_by_loss(),
-      "packets refer to others from before the trace");
-  add(reader.skipped_by_loss(), "packets are of no use, since others are lost");
+  add(reader.unfinished() - reader.lost_ends(), "slice", "had not ended",
+      "had not ended");
+  add(reader.lost_ends(), "slice", "had not ended, or its end is lost",
+      "had not ended, or their end is lost");
+  add(reader.unbegun(), "end", "without a beginning in the trace",
+      "without a beginning in the trace");
+  add(reader.late(), "event", "came too late to be in order",
+      "came too late to be in order");
+  add(reader.unrelated(), "event",
+      "on a clock that nothing relates to the trace's",
+      "on clocks that nothing relates to the trace's");
+  add(reader.skipped() - reader.skipped_by_loss(), "packet",
+      "refers to others from before the trace",
+      "refer to others from before the trace");
+  add(reader.skipped_by_loss(), "packet", "is of no use, since others are lost",
+      "are of no use, since others are lost");
   for (const auto& [what, count] : reader.unread()) {
     const bool needs_zlib = what == "compressed packets" && !CanInflate();
-    add(count, (what + ": not read" +
-                (needs_zlib ? ", for this build has no zlib" : ""))
-                   .c_str());
+    lines.push_back(std::to_string(count) + " " + what + ": not read" +
+                    (needs_zlib ? ", for this build has no zlib" : ""));
   }
   return lines;
 }

@@ -128,6 +128,7 @@ class Page {
       std::string json =
           "{\"begin\":[" + begin.json() + "],\"text\":[" + text.json() + "]";
       duration.AppendTo("duration", &json);
+      open.AppendTo("open", &json);
       nested.AppendTo("nested", &json);
       args.AppendTo("args", &json);
       flows.AppendTo("flows", &json);
@@ -136,6 +137,7 @@ class Page {
 
     Times begin;
     NumberList duration;
+    NumberList open;  // 1: it had not ended.
     NumberList nested;
     NumberList text;
     NumberList args;
@@ -150,15 +152,16 @@ class Page {
     events->flows.Add(details ? StringId(details->flows) : 0);
   }
 
-  std::string SlicesJson(const std::vector<Slice>& slices) {
+  std::string SlicesJson(const std::vector<RowSlice>& slices) {
     Events events(first_ns_);
-    for (const Slice& slice : slices) {
+    for (const RowSlice& slice : slices) {
       if (slice.begin_ns > to_ns_ ||
           slice.begin_ns + slice.duration_ns < from_ns_) {
         continue;
       }
       events.begin.Add(slice.begin_ns);
       events.duration.Add(slice.duration_ns);
+      events.open.Add(slice.is_open);
       events.nested.Add(slice.duration_ns - slice.self_ns);
       AddText(*slice.text, slice.details, &events);
     }
@@ -211,7 +214,7 @@ class Page {
       *json += ",\"counter\":" + CounterJson(row.events->values, info.unit);
     if (row.events && !row.events->slices.empty()) {
       *json += ",\"slices\":[";
-      for (const std::vector<Slice>& line : row.events->slices)
+      for (const std::vector<RowSlice>& line : row.events->slices)
         *json += (json->back() == '[' ? "" : ",") + SlicesJson(line);
       *json += ']';
     }

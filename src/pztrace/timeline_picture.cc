@@ -40,7 +40,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .s { font: 11px ui-monospace, Menlo, Consolas, monospace; }
 .b { fill: #ffffff; } .g { stroke: #d8dee4; } .m { fill: #8c959f; }
 .v { fill: #b6d7ff; stroke: #0969da; } .i { fill: #0969da; }
-.h { stroke: #cf222e; } .l { fill: url(#pztrace-lost); }
+.h { stroke: #cf222e; } .o { stroke: #cf222e; stroke-dasharray: 4 3; }
+.l { fill: url(#pztrace-lost); }
 .c0 { fill: #b6d7ff; } .c1 { fill: #ffd1ae; } .c2 { fill: #b3e6bd; }
 .c3 { fill: #dfcbff; } .c4 { fill: #ffc9d8; } .c5 { fill: #a8e4e6; }
 .c6 { fill: #ece39f; }
@@ -48,7 +49,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 text { fill: #e6edf3; } .q { fill: #9198a1; }
 .b { fill: #0d1117; } .g { stroke: #30363d; } .m { fill: #6e7681; }
 .v { fill: #1b4a7f; stroke: #58a6ff; } .i { fill: #58a6ff; }
-.h { stroke: #ff7b72; }
+.h, .o { stroke: #ff7b72; }
 .c0 { fill: #1b4a7f; } .c1 { fill: #7a4316; } .c2 { fill: #1d5c30; }
 .c3 { fill: #553a86; } .c4 { fill: #7d3350; } .c5 { fill: #175a5d; }
 .c6 { fill: #5c5417; }
@@ -86,7 +87,7 @@ class Drawing {
         width_(options.width),
         first_ns_(rows->first_ns()),
         length_ns_(rows->last_ns() - rows->first_ns()),
-        from_ns_(std::min(options.from_ns, length_ns_)),
+        from_ns_(std::min({options.from_ns, length_ns_, UINT64_MAX - 1})),
         to_ns_(std::max(from_ns_ + 1, std::min(options.to_ns, length_ns_))),
         rows_(rows->Arrange(tracks)) {}
 
@@ -148,9 +149,10 @@ class Drawing {
 
   // Where a time is, which may be outside.
   double X(uint64_t time_ns) const {
-    return left_ + (static_cast<double>(time_ns - first_ns_) -
-                    static_cast<double>(from_ns_)) *
-                       scale_;
+    const uint64_t origin_ns = first_ns_ + from_ns_;
+    return time_ns >= origin_ns
+               ? left_ + static_cast<double>(time_ns - origin_ns) * scale_
+               : left_ - static_cast<double>(origin_ns - time_ns) * scale_;
   }
   double right() const { return width_ - kMargin; }
 
@@ -164,11 +166,16 @@ class Drawing {
   }
 
   void DrawAxis(std::string* out) const {
-    const double from = static_cast<double>(from_ns_);
     const double step = RoundStep(90 / scale_);
-    for (double time = ceil(from / step) * step;
-         time <= static_cast<double>(to_ns_); time += step) {
-      const double x = left_ + (time - from) * scale_;
+    // Whole nanoseconds: doubles of a long time are further apart than that.
+    const auto step_ns = static_cast<uint64_t>(std::min(step, 1e19));
+    const uint64_t first_ns = (from_ns_ + step_ns - 1) / step_ns * step_ns;
+    for (uint64_t i = 0; i <= (to_ns_ - from_ns_) / step_ns; ++i) {
+      const uint64_t time_ns = first_ns + i * step_ns;
+      if (time_ns > to_ns_ || time_ns < from_ns_)
+        break;
+      const double time = static_cast<double>(time_ns);
+      const double x = left_ + static_cast<double>(time_ns - from_ns_) * scale_;
       Append(out, "<path class=\"g\" d=\"M%.1f %.0fV%.0f\"/>\n", x, kMargin,
              y_ - kMargin);
       const std::string text = AxisText(time, step);
@@ -202,7 +209,7 @@ class Drawing {
       height = kCounterHeight;
     }
     double bottom = 0;
-    for (const std::vector<Slice>& slices : row.events->slices) {
+    for (const std::vector<RowSlice>& slices : row.events->slices) {
       DrawSlices(slices, y_ + bottom);
       bottom += kLineHeight;
     }
@@ -221,7 +228,7 @@ class Drawing {
              &shapes_);
   }
 
-  void DrawSlices(const std::vector<Slice>& slices, double y) {
+  void DrawSlices(const std::vector<RowSlice>& slices, double y) {
     double many_begin = 0;
     double many_end = 0;
     uint64_t many = 0;
@@ -230,12 +237,12 @@ class Drawing {
         return;
       Append(&shapes_,
              "<rect class=\"m\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-             "height=\"%.0f\"><title>%" PRIu64 " slices</title></rect>\n",
+             "height=\"%.0f\"><title>%s</title></rect>\n",
              many_begin, y, std::max(kMinSlice, many_end - many_begin),
-             kSliceHeight, many);
+             kSliceHeight, CountOf(many, "slice").c_str());
       many = 0;
     };
-    for (const Slice& slice : slices) {
+    for (const RowSlice& slice : slices) {
       const double begin = std::max(left_, X(slice.begin_ns));
       const double end =
           std::min(right(), X(slice.begin_ns + slice.duration_ns));
@@ -255,16 +262,18 @@ class Drawing {
     draw_many();
   }
 
-  void DrawSlice(const Slice& slice, double begin, double end, double y) {
+  void DrawSlice(const RowSlice& slice, double begin, double end, double y) {
     const std::string& name = NameOf(*slice.text);
     Append(&shapes_,
-           "<rect class=\"c%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+           "<rect class=\"c%u%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
            "height=\"%.0f\" rx=\"1.5\"><title>",
-           slice.text_id % kNumColors, begin, y, end - begin, kSliceHeight);
+           slice.text_id % kNumColors, slice.is_open ? " o" : "", begin, y,
+           end - begin, kSliceHeight);
     shapes_ += XmlText(name);
     if (!slice.text->category.empty())
       shapes_ += " (" + XmlText(slice.text->category) + ")";
-    shapes_ += ": " + DurationText(slice.duration_ns) + ", at " +
+    shapes_ += std::string(": ") + (slice.is_open ? "not ended after " : "") +
+               DurationText(slice.duration_ns) + ", at " +
                DurationText(slice.begin_ns - first_ns_) + "</title></rect>\n";
     const std::string text = Fitting(name, end - begin - 6);
     if (!text.empty())

@@ -225,7 +225,8 @@ int TopMain(int argc, char** argv) {
   if (!has_trace)
     return kFailure;
   Print(rows, sort_column, limit);
-  printf("%" PRIu64 " slices of %zu names\n", num_slices, rows.size());
+  printf("%s of %s\n", CountOf(num_slices, "slice").c_str(),
+         CountOf(rows.size(), "name").c_str());
   for (const std::string& note : notes)
     printf("%s\n", note.c_str());
   if (!pbz::FlushStandardOutput(kProgram))

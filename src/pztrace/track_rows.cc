@@ -5,15 +5,28 @@
 #include <stddef.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
+
+#include "src/pztrace/shared_rows.h"
 
 namespace pztrace {
 
 namespace {
 
+using Lines = std::vector<std::vector<RowSlice>>;
+
+void AddToLine(const RowSlice& slice, Lines* lines) {
+  if (lines->size() <= slice.depth)
+    lines->resize(size_t{slice.depth} + 1);
+  (*lines)[slice.depth].push_back(slice);
+}
+
 void SortByTime(TrackEvents* events) {
-  for (std::vector<Slice>& line : events->slices) {
+  for (std::vector<RowSlice>& line : events->slices) {
     std::stable_sort(
         line.begin(), line.end(),
         [](const Slice& a, const Slice& b) { return a.begin_ns < b.begin_ns; });
@@ -37,12 +50,9 @@ void TrackRows::AddTime(uint64_t begin_ns, uint64_t end_ns) {
   last_ns_ = std::max({last_ns_, begin_ns, end_ns});
 }
 
-void TrackRows::Add(const Slice& slice) {
+void TrackRows::Add(const Slice& slice, bool is_open) {
   AddTime(slice.begin_ns, slice.begin_ns + slice.duration_ns);
-  std::vector<std::vector<Slice>>& lines = events_[slice.track].slices;
-  if (lines.size() <= slice.depth)
-    lines.resize(size_t{slice.depth} + 1);
-  lines[slice.depth].push_back(slice);
+  AddToLine({slice, is_open}, &events_[slice.track].slices);
 }
 
 void TrackRows::Add(const Instant& instant) {
@@ -62,51 +72,109 @@ void TrackRows::Add(const LostStretch& lost) {
 
 std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
   using Key = std::vector<std::pair<int64_t, uint64_t>>;
-  std::vector<std::pair<Key, uint64_t>> keys;
+  std::map<Key, std::vector<uint64_t>> groups;
+  // The first track of each group.
+  std::unordered_map<uint64_t, std::pair<int64_t, uint64_t>> firsts;
   for (auto& [track, events] : events_) {
-    SortByTime(&events);
     Key key;
+    uint64_t group = 0;
     for (const uint64_t part : tracks.PathTo(track)) {
-      const TrackInfo info = InfoOf(part, tracks);
-      key.push_back({info.tid != 0   ? info.tid
-                     : info.pid != 0 ? info.pid
-                                     : info.order,
-                     part});
+      const std::optional<TrackInfo> found = tracks.Find(part);
+      const TrackInfo info = found.value_or(TrackInfo());
+      group = GroupOf(part, found, group);
+      const int64_t order = info.tid != 0   ? info.tid
+                            : info.pid != 0 ? info.pid
+                                            : info.order;
+      key.push_back(firsts.try_emplace(group, order, part).first->second);
     }
-    keys.push_back({std::move(key), track});
+    groups[std::move(key)].push_back(track);
   }
-  std::sort(keys.begin(), keys.end());
 
   std::vector<TrackRow> rows;
   std::set<uint64_t> said;
-  for (const auto& [key, track] : keys) {
+  shared_.clear();
+  for (const auto& [key, members] : groups) {
     uint32_t level = 0;
     for (const auto& [order, part] : key) {
-      if (part == track)
-        continue;
+      if (part == key.back().second)
+        break;
       // What a track is part of has a row of its own, once.
       if (said.insert(part).second && events_.count(part) == 0)
         rows.push_back({part, level, nullptr});
       ++level;
     }
-    said.insert(track);
-    rows.push_back({track, level, &events_.at(track)});
+    const uint64_t first = key.back().second;
+    said.insert(first);
+    if (members.size() == 1) {
+      TrackEvents& events = events_.at(members[0]);
+      SortByTime(&events);
+      rows.push_back({first, level, &events});
+      continue;
+    }
+    for (const TrackEvents* events : Share(members))
+      rows.push_back({first, level, events});
   }
   return rows;
 }
 
-TrackInfo InfoOf(uint64_t track, const Tracks& tracks) {
-  return tracks.Find(track).value_or(TrackInfo());
-}
+std::vector<const TrackEvents*> TrackRows::Share(
+    const std::vector<uint64_t>& tracks) {
+  // The outermost slices, and how far those within them reach.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> ends;
+  for (const uint64_t track : tracks) {
+    SortByTime(&events_.at(track));
+    for (const std::vector<RowSlice>& line : events_.at(track).slices) {
+      for (const RowSlice& slice : line) {
+        uint64_t& end_ns = ends[{slice.root_ns, track}];
+        end_ns = std::max(end_ns, slice.begin_ns + slice.duration_ns);
+      }
+    }
+  }
+  RowPacker packer;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> row_of;
+  for (const auto& [root, end_ns] : ends)
+    row_of[root] = packer.RowOf(1, root.second, root.first, end_ns, true);
+  uint32_t last_row = 0;
+  for (const auto& [root, row] : row_of)
+    last_row = std::max(last_row, row);
 
-std::string LabelOf(const TrackInfo& info) {
-  const int64_t id = info.tid != 0 ? info.tid : info.pid;
-  std::string label = info.name;
-  if (label.empty())
-    label = id != 0 ? (info.tid != 0 ? "thread" : "process") : "track";
-  if (id != 0)
-    label += " " + std::to_string(id);
-  return label;
+  const size_t first = shared_.size();
+  shared_.resize(first + last_row + 1);
+  for (const uint64_t track : tracks) {
+    const TrackEvents& events = events_.at(track);
+    for (const std::vector<RowSlice>& line : events.slices) {
+      for (const RowSlice& slice : line) {
+        AddToLine(slice,
+                  &shared_[first + row_of.at({slice.root_ns, track})].slices);
+      }
+    }
+    // In the row of the slice that it is in, or else the first one.
+    for (const Instant& instant : events.instants) {
+      uint32_t row = 0;
+      if (!events.slices.empty()) {
+        const std::vector<RowSlice>& roots = events.slices[0];
+        const auto next =
+            std::upper_bound(roots.begin(), roots.end(), instant.time_ns,
+                             [](uint64_t ns, const RowSlice& root) {
+                               return ns < root.begin_ns;
+                             });
+        if (next != roots.begin())
+          row = row_of.at({std::prev(next)->root_ns, track});
+      }
+      shared_[first + row].instants.push_back(instant);
+    }
+    TrackEvents& others = shared_[first];
+    others.values.insert(others.values.end(), events.values.begin(),
+                         events.values.end());
+    others.lost.insert(others.lost.end(), events.lost.begin(),
+                       events.lost.end());
+  }
+  std::vector<const TrackEvents*> rows;
+  for (size_t i = first; i < shared_.size(); ++i) {
+    SortByTime(&shared_[i]);
+    rows.push_back(&shared_[i]);
+  }
+  return rows;
 }
 
 const std::string& NameOf(const EventText& text) {

@@ -5,20 +5,25 @@
 
 #include <stdint.h>
 
+#include <deque>
 #include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_info.h"
 
 namespace pztrace {
 
-using Tracks = protozero::TraceTracks;
+// Of an open slice, the duration is that until the end of the trace.
+struct RowSlice : Slice {
+  bool is_open = false;
+};
 
 struct TrackEvents {
   // Those of each depth.
-  std::vector<std::vector<Slice>> slices;
+  std::vector<std::vector<RowSlice>> slices;
   std::vector<Instant> instants;
   std::vector<CounterValue> values;
   std::vector<LostStretch> lost;
@@ -26,6 +31,7 @@ struct TrackEvents {
 
 // A row of a timeline.
 struct TrackRow {
+  // If several share the row, the first one.
   uint64_t track;
   // How many other rows it is part of.
   uint32_t level;
@@ -45,7 +51,7 @@ struct TrackRow {
 // Its memory depends on the number of events.
 class TrackRows {
  public:
-  void Add(const Slice& slice);
+  void Add(const Slice& slice, bool is_open = false);
   void Add(const Instant& instant);
   void Add(const CounterValue& value);
   void Add(const LostStretch& lost);
@@ -57,22 +63,20 @@ class TrackRows {
 
   // Sorts the events, and returns the rows from the top to the bottom. Siblings
   // have the order that they ask for; processes and threads, that of their
-  // numbers. The rows are good until the next Add().
+  // numbers. Siblings of one name share as few rows as there are at one time.
+  // The rows are good until the next Add().
   std::vector<TrackRow> Arrange(const Tracks& tracks);
 
  private:
   void AddTime(uint64_t begin_ns, uint64_t end_ns);
+  // Copies the events of |tracks| to rows in shared_, and returns these.
+  std::vector<const TrackEvents*> Share(const std::vector<uint64_t>& tracks);
 
   std::map<uint64_t, TrackEvents> events_;  // By track.
+  std::deque<TrackEvents> shared_;
   uint64_t first_ns_ = std::numeric_limits<uint64_t>::max();
   uint64_t last_ns_ = 0;
 };
-
-// What |tracks| says of |track|, or nothing.
-TrackInfo InfoOf(uint64_t track, const Tracks& tracks);
-
-// "main 4711": its name, and its number if it is a thread or a process.
-std::string LabelOf(const TrackInfo& info);
 
 // "(no name)" if it has none.
 const std::string& NameOf(const EventText& text);

@@ -407,7 +407,7 @@ class HtmlBrowserTest(PageTest):
     self.open(described() + event(1, BEGIN, 0, name('open')) +
               event(1, INSTANT, 0, name('x'), dropped=1))
     self.assertTrue(self.script('return document.getElementById("notes").checkVisibility()'))
-    self.assertIn('1 slices had not ended', self.text('#notes'))
+    self.assertIn('1 slice had not ended', self.text('#notes'))
     self.open(described())
     self.assertFalse(self.script('return document.getElementById("notes").checkVisibility()'))
 

@@ -62,6 +62,22 @@ class HtmlTest(PageTest):
     self.assertEqual(row['counter'], {'time': [0, MS, MS], 'value': [1.5, None, -2],
                                       'unit': 'bytes'})
 
+  def test_open_slices_and_shared_rows(self):
+    trace = described()
+    for i in range(10):
+      trace += (track(100 + i, parent=PROCESS) +
+                event(1, BEGIN, 0, name('request'), integer(11, 100 + i)) +
+                event(1, END, MS, integer(11, 100 + i)))
+    trace += event(1, BEGIN, 0, name('hung')) + event(1, INSTANT, MS, name('x'))
+    html, error = self.run_command(trace)
+    self.assertEqual(error, '1 slice had not ended\n')
+    rows = Page(html).rows
+    self.assertEqual([row['label'] for row in rows], ['app 41', 'track', 'main 42'])
+    self.assertEqual(len(rows[1]['slices'][0]['begin']), 10)
+    self.assertNotIn('open', rows[1]['slices'][0])
+    hung, = rows[2]['slices']
+    self.assertEqual((hung['open'], hung['duration']), ([1], [MS]))
+
   def test_a_whole_recording(self):
     trace, items = self.record_workers()
     page = self.page(trace)
@@ -128,12 +144,12 @@ class HtmlTest(PageTest):
              event(1, BEGIN, 0, name('open')) +
              event(1, INSTANT, 0, name('x'), dropped=1) + packet(9, stats))
     html, error = self.run_command(trace)
-    self.assertIn('1 slices had not ended', error)
+    self.assertIn('1 slice had not ended', error)
     self.assertEqual(Page(html).notes, [
         '10 packets lost: 10 shared memory full; packets are missing in 1 place',
         'main 42: packets are missing in 1 place',
-        '1 slices had not ended, or their end is lost',
-        '1 packets are of no use, since others are lost'])
+        '1 slice had not ended, or its end is lost',
+        '1 packet is of no use, since others are lost'])
     self.assertIs(Page(html).data['complete'], False)
 
   def test_lost_stretches(self):
@@ -151,8 +167,8 @@ class HtmlTest(PageTest):
                                  event(1, BEGIN, 0, name('open')) +
                                  event(1, INSTANT, 0, name('x')))[0])
     self.assertIs(page.data['complete'], True)
-    self.assertEqual(page.notes, ['1 slices had not ended',
-                                  '1 ends without a beginning in the trace'])
+    self.assertEqual(page.notes, ['1 slice had not ended',
+                                  '1 end without a beginning in the trace'])
 
   def test_names_are_no_markup(self):
     evil = ['</script><script>alert(1)</script>', '<!--<script>', ']]>\u2028\u2029',

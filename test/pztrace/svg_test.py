@@ -134,6 +134,49 @@ class SvgTest(TimelineCommandTest):
     self.assertIn('--from takes a time', self.run_command(trace, '--from=x', code=2)[1])
     self.assertIn('--width is from', self.run_command(trace, '--width=1', code=2)[1])
 
+  def test_siblings_of_one_name_share_rows(self):
+    trace = described()
+    for i in range(300):
+      trace += track(100 + i, parent=PROCESS)
+      trace += event(1, BEGIN, 5 * MS, name('r%d' % i), integer(11, 100 + i))
+      if i != 0:
+        trace += event(1, END, 2 * MS, integer(11, 99 + i))
+    picture = self.picture(trace + event(1, END, 0, integer(11, 399)), '--width=20000')
+    self.assertLess(picture.height, 150)
+    self.assertEqual(picture.slices(), 300)
+    shapes = [picture.shape('r%d:' % i) for i in range(300)]
+    self.assertEqual(len({shape.get('y') for shape in shapes}), 2)
+    for one, other in zip(shapes, shapes[2:]):
+      if one.get('y') == other.get('y'):
+        self.assertLessEqual(float(one.get('x')) + float(one.get('width')),
+                             float(other.get('x')) + 0.11)
+
+  def test_open_slices_last_until_the_end(self):
+    trace = (described() + event(1, BEGIN, 0, name('outer')) +
+             event(1, BEGIN, 2 * MS, name('hung')) + event(1, INSTANT, 8 * MS, name('x')))
+    image, error = self.run_command(trace)
+    self.assertEqual(error, '2 slices had not ended\n')
+    picture = Picture(image)
+    self.assertIn('hung: not ended after 8.00 ms, at 2.00 ms', picture.titles())
+    hung, outer = picture.shape('hung'), picture.shape('outer')
+    self.assertIn('o', hung.get('class').split())
+    self.assertAlmostEqual(float(hung.get('x')) + float(hung.get('width')),
+                           float(outer.get('x')) + float(outer.get('width')), delta=0.2)
+
+  def test_times_that_no_double_tells_apart(self):
+    second = 10**9
+    trace = (described() + event(1, BEGIN, 0, name('long')) +
+             event(1, INSTANT, 36028797 * second, name('x')) +
+             event(1, END, 10 * second))
+    for start, stop in (('36028797s', '36028797.00000001s'), ('36028797s', '36028798s')):
+      picture = self.picture(trace, '--from', start, '--to', stop)
+      self.assertIn('long: 36028807.00 s, at 0 ns', picture.titles())
+      self.assertLess(len(picture.texts), 100)
+    # As long as can be.
+    trace = described() + event(1, INSTANT, 0, name('x')) + event(
+        1, INSTANT, 2**64 - 2000, name('y'))
+    self.picture(trace, '--from', '36028797s')
+
   def test_names_are_no_markup(self):
     evil = '</title><script>&"\x1b\u20ac'
     picture = self.picture(described() + event(1, BEGIN, 0, name(evil)) +

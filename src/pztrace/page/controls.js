@@ -36,6 +36,10 @@ function durationOf({line, i}) {
   return line.end[i] - line.begin[i];
 }
 
+function shownDurationOf(event, format = durationText) {
+  return (event.line.open[event.i] ? "not ended after " : "") + format(durationOf(event));
+}
+
 function isSame(a, b) {
   return a?.line === b?.line && a?.i === b?.i;
 }
@@ -49,7 +53,7 @@ function select(event) {
   for (const row of $("slowest").tBodies[0].rows)
     row.classList.toggle("chosen", Boolean(event) && isSame(row.event, event));
   $("said").textContent = !event ? "" : [
-    trace.nameOf(event), event.line.isInstants ? "" : durationText(durationOf(event)),
+    trace.nameOf(event), event.line.isInstants ? "" : shownDurationOf(event),
     "at " + timeText(event.line.begin[event.i]), trackOf(event)].filter(Boolean).join(", ");
   timeline.draw();
 }
@@ -91,7 +95,7 @@ function showDetails(event) {
   pairs.push(["Clock", ns + " ns"]);
   if (!line.isInstants) {
     const total = trace.totals[line.text[i]];
-    pairs.push(["Duration", timeText(durationOf(event))], ["Self", timeText(line.self[i])],
+    pairs.push(["Duration", shownDurationOf(event, timeText)], ["Self", timeText(line.self[i])],
                ["Of this name", countText(total.count, "slice") + ", " + durationText(total.ns) +
                 ", the longest " + durationText(total.max)]);
   }
@@ -343,7 +347,7 @@ function hover(place) {
   if (event) {
     tip.replaceChildren(trace.nameOf(event) + " ", element("small", {
       textContent: event.line.isInstants ? "at " + timeText(event.line.begin[event.i])
-                                         : durationText(durationOf(event))}));
+                                         : shownDurationOf(event)}));
     const main = document.querySelector("main");
     const left = Math.min(place.x + 12, main.clientWidth - tip.offsetWidth - 4);
     const below = $("scroller").offsetTop + place.y + 18;

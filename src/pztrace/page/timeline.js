@@ -297,7 +297,12 @@ class Timeline {
     // The unit is that of the step, so that the numbers are easy to compare.
     const [factor, unit] = UNITS.find(([factor]) => step >= factor) ?? UNITS.at(-1);
     const ticks = [];
-    for (let tick = Math.ceil(this.from / step); tick * step <= this.to; ++tick) {
+    const first = Math.ceil(this.from / step);
+    // Counted from 0, since a number far from it may have no next integer.
+    for (let i = 0; i <= (this.to - this.from) / step; ++i) {
+      const tick = first + i;
+      if (tick * step > this.to)
+        break;
       const number = tick * step / factor + 0;  // No -0.
       ticks.push({x: this.x(tick * step),
                   text: number.toLocaleString("en", {maximumFractionDigits: 3}) + " " + unit});
@@ -426,6 +431,8 @@ class Timeline {
     this.fill(this.colorOf(line, i, i + 1), begin, line.top, width, SLICE);
     if (line.isHit(i))
       this.fill(this.colors.hit, begin, line.top + SLICE - 2, width, 2);
+    for (let y = 1; line.open[i] && y < SLICE; y += 5)
+      this.fill(this.colors.lost, begin + width - 2, line.top + y, 2, 3);
     const start = Math.max(begin, this.left) + 4;
     const letters = Math.floor((begin + width - start - 2) / this.letter);
     if (letters < 3)

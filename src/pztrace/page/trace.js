@@ -39,6 +39,8 @@ class Line {
     const column = (values) => values ?? new Uint8Array(this.length);
     const duration = column(data.duration);
     const nested = column(data.nested);
+    // 1: it had not ended, and lasts until the end of the trace.
+    this.open = column(data.open);
     this.end = this.begin.map((begin, i) => begin + duration[i]);
     this.self = Float64Array.from(duration, (ns, i) => Math.max(0, ns - nested[i]));
     this.text = data.text;

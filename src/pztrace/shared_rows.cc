@@ -1,0 +1,83 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/shared_rows.h"
+
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <string>
+
+namespace pztrace {
+
+namespace {
+
+constexpr uint64_t kTaken = std::numeric_limits<uint64_t>::max();
+
+uint64_t Mixed(uint64_t a, uint64_t b) {
+  a = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xbf58476d1ce4e5b9;
+  return a ^ (a >> 31);
+}
+
+}  // namespace
+
+bool SharesRows(const std::optional<TrackInfo>& info) {
+  return info && info->pid == 0 && info->tid == 0 && !info->is_counter;
+}
+
+uint64_t GroupOf(uint64_t track,
+                 const std::optional<TrackInfo>& info,
+                 uint64_t parent) {
+  return SharesRows(info) ? Mixed(parent, std::hash<std::string>()(info->name))
+                          : Mixed(track, 1);
+}
+
+uint32_t RowPacker::RowOf(uint64_t group,
+                          uint64_t track,
+                          uint64_t root_ns,
+                          uint64_t end_ns,
+                          bool is_root) {
+  const auto next = static_cast<uint32_t>(first_rows_.size());
+  const uint32_t index = indexes_.Insert(group, next);
+  if (index == next)
+    first_rows_.push_back(0);
+  uint32_t row;
+  const auto taken = taken_.find({track, root_ns});
+  if (taken != taken_.end()) {
+    row = taken->second;
+    if (is_root)
+      taken_.erase(taken);
+  } else {
+    row = Take(index, root_ns);
+    if (!is_root)
+      taken_.emplace(std::pair(track, root_ns), row);
+  }
+  if (is_root && row == 0)
+    first_rows_[index] = end_ns;
+  else if (is_root)
+    more_[index].free.emplace(end_ns, row);
+  return row;
+}
+
+// Of those that are free, the one that has been for the shortest time.
+uint32_t RowPacker::Take(uint32_t group, uint64_t root_ns) {
+  uint64_t& first = first_rows_[group];
+  const bool is_first_free = first != kTaken && first <= root_ns;
+  const auto more = more_.find(group);
+  if (more != more_.end()) {
+    auto& free = more->second.free;
+    auto place =
+        free.upper_bound({root_ns, std::numeric_limits<uint32_t>::max()});
+    if (place != free.begin() &&
+        (!is_first_free || std::prev(place)->first > first)) {
+      const uint32_t row = (--place)->second;
+      free.erase(place);
+      return row;
+    }
+  }
+  if (!is_first_free)
+    return more_[group].size++;
+  first = kTaken;
+  return 0;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,66 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SHARED_ROWS_H_
+#define SRC_PZTRACE_SHARED_ROWS_H_
+
+#include <stdint.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "src/pztrace/track_info.h"
+#include "src/tracing/trace_reader/id_map.h"
+
+namespace pztrace {
+
+// Whether a track shares its rows with those of its name within the same one.
+// A program has thousands of them if each of its requests has a Track(id).
+// Processes, threads, counters, and tracks that the trace does not describe
+// have rows of their own.
+bool SharesRows(const std::optional<TrackInfo>& info);
+
+// Returns the number of the tracks that share rows with |track|, which is a
+// part of those with the number |parent|; 0: of none.
+uint64_t GroupOf(uint64_t track,
+                 const std::optional<TrackInfo>& info,
+                 uint64_t parent);
+
+// Chooses rows for the slices of tracks that share them, so that none overlap.
+// A slice is where the outermost one around it is. If they come in the order of
+// their ends, or only outermost ones in that of their beginnings, there are no
+// more rows than slices at one time. Memory depends on the number of groups and
+// rows, and of open slices.
+class RowPacker {
+ public:
+  // |end_ns| is that of the slice, which |is_root| if it is in no other one.
+  uint32_t RowOf(uint64_t group,
+                 uint64_t track,
+                 uint64_t root_ns,
+                 uint64_t end_ns,
+                 bool is_root);
+
+ private:
+  // Those of a group beside the first one.
+  struct Rows {
+    // When its last slice has ended, and the row.
+    std::set<std::pair<uint64_t, uint32_t>> free;
+    uint32_t size = 1;
+  };
+
+  uint32_t Take(uint32_t group, uint64_t root_ns);
+
+  protozero::internal::IdMap indexes_;  // Of groups.
+  // When the last slice of the first row has ended. Most groups have no more.
+  std::deque<uint64_t> first_rows_;
+  std::unordered_map<uint32_t, Rows> more_;
+  // By track and beginning of an outermost slice whose end is not known.
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> taken_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SHARED_ROWS_H_

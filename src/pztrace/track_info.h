@@ -1,0 +1,24 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TRACK_INFO_H_
+#define SRC_PZTRACE_TRACK_INFO_H_
+
+#include <stdint.h>
+
+#include <string>
+
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+using Tracks = protozero::TraceTracks;
+
+// What |tracks| says of |track|, or nothing.
+TrackInfo InfoOf(uint64_t track, const Tracks& tracks);
+
+// "main 4711": its name, and its number if it is a thread or a process.
+std::string LabelOf(const TrackInfo& info);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TRACK_INFO_H_
