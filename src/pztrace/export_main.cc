@@ -2,14 +2,21 @@
 
 // pztrace export.
 
+#include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "protozero/tracing/loss_reason.h"
@@ -19,8 +26,11 @@
 #include "src/pbz/row_writer.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/shared_rows.h"
+#include "src/pztrace/shown_name.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_info.h"
 
 namespace pztrace {
 
@@ -32,9 +42,16 @@ using pbz::Column;
 using pbz::RowWriter;
 using pbz::TableFormat;
 
-enum class Table { kSlices, kInstants, kCounters, kLosses };
+enum TableId : size_t { kSlices, kInstants, kCounters, kLosses, kNumTables };
 
-std::vector<Column> ColumnsOf(Table table) {
+constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
+                                                 "counters", "losses"};
+
+// Longer names, which other programs hardly expect in each row, are cut.
+constexpr size_t kMaxNameSize = 256;
+constexpr size_t kMaxPathSize = 1024;
+
+std::vector<Column> ColumnsOf(TableId table) {
   using Type = Column::Type;
   std::vector<Column> columns = {
       {"host", Type::kText}, {"file", Type::kText}, {"process", Type::kText},
@@ -42,18 +59,19 @@ std::vector<Column> ColumnsOf(Table table) {
   const auto add = [&columns](const std::vector<Column>& more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
-  if (table == Table::kLosses) {
+  if (table == kLosses) {
     add({{"reason", Type::kText},
          {"packets", Type::kUint64},
          {"places", Type::kUint64}});
     return columns;
   }
   add({{"track", Type::kText}, {"ts", Type::kUint64}, {"time", Type::kInt64}});
-  if (table == Table::kSlices)
+  if (table == kSlices)
     add({{"dur", Type::kUint64},
          {"self", Type::kUint64},
-         {"depth", Type::kUint64}});
-  if (table == Table::kCounters)
+         {"depth", Type::kUint64},
+         {"row", Type::kUint64}});
+  if (table == kCounters)
     add({{"unit", Type::kText}, {"value", Type::kDouble}});
   else
     add({{"category", Type::kText},
@@ -63,26 +81,27 @@ std::vector<Column> ColumnsOf(Table table) {
   return columns;
 }
 
+// Null for the tables that are not wanted.
+using Tables = std::array<std::unique_ptr<RowWriter>, kNumTables>;
+
 // Rows of the events of one file.
 class Exporter {
  public:
   Exporter(const std::string& host,
            const std::string& file,
-           Table table,
-           RowWriter* rows)
+           bool has_unfinished,
+           const Tables& tables)
       : host_(host),
         file_(file),
-        table_(table),
-        rows_(rows),
-        reader_(CallbacksFor(table)) {}
+        tables_(tables),
+        reader_(MakeCallbacks(has_unfinished)) {}
 
   bool Export(TraceInput* input) {
-    const bool ok =
-        ReadTimeline(file_, input, &reader_,
-                     table_ == Table::kSlices || table_ == Table::kInstants);
-    if (table_ == Table::kLosses)
-      AddLosses();
-    else
+    const bool has_details = tables_[kSlices] || tables_[kInstants];
+    const bool ok = ReadTimeline(file_, input, &reader_, has_details);
+    if (tables_[kLosses])
+      AddLosses(tables_[kLosses].get());
+    if (has_details || tables_[kCounters])
       PrintOmissions(reader_, stderr);
     return ok;
   }
@@ -97,116 +116,255 @@ class Exporter {
     // The names of the track and of those that it is part of, with slashes
     // between them, up to the thread or process.
     std::string path;
+    std::string unit;
+    uint64_t group = 0;  // Of tracks that share its rows. 0: it has its own.
+    // Later descriptions of other tracks do not change it.
+    bool is_complete = true;
   };
+  // Those of the tracks of the last rows are kept.
+  static constexpr size_t kMaxOwners = 4096;
 
-  TimelineReader::Callbacks CallbacksFor(Table table) {
+  TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {
     TimelineReader::Callbacks callbacks;
-    callbacks.reads_details =
-        table == Table::kSlices || table == Table::kInstants;
-    switch (table) {
-      case Table::kSlices:
-        callbacks.on_slice = [this](const Slice& slice) {
-          BeginRow(slice.track, slice.begin_ns);
-          rows_->Number(slice.duration_ns);
-          rows_->Number(slice.self_ns);
-          rows_->Number(uint64_t{slice.depth});
-          AddEvent(*slice.text, *slice.details);
+    if (tables_[kSlices]) {
+      callbacks.on_slice = [this](const Slice& slice) {
+        AddSlice(slice, /*is_open=*/false);
+      };
+      if (has_unfinished) {
+        callbacks.on_unfinished = [this](const Slice& slice) {
+          AddSlice(slice, /*is_open=*/true);
         };
-        break;
-      case Table::kInstants:
-        callbacks.on_instant = [this](const Instant& instant) {
-          BeginRow(instant.track, instant.time_ns);
-          AddEvent(*instant.text, *instant.details);
-        };
-        break;
-      case Table::kCounters:
-        callbacks.on_counter = [this](const CounterValue& value) {
-          BeginRow(value.track, value.time_ns);
-          const auto track = reader_.tracks().Find(value.track);
-          rows_->Text(track ? track->unit : "");
-          rows_->Number(value.value);
-          rows_->EndRow();
-        };
-        break;
-      case Table::kLosses:
-        break;
+      }
     }
+    if (tables_[kInstants]) {
+      callbacks.on_instant = [this](const Instant& instant) {
+        RowWriter& rows = *tables_[kInstants];
+        BeginRow(OwnerOf(instant.track), instant.time_ns, &rows);
+        AddEvent(*instant.text, *instant.details, &rows);
+      };
+    }
+    if (tables_[kCounters]) {
+      callbacks.on_counter = [this](const CounterValue& value) {
+        RowWriter& rows = *tables_[kCounters];
+        const Owner& owner = OwnerOf(value.track);
+        BeginRow(owner, value.time_ns, &rows);
+        rows.Text(owner.unit);
+        rows.Number(value.value);
+        rows.EndRow();
+      };
+    }
+    callbacks.reads_details = callbacks.on_slice || callbacks.on_instant;
     return callbacks;
   }
 
-  void AddOwner(const Owner& owner) {
-    rows_->Text(host_);
-    rows_->Text(file_);
-    rows_->Text(owner.process);
-    rows_->Number(owner.pid);
-    rows_->Number(owner.tid);
-    rows_->Text(owner.thread);
+  void AddSlice(const Slice& slice, bool is_open) {
+    RowWriter& rows = *tables_[kSlices];
+    const Owner& owner = OwnerOf(slice.track);
+    BeginRow(owner, slice.begin_ns, &rows);
+    if (is_open) {
+      rows.Null();
+      rows.Null();
+    } else {
+      rows.Number(slice.duration_ns);
+      rows.Number(slice.self_ns);
+    }
+    rows.Number(uint64_t{slice.depth});
+    rows.Number(
+        uint64_t{owner.group == 0
+                     ? 0
+                     : packer_.RowOf(owner.group, slice.track, slice.root_ns,
+                                     slice.begin_ns + slice.duration_ns,
+                                     slice.depth == 0)});
+    AddEvent(*slice.text, *slice.details, &rows);
   }
 
-  void BeginRow(uint64_t track, uint64_t time_ns) {
-    const Owner owner = OwnerOf(track);
-    AddOwner(owner);
-    rows_->Text(owner.path);
-    rows_->Number(time_ns);
-    rows_->Number(reader_.RealtimeOf(time_ns));
+  void AddOwner(const Owner& owner, RowWriter* rows) {
+    rows->Text(host_);
+    rows->Text(file_);
+    rows->Text(owner.process);
+    rows->Number(owner.pid);
+    rows->Number(owner.tid);
+    rows->Text(owner.thread);
   }
 
-  void AddEvent(const EventText& text, const EventDetails& details) {
-    rows_->Text(text.category);
-    rows_->Text(text.name);
-    rows_->Json("{" + details.args + "}");
-    rows_->Json("[" + details.flows + "]");
-    rows_->EndRow();
+  void BeginRow(const Owner& owner, uint64_t time_ns, RowWriter* rows) {
+    AddOwner(owner, rows);
+    rows->Text(owner.path);
+    rows->Number(time_ns);
+    rows->Number(reader_.RealtimeOf(time_ns));
   }
 
-  void AddLosses() {
+  void AddEvent(const EventText& text,
+                const EventDetails& details,
+                RowWriter* rows) {
+    rows->Text(text.category);
+    rows->Text(text.name);
+    rows->Json(InBrackets('{', details.args, '}'));
+    rows->Json(InBrackets('[', details.flows, ']'));
+    rows->EndRow();
+  }
+
+  // Valid until the next call.
+  std::string_view InBrackets(char begin, std::string_view list, char end) {
+    json_ = begin;
+    json_ += list;
+    json_ += end;
+    return json_;
+  }
+
+  void AddLosses(RowWriter* rows) {
     for (const auto& [reason, packets] : reader_.packets_lost()) {
-      AddOwner(Owner());
-      rows_->Text(protozero::LossReasonToString(
+      AddOwner(Owner(), rows);
+      rows->Text(protozero::LossReasonToString(
           static_cast<protozero::LossReason>(reason)));
-      rows_->Number(packets);
-      rows_->Number(std::nullopt);
-      rows_->EndRow();
+      rows->Number(packets);
+      rows->Null();
+      rows->EndRow();
     }
     for (const auto& [sequence, gaps] : reader_.gaps()) {
       Owner owner = OwnerOf(gaps.track);
       if (owner.pid == 0)
         owner.pid = gaps.pid;
-      AddOwner(owner);
-      rows_->Text("");
-      rows_->Number(std::nullopt);
-      rows_->Number(gaps.places);
-      rows_->EndRow();
+      AddOwner(owner, rows);
+      rows->Text("");
+      rows->Null();
+      rows->Number(gaps.places);
+      rows->EndRow();
     }
   }
 
-  Owner OwnerOf(uint64_t track) const {
+  // Valid until the next call.
+  const Owner& OwnerOf(uint64_t track) {
+    if (owners_version_ != reader_.tracks().version() ||
+        owners_.size() >= kMaxOwners) {
+      owners_.clear();
+      owners_version_ = reader_.tracks().version();
+      last_owner_ = nullptr;
+    }
+    if (last_owner_ == nullptr || last_track_ != track) {
+      const auto [owner, is_new] = owners_.try_emplace(track);
+      if (is_new || !owner->second.is_complete)
+        owner->second = FindOwner(track);
+      last_track_ = track;
+      last_owner_ = owner->second.is_complete ? &owner->second : nullptr;
+      return owner->second;
+    }
+    return *last_owner_;
+  }
+
+  Owner FindOwner(uint64_t track) const {
     Owner owner;
-    const std::vector<uint64_t> path = reader_.tracks().PathTo(track);
-    for (size_t i = path.size(); i-- != 0;) {
-      const auto info = reader_.tracks().Find(path[i]);
+    const Tracks& tracks = reader_.tracks();
+    uint64_t group = 0;
+    std::optional<TrackInfo> info;
+    for (const uint64_t part : tracks.PathTo(track)) {
+      const bool is_outermost = group == 0;
+      info = tracks.Find(part);
+      group = GroupOf(part, info, group);
+      if (!info || (is_outermost && info->parent != 0))
+        owner.is_complete = false;
       if (!info)
-        break;
+        continue;
       if (info->tid != 0) {
-        owner.thread = info->name;
-        owner.tid = info->tid;
-        owner.pid = info->pid;
+        if (owner.tid == 0) {
+          owner.thread = Cut(info->name, kMaxNameSize);
+          owner.tid = info->tid;
+        }
+        if (owner.pid == 0)
+          owner.pid = info->pid;
       } else if (info->pid != 0) {
-        owner.process = info->name;
-        owner.pid = info->pid;
-        break;
-      } else {
-        owner.path = info->name + (owner.path.empty() ? "" : "/") + owner.path;
+        owner = {Cut(info->name, kMaxNameSize),
+                 info->pid,
+                 "",
+                 0,
+                 "",
+                 "",
+                 0,
+                 owner.is_complete};
+      } else if (owner.path.size() <= kMaxPathSize) {
+        owner.path += (owner.path.empty() ? "" : "/") + info->name;
       }
     }
+    owner.path = Cut(owner.path, kMaxPathSize);
+    if (info)
+      owner.unit = Cut(info->unit, kMaxNameSize);
+    if (SharesRows(info))
+      owner.group = group;
     return owner;
   }
 
   const std::string& host_;
   const std::string& file_;
-  const Table table_;
-  RowWriter* const rows_;
+  const Tables& tables_;
   TimelineReader reader_;
+  std::unordered_map<uint64_t, Owner> owners_;  // By track.
+  uint64_t owners_version_ = 0;
+  uint64_t last_track_ = 0;
+  const Owner* last_owner_ = nullptr;
+  RowPacker packer_;
+  std::string json_;
+};
+
+// The files that the tables go to.
+class Outputs {
+ public:
+  // Without a |folder|, there is one table, on the standard output.
+  Outputs(const std::string& folder, const pbz::TableOptions& options)
+      : folder_(folder), options_(options) {}
+
+  // Returns false, and has printed why, if a file cannot be written.
+  bool Open(const bool (&wanted)[kNumTables]) {
+    if (!folder_.empty() && mkdir(folder_.c_str(), 0777) != 0 &&
+        errno != EEXIST) {
+      return Fail(folder_);
+    }
+    for (size_t i = 0; i < kNumTables; ++i) {
+      if (!wanted[i])
+        continue;
+      if (!folder_.empty()) {
+        files_[i].reset(fopen(PathOf(i).c_str(), "wb"));
+        if (!files_[i])
+          return Fail(PathOf(i));
+      }
+      tables_[i] =
+          RowWriter::Create(files_[i] ? files_[i].get() : stdout, options_,
+                            ColumnsOf(static_cast<TableId>(i)));
+    }
+    return true;
+  }
+
+  bool Close() {
+    bool ok = true;
+    for (size_t i = 0; i < kNumTables; ++i) {
+      if (tables_[i])
+        tables_[i]->Flush();
+      tables_[i].reset();
+      if (files_[i] &&
+          (fflush(files_[i].get()) != 0 || ferror(files_[i].get())))
+        ok = Fail(PathOf(i));
+    }
+    return pbz::FlushStandardOutput(kProgram) && ok;
+  }
+
+  const Tables& tables() const { return tables_; }
+
+ private:
+  std::string PathOf(size_t table) const {
+    const char* const extension = options_.format == TableFormat::kCsv ? ".csv"
+                                  : options_.format == TableFormat::kArrow
+                                      ? ".arrow"
+                                      : ".ndjson";
+    return folder_ + "/" + kTableNames[table] + extension;
+  }
+  static bool Fail(const std::string& path) {
+    pbz::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
+    return false;
+  }
+
+  const std::string folder_;
+  const pbz::TableOptions options_;
+  std::array<pbz::ScopedFile, kNumTables> files_;
+  Tables tables_;
 };
 
 std::string HostName() {
@@ -220,28 +378,41 @@ int ExportMain(int argc, char** argv) {
   std::vector<std::string> files;
   std::string host = HostName();
   std::string format = "csv";
-  bool slices = false;
-  bool instants = false;
-  bool counters = false;
-  bool losses = false;
+  std::string folder;
+  bool wanted[kNumTables] = {};
+  bool unfinished = false;
+  bool escape_formulas = false;
   const command_line::Command command = {
       "pztrace export",
-      "--slices|--instants|--counters|--losses [options] FILE...",
+      "--slices|--instants|--counters|--losses [options] FILE...\n       "
+      "pztrace "
+      "export -o FOLDER [options] FILE...",
       R"(Prints the events of traces as a table, for databases:
 
   pztrace export --slices *.pftrace >slices.csv
 )",
       {{"FILE", "traces; - is the standard input", &files},
-       {"--slices", "a row for each slice", &slices},
-       {"--instants", "a row for each instant", &instants},
-       {"--counters", "a row for each value of a counter", &counters},
+       {"--slices", "a row for each slice", &wanted[kSlices]},
+       {"--instants", "a row for each instant", &wanted[kInstants]},
+       {"--counters", "a row for each value of a counter", &wanted[kCounters]},
        {"--losses",
         "a row for each reason of losses, and for each thread with gaps",
-        &losses},
+        &wanted[kLosses]},
+       {"-o, --output FOLDER",
+        "write FOLDER/slices.csv and so on, in one reading: the tables that "
+        "are "
+        "named, or all",
+        &folder},
        {"--format NAME",
         "csv (the default), ndjson: a JSON object a line, or arrow: a stream "
         "of Arrow",
         &format},
+       {"--unfinished",
+        "rows of slices without an end, too; their dur and self are null",
+        &unfinished},
+       {"--escape-formulas",
+        "for spreadsheets: begin texts in CSV that they would compute with a '",
+        &escape_formulas},
        {"--host NAME", "in the column of that name, default: this machine's",
         &host}},
       R"(Times and durations are in nanoseconds: ts on the clock of the trace, time since
@@ -249,42 +420,44 @@ int ExportMain(int argc, char** argv) {
 )"};
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;
-  if (slices + instants + counters + losses != 1) {
+  const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
+  if (folder.empty() && num_wanted != 1) {
     return WrongUsage(
         command,
-        "one of --slices, --instants, --counters and --losses is needed");
+        "one of --slices, --instants, --counters and --losses is needed, or "
+        "-o, which takes any of them");
   }
+  if (num_wanted == 0)
+    std::fill(wanted, wanted + kNumTables, true);
   if (format != "csv" && format != "ndjson" && format != "arrow")
     return WrongUsage(command, "--format is csv, ndjson or arrow");
   if (format == "arrow" && !pbz::HasArrow())
     return WrongUsage(command, pbz::kNoArrow);
+  if (escape_formulas && format != "csv")
+    return WrongUsage(command, "--escape-formulas is for --format csv");
+  if (unfinished && !wanted[kSlices])
+    return WrongUsage(command, "--unfinished is for --slices");
 
-  const Table table = slices     ? Table::kSlices
-                      : instants ? Table::kInstants
-                      : counters ? Table::kCounters
-                                 : Table::kLosses;
+  Outputs outputs(folder, {format == "csv"     ? TableFormat::kCsv
+                           : format == "arrow" ? TableFormat::kArrow
+                                               : TableFormat::kNdjson,
+                           escape_formulas});
   bool ok = true;
-  {
-    // Not before there is something to read: no empty table follows an error.
-    std::unique_ptr<RowWriter> rows;
-    for (const std::string& file : files) {
-      TraceInput input;
-      if (!input.Open(file, "export")) {
-        ok = false;
-        continue;
-      }
-      if (!rows) {
-        rows = RowWriter::Create(stdout,
-                                 {format == "csv"     ? TableFormat::kCsv
-                                  : format == "arrow" ? TableFormat::kArrow
-                                                      : TableFormat::kNdjson},
-                                 ColumnsOf(table));
-      }
-      ok = Exporter(host, file, table, rows.get()).Export(&input) && ok;
+  bool is_open = false;
+  for (const std::string& file : files) {
+    TraceInput input;
+    if (!input.Open(file, "export")) {
+      ok = false;
+      continue;
     }
+    // Not before there is something to read: no empty table follows an error.
+    if (!is_open && !outputs.Open(wanted))
+      return kFailure;
+    is_open = true;
+    ok =
+        Exporter(host, file, unfinished, outputs.tables()).Export(&input) && ok;
   }
-  if (!pbz::FlushStandardOutput(kProgram))
-    ok = false;
+  ok = outputs.Close() && ok;
   return ok ? kSuccess : kFailure;
 }
 

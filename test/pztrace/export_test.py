@@ -54,7 +54,7 @@ class ExportTest(TimelineCommandTest):
     self.assertEqual(outer, {
         'host': 'h', 'file': str(self.path), 'process': 'app', 'pid': 41,
         'tid': 42, 'thread': 'main', 'track': '', 'ts': 1000,
-        'time': 1000 + 5000000 - 3000, 'dur': 10 * MS, 'self': 6 * MS, 'depth': 0,
+        'time': 1000 + 5000000 - 3000, 'dur': 10 * MS, 'self': 6 * MS, 'depth': 0, 'row': 0,
         'category': 'app', 'name': 'outer', 'args': {'n': -5, 'result': True},
         'flows': []})
     self.assertEqual((inner['name'], inner['depth'], inner['ts']),
@@ -126,6 +126,102 @@ class ExportTest(TimelineCommandTest):
     evil = 'a,"b"\r\nc'
     trace = described() + event(1, INSTANT, 0, name(evil))
     self.assertEqual(self.rows(trace, '--instants')[0]['name'], evil)
+
+  def test_csv_tells_null_from_an_empty_text_and_has_no_control_characters(self):
+    trace = described() + event(1, INSTANT, 0, name('a\x00\x1b\x7f\x85\tb\u00e9'))
+    text, _ = self.run_command(trace, '--instants')
+    cells = text.splitlines()[1].split(',')
+    self.assertEqual(cells[8:11], ['', '""', 'a\\u0000\\u001b\\u007f\\u0085\tb\u00e9'])
+    row = json.loads(self.run_command(trace, '--instants', '--format', 'ndjson')[0])
+    self.assertEqual(row['name'], 'a\x00\x1b\x7f\x85\tb\u00e9')
+
+  def test_formulas(self):
+    for text in '=1', '+1', '-1', '@a', '\t=1', '=a,"':
+      trace = described() + event(1, INSTANT, 0, name(text))
+      for args, before in ((), ''), (('--escape-formulas',), "'"):
+        out, _ = self.run_command(trace, '--instants', *args)
+        row, = csv.DictReader(io.StringIO(out, newline=''))
+        self.assertEqual(row['name'], before + text)
+    self.assertIn('is for --format csv', self.run_command(
+        b'', '--instants', '--escape-formulas', '--format', 'ndjson', code=2)[1])
+
+  def test_all_tables_in_one_reading(self):
+    trace, _ = self.record_workers()
+    folder = self.path.parent / 'tables'
+    for suffix, args in ('csv', ()), ('ndjson', ('--format', 'ndjson')):
+      self.assertEqual(self.run_command(trace, '-o', folder, *args), ('', ''))
+      for table in TABLES:
+        self.assertEqual((folder / (table[2:] + '.' + suffix)).read_bytes().decode(),
+                         self.run_command(trace, table, *args)[0])
+    # From a pipe, and some of them.
+    some = self.path.parent / 'some'
+    subprocess.run([PZTRACE, 'export', '-o', some, '--slices', '--losses', '-'],
+                   input=trace, check=True)
+    self.assertEqual(sorted(path.name for path in some.iterdir()),
+                     ['losses.csv', 'slices.csv'])
+    self.assertIn('trace: ', self.run_command(trace, '-o', self.path, code=1)[1])
+
+  def test_siblings_of_one_name_share_rows(self):
+    trace = described()
+    # Each lasts 10, and begins 4 after the one before it.
+    for i in range(20):
+      trace += track(100 + i, parent=PROCESS)
+      trace += event(1, BEGIN, 2, name('request'), integer(11, 100 + i))
+      trace += event(1, BEGIN, 0, name('inner'), integer(11, 100 + i))
+      trace += event(1, END, 1, integer(11, 100 + i))
+      if i >= 2:
+        trace += event(1, END, 1, integer(11, 98 + i))
+    trace += (event(1, END, 3, integer(11, 118)) + event(1, END, 4, integer(11, 119)) +
+              event(1, BEGIN, 0, name('main')) + event(1, END, 1))
+    rows = self.rows(trace, '--slices')
+    self.assertEqual({row['row'] for row in rows}, {0, 1, 2})
+    roots = [row for row in rows if row['name'] == 'request']
+    for row in range(3):
+      ends = 0
+      for root in sorted((r for r in roots if r['row'] == row), key=lambda r: r['ts']):
+        self.assertGreaterEqual(root['ts'], ends)
+        ends = root['ts'] + root['dur']
+        inner = [r for r in rows if r['name'] == 'inner' and r['row'] == row and
+                 root['ts'] <= r['ts'] < ends]
+        self.assertEqual(len(inner), 1)
+    self.assertEqual([r['row'] for r in rows if r['name'] == 'main'], [0])
+
+  def test_slices_without_an_end(self):
+    trace = (described() + event(1, BEGIN, 0, name('outer')) +
+             event(1, BEGIN, 5, name('inner')) + event(1, INSTANT, 10, name('last')))
+    for args, expected in ((), []), (('--unfinished',), [('inner', 1), ('outer', 0)]):
+      out, error = self.run_command(trace, '--slices', '--format', 'ndjson', *args)
+      rows = [json.loads(line) for line in out.splitlines()]
+      self.assertEqual([(row['name'], row['depth']) for row in rows], expected)
+      self.assertEqual({(row['dur'], row['self']) for row in rows},
+                       {(None, None)} if rows else set())
+      self.assertEqual(error, '2 slices had not ended\n')
+
+  def test_paths_of_tracks(self):
+    trace = described()
+    parent = PROCESS
+    for i in range(100):
+      trace += track(100 + i, delimited(2, b'%d' % i), parent=parent)
+      parent = 100 + i
+    # A circle, and a name that is cut at a whole character.
+    trace += (track(300, delimited(2, b'a'), parent=301) +
+              track(301, delimited(2, b'b'), parent=300) +
+              track(302, delimited(2, b'x' * 1023 + '\u20ac\u20ac'.encode())))
+    for number in 199, 300, 302:
+      trace += event(1, INSTANT, 0, name('x'), integer(11, number))
+    deep, circle, long = self.rows(trace, '--instants')
+    self.assertEqual(deep['track'], '/'.join(str(i) for i in range(100)))
+    self.assertEqual((deep['process'], deep['pid']), ('app', 41))
+    self.assertEqual(circle['track'], 'b/a')
+    self.assertEqual(long['track'], 'x' * 1023 + '...')
+
+  def test_numbers_that_are_not_finite(self):
+    trace = described() + track(QUEUE, delimited(2, b'queue'))
+    for number in float('nan'), float('inf'), float('-inf'), -0.0, 1e15, 0.1, 7:
+      trace += event(1, COUNTER, 0, integer(11, QUEUE), double(44, number))
+    out, _ = self.run_command(trace, '--counters')
+    self.assertEqual([row['value'] for row in csv.DictReader(io.StringIO(out, newline=''))],
+                     ['NaN', 'Infinity', '-Infinity', '-0', '1e+15', '0.1', '7'])
 
   def test_deep_dictionaries_end(self):
     value = integer(3, 1)
