@@ -19,7 +19,7 @@ from row_cases import (  # pylint: disable=wrong-import-position
     cell_text, compressed, encode, mixed, parse, read_cases, sequence_of, text_of_line)
 from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, name as encode_name, packet as encode_packet)
+    BEGIN, END, INSTANT, name as encode_name, packet as encode_packet)
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 
 # Cases that are not right yet.
@@ -99,6 +99,17 @@ class RowsTest(TimelineCommandTest):
         self.assertEqual(
             sorted((row['ts'], row['dur'], row['self'], row['depth'], row['name'],
                     row['track']) for row in found), sorted(expected))
+
+  def test_details_that_no_table_shows_are_counted(self):
+    def event(*fields):
+      return encode_packet(1, integer(8, 1), delimited(11, (
+          integer(9, INSTANT) + integer(11, 11) + b''.join(fields))))
+
+    rows, errors = self.rows(event(delimited(32, b'')) + event() + event(
+        delimited(32, b'')) + event(integer(56, 1)), 'instants')
+    self.assertEqual(len(rows), 4)
+    self.assertEqual(errors, ['1 fields callstack: not read',
+                              '2 fields chrome_frame_reporter: not read'])
 
   def test_compressed_packets_that_are_none(self):
     packets = encode(text_of_line('thread') + text_of_line('100 INSTANT name: "a"'))

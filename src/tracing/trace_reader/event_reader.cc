@@ -47,6 +47,40 @@ void AppendIds(const Ids& ids, std::string* list) {
   }
 }
 
+// Returns what is shown to have been left out of an event with that field, null
+// if that is nothing. Times of the thread are left out.
+const char* NameOfUnreadField(uint32_t field_id) {
+  switch (field_id) {
+    case 24:
+      return "fields cc_scheduler_state";
+    case 29:
+      return "fields chrome_latency_info";
+    case 32:
+      return "fields chrome_frame_reporter";
+    case 35:
+      return "fields chrome_message_pump";
+    case 38:
+      return "fields chrome_mojo_event_info";
+    case 39:
+      return "fields chrome_application_state_info";
+    case 40:
+      return "fields chrome_renderer_scheduler_state";
+    case 41:
+      return "fields chrome_window_handle_event_info";
+    case 43:
+      return "fields chrome_content_settings_event_info";
+    case 49:
+      return "fields chrome_active_processes";
+    case 50:
+      return "fields screenshot";
+    case 55:
+    case 56:
+      return "fields callstack";
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 // What is in a TrackEvent, besides lists and details.
@@ -69,6 +103,7 @@ struct EventReader::Fields {
   bool has_extra_counters = false;
   bool has_flows = false;
   bool has_args = false;
+  const char* unread = nullptr;
 };
 
 EventReader::Fields EventReader::ReadFields(ConstBytes event) {
@@ -129,6 +164,8 @@ EventReader::Fields EventReader::ReadFields(ConstBytes event) {
         break;
       default:
         fields.has_args = true;
+        if (const char* const name = NameOfUnreadField(field.id()))
+          fields.unread = name;
         break;
     }
   }
@@ -186,6 +223,8 @@ uint64_t EventReader::Read(ConstBytes bytes,
                            std::optional<uint32_t> ended_duration,
                            SequenceState* sequence) {
   const Fields fields = ReadFields(bytes);
+  if (fields.unread != nullptr)
+    AddUnread(fields.unread);
   if (sequence->epoch == 0)
     sequence->epoch = ++num_epochs_;
   if (fields.has_time_delta || fields.has_time)
