@@ -38,6 +38,7 @@ void ArgTexts::Append(std::string_view text, std::string* json) {
 
 void ArgTexts::Resolve(std::string* json) const {
   std::string resolved;
+  const size_t max_size = kMinTexts + kMaxGrowth * json->size();
   size_t begin = 0;
   for (size_t mark = json->find(kMark); mark != std::string::npos;
        mark = json->find(kMark, begin)) {
@@ -47,7 +48,10 @@ void ArgTexts::Resolve(std::string* json) const {
       id = 10 * id + static_cast<size_t>((*json)[end] - '0');
     // The quote in front of it is the text's.
     resolved.append(*json, begin, mark - 1 - begin);
-    resolved += texts_[id];
+    if (resolved.size() + texts_[id].size() <= max_size)
+      resolved += texts_[id];
+    else
+      resolved += "\"...\"";
     begin = end + 1;
   }
   resolved.append(*json, begin);

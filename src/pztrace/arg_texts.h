@@ -27,7 +27,8 @@ class ArgTexts {
   static bool HasReferences(std::string_view json) {
     return json.find(kMark) != std::string_view::npos;
   }
-  // Puts texts in the places of references.
+  // Puts texts in the places of references: "..." when there are so many that
+  // |json| would be much longer than what it was made of.
   void Resolve(std::string* json) const;
 
  private:
@@ -35,6 +36,9 @@ class ArgTexts {
   static constexpr char kMark = '\1';
   // What takes more memory than a reference.
   static constexpr size_t kMaxShort = 64;
+  // The texts of one event: so many bytes, and so many for each byte of |json|.
+  static constexpr size_t kMinTexts = 4 * kMaxBytes;
+  static constexpr size_t kMaxGrowth = 16;
 
   std::vector<std::string> texts_;  // JSON strings.
   std::unordered_map<std::string, uint32_t> ids_;

@@ -36,9 +36,12 @@ std::function<void(const Event&)> WithWholeArgs(
     if (!has_references && !MayRepeatMembers(args))
       return callback(event);
     EventDetails details = *event.details;
-    if (has_references)
-      texts.Resolve(&details.args);
     RemoveRepeatedMembers(0, &details.args);
+    if (has_references) {
+      texts.Resolve(&details.args);
+      // A name may be a reference in one place, and a text in another.
+      RemoveRepeatedMembers(0, &details.args);
+    }
     Event changed = event;
     changed.details = &details;
     callback(changed);

@@ -157,6 +157,31 @@ class RowsTest(TimelineCommandTest):
     # This process counts, too, which the program was a part of.
     self.assertLess(usage.ru_maxrss, 100 << 10)
 
+  def test_events_do_not_grow_by_long_texts(self):
+    text = b'x' * 2**19
+    interned = encode_packet(1, integer(13, 1), delimited(12, (
+        delimited(29, integer(1, 1) + delimited(2, text)) +
+        delimited(3, integer(1, 1) + delimited(2, b'k' * 100)))))
+
+    def event(*annotations):
+      return encode_packet(1, integer(8, 1), delimited(11, (
+          integer(9, INSTANT) + integer(11, 11) +
+          b''.join(delimited(4, annotation) for annotation in annotations))))
+
+    value = integer(17, 1)
+    trace = interned + event(
+        delimited(10, b'list') + delimited(12, value) * 50000) + event(
+            *(integer(1, 1) + value for _ in range(50000))) + event(
+                integer(1, 1) + value, delimited(10, b'k' * 100) + integer(3, 1))
+    (many, repeated, two), errors = self.rows(trace, 'instants')
+    self.assertEqual(errors, [])
+    texts = many['args']['list']
+    self.assertEqual(len(texts), 50000)
+    self.assertEqual({len(text) for text in texts}, {4096, 3})
+    self.assertLess(sum(map(len, texts)), 20 << 20)
+    self.assertEqual(repeated['args'], {'k' * 100: 'x' * 4096})
+    self.assertEqual(two['args'], {'k' * 100: 1})
+
   def test_cases(self):
     generator = random.Random(46)
     seen = set()
