@@ -3,6 +3,7 @@
 #include "src/tracing/trace_reader/event_order.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -79,13 +80,17 @@ void EventOrder::GiveUnsorted() {
     if (stays_unsorted[i])
       AddUnsorted(before[i].track);
   }
-  std::stable_sort(sorted_.begin(), sorted_.end(),
-                   [](const TimedEvent& a, const TimedEvent& b) {
-                     return std::tie(a.track, a.time_ns) <
-                            std::tie(b.track, b.time_ns);
-                   });
-  for (const TimedEvent& event : sorted_)
-    Give(event);
+  // std::stable_sort() of some standard libraries is deprecated inside.
+  places_.resize(sorted_.size());
+  std::iota(places_.begin(), places_.end(), 0);
+  std::sort(places_.begin(), places_.end(), [this](uint32_t a, uint32_t b) {
+    const TimedEvent& left = sorted_[a];
+    const TimedEvent& right = sorted_[b];
+    return std::tie(left.track, left.time_ns, a) <
+           std::tie(right.track, right.time_ns, b);
+  });
+  for (const uint32_t place : places_)
+    Give(sorted_[place]);
 }
 
 void EventOrder::Finish() {

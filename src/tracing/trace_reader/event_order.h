@@ -131,6 +131,7 @@ class EventOrder {
   IdMap unsorted_indexes_;
   std::vector<UnsortedTrack> unsorted_;
   std::vector<TimedEvent> sorted_;
+  std::vector<uint32_t> places_;  // Of sorted_, in their order.
   uint64_t late_ = 0;
 };
 
