@@ -105,12 +105,18 @@ bool ExtendedSchema::AreTrace(ConstBytes begin) const {
   return is_marked && num_packets > num_others;
 }
 
-bool ExtendedSchema::ReadAhead(FieldStream* stream) {
+bool ExtendedSchema::ReadAhead(
+    FieldStream* stream,
+    const std::function<void(ConstBytes packets)>& also) {
   if (!stream->Restart())
     return false;
   FieldStream::Run run;
-  while (stream->Next(&run))
-    AddFrom(ConstBytes(run.data, run.size));
+  while (stream->Next(&run)) {
+    const ConstBytes packets(run.data, run.size);
+    AddFrom(packets);
+    if (also)
+      also(packets);
+  }
   has_read_ahead_ = stream->Restart();
   return has_read_ahead_;
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -37,8 +38,10 @@ class ExtendedSchema {
 
   // Reads all of |stream|, since what describes a field may come behind it, and
   // goes back to its begin. Returns false, and does nothing, with a pipe, which
-  // is read only once.
-  bool ReadAhead(FieldStream* stream);
+  // is read only once. |also| gets the packets, too.
+  bool ReadAhead(
+      FieldStream* stream,
+      const std::function<void(protozero::ConstBytes packets)>& also = {});
 
   // Looks for descriptions of extensions in |packets|, whole fields of a Trace.
   void AddFrom(protozero::ConstBytes packets);

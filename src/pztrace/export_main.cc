@@ -77,7 +77,8 @@ std::vector<Column> ColumnsOf(TableId table) {
     add({{"category", Type::kText},
          {"name", Type::kText},
          {"args", Type::kJson},
-         {"flows", Type::kJson}});
+         {"flows", Type::kJson},
+         {"ended_flows", Type::kJson}});
   return columns;
 }
 
@@ -98,7 +99,9 @@ class Exporter {
 
   bool Export(TraceInput* input) {
     const bool has_details = tables_[kSlices] || tables_[kInstants];
-    const bool ok = ReadTimeline(file_, input, &reader_, has_details);
+    const bool ok = ReadTimeline(
+        file_, input, &reader_,
+        /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
     if (tables_[kLosses])
       AddLosses(tables_[kLosses].get());
     if (has_details || tables_[kCounters])
@@ -201,6 +204,7 @@ class Exporter {
     rows->Text(text.name);
     rows->Json(InBrackets('{', details.args, '}'));
     rows->Json(InBrackets('[', details.flows, ']'));
+    rows->Json(InBrackets('[', details.ended_flows, ']'));
     rows->EndRow();
   }
 
@@ -416,7 +420,8 @@ int ExportMain(int argc, char** argv) {
        {"--host NAME", "in the column of that name, default: this machine's",
         &host}},
       R"(Times and durations are in nanoseconds: ts on the clock of the trace, time since
-1970. args is a JSON object, flows a JSON array.
+1970. args is a JSON object, flows and ended_flows
+are JSON arrays.
 )"};
   if (const auto exit_code = command_line::Parse(command, argc, argv))
     return *exit_code;

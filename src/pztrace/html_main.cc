@@ -101,7 +101,7 @@ slice has to say, and the slowest ones.
   callbacks.on_unfinished = add_open;
   TimelineReader reader(std::move(callbacks));
   const bool ok =
-      ReadTimeline(file_name, &input, &reader, /*has_extensions=*/true);
+      ReadTimeline(file_name, &input, &reader, /*reads_ahead=*/true);
   PrintOmissions(reader, stderr);
   if (!ok && rows.is_empty())
     return kFailure;

@@ -20,6 +20,8 @@ namespace pztrace {
 
 namespace {
 
+using protozero::ConstBytes;
+
 // Of the |trace|.
 const pbz::MessageType* EventType(const pbz::MessageType& trace) {
   using protozero::trace::Trace;
@@ -34,15 +36,17 @@ const pbz::MessageType* EventType(const pbz::MessageType& trace) {
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,
-                  bool has_extensions) {
+                  bool reads_ahead) {
   pbz::FieldStream& stream = input->stream();
   pbz::FieldStream::Run run;
   bool ok = true;
   std::optional<pbz::ExtendedSchema> schema;
-  if (has_extensions)
-    schema.emplace().ReadAhead(&stream);
+  if (reads_ahead) {
+    schema.emplace().ReadAhead(
+        &stream, [reader](ConstBytes packets) { reader->ReadAhead(packets); });
+  }
   while (stream.Next(&run)) {
-    const protozero::ConstBytes packets(run.data, run.size);
+    const ConstBytes packets(run.data, run.size);
     if (schema)
       reader->set_event_type(EventType(*schema->TypeOf(packets)));
     if (!reader->Read(packets)) {

@@ -17,12 +17,12 @@ namespace pztrace {
 
 // Gives the whole |input|, which is called |file_name|, to |reader|. Returns
 // false, and has printed why, if that did not work, or the trace is damaged.
-// With |has_extensions|, details of events have the extensions that the file
-// describes.
+// If it |reads_ahead|, it reads a file twice: details of events have the
+// extensions that the file describes anywhere, and tracks their last names.
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,
-                  bool has_extensions = false);
+                  bool reads_ahead = false);
 
 // What the trace lacks. |is_damaged| if the file could not be read to its end.
 Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged);

@@ -76,6 +76,10 @@ class Page {
                    bool is_complete,
                    const std::vector<std::string>& notes,
                    const std::vector<TrackRow>& rows) {
+    for (const TrackRow& row : rows)
+      AddFlowEnds(row);
+    for (auto& [flow, ends] : flow_ends_)
+      std::sort(ends.begin(), ends.end());
     std::string list;
     for (const TrackRow& row : rows) {
       list += list.empty() ? "\n" : ",\n";
@@ -146,10 +150,61 @@ class Page {
 
   void AddText(const EventText& text,
                const EventDetails* details,
+               uint64_t time_ns,
                Events* events) {
     events->text.Add(TextId(text));
     events->args.Add(details ? StringId(details->args) : 0);
-    events->flows.Add(details ? StringId(details->flows) : 0);
+    events->flows.Add(details ? StringId(NamesOfFlows(*details, time_ns)) : 0);
+  }
+
+  // Calls |function| with each number of |list|, which has commas between them.
+  template <typename Function>
+  static void ForEach(const std::string& list, Function function) {
+    for (size_t begin = 0; begin < list.size();) {
+      const size_t end = std::min(list.find(',', begin), list.size());
+      function(list.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+
+  void AddFlowEnds(const EventDetails* details, uint64_t time_ns) {
+    if (details == nullptr)
+      return;
+    ForEach(details->ended_flows, [&](const std::string& flow) {
+      flow_ends_[flow].push_back(time_ns);
+    });
+  }
+
+  void AddFlowEnds(const TrackRow& row) {
+    if (row.events == nullptr)
+      return;
+    for (const std::vector<RowSlice>& line : row.events->slices) {
+      for (const RowSlice& slice : line)
+        AddFlowEnds(slice.details, slice.begin_ns);
+    }
+    for (const Instant& instant : row.events->instants)
+      AddFlowEnds(instant.details, instant.time_ns);
+  }
+
+  // The second flow of the number 7, which begins after the first has ended, is
+  // "7/2".
+  std::string NamesOfFlows(const EventDetails& details,
+                           uint64_t time_ns) const {
+    if (flow_ends_.empty())
+      return details.flows;
+    std::string names;
+    ForEach(details.flows, [&](const std::string& flow) {
+      names += (names.empty() ? "" : ",") + flow;
+      const auto ends = flow_ends_.find(flow);
+      if (ends == flow_ends_.end())
+        return;
+      const auto num_before =
+          std::lower_bound(ends->second.begin(), ends->second.end(), time_ns) -
+          ends->second.begin();
+      if (num_before != 0)
+        names += "/" + std::to_string(num_before + 1);
+    });
+    return names;
   }
 
   std::string SlicesJson(const std::vector<RowSlice>& slices) {
@@ -163,7 +218,7 @@ class Page {
       events.duration.Add(slice.duration_ns);
       events.open.Add(slice.is_open);
       events.nested.Add(slice.duration_ns - slice.self_ns);
-      AddText(*slice.text, slice.details, &events);
+      AddText(*slice.text, slice.details, slice.begin_ns, &events);
     }
     return events.Json();
   }
@@ -174,7 +229,7 @@ class Page {
       if (instant.time_ns < from_ns_ || instant.time_ns > to_ns_)
         continue;
       events.begin.Add(instant.time_ns);
-      AddText(*instant.text, instant.details, &events);
+      AddText(*instant.text, instant.details, instant.time_ns, &events);
     }
     return events.Json();
   }
@@ -245,6 +300,8 @@ class Page {
   std::string strings_;
   std::unordered_map<const EventText*, size_t> text_ids_;
   std::string texts_;
+  // The times at which flows end, by their numbers.
+  std::unordered_map<std::string, std::vector<uint64_t>> flow_ends_;
 };
 
 }  // namespace

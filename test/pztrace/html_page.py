@@ -35,7 +35,8 @@ class Page:
              'category': strings[category], 'begin': begin,
              'duration': duration, 'self': duration - nested,
              'args': json.loads('{%s}' % strings[args]),
-             'flows': json.loads('[%s]' % strings[flows])}
+             'flows': [json.loads(flow) if flow.isdigit() else flow
+                       for flow in strings[flows].split(',') if flow]}
 
   def slices(self):
     found = []

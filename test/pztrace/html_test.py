@@ -52,6 +52,14 @@ class HtmlTest(PageTest):
     self.assertEqual((miss['name'], miss['begin'], miss['args']),
                      ('miss', MS, {'"key"': 2**63}))
 
+  def test_flows_of_one_number(self):
+    trace = described()
+    # A flow that has ended is another one than a later one of its number.
+    for fields in fixed64(47, 7), fixed64(48, 7), fixed64(47, 7), fixed64(48, 7):
+      trace += event(1, BEGIN, MS, name('a'), fields) + event(1, END, MS)
+    self.assertEqual([one['flows'] for one in self.page(trace).slices()],
+                     [[7], [7], ['7/2'], ['7/2']])
+
   def test_counters(self):
     trace = described() + track(QUEUE, delimited(2, b'queue'),
                                 delimited(8, integer(3, 3)), parent=PROCESS)

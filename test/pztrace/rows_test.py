@@ -22,13 +22,6 @@ from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, END, INSTANT, name as encode_name, packet as encode_packet)
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 
-# Cases that are not right yet.
-KNOWN = {
-    'a process has its last name',
-    'a process of such a thread',
-    'a thread has its last name',
-}
-
 
 def make_program(generator):
   """Packets, in any order, and the rows of their slices: of tracks that several
@@ -195,11 +188,7 @@ class RowsTest(TimelineCommandTest):
       found = [difference for order in orders
                for difference in self.differences(case, b''.join(order))]
       with self.subTest(case.name):
-        if case.name in KNOWN:
-          self.assertTrue(found, 'it is right: remove it from KNOWN')
-        else:
-          self.assertFalse(found, '\n'.join(found))
-    self.assertLessEqual(KNOWN, seen)
+        self.assertFalse(found, '\n'.join(found))
 
 
 if __name__ == '__main__':

@@ -196,6 +196,11 @@ class TraceReader {
   // Reads a part of a trace: |packets| are fields of a Trace. Returns false if
   // they are not whole.
   bool Read(ConstBytes packets);
+  // Reads what a part of a trace says of tracks, and nothing else. Once all of
+  // a trace has gone through this, tracks() has the last names from the first
+  // event on, and Read() changes none. ReadFile() and ReadDescriptor() do it
+  // where they can read twice.
+  void ReadAhead(ConstBytes packets);
   // After the last packet.
   void Finish();
 

@@ -37,12 +37,14 @@ void SequenceState::SetDefaults(ConstBytes bytes, TrackTable* tracks) {
     track = kNoTrack;
 }
 
-void SequenceState::SetThread(ConstBytes bytes, TrackTable* tracks) {
+void SequenceState::SetThread(ConstBytes bytes,
+                              bool is_known,
+                              TrackTable* tracks) {
   const trace::ThreadDescriptor::Decoder thread(bytes);
   pid = thread.pid();
   tid = thread.tid();
   reference_us = thread.reference_timestamp_us();
-  track = tracks->AddThread(bytes);
+  track = is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
 }
 
 uint64_t SequenceState::ToTraceTime(uint64_t timestamp,

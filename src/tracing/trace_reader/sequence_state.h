@@ -32,8 +32,11 @@ class SequenceState {
   void Clear();
   // Reads a TracePacketDefaults.
   void SetDefaults(ConstBytes defaults, TrackTable* tracks);
-  // Reads a ThreadDescriptor, which stands in place of default tracks.
-  void SetThread(ConstBytes thread_descriptor, TrackTable* tracks);
+  // Reads a ThreadDescriptor, which stands in place of default tracks. Adds it
+  // to |tracks| unless it |is_known| there.
+  void SetThread(ConstBytes thread_descriptor,
+                 bool is_known,
+                 TrackTable* tracks);
 
   // The track of events that name none.
   TrackIndex OwnTrack(TrackTable* tracks) {

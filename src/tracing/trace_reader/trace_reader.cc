@@ -17,6 +17,43 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+namespace {
+
+// Calls |read_packets| with all of a file, whole packets at a time. Returns an
+// error message, empty if there is none.
+template <typename Function>
+std::string ReadPackets(int fd, Function read_packets) {
+  // The bytes behind the whole packets are moved to the front.
+  std::vector<uint8_t> buffer(size_t{1} << 18);
+  size_t size = 0;
+  for (;;) {
+    const ssize_t more = read(fd, buffer.data() + size, buffer.size() - size);
+    if (more == -1 && errno == EINTR)
+      continue;
+    if (more == -1)
+      return strerror(errno);
+    if (more == 0)
+      break;
+    size += static_cast<size_t>(more);
+    ProtoDecoder decoder(buffer.data(), size);
+    size_t whole = 0;
+    while (decoder.ReadField().valid())
+      whole = decoder.read_offset();
+    read_packets(ConstBytes(buffer.data(), whole));
+    memmove(buffer.data(), buffer.data() + whole, size - whole);
+    size -= whole;
+    if (size != 0 && decoder.status() != DecodeStatus::kOk &&
+        decoder.status() != DecodeStatus::kTruncated) {
+      break;
+    }
+    if (size == buffer.size())
+      buffer.resize(2 * size);
+  }
+  return size == 0 ? "" : "the trace is damaged";
+}
+
+}  // namespace
+
 std::optional<TrackInfo> TraceTracks::Find(uint64_t track) const {
   return table_->Find(track);
 }
@@ -43,6 +80,10 @@ bool TraceReader::Read(ConstBytes packets) {
   return impl_->Read(packets);
 }
 
+void TraceReader::ReadAhead(ConstBytes packets) {
+  impl_->ReadAhead(packets);
+}
+
 void TraceReader::Finish() {
   impl_->Finish();
 }
@@ -59,35 +100,16 @@ bool TraceReader::ReadFile(const char* path) {
 }
 
 bool TraceReader::ReadDescriptor(int fd) {
-  // Whole packets are read, and the bytes behind them are moved to the front.
-  std::vector<uint8_t> buffer(size_t{1} << 18);
-  size_t size = 0;
-  for (;;) {
-    const ssize_t more = read(fd, buffer.data() + size, buffer.size() - size);
-    if (more == -1 && errno == EINTR)
-      continue;
-    if (more == -1)
+  const off_t begin = lseek(fd, 0, SEEK_CUR);
+  if (begin != -1) {
+    ReadPackets(fd, [this](ConstBytes packets) { ReadAhead(packets); });
+    if (lseek(fd, begin, SEEK_SET) != begin) {
       impl_->error = strerror(errno);
-    if (more <= 0)
-      break;
-    size += static_cast<size_t>(more);
-    ProtoDecoder decoder(buffer.data(), size);
-    size_t whole = 0;
-    while (decoder.ReadField().valid())
-      whole = decoder.read_offset();
-    Read({buffer.data(), whole});
-    memmove(buffer.data(), buffer.data() + whole, size - whole);
-    size -= whole;
-    if (size != 0 && decoder.status() != DecodeStatus::kOk &&
-        decoder.status() != DecodeStatus::kTruncated) {
-      break;
+      return false;
     }
-    if (size == buffer.size())
-      buffer.resize(2 * size);
   }
+  impl_->error = ReadPackets(fd, [this](ConstBytes packets) { Read(packets); });
   Finish();
-  if (impl_->error.empty() && size != 0)
-    impl_->error = "the trace is damaged";
   return impl_->error.empty();
 }
 

@@ -128,10 +128,20 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
         packet.compression = field.id();
         break;
       default:
-        if (const char* name = NameOfUnread(field.id()))
+        if (const char* name = is_ahead_ ? nullptr : NameOfUnread(field.id()))
           events_.AddUnread(name);
         break;
     }
+  }
+  if (is_ahead_) {
+    if (!packet.has_more)
+      return;
+    OnTracks(packet);
+    if (packet.thread_descriptor.data != nullptr)
+      tracks_.AddThread(packet.thread_descriptor);
+    if (packet.compressed.data != nullptr)
+      OnCompressed(packet);
+    return;
   }
   packet.is_cleared |=
       (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0;
@@ -153,14 +163,10 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
       sequence->SetDefaults(packet.defaults, &tracks_);
     if (packet.stats.data != nullptr)
       OnStats(packet.stats);
-    if (packet.track_descriptor.data != nullptr)
-      tracks_.Describe(packet.track_descriptor);
-    if (packet.process_tree.data != nullptr)
-      tracks_.AddProcessTree(packet.process_tree);
-    if (packet.process_descriptor.data != nullptr)
-      tracks_.AddProcess(packet.process_descriptor);
+    if (!has_read_ahead_)
+      OnTracks(packet);
     if (packet.thread_descriptor.data != nullptr)
-      sequence->SetThread(packet.thread_descriptor, &tracks_);
+      sequence->SetThread(packet.thread_descriptor, has_read_ahead_, &tracks_);
     if (packet.interned_data.data != nullptr)
       sequence->texts.Add(packet.interned_data, callbacks_.reads_details);
     if (packet.compressed.data != nullptr)
@@ -181,11 +187,28 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   OnTime(time_ns, sequence);
 }
 
+void TraceReaderImpl::ReadAhead(ConstBytes packets) {
+  has_read_ahead_ = is_ahead_ = true;
+  Read(packets);
+  is_ahead_ = false;
+}
+
+void TraceReaderImpl::OnTracks(const Packet& packet) {
+  if (packet.track_descriptor.data != nullptr)
+    tracks_.Describe(packet.track_descriptor);
+  if (packet.process_tree.data != nullptr)
+    tracks_.AddProcessTree(packet.process_tree);
+  if (packet.process_descriptor.data != nullptr)
+    tracks_.AddProcess(packet.process_descriptor);
+}
+
 void TraceReaderImpl::OnCompressed(const Packet& packet) {
   std::string packets;
   // Once only: what is inflated may be inflated again, without an end.
   if (is_inflated_ || !callbacks_.inflate ||
       !callbacks_.inflate(packet.compression, packet.compressed, &packets)) {
+    if (is_ahead_)
+      return;
     events_.AddUnread(packet.compression ==
                               TracePacket::kZstdCompressedPacketsFieldNumber
                           ? "packets compressed with Zstandard"

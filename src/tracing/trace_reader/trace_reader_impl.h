@@ -39,6 +39,7 @@ class TraceReaderImpl final : private SliceSink {
   explicit TraceReaderImpl(TraceReader::Callbacks callbacks);
 
   bool Read(ConstBytes packets);
+  void ReadAhead(ConstBytes packets);
   void Finish();
 
   std::string error;
@@ -48,6 +49,7 @@ class TraceReaderImpl final : private SliceSink {
   struct Packet;
 
   void OnPacket(ConstBytes bytes);
+  void OnTracks(const Packet& packet);
   void OnCompressed(const Packet& packet);
   void OnStats(ConstBytes bytes);
   void OnGap(const Packet& packet, SequenceState* sequence);
@@ -69,6 +71,8 @@ class TraceReaderImpl final : private SliceSink {
   std::unordered_map<uint32_t, SequenceState> sequences_;
   SequenceState* last_sequence_ = nullptr;
   bool is_inflated_ = false;
+  bool is_ahead_ = false;  // In ReadAhead().
+  bool has_read_ahead_ = false;
 
   std::map<uint32_t, Gaps> gaps_;
   std::map<uint32_t, uint64_t> packets_lost_;
