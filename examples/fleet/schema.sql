@@ -16,12 +16,12 @@ CREATE TABLE slices (
   dur UInt64,
   self UInt64,
   depth UInt32,
-  row UInt32,
   category LowCardinality(String),
   name LowCardinality(String),
   args String,
   flows Array(UInt64),
-  ended_flows Array(UInt64)
+  ended_flows Array(UInt64),
+  row UInt32
 ) ENGINE = MergeTree ORDER BY (host, name, ts);
 
 CREATE TABLE instants (

@@ -69,8 +69,7 @@ std::vector<Column> ColumnsOf(TableId table) {
   if (table == kSlices)
     add({{"dur", Type::kUint64},
          {"self", Type::kUint64},
-         {"depth", Type::kUint64},
-         {"row", Type::kUint64}});
+         {"depth", Type::kUint64}});
   if (table == kCounters)
     add({{"unit", Type::kText}, {"value", Type::kDouble}});
   else
@@ -79,6 +78,8 @@ std::vector<Column> ColumnsOf(TableId table) {
          {"args", Type::kJson},
          {"flows", Type::kJson},
          {"ended_flows", Type::kJson}});
+  if (table == kSlices)
+    add({{"row", Type::kUint64}});
   return columns;
 }
 
@@ -144,6 +145,7 @@ class Exporter {
         RowWriter& rows = *tables_[kInstants];
         BeginRow(OwnerOf(instant.track), instant.time_ns, &rows);
         AddEvent(*instant.text, *instant.details, &rows);
+        rows.EndRow();
       };
     }
     if (tables_[kCounters]) {
@@ -172,13 +174,14 @@ class Exporter {
       rows.Number(slice.self_ns);
     }
     rows.Number(uint64_t{slice.depth});
+    AddEvent(*slice.text, *slice.details, &rows);
     rows.Number(
         uint64_t{owner.group == 0
                      ? 0
                      : packer_.RowOf(owner.group, slice.track, slice.root_ns,
                                      slice.begin_ns + slice.duration_ns,
                                      slice.depth == 0)});
-    AddEvent(*slice.text, *slice.details, &rows);
+    rows.EndRow();
   }
 
   void AddOwner(const Owner& owner, RowWriter* rows) {
@@ -205,7 +208,6 @@ class Exporter {
     rows->Json(InBrackets('{', details.args, '}'));
     rows->Json(InBrackets('[', details.flows, ']'));
     rows->Json(InBrackets('[', details.ended_flows, ']'));
-    rows->EndRow();
   }
 
   // Valid until the next call.
