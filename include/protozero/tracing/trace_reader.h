@@ -31,46 +31,52 @@ struct EventText {
   static constexpr size_t kMaxTextSize = 4096;
 
   const std::string& category;  // Several have commas between them.
-  const std::string& name;
+  const std::string& name;      // Empty if there is none.
 };
 
 // What else an event says.
 struct EventDetails {
   std::string args;   // As TraceReader::Callbacks::format_args has made it.
   std::string flows;  // Numbers with commas between them.
-  // Those of |flows| that end here. A later one of that number is another flow.
+  // The ones of |flows| that end here. A later one of that number is another
+  // flow.
   std::string ended_flows;
 };
 
+// A time span on a track: what a scope, or another pair of a beginning and an
+// end, has recorded.
 struct Slice {
   // Stays where it is as long as the reader. |text_id| counts from 0, one for
   // each different text.
   const EventText* text;
   uint32_t text_id;
-  // How many slices of the track it is within.
+  // The number of slices of the track that it is within.
   uint32_t depth;
   uint64_t track;  // A number for TraceReader::tracks().
-  // When the outermost slice that it is within has begun.
+  // The time at which the outermost slice that it is within has begun.
   uint64_t root_ns;
-  uint64_t begin_ns;
+  uint64_t begin_ns;  // Times are on the trace's clock.
   uint64_t duration_ns;
-  // Without the slices within it, of the same track.
+  // The duration without the slices within it, of the same track.
   uint64_t self_ns;
-  // Of its beginning and its end. Only in the callback, and if they are read.
+  // The details of its beginning and its end. Valid in the callback; empty
+  // unless Callbacks::reads_details.
   const EventDetails* details;
 };
 
+// A moment on a track.
 struct Instant {
-  const EventText* text;
-  uint64_t track;
-  uint64_t time_ns;
+  const EventText* text;        // As a slice has it.
+  uint64_t track;               // The same.
+  uint64_t time_ns;             // On the trace's clock.
   const EventDetails* details;  // As a slice has it.
 };
 
+// A value of a counter, which is a track.
 struct CounterValue {
-  uint64_t track;
-  uint64_t time_ns;
-  double value;
+  uint64_t track;    // A number for TraceReader::tracks().
+  uint64_t time_ns;  // On the trace's clock.
+  double value;      // In the unit of the track.
 };
 
 // What a trace says of a track. That of a process has its |pid|, that of a
@@ -92,6 +98,7 @@ struct TrackInfo {
 // the last name of a process or thread counts.
 class TraceTracks {
  public:
+  // Called by TraceReader.
   explicit TraceTracks(const internal::TrackTable* table) : table_(table) {}
 
   // Returns those that the trace describes, in the order of the file.
@@ -127,6 +134,7 @@ struct Gaps {
 // A TrackEvent whose arguments are to be formatted, and what it refers to.
 class EventArgs {
  public:
+  // Returns the encoded TrackEvent.
   virtual ConstBytes event() const = 0;
   // Returns the entry with that number of a list of InternedData, which is a
   // field of that message: an encoded EventName, SourceLocation and so on.
@@ -141,7 +149,8 @@ class EventArgs {
 //
 //   TraceReader::Callbacks callbacks;
 //   callbacks.on_slice = [](const Slice& slice) {
-//     printf("%s %llu\n", slice.text->name.c_str(), slice.duration_ns);
+//     printf("%s %.0f ns\n", slice.text->name.c_str(),
+//            static_cast<double>(slice.duration_ns));
 //   };
 //   TraceReader reader(std::move(callbacks));
 //   if (!reader.ReadFile("session.pftrace"))
@@ -160,6 +169,7 @@ class EventArgs {
 // Bytes may be anything: what is malformed is not there.
 class TraceReader {
  public:
+  // The events by which one may be late and still find its place.
   static constexpr size_t kMaxLateness = size_t{1} << 19;
 
   // Those that are empty are not called. In any order.
@@ -182,6 +192,8 @@ class TraceReader {
     std::function<void(const Slice&)> on_unfinished = {};
   };
 
+  // Makes a reader that gives what it finds to |callbacks|, on the thread that
+  // calls it. Not for several threads at once.
   explicit TraceReader(Callbacks callbacks);
   ~TraceReader();
   TraceReader(const TraceReader&) = delete;
