@@ -11,7 +11,7 @@ namespace pztrace {
 namespace {
 
 // Of the first bytes; does not end within a character.
-std::string_view Cut(std::string_view text, size_t max_bytes) {
+std::string_view CutBytes(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes)
     return text;
   size_t size = max_bytes;
@@ -25,7 +25,7 @@ std::string_view Cut(std::string_view text, size_t max_bytes) {
 void ArgTexts::Append(std::string_view text, std::string* json) {
   if (text.size() <= kMaxShort)
     return pbz::AppendJsonString(text, json);
-  text = Cut(text, kMaxBytes);
+  text = CutBytes(text, kMaxBytes);
   const auto [it, is_new] =
       ids_.emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new)

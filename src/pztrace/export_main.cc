@@ -279,14 +279,11 @@ class Exporter {
         if (owner.pid == 0)
           owner.pid = info->pid;
       } else if (info->pid != 0) {
-        owner = {Cut(info->name, kMaxNameSize),
-                 info->pid,
-                 "",
-                 0,
-                 "",
-                 "",
-                 0,
-                 owner.is_complete};
+        Owner process;
+        process.process = Cut(info->name, kMaxNameSize);
+        process.pid = info->pid;
+        process.is_complete = owner.is_complete;
+        owner = std::move(process);
       } else if (owner.path.size() <= kMaxPathSize) {
         owner.path += (owner.path.empty() ? "" : "/") + info->name;
       }

@@ -75,7 +75,7 @@ uint64_t ClockTable::KeyOf(uint32_t clock, uint32_t sequence) {
 void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
   const trace::ClockSnapshot::Decoder decoder(bytes);
   ++generation_;
-  const auto primary = static_cast<uint32_t>(decoder.primary_trace_clock());
+  const uint32_t primary = decoder.primary_trace_clock();
   if (primary != 0 && !has_primary_) {
     has_primary_ = true;
     if (primary != trace_clock_) {

@@ -121,7 +121,7 @@ EventReader::Fields EventReader::ReadFields(ConstBytes event) {
       case TrackEvent::kCategoryIidsFieldNumber:
         fields.category_iid = field.as_uint64();
         // A packed list.
-        fields.num_categories += field.size() != 0 ? 2 : 1;
+        fields.num_categories += field.size() != 0 ? 2u : 1u;
         break;
       case TrackEvent::kCategoriesFieldNumber:
         ++fields.num_categories;

@@ -59,7 +59,7 @@ class IdMap {
     key ^= reinterpret_cast<uintptr_t>(&kSeed);
     key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;
     key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9;
-    return static_cast<size_t>(key ^ (key >> 32)) & mask();
+    return static_cast<uint32_t>(key ^ (key >> 32)) & mask();
   }
 
   void Grow() {
