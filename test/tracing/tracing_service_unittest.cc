@@ -640,9 +640,9 @@ TEST_F(TracingServiceTest, InstanceBeyondTheLimitIsAnUnknownLoss) {
   producer_.Connect(&service_, "source", Info());
   config_.data_sources.resize(TracingLimits::kMaxDataSourcesPerSession,
                               config_.data_sources[0]);
-  constexpr size_t kSessions = TracingLimits::kMaxInstancesPerProducer /
-                               TracingLimits::kMaxDataSourcesPerSession;
-  for (size_t i = 0; i < kSessions; ++i) {
+  constexpr size_t kFullSessions = TracingLimits::kMaxInstancesPerProducer /
+                                   TracingLimits::kMaxDataSourcesPerSession;
+  for (size_t i = 0; i < kFullSessions; ++i) {
     Start();
     EXPECT_EQ(Stats().buffers[0].unknown_losses, 0u);
   }

@@ -57,12 +57,7 @@ TraceChecker::TraceChecker(const std::string& bytes) {
       case Packet::kTrackEvent:
         ReadEvent(packet);
         break;
-      case Packet::kClockSnapshot:
-      case Packet::kExtensionDescriptor:
-      case Packet::kTraceConfig:
-      case Packet::kTraceStats:
-      case Packet::kSynchronizationMarker:
-      case Packet::DATA_NOT_SET:
+      default:
         Problem("packet without a use");
     }
   }
