@@ -19,12 +19,12 @@ constexpr size_t kBlockSize = size_t{1} << 16;
 // Spreadsheets compute a cell that begins with one of these.
 constexpr std::string_view kFormulaBegins = "=+-@\t\r\n";
 
-// Those that CSV has as they are, and without quotes.
+// Returns whether CSV has the byte as it is, and without quotes.
 bool IsPlainInCsv(char byte) {
   return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != ',';
 }
 
-// As protobuf's JSON has it.
+// Appends NaN or an infinity as protobuf's JSON has it.
 void AppendNonFinite(double number, bool is_json, std::string* out) {
   const char* const quote = is_json ? "\"" : "";
   *out += quote;
@@ -68,7 +68,7 @@ class TextRows : public RowWriter {
   std::vector<std::string> cell_begins_;
   size_t next_column_ = 0;
   bool is_lone_null_ = false;  // The only cell of the row.
-  // What has not been written, in front of room for more.
+  // Bytes that have not been written, in front of room for more.
   std::vector<char> buffer_;
   size_t used_ = 0;
   std::string scratch_;

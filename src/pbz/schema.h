@@ -129,9 +129,9 @@ class Schema {
     return missing_types_;
   }
 
-  // How many fields and values of enums the set defines more than once, and
-  // differently, as protoc would not do it, and the name of the first. The
-  // first definition counts.
+  // Counts the fields and values of enums that the set defines more than once,
+  // and differently, as protoc would not do it, and names the first. The first
+  // definition counts.
   size_t num_conflicts() const { return num_conflicts_; }
   const std::string& first_conflict() const { return first_conflict_; }
 

@@ -41,7 +41,7 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
       name += '[' + type->name + ']';
     else
       name += type->name;
-    // Those below it are called like it then.
+    // Paths below it have the same name then.
     if (name.size() > kMaxShownPath)
       name.replace(kMaxShownPath, name.npos, "...");
     entries_.push_back(Entry{Path{std::move(name)}, parent, {}});

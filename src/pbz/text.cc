@@ -70,7 +70,7 @@ bool IsControl(uint32_t code_point) {
 // U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// How many bytes at the beginning are ASCII, or a few less.
+// Counts the bytes at the beginning that are ASCII, or a few less.
 size_t AsciiPrefix(std::string_view bytes) {
   constexpr uint64_t kHighBits = 0x8080808080808080;
   size_t size = 0;

@@ -21,7 +21,7 @@ using protozero::ConstChars;
 using protozero::EventArgs;
 using protozero::trace::InternedData;
 
-// What the texts of an annotation come from, and go to.
+// The source and the target of the texts of an annotation.
 struct Context {
   const EventArgs& event;
   ArgTexts& texts;

@@ -34,7 +34,7 @@ class ArgTexts {
  private:
   // JSON has no such character, even in strings.
   static constexpr char kMark = '\1';
-  // What takes more memory than a reference.
+  // The longest text that takes no more memory than a reference, or little.
   static constexpr size_t kMaxShort = 64;
   // The texts of one event: so many bytes, and so many for each byte of |json|.
   static constexpr size_t kMinTexts = 4 * kMaxBytes;

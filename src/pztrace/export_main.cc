@@ -125,7 +125,7 @@ class Exporter {
     // Later descriptions of other tracks do not change it.
     bool is_complete = true;
   };
-  // Those of the tracks of the last rows are kept.
+  // The number of tracks whose owners are kept.
   static constexpr size_t kMaxOwners = 4096;
 
   TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {

@@ -11,7 +11,7 @@
 
 namespace pztrace {
 
-// Whether this build of the program has zlib.
+// Returns whether this build of the program has zlib.
 bool CanInflate();
 
 // Appends the content of |bytes|, a zlib stream (RFC 1950). Returns false if it

@@ -58,7 +58,7 @@ uint32_t RowPacker::RowOf(uint64_t group,
   return row;
 }
 
-// Of those that are free, the one that has been for the shortest time.
+// Takes the row that is free, and has been for the shortest time.
 uint32_t RowPacker::Take(uint32_t group, uint64_t root_ns) {
   uint64_t& first = first_rows_[group];
   const bool is_first_free = first != kTaken && first <= root_ns;

@@ -17,7 +17,7 @@
 
 namespace pztrace {
 
-// Whether a track shares its rows with those of its name within the same one.
+// Returns whether a track shares its rows with siblings of its name.
 // A program has thousands of them if each of its requests has a Track(id).
 // Processes, threads, counters, and tracks that the trace does not describe
 // have rows of their own.
@@ -44,9 +44,9 @@ class RowPacker {
                  bool is_root);
 
  private:
-  // Those of a group beside the first one.
+  // The rows of a group beside the first one.
   struct Rows {
-    // When its last slice has ended, and the row.
+    // The time at which its last slice has ended, and the row.
     std::set<std::pair<uint64_t, uint32_t>> free;
     uint32_t size = 1;
   };
@@ -54,7 +54,8 @@ class RowPacker {
   uint32_t Take(uint32_t group, uint64_t root_ns);
 
   protozero::internal::IdMap indexes_;  // Of groups.
-  // When the last slice of the first row has ended. Most groups have no more.
+  // The times at which the last slices of first rows have ended. Most groups
+  // have no more rows.
   std::deque<uint64_t> first_rows_;
   std::unordered_map<uint32_t, Rows> more_;
   // By track and beginning of an outermost slice whose end is not known.

@@ -19,7 +19,7 @@ namespace pztrace {
 
 namespace {
 
-// What a service compresses at once is much smaller.
+// Services compress much less than this at once.
 constexpr size_t kMaxInflatedBytes = size_t{64} << 20;
 
 // Calls |callback| with an |event| whose arguments have their texts, and each

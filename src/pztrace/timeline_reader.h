@@ -22,7 +22,7 @@ using protozero::TrackInfo;
 // "a":1,"b":[2]
 class TimelineReader : public protozero::TraceReader {
  public:
-  // Those that say how to read it are set here.
+  // Sets the callbacks that format arguments and inflate packets.
   explicit TimelineReader(Callbacks callbacks);
 
   // The message TrackEvent, with the extensions that details have to show.

@@ -13,7 +13,7 @@ namespace pztrace {
 
 using Tracks = protozero::TraceTracks;
 
-// What |tracks| says of |track|, or nothing.
+// Returns what |tracks| says of |track|, or an empty description.
 TrackInfo InfoOf(uint64_t track, const Tracks& tracks);
 
 // "main 4711": its name, and its number if it is a thread or a process.

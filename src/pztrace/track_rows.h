@@ -16,7 +16,7 @@
 
 namespace pztrace {
 
-// Of an open slice, the duration is that until the end of the trace.
+// A slice of a row. An open one lasts until the end of the trace.
 struct RowSlice : Slice {
   bool is_open = false;
 };

@@ -81,7 +81,7 @@ struct Slice {
   static void Trace() { PROTOZERO_TRACE_EVENT("app", "event"); }
 };
 
-// Has the thread know what it knows after a while: the clocks' rates, for which
+// Teaches the thread what it knows after a while: the clocks' rates, for which
 // it takes two readings; all that is said on a sequence once.
 template <typename Kind>
 bool WarmUp(size_t memory_size) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Has the two stages that make slices of events, EventOrder and SliceNesting,
-// take events of any kind, at any time, from few tracks. The first byte is how
+// Gives the two stages that make slices of events, EventOrder and SliceNesting,
+// events of any kind, at any time, from few tracks. The first byte is how
 // many of them wait for their place. Each event comes out, those of a track in
 // order unless they came too late, and each beginning is a slice.
 

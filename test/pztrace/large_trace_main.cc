@@ -213,7 +213,7 @@ void WriteSlices(uint64_t slices) {
 
 // A request whose first slice has the other two in it, one after the other.
 void WriteTracks(uint64_t tracks) {
-  // Those of a thread that are open at a time.
+  // The slices of a thread that are open at a time.
   constexpr uint32_t kOpen = 16;
   constexpr uint32_t kNameOfStep[] = {1, 2, 0, 3, 0, 0};
   struct Request {

@@ -132,7 +132,7 @@ class RowsTest(TimelineCommandTest):
         delimited(3, integer(1, 1) + delimited(2, text)) +
         delimited(4, integer(1, 1) + delimited(2, text)) +
         delimited(29, integer(1, 1) + delimited(2, text)))))
-    # None ends.
+    # No slice ends.
     event = delimited(11, integer(9, 1) + integer(11, 11) + integer(34, 1) +
                       delimited(4, integer(1, 1) + integer(17, 1)))
     self.path.write_bytes(interned + b''.join(

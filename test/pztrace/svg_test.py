@@ -172,7 +172,7 @@ class SvgTest(TimelineCommandTest):
       picture = self.picture(trace, '--from', start, '--to', stop)
       self.assertIn('long: 36028807.00 s, at 0 ns', picture.titles())
       self.assertLess(len(picture.texts), 100)
-    # As long as can be.
+    # The longest trace that there can be.
     trace = described() + event(1, INSTANT, 0, name('x')) + event(
         1, INSTANT, 2**64 - 2000, name('y'))
     self.picture(trace, '--from', '36028797s')

@@ -152,8 +152,8 @@ class DataSourceWriters {
       TraceToSessions<Passed>(state, write);
   }
 
-  // The same without a call. For functions that are out of line themselves, and
-  // do little else.
+  // Does the same without a call, for functions that are out of line
+  // themselves, and do little else.
   template <typename Write>
   PROTOZERO_ALWAYS_INLINE void TraceInline(Write&& write) {
     const uint32_t state = source_->state_.load(std::memory_order_relaxed);

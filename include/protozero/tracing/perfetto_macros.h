@@ -274,7 +274,7 @@ void EmitCounter(internal::TraceSite* site,
   internal::EmitUnnamed(
       site, category, counter, Timestamp(timestamp),
       [&](trace::TrackEvent* event) {
-        // As internal::EmitCounterOf() does.
+        // Large integers are doubles, as in internal::EmitCounterOf().
         if (std::is_floating_point<T>::value ||
             (std::is_unsigned<T>::value &&
              static_cast<uint64_t>(value) > UINT64_MAX / 2)) {

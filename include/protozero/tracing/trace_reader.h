@@ -34,7 +34,7 @@ struct EventText {
   const std::string& name;      // Empty if there is none.
 };
 
-// What else an event says.
+// The arguments and flows of an event.
 struct EventDetails {
   std::string args;   // As TraceReader::Callbacks::format_args has made it.
   std::string flows;  // Numbers with commas between them.
@@ -79,8 +79,8 @@ struct CounterValue {
   double value;      // In the unit of the track.
 };
 
-// What a trace says of a track. That of a process has its |pid|, that of a
-// thread |pid| and |tid|; the others are 0.
+// The description of a track. A process has |pid|, a thread |pid| and |tid|;
+// in others they are 0.
 struct TrackInfo {
   // A thread's is its process, whether or not the trace says so.
   uint64_t parent = 0;
@@ -124,7 +124,7 @@ struct LostStretch {
   uint64_t end_ns;
 };
 
-// Where packets of a sequence are missing.
+// The places where packets of a sequence are missing.
 struct Gaps {
   uint64_t track = 0;  // The thread's.
   int32_t pid = 0;     // 0 if it is not known.
@@ -172,7 +172,8 @@ class TraceReader {
   // The events by which one may be late and still find its place.
   static constexpr size_t kMaxLateness = size_t{1} << 19;
 
-  // Those that are empty are not called. In any order.
+  // The functions that get what is read, in any order. Empty ones are not
+  // called.
   struct Callbacks {
     std::function<void(const Slice&)> on_slice = {};
     std::function<void(const Instant&)> on_instant = {};
@@ -222,7 +223,7 @@ class TraceReader {
   // Returns what the real-time clock, in nanoseconds since 1970, showed at that
   // time of the trace. Null if the trace has not said it yet.
   std::optional<int64_t> RealtimeOf(uint64_t time_ns) const;
-  // The same minus the time, by the last snapshot.
+  // Returns the difference of both clocks, by the last snapshot.
   std::optional<int64_t> realtime_offset_ns() const;
 
   // Slices without an end. A loss ends all slices that are open on the thread:
@@ -240,7 +241,7 @@ class TraceReader {
   // Events on a clock that no snapshot relates to the trace's. Their times are
   // as they stand. 0 if the trace has no snapshot of its clock.
   uint64_t unrelated() const;
-  // What has events that the reader does not know, by the packets' field.
+  // Counts what has events that the reader does not read, by its name.
   const std::map<std::string, uint64_t>& unread() const;
 
   // The times of the earliest and of the latest event.
@@ -250,8 +251,8 @@ class TraceReader {
   const std::vector<LostStretch>& lost_stretches() const;
   // By sequence, those that have any.
   const std::map<uint32_t, Gaps>& gaps() const;
-  // What the service says to have lost, by the number of the LossReason.
-  // Several services may have written to one file.
+  // Counts the packets that services have lost, by the number of the
+  // LossReason. Several services may have written to one file.
   const std::map<uint32_t, uint64_t>& packets_lost() const;
   // Places where the service does not know how many packets are lost.
   uint64_t unknown_losses() const;

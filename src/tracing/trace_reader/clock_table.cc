@@ -17,10 +17,10 @@ namespace {
 
 constexpr uint32_t kMinSequenceClock = 64;
 constexpr uint32_t kMaxSequenceClock = 127;
-// Of a sequence's clock: it has one with each snapshot of the sequence.
+// The points of a sequence's clock, which has one with each snapshot.
 constexpr size_t kMaxSequencePoints = 64;
 constexpr size_t kMaxUnrelated = 64;
-// How many points of a clock that was set back are searched.
+// The points of a clock that was set back that are searched.
 constexpr size_t kMaxSearched = 1000;
 
 bool IsOfSequence(uint32_t clock) {
@@ -106,7 +106,7 @@ void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
       unrelated_.push_back(std::move(snapshot));
     return;
   }
-  // What it says may relate those before it.
+  // This snapshot may relate earlier ones.
   for (bool has_found = may_relate_others; has_found;) {
     const size_t before = unrelated_.size();
     unrelated_.erase(

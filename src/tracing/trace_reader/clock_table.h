@@ -37,13 +37,13 @@ class TraceClockState {
       FindPoint(ns);
     return OffsetTime(ns, cached_offset_);
   }
-  // Whether a snapshot relates it to the trace's.
+  // Returns whether a snapshot relates it to the trace's clock.
   bool is_related() const { return !points_.empty(); }
 
  private:
   friend class ClockTable;
 
-  // What the clock and the trace's clock showed.
+  // The times that the clock and the trace's clock showed together.
   struct Point {
     uint64_t ns;
     uint64_t trace_ns;
@@ -86,7 +86,7 @@ class ClockTable {
   TraceClockState* Find(uint32_t clock, uint32_t sequence);
   bool IsTraceClock(uint32_t clock) const { return clock == trace_clock_; }
 
-  // Whether a snapshot has it. Else there is nothing to relate others to.
+  // Returns whether a snapshot has it. Else nothing relates others to it.
   bool has_trace_clock() const { return has_trace_clock_; }
 
   // Counts changes of what Find() returns.
@@ -94,7 +94,7 @@ class ClockTable {
 
   // Returns what the real-time clock showed at that time of the trace.
   std::optional<int64_t> RealtimeOf(uint64_t trace_ns) const;
-  // The same minus the time, by the last snapshot.
+  // Returns the difference of both clocks, by the last snapshot.
   std::optional<int64_t> realtime_offset_ns() const;
 
  private:
@@ -112,7 +112,7 @@ class ClockTable {
   bool has_primary_ = false;
   bool has_trace_clock_ = false;
   uint32_t generation_ = 0;
-  // Those that nothing relates to the trace's clock yet.
+  // Snapshots that nothing relates to the trace's clock yet.
   std::vector<Snapshot> unrelated_;
 };
 

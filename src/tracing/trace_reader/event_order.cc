@@ -54,7 +54,7 @@ void EventOrder::GiveUnsorted() {
     cut_ns = std::max(cut_ns, event.time_ns);
     sorted_.push_back(event);
   }
-  // Those that stay, and whether their order is right.
+  // The others stay, in the right order or not.
   size_t num_kept = 0;
   std::vector<bool> stays_unsorted(unsorted_.size());
   for (const TimedEvent& event : newer_) {

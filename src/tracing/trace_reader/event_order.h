@@ -17,7 +17,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What happens on a track: a part of a slice, as small as it can be.
+// A part of a slice on a track, as small as it can be.
 struct TimedEvent {
   enum Kind : uint32_t {
     kBegin,

@@ -22,7 +22,7 @@ using trace::TrackEvent;
 
 namespace {
 
-// How much text of details may wait for its place in the order of time.
+// The bytes of details that may wait for their place in the order of time.
 constexpr size_t kMaxDetails = size_t{48} << 20;
 
 class FormattedEvent final : public EventArgs {
@@ -83,7 +83,7 @@ const char* NameOfUnreadField(uint32_t field_id) {
 
 }  // namespace
 
-// What is in a TrackEvent, besides lists and details.
+// The content of a TrackEvent, besides lists and details.
 struct EventReader::Fields {
   uint32_t type = 0;
   uint32_t num_categories = 0;

@@ -66,7 +66,7 @@ class EventReader {
   // Packets of the sequence are missing: its slices may have ended.
   void AddLoss(SequenceState* sequence);
 
-  // What an event may be.
+  // Add an event of each kind.
   void AddBegin(const ReadEvent& event);
   void AddEnd(const ReadEvent& event, std::optional<uint32_t> duration = {});
   void AddComplete(const ReadEvent& event, uint64_t duration_ns);

@@ -19,8 +19,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What a sequence has interned: numbers in place of texts. The first text of a
-// number counts.
+// The texts that a sequence has interned, by their numbers. The first text of
+// a number counts.
 class InternedTexts {
  public:
   explicit InternedTexts(TextTable* texts) : texts_(texts) {}
@@ -34,7 +34,7 @@ class InternedTexts {
   // number of either or both: 0 is none.
   TextId TextOf(uint64_t category_iid, uint64_t name_iid);
 
-  // Those that are not known are "unknown(5)", and no name.
+  // Return "unknown(5)", and no name, if the number is not known.
   StringId CategoryOf(uint64_t iid) const;
   StringId NameOf(uint64_t iid) const;
 

@@ -55,7 +55,7 @@ class LegacyReader {
       event_.has_text = true;
     }
     SetThread();
-    // Of a slice, which an arrow begins at or goes to.
+    // An arrow begins or ends at this slice.
     if (legacy_.has_bind_id() && legacy_.flow_direction() != 0)
       SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN);
     ReadPhase();

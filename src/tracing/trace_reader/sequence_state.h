@@ -19,8 +19,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What a sequence has told the reader: what is interned, defaults and clocks,
-// and where it stands. A writer, or a loss, makes it begin anew.
+// The state of a sequence: its interned texts, defaults and clocks, and where
+// it stands. A writer, or a loss, makes it begin anew.
 class SequenceState {
  public:
   static constexpr TrackIndex kNoTrack = UINT32_MAX;
@@ -62,7 +62,7 @@ class SequenceState {
   TrackIndex track = kNoTrack;
   std::vector<uint64_t> extra_counters;
   std::vector<uint64_t> extra_double_counters;
-  // Of a sequence whose ThreadDescriptor says them.
+  // The content of the sequence's ThreadDescriptor, if it has one.
   int32_t pid = 0;
   int64_t tid = 0;
   int64_t reference_us = 0;

@@ -12,11 +12,11 @@ namespace internal {
 
 namespace {
 
-// How far an event may search the open slices for its own, on average, besides
+// The open slices that an event may search for its own, on average, besides
 // what search_budget_ begins with, half a second's work. So the time depends on
 // the number of events only.
 constexpr uint64_t kStepsPerEvent = 64;
-// What waits for a beginning that may not be there.
+// The ends that may wait for a beginning, which may never come.
 constexpr size_t kMaxWaitingEnds = 1 << 18;
 
 uint64_t WaitingKey(uint32_t track, uint64_t begin_ns) {
@@ -189,7 +189,7 @@ void SliceNesting::EndAt(Found found, uint32_t track, uint64_t end_ns) {
   Remove(found, track);
   OpenSlice& slice = slices_[found.slice];
   end_ns = std::max(end_ns, slice.begin_ns);
-  // One that has begun in it and goes on is nested in it up to here.
+  // A slice that has begun in it and goes on is nested in it up to here.
   if (found.above != kNone) {
     OpenSlice& inner = slices_[found.above];
     const uint64_t inner_from = std::max(inner.begin_ns, inner.counted_ns);

@@ -112,7 +112,7 @@ class SliceNesting : public EventSink {
   std::unordered_multimap<uint64_t, TimedEvent> waiting_ends_;
   // By track, the epoch of an end that is early. It is for the next slice.
   std::unordered_map<uint32_t, uint32_t> early_ends_;
-  // How far slices may be searched.
+  // The steps that searches of slices may still take.
   uint64_t search_budget_ = uint64_t{1} << 27;
   uint64_t unfinished_ = 0;
   uint64_t lost_ends_ = 0;

@@ -231,7 +231,7 @@ void TraceReaderImpl::OnStats(ConstBytes bytes) {
       packets_lost_[static_cast<uint32_t>(lost.reason())] += lost.packets();
     }
     unknown_losses_ += buffer.unknown_losses();
-    // Of Perfetto's service, which gives no reasons.
+    // Perfetto's service gives no reasons.
     if (!buffer.has_packets_lost() && buffer.trace_writer_packet_loss() != 0)
       packets_lost_[0] += buffer.trace_writer_packet_loss();
   }

@@ -27,7 +27,7 @@ namespace internal {
 // A track, by the order in which the trace has named them.
 using TrackIndex = uint32_t;
 
-// What a trace says of tracks, threads and processes. A track takes 32 bytes,
+// The descriptions of tracks, threads and processes. A track takes 32 bytes,
 // besides its place in the map.
 class TrackTable {
  public:
@@ -44,8 +44,8 @@ class TrackTable {
   TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
   uint64_t uuid(TrackIndex track) const { return tracks_[track].uuid; }
 
-  // What packets say: a TrackDescriptor, a ProcessTree, and the descriptors of
-  // older traces, which stand outside of tracks.
+  // Read what packets say: a TrackDescriptor, a ProcessTree, and the
+  // descriptors of older traces, which stand outside of tracks.
   void Describe(ConstBytes track_descriptor);
   void AddProcessTree(ConstBytes process_tree);
   void AddProcess(ConstBytes process_descriptor);

@@ -18,7 +18,7 @@ using protozero::internal::EventOrder;
 using protozero::internal::EventSink;
 using protozero::internal::TimedEvent;
 
-// What comes out. The text of an event is its place in the file.
+// Keeps what comes out. The text of an event is its place in the file.
 struct Events : EventSink {
   void OnEvent(const TimedEvent& event) override {
     of_tracks[event.track].push_back(event);
@@ -90,7 +90,7 @@ TEST(EventOrderTest, RandomOrdersWithinTheBound) {
       for (size_t i = 1; i < of_track.size(); ++i) {
         const TimedEvent& a = of_track[i - 1];
         const TimedEvent& b = of_track[i];
-        // Those of one time stay as they were.
+        // Events of one time stay as they were.
         EXPECT_TRUE(a.time_ns < b.time_ns ||
                     (a.time_ns == b.time_ns && a.text < b.text));
       }

@@ -126,7 +126,7 @@ class TraceSequence final : public TraceContextState {
  public:
   explicit TraceSequence(SessionMask bit) : session(bit) {}
 
-  // Whether nothing has to be done before the next event, as usual.
+  // Returns whether nothing has to be done before the next event, as usual.
   PROTOZERO_ALWAYS_INLINE bool IsReady(TraceContext& context) const {
     const TraceWriter& writer = context.writer();
     // A writer that has lost a packet does not continue its chunk.
@@ -155,8 +155,8 @@ class TraceSequence final : public TraceContextState {
   void Describe(TraceContext& context, const Track& track);
   // The same for a thread of this process.
   void DescribeThread(TraceContext& context, int64_t tid);
-  // The same for all tracks of an event, which |describe| describes. Returns
-  // false if the event is lost.
+  // Describes all tracks of an event by |describe|. Returns false if the event
+  // is lost.
   template <typename Function>
   bool DescribeAll(TraceContext& context, uint64_t now, Function describe) {
     describe();
