@@ -99,12 +99,9 @@ class EventOrder {
   uint64_t late() const { return late_; }
 
  private:
-  static constexpr uint32_t kInOrder = UINT32_MAX;
-
   struct TrackOrder {
-    uint64_t last_ns = 0;          // Of all events of the track.
-    uint64_t released_ns = 0;      // Of those that the sink has.
-    uint32_t unsorted = kInOrder;  // The index in unsorted_.
+    uint64_t last_ns = 0;      // Of all events of the track.
+    uint64_t released_ns = 0;  // Of those that the sink has.
   };
   // A track some of whose events wait to be sorted.
   struct UnsortedTrack {

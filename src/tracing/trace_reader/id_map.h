@@ -46,8 +46,6 @@ class IdMap {
     return value;
   }
 
-  size_t size() const { return size_; }
-
   void Clear() { *this = IdMap(); }
 
  private:

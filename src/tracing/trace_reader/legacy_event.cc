@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "protozero/static_buffer.h"
 #include "protozero/tracing/trace.h"
 
 #include "protozero/internal/macros.h"
@@ -146,11 +145,8 @@ class LegacyReader {
       return info.parent;
     if (info.tid == 0)
       return tracks_.uuid(event_.track);
-    uint8_t bytes[32];
-    StaticBuffered<trace::ProcessDescriptor> process(bytes, sizeof(bytes));
-    process->set_pid(info.pid);
     // It has none if nobody describes the process.
-    tracks_.AddProcess({bytes, process.Finalize()});
+    tracks_.AddProcess(info.pid, {});
     return ThreadInfo().parent;
   }
 
@@ -224,14 +220,7 @@ class LegacyReader {
   TrackIndex CounterTrack(const std::string& name, uint64_t process) {
     const TrackIndex track = tracks_.IndexOfMade(
         KeyOf(MadeTrack::kCounter, name), texts_.Intern(name), process);
-    const uint64_t uuid = tracks_.uuid(track);
-    if (!tracks_.Find(uuid)->is_counter) {
-      uint8_t bytes[32];
-      StaticBuffered<trace::TrackDescriptor> counter(bytes, sizeof(bytes));
-      counter->set_uuid(uuid);
-      counter->set_counter();
-      tracks_.Describe({bytes, counter.Finalize()});
-    }
+    tracks_.SetCounter(track);
     return track;
   }
 
@@ -245,22 +234,12 @@ class LegacyReader {
         name = annotation.string_value().ToStdStringView();
     }
     const TrackInfo info = ThreadInfo();
-    name = name.substr(0, EventText::kMaxTextSize);
-    uint8_t bytes[EventText::kMaxTextSize + 64];
-    if (kind == "thread_name") {
-      StaticBuffered<trace::ThreadDescriptor> thread(bytes, sizeof(bytes));
-      thread->set_pid(info.pid);
-      thread->set_tid(info.tid);
-      thread->set_thread_name(name);
-      tracks_.AddThread({bytes, thread.Finalize()});
-    } else if (kind == "process_name") {
-      StaticBuffered<trace::ProcessDescriptor> process(bytes, sizeof(bytes));
-      process->set_pid(info.pid);
-      process->set_process_name(name);
-      tracks_.AddProcess({bytes, process.Finalize()});
-    } else {
+    if (kind == "thread_name")
+      tracks_.AddThread(info.pid, info.tid, name);
+    else if (kind == "process_name")
+      tracks_.AddProcess(info.pid, name);
+    else
       reader_->AddUnread("events of the phase 'M'");
-    }
   }
 
   const Legacy::Decoder legacy_;

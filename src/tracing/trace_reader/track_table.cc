@@ -210,6 +210,36 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
   }
 }
 
+void TrackTable::AddProcess(int32_t pid, std::string_view name) {
+  const uint32_t process = ProcessOf(pid);
+  num_changes_ += !name.empty();
+  NameProcess(process, name);
+  MakeProcessTrack(process);
+}
+
+void TrackTable::AddThread(int32_t pid, int64_t tid, std::string_view name) {
+  ++num_changes_;
+  NameThread(ThreadOf(pid, tid), name, /*is_own=*/true);
+  IndexOfThread(pid, tid);
+}
+
+void TrackTable::SetCounter(TrackIndex index) {
+  Track& track = tracks_[index];
+  if (track.kind == Kind::kCounter)
+    return;
+  ++num_changes_;
+  CounterOf(&track);
+}
+
+TrackTable::Counter& TrackTable::CounterOf(Track* track) {
+  if (track->kind != Kind::kCounter) {
+    track->kind = Kind::kCounter;
+    track->more = static_cast<uint32_t>(counters_.size());
+    counters_.emplace_back();
+  }
+  return counters_[track->more];
+}
+
 void TrackTable::AddProcess(ConstBytes process_descriptor) {
   ++num_changes_;
   MakeProcessTrack(ReadProcess(process_descriptor));
@@ -219,6 +249,7 @@ void TrackTable::MakeProcessTrack(uint32_t process) {
   Process& described = processes_[process];
   if (described.uuid != 0)
     return;
+  ++num_changes_;
   described.has_made_track = true;
   Track& track = tracks_[IndexOf(
       UnusedUuid(uint64_t{static_cast<uint32_t>(described.pid)} << 32 | 3))];
@@ -277,13 +308,8 @@ void TrackTable::Describe(ConstBytes bytes) {
   } else if (said.has_counter()) {
     using Descriptor = trace::CounterDescriptor;
     const Descriptor::Decoder counter(said.counter());
-    if (track.kind != Kind::kCounter) {
-      track.kind = Kind::kCounter;
-      track.more = static_cast<uint32_t>(counters_.size());
-      counters_.emplace_back();
-    }
+    Counter& more = CounterOf(&track);
     track.is_incremental = counter.is_incremental();
-    Counter& more = counters_[track.more];
     more.unit =
         texts_->Intern(counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
                        : counter.unit() == Descriptor::UNIT_COUNT ? "count"

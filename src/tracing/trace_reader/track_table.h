@@ -50,6 +50,11 @@ class TrackTable {
   void AddProcessTree(ConstBytes process_tree);
   void AddProcess(ConstBytes process_descriptor);
   TrackIndex AddThread(ConstBytes thread_descriptor);
+  // Describe the same without packets. An empty name changes none.
+  void AddProcess(int32_t pid, std::string_view name);
+  void AddThread(int32_t pid, int64_t tid, std::string_view name);
+  // Makes the track a counter, unless it is one.
+  void SetCounter(TrackIndex track);
 
   // The factor by which values of a counter are multiplied.
   bool is_incremental(TrackIndex track) const {
@@ -100,6 +105,7 @@ class TrackTable {
   uint32_t ReadThread(ConstBytes bytes);
   void NameProcess(uint32_t process, std::string_view name);
   void NameThread(uint32_t thread, std::string_view name, bool is_own);
+  Counter& CounterOf(Track* track);
   // Makes a track for a process that has none.
   void MakeProcessTrack(uint32_t process);
   const Track* FindTrack(uint64_t uuid) const;
