@@ -47,7 +47,7 @@ size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
     return 0;
   uint32_t result = first & (0x7fu >> size);
   for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80)
+    if (!ContinuesCharacter(bytes[i]))
       return 0;
     result = result << 6 | (byte(i) & 0x3fu);
   }

@@ -37,6 +37,11 @@ std::string Shown(std::string_view bytes);
 // |text|, with U+FFFD for bytes that are no UTF-8.
 std::string MadeUtf8(std::string_view text);
 
+// Returns whether the byte is in a character of UTF-8, and not its first one.
+inline bool ContinuesCharacter(char byte) {
+  return (static_cast<uint8_t>(byte) & 0xc0) == 0x80;
+}
+
 // "1 packet", "2 packets".
 std::string CountOf(uint64_t number, const char* noun);
 

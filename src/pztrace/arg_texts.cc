@@ -5,27 +5,14 @@
 #include <utility>
 
 #include "src/pbz/text.h"
+#include "src/tracing/trace_reader/text_table.h"
 
 namespace pztrace {
-
-namespace {
-
-// Of the first bytes; does not end within a character.
-std::string_view CutBytes(std::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes)
-    return text;
-  size_t size = max_bytes;
-  while (size != 0 && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80)
-    --size;
-  return text.substr(0, size);
-}
-
-}  // namespace
 
 void ArgTexts::Append(std::string_view text, std::string* json) {
   if (text.size() <= kMaxShort)
     return pbz::AppendJsonString(text, json);
-  text = CutBytes(text, kMaxBytes);
+  text = protozero::internal::CutText(text);
   const auto [it, is_new] =
       ids_.emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new)

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "protozero/tracing/trace_reader.h"
+
 namespace pztrace {
 
 // Texts that many events may repeat, by a number: a trace has them once. Long
@@ -18,7 +20,7 @@ namespace pztrace {
 class ArgTexts {
  public:
   // Longer texts are cut, so that output does not grow out of proportion.
-  static constexpr size_t kMaxBytes = 4096;
+  static constexpr size_t kMaxBytes = protozero::EventText::kMaxTextSize;
 
   // Appends |text| as a JSON string, or a reference, which looks like one.
   void Append(std::string_view text, std::string* json);

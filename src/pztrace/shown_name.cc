@@ -13,10 +13,6 @@ namespace {
 // Longer names make no table.
 constexpr size_t kMaxShownBytes = 80;
 
-bool ContinuesCharacter(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
-
 }  // namespace
 
 std::string Escaped(std::string_view text) {
@@ -28,6 +24,7 @@ std::string Escaped(std::string_view text) {
 std::string Cut(std::string_view name, size_t max_size) {
   if (name.size() <= max_size)
     return std::string(name);
+  using pbz::ContinuesCharacter;
   size_t size = max_size;
   // A character has up to three more bytes.
   while (size + 3 > max_size && size != 0 && ContinuesCharacter(name[size]))

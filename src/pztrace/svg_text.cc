@@ -3,22 +3,14 @@
 #include "src/pztrace/svg_text.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <algorithm>
 
+#include "src/pbz/text.h"
 #include "src/pztrace/shown_name.h"
 
 namespace pztrace {
-
-namespace {
-
-bool ContinuesLetter(char byte) {
-  return (static_cast<uint8_t>(byte) & 0xc0) == 0x80;
-}
-
-}  // namespace
 
 void Append(std::string* out, const char* format, ...) {
   char text[256];
@@ -51,8 +43,9 @@ std::string XmlText(std::string_view name) {
 }
 
 size_t CountLetters(std::string_view utf8) {
-  return static_cast<size_t>(std::count_if(
-      utf8.begin(), utf8.end(), [](char c) { return !ContinuesLetter(c); }));
+  return static_cast<size_t>(
+      std::count_if(utf8.begin(), utf8.end(),
+                    [](char c) { return !pbz::ContinuesCharacter(c); }));
 }
 
 std::string Fitting(std::string_view name, double width) {
@@ -64,7 +57,7 @@ std::string Fitting(std::string_view name, double width) {
     return "";
   size_t size = 0;
   for (size_t letters = 0; size < text.size(); ++size) {
-    if (!ContinuesLetter(text[size]) &&
+    if (!pbz::ContinuesCharacter(text[size]) &&
         ++letters > static_cast<size_t>(limit) - 1) {
       break;
     }
