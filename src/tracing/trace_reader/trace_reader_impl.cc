@@ -45,13 +45,39 @@ struct TraceReaderImpl::Packet {
 TraceReaderImpl::TraceReaderImpl(TraceReader::Callbacks callbacks)
     : callbacks_(std::move(callbacks)) {}
 
-bool TraceReaderImpl::Read(ConstBytes packets) {
+namespace {
+
+// Calls |read| with each packet. Returns false if |packets| are not whole.
+template <typename Function>
+bool ForEachPacket(ConstBytes packets, Function read) {
   ProtoDecoder decoder(packets);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     if (field.id() == trace::Trace::kPacketFieldNumber)
-      OnPacket(field.as_bytes());
+      read(field.as_bytes());
   }
   return decoder.bytes_left() == 0;
+}
+
+}  // namespace
+
+bool TraceReaderImpl::Read(ConstBytes packets) {
+  return ForEachPacket(packets, [this](ConstBytes bytes) { OnPacket(bytes); });
+}
+
+template <typename Function>
+bool TraceReaderImpl::ReadInflated(uint32_t field_id,
+                                   ConstBytes bytes,
+                                   Function read) {
+  std::string packets;
+  // Once only: what is inflated may be inflated again, without an end.
+  if (is_inflated_ || !callbacks_.inflate ||
+      !callbacks_.inflate(field_id, bytes, &packets)) {
+    return false;
+  }
+  is_inflated_ = true;
+  read({reinterpret_cast<const uint8_t*>(packets.data()), packets.size()});
+  is_inflated_ = false;
+  return true;
 }
 
 SequenceState* TraceReaderImpl::SequenceOf(uint32_t id) {
@@ -128,20 +154,10 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
         packet.compression = field.id();
         break;
       default:
-        if (const char* name = is_ahead_ ? nullptr : NameOfUnread(field.id()))
+        if (const char* name = NameOfUnread(field.id()))
           events_.AddUnread(name);
         break;
     }
-  }
-  if (is_ahead_) {
-    if (!packet.has_more)
-      return;
-    OnTracks(packet);
-    if (packet.thread_descriptor.data != nullptr)
-      tracks_.AddThread(packet.thread_descriptor);
-    if (packet.compressed.data != nullptr)
-      OnCompressed(packet);
-    return;
   }
   packet.is_cleared |=
       (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0;
@@ -163,14 +179,26 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
       sequence->SetDefaults(packet.defaults, &tracks_);
     if (packet.stats.data != nullptr)
       OnStats(packet.stats);
-    if (!has_read_ahead_)
-      OnTracks(packet);
+    if (!has_read_ahead_) {
+      if (packet.track_descriptor.data != nullptr)
+        tracks_.Describe(packet.track_descriptor);
+      if (packet.process_tree.data != nullptr)
+        tracks_.AddProcessTree(packet.process_tree);
+      if (packet.process_descriptor.data != nullptr)
+        tracks_.AddProcess(packet.process_descriptor);
+    }
     if (packet.thread_descriptor.data != nullptr)
       sequence->SetThread(packet.thread_descriptor, has_read_ahead_, &tracks_);
     if (packet.interned_data.data != nullptr)
       sequence->texts.Add(packet.interned_data, callbacks_.reads_details);
-    if (packet.compressed.data != nullptr)
-      OnCompressed(packet);
+    if (packet.compressed.data != nullptr &&
+        !ReadInflated(packet.compression, packet.compressed,
+                      [this](ConstBytes packets) { Read(packets); })) {
+      events_.AddUnread(packet.compression ==
+                                TracePacket::kZstdCompressedPacketsFieldNumber
+                            ? "packets compressed with Zstandard"
+                            : "compressed packets");
+    }
     // The time of such a packet does not advance a clock.
     if (packet.clock_snapshot.data != nullptr)
       return clocks_.AddSnapshot(packet.clock_snapshot, packet.sequence_id);
@@ -188,36 +216,35 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
 }
 
 void TraceReaderImpl::ReadAhead(ConstBytes packets) {
-  has_read_ahead_ = is_ahead_ = true;
-  Read(packets);
-  is_ahead_ = false;
+  has_read_ahead_ = true;
+  ForEachPacket(packets, [this](ConstBytes bytes) { ReadTracks(bytes); });
 }
 
-void TraceReaderImpl::OnTracks(const Packet& packet) {
-  if (packet.track_descriptor.data != nullptr)
-    tracks_.Describe(packet.track_descriptor);
-  if (packet.process_tree.data != nullptr)
-    tracks_.AddProcessTree(packet.process_tree);
-  if (packet.process_descriptor.data != nullptr)
-    tracks_.AddProcess(packet.process_descriptor);
-}
-
-void TraceReaderImpl::OnCompressed(const Packet& packet) {
-  std::string packets;
-  // Once only: what is inflated may be inflated again, without an end.
-  if (is_inflated_ || !callbacks_.inflate ||
-      !callbacks_.inflate(packet.compression, packet.compressed, &packets)) {
-    if (is_ahead_)
-      return;
-    events_.AddUnread(packet.compression ==
-                              TracePacket::kZstdCompressedPacketsFieldNumber
-                          ? "packets compressed with Zstandard"
-                          : "compressed packets");
-    return;
+void TraceReaderImpl::ReadTracks(ConstBytes packet) {
+  ProtoDecoder decoder(packet);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.id()) {
+      case TracePacket::kTrackDescriptorFieldNumber:
+        tracks_.Describe(field.as_bytes());
+        break;
+      case TracePacket::kProcessTreeFieldNumber:
+        tracks_.AddProcessTree(field.as_bytes());
+        break;
+      case TracePacket::kProcessDescriptorFieldNumber:
+        tracks_.AddProcess(field.as_bytes());
+        break;
+      case TracePacket::kThreadDescriptorFieldNumber:
+        tracks_.AddThread(field.as_bytes());
+        break;
+      case TracePacket::kCompressedPacketsFieldNumber:
+      case TracePacket::kZstdCompressedPacketsFieldNumber:
+        ReadInflated(field.id(), field.as_bytes(),
+                     [this](ConstBytes packets) { ReadAhead(packets); });
+        break;
+      default:
+        break;
+    }
   }
-  is_inflated_ = true;
-  Read({reinterpret_cast<const uint8_t*>(packets.data()), packets.size()});
-  is_inflated_ = false;
 }
 
 void TraceReaderImpl::OnStats(ConstBytes bytes) {

@@ -49,8 +49,11 @@ class TraceReaderImpl final : private SliceSink {
   struct Packet;
 
   void OnPacket(ConstBytes bytes);
-  void OnTracks(const Packet& packet);
-  void OnCompressed(const Packet& packet);
+  void ReadTracks(ConstBytes packet);
+  // Inflates |bytes|, and has |read| read the packets. Returns false if they
+  // cannot be inflated, or were in inflated ones.
+  template <typename Function>
+  bool ReadInflated(uint32_t field_id, ConstBytes bytes, Function read);
   void OnStats(ConstBytes bytes);
   void OnGap(const Packet& packet, SequenceState* sequence);
   void OnTime(uint64_t time_ns, SequenceState* sequence);
@@ -71,7 +74,6 @@ class TraceReaderImpl final : private SliceSink {
   std::unordered_map<uint32_t, SequenceState> sequences_;
   SequenceState* last_sequence_ = nullptr;
   bool is_inflated_ = false;
-  bool is_ahead_ = false;  // In ReadAhead().
   bool has_read_ahead_ = false;
 
   std::map<uint32_t, Gaps> gaps_;
