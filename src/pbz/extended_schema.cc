@@ -105,18 +105,12 @@ bool ExtendedSchema::AreTrace(ConstBytes begin) const {
   return is_marked && num_packets > num_others;
 }
 
-bool ExtendedSchema::ReadAhead(
-    FieldStream* stream,
-    const std::function<void(ConstBytes packets)>& also) {
+bool ExtendedSchema::ReadAhead(FieldStream* stream) {
   if (!stream->Restart())
     return false;
   FieldStream::Run run;
-  while (stream->Next(&run)) {
-    const ConstBytes packets(run.data, run.size);
-    AddFrom(packets);
-    if (also)
-      also(packets);
-  }
+  while (stream->Next(&run))
+    AddFrom(ConstBytes(run.data, run.size));
   has_read_ahead_ = stream->Restart();
   return has_read_ahead_;
 }
@@ -127,20 +121,27 @@ void ExtendedSchema::AddFrom(ConstBytes packets) {
        packet = trace.ReadField()) {
     if (packet.id() != kPacket)
       continue;
-    const ConstBytes set =
-        ProtoDecoder(ProtoDecoder(packet.as_bytes())
-                         .FindField(kPacketExtensionDescriptor)
-                         .as_bytes())
-            .FindField(kDescriptorExtensionSet)
-            .as_bytes();
-    if (set.size != 0)
-      Add(set.ToStdString());
+    Add(ProtoDecoder(packet.as_bytes())
+            .FindField(kPacketExtensionDescriptor)
+            .as_bytes());
   }
+}
+
+void ExtendedSchema::Add(ConstBytes extension_descriptor) {
+  const ConstBytes set = ProtoDecoder(extension_descriptor)
+                             .FindField(kDescriptorExtensionSet)
+                             .as_bytes();
+  if (set.size != 0)
+    AddSet(set.ToStdString());
 }
 
 const MessageType* ExtendedSchema::TypeOf(ConstBytes packets) {
   if (!has_read_ahead_)
     AddFrom(packets);
+  return Type();
+}
+
+const MessageType* ExtendedSchema::Type() {
   if (has_new_) {
     has_new_ = false;
     if (std::unique_ptr<Schema> schema = ParseSet(bytes_))
@@ -151,7 +152,7 @@ const MessageType* ExtendedSchema::TypeOf(ConstBytes packets) {
   return schema_->FindMessage("perfetto.protos.Trace");
 }
 
-void ExtendedSchema::Add(const std::string& descriptor_set) {
+void ExtendedSchema::AddSet(const std::string& descriptor_set) {
   if (seen_.count(descriptor_set) != 0)
     return;
   if (seen_.size() == kMaxDescriptions ||

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -38,17 +37,18 @@ class ExtendedSchema {
 
   // Reads all of |stream|, since what describes a field may come behind it, and
   // goes back to its begin. Returns false, and does nothing, with a pipe, which
-  // is read only once. |also| gets the packets, too.
-  bool ReadAhead(
-      FieldStream* stream,
-      const std::function<void(protozero::ConstBytes packets)>& also = {});
+  // is read only once.
+  bool ReadAhead(FieldStream* stream);
 
-  // Looks for descriptions of extensions in |packets|, whole fields of a Trace.
-  void AddFrom(protozero::ConstBytes packets);
+  // Adds what an ExtensionDescriptor describes.
+  void Add(protozero::ConstBytes extension_descriptor);
 
-  // The message of the file, for |packets| and those after them, which are
-  // looked into unless ReadAhead() has done that. Valid until the next call of
-  // anything here.
+  // The message of the file, with all that was added. Valid until the next call
+  // of anything here.
+  const MessageType* Type();
+
+  // The same, for |packets| and those after them, which are looked into unless
+  // ReadAhead() has done that.
   const MessageType* TypeOf(protozero::ConstBytes packets);
 
   // Says which descriptions in |file| were of no use, if there were any.
@@ -61,7 +61,9 @@ class ExtendedSchema {
   static constexpr size_t kMaxDescriptions = 64;
   static constexpr size_t kMaxBytes = size_t{1} << 20;
 
-  void Add(const std::string& descriptor_set);
+  // Looks for descriptions of extensions in |packets|, whole fields of a Trace.
+  void AddFrom(protozero::ConstBytes packets);
+  void AddSet(const std::string& descriptor_set);
 
   std::string bytes_;  // One FileDescriptorSet.
   std::unique_ptr<Schema> schema_;

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "protozero/const_bytes.h"
-#include "protozero/tracing/trace.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/program_io.h"
@@ -18,20 +17,7 @@
 
 namespace pztrace {
 
-namespace {
-
 using protozero::ConstBytes;
-
-// Of the |trace|.
-const pbz::MessageType* EventType(const pbz::MessageType& trace) {
-  using protozero::trace::Trace;
-  using protozero::trace::TracePacket;
-  return trace.FindField(Trace::kPacketFieldNumber)
-      ->message->FindField(TracePacket::kTrackEventFieldNumber)
-      ->message;
-}
-
-}  // namespace
 
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
@@ -42,14 +28,16 @@ bool ReadTimeline(const std::string& file_name,
   bool ok = true;
   std::optional<pbz::ExtendedSchema> schema;
   if (reads_ahead) {
-    schema.emplace().ReadAhead(
-        &stream, [reader](ConstBytes packets) { reader->ReadAhead(packets); });
+    reader->set_schema(&schema.emplace());
+    // A pipe is read only once.
+    if (stream.Restart()) {
+      while (stream.Next(&run))
+        reader->ReadAhead(ConstBytes(run.data, run.size));
+      stream.Restart();
+    }
   }
   while (stream.Next(&run)) {
-    const ConstBytes packets(run.data, run.size);
-    if (schema)
-      reader->set_event_type(EventType(*schema->TypeOf(packets)));
-    if (!reader->Read(packets)) {
+    if (!reader->Read(ConstBytes(run.data, run.size))) {
       pbz::PrintError(kProgram,
                       "%s: the trace is damaged; what comes behind %" PRIu64
                       " bytes, or a little later, is not counted",
@@ -57,8 +45,8 @@ bool ReadTimeline(const std::string& file_name,
       ok = false;
     }
   }
-  reader->set_event_type(nullptr);
   reader->Finish();
+  reader->set_schema(nullptr);
   if (schema)
     schema->ReportUnused(kProgram, pbz::DisplayName(file_name));
   if (!stream.error().empty()) {

@@ -19,6 +19,10 @@ namespace pztrace {
 
 namespace {
 
+using protozero::ConstBytes;
+using protozero::trace::Trace;
+using protozero::trace::TracePacket;
+
 // Services compress much less than this at once.
 constexpr size_t kMaxInflatedBytes = size_t{64} << 20;
 
@@ -48,6 +52,12 @@ std::function<void(const Event&)> WithWholeArgs(
   };
 }
 
+const pbz::MessageType* EventType(const pbz::MessageType& trace) {
+  return trace.FindField(Trace::kPacketFieldNumber)
+      ->message->FindField(TracePacket::kTrackEventFieldNumber)
+      ->message;
+}
+
 }  // namespace
 
 TimelineReader::TimelineReader(Callbacks callbacks)
@@ -63,11 +73,18 @@ TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
   }
   callbacks.format_args = [this](const protozero::EventArgs& event,
                                  std::string* members) {
+    if (event_type_ == nullptr && schema_ != nullptr)
+      event_type_ = EventType(*schema_->Type());
     AppendEventArgs(event, event_type_, &texts_, members);
   };
-  callbacks.inflate = [](uint32_t field_id, protozero::ConstBytes bytes,
+  callbacks.on_extension_descriptor = [this](ConstBytes descriptor) {
+    if (schema_ == nullptr)
+      return;
+    schema_->Add(descriptor);
+    event_type_ = nullptr;
+  };
+  callbacks.inflate = [](uint32_t field_id, ConstBytes bytes,
                          std::string* packets) {
-    using protozero::trace::TracePacket;
     return field_id == TracePacket::kCompressedPacketsFieldNumber &&
            Inflate(bytes, kMaxInflatedBytes, packets);
   };

@@ -4,6 +4,7 @@
 #define SRC_PZTRACE_TIMELINE_READER_H_
 
 #include "protozero/tracing/trace_reader.h"
+#include "src/pbz/extended_schema.h"
 #include "src/pbz/schema.h"
 #include "src/pztrace/arg_texts.h"
 
@@ -25,14 +26,19 @@ class TimelineReader : public protozero::TraceReader {
   // Sets the callbacks that format arguments and inflate packets.
   explicit TimelineReader(Callbacks callbacks);
 
-  // The message TrackEvent, with the extensions that details have to show.
-  // Null, as at first: none. Has to be there in Read().
-  void set_event_type(const pbz::MessageType* type) { event_type_ = type; }
+  // Sets the schema that the trace's descriptions of extensions are added to,
+  // whose fields arguments are to have. Null, as at first: none.
+  void set_schema(pbz::ExtendedSchema* schema) {
+    schema_ = schema;
+    event_type_ = nullptr;
+  }
 
  private:
   Callbacks WithJson(Callbacks callbacks);
 
-  const pbz::MessageType* event_type_ = nullptr;
+  pbz::ExtendedSchema* schema_ = nullptr;
+  const pbz::MessageType* event_type_ =
+      nullptr;  // TrackEvent. Null: to be found again.
   ArgTexts texts_;
 };
 

@@ -191,6 +191,11 @@ class TraceReader {
         inflate = {};
     // Slices without an end, at the end of the trace, until which they last.
     std::function<void(const Slice&)> on_unfinished = {};
+    // Gets each ExtensionDescriptor, which describes fields that the events
+    // behind it may have: for |format_args|. After ReadAhead(), Read() does not
+    // call it again.
+    std::function<void(ConstBytes extension_descriptor)>
+        on_extension_descriptor = {};
   };
 
   // Makes a reader that gives what it finds to |callbacks|, on the thread that

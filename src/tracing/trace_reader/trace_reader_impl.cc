@@ -39,6 +39,7 @@ struct TraceReaderImpl::Packet {
   ConstBytes process_tree;
   ConstBytes process_descriptor;
   ConstBytes thread_descriptor;
+  ConstBytes extension_descriptor;
   ConstBytes compressed;
 };
 
@@ -148,6 +149,9 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
       case TracePacket::kThreadDescriptorFieldNumber:
         set(field, &packet.thread_descriptor);
         break;
+      case TracePacket::kExtensionDescriptorFieldNumber:
+        set(field, &packet.extension_descriptor);
+        break;
       case TracePacket::kCompressedPacketsFieldNumber:
       case TracePacket::kZstdCompressedPacketsFieldNumber:
         set(field, &packet.compressed);
@@ -186,6 +190,8 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
         tracks_.AddProcessTree(packet.process_tree);
       if (packet.process_descriptor.data != nullptr)
         tracks_.AddProcess(packet.process_descriptor);
+      if (packet.extension_descriptor.data != nullptr)
+        AddExtensions(packet.extension_descriptor);
     }
     if (packet.thread_descriptor.data != nullptr)
       sequence->SetThread(packet.thread_descriptor, has_read_ahead_, &tracks_);
@@ -217,10 +223,10 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
 
 void TraceReaderImpl::ReadAhead(ConstBytes packets) {
   has_read_ahead_ = true;
-  ForEachPacket(packets, [this](ConstBytes bytes) { ReadTracks(bytes); });
+  ForEachPacket(packets, [this](ConstBytes bytes) { ReadDescriptions(bytes); });
 }
 
-void TraceReaderImpl::ReadTracks(ConstBytes packet) {
+void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
   ProtoDecoder decoder(packet);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
@@ -236,6 +242,9 @@ void TraceReaderImpl::ReadTracks(ConstBytes packet) {
       case TracePacket::kThreadDescriptorFieldNumber:
         tracks_.AddThread(field.as_bytes());
         break;
+      case TracePacket::kExtensionDescriptorFieldNumber:
+        AddExtensions(field.as_bytes());
+        break;
       case TracePacket::kCompressedPacketsFieldNumber:
       case TracePacket::kZstdCompressedPacketsFieldNumber:
         ReadInflated(field.id(), field.as_bytes(),
@@ -245,6 +254,11 @@ void TraceReaderImpl::ReadTracks(ConstBytes packet) {
         break;
     }
   }
+}
+
+void TraceReaderImpl::AddExtensions(ConstBytes descriptor) {
+  if (callbacks_.on_extension_descriptor)
+    callbacks_.on_extension_descriptor(descriptor);
 }
 
 void TraceReaderImpl::OnStats(ConstBytes bytes) {

@@ -49,11 +49,12 @@ class TraceReaderImpl final : private SliceSink {
   struct Packet;
 
   void OnPacket(ConstBytes bytes);
-  void ReadTracks(ConstBytes packet);
+  void ReadDescriptions(ConstBytes packet);
   // Inflates |bytes|, and has |read| read the packets. Returns false if they
   // cannot be inflated, or were in inflated ones.
   template <typename Function>
   bool ReadInflated(uint32_t field_id, ConstBytes bytes, Function read);
+  void AddExtensions(ConstBytes descriptor);
   void OnStats(ConstBytes bytes);
   void OnGap(const Packet& packet, SequenceState* sequence);
   void OnTime(uint64_t time_ns, SequenceState* sequence);
