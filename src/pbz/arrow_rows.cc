@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,15 @@ class FileOutput : public arrow::io::OutputStream {
 struct Cells {
   explicit Cells(bool has_text) : ends(has_text ? 1 : 0) {}
 
+  void AddText(std::string_view text) {
+    texts += text;
+    ends.push_back(static_cast<int64_t>(texts.size()));
+  }
+  std::string_view LastText() const {
+    const auto begin = static_cast<size_t>(ends[ends.size() - 2]);
+    return std::string_view(texts).substr(begin);
+  }
+
   // Numbers as their bits, or where each text begins and the last one ends.
   std::vector<uint64_t> numbers;
   std::vector<int64_t> ends;
@@ -92,6 +102,10 @@ struct Cells {
   std::vector<uint8_t> is_valid;
   int64_t num_nulls = 0;
 };
+
+void AppendBits(uint64_t bits, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+}
 
 template <typename T>
 std::shared_ptr<arrow::Buffer> BufferOf(const T& values) {
@@ -125,9 +139,7 @@ class ArrowRows : public RowWriter {
       Bytes(MadeUtf8(text));
   }
   void Bytes(std::string_view bytes) override {
-    Cells& cells = NextCells();
-    cells.texts += bytes;
-    cells.ends.push_back(static_cast<int64_t>(cells.texts.size()));
+    NextCells().AddText(bytes);
     size_ += bytes.size();
   }
   void Bool(bool value) override { AddNumber(value); }
@@ -160,6 +172,39 @@ class ArrowRows : public RowWriter {
     size_ += sizeof(uint64_t) * columns_.size();
     if (++rows_ == kMaxRows || size_ >= kMaxBytes)
       Flush();
+  }
+
+  void KeepBeginning(Beginning* beginning) override {
+    beginning->bytes.clear();
+    beginning->num_cells = next_column_;
+    for (size_t i = 0; i < next_column_; ++i) {
+      const Cells& cells = columns_[i];
+      if (cells.ends.empty()) {
+        AppendBits(cells.numbers.back(), &beginning->bytes);
+        continue;
+      }
+      const std::string_view text = cells.LastText();
+      AppendBits(text.size(), &beginning->bytes);
+      beginning->bytes += text;
+    }
+  }
+
+  // The bytes are numbers, and texts behind their sizes.
+  void Begin(const Beginning& beginning) override {
+    const char* bytes = beginning.bytes.data();
+    for (; next_column_ < beginning.num_cells; ++next_column_) {
+      Cells& cells = columns_[next_column_];
+      uint64_t bits;
+      memcpy(&bits, bytes, sizeof(bits));
+      bytes += sizeof(bits);
+      if (cells.ends.empty()) {
+        cells.numbers.push_back(bits);
+        continue;
+      }
+      cells.AddText({bytes, static_cast<size_t>(bits)});
+      bytes += bits;
+    }
+    size_ += beginning.bytes.size();
   }
 
   void Flush() override {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "src/pbz/arrow_rows.h"
@@ -49,6 +50,8 @@ class TextRows : public RowWriter {
   void Json(std::string_view json) override;
   void Null() override;
   void EndRow() override;
+  void KeepBeginning(Beginning* beginning) override;
+  void Begin(const Beginning& beginning) override;
   void Flush() override;
 
  private:
@@ -58,6 +61,7 @@ class TextRows : public RowWriter {
   template <typename T>
   void Integer(T number);
   void CsvText(std::string_view text);
+  void QuotedCsvText(std::string_view text);
   void SpecialCsvText(std::string_view text);
   // Returns where |size| bytes may be written; |used_| is not moved.
   char* RoomFor(size_t size);
@@ -71,13 +75,14 @@ class TextRows : public RowWriter {
   // Bytes that have not been written, in front of room for more.
   std::vector<char> buffer_;
   size_t used_ = 0;
+  size_t row_begin_ = 0;
   std::string scratch_;
 };
 
 TextRows::TextRows(FILE* out,
                    const TableOptions& options,
                    const std::vector<Column>& columns)
-    : out_(out), options_(options), buffer_(kBlockSize) {
+    : out_(out), options_(options), buffer_(kBlockSize + kBlockSize / 4) {
   for (const Column& column : columns) {
     const bool is_first = cell_begins_.empty();
     std::string begin;
@@ -129,10 +134,11 @@ void TextRows::Bool(bool value) {
 template <typename T>
 void TextRows::Integer(T number) {
   constexpr size_t kMaxDigits = 20;
-  BeginCell();
-  char* const room = RoomFor(kMaxDigits);
+  const std::string& begin = cell_begins_[next_column_++];
+  char* const room = RoomFor(begin.size() + kMaxDigits);
+  char* const digits = std::copy(begin.begin(), begin.end(), room);
   used_ += static_cast<size_t>(
-      std::to_chars(room, room + kMaxDigits, number).ptr - room);
+      std::to_chars(digits, digits + kMaxDigits, number).ptr - room);
 }
 
 void TextRows::Number(float number) {
@@ -170,6 +176,19 @@ void TextRows::EndRow() {
   is_lone_null_ = false;
   Append(is_json() ? "}\n" : "\r\n");
   next_column_ = 0;
+  if (used_ >= kBlockSize)
+    Flush();
+  row_begin_ = used_;
+}
+
+void TextRows::KeepBeginning(Beginning* beginning) {
+  beginning->bytes.assign(buffer_.data() + row_begin_, used_ - row_begin_);
+  beginning->num_cells = next_column_;
+}
+
+void TextRows::Begin(const Beginning& beginning) {
+  Append(beginning.bytes);
+  next_column_ = beginning.num_cells;
 }
 
 void TextRows::BeginCell() {
@@ -201,10 +220,26 @@ void TextRows::CsvText(std::string_view text) {
   char* const room = RoomFor(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     if (!IsPlainInCsv(text[i]))
-      return SpecialCsvText(text);
+      return QuotedCsvText(text);
     room[i] = text[i];
   }
   used_ += text.size();
+}
+
+// JSON is nothing but plain bytes, commas and quotes, mostly.
+void TextRows::QuotedCsvText(std::string_view text) {
+  char* const room = RoomFor(2 * text.size() + 2);
+  char* end = room;
+  *end++ = '"';
+  for (const char byte : text) {
+    if (byte == '"')
+      *end++ = '"';
+    else if (byte != ',' && !IsPlainInCsv(byte))
+      return SpecialCsvText(text);
+    *end++ = byte;
+  }
+  *end++ = '"';
+  used_ += static_cast<size_t>(end - room);
 }
 
 void TextRows::SpecialCsvText(std::string_view text) {
@@ -221,18 +256,16 @@ void TextRows::SpecialCsvText(std::string_view text) {
   Append(scratch_);
 }
 
+// Rows are in the buffer as a whole.
 char* TextRows::RoomFor(size_t size) {
-  if (buffer_.size() - used_ < size) {
-    Flush();
-    if (buffer_.size() < size)
-      buffer_.resize(size);
-  }
+  if (buffer_.size() - used_ < size)
+    buffer_.resize(used_ + size);
   return buffer_.data() + used_;
 }
 
 void TextRows::Flush() {
   fwrite(buffer_.data(), 1, used_, out_);
-  used_ = 0;
+  used_ = row_begin_ = 0;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #ifndef SRC_PBZ_ROW_WRITER_H_
 #define SRC_PBZ_ROW_WRITER_H_
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -66,6 +67,17 @@ class RowWriter {
   // A CSV of one column has "" for it, since an empty line is no row.
   virtual void Null() = 0;
   virtual void EndRow() = 0;
+
+  // Cells that many rows begin with, as the table has them.
+  struct Beginning {
+    std::string bytes;
+    size_t num_cells = 0;
+  };
+  // Keeps the cells of the row so far, none of which is null. They are for this
+  // table, and for others of its format whose first columns are the same.
+  virtual void KeepBeginning(Beginning* beginning) = 0;
+  // Writes the first cells of a row.
+  virtual void Begin(const Beginning& beginning) = 0;
 
   // Passes on the rows so far.
   virtual void Flush() = 0;

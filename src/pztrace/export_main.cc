@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "protozero/tracing/loss_reason.h"
@@ -111,8 +111,8 @@ class Exporter {
   }
 
  private:
-  // Whose a track is.
-  struct Owner {
+  // Where a track is.
+  struct Place {
     std::string process;
     int64_t pid = 0;
     std::string thread;
@@ -120,12 +120,21 @@ class Exporter {
     // The names of the track and of those that it is part of, with slashes
     // between them, up to the thread or process.
     std::string path;
-    std::string unit;
-    uint64_t group = 0;  // Of tracks that share its rows. 0: it has its own.
+    uint64_t group = 0;  // Of the tracks that it may share rows with.
     // Later descriptions of other tracks do not change it.
     bool is_complete = true;
   };
-  // The number of tracks whose owners are kept.
+  // A track, and the cells that its rows begin with.
+  struct Owner {
+    uint64_t track = 0;
+    uint64_t version = UINT64_MAX;  // Of the tracks.
+    Place place;
+    std::string unit;
+    RowWriter::Beginning cells;  // Empty until there is a row.
+    bool shares_rows = false;
+    std::optional<uint32_t> row_group;  // In the RowPacker.
+  };
+  // The number of tracks whose owners are kept, a power of two.
   static constexpr size_t kMaxOwners = 4096;
 
   TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {
@@ -143,7 +152,7 @@ class Exporter {
     if (tables_[kInstants]) {
       callbacks.on_instant = [this](const Instant& instant) {
         RowWriter& rows = *tables_[kInstants];
-        BeginRow(OwnerOf(instant.track), instant.time_ns, &rows);
+        BeginRow(instant.time_ns, &OwnerOf(instant.track), &rows);
         AddEvent(*instant.text, *instant.details, &rows);
         rows.EndRow();
       };
@@ -151,8 +160,8 @@ class Exporter {
     if (tables_[kCounters]) {
       callbacks.on_counter = [this](const CounterValue& value) {
         RowWriter& rows = *tables_[kCounters];
-        const Owner& owner = OwnerOf(value.track);
-        BeginRow(owner, value.time_ns, &rows);
+        Owner& owner = OwnerOf(value.track);
+        BeginRow(value.time_ns, &owner, &rows);
         rows.Text(owner.unit);
         rows.Number(value.value);
         rows.EndRow();
@@ -164,8 +173,8 @@ class Exporter {
 
   void AddSlice(const Slice& slice, bool is_open) {
     RowWriter& rows = *tables_[kSlices];
-    const Owner& owner = OwnerOf(slice.track);
-    BeginRow(owner, slice.begin_ns, &rows);
+    Owner& owner = OwnerOf(slice.track);
+    BeginRow(slice.begin_ns, &owner, &rows);
     if (is_open) {
       rows.Null();
       rows.Null();
@@ -175,27 +184,34 @@ class Exporter {
     }
     rows.Number(uint64_t{slice.depth});
     AddEvent(*slice.text, *slice.details, &rows);
-    rows.Number(
-        uint64_t{owner.group == 0
-                     ? 0
-                     : packer_.RowOf(owner.group, slice.track, slice.root_ns,
-                                     slice.begin_ns + slice.duration_ns,
-                                     slice.depth == 0)});
+    uint64_t row = 0;
+    if (owner.shares_rows) {
+      if (!owner.row_group)
+        owner.row_group = packer_.AddGroup(owner.place.group);
+      row = packer_.RowOf(*owner.row_group, slice.track, slice.root_ns,
+                          slice.begin_ns + slice.duration_ns, slice.depth == 0);
+    }
+    rows.Number(row);
     rows.EndRow();
   }
 
-  void AddOwner(const Owner& owner, RowWriter* rows) {
+  void AddPlace(const Place& place, RowWriter* rows) {
     rows->Text(host_);
     rows->Text(file_);
-    rows->Text(owner.process);
-    rows->Number(owner.pid);
-    rows->Number(owner.tid);
-    rows->Text(owner.thread);
+    rows->Text(place.process);
+    rows->Number(place.pid);
+    rows->Number(place.tid);
+    rows->Text(place.thread);
   }
 
-  void BeginRow(const Owner& owner, uint64_t time_ns, RowWriter* rows) {
-    AddOwner(owner, rows);
-    rows->Text(owner.path);
+  void BeginRow(uint64_t time_ns, Owner* owner, RowWriter* rows) {
+    if (owner->cells.num_cells != 0) {
+      rows->Begin(owner->cells);
+    } else {
+      AddPlace(owner->place, rows);
+      rows->Text(Cut(owner->place.path, kMaxPathSize));
+      rows->KeepBeginning(&owner->cells);
+    }
     rows->Number(time_ns);
     rows->Number(reader_.RealtimeOf(time_ns));
   }
@@ -205,22 +221,25 @@ class Exporter {
                 RowWriter* rows) {
     rows->Text(text.category);
     rows->Text(text.name);
-    rows->Json(InBrackets('{', details.args, '}'));
-    rows->Json(InBrackets('[', details.flows, ']'));
-    rows->Json(InBrackets('[', details.ended_flows, ']'));
+    rows->Json(InBrackets("{}", details.args));
+    rows->Json(InBrackets("[]", details.flows));
+    rows->Json(InBrackets("[]", details.ended_flows));
   }
 
   // Valid until the next call.
-  std::string_view InBrackets(char begin, std::string_view list, char end) {
-    json_ = begin;
+  std::string_view InBrackets(std::string_view brackets,
+                              std::string_view list) {
+    if (list.empty())
+      return brackets;
+    json_ = brackets.front();
     json_ += list;
-    json_ += end;
+    json_ += brackets.back();
     return json_;
   }
 
   void AddLosses(RowWriter* rows) {
     for (const auto& [reason, packets] : reader_.packets_lost()) {
-      AddOwner(Owner(), rows);
+      AddPlace(Place(), rows);
       rows->Text(protozero::LossReasonToString(
           static_cast<protozero::LossReason>(reason)));
       rows->Number(packets);
@@ -228,10 +247,10 @@ class Exporter {
       rows->EndRow();
     }
     for (const auto& [sequence, gaps] : reader_.gaps()) {
-      Owner owner = OwnerOf(gaps.track);
-      if (owner.pid == 0)
-        owner.pid = gaps.pid;
-      AddOwner(owner, rows);
+      Place place = OwnerOf(gaps.track).place;
+      if (place.pid == 0)
+        place.pid = gaps.pid;
+      AddPlace(place, rows);
       rows->Text("");
       rows->Null();
       rows->Number(gaps.places);
@@ -240,70 +259,95 @@ class Exporter {
   }
 
   // Valid until the next call.
-  const Owner& OwnerOf(uint64_t track) {
-    if (owners_version_ != reader_.tracks().version() ||
-        owners_.size() >= kMaxOwners) {
-      owners_.clear();
-      owners_version_ = reader_.tracks().version();
-      last_owner_ = nullptr;
-    }
-    if (last_owner_ == nullptr || last_track_ != track) {
-      const auto [owner, is_new] = owners_.try_emplace(track);
-      if (is_new || !owner->second.is_complete)
-        owner->second = FindOwner(track);
-      last_track_ = track;
-      last_owner_ = owner->second.is_complete ? &owner->second : nullptr;
-      return owner->second;
-    }
-    return *last_owner_;
-  }
-
-  Owner FindOwner(uint64_t track) const {
-    Owner owner;
+  Owner& OwnerOf(uint64_t track) {
+    Owner& owner = KeptOwner(track);
+    if (IsKnown(owner, track))
+      return owner;
     const Tracks& tracks = reader_.tracks();
-    uint64_t group = 0;
-    std::optional<TrackInfo> info;
-    for (const uint64_t part : tracks.PathTo(track)) {
-      const bool is_outermost = group == 0;
-      info = tracks.Find(part);
-      group = GroupOf(part, info, group);
-      if (!info || (is_outermost && info->parent != 0))
-        owner.is_complete = false;
-      if (!info)
-        continue;
-      if (info->tid != 0) {
-        if (owner.tid == 0) {
-          owner.thread = Cut(info->name, kMaxNameSize);
-          owner.tid = info->tid;
-        }
-        if (owner.pid == 0)
-          owner.pid = info->pid;
-      } else if (info->pid != 0) {
-        Owner process;
-        process.process = Cut(info->name, kMaxNameSize);
-        process.pid = info->pid;
-        process.is_complete = owner.is_complete;
-        owner = std::move(process);
-      } else if (owner.path.size() <= kMaxPathSize) {
-        owner.path += (owner.path.empty() ? "" : "/") + info->name;
+    const std::optional<TrackInfo> info = tracks.Find(track);
+    if (info && info->parent != 0) {
+      // Many tracks are in the same one.
+      Owner& parent = KeptOwner(info->parent);
+      if (!IsKnown(parent, info->parent))
+        Find(info->parent, &parent);
+      if (parent.place.is_complete) {
+        Place place = parent.place;
+        AddPart(track, info, &place);
+        Set(track, info, std::move(place), &owner);
+        return owner;
       }
     }
-    owner.path = Cut(owner.path, kMaxPathSize);
-    if (info)
-      owner.unit = Cut(info->unit, kMaxNameSize);
-    if (SharesRows(info))
-      owner.group = group;
+    Find(track, &owner);
     return owner;
+  }
+
+  Owner& KeptOwner(uint64_t track) {
+    return owners_[(track * 0x9e3779b97f4a7c15 >> 32) % kMaxOwners];
+  }
+
+  bool IsKnown(const Owner& owner, uint64_t track) const {
+    return owner.track == track &&
+           owner.version == reader_.tracks().version() &&
+           owner.place.is_complete;
+  }
+
+  void Find(uint64_t track, Owner* owner) const {
+    Place place;
+    std::optional<TrackInfo> info;
+    for (const uint64_t part : reader_.tracks().PathTo(track)) {
+      info = reader_.tracks().Find(part);
+      AddPart(part, info, &place);
+    }
+    Set(track, info, std::move(place), owner);
+  }
+
+  void Set(uint64_t track,
+           const std::optional<TrackInfo>& info,
+           Place place,
+           Owner* owner) const {
+    owner->track = track;
+    owner->version = reader_.tracks().version();
+    owner->place = std::move(place);
+    owner->unit = info ? Cut(info->unit, kMaxNameSize) : "";
+    owner->cells.num_cells = 0;
+    owner->shares_rows = SharesRows(info);
+    owner->row_group.reset();
+  }
+
+  // Goes from a track to |part|, which is in it.
+  static void AddPart(uint64_t part,
+                      const std::optional<TrackInfo>& info,
+                      Place* place) {
+    const bool is_outermost = place->group == 0;
+    const uint64_t group = GroupOf(part, info, place->group);
+    if (!info || (is_outermost && info->parent != 0))
+      place->is_complete = false;
+    if (info && info->tid != 0) {
+      if (place->tid == 0) {
+        place->thread = Cut(info->name, kMaxNameSize);
+        place->tid = info->tid;
+      }
+      if (place->pid == 0)
+        place->pid = info->pid;
+    } else if (info && info->pid != 0) {
+      Place process;
+      process.process = Cut(info->name, kMaxNameSize);
+      process.pid = info->pid;
+      process.is_complete = place->is_complete;
+      *place = std::move(process);
+    } else if (info && place->path.size() <= kMaxPathSize) {
+      if (!place->path.empty())
+        place->path += '/';
+      place->path += info->name;
+    }
+    place->group = group;
   }
 
   const std::string& host_;
   const std::string& file_;
   const Tables& tables_;
   TimelineReader reader_;
-  std::unordered_map<uint64_t, Owner> owners_;  // By track.
-  uint64_t owners_version_ = 0;
-  uint64_t last_track_ = 0;
-  const Owner* last_owner_ = nullptr;
+  std::vector<Owner> owners_{kMaxOwners};  // By a hash of their tracks.
   RowPacker packer_;
   std::string json_;
 };

@@ -31,15 +31,19 @@ uint64_t GroupOf(uint64_t track,
                           : Mixed(track, 1);
 }
 
-uint32_t RowPacker::RowOf(uint64_t group,
-                          uint64_t track,
-                          uint64_t root_ns,
-                          uint64_t end_ns,
-                          bool is_root) {
+uint32_t RowPacker::AddGroup(uint64_t group) {
   const auto next = static_cast<uint32_t>(first_rows_.size());
   const uint32_t index = indexes_.Insert(group, next);
   if (index == next)
     first_rows_.push_back(0);
+  return index;
+}
+
+uint32_t RowPacker::RowOf(uint32_t group,
+                          uint64_t track,
+                          uint64_t root_ns,
+                          uint64_t end_ns,
+                          bool is_root) {
   uint32_t row;
   const auto taken = taken_.find({track, root_ns});
   if (taken != taken_.end()) {
@@ -47,14 +51,14 @@ uint32_t RowPacker::RowOf(uint64_t group,
     if (is_root)
       taken_.erase(taken);
   } else {
-    row = Take(index, root_ns);
+    row = Take(group, root_ns);
     if (!is_root)
       taken_.emplace(std::pair(track, root_ns), row);
   }
   if (is_root && row == 0)
-    first_rows_[index] = end_ns;
+    first_rows_[group] = end_ns;
   else if (is_root)
-    more_[index].free.emplace(end_ns, row);
+    more_[group].free.emplace(end_ns, row);
   return row;
 }
 

@@ -36,8 +36,10 @@ uint64_t GroupOf(uint64_t track,
 // rows, and of open slices.
 class RowPacker {
  public:
+  // Returns the place of the group of that number, which may be new.
+  uint32_t AddGroup(uint64_t group);
   // |end_ns| is that of the slice, which |is_root| if it is in no other one.
-  uint32_t RowOf(uint64_t group,
+  uint32_t RowOf(uint32_t group,
                  uint64_t track,
                  uint64_t root_ns,
                  uint64_t end_ns,

@@ -131,9 +131,10 @@ std::vector<const TrackEvents*> TrackRows::Share(
     }
   }
   RowPacker packer;
+  const uint32_t group = packer.AddGroup(1);
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> row_of;
   for (const auto& [root, end_ns] : ends)
-    row_of[root] = packer.RowOf(1, root.second, root.first, end_ns, true);
+    row_of[root] = packer.RowOf(group, root.second, root.first, end_ns, true);
   uint32_t last_row = 0;
   for (const auto& [root, row] : row_of)
     last_row = std::max(last_row, row);
