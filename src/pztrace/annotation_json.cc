@@ -125,44 +125,56 @@ void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
   }
 }
 
+void AppendPointer(uint64_t value, std::string* json) {
+  char text[32];
+  snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"", value);
+  *json += text;
+}
+
 void AppendAnnotation(const Annotation::Decoder& annotation,
                       const Context& context,
                       int depth,
                       std::string* json) {
-  if (annotation.has_bool_value()) {
-    *json += annotation.bool_value() ? "true" : "false";
-  } else if (annotation.has_uint_value()) {
-    *json += std::to_string(annotation.uint_value());
-  } else if (annotation.has_int_value()) {
-    *json += std::to_string(annotation.int_value());
-  } else if (annotation.has_double_value()) {
-    AppendJsonDouble(annotation.double_value(), json);
-  } else if (annotation.has_string_value()) {
-    pbz::AppendJsonString(ViewOf(annotation.string_value()), json);
-  } else if (annotation.has_string_value_iid()) {
-    AppendInterned(InternedData::kDebugAnnotationStringValuesFieldNumber,
-                   annotation.string_value_iid(), context, json);
-  } else if (annotation.has_pointer_value()) {
-    char text[32];
-    snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"",
-             annotation.pointer_value());
-    *json += text;
-  } else if (annotation.has_legacy_json_value()) {
-    // Any text may be there.
-    const std::string_view text = ViewOf(annotation.legacy_json_value());
-    if (!AppendJsonText(text, json))
-      pbz::AppendJsonString(text, json);
-  } else if (depth >= kMaxJsonDepth) {
-    *json += "null";
-  } else if (annotation.has_nested_value()) {
-    AppendNested(Nested::Decoder(annotation.nested_value()), depth, json);
-  } else if (annotation.has_dict_entries()) {
-    AppendEntries(annotation, context, depth + 1, json);
-  } else if (annotation.has_array_values()) {
-    AppendElements(annotation, context, depth + 1, json);
-  } else {
-    *json += "null";
+  using Case = Annotation::Decoder::ValueCase;
+  switch (annotation.value_case()) {
+    case Case::kBoolValue:
+      *json += annotation.bool_value() ? "true" : "false";
+      return;
+    case Case::kUintValue:
+      *json += std::to_string(annotation.uint_value());
+      return;
+    case Case::kIntValue:
+      *json += std::to_string(annotation.int_value());
+      return;
+    case Case::kDoubleValue:
+      return AppendJsonDouble(annotation.double_value(), json);
+    case Case::kStringValue:
+      return pbz::AppendJsonString(ViewOf(annotation.string_value()), json);
+    case Case::kStringValueIid:
+      return AppendInterned(
+          InternedData::kDebugAnnotationStringValuesFieldNumber,
+          annotation.string_value_iid(), context, json);
+    case Case::kPointerValue:
+      return AppendPointer(annotation.pointer_value(), json);
+    case Case::kLegacyJsonValue: {
+      // Any text may be there.
+      const std::string_view text = ViewOf(annotation.legacy_json_value());
+      if (!AppendJsonText(text, json))
+        pbz::AppendJsonString(text, json);
+      return;
+    }
+    case Case::kNestedValue:
+      return AppendNested(Nested::Decoder(annotation.nested_value()), depth,
+                          json);
+    case Case::kNotSet:
+      break;
   }
+  if (depth < kMaxJsonDepth && annotation.has_dict_entries())
+    AppendEntries(annotation, context, depth + 1, json);
+  else if (depth < kMaxJsonDepth && annotation.has_array_values())
+    AppendElements(annotation, context, depth + 1, json);
+  else
+    *json += "null";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/text.h"
 #include "src/pztrace/annotation_json.h"
@@ -22,6 +23,7 @@ namespace trace = protozero::trace;
 using protozero::ConstBytes;
 using protozero::ConstChars;
 using protozero::EventArgs;
+using protozero::proto_utils::ProtoWireType;
 using trace::InternedData;
 using trace::TrackEvent;
 
@@ -179,6 +181,39 @@ void AddCorrelationId(const TrackEvent::Decoder& decoder,
   }
 }
 
+// Returns whether the event may have arguments besides debug annotations, which
+// it appends.
+bool AppendAnnotations(const EventArgs& event,
+                       ArgTexts* texts,
+                       std::string* members) {
+  const size_t begin = members->size();
+  bool has_others = false;
+  protozero::ProtoDecoder decoder(event.event());
+  for (auto field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.id()) {
+      case TrackEvent::kDebugAnnotationsFieldNumber:
+        if (field.type() != ProtoWireType::kLengthDelimited)
+          break;
+        *members += members->size() == begin ? "" : ",";
+        AppendMember(field.as_bytes(), event, texts, members);
+        break;
+      case TrackEvent::kTypeFieldNumber:
+      case TrackEvent::kTrackUuidFieldNumber:
+      case TrackEvent::kCategoryIidsFieldNumber:
+      case TrackEvent::kCategoriesFieldNumber:
+      case TrackEvent::kNameIidFieldNumber:
+      case TrackEvent::kNameFieldNumber:
+      case TrackEvent::kFlowIdsFieldNumber:
+      case TrackEvent::kTerminatingFlowIdsFieldNumber:
+        break;
+      default:
+        has_others = true;
+        break;
+    }
+  }
+  return has_others;
+}
+
 }  // namespace
 
 void AppendEventArgs(const EventArgs& event,
@@ -186,11 +221,9 @@ void AppendEventArgs(const EventArgs& event,
                      ArgTexts* texts,
                      std::string* members) {
   const size_t begin = members->size();
+  if (!AppendAnnotations(event, texts, members))
+    return;
   const TrackEvent::Decoder decoder(event.event());
-  for (const ConstBytes annotation : decoder.debug_annotations()) {
-    *members += members->size() == begin ? "" : ",";
-    AppendMember(annotation, event, texts, members);
-  }
   // Below, because a debug annotation may have any name.
   std::string others;
   MemberWriter writer(texts, &others);

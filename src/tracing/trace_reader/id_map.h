@@ -14,6 +14,16 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+// Returns a place of a hash table, of which some last bits are used. Traces can
+// be made so that keys meet, but not knowing where this is.
+inline uint64_t HashOfId(uint64_t key) {
+  static const char kSeed = 0;
+  key ^= reinterpret_cast<uintptr_t>(&kSeed);
+  key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;
+  key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9;
+  return key ^ (key >> 32);
+}
+
 // A hash table from numbers of any kind to small ones. It takes 12 bytes a
 // place, of which at least three in eight are in use once it has grown.
 class IdMap {
@@ -51,14 +61,7 @@ class IdMap {
  private:
   size_t mask() const { return keys_.size() - 1; }
 
-  // Traces can be made so that keys meet, but not knowing where this is.
-  size_t PlaceOf(uint64_t key) const {
-    static const char kSeed = 0;
-    key ^= reinterpret_cast<uintptr_t>(&kSeed);
-    key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15;
-    key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9;
-    return static_cast<uint32_t>(key ^ (key >> 32)) & mask();
-  }
+  size_t PlaceOf(uint64_t key) const { return HashOfId(key) & mask(); }
 
   void Grow() {
     IdMap larger;
@@ -75,6 +78,58 @@ class IdMap {
   std::vector<uint64_t> keys_;
   std::vector<uint32_t> values_;
   size_t size_ = 0;
+};
+
+// A hash table of 0, 1, 2 and so on by keys that its user has, who says what
+// the key of a number is: so a place takes 5 bytes.
+class IndexTable {
+ public:
+  // Returns the number whose key that is, IdMap::kNone if there is none.
+  template <typename KeyOf>
+  uint32_t Find(uint64_t key, KeyOf key_of) const {
+    if (indexes_.empty())
+      return IdMap::kNone;
+    const uint64_t hash = HashOfId(key);
+    for (size_t i = hash & mask(); marks_[i] != 0; i = (i + 1) & mask()) {
+      if (marks_[i] == MarkOf(hash) && key_of(indexes_[i]) == key)
+        return indexes_[i];
+    }
+    return IdMap::kNone;
+  }
+
+  // Adds the next number. REQUIRES: Find() finds none with its key.
+  template <typename KeyOf>
+  void Add(KeyOf key_of) {
+    if (4 * (size_ + 1) > 3 * indexes_.size()) {
+      const size_t places = indexes_.empty() ? 8 : 2 * indexes_.size();
+      indexes_.assign(places, 0);
+      marks_.assign(places, 0);
+      for (uint32_t i = 0; i < size_; ++i)
+        Put(i, key_of(i));
+    }
+    Put(size_, key_of(size_));
+    ++size_;
+  }
+
+ private:
+  size_t mask() const { return indexes_.size() - 1; }
+
+  void Put(uint32_t index, uint64_t key) {
+    const uint64_t hash = HashOfId(key);
+    size_t i = hash & mask();
+    while (marks_[i] != 0)
+      i = (i + 1) & mask();
+    indexes_[i] = index;
+    marks_[i] = MarkOf(hash);
+  }
+  // Returns bits that tell most keys of one place apart. 0 is for no key.
+  static uint8_t MarkOf(uint64_t hash) {
+    return static_cast<uint8_t>(hash >> 56 | 1);
+  }
+
+  std::vector<uint32_t> indexes_;
+  std::vector<uint8_t> marks_;
+  uint32_t size_ = 0;
 };
 
 }  // namespace internal

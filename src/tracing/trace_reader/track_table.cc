@@ -75,17 +75,19 @@ TrackIndex TrackTable::IndexOf(uint64_t uuid) {
   Recent& recent = recent_[(uuid ^ (uuid >> 17)) % recent_.size()];
   if (recent.index != IdMap::kNone && recent.uuid == uuid)
     return recent.index;
-  const auto next = static_cast<TrackIndex>(tracks_.size());
-  const TrackIndex index = indexes_.Insert(uuid, next);
-  if (index == next)
+  TrackIndex index = FindIndex(uuid);
+  if (index == IdMap::kNone) {
+    index = static_cast<TrackIndex>(tracks_.size());
     tracks_.emplace_back().uuid = uuid;
+    indexes_.Add([this](uint32_t i) { return tracks_[i].uuid; });
+  }
   recent = {uuid, index};
   return index;
 }
 
 uint64_t TrackTable::UnusedUuid(uint64_t seed) {
   uint64_t uuid = Mix(seed);
-  while (uuid == 0 || indexes_.Find(uuid) != IdMap::kNone)
+  while (uuid == 0 || FindIndex(uuid) != IdMap::kNone)
     uuid = Mix(uuid + 1);
   return uuid;
 }
@@ -322,7 +324,7 @@ void TrackTable::Describe(ConstBytes bytes) {
 }
 
 const TrackTable::Track* TrackTable::FindTrack(uint64_t uuid) const {
-  const TrackIndex index = indexes_.Find(uuid);
+  const TrackIndex index = FindIndex(uuid);
   return index == IdMap::kNone || !tracks_[index].is_described
              ? nullptr
              : &tracks_[index];

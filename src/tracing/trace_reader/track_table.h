@@ -112,6 +112,10 @@ class TrackTable {
   uint64_t ParentOf(const Track& track) const;
   // A number that no track has yet.
   uint64_t UnusedUuid(uint64_t seed);
+  // Returns the track's index, IdMap::kNone if there is none.
+  TrackIndex FindIndex(uint64_t uuid) const {
+    return indexes_.Find(uuid, [this](uint32_t i) { return tracks_[i].uuid; });
+  }
 
   // The index of a track that was used lately.
   struct Recent {
@@ -122,7 +126,7 @@ class TrackTable {
   TextTable* const texts_;
   NameArena names_;
   uint64_t num_changes_ = 0;
-  IdMap indexes_;  // By uuid.
+  IndexTable indexes_;  // By uuid.
   std::array<Recent, 256> recent_ = {};
   IdMap sequence_indexes_;
   IdMap made_indexes_;
