@@ -11,6 +11,8 @@ namespace pztrace {
 
 namespace {
 
+using protozero::internal::IdMap;
+
 constexpr uint64_t kTaken = std::numeric_limits<uint64_t>::max();
 
 uint64_t Mixed(uint64_t a, uint64_t b) {
@@ -32,11 +34,15 @@ uint64_t GroupOf(uint64_t track,
 }
 
 uint32_t RowPacker::AddGroup(uint64_t group) {
-  const auto next = static_cast<uint32_t>(first_rows_.size());
-  const uint32_t index = indexes_.Insert(group, next);
-  if (index == next)
-    first_rows_.push_back(0);
-  return index;
+  const auto number_of = [this](uint32_t index) {
+    return groups_[index].number;
+  };
+  const uint32_t known = indexes_.Find(group, number_of);
+  if (known != IdMap::kNone)
+    return known;
+  groups_.push_back({group, 0});
+  indexes_.Add(number_of);
+  return static_cast<uint32_t>(groups_.size() - 1);
 }
 
 uint32_t RowPacker::RowOf(uint32_t group,
@@ -56,7 +62,7 @@ uint32_t RowPacker::RowOf(uint32_t group,
       taken_.emplace(std::pair(track, root_ns), row);
   }
   if (is_root && row == 0)
-    first_rows_[group] = end_ns;
+    groups_[group].first_row = end_ns;
   else if (is_root)
     more_[group].free.emplace(end_ns, row);
   return row;
@@ -64,7 +70,7 @@ uint32_t RowPacker::RowOf(uint32_t group,
 
 // Takes the row that is free, and has been for the shortest time.
 uint32_t RowPacker::Take(uint32_t group, uint64_t root_ns) {
-  uint64_t& first = first_rows_[group];
+  uint64_t& first = groups_[group].first_row;
   const bool is_first_free = first != kTaken && first <= root_ns;
   const auto more = more_.find(group);
   if (more != more_.end()) {

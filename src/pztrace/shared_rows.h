@@ -55,10 +55,14 @@ class RowPacker {
 
   uint32_t Take(uint32_t group, uint64_t root_ns);
 
-  protozero::internal::IdMap indexes_;  // Of groups.
-  // The times at which the last slices of first rows have ended. Most groups
-  // have no more rows.
-  std::deque<uint64_t> first_rows_;
+  // Most groups have one row.
+  struct Group {
+    uint64_t number;
+    uint64_t first_row;  // The time at which its last slice has ended.
+  };
+
+  std::deque<Group> groups_;
+  protozero::internal::IndexTable indexes_;  // By number.
   std::unordered_map<uint32_t, Rows> more_;
   // By track and beginning of an outermost slice whose end is not known.
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> taken_;

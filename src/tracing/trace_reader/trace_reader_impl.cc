@@ -230,6 +230,8 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
   ProtoDecoder decoder(packet);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
+      case TracePacket::kTrackEventFieldNumber:
+        return;  // All of these are one oneof.
       case TracePacket::kTrackDescriptorFieldNumber:
         tracks_.Describe(field.as_bytes());
         break;

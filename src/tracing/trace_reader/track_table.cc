@@ -75,19 +75,21 @@ TrackIndex TrackTable::IndexOf(uint64_t uuid) {
   Recent& recent = recent_[(uuid ^ (uuid >> 17)) % recent_.size()];
   if (recent.index != IdMap::kNone && recent.uuid == uuid)
     return recent.index;
-  TrackIndex index = FindIndex(uuid);
+  // Tracks are used in the order in which they are described, mostly.
+  TrackIndex index = FindIndex(uuid, last_used_ + 1);
   if (index == IdMap::kNone) {
     index = static_cast<TrackIndex>(tracks_.size());
     tracks_.emplace_back().uuid = uuid;
     indexes_.Add([this](uint32_t i) { return tracks_[i].uuid; });
   }
+  last_used_ = index;
   recent = {uuid, index};
   return index;
 }
 
 uint64_t TrackTable::UnusedUuid(uint64_t seed) {
   uint64_t uuid = Mix(seed);
-  while (uuid == 0 || FindIndex(uuid) != IdMap::kNone)
+  while (uuid == 0 || FindIndex(uuid, 0) != IdMap::kNone)
     uuid = Mix(uuid + 1);
   return uuid;
 }
@@ -324,7 +326,7 @@ void TrackTable::Describe(ConstBytes bytes) {
 }
 
 const TrackTable::Track* TrackTable::FindTrack(uint64_t uuid) const {
-  const TrackIndex index = FindIndex(uuid);
+  const TrackIndex index = FindIndex(uuid, last_asked_);
   return index == IdMap::kNone || !tracks_[index].is_described
              ? nullptr
              : &tracks_[index];

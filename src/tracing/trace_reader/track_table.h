@@ -42,7 +42,10 @@ class TrackTable {
   // A track that the reader makes, below |parent|; |id| tells them apart. The
   // first name stands.
   TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
-  uint64_t uuid(TrackIndex track) const { return tracks_[track].uuid; }
+  uint64_t uuid(TrackIndex track) const {
+    last_asked_ = track;
+    return tracks_[track].uuid;
+  }
 
   // Read what packets say: a TrackDescriptor, a ProcessTree, and the
   // descriptors of older traces, which stand outside of tracks.
@@ -112,8 +115,11 @@ class TrackTable {
   uint64_t ParentOf(const Track& track) const;
   // A number that no track has yet.
   uint64_t UnusedUuid(uint64_t seed);
-  // Returns the track's index, IdMap::kNone if there is none.
-  TrackIndex FindIndex(uint64_t uuid) const {
+  // Returns the track's index, IdMap::kNone if there is none. |guess| may be
+  // that of any track.
+  TrackIndex FindIndex(uint64_t uuid, TrackIndex guess) const {
+    if (guess < tracks_.size() && tracks_[guess].uuid == uuid)
+      return guess;
     return indexes_.Find(uuid, [this](uint32_t i) { return tracks_[i].uuid; });
   }
 
@@ -127,7 +133,9 @@ class TrackTable {
   NameArena names_;
   uint64_t num_changes_ = 0;
   IndexTable indexes_;  // By uuid.
-  std::array<Recent, 256> recent_ = {};
+  std::array<Recent, 1024> recent_ = {};
+  TrackIndex last_used_ = 0;           // The last one that was not recent.
+  mutable TrackIndex last_asked_ = 0;  // The last one that uuid() got.
   IdMap sequence_indexes_;
   IdMap made_indexes_;
   std::deque<Track> tracks_;
