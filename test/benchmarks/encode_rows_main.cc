@@ -10,7 +10,7 @@
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
 //
 // If a workload has inputs of one kind only, both are the same. Rows of events
-// have none, and print 0.
+// have none, and print 0, whether they write events or read them.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -26,6 +26,7 @@
 #include "test/benchmarks/event_rows.h"
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
+#include "test/benchmarks/read_rows.h"
 #include "test/benchmarks/workload.h"
 
 namespace {
@@ -111,7 +112,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::vector<Row> rows = AllRows();
-  const std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
+  std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
+  for (const EventRow& row : protozero::bench::AllReadRows())
+    event_rows.push_back(row);
   if (argc == 2 && first == "--list") {
     for (const Row& row : rows)
       printf("%s\n", row.name.c_str());

@@ -15,10 +15,11 @@ namespace protozero {
 namespace bench {
 
 struct EventRow {
-  // Event_<Kind>. Event_Empty has the loop alone.
+  // Event_<Kind>, or Read_<Kind> of read_rows.h. Event_Empty has the loop
+  // alone.
   std::string name;
   // Traces |count| events, once in a process. Returns false if they were not
-  // all written, or not all dropped, as the row has it.
+  // all written, dropped or read, as the row has it.
   bool (*run)(size_t count);
 };
 
