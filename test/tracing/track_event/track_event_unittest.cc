@@ -626,6 +626,32 @@ TEST(TrackEventTest, ThreadsThatEndLeaveAllBehind) {
                                           "worker 3"}));
 }
 
+TEST(TrackEventTest, TheSystemsThreadNamesAreWholeCharacters) {
+  const std::pair<const char*, const char*> kNames[] = {
+      // Two, three and four bytes, of which the system keeps one to all.
+      {"fourteen bytes\xc3\xbc", "fourteen bytes"},
+      {"13 bytes here\xc3\xbc", "13 bytes here\xc3\xbc"},
+      {"fourteen bytes\xe2\x82\xac", "fourteen bytes"},
+      {"13 bytes here\xe2\x82\xac", "13 bytes here"},
+      {"twelve bytes\xe2\x82\xac", "twelve bytes\xe2\x82\xac"},
+      {"twelve bytes\xf0\x9f\x98\x80", "twelve bytes"},
+      {"11 of bytes\xf0\x9f\x98\x80", "11 of bytes\xf0\x9f\x98\x80"},
+      {"as long as it may be", "as long as it m"},
+      {"short \xe2\x82\xac", "short \xe2\x82\xac"},
+  };
+  for (const auto& [given, kept] : kNames) {
+    SCOPED_TRACE(given);
+    Session session;
+    std::thread([name = given] {
+      prctl(PR_SET_NAME, name);
+      PROTOZERO_TRACE_EVENT_INSTANT("te", "named");
+    }).join();
+    const ReadTrace read = session.Finish();
+    ASSERT_EQ(read.events.size(), 1u);
+    EXPECT_EQ(read.tracks.at(read.events[0].track).thread_name, kept);
+  }
+}
+
 struct TracesWhenDestroyed {
   ~TracesWhenDestroyed() { PROTOZERO_TRACE_EVENT_INSTANT("te", "destroyed"); }
 };
