@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
 from cases import run_cases, version  # pylint: disable=wrong-import-position
+from wire import varint  # pylint: disable=wrong-import-position
 
 ROOT = pathlib.Path(os.environ.get('PROTOZERO_SOURCE_ROOT', '.')).resolve()
 BUILD_DIR = pathlib.Path(os.environ.get('PROTOZERO_BUILD_DIR', '.')).resolve()
@@ -41,6 +42,11 @@ def call(*command, stdin=b''):
   code, output, error = run(*command, stdin=stdin)
   assert (code, error) == (0, ''), error
   return output
+
+
+def is_sanitized():
+  """Sanitizers need a lot of memory of their own."""
+  return re.search('is_[at]san *= *true', (BUILD_DIR / 'args.gn').read_text())
 
 
 def canonical(text):
@@ -192,9 +198,7 @@ class DecodeTest(Scratch):
     # Traces in a row are a trace.
     content = self.trace().read_bytes()
     path = self.scratch / 'large'
-    # Sanitizers need a lot of memory of their own.
-    sanitized = re.search('is_[at]san *= *true',
-                          (BUILD_DIR / 'args.gn').read_text())
+    sanitized = is_sanitized()
     with open(path, 'wb') as file:
       while file.tell() < (1 if sanitized else 40) << 20:
         file.write(10 * content)
@@ -208,6 +212,30 @@ class DecodeTest(Scratch):
       if command == 'stats':
         self.assertEqual(int(done.stdout.splitlines()[-1].split()[0]),
                          path.stat().st_size)
+
+  def test_out_of_memory(self):
+    if is_sanitized():
+      self.skipTest('no limit holds')
+    limit = 64 << 20
+    # A field that is longer than that, of zeros.
+    size = 4 * limit
+    field = self.scratch / 'field'
+    field.write_bytes(b'\x0a' + varint(size))
+    os.truncate(field, field.stat().st_size + size)
+    schema = self.descriptor_set(ROOT, TRACE_SCHEMA)
+    packets = ('--schema=%s' % schema, '--type=Trace', '--rows=packet')
+    for arguments in (('decode', field), ('stats', field),
+                      ('decode', '--schema=auto', field),
+                      ('export', '--envelope', field),
+                      ('export', '--csv', *packets, field),
+                      ('export', '--ndjson', *packets, field)):
+      with self.subTest(arguments=arguments):
+        done = subprocess.run(
+            [PBZ, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            check=False, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, b'pbz: out of memory\n'))
 
   def test_standard_input(self):
     content = self.trace().read_bytes()

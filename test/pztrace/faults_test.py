@@ -10,10 +10,13 @@ signal, and its file can be read.
 """
 
 import os
+import re
+import resource
 import subprocess
 import sys
 
 from pztrace_test import BUILD_DIR, PztraceTest, main
+from wire import varint
 
 FAULTY_PZTRACE = BUILD_DIR / 'faulty_pztrace'
 BRIEF_TRACER = BUILD_DIR / 'brief_tracer'
@@ -100,6 +103,25 @@ class FaultsTest(PztraceTest):
       if code == 0:
         self.assertEqual(output, whole)
     self.run_each(check, 'cat', self.trace)
+
+  def test_packet_that_is_larger_than_the_memory(self):
+    if re.search('is_[at]san *= *true', (BUILD_DIR / 'args.gn').read_text()):
+      self.skipTest('no limit holds')
+    limit = 128 << 20
+    self.trace.write_bytes(b'\x0a' + varint(4 * limit))
+    os.truncate(self.trace, self.trace.stat().st_size + 4 * limit)
+    for arguments in (('cat',), ('top',), ('svg',), ('export', '--slices'),
+                      ('export', '-o', self.folder / 'tables'),
+                      ('html', '-o', self.folder / 'page.html')):
+      with self.subTest(arguments=arguments):
+        run = subprocess.run(
+            [str(part) for part in (BUILD_DIR / 'pztrace', *arguments,
+                                    self.trace)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
+                                                  (limit, limit)))
+        self.assertEqual((run.returncode, run.stderr),
+                         (1, b'pztrace: out of memory\n'))
 
 
 if __name__ == '__main__':
