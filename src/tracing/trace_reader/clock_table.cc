@@ -31,15 +31,20 @@ bool IsOfSequence(uint32_t clock) {
 
 void TraceClockState::AddPoint(Point point, bool is_of_sequence) {
   cached_size_ = 0;
-  if (!points_.empty()) {
-    const Point& last = points_.back();
+  // A snapshot that later ones have related stands before theirs.
+  auto next = points_.end();
+  while (next != points_.begin() && (next - 1)->snapshot > point.snapshot)
+    --next;
+  if (next != points_.begin()) {
+    const Point& last = *(next - 1);
     if (last.ns == point.ns && last.trace_ns == point.trace_ns)
       return;
     is_sorted_ = is_sorted_ && last.ns <= point.ns;
   }
-  if (is_of_sequence && points_.size() == kMaxSequencePoints)
+  is_sorted_ = is_sorted_ && (next == points_.end() || point.ns <= next->ns);
+  points_.insert(next, point);
+  if (is_of_sequence && points_.size() > kMaxSequencePoints)
     points_.erase(points_.begin());
-  points_.push_back(point);
 }
 
 void TraceClockState::FindPoint(uint64_t ns) {
@@ -87,6 +92,7 @@ void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
     }
   }
   Snapshot snapshot;
+  snapshot.number = generation_;
   for (const auto entry : decoder.clocks()) {
     const trace::ClockSnapshot::Clock::Decoder reading(entry);
     const uint32_t id = reading.clock_id();
@@ -96,13 +102,13 @@ void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
     clock.ns_per_tick_ = std::max<uint64_t>(1, reading.unit_multiplier_ns());
     clock.is_incremental_ = reading.is_incremental();
     clock.cached_size_ = 0;
-    snapshot.push_back({key, clock.ticks_ * clock.ns_per_tick_});
+    snapshot.readings.push_back({key, clock.ticks_ * clock.ns_per_tick_});
   }
   const bool may_relate_others = std::any_of(
-      snapshot.begin(), snapshot.end(),
+      snapshot.readings.begin(), snapshot.readings.end(),
       [this](const Reading& r) { return !clocks_[r.key].is_related(); });
   if (!Relate(snapshot)) {
-    if (unrelated_.size() < kMaxUnrelated && snapshot.size() > 1)
+    if (unrelated_.size() < kMaxUnrelated && snapshot.readings.size() > 1)
       unrelated_.push_back(std::move(snapshot));
     return;
   }
@@ -119,26 +125,26 @@ void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
 
 bool ClockTable::Relate(const Snapshot& snapshot) {
   std::optional<uint64_t> trace_ns;
-  for (const Reading& reading : snapshot) {
+  for (const Reading& reading : snapshot.readings) {
     if (reading.key == trace_clock_)
       trace_ns = reading.ns;
   }
   // By way of another clock.
-  for (size_t i = 0; !trace_ns && i < snapshot.size(); ++i) {
-    TraceClockState& clock = clocks_[snapshot[i].key];
+  for (size_t i = 0; !trace_ns && i < snapshot.readings.size(); ++i) {
+    const Reading& reading = snapshot.readings[i];
+    TraceClockState& clock = clocks_[reading.key];
     if (!clock.is_related())
       continue;
-    clock.FindPoint(snapshot[i].ns);
-    trace_ns =
-        TraceClockState::OffsetTime(snapshot[i].ns, clock.cached_offset_);
+    clock.FindPoint(reading.ns);
+    trace_ns = TraceClockState::OffsetTime(reading.ns, clock.cached_offset_);
   }
   if (!trace_ns)
     return false;
   has_trace_clock_ = true;
-  for (const Reading& reading : snapshot) {
+  for (const Reading& reading : snapshot.readings) {
     if (reading.key != trace_clock_) {
       clocks_[reading.key].AddPoint(
-          {reading.ns, *trace_ns},
+          {reading.ns, *trace_ns, snapshot.number},
           IsOfSequence(static_cast<uint32_t>(reading.key)));
     }
   }

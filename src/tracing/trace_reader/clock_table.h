@@ -47,6 +47,7 @@ class TraceClockState {
   struct Point {
     uint64_t ns;
     uint64_t trace_ns;
+    uint32_t snapshot;
   };
 
   static uint64_t OffsetTime(uint64_t ns, uint64_t offset) {
@@ -102,7 +103,10 @@ class ClockTable {
     uint64_t key;
     uint64_t ns;
   };
-  using Snapshot = std::vector<Reading>;
+  struct Snapshot {
+    uint32_t number;  // In the order of the file.
+    std::vector<Reading> readings;
+  };
 
   static uint64_t KeyOf(uint32_t clock, uint32_t sequence);
   bool Relate(const Snapshot& snapshot);

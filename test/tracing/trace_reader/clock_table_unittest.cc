@@ -106,6 +106,21 @@ TEST(ClockTableTest, ByWayOfOthers) {
   EXPECT_EQ(table.Find(64, 1)->Convert(1005), 95u);
 }
 
+TEST(ClockTableTest, WhatALaterSnapshotRelatesStandsBeforeIt) {
+  ClockTable table;
+  Snap(&table, {{64, 10}, {kReal, 100}, {kMono, 500}});
+  Snap(&table, {{kBoot, 1000}, {64, 20}, {kReal, 300}, {kMono, 30}});
+  // The first one was at 990, by clock 64.
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(299), 1189u);
+  EXPECT_EQ(table.Find(kReal, 1)->Convert(300), 1000u);
+  EXPECT_EQ(table.Find(64, 1)->Convert(25), 1005u);
+  EXPECT_EQ(table.RealtimeOf(995), 105);
+  EXPECT_EQ(table.RealtimeOf(1005), 305);
+  EXPECT_EQ(table.realtime_offset_ns(), -700);
+  // This clock was set back.
+  EXPECT_EQ(table.Find(kMono, 1)->Convert(501), 1471u);
+}
+
 TEST(ClockTableTest, PrimaryClock) {
   ClockTable table;
   Snap(&table, {{kReal, 5000}, {kBoot, 100}, {kMono, 40}}, 1, kMono);
