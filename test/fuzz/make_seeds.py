@@ -204,7 +204,54 @@ def slice_nesting_seeds(_):
   yield b'\x02' + b''.join(event(state, time, 1, time % 4) for time in range(9))
 
 
+def clock_table_seeds(_):
+  """See clock_table_fuzzer.cc: snapshots, and times between them."""
+  real, mono, boot, other, of_sequence = range(5)
+
+  def snapshot(*readings, sequence=1, primary=31):
+    return bytes([0, sequence, len(readings)]) + b''.join(
+        struct.pack('<BHB', clock, time, kind)
+        for clock, time, kind in readings) + bytes([primary])
+
+  def convert(clock, time, more=5, sequence=1):
+    return struct.pack('<BBBHB', 2, sequence, clock, time, more)
+
+  realtime = struct.pack('<BH', 3, 105)
+  yield (b'\0' + snapshot((real, 5000, 0), (boot, 100, 0), (mono, 40, 0)) +
+         convert(mono, 50) + realtime +
+         snapshot((real, 5100, 0), (boot, 200, 0), (mono, 60, 0)) +
+         convert(mono, 59) + convert(real, 4000) + realtime)
+  # A clock of a sequence counts microseconds; the wall clock is set back.
+  yield (b'\0' + snapshot((boot, 1000, 0), (of_sequence, 7, 9)) +
+         convert(of_sequence, 5) + convert(of_sequence, 3) +
+         snapshot((real, 9000, 0), (boot, 2000, 0)) +
+         snapshot((real, 500, 0), (boot, 3000, 0)) + convert(real, 505))
+  # By way of others, and another clock of the trace.
+  yield (b'\0' + snapshot((mono, 40, 0), (of_sequence, 1000, 0)) +
+         convert(of_sequence, 1005) + snapshot((other, 5, 0), (mono, 45, 0)) +
+         snapshot((boot, 100, 0), (mono, 50, 0), (other, 20, 0)) +
+         convert(of_sequence, 1005) + convert(other, 7) +
+         snapshot((real, 5000, 0), (mono, 70, 0), primary=mono) + realtime)
+
+
+def track_table_seeds(_):
+  """See track_table_fuzzer.cc: descriptions of tracks, and others."""
+  def describe(uuid, kinds, *more):
+    return bytes([10, kinds, uuid, *more])
+
+  # Each track is part of the one before; then they are a circle.
+  row = b''.join(describe(uuid, 3, uuid - 1, 2) for uuid in range(2, 12))
+  yield row + describe(1, 1, 11) + describe(1, 1, 0)
+  # A process, a thread and a counter.
+  yield (describe(1, 8, 2, 1, 0) + describe(2, 5, 1, 2, 3, 4) +
+         describe(3, 17, 1, 2) + bytes([5, 2, 1, 6, 2, 3, 5, 4, 0]) +
+         bytes([7, 3, 255, 1, 8, 3, 4, 255]) +
+         bytes([9, 2, 2, 1, 3, 2, 1, 3, 2, 7]) + describe(2, 68, 3, 4, 0, 2))
+  yield bytes([0, 5, 1, 1, 2, 2, 3, 3, 1, 5, 4, 3, 1, 5, 7, 4, 1])
+
+
 SEEDS = {
+    'clock_table_fuzzer': clock_table_seeds,
     'decoder_fuzzer': typed_seeds,
     'ipc_fuzzer': ipc_seeds,
     'packet_reader_fuzzer': packet_reader_seeds,
@@ -214,4 +261,5 @@ SEEDS = {
     'shared_buffer_fuzzer': shared_buffer_seeds,
     'slice_nesting_fuzzer': slice_nesting_seeds,
     'trace_reader_fuzzer': trace_reader_seeds,
+    'track_table_fuzzer': track_table_seeds,
 }
