@@ -23,14 +23,19 @@ uint64_t Mixed(uint64_t a, uint64_t b) {
 }  // namespace
 
 bool SharesRows(const std::optional<TrackInfo>& info) {
-  return info && info->pid == 0 && info->tid == 0 && !info->is_counter;
+  return info && info->pid == 0 && info->tid == 0 && !info->is_counter &&
+         info->merging != TrackInfo::Merging::kNone;
 }
 
 uint64_t GroupOf(uint64_t track,
                  const std::optional<TrackInfo>& info,
                  uint64_t parent) {
-  return SharesRows(info) ? Mixed(parent, std::hash<std::string>()(info->name))
-                          : Mixed(track, 1);
+  if (!SharesRows(info))
+    return Mixed(track, 1);
+  const std::hash<std::string> hash;
+  return info->merging == TrackInfo::Merging::kByKey
+             ? Mixed(Mixed(parent, 2), hash(info->merge_key))
+             : Mixed(parent, hash(info->name));
 }
 
 uint32_t RowPacker::AddGroup(uint64_t group) {

@@ -17,10 +17,11 @@
 
 namespace pztrace {
 
-// Returns whether a track shares its rows with siblings of its name.
-// A program has thousands of them if each of its requests has a Track(id).
-// Processes, threads, counters, and tracks that the trace does not describe
-// have rows of their own.
+// Returns whether a track shares its rows with siblings: those of its name, or
+// of its key if the trace says so. A program has thousands of them if each of
+// its requests has a Track(id). Processes, threads, counters, tracks that are
+// said to stay alone, and those that the trace does not describe have rows of
+// their own.
 bool SharesRows(const std::optional<TrackInfo>& info);
 
 // Returns the number of the tracks that share rows with |track|, which is a

@@ -236,8 +236,8 @@ def clock_table_seeds(_):
 
 def track_table_seeds(_):
   """See track_table_fuzzer.cc: descriptions of tracks, and others."""
-  def describe(uuid, kinds, *more):
-    return bytes([10, kinds, uuid, *more])
+  def describe(uuid, kinds, *more, merging=7):
+    return bytes([10, kinds, uuid, *more, merging])
 
   # Each track is part of the one before; then they are a circle.
   row = b''.join(describe(uuid, 3, uuid - 1, 2) for uuid in range(2, 12))
@@ -248,6 +248,8 @@ def track_table_seeds(_):
          bytes([7, 3, 255, 1, 8, 3, 4, 255]) +
          bytes([9, 2, 2, 1, 3, 2, 1, 3, 2, 7]) + describe(2, 68, 3, 4, 0, 2))
   yield bytes([0, 5, 1, 1, 2, 2, 3, 3, 1, 5, 4, 3, 1, 5, 7, 4, 1])
+  yield (describe(1, 0, merging=2) + describe(2, 0, merging=3 + 32 + 16) +
+         describe(3, 0, merging=3 + 8) + b'\5' + describe(3, 0, merging=1))
 
 
 SEEDS = {

@@ -134,6 +134,8 @@ class Run {
                   now.info.pid == before.info.pid &&
                   now.info.tid == before.info.tid &&
                   now.info.is_counter == before.info.is_counter &&
+                  now.info.merging == before.info.merging &&
+                  now.info.merge_key == before.info.merge_key &&
                   now.info.parent == before.info.parent,
               "a description changes");
         Check(!before.is_known || now.path == before.path, "a path changes");
@@ -224,6 +226,15 @@ class Run {
       track->set_chrome_thread()->set_thread_type(Id(input));
     if ((kinds & 128) != 0)
       track->set_chrome_process()->set_process_type(Id(input));
+    const uint32_t merging = input->Byte();
+    if (merging % 8 < 5) {
+      track->set_sibling_merge_behavior(
+          static_cast<TrackDescriptor::SiblingMergeBehavior>(merging % 8));
+    }
+    if ((merging & 8) != 0)
+      track->set_sibling_merge_key(Name(input));
+    else if ((merging & 16) != 0)
+      track->set_sibling_merge_key_int(merging / 32);
     const auto bytes = track.SerializeAsArray();
     table_.Describe({bytes.data(), bytes.size()});
     Check(table_.Find(uuid).has_value(), "it is not described");
@@ -231,7 +242,8 @@ class Run {
 
   static void CheckInfo(const TrackInfo& info) {
     Check(info.name.size() <= EventText::kMaxTextSize &&
-              info.unit.size() <= EventText::kMaxTextSize,
+              info.unit.size() <= EventText::kMaxTextSize &&
+              info.merge_key.size() <= EventText::kMaxTextSize,
           "a name is too long");
     // The rest of the character in Name().
     Check(info.name.find('\xe2') == std::string::npos, "a character is cut");

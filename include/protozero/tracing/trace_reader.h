@@ -82,6 +82,9 @@ struct CounterValue {
 // The description of a track. A process has |pid|, a thread |pid| and |tid|;
 // in others they are 0.
 struct TrackInfo {
+  // The siblings that viewers show as one with a track.
+  enum class Merging : uint8_t { kByName, kByKey, kNone };
+
   // A thread's is its process, whether or not the trace says so.
   uint64_t parent = 0;
   std::string name;
@@ -92,6 +95,10 @@ struct TrackInfo {
   bool is_incremental = false;
   std::string unit;  // "ns", "count", "bytes", or as the program says.
   double multiplier = 1;
+  Merging merging = Merging::kByName;
+  // The siblings of one key are one, with kByKey. A number N is
+  // "sibling_merge_key_int:N", as Perfetto's trace processor has it.
+  std::string merge_key;
 };
 
 // The tracks of a trace, as far as it has been read. It grows until then, and

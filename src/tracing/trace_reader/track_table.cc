@@ -271,12 +271,15 @@ TrackIndex TrackTable::AddThread(ConstBytes thread_descriptor) {
 
 void TrackTable::Describe(ConstBytes bytes) {
   const trace::TrackDescriptor::Decoder said(bytes);
-  Track& track = tracks_[IndexOf(said.uuid())];
+  const TrackIndex index = IndexOf(said.uuid());
+  Track& track = tracks_[index];
   num_changes_ += track.is_described || said.has_thread() || said.has_process();
   track.is_described = true;
   if (said.has_parent_uuid())
     track.parent = said.parent_uuid();
   track.order = said.sibling_order_rank();
+  if (said.has_sibling_merge_behavior())
+    ReadMerging(said, index);
   ConstChars name = said.name();
   if (name.size == 0)
     name = said.static_name();
@@ -322,6 +325,25 @@ void TrackTable::Describe(ConstBytes bytes) {
                            : TextOf(counter.unit_name()));
     if (counter.unit_multiplier() != 0)
       more.multiplier = static_cast<double>(counter.unit_multiplier());
+  }
+}
+
+void TrackTable::ReadMerging(const trace::TrackDescriptor::Decoder& said,
+                             TrackIndex index) {
+  using Descriptor = trace::TrackDescriptor;
+  TrackInfo::Merging& merging = tracks_[index].merging;
+  merging = TrackInfo::Merging::kByName;
+  if (said.sibling_merge_behavior() ==
+      Descriptor::SIBLING_MERGE_BEHAVIOR_NONE) {
+    merging = TrackInfo::Merging::kNone;
+  } else if (said.sibling_merge_behavior() ==
+             Descriptor::SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY) {
+    merging = TrackInfo::Merging::kByKey;
+    merge_keys_[index] =
+        said.has_sibling_merge_key_int()
+            ? texts_->Intern("sibling_merge_key_int:" +
+                             std::to_string(said.sibling_merge_key_int()))
+            : texts_->Intern(TextOf(said.sibling_merge_key()));
   }
 }
 
@@ -383,6 +405,9 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
   info.name = name;
   info.parent = ParentOf(*track);
   info.order = track->order;
+  info.merging = track->merging;
+  if (info.merging == TrackInfo::Merging::kByKey)
+    info.merge_key = texts_->string(merge_keys_.at(FindIndex(uuid, last_asked_)));
   return info;
 }
 

@@ -10,9 +10,11 @@
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/name_arena.h"
@@ -82,7 +84,9 @@ class TrackTable {
     Kind kind = Kind::kOther;
     bool is_described = false;
     bool is_incremental = false;
+    TrackInfo::Merging merging = TrackInfo::Merging::kByName;
   };
+  static_assert(sizeof(Track) == 32, "many are kept");
   struct Process {
     int32_t pid = 0;
     StringId name = TextTable::kEmpty;
@@ -109,6 +113,8 @@ class TrackTable {
   void NameProcess(uint32_t process, std::string_view name);
   void NameThread(uint32_t thread, std::string_view name, bool is_own);
   Counter& CounterOf(Track* track);
+  void ReadMerging(const trace::TrackDescriptor::Decoder& said,
+                   TrackIndex index);
   // Makes a track for a process that has none.
   void MakeProcessTrack(uint32_t process);
   const Track* FindTrack(uint64_t uuid) const;
@@ -144,6 +150,7 @@ class TrackTable {
   IdMap thread_indexes_;
   std::deque<Thread> threads_;
   std::deque<Counter> counters_;
+  std::unordered_map<TrackIndex, StringId> merge_keys_;  // Few tracks have one.
 };
 
 }  // namespace internal

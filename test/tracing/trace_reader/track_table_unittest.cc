@@ -143,6 +143,36 @@ TEST_F(TrackTableTest, Counters) {
   EXPECT_EQ(table_.multiplier(table_.IndexOf(4)), 1);
 }
 
+TEST_F(TrackTableTest, SiblingsThatAreShownAsOne) {
+  using Merging = TrackInfo::Merging;
+  const auto by_key = [](TrackDescriptor* track) {
+    track->set_sibling_merge_behavior(
+        TrackDescriptor::SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY);
+  };
+  DescribeOther(1, 0, "x");
+  EXPECT_EQ(Info(1).merging, Merging::kByName);
+  Describe(1, 0, [&](TrackDescriptor* track) {
+    by_key(track);
+    track->set_sibling_merge_key("k");
+  });
+  EXPECT_EQ(Info(1).merging, Merging::kByKey);
+  EXPECT_EQ(Info(1).merge_key, "k");
+  Describe(2, 0, [&](TrackDescriptor* track) {
+    by_key(track);
+    track->set_sibling_merge_key_int(7);
+  });
+  EXPECT_EQ(Info(2).merge_key, "sibling_merge_key_int:7");
+  // Another description that does not say it changes nothing.
+  DescribeOther(2, 0, "y");
+  EXPECT_EQ(Info(2).merging, Merging::kByKey);
+  Describe(2, 0, [](TrackDescriptor* track) {
+    track->set_sibling_merge_behavior(
+        TrackDescriptor::SIBLING_MERGE_BEHAVIOR_NONE);
+  });
+  EXPECT_EQ(Info(2).merging, Merging::kNone);
+  EXPECT_EQ(Info(2).merge_key, "");
+}
+
 TEST_F(TrackTableTest, PathsOfAnyLengthAndCircles) {
   for (uint64_t i = 1; i < 100; ++i)
     DescribeOther(i, i + 1, "x");
