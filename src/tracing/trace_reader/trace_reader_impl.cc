@@ -27,20 +27,9 @@ struct TraceReaderImpl::Packet {
   bool is_behind_loss = false;
   bool has_timestamp = false;
   bool has_event = false;
-  bool has_more = false;  // What is rarer than events.
+  bool has_more = false;  // Fields that are read by ReadMore().
   std::optional<uint32_t> ended_duration;
-  uint32_t compression = 0;  // The field that is |compressed|.
   ConstBytes event;
-  ConstBytes interned_data;
-  ConstBytes defaults;
-  ConstBytes clock_snapshot;
-  ConstBytes track_descriptor;
-  ConstBytes stats;
-  ConstBytes process_tree;
-  ConstBytes process_descriptor;
-  ConstBytes thread_descriptor;
-  ConstBytes extension_descriptor;
-  ConstBytes compressed;
 };
 
 TraceReaderImpl::TraceReaderImpl(TraceReader::Callbacks callbacks)
@@ -90,10 +79,6 @@ SequenceState* TraceReaderImpl::SequenceOf(uint32_t id) {
 void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   Packet packet;
   ProtoDecoder decoder(bytes);
-  const auto set = [&packet](const Field& field, ConstBytes* message) {
-    *message = field.as_bytes();
-    packet.has_more = true;
-  };
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
       case TracePacket::kTimestampFieldNumber:
@@ -121,45 +106,14 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
       case TracePacket::kEndedSliceDurationFieldNumber:
         packet.ended_duration = field.as_uint32();
         break;
+      case TracePacket::kTrustedUidFieldNumber:
+        break;
       case TracePacket::kTrackEventFieldNumber:
         packet.event = field.as_bytes();
         packet.has_event = true;
         break;
-      case TracePacket::kInternedDataFieldNumber:
-        set(field, &packet.interned_data);
-        break;
-      case TracePacket::kTracePacketDefaultsFieldNumber:
-        set(field, &packet.defaults);
-        break;
-      case TracePacket::kClockSnapshotFieldNumber:
-        set(field, &packet.clock_snapshot);
-        break;
-      case TracePacket::kTrackDescriptorFieldNumber:
-        set(field, &packet.track_descriptor);
-        break;
-      case TracePacket::kTraceStatsFieldNumber:
-        set(field, &packet.stats);
-        break;
-      case TracePacket::kProcessTreeFieldNumber:
-        set(field, &packet.process_tree);
-        break;
-      case TracePacket::kProcessDescriptorFieldNumber:
-        set(field, &packet.process_descriptor);
-        break;
-      case TracePacket::kThreadDescriptorFieldNumber:
-        set(field, &packet.thread_descriptor);
-        break;
-      case TracePacket::kExtensionDescriptorFieldNumber:
-        set(field, &packet.extension_descriptor);
-        break;
-      case TracePacket::kCompressedPacketsFieldNumber:
-      case TracePacket::kZstdCompressedPacketsFieldNumber:
-        set(field, &packet.compressed);
-        packet.compression = field.id();
-        break;
       default:
-        if (const char* name = NameOfUnread(field.id()))
-          events_.AddUnread(name);
+        packet.has_more = true;
         break;
     }
   }
@@ -178,37 +132,9 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
     skipped_by_loss_ += sequence->has_gap;
     return;
   }
-  if (packet.has_more) {
-    if (packet.defaults.data != nullptr)
-      sequence->SetDefaults(packet.defaults, &tracks_);
-    if (packet.stats.data != nullptr)
-      OnStats(packet.stats);
-    if (!has_read_ahead_) {
-      if (packet.track_descriptor.data != nullptr)
-        tracks_.Describe(packet.track_descriptor);
-      if (packet.process_tree.data != nullptr)
-        tracks_.AddProcessTree(packet.process_tree);
-      if (packet.process_descriptor.data != nullptr)
-        tracks_.AddProcess(packet.process_descriptor);
-      if (packet.extension_descriptor.data != nullptr)
-        AddExtensions(packet.extension_descriptor);
-    }
-    if (packet.thread_descriptor.data != nullptr)
-      sequence->SetThread(packet.thread_descriptor, has_read_ahead_, &tracks_);
-    if (packet.interned_data.data != nullptr)
-      sequence->texts.Add(packet.interned_data, callbacks_.reads_details);
-    if (packet.compressed.data != nullptr &&
-        !ReadInflated(packet.compression, packet.compressed,
-                      [this](ConstBytes packets) { Read(packets); })) {
-      events_.AddUnread(packet.compression ==
-                                TracePacket::kZstdCompressedPacketsFieldNumber
-                            ? "packets compressed with Zstandard"
-                            : "compressed packets");
-    }
-    // The time of such a packet does not advance a clock.
-    if (packet.clock_snapshot.data != nullptr)
-      return clocks_.AddSnapshot(packet.clock_snapshot, packet.sequence_id);
-  }
+  // The time of a packet with a snapshot does not advance a clock.
+  if (packet.has_more && ReadMore(bytes, sequence))
+    return;
   if (!packet.has_timestamp && !packet.has_event)
     return;
   bool is_related = true;
@@ -219,6 +145,55 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   time_ns = events_.Read(packet.event, time_ns, is_related,
                          packet.ended_duration, sequence);
   OnTime(time_ns, sequence);
+}
+
+bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
+  ConstBytes clock_snapshot;
+  ProtoDecoder decoder(bytes);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    switch (field.id()) {
+      case TracePacket::kInternedDataFieldNumber:
+        sequence->texts.Add(field.as_bytes(), callbacks_.reads_details);
+        break;
+      case TracePacket::kTracePacketDefaultsFieldNumber:
+        sequence->SetDefaults(field.as_bytes(), &tracks_);
+        break;
+      case TracePacket::kClockSnapshotFieldNumber:
+        clock_snapshot = field.as_bytes();
+        break;
+      case TracePacket::kTraceStatsFieldNumber:
+        OnStats(field.as_bytes());
+        break;
+      case TracePacket::kTrackDescriptorFieldNumber:
+      case TracePacket::kProcessTreeFieldNumber:
+      case TracePacket::kProcessDescriptorFieldNumber:
+      case TracePacket::kExtensionDescriptorFieldNumber:
+        if (!has_read_ahead_)
+          ReadDescription(field);
+        break;
+      case TracePacket::kThreadDescriptorFieldNumber:
+        sequence->SetThread(field.as_bytes(), has_read_ahead_, &tracks_);
+        break;
+      case TracePacket::kCompressedPacketsFieldNumber:
+      case TracePacket::kZstdCompressedPacketsFieldNumber:
+        if (!ReadInflated(field.id(), field.as_bytes(),
+                          [this](ConstBytes packets) { Read(packets); })) {
+          events_.AddUnread(
+              field.id() == TracePacket::kZstdCompressedPacketsFieldNumber
+                  ? "packets compressed with Zstandard"
+                  : "compressed packets");
+        }
+        break;
+      default:
+        if (const char* name = NameOfUnread(field.id()))
+          events_.AddUnread(name);
+        break;
+    }
+  }
+  if (clock_snapshot.data == nullptr)
+    return false;
+  clocks_.AddSnapshot(clock_snapshot, sequence->id);
+  return true;
 }
 
 void TraceReaderImpl::ReadAhead(ConstBytes packets) {
@@ -232,20 +207,8 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
     switch (field.id()) {
       case TracePacket::kTrackEventFieldNumber:
         return;  // All of these are one oneof.
-      case TracePacket::kTrackDescriptorFieldNumber:
-        tracks_.Describe(field.as_bytes());
-        break;
-      case TracePacket::kProcessTreeFieldNumber:
-        tracks_.AddProcessTree(field.as_bytes());
-        break;
-      case TracePacket::kProcessDescriptorFieldNumber:
-        tracks_.AddProcess(field.as_bytes());
-        break;
       case TracePacket::kThreadDescriptorFieldNumber:
         tracks_.AddThread(field.as_bytes());
-        break;
-      case TracePacket::kExtensionDescriptorFieldNumber:
-        AddExtensions(field.as_bytes());
         break;
       case TracePacket::kCompressedPacketsFieldNumber:
       case TracePacket::kZstdCompressedPacketsFieldNumber:
@@ -253,14 +216,27 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
                      [this](ConstBytes packets) { ReadAhead(packets); });
         break;
       default:
+        ReadDescription(field);
         break;
     }
   }
 }
 
-void TraceReaderImpl::AddExtensions(ConstBytes descriptor) {
-  if (callbacks_.on_extension_descriptor)
-    callbacks_.on_extension_descriptor(descriptor);
+void TraceReaderImpl::ReadDescription(const Field& field) {
+  switch (field.id()) {
+    case TracePacket::kTrackDescriptorFieldNumber:
+      return tracks_.Describe(field.as_bytes());
+    case TracePacket::kProcessTreeFieldNumber:
+      return tracks_.AddProcessTree(field.as_bytes());
+    case TracePacket::kProcessDescriptorFieldNumber:
+      return tracks_.AddProcess(field.as_bytes());
+    case TracePacket::kExtensionDescriptorFieldNumber:
+      if (callbacks_.on_extension_descriptor)
+        callbacks_.on_extension_descriptor(field.as_bytes());
+      return;
+    default:
+      return;
+  }
 }
 
 void TraceReaderImpl::OnStats(ConstBytes bytes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/field.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/details_pool.h"
@@ -49,12 +50,14 @@ class TraceReaderImpl final : private SliceSink {
   struct Packet;
 
   void OnPacket(ConstBytes bytes);
+  // Reads what is rarer than events. Returns whether it is a clock snapshot.
+  bool ReadMore(ConstBytes bytes, SequenceState* sequence);
   void ReadDescriptions(ConstBytes packet);
+  void ReadDescription(const Field& field);
   // Inflates |bytes|, and has |read| read the packets. Returns false if they
   // cannot be inflated, or were in inflated ones.
   template <typename Function>
   bool ReadInflated(uint32_t field_id, ConstBytes bytes, Function read);
-  void AddExtensions(ConstBytes descriptor);
   void OnStats(ConstBytes bytes);
   void OnGap(const Packet& packet, SequenceState* sequence);
   void OnTime(uint64_t time_ns, SequenceState* sequence);

@@ -407,7 +407,8 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
   info.order = track->order;
   info.merging = track->merging;
   if (info.merging == TrackInfo::Merging::kByKey)
-    info.merge_key = texts_->string(merge_keys_.at(FindIndex(uuid, last_asked_)));
+    info.merge_key =
+        texts_->string(merge_keys_.at(FindIndex(uuid, last_asked_)));
   return info;
 }
 
