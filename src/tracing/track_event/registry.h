@@ -71,6 +71,9 @@ void ResetThreadsAfterFork();
 uint64_t ForkedThreadId();
 // What the process is called.
 std::string_view TraceProcessName();
+// Returns the system's name of this thread, in |buffer|. The system cuts names
+// at 15 bytes, perhaps within a character, which is left out.
+std::string_view SystemThreadName(char (&buffer)[16]);
 // The system's id of the calling thread. A system call only for a thread that
 // has not traced yet.
 int64_t TraceThreadId();

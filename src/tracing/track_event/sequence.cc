@@ -1,7 +1,5 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,25 +34,6 @@ constexpr uint32_t kSequenceClockId = 64;
 
 uint64_t ThreadUuid() {
   return ProcessUuid() ^ static_cast<uint64_t>(TraceThreadId());
-}
-
-// Returns the system's name of this thread, in |buffer|. The system cuts names
-// at 15 bytes, perhaps within a character of UTF-8, which is left out then: a
-// protobuf string is UTF-8.
-std::string_view SystemThreadName(char (&buffer)[16]) {
-  if (pthread_getname_np(pthread_self(), buffer, sizeof(buffer)) != 0)
-    return {};
-  const std::string_view name = buffer;
-  if (name.size() < sizeof(buffer) - 1)
-    return name;
-  const auto byte = [name](size_t i) { return static_cast<uint8_t>(name[i]); };
-  size_t last = name.size() - 1;  // The last character's first byte.
-  for (int i = 0; i < 3 && (byte(last) & 0xc0) == 0x80; ++i)
-    --last;
-  size_t size = 1;
-  if (byte(last) >= 0xc0)
-    size = byte(last) >= 0xf0 ? 4 : byte(last) >= 0xe0 ? 3 : 2;
-  return last + size > name.size() ? name.substr(0, last) : name;
 }
 
 // Writes a packet that describes a track. |fill| gets its TrackDescriptor.

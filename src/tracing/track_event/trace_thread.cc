@@ -38,26 +38,32 @@ uint64_t g_forked_thread_id = 0;
 // Guarded by a RegistryLock. Empty for the system's name.
 char g_process_name[64] = "";
 
-// Returns how many bytes of |name|, at most |max|, are no part of a character
-// that continues behind them.
-size_t WholeCharacters(std::string_view name, size_t max) {
-  if (name.size() <= max)
-    return name.size();
-  constexpr size_t kMaxContinuations = 3;
-  const auto continues = [name](size_t i) {
-    return (static_cast<uint8_t>(name[i]) & 0xc0) == 0x80;
-  };
-  size_t size = max;
-  while (size > max - kMaxContinuations && continues(size))
-    --size;
-  return continues(size) ? max : size;
+// Returns |cut| without its last character, if a byte of that was cut off: a
+// protobuf string is UTF-8.
+std::string_view WithoutCutCharacter(std::string_view cut) {
+  const auto byte = [cut](size_t i) { return static_cast<uint8_t>(cut[i]); };
+  constexpr size_t kMaxSize = 4;
+  size_t size = 1;  // From the last first byte of a character on.
+  while (size < std::min(cut.size(), kMaxSize) &&
+         (byte(cut.size() - size) & 0xc0) == 0x80) {
+    ++size;
+  }
+  if (size > cut.size())
+    return cut;
+  const uint8_t first = byte(cut.size() - size);
+  const size_t whole_size = first >= 0xf0   ? 4
+                            : first >= 0xe0 ? 3
+                            : first >= 0xc0 ? 2
+                                            : 1;
+  return whole_size > size ? cut.substr(0, cut.size() - size) : cut;
 }
 
 void CopyName(std::string_view name, char (&copy)[64]) {
-  const size_t size = WholeCharacters(name, sizeof(copy) - 1);
-  if (size != 0)
-    memcpy(copy, name.data(), size);
-  copy[size] = '\0';
+  if (name.size() >= sizeof(copy))
+    name = WithoutCutCharacter(name.substr(0, sizeof(copy) - 1));
+  if (!name.empty())
+    memcpy(copy, name.data(), name.size());
+  copy[name.size()] = '\0';
 }
 
 // When the process was started, in ticks since the machine was; 0 if that is
@@ -126,6 +132,13 @@ uint64_t ForkedThreadId() {
 
 int64_t TraceThreadId() {
   return t_trace_thread != nullptr ? t_trace_thread->id : syscall(SYS_gettid);
+}
+
+std::string_view SystemThreadName(char (&buffer)[16]) {
+  if (pthread_getname_np(pthread_self(), buffer, sizeof(buffer)) != 0)
+    return {};
+  const std::string_view name = buffer;
+  return name.size() == sizeof(buffer) - 1 ? WithoutCutCharacter(name) : name;
 }
 
 std::string_view TraceProcessName() {

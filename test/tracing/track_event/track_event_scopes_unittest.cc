@@ -27,8 +27,14 @@ namespace {
 
 using protozero::DynamicString;
 using protozero::LocalTrace;
-using protozero::TraceTimeNs;
 using protozero::Track;
+
+// Returns the time as events of this thread have it: the system's clock may be
+// a little behind, or before.
+uint64_t EventTimeNs() {
+  auto* const thread = protozero::internal::t_trace_thread;
+  return thread != nullptr ? thread->clock.NowNs() : protozero::TraceTimeNs();
+}
 
 struct ReadSlice {
   std::string name;
@@ -91,7 +97,7 @@ class SliceSession {
 // coroutine. |n| is not 0.
 class Scope {
  public:
-  Scope(uint32_t kind, uint64_t n) : n_(n), first_ns_(TraceTimeNs()) {
+  Scope(uint32_t kind, uint64_t n) : n_(n), first_ns_(EventTimeNs()) {
     PROTOZERO_INTERNAL_TRACE_SITE(a, SLICE_BEGIN, "te", "a");
     PROTOZERO_INTERNAL_TRACE_SITE(b, SLICE_BEGIN, "te", "b");
     PROTOZERO_INTERNAL_TRACE_SITE(c, SLICE_BEGIN, "te", DynamicString("c"));
@@ -114,16 +120,16 @@ class Scope {
         slice_->HasBegun(Emit(&b, "te", "b", "n", n, Track("op", kind)));
         break;
     }
-    begun_ns_ = TraceTimeNs();
+    begun_ns_ = EventTimeNs();
   }
 
   // Returns the times between which its ends have to be.
   void End(std::map<uint64_t, std::pair<ReadSlice, ReadSlice>>* expected) {
-    const uint64_t last_ns = TraceTimeNs();
+    const uint64_t last_ns = EventTimeNs();
     slice_.reset();
     const std::string name;
     (*expected)[n_] = {{name, first_ns_, last_ns, 0, 0},
-                       {name, begun_ns_, TraceTimeNs(), 0, 0}};
+                       {name, begun_ns_, EventTimeNs(), 0, 0}};
   }
 
  private:
@@ -160,17 +166,17 @@ TEST(TraceScopesTest, EachSliceLastsAsLongAsItsScope) {
           scopes.erase(scopes.begin() + static_cast<ptrdiff_t>(index));
         }
         const uint64_t n = next++;
-        const uint64_t first_ns = TraceTimeNs();
+        const uint64_t first_ns = EventTimeNs();
         PROTOZERO_TRACE_EVENT_BEGIN("te", "pair", "n", n);
-        const uint64_t begun_ns = TraceTimeNs();
+        const uint64_t begun_ns = EventTimeNs();
         if (!scopes.empty() && random() % 8 == 0) {
           scopes.back().End(&expected);
           scopes.pop_back();
         }
-        const uint64_t last_ns = TraceTimeNs();
+        const uint64_t last_ns = EventTimeNs();
         PROTOZERO_TRACE_EVENT_END("te");
         expected[n] = {{"", first_ns, last_ns, 0, 0},
-                       {"", begun_ns, TraceTimeNs(), 0, 0}};
+                       {"", begun_ns, EventTimeNs(), 0, 0}};
       }
     };
     std::vector<std::thread> threads;
@@ -237,12 +243,12 @@ TEST(TraceScopesTest, AScopeThatAnotherThreadEndsIsOfItsOwnThread) {
     std::thread([&] {
       PROTOZERO_TRACE_EVENT("te", "worker", "n", 3);
       moved->End(&expected);
-      parts[0] = TraceTimeNs();
+      parts[0] = EventTimeNs();
     }).join();
     // Not within the scope that has moved.
     PROTOZERO_TRACE_EVENT("te", "tail", "n", 4);
-    parts[1] = TraceTimeNs();
-    while (TraceTimeNs() < parts[1] + 100'000) {
+    parts[1] = EventTimeNs();
+    while (EventTimeNs() < parts[1] + 100'000) {
     }
   }
   ReadSlices read = session.Finish();
