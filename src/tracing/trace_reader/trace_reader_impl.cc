@@ -215,8 +215,13 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
         ReadInflated(field.id(), field.as_bytes(),
                      [this](ConstBytes packets) { ReadAhead(packets); });
         break;
-      default:
+      case TracePacket::kTrackDescriptorFieldNumber:
+      case TracePacket::kProcessTreeFieldNumber:
+      case TracePacket::kProcessDescriptorFieldNumber:
+      case TracePacket::kExtensionDescriptorFieldNumber:
         ReadDescription(field);
+        break;
+      default:
         break;
     }
   }
