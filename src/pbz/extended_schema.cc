@@ -152,6 +152,10 @@ const MessageType* ExtendedSchema::Type() {
   return schema_->FindMessage("perfetto.protos.Trace");
 }
 
+const MessageType* ExtendedSchema::FindMessage(std::string_view name) const {
+  return schema_->FindMessage(name);
+}
+
 void ExtendedSchema::AddSet(const std::string& descriptor_set) {
   if (seen_.count(descriptor_set) != 0)
     return;

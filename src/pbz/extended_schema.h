@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "protozero/const_bytes.h"
 #include "src/pbz/field_stream.h"
@@ -47,8 +48,11 @@ class ExtendedSchema {
   // of anything here.
   const MessageType* Type();
 
-  // The same, for |packets| and those after them, which are looked into unless
-  // ReadAhead() has done that.
+  // Returns the message of that name, null if there is none. As long valid.
+  const MessageType* FindMessage(std::string_view name) const;
+
+  // The message of the file, for |packets| and those after them, which are
+  // looked into unless ReadAhead() has done that.
   const MessageType* TypeOf(protozero::ConstBytes packets);
 
   // Says which descriptions in |file| were of no use, if there were any.

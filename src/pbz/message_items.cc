@@ -74,6 +74,12 @@ class JsonWriter {
       AppendSingular(type, parts);
   }
 
+  void AppendAll() {
+    Indices fields;
+    AddFields(0, static_cast<uint32_t>(all_.size()), &fields);
+    AppendFields(Sorted(fields));
+  }
+
  private:
   void AppendSingular(const FieldType& type, const Indices& parts) {
     if (type.is_message())
@@ -144,8 +150,22 @@ class JsonWriter {
   }
 
   // A message that is there as several |parts|.
-  void AppendMessage(const Indices& parts) {
-    const Indices fields = FieldsOf(parts);
+  void AppendMessage(const Indices& parts) { AppendFields(FieldsOf(parts)); }
+
+  Indices FieldsOf(const Indices& parts) const {
+    Indices fields;
+    for (const uint32_t part : parts)
+      AddFields(part + 1, all_[part].end, &fields);
+    return Sorted(fields);
+  }
+
+  // Adds the fields of the message whose items these are.
+  void AddFields(uint32_t begin, uint32_t end, Indices* fields) const {
+    for (uint32_t i = begin; i < end; i = all_[i].end)
+      fields->push_back(i);
+  }
+
+  void AppendFields(const Indices& fields) {
     const char* separator = "{";
     for (auto begin = fields.begin(); begin != fields.end();) {
       const FieldType* const type = all_[*begin].type;
@@ -167,14 +187,9 @@ class JsonWriter {
     *json_ += *separator == '{' ? "{}" : "}";
   }
 
-  // The fields of a message by number, without members of a oneof that another
-  // one has replaced.
-  Indices FieldsOf(const Indices& parts) const {
-    Indices fields;
-    for (const uint32_t part : parts) {
-      for (uint32_t i = part + 1; i < all_[part].end; i = all_[i].end)
-        fields.push_back(i);
-    }
+  // Returns the fields of a message by number, without members of a oneof that
+  // another one has replaced.
+  Indices Sorted(const Indices& fields) const {
     // From the last one on: null if members before it have been replaced.
     std::map<int, const FieldType*> members;
     Indices kept;
@@ -256,6 +271,10 @@ void AppendFieldJson(const std::vector<Item>& all,
                      const FieldType& type,
                      std::string* json) {
   JsonWriter(all, json).AppendField(type, parts);
+}
+
+void AppendMessageJson(const std::vector<Item>& all, std::string* json) {
+  JsonWriter(all, json).AppendAll();
 }
 
 }  // namespace pbz

@@ -65,6 +65,9 @@ void AppendFieldJson(const std::vector<Item>& all,
                      const FieldType& type,
                      std::string* json);
 
+// Appends the message whose items |all| are as a JSON object.
+void AppendMessageJson(const std::vector<Item>& all, std::string* json);
+
 }  // namespace pbz
 
 #endif  // SRC_PBZ_MESSAGE_ITEMS_H_

@@ -7,6 +7,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
+#include "src/pbz/message_items.h"
 #include "src/pbz/text.h"
 #include "src/pztrace/json_text.h"
 
@@ -24,6 +25,7 @@ using protozero::trace::InternedData;
 // The source and the target of the texts of an annotation.
 struct Context {
   const EventArgs& event;
+  const ArgSchema& schema;
   ArgTexts& texts;
 };
 
@@ -131,6 +133,31 @@ void AppendPointer(uint64_t value, std::string* json) {
   *json += text;
 }
 
+void AppendMessage(const Annotation::Decoder& annotation,
+                   const Context& context,
+                   std::string* json) {
+  std::string_view name = ViewOf(annotation.proto_type_name());
+  if (annotation.has_proto_type_name_iid()) {
+    name = InternedText(context.event.FindInterned(
+        InternedData::kDebugAnnotationValueTypeNamesFieldNumber,
+        annotation.proto_type_name_iid()));
+  }
+  name.remove_prefix(!name.empty() && name[0] == '.');
+  const ConstBytes bytes = annotation.proto_value();
+  const pbz::MessageType* const type =
+      context.schema.messages == nullptr
+          ? nullptr
+          : context.schema.messages->FindMessage(name);
+  pbz::MessageItems message;
+  if (type != nullptr && message.Read(bytes, 0, *type, nullptr))
+    return pbz::AppendMessageJson(message.items(), json);
+  *json += "{\"@type\":";
+  context.texts.Append(name, json);
+  *json += ",\"value\":\"";
+  pbz::AppendBase64(bytes.ToStdStringView(), json);
+  *json += "\"}";
+}
+
 void AppendAnnotation(const Annotation::Decoder& annotation,
                       const Context& context,
                       int depth,
@@ -169,7 +196,9 @@ void AppendAnnotation(const Annotation::Decoder& annotation,
     case Case::kNotSet:
       break;
   }
-  if (depth < kMaxJsonDepth && annotation.has_dict_entries())
+  if (annotation.has_proto_value())
+    AppendMessage(annotation, context, json);
+  else if (depth < kMaxJsonDepth && annotation.has_dict_entries())
     AppendEntries(annotation, context, depth + 1, json);
   else if (depth < kMaxJsonDepth && annotation.has_array_values())
     AppendElements(annotation, context, depth + 1, json);
@@ -190,9 +219,11 @@ std::string_view InternedText(ConstBytes entry) {
 
 void AppendMember(ConstBytes annotation,
                   const EventArgs& event,
+                  const ArgSchema& schema,
                   ArgTexts* texts,
                   std::string* members) {
-  AppendNamed(Annotation::Decoder(annotation), {event, *texts}, 0, members);
+  AppendNamed(Annotation::Decoder(annotation), {event, schema, *texts}, 0,
+              members);
 }
 
 }  // namespace pztrace

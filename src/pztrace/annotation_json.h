@@ -8,6 +8,8 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_reader.h"
+#include "src/pbz/extended_schema.h"
+#include "src/pbz/schema.h"
 #include "src/pztrace/arg_texts.h"
 
 namespace pztrace {
@@ -16,10 +18,19 @@ namespace pztrace {
 // which is nothing that a sequence has interned.
 std::string_view InternedText(protozero::ConstBytes entry);
 
+// The schema of arguments. Without it, as at first, only those are read that
+// each trace has.
+struct ArgSchema {
+  const pbz::ExtendedSchema* messages = nullptr;
+  const pbz::MessageType* event = nullptr;  // TrackEvent.
+};
+
 // Appends a DebugAnnotation of |event| as a member of a JSON object. What is
-// malformed is null.
+// malformed is null. A message that the schema does not have is its type and
+// its bytes, as protobuf's JSON has an Any: {"@type":"a.B","value":"CAE="}
 void AppendMember(protozero::ConstBytes annotation,
                   const protozero::EventArgs& event,
+                  const ArgSchema& schema,
                   ArgTexts* texts,
                   std::string* members);
 

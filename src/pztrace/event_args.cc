@@ -184,6 +184,7 @@ void AddCorrelationId(const TrackEvent::Decoder& decoder,
 // Returns whether the event may have arguments besides debug annotations, which
 // it appends.
 bool AppendAnnotations(const EventArgs& event,
+                       const ArgSchema& schema,
                        ArgTexts* texts,
                        std::string* members) {
   const size_t begin = members->size();
@@ -195,7 +196,7 @@ bool AppendAnnotations(const EventArgs& event,
         if (field.type() != ProtoWireType::kLengthDelimited)
           break;
         *members += members->size() == begin ? "" : ",";
-        AppendMember(field.as_bytes(), event, texts, members);
+        AppendMember(field.as_bytes(), event, schema, texts, members);
         break;
       case TrackEvent::kTypeFieldNumber:
       case TrackEvent::kTrackUuidFieldNumber:
@@ -217,11 +218,11 @@ bool AppendAnnotations(const EventArgs& event,
 }  // namespace
 
 void AppendEventArgs(const EventArgs& event,
-                     const pbz::MessageType* event_type,
+                     const ArgSchema& schema,
                      ArgTexts* texts,
                      std::string* members) {
   const size_t begin = members->size();
-  if (!AppendAnnotations(event, texts, members))
+  if (!AppendAnnotations(event, schema, texts, members))
     return;
   const TrackEvent::Decoder decoder(event.event());
   // Below, because a debug annotation may have any name.
@@ -245,8 +246,8 @@ void AppendEventArgs(const EventArgs& event,
   if (decoder.has_chrome_histogram_sample())
     AddHistogramSample(decoder.chrome_histogram_sample(), event, &writer);
   AddChromeDetails(decoder, &writer);
-  if (event_type != nullptr)
-    AppendExtensions(event.event(), *event_type, texts, &others);
+  if (schema.event != nullptr)
+    AppendExtensions(event.event(), *schema.event, texts, &others);
   if (!others.empty()) {
     *members += members->size() == begin ? "" : ",";
     *members += others;

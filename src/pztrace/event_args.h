@@ -6,7 +6,7 @@
 #include <string>
 
 #include "protozero/tracing/trace_reader.h"
-#include "src/pbz/schema.h"
+#include "src/pztrace/annotation_json.h"
 #include "src/pztrace/arg_texts.h"
 
 namespace pztrace {
@@ -14,10 +14,9 @@ namespace pztrace {
 // Appends everything that is shown of an event, beside its name, categories,
 // time and flows, as members of a JSON object with commas between them: debug
 // annotations, the source location, the correlation id, details of Chrome's
-// events, and extensions if |event_type|, their schema, is not null. Names may
-// be repeated.
+// events, and extensions. Names may be repeated.
 void AppendEventArgs(const protozero::EventArgs& event,
-                     const pbz::MessageType* event_type,
+                     const ArgSchema& schema,
                      ArgTexts* texts,
                      std::string* members);
 

@@ -73,15 +73,15 @@ TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
   }
   callbacks.format_args = [this](const protozero::EventArgs& event,
                                  std::string* members) {
-    if (event_type_ == nullptr && schema_ != nullptr)
-      event_type_ = EventType(*schema_->Type());
-    AppendEventArgs(event, event_type_, &texts_, members);
+    if (arg_schema_.event == nullptr && schema_ != nullptr)
+      arg_schema_ = {schema_, EventType(*schema_->Type())};
+    AppendEventArgs(event, arg_schema_, &texts_, members);
   };
   callbacks.on_extension_descriptor = [this](ConstBytes descriptor) {
     if (schema_ == nullptr)
       return;
     schema_->Add(descriptor);
-    event_type_ = nullptr;
+    arg_schema_.event = nullptr;
   };
   callbacks.inflate = [](uint32_t field_id, ConstBytes bytes,
                          std::string* packets) {

@@ -5,7 +5,7 @@
 
 #include "protozero/tracing/trace_reader.h"
 #include "src/pbz/extended_schema.h"
-#include "src/pbz/schema.h"
+#include "src/pztrace/annotation_json.h"
 #include "src/pztrace/arg_texts.h"
 
 namespace pztrace {
@@ -30,15 +30,14 @@ class TimelineReader : public protozero::TraceReader {
   // whose fields arguments are to have. Null, as at first: none.
   void set_schema(pbz::ExtendedSchema* schema) {
     schema_ = schema;
-    event_type_ = nullptr;
+    arg_schema_ = {};
   }
 
  private:
   Callbacks WithJson(Callbacks callbacks);
 
   pbz::ExtendedSchema* schema_ = nullptr;
-  const pbz::MessageType* event_type_ =
-      nullptr;  // TrackEvent. Null: to be found again.
+  ArgSchema arg_schema_;  // Without an event: to be found again.
   ArgTexts texts_;
 };
 
