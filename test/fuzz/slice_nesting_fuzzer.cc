@@ -50,9 +50,10 @@ class Run final : public EventSink, public SliceSink {
       : nesting_(&texts_, &details_, this), order_(capacity, this) {}
 
   void Add(FuzzInput* input) {
-    constexpr Kind kKinds[] = {TimedEvent::kBegin,    TimedEvent::kEnd,
-                               TimedEvent::kExactEnd, TimedEvent::kState,
-                               TimedEvent::kLoss,     TimedEvent::kDetails};
+    constexpr Kind kKinds[] = {TimedEvent::kBegin,      TimedEvent::kEnd,
+                               TimedEvent::kExactEnd,   TimedEvent::kState,
+                               TimedEvent::kLoss,       TimedEvent::kDetails,
+                               TimedEvent::kNextDetails};
     const Kind kind = kKinds[input->Byte() % std::size(kKinds)];
     TimedEvent event = {};
     event.kind = kind;

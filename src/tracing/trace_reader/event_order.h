@@ -26,6 +26,7 @@ struct TimedEvent {
     kState,     // Ends the state before, and begins one unless it has no text.
     kLoss,      // Of packets of the sequence: |epoch| is over.
     kDetails,   // Of the innermost slice.
+    kNextDetails,  // Of the slice that begins next.
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
   static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;

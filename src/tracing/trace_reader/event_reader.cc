@@ -339,9 +339,17 @@ void EventReader::AddState(const ReadEvent& event) {
 }
 
 void EventReader::AddToOpenSlice(const ReadEvent& event) {
+  AddDetails(event, TimedEvent::kDetails);
+}
+
+void EventReader::AddToNextSlice(const ReadEvent& event) {
+  AddDetails(event, TimedEvent::kNextDetails);
+}
+
+void EventReader::AddDetails(const ReadEvent& event, TimedEvent::Kind kind) {
   const DetailsId details = KeepDetails(event);
   if (details != DetailsPool::kNone)
-    Add(event, TimedEvent::kDetails, event.time_ns, 0, details);
+    Add(event, kind, event.time_ns, 0, details);
 }
 
 void EventReader::AddInstant(const ReadEvent& event) {

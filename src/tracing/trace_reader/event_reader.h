@@ -73,6 +73,7 @@ class EventReader {
   void AddState(const ReadEvent& event);
   // Flows and arguments of the slice that is open then.
   void AddToOpenSlice(const ReadEvent& event);
+  void AddToNextSlice(const ReadEvent& event);
   void AddInstant(const ReadEvent& event);
   void AddCounter(const ReadEvent& event, double value);
   // Something that is not understood, for the user to know.
@@ -99,6 +100,7 @@ class EventReader {
   void AddExtraCounters(const ReadEvent& event);
   void FormatDetails(const ReadEvent& event, EventDetails* details);
   DetailsId KeepDetails(const ReadEvent& event);
+  void AddDetails(const ReadEvent& event, TimedEvent::Kind kind);
   void Add(const ReadEvent& event,
            TimedEvent::Kind kind,
            uint64_t time_ns,

@@ -90,6 +90,8 @@ class LegacyReader {
       case 't':
       case 'f':
         SetFlow(Id().value_or(legacy_.bind_id()), legacy_.phase() == 'f');
+        if (legacy_.phase() == 'f' && !legacy_.bind_to_enclosing())
+          return reader_->AddToNextSlice(event_);
         return reader_->AddToOpenSlice(event_);
       case 'C':
         return AddCounters();

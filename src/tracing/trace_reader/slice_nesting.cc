@@ -41,6 +41,8 @@ void SliceNesting::OnEvent(const TimedEvent& event) {
       return Lose(event);
     case TimedEvent::kDetails:
       return AddDetails(event);
+    case TimedEvent::kNextDetails:
+      return details_->Merge(event.details, &next_details_[event.track]);
   }
 }
 
@@ -65,6 +67,8 @@ void SliceNesting::Begin(const TimedEvent& event) {
   slice.depth = innermost == kNone ? 0 : slices_[innermost].depth + 1;
   slice.below = innermost;
   innermost = index;
+  if (!next_details_.empty())
+    TakeNextDetails(event.track, &slice);
   if (!early_ends_.empty())
     EndEarly(event);
   if (waiting_ends_.empty())
@@ -76,6 +80,14 @@ void SliceNesting::Begin(const TimedEvent& event) {
   const TimedEvent end = waiting->second;
   waiting_ends_.erase(waiting);
   End(end);
+}
+
+void SliceNesting::TakeNextDetails(uint32_t track, OpenSlice* slice) {
+  const auto next = next_details_.find(track);
+  if (next == next_details_.end())
+    return;
+  details_->Merge(next->second, &slice->details);
+  next_details_.erase(next);
 }
 
 // A clock that went back has put the end before the beginning.
@@ -232,6 +244,9 @@ void SliceNesting::Finish(uint64_t end_ns) {
     }
     innermost_[track] = kNone;
   }
+  for (const auto& [track, details] : next_details_)
+    details_->Free(details);
+  next_details_.clear();
 }
 
 }  // namespace internal

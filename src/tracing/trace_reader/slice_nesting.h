@@ -88,6 +88,7 @@ class SliceNesting : public EventSink {
   };
 
   void Begin(const TimedEvent& event);
+  void TakeNextDetails(uint32_t track, OpenSlice* slice);
   void EndEarly(const TimedEvent& begin);
   void End(const TimedEvent& event);
   void SetState(const TimedEvent& event);
@@ -112,6 +113,8 @@ class SliceNesting : public EventSink {
   std::unordered_multimap<uint64_t, TimedEvent> waiting_ends_;
   // By track, the epoch of an end that is early. It is for the next slice.
   std::unordered_map<uint32_t, uint32_t> early_ends_;
+  // By track, the details of the slice that begins next.
+  std::unordered_map<uint32_t, DetailsId> next_details_;
   // The steps that searches of slices may still take.
   uint64_t search_budget_ = uint64_t{1} << 27;
   uint64_t unfinished_ = 0;
