@@ -93,12 +93,15 @@ class Outcome:
   output: str = ''
   # Names of failed cases.
   failures: list = dataclasses.field(default_factory=list)
+  # (seconds of all processors, seconds, name) of each test.
+  costs: list = dataclasses.field(default_factory=list)
 
   def add(self, other):
     self.passed += other.passed
     self.failed += other.failed
     self.skipped += other.skipped
     self.failures += other.failures
+    self.costs += other.costs
 
 
 def cpu_of_children():
@@ -302,6 +305,12 @@ def build(config, targets):
   return None
 
 
+def lines_of_costs(costs, count=20):
+  """Returns a table of the `count` tests that took the most, largest first."""
+  return (['   CPU s  wall s'] +
+          ['%8.1f%8.1f  %s' % cost for cost in sorted(costs, reverse=True)[:count]])
+
+
 def run_config(config, fetcher, options):
   """Builds one configuration and runs its tests."""
   build_dir = os.path.join(ROOT, 'out', 'test', config.name)
@@ -334,6 +343,8 @@ def run_config(config, fetcher, options):
     for job in concurrent.futures.as_completed(jobs):
       test, outcome = jobs[job], job.result()
       total.add(outcome)
+      total.costs.append((outcome.cpu, outcome.seconds,
+                          '%s: %s' % (config.name, test['name'])))
       if outcome.failed:
         total.failures.append('%s: %s' % (config.name, test['name']))
         say('-- output of %s in out/test/%s' % (' '.join(test['command']),
@@ -378,6 +389,8 @@ def main():
   for config in configs:
     total.add(run_config(config, fetcher, options))
   say()
+  for line in lines_of_costs(total.costs):
+    say(line)
   say('%d configurations in %.0f s, CPU %.0f s%s' %
       (len(configs), time.monotonic() - start, cpu_of_children(),
        ', %d cases skipped' % total.skipped if total.skipped else ''))

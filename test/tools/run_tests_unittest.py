@@ -116,5 +116,14 @@ class RunTestTest(unittest.TestCase):
         'script', '#!/bin/sh\necho "5 passed, 0 failed"\necho bye\n'), 1, 0)
 
 
+class CostsTest(unittest.TestCase):
+
+  def test_largest_first(self):
+    lines = run_tests.lines_of_costs(
+        [(1.0, 2.0, 'a: one'), (30.5, 20.0, 'a: two'), (4.0, 5.0, 'b: one')], 2)
+    self.assertEqual([line.split() for line in lines[1:]],
+                     [['30.5', '20.0', 'a:', 'two'], ['4.0', '5.0', 'b:', 'one']])
+
+
 if __name__ == '__main__':
   sys.exit(run_cases())
