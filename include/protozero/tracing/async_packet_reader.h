@@ -3,7 +3,7 @@
 #ifndef INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
 #define INCLUDE_PROTOZERO_TRACING_ASYNC_PACKET_READER_H_
 
-// For C++20. Where there are no coroutines, this header declares nothing.
+// This header needs C++20. Without coroutines, it declares nothing.
 #if defined(__cpp_impl_coroutine)
 
 #include <coroutine>
@@ -53,14 +53,14 @@ class AsyncPacketReader {
       if (reader_ != nullptr && reader_->waiting_ == this)
         reader_->waiting_ = nullptr;
     }
-    // The reader has a pointer to it.
+    // Not copyable: the reader has a pointer to it.
     Awaiter(const Awaiter&) = delete;
     Awaiter& operator=(const Awaiter&) = delete;
 
     bool await_ready() {
       PROTOZERO_DCHECK(reader_->waiting_ == nullptr,
                        "one coroutine at a time waits for a reader");
-      // Another coroutine waits already. This one gets null.
+      // If another coroutine waits already, this one gets null.
       if (reader_->waiting_ != nullptr)
         reader_ = nullptr;
       return reader_ == nullptr || reader_->is_closed_ ||
@@ -78,12 +78,12 @@ class AsyncPacketReader {
    private:
     friend class AsyncPacketReader;
 
-    // Null when the reader is gone.
+    // The reader; null when it is gone.
     AsyncPacketReader* reader_;
     std::coroutine_handle<> coroutine_;
   };
 
-  // As PacketReader.
+  // Takes the same as PacketReader's constructor.
   explicit AsyncPacketReader(
       const SharedMemoryABI& abi,
       const PacketReader::Options& options = PacketReader::Options())
@@ -102,8 +102,8 @@ class AsyncPacketReader {
   Awaiter Next() { return Awaiter(this); }
 
   // Resumes the waiting coroutine if there is a packet for it, and returns
-  // whether it did. The coroutine may have destroyed the reader then. REQUIRES:
-  // not called by the coroutine.
+  // whether it did. After that, the coroutine may have destroyed the reader.
+  // REQUIRES: not called by the coroutine.
   bool Poll() {
     if (waiting_ == nullptr || !reader_.TryNext(&packet_))
       return false;
@@ -122,7 +122,8 @@ class AsyncPacketReader {
   const PacketReader::Stats& stats() const { return reader_.stats(); }
 
  private:
-  // Touches no member after resuming: the coroutine may destroy the reader.
+  // Resumes the coroutine, which may destroy the reader: touches no member
+  // after that.
   void Resume() { std::exchange(waiting_, nullptr)->coroutine_.resume(); }
 
   PacketReader reader_;

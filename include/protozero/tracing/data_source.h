@@ -30,15 +30,15 @@ class ProducerIpcClient;
 // One session's use of a data source. Any thread.
 class DataSourceInstance {
  public:
-  // For Producer and LocalTrace, which make instances.
+  // Producer and LocalTrace make instances.
   DataSourceInstance(DataSourceInstanceID id,
                      DataSourceConfig config,
                      std::shared_ptr<internal::ProducerIpcClient> connection);
   ~DataSourceInstance();
 
-  // Unique in its connection.
+  // Returns its id, which is unique in its connection.
   DataSourceInstanceID id() const { return id_; }
-  // What the session asks for.
+  // Returns the session's request.
   const DataSourceConfig& config() const { return config_; }
 
  private:
@@ -50,12 +50,12 @@ class DataSourceInstance {
   const DataSourceInstanceID id_;
   const DataSourceConfig config_;
   const std::shared_ptr<internal::ProducerIpcClient> connection_;
-  // Set in DataSource::OnSetup().
+  // True if DataSource::OnSetup() has called Refuse() for it.
   mutable bool is_refused_ = false;
-  // How often the service has asked to clear incremental state.
+  // The number of times that the service has asked to clear incremental state.
   std::atomic<uint32_t> num_clears_{0};
   // The value of |num_clears_| when the extensions were last described. At
-  // first, a value that the counter does not have soon.
+  // first, a value that the counter does not reach soon.
   std::atomic<uint32_t> described_at_{UINT32_MAX};
 };
 
@@ -64,10 +64,10 @@ class DataSourceInstance {
 // alive.
 class DataSource {
  public:
-  // |policy| overrides what sessions want when the shared memory is full. The
-  // producer always notifies the service when instances have started and
-  // stopped, whatever |descriptor| says. REQUIRES: |descriptor.name| is not
-  // empty.
+  // Takes a |policy| that overrides what sessions want when the shared memory
+  // is full. The producer always notifies the service when instances have
+  // started and stopped, whatever |descriptor| says. REQUIRES:
+  // |descriptor.name| is not empty.
   explicit DataSource(
       DataSourceDescriptor descriptor,
       std::optional<BufferExhaustedPolicy> policy = std::nullopt);
@@ -76,19 +76,19 @@ class DataSource {
   DataSource(const DataSource&) = delete;
   DataSource& operator=(const DataSource&) = delete;
 
-  // What the constructor was given.
+  // Returns the descriptor that the constructor was given.
   const DataSourceDescriptor& descriptor() const { return descriptor_; }
 
-  // Whether a session records it. If not, a program can spare the work of
-  // preparing packets. Any thread.
+  // Returns whether a session records the data source. If none does, a program
+  // can spare the work of preparing packets. Any thread.
   bool is_enabled() const {
     return (state_.load(std::memory_order_relaxed) & kEnabled) != 0;
   }
 
  protected:
   // Appends what services are told besides descriptor(): fields of Perfetto's
-  // DataSourceDescriptor, of less than 64 KB. Called each time that a producer
-  // offers the data source to a service, by any thread, with a lock held: must
+  // DataSourceDescriptor, of less than 64 KB. Called by any thread, with a lock
+  // held, each time that a producer offers the data source to a service. Must
   // not trace, nor call functions of producers.
   virtual void AppendToDescriptor(Message* /*descriptor*/) const {}
 
@@ -96,26 +96,26 @@ class DataSource {
   // They must not take long, and must not destroy the producer. They may trace,
   // with DataSourceWriters of that thread.
 
-  // Before OnStart(). A session may set up its data sources long before it
-  // starts them.
+  // Called before OnStart(). A session may set up its data sources long before
+  // it starts them.
   virtual void OnSetup(const DataSourceInstance&) {}
-  // From now on, threads write to the instance.
+  // Called when threads begin to write to the instance.
   virtual void OnStart(const DataSourceInstance&) {}
-  // From now on, no thread begins to write to the instance. Packets of before
-  // are part of the trace if they are committed when this returns, or if the
-  // service can scrape them.
+  // Called when no thread begins to write to the instance any more. Packets
+  // from before are part of the trace if they are committed when this returns,
+  // or if the service can scrape them.
   virtual void OnStop(const DataSourceInstance&) {}
-  // Packets that are committed when this returns are part of the flush. So are
-  // the complete packets of threads that are between two packets. A thread that
-  // is in the middle of one lets go of its chunk in its next Trace().
+  // Flushes. Packets that are committed when this returns are part of the
+  // flush. So are the complete packets of threads that are between two packets.
+  // A thread in the middle of a packet gives up its chunk in its next Trace().
   virtual void OnFlush(const DataSourceInstance&, FlushFlags) {}
   // See TraceContext::TakeIncrementalStateCleared().
   virtual void OnClearIncrementalState(const DataSourceInstance&) {}
 
-  // The data source cannot record that session, besides the others: nothing is
-  // written to it, its ledger has an unknown loss, and the producer's
-  // off_reason() is kTooManySessions while the session lasts. Only for
-  // OnSetup(). OnStart() is not called then; OnStop() is.
+  // Says that the data source cannot record that session besides the others.
+  // Nothing is written to the session, its ledger has an unknown loss, and the
+  // producer's off_reason() is kTooManySessions while the session lasts. Only
+  // for OnSetup(). OnStart() is not called then; OnStop() is.
   static void Refuse(const DataSourceInstance& instance) {
     instance.is_refused_ = true;
   }
@@ -124,11 +124,11 @@ class DataSource {
   friend class DataSourceWriters;
   friend class internal::DataSourceAccess;
 
-  // |state_| is a counter and the bit kEnabled. It changes whenever threads
-  // have to look at the data source.
+  // A bit of |state_|, which is a counter and this bit. It changes whenever
+  // threads have to look at the data source.
   static constexpr uint32_t kEnabled = 1;
   static constexpr uint32_t kStateStep = 4;
-  // The counter never takes these values.
+  // Values that the counter never takes.
   static constexpr uint32_t kNoState = 2;
   static constexpr uint32_t kTracing = 3;
   static constexpr uint32_t kFollowing = 6;

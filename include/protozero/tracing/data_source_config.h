@@ -14,41 +14,41 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a producer offers.
+// A data source that a producer offers.
 struct DataSourceDescriptor {
-  // Sessions ask for it by this name. Not empty.
+  // The name by which sessions ask for it. Not empty.
   std::string name;
-  // Distinguishes data sources that the producer registers under one name. 0
-  // for none.
+  // A number that distinguishes data sources that the producer registers under
+  // one name. 0 for none.
   uint64_t id = 0;
-  // The producer notifies the service when an instance has started, or has
-  // stopped. If not, the service assumes that it happens at once.
+  // True if the producer notifies the service when an instance has started, or
+  // has stopped. If not, the service assumes that it happens at once.
   bool will_notify_on_start = false;
   bool will_notify_on_stop = false;
-  // The producer hears of it when sessions clear incremental state.
+  // True if the producer is told when sessions clear incremental state.
   bool handles_incremental_state_clear = false;
-  // It has nothing to flush. The service does not ask it to.
+  // True if it has nothing to flush. The service does not ask it to.
   bool no_flush = false;
   // Further fields of Perfetto's DataSourceDescriptor, in their encoding. The
-  // service only shows them to TracingService::DataSourceObserver. What a
-  // producer says is in DataSource::AppendToDescriptor().
+  // service only shows them to TracingService::DataSourceObserver. A producer
+  // adds its own with DataSource::AppendToDescriptor().
   std::string raw_fields = {};
 };
 
-// How a session wants to use a data source.
+// The way in which a session wants to use a data source.
 struct DataSourceConfig {
   std::string name;
-  // In a TraceConfig, an index of its buffers. In what a producer gets, the
-  // buffer to name in commits.
+  // In a TraceConfig, an index of its buffers. In the config that a producer
+  // gets, the buffer to name in commits.
   BufferID target_buffer = 0;
-  // How long the whole session takes; 0 if it goes on until it is stopped.
+  // The duration of the whole session; 0 if it goes on until it is stopped.
   uint32_t trace_duration_ms = 0;
-  // Set by the service.
+  // The session's id, which the service sets.
   TracingSessionID tracing_session_id = 0;
-  // How long the service waits for an instance that notifies when it has
+  // The time that the service waits for an instance that notifies when it has
   // stopped. 0 for TraceConfig::data_source_stop_timeout_ms.
   uint32_t stop_timeout_ms = 0;
-  // The producer may ignore it.
+  // The policy of writers. The producer may ignore it.
   BufferExhaustedPolicy buffer_exhausted_policy = BufferExhaustedPolicy::kDrop;
   // Further fields of Perfetto's DataSourceConfig, in their encoding, such as
   // the configs of particular data sources. The service passes them on as they

@@ -23,23 +23,23 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Base of what a data source keeps for each thread and session: which strings
-// it has interned, for example.
+// Base class of the state that a data source keeps for each thread and session,
+// for example the strings that it has interned.
 class TraceContextState {
  public:
   virtual ~TraceContextState() = default;
 };
 
-// What one thread writes to one session. DataSourceWriters::Trace() passes it
-// to its callback.
+// One thread's writer and state for one session. DataSourceWriters::Trace()
+// passes it to its callback.
 class TraceContext {
  public:
-  // The session, as the data source sees it, and the thread's writer for it.
+  // Return the session, as the data source sees it, and the thread's writer.
   const DataSourceInstance& instance() const { return *instance_; }
   TraceWriter& writer() { return *writer_; }
 
-  // What the data source keeps here; null at first. Goes with the session, or
-  // with the thread's writers.
+  // Returns the state that the data source keeps here; null at first. It is
+  // destroyed with the session, or with the thread's writers.
   TraceContextState* state() const { return state_.get(); }
   void set_state(std::unique_ptr<TraceContextState> state) {
     state_ = std::move(state);
@@ -58,7 +58,7 @@ class TraceContext {
   }
 
   // Returns whether this is the first call, for this writer, since it was
-  // created or since the service asked to clear incremental state. Then the
+  // created or since the service asked to clear incremental state. If so, the
   // next packet has to say SEQ_INCREMENTAL_STATE_CLEARED, and the program has
   // to write again what it had interned.
   bool TakeIncrementalStateCleared() {
@@ -67,26 +67,27 @@ class TraceContext {
     clears_seen_ = instance_->num_clears_.load(std::memory_order_relaxed);
     return true;
   }
-  // The next TakeIncrementalStateCleared() returns true.
+  // Returns whether the next TakeIncrementalStateCleared() returns true.
   bool is_incremental_state_cleared() const {
     return clears_seen_ !=
            instance_->num_clears_.load(std::memory_order_relaxed);
   }
-  // How often the service had asked when TakeIncrementalStateCleared() was last
-  // called. REQUIRES: it has been.
+  // Returns how often the service had asked to clear when
+  // TakeIncrementalStateCleared() was last called. REQUIRES: it was called.
   uint64_t num_clears() const { return clears_seen_; }
 
-  // Has the trace describe extensions of its messages that the data source
-  // writes, for readers that do not know them: writes a packet with
-  // |descriptor_set|, a FileDescriptorSet in its encoding, unless a writer of
-  // the session has done so since the service last asked to clear incremental
-  // state. Costs two loads then, so it may be in front of each packet.
-  // |descriptor_set| is the same in each call for one data source. The option
-  // descriptors=true of the plugin makes a class hand it out:
+  // Describes extensions of the trace's messages that the data source writes,
+  // for readers that do not know them. Writes a packet with |descriptor_set|,
+  // an encoded FileDescriptorSet, unless a writer of the session has done so
+  // since the service last asked to clear incremental state. If one has, this
+  // costs two loads, so it may be called before each packet. |descriptor_set|
+  // is the same in each call for one data source. The option descriptors=true
+  // of the plugin makes a class return it:
   //
   //   context.DescribeExtensions(QueryPacket::DescriptorSet());
   //
-  // Several sets behind each other are one, too. REQUIRES: no packet is open.
+  // Several sets, one behind the other, are one set, too. REQUIRES: no packet
+  // is open.
   void DescribeExtensions(ConstBytes descriptor_set) {
     const uint32_t clears =
         instance_->num_clears_.load(std::memory_order_relaxed);
@@ -104,12 +105,13 @@ class TraceContext {
                                   uint32_t described_at,
                                   uint32_t clears);
 
-  // In this order: the writer must end before its instance.
+  // These members have this order because the writer must end before its
+  // instance.
   std::shared_ptr<DataSourceInstance> instance_;
   std::unique_ptr<TraceWriter> writer_;
   std::unique_ptr<TraceContextState> state_;
   // The value of DataSourceInstance::num_clears_ at the last look. Before the
-  // first one, a value that the counter cannot have.
+  // first look, a value that the counter cannot have.
   uint64_t clears_seen_ = UINT64_MAX;
 };
 
@@ -126,7 +128,7 @@ class TraceContext {
 // Producer, or of the writers of another data source.
 class DataSourceWriters {
  public:
-  // Creates no writer yet.
+  // Creates no writers yet.
   explicit DataSourceWriters(std::shared_ptr<DataSource> source);
   // Commits all packets.
   ~DataSourceWriters();
@@ -140,8 +142,8 @@ class DataSourceWriters {
   // call would.
   template <typename Write>
   PROTOZERO_HIDDEN void Trace(Write&& write) {
-    // By value, so that it can be in registers. The address of |write| would
-    // make the compiler store it before the branch that usually skips the call.
+    // A copy can be in registers. If the address of |write| were taken, the
+    // compiler would store it before the branch that usually skips the call.
     constexpr bool kIsPassedByValue =
         !std::is_lvalue_reference<Write>::value &&
         std::is_trivially_copyable<std::decay_t<Write>>::value &&
@@ -152,7 +154,7 @@ class DataSourceWriters {
       TraceToSessions<Passed>(state, write);
   }
 
-  // Does the same without a call, for functions that are out of line
+  // Does the same without a call. For functions that are out of line
   // themselves, and do little else.
   template <typename Write>
   PROTOZERO_ALWAYS_INLINE void TraceInline(Write&& write) {
@@ -164,14 +166,14 @@ class DataSourceWriters {
   // Commits all packets.
   void Flush();
 
-  // What this thread has lost in all sessions so far. See TraceWriter.
+  // Returns the losses of this thread in all sessions so far. See TraceWriter.
   PacketLosses losses() const;
   uint64_t packets_lost() const { return losses().total(); }
   uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
-  // Out of line, so that a call of Trace() needs no more registers or code for
-  // it.
+  // Writes to the sessions. It is out of line, so that a call of Trace() needs
+  // no more registers or code for it.
   template <typename Write>
   PROTOZERO_HIDDEN PROTOZERO_NOINLINE void TraceToSessions(uint32_t state,
                                                            Write write) {
@@ -190,9 +192,9 @@ class DataSourceWriters {
       write(context);
   }
 
-  // While it exists, |seen_state_| has another value, so that a signal handler
-  // that traces gets into FollowSessions(), and no further. A handler that runs
-  // just before finds everything in order, and leaves it so.
+  // Marks the writers as busy. While it exists, |seen_state_| has another
+  // value, so that a signal handler that traces gets into FollowSessions(), and
+  // no further. A handler that runs just before leaves everything in order.
   class Busy {
    public:
     Busy(std::atomic<uint32_t>* seen_state, uint32_t while_busy)
@@ -214,25 +216,26 @@ class DataSourceWriters {
     uint32_t before_;
   };
 
-  // Returns false if the writers are busy. Then it has counted the call.
+  // Makes the contexts match the sessions. Returns false if the writers are
+  // busy; then it has counted the call.
   PROTOZERO_NOINLINE bool FollowSessions();
-  // Returns the state that |contexts_| then match.
+  // Removes contexts. Returns the state that |contexts_| then match.
   uint32_t RemoveStoppedSessions();
-  // Returns whether another session may have started.
+  // Adds one context. Returns whether another session may have started.
   bool AddStartedSession();
   // Destroys the context's writer.
   void RemoveContext(TraceContext* context);
 
   const std::shared_ptr<DataSource> source_;
-  // The data source's state when it is off and this object has nothing to let
-  // go of.
+  // The data source's state when it is off and this object has nothing to
+  // release.
   uint32_t idle_state_ = DataSource::kNoState;
   // The data source's state that |contexts_| match. kTracing while a call uses
   // them; kFollowing while a call changes them.
   mutable std::atomic<uint32_t> seen_state_{DataSource::kNoState};
   std::vector<TraceContext> contexts_;
-  // Calls of Trace() during such a change that no writer has counted as losses
-  // yet.
+  // The number of calls of Trace() during such a change that no writer has
+  // counted as losses yet.
   std::atomic<uint32_t> calls_while_following_{0};
   // The losses of writers that are gone.
   PacketLosses losses_;

@@ -11,17 +11,17 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// For a SharedMemoryArbiter whose memory a PacketReader reads, in this process
-// or another one. It sends nothing: the memory has all that the reader needs to
-// know. A commit marks chunks there; chunks that have been read already become
-// free. Sizes of messages that become known after their chunk was finished are
-// stored into the chunk; until then the header says that the chunk needs
-// patching, and the reader waits.
+// The endpoint of a SharedMemoryArbiter whose memory a PacketReader reads, in
+// this process or another one. It sends nothing: the memory has all that the
+// reader needs to know. A commit marks chunks there, and frees chunks that have
+// been read already. If the size of a message becomes known after its chunk was
+// finished, a commit stores it into the chunk; until then the header says that
+// the chunk needs patching, and the reader waits.
 //
 // For that reason, a packet with such a message cannot be longer than all
 // chunks together: it is lost when the last chunk is full.
 //
-// Costs two atomic operations a chunk, and for a chunk with patches a look at
+// A chunk costs two atomic operations, and a chunk with patches also a look at
 // all pages. The arbiter's Options::commit_batch_bytes decides how long chunks
 // that have been read may wait until they are free. A service that knows
 // nothing of this must not read the same memory.

@@ -18,36 +18,36 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Records the events of this program, to a file, as long as it exists:
+// Records the events of this program to a file, as long as the object exists:
 //
 //   protozero::LocalTrace trace("out.pftrace");
 //
-// It is a session, the service that runs it, and the connection between them:
-// two threads, and memory that they share with those that trace. The connection
-// has no name, so nobody else can take part. The constructor returns when
-// events are recorded. What has been written by when the destructor is called
-// is in the file when that returns, also of threads that have ended, and of
-// threads that go on.
+// It consists of a session, the service that runs it, and the connection
+// between them: two threads, and memory that they share with the threads that
+// trace. The connection has no name, so nobody else can take part. When the
+// constructor returns, events are being recorded. When the destructor returns,
+// the file has the events from before its call, also those of threads that have
+// ended or still run.
 //
-// There may be several at once, and a Producer besides, for a system's service:
-// each gets all events that it wants.
+// Several may exist at once, besides a Producer for a system's service: each
+// gets all events that it wants.
 //
-// Every write period, whole packets are appended to the file, so a program that
-// ends without the destructor, or is killed, loses what it has written since.
-// In a child process, after fork(), the object does nothing, and events are
-// off.
+// Every write period, whole packets are appended to the file. A program that is
+// killed, or that ends without the destructor, loses what it has written since
+// then. In a child process, after fork(), the object does nothing, and events
+// are off.
 //
 // Nothing throws. If the system has no memory, thread or descriptor for it,
-// error() says so, and the program goes on; without exceptions, only if it was
-// not a container of the standard library that found no memory.
+// error() says so, and the program goes on. Without exceptions, this does not
+// hold if a container of the standard library found no memory.
 class LocalTrace {
  public:
   // Takes |size| bytes, which continue those of the last call. Returns false,
-  // or throws std::bad_alloc, if it cannot; then recording ends. Called by a
-  // thread of the LocalTrace. Must not call Stop().
+  // or throws std::bad_alloc, if it cannot; then recording ends. A thread of
+  // the LocalTrace calls it. Must not call Stop().
   using Sink = std::function<bool(const uint8_t* data, size_t size)>;
 
-  // Where a trace goes, and what it takes.
+  // The output of a trace, and its content.
   struct Options {
     // The output: exactly one of these. A file is created, or made empty; a
     // descriptor is not closed.
@@ -55,47 +55,49 @@ class LocalTrace {
     int fd = -1;
     Sink sink;
 
-    // Patterns with commas between them, as "app,net.*,-net.dns": a '-' stands
-    // in front of those that are not wanted. If empty, all but those with the
-    // tag "slow" or "debug".
+    // Patterns with commas between them, such as "app,net.*,-net.dns". A '-'
+    // stands before unwanted ones. If empty, all categories are wanted except
+    // those with the tag "slow" or "debug".
     std::string categories;
-    // Of what has not been written yet. If it is full, packets are lost.
+    // The size of the buffer for packets that are not written yet. If it is
+    // full, packets are lost.
     size_t buffer_size = 32 << 20;
-    // With kRingBuffer, the buffer is written at the end, and has the last
-    // events by then.
+    // The policy when the buffer is full. With kRingBuffer, the buffer is
+    // written at the end, and has the last events by then.
     BufferFillPolicy fill_policy = BufferFillPolicy::kDiscard;
-    // 0 for as long as the object exists.
+    // The duration; 0 for as long as the object exists.
     uint32_t duration_ms = 0;
-    // How often what has been recorded is written.
+    // The period after which recorded packets are written.
     uint32_t write_period_ms = 1000;
-    // What threads write to before it gets to the buffer.
+    // The size of the memory that threads write to. Its data go to the buffer.
     size_t shared_memory_size = 8 << 20;
-    // What a thread does if that is full.
+    // The policy of a thread when that memory is full.
     BufferExhaustedPolicy exhausted_policy = BufferExhaustedPolicy::kDrop;
   };
 
   // Begins to record into a file, or where |options| say.
   explicit LocalTrace(const std::string& path);
   explicit LocalTrace(Options options);
-  // Stop(), if that was not called.
+  // Calls Stop(), if the program has not done so.
   ~LocalTrace();
 
   LocalTrace(const LocalTrace&) = delete;
   LocalTrace& operator=(const LocalTrace&) = delete;
 
-  // Writes what there is, and ends recording. Returns error().empty(). Any
-  // thread; if several call it, each returns when that is done.
+  // Writes all remaining packets, and ends recording. Returns error().empty().
+  // Any thread; if several call it, each returns when that is done.
   bool Stop();
 
-  // Why it does not record, or not all that it records is written: there is
-  // nothing to write to, or no memory, or this program records as many sessions
-  // as it can (31), for example. Empty if all is well. Any thread.
+  // Returns the reason why it does not record, or why not all that it records
+  // is written, for example: there is nothing to write to, or no memory, or
+  // this program already records as many sessions as it can (31). Empty if all
+  // is well. Any thread.
   std::string error() const;
-  // Counts the packets recorded and lost. After Stop() the counts are exact:
-  // packets_begun() is packets_read() + lost().total(), and nothing is added
-  // any more. The read ones were given to the file or sink, the last of which
-  // it may not have taken: error() says so. Empty if there is no memory for it.
-  // Any thread.
+  // Counts the packets recorded and lost. After Stop() the counts are exact and
+  // final: packets_begun() is packets_read() + lost().total(). The packets read
+  // were given to the file or sink. If it has not taken the last of them,
+  // error() says so. The result is empty if there is no memory for it. Any
+  // thread.
   TraceStats stats() const;
 
  private:

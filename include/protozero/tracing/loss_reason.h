@@ -11,15 +11,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Why a packet that was begun is not in the trace. Each lost packet has one
-// reason. The numbers are part of the protocol; see WriterLosses in
+// The reason why a packet that was begun is not in the trace. Each lost packet
+// has one reason. The numbers are part of the protocol; see WriterLosses in
 // producer_port.proto.
 enum class LossReason : uint8_t {
   // No one reported a reason: the producer died before it could, or its writers
   // do not report losses.
   kUnknown = 0,
 
-  // The writer could not write the packet.
+  // Reasons of a writer that could not write the packet.
   //
   // The shared memory was full, and the policy is kDrop.
   kMemoryFull = 1,
@@ -36,8 +36,8 @@ enum class LossReason : uint8_t {
   // handler that interrupted the writer.
   kWriterBusy = 5,
 
-  // The service received the beginning of the packet, but could not give the
-  // packet out.
+  // Reasons of a service that received the beginning of the packet, but could
+  // not give the packet out.
   //
   // The buffer was full. The packet's chunk made room for another one
   // (kRingBuffer), or found no room (kDiscard).
@@ -54,9 +54,10 @@ enum class LossReason : uint8_t {
   kNotWritten = 11,
 };
 
-// How many there are, kUnknown included.
+// The number of reasons, including kUnknown.
 inline constexpr size_t kNumLossReasons = 12;
-// Reasons below this one are a writer's; the others are the service's.
+// The number of reasons of writers, which come first. The others are the
+// service's.
 inline constexpr size_t kNumWriterLossReasons = 6;
 
 // Returns a few words in lower case, for the end of a sentence. Never null.
@@ -69,7 +70,7 @@ struct PacketLosses {
   // The bytes that were written of lost packets, as far as that is known.
   uint64_t bytes = 0;
 
-  // More losses.
+  // Adds more losses.
   void Add(LossReason reason, uint64_t num_packets, uint64_t num_bytes = 0) {
     Increase(&packets[static_cast<size_t>(reason)], num_packets);
     Increase(&bytes, num_bytes);
@@ -79,7 +80,7 @@ struct PacketLosses {
       Increase(&packets[i], other.packets[i]);
     Increase(&bytes, other.bytes);
   }
-  // The packets that were lost for one reason, and for any.
+  // Return the packets that were lost for one reason, and for any.
   uint64_t of(LossReason reason) const {
     return packets[static_cast<size_t>(reason)];
   }
@@ -90,7 +91,7 @@ struct PacketLosses {
     return sum;
   }
 
-  // Adds, up to UINT64_MAX.
+  // Adds |number| to |sum|, which does not exceed UINT64_MAX.
   static void Increase(uint64_t* sum, uint64_t number) {
     *sum = number > UINT64_MAX - *sum ? UINT64_MAX : *sum + number;
   }

@@ -53,32 +53,33 @@ PROTOZERO_ABI_BEGIN
 // buffer if each follows its own writer.
 class PacketReader {
  public:
-  // What to read, and its limits.
+  // The packets to read, and limits.
   struct Options {
     // The writer to follow; 0 for all of them.
     WriterID writer_id = 0;
-    // A longer packet is lost. This limits how much a writer can make the
-    // reader allocate.
+    // The longest packet. A longer one is lost. This limits how much a writer
+    // can make the reader allocate.
     size_t max_packet_size = size_t{1} << 20;
-    // How many writers with a begun chunk the reader follows at the same time.
-    // It leaves the chunks of other writers until one of these is done.
+    // The number of writers with a begun chunk that the reader follows at the
+    // same time. It leaves the chunks of other writers until one of these is
+    // done.
     size_t max_writers = 256;
   };
 
-  // What a reader gives out.
+  // A packet that the reader gives out.
   struct Packet {
     // Valid until the reader is used again.
     ConstBytes bytes;
     // The packet's writer.
     WriterID writer_id = 0;
-    // Something was lost between this packet and the writer's packet before it,
-    // and Stats counts it. (It does not count what the writer could not write:
-    // the packet itself says so, in
-    // TraceWriter::kPreviousPacketDroppedFieldId.)
+    // True if something was lost between this packet and the writer's packet
+    // before it; Stats counts it. Losses of packets that the writer could not
+    // write are not counted: the packet itself says so, in
+    // TraceWriter::kPreviousPacketDroppedFieldId.
     bool previous_packet_dropped = false;
   };
 
-  // What was read, and what was lost.
+  // Counts of what was read and lost.
   struct Stats {
     uint64_t packets_read = 0;
     uint64_t chunks_read = 0;
@@ -89,7 +90,7 @@ class PacketReader {
     // Packets that lack their beginning, their end, or a part in between. A
     // packet that began before the reader was created counts here.
     uint64_t packets_torn = 0;
-    // How often the next chunk of a writer was missing.
+    // The number of times that the next chunk of a writer was missing.
     uint64_t chunk_gaps = 0;
     // Chunks with bytes that are no record, or that a writer took back while
     // they were read. A TraceWriter does neither.
@@ -100,17 +101,17 @@ class PacketReader {
   PacketReader(const SharedMemoryABI& abi, const Options& options);
   explicit PacketReader(const SharedMemoryABI& abi)
       : PacketReader(abi, Options()) {}
-  // Leaves chunks that are still being written. Another reader that goes on
+  // Leaves chunks that are still being written. If another reader goes on, it
   // gets the packets in them again.
   ~PacketReader();
 
   PacketReader(const PacketReader&) = delete;
   PacketReader& operator=(const PacketReader&) = delete;
 
-  // Gives the next packet, without waiting. If a packet was complete before the
+  // Gets the next packet, without waiting. If a packet was complete before the
   // call, the call finds one. Takes time in proportion to the number of chunks
-  // at most, whatever they hold. Only a malicious writer makes that too little;
-  // then the call finds nothing.
+  // at most, whatever they hold. Only a malicious writer can make that time too
+  // short; then the call finds nothing.
   bool TryNext(Packet* packet);
 
   // Calls |on_packet|(const Packet&) for all packets there are, but not more
@@ -128,7 +129,7 @@ class PacketReader {
     return num_packets;
   }
 
-  // Sums since the reader was made.
+  // Returns the sums since the reader was made.
   const Stats& stats() const { return stats_; }
 
  private:
@@ -152,31 +153,33 @@ class PacketReader {
   // Returns false if it has to look again.
   bool OpenOldestChunks();
   void LookAtPage(size_t page_idx);
-  // Null if there are too many writers.
+  // Returns null if there are too many writers.
   Writer* FindOrAddWriter(WriterID writer_id);
   void OpenChunk(Writer* writer, const ABI::Chunk& chunk, ChunkID chunk_id);
-  // The chunk is empty now, or of no use.
+  // Closes a chunk that is empty now, or of no use.
   void CloseChunk(Writer* writer, bool is_complete);
 
   const ABI abi_;
   const Options options_;
   Stats stats_;
-  // Packets that are whole in one chunk are copied to here.
+  // The place to which packets that are whole in one chunk are copied.
   const std::unique_ptr<uint8_t[]> buffer_;
 
   std::vector<std::unique_ptr<Writer>> writers_;
-  // By writer id, its index in |writers_| plus one; 0 if it has none.
+  // The index in |writers_| plus one of each writer id; 0 if it has none.
   std::vector<uint16_t> writer_index_;
   // The writers that have an open chunk and take turns.
   std::vector<Writer*> open_;
   size_t next_open_ = 0;
 
-  // The search for chunks begins here, behind the chunk that was freed last.
+  // The page where the search for chunks begins, behind the chunk that was
+  // freed last.
   size_t first_page_ = 0;
-  // Other writers may have chunks, even if these keep the reader busy.
+  // A count, because other writers may have chunks, even if the open ones keep
+  // the reader busy.
   size_t chunks_closed_since_search_ = 0;
   uint64_t num_searches_ = 0;
-  // The reader has as many writers as it may have, and cannot drop one.
+  // True if the reader has as many writers as it may have, and cannot drop one.
   bool is_full_ = false;
 };
 

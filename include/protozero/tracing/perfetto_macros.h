@@ -19,8 +19,8 @@
 
 #include "protozero/internal/macros.h"
 
-// Trace events by the names that users of Perfetto's SDK know, for code that
-// was written for it:
+// Trace events with the names of Perfetto's SDK, for code that was written for
+// that SDK:
 //
 //   #include "protozero/tracing/perfetto_macros.h"
 //
@@ -38,13 +38,13 @@
 //
 // Arguments have Perfetto's order: after the name, a track, then a timestamp,
 // then the others. "protozero/tracing/track_event.h" says what an event does.
-// Other files of the program may use Perfetto's SDK itself: what is called
-// perfetto:: here only stands for types of this library.
+// Other files of the program may use Perfetto's SDK itself: here, the names in
+// perfetto:: only stand for types of this library.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Not in ::perfetto, where the linker would take them for the SDK's.
+// Not in ::perfetto, where the linker would take the names for the SDK's.
 namespace as_perfetto {
 
 // The library's own types, whose names the classes below hide.
@@ -57,7 +57,7 @@ using TerminatingFlowBase = ::protozero::TerminatingFlow;
 class Track : public TrackBase {
  public:
   using TrackBase::TrackBase;
-  // Of an object's address, or the same in all processes.
+  // Make a track of an object's address, or one of all processes.
   static Track FromPointer(const void* pointer) {
     return Track(reinterpret_cast<uintptr_t>(pointer));
   }
@@ -76,11 +76,11 @@ class NamedTrack : public TrackBase {
   }
 };
 
-// The row of the process.
+// The track of the process.
 struct ProcessTrack {
   static constexpr TrackBase Current() { return TrackBase::Process(); }
 };
-// The row of the calling thread.
+// The track of the calling thread.
 struct ThreadTrack {
   static constexpr TrackBase Current() { return TrackBase::Thread(); }
 };
@@ -89,7 +89,7 @@ struct ThreadTrack {
 class CounterTrack : public CounterTrackBase {
  public:
   using CounterTrackBase::CounterTrackBase;
-  // With the name of a unit, as set_unit_name() takes it.
+  // Makes a counter with the name of a unit, like set_unit_name().
   constexpr CounterTrack(std::string_view name, const char* unit_name)
       : CounterTrackBase(name) {
     set_unit_name(unit_name);
@@ -118,14 +118,14 @@ struct TerminatingFlow {
   }
 };
 
-// What functions behind all other arguments take.
+// The argument of functions that are arguments of events.
 class EventContext {
  public:
-  // Not explicit: such a function is called with the event itself.
+  // Not explicit: the event itself is passed to such a function.
   EventContext(trace::TrackEvent* event) : event_(event) {}
-  // The event, any field of which may be set.
+  // Returns the event, any field of which may be set.
   trace::TrackEvent* event() const { return event_; }
-  // A value with a name, as an argument of the macros is.
+  // Adds a value with a name, like an argument of the macros.
   template <typename T>
   void AddDebugAnnotation(std::string_view name, const T& value) const {
     auto* const annotation = event_->add_debug_annotations();
@@ -137,7 +137,7 @@ class EventContext {
   trace::TrackEvent* event_;
 };
 
-// What functions that are values take.
+// The argument of functions that are values.
 class TracedValue : public TraceValue {
  public:
   // Each function writes the value, and uses the object up.
@@ -155,11 +155,11 @@ class TracedValue : public TraceValue {
 // An argument of PERFETTO_DEFINE_CATEGORIES(). Texts are literals.
 class Category {
  public:
-  // A category of that name, without description and tags.
+  // Makes a category of that name, without description and tags.
   explicit Category(const char* name) : name_(name) {}
-  // There is nothing to say of a list of categories.
+  // Accepts a list of categories, which needs no description.
   static Category Group(const char*) { return Category(nullptr); }
-  // What lists of categories say of it, and its tags.
+  // Set the description and the tags, for lists of categories.
   Category& SetDescription(const char* description) {
     description_ = description;
     return *this;
@@ -177,15 +177,16 @@ class Category {
   std::string tags_;
 };
 
-// What PERFETTO_DEFINE_CATEGORIES() defines: registers its categories.
+// The object that PERFETTO_DEFINE_CATEGORIES() defines. It registers its
+// categories.
 class Categories {
  public:
-  // Allocates, and gives nothing back.
+  // Allocates memory that is never freed.
   Categories(std::initializer_list<Category> categories) {
     for (const Category& category : categories) {
       if (category.name_ == nullptr)
         continue;
-      // Events may ask for them when static objects are gone.
+      // Events may use the tags when static objects are gone.
       const std::string* const tags = new std::string(category.tags_);
       new internal::TraceCategory(category.name_, category.description_,
                                   tags->c_str());
@@ -193,14 +194,14 @@ class Categories {
   }
 };
 
-// Whether an argument in a timestamp's place is one.
+// True if an argument in a timestamp's place is a timestamp.
 template <typename T>
 inline constexpr bool kIsTimestamp =
     std::is_integral<T>::value &&
     !std::is_same<std::remove_cv_t<T>, bool>::value;
 
-// Calls |emit| with the arguments in their order, with a Timestamp in place of
-// a number that is the first of them or stands behind a track.
+// Calls |emit| with the arguments in their order. Makes a Timestamp of a number
+// that is the first argument or stands behind a track.
 template <typename Emit>
 auto EmitOrdered(const Emit& emit) {
   return emit();
@@ -231,7 +232,7 @@ auto EmitOrdered(const Emit& emit,
   }
 }
 
-// What the macros below call.
+// Writes an event, for the macros below.
 template <typename Category, typename Name, typename... Args>
 auto Emit(internal::TraceSite* site,
           const Category& category,
@@ -244,7 +245,7 @@ auto Emit(internal::TraceSite* site,
       args...);
 }
 
-// The same for events that end a slice.
+// Does the same for events that end a slice.
 template <typename Category, typename... Args>
 void EmitUnnamed(internal::TraceSite* site,
                  const Category& category,
@@ -256,7 +257,7 @@ void EmitUnnamed(internal::TraceSite* site,
       args...);
 }
 
-// The same for counters.
+// Does the same for counters.
 template <typename Category, typename TrackOrName, typename T>
 void EmitCounter(internal::TraceSite* site,
                  const Category& category,
@@ -274,7 +275,7 @@ void EmitCounter(internal::TraceSite* site,
   internal::EmitUnnamed(
       site, category, counter, Timestamp(timestamp),
       [&](trace::TrackEvent* event) {
-        // Large integers are doubles, as in internal::EmitCounterOf().
+        // Large integers become doubles, as in internal::EmitCounterOf().
         if (std::is_floating_point<T>::value ||
             (std::is_unsigned<T>::value &&
              static_cast<uint64_t>(value) > UINT64_MAX / 2)) {
@@ -294,7 +295,7 @@ namespace perfetto {
 
 using ::protozero::DynamicCategory;
 using ::protozero::DynamicString;
-// Written with each event, unless it is a literal.
+// Its text is written with each event, unless it is a literal.
 using StaticString = ::protozero::DynamicString;
 using ::protozero::as_perfetto::Category;
 using ::protozero::as_perfetto::CounterTrack;
@@ -311,23 +312,23 @@ using ::protozero::as_perfetto::Track;
 
 #include "protozero/internal/undef_macros.h"
 
-// Whether anybody records the category.
+// Returns whether a session records the category.
 #define TRACE_EVENT_CATEGORY_ENABLED(category) \
   PROTOZERO_TRACE_CATEGORY_ENABLED(category)
 
-// Perfetto's storage; nothing here needs any.
+// Replaces Perfetto's storage; this library needs none.
 #define PERFETTO_TRACK_EVENT_STATIC_STORAGE() static_assert(true, "")
 
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
 
-// In a namespace, once. Categories that are not in it can be used, too.
+// Defines categories, once, in a namespace. Events can use other ones, too.
 #define PERFETTO_DEFINE_CATEGORIES(...)                                   \
   inline const ::protozero::as_perfetto::Categories perfetto_categories { \
     __VA_ARGS__                                                           \
   }
 
-// A slice until the end of the scope; the begin and the end of one; a moment.
-// PROTOZERO_TRACE_EVENT() and its siblings take the same arguments.
+// Record a slice until the end of the scope; the begin and the end of one; a
+// moment. They take the same arguments as PROTOZERO_TRACE_EVENT() and so on.
 #define TRACE_EVENT(category, ...)                                          \
   PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::as_perfetto::Emit, category, \
                                   __VA_ARGS__)
@@ -340,7 +341,7 @@ using ::protozero::as_perfetto::Track;
 #define TRACE_EVENT_END(...)                                          \
   PROTOZERO_INTERNAL_TRACE_END(::protozero::as_perfetto::EmitUnnamed, \
                                __VA_ARGS__)
-// A track or a name, a timestamp perhaps, and the value.
+// Takes a track or a name, an optional timestamp, and the value.
 #define TRACE_COUNTER(category, ...)                                      \
   PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::as_perfetto::EmitCounter, \
                                    category, __VA_ARGS__)

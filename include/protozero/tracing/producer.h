@@ -58,69 +58,74 @@ PROTOZERO_ABI_BEGIN
 class LocalTrace;
 
 // The connection to the service. A thread of its own keeps it up for as long as
-// the object exists. Any thread, but for the constructor and the destructor.
+// the object exists. Any thread, except for the constructor and the destructor.
 class Producer {
  public:
-  // Which owners of a service the producer accepts. A service sees what its
+  // The owners of a service that the producer accepts. A service sees what its
   // producers trace, and can end their process (by truncating the memory that
   // they share).
   enum class ServiceOwner {
-    // Where anyone can listen (in the abstract namespace, and in folders such
-    // as /tmp that others than their owner may write to), root, or the
-    // effective user of this process. Elsewhere, any owner: the folder's owner
-    // decides who listens.
+    // Root, or the effective user of this process, at addresses where anyone
+    // can listen: in the abstract namespace, and in folders such as /tmp that
+    // others than their owner may write to. Elsewhere any owner: there the
+    // folder's owner decides who listens.
     kRootOrSelfWhereAnybodyCanListen,
     // Root, or the effective user of this process, everywhere.
     kRootOrSelf,
     kAnybody,
   };
 
-  // How a producer finds its service, and the memory that it shares.
+  // The service that a producer looks for, and the memory that it shares.
   struct Options {
-    // Sessions can select producers by this name. If empty, the program's:
-    // its first argument, without folders.
+    // The name by which sessions can select producers. If empty, the program's
+    // name: its first argument, without folders.
     std::string name;
-    // A path, or '@' and a name in the abstract namespace. If empty,
-    // PERFETTO_PRODUCER_SOCK_NAME in the environment, or else where a system's
-    // service is: /run/perfetto/traced-producer.sock or /tmp/perfetto-producer.
+    // The service's address: a path, or '@' and a name in the abstract
+    // namespace. If empty, PERFETTO_PRODUCER_SOCK_NAME in the environment, or
+    // else the usual paths: /run/perfetto/traced-producer.sock or
+    // /tmp/perfetto-producer.
     std::string socket;
-    // A service of another owner is treated as if there was none.
+    // The accepted owners. The producer treats a service of another owner as if
+    // there was none.
     ServiceOwner service_owner = ServiceOwner::kRootOrSelfWhereAnybodyCanListen;
     // The sizes, in bytes, that the producer asks the service for; 0 leaves
     // them to the service. Not every size is possible; see SharedMemoryABI.
     size_t shared_memory_size = 0;
     size_t page_size = 0;
-    // How many chunks share a page. More threads need more chunks.
+    // The number of chunks that share a page. More threads need more chunks.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // How long a writer with the policy kStall waits.
+    // The time that a writer with the policy kStall waits.
     uint32_t stall_timeout_ms = 3000;
-    // Finished chunks are committed after this time at the latest, and earlier
-    // if half of the memory is full of them.
+    // The time after which finished chunks are committed at the latest. They
+    // are committed earlier if half of the memory is full of them.
     uint32_t commit_period_ms = 100;
-    // A thread that writes nothing for this time gives up the chunk that it has
-    // begun, after twice the time at the latest. 0 for never. Needs
+    // The time after which a thread that writes nothing gives up the chunk that
+    // it has begun, or twice that time at the latest. 0 for never. Needs
     // membarrier(2).
     uint32_t idle_period_ms = 1000;
-    // The first pause before connecting again is short; further ones double
-    // until they reach this. With 0, the producer tries once.
+    // The longest pause before connecting again. The first pause is short;
+    // further ones double until they reach this. With 0, the producer tries
+    // once.
     uint32_t max_reconnect_pause_ms = 10000;
-    // Whether the service may look at chunks that have not been committed. If
-    // so, it sees the last packets of threads that write no more, and of
-    // processes that were killed.
+    // True if the service may look at chunks that have not been committed. Then
+    // it sees the last packets of threads that write no more, and of processes
+    // that were killed.
     bool scraping = true;
   };
 
-  // How far the connection is.
+  // The state of the connection.
   enum class State {
-    // Looking for a service, or introducing this program to one.
+    // The producer is looking for a service, or introducing this program to
+    // one.
     kConnecting,
     kConnected,
     // The producer will not try again, or this is a child process.
     kDisconnected,
   };
 
-  // Why the producer does not trace. The reasons up to kNoDescriptors may pass:
-  // the producer tries again, unless it is kDisconnected.
+  // The reason why the producer does not trace. The reasons up to
+  // kNoDescriptors may pass: the producer tries again, unless it is
+  // kDisconnected.
   enum class OffReason {
     // It does trace: sessions get what they ask for.
     kNone,
@@ -147,9 +152,9 @@ class Producer {
     kNoThread,
     // This is a child process, after fork().
     kForked,
-    // A data source has refused a session, because it records as many as it
-    // can: see DataSource::Refuse(). The other sessions get what they ask for.
-    // Passes when that session ends.
+    // A data source has refused a session, because it already records as many
+    // as it can: see DataSource::Refuse(). The other sessions get what they ask
+    // for. Passes when the refused session ends.
     kTooManySessions,
   };
 
@@ -162,32 +167,33 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  // As of now; another thread may be changing it. Any thread.
+  // Returns the current state, which another thread may be changing. Any
+  // thread.
   State state() const;
 
-  // Why sessions get nothing from this program, or not all that they ask for;
-  // the last reason if there are several. kNone does not mean that there is a
-  // session: see DataSource::is_enabled().
+  // Returns the reason why sessions get nothing from this program, or not all
+  // that they ask for; the last reason if there are several. kNone does not
+  // mean that there is a session: see DataSource::is_enabled().
   OffReason off_reason() const;
-  // The same for people, with the address and the system's message. Empty if it
-  // is kNone.
+  // Returns the same as text for people, with the address and the system's
+  // message. Empty if it is kNone.
   //
   //   if (!producer.Sync(1000))
   //     fprintf(stderr, "not traced: %s\n", producer.why_off().c_str());
   std::string why_off() const;
 
-  // How often it has become kConnected.
+  // Returns the number of times that the state has become kConnected.
   uint32_t num_connections() const;
 
-  // Offers |source| to the service, now and after every new connection. In a
-  // program that `pztrace record` has started, and that connects to the service
-  // of the environment, waits as Sync() does, up to two seconds in all: so the
-  // program is recorded from its next event on. Otherwise does not wait.
-  // Returns false if there is no memory to remember it; then it stays off.
-  // Several producers may offer one data source. REQUIRES: this producer has no
-  // other one of that name.
+  // Offers |source| to the service, now and after every new connection. Usually
+  // does not wait. In a program that `pztrace record` has started, and that
+  // connects to the service of the environment, waits like Sync(), up to two
+  // seconds in all, so that the program is recorded from its next event on.
+  // Returns false if there is no memory to remember |source|, which then stays
+  // off. Several producers may offer one data source. REQUIRES: this producer
+  // has no other one of that name.
   bool RegisterDataSource(std::shared_ptr<DataSource> source);
-  // The data source's sessions stop.
+  // Withdraws the data source. Its sessions stop.
   void UnregisterDataSource(const std::shared_ptr<DataSource>& source);
 
   // Waits until the service has done all that it was asked for before: until
@@ -195,8 +201,8 @@ class Producer {
   // session records is enabled. Returns false, and why_off() says why, if that
   // takes longer than |timeout_ms|, if the connection is lost, or if a session
   // gets nothing because there is no shared memory or a data source has refused
-  // it. If there is no connection, tries once to connect, and returns false at
-  // once if that fails: no service listens, for example. If it returns true,
+  // it. Without a connection, tries once to connect, and returns false at once
+  // if that fails, for example because no service listens. If it returns true,
   // off_reason() is kNone, unless a thread has no memory for a writer; that
   // thread tries again with each flush. REQUIRES: not called by a function of
   // DataSource.
@@ -208,8 +214,8 @@ class Producer {
 
  private:
   friend class LocalTrace;
-  // Uses this connection to a service of this process, which it closes at the
-  // end, and no other one: |options.socket| only tells people what it is.
+  // Uses this connection to a service of this process, and no other one, and
+  // closes it at the end. |options.socket| only tells people what it is.
   Producer(Options options, int connected_socket);
 
   class Impl;

@@ -14,32 +14,32 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What a producer asks of the service, in this order: move complete chunks out
-// of the shared memory; patch chunks that this request or an earlier one moved;
-// take note of what writers have lost; take note that the producer has flushed.
-// Valid during the call that it is passed to.
+// A request of a producer. The service handles it in this order: it moves
+// complete chunks out of the shared memory; patches chunks that this request or
+// an earlier one moved; notes the losses of writers; notes that the producer
+// has flushed. Valid during the call that it is passed to.
 struct CommitDataRequest {
   struct ChunkToMove {
     uint32_t page;
     uint32_t chunk;
     BufferID target_buffer;
-    // If not null, the chunk itself with its header. It is not in the shared
-    // memory, and |page| and |chunk| have no meaning.
+    // If not null, the chunk itself with its header. Then it is not in the
+    // shared memory, and |page| and |chunk| have no meaning.
     const uint8_t* data = nullptr;
     size_t data_size = 0;
-    // The chunk is not complete. The producer will move it again with more in
-    // it.
+    // True if the chunk is not complete. The producer will move it again with
+    // more data in it.
     bool is_incomplete = false;
   };
   // Four bytes of a chunk that were not known when it was committed.
   struct Patch {
-    // Counted from the first byte of the chunk's payload.
+    // The place, counted from the first byte of the chunk's payload.
     uint32_t offset;
-    // What is to be there.
+    // The bytes to write there.
     uint8_t data[SharedMemoryABI::kPatchSize];
   };
-  // Patches of one chunk. The service can read the chunk after them, unless
-  // there are more to come.
+  // Patches of one chunk. Once they are applied, the service can read the
+  // chunk, unless |has_more_patches|.
   struct ChunkToPatch {
     BufferID target_buffer;
     WriterID writer_id;
@@ -49,29 +49,29 @@ struct CommitDataRequest {
     bool has_more_patches = false;
   };
   // The packets that a writer has lost for |reason| since its last report.
-  // LossReason::kUnknown with no packets: nobody knows how many are missing.
+  // LossReason::kUnknown with no packets: it is unknown how many are missing.
   struct WriterLosses {
     BufferID target_buffer;
     // 0 if the writer has no id.
     WriterID writer_id;
     LossReason reason;
     uint64_t packets;
-    // How many of |packets| began in a chunk that was moved.
+    // The number of |packets| that began in a chunk that was moved.
     uint64_t begun;
     uint64_t bytes;
   };
 
-  // What to commit. REQUIRES: the arrays live during the call.
+  // The content of the commit. REQUIRES: the arrays live during the call.
   const ChunkToMove* chunks_to_move;
   size_t num_chunks_to_move;
   const ChunkToPatch* chunks_to_patch;
   size_t num_chunks_to_patch;
 
-  // If not 0, the producer has committed everything for this flush and those
-  // before it, with this request at the latest.
+  // If not 0, the id of a flush. For this flush and those before it, the
+  // producer has committed everything with this request at the latest.
   uint64_t flush_request_id = 0;
 
-  // What writers have lost since the last request.
+  // The losses of writers since the last request.
   const WriterLosses* losses = nullptr;
   size_t num_losses = 0;
 };
@@ -82,16 +82,16 @@ class ProducerEndpoint {
  public:
   virtual ~ProducerEndpoint() = default;
 
-  // Any thread that finds that it is time calls this, perhaps in the middle of
-  // a packet, but one thread at a time. Requests take effect in the order of
-  // the calls. Must not use the arbiter or its writers.
+  // Commits. Any thread that finds that it is time calls this, perhaps in the
+  // middle of a packet, but one thread at a time. Requests take effect in the
+  // order of the calls. Must not use the arbiter or its writers.
   virtual void CommitData(const CommitDataRequest& request) = 0;
 
   // Says which buffer a writer writes to, for a service that looks at chunks
   // before they are committed. Any thread, at any time.
   virtual void RegisterTraceWriter(WriterID /*writer_id*/,
                                    BufferID /*target_buffer*/) {}
-  // The writer has committed everything before.
+  // Says that a writer has ended. It has committed everything before.
   virtual void UnregisterTraceWriter(WriterID /*writer_id*/) {}
 };
 

@@ -46,23 +46,23 @@ class LocalTrace;
 // One thread runs the host. Any thread may call Stop() and Wakeup().
 class ServiceHost {
  public:
-  // Where a host listens, and what it lets others take.
+  // The address of a host, and the limits that it sets.
   struct Options {
-    // A path, or '@' and a name in the abstract namespace. If empty, as
-    // Producer::Options::socket. Only the permissions of the file and of its
-    // folder keep producers away.
+    // A path, or '@' and a name in the abstract namespace. If empty, the same
+    // as for Producer::Options::socket. Only the permissions of the file and of
+    // its folder keep producers away.
     std::string socket;
-    // The host closes further connections at once, unless others have to make
-    // room. Processes outside of this process's PID namespace have no id here;
-    // they count as one process.
+    // The most connections. The host closes further ones at once, unless others
+    // have to make room. Processes outside of this process's PID namespace have
+    // no id here; they count as one process.
     size_t max_connections = 1024;
     size_t max_connections_per_user = 768;
     size_t max_connections_per_process = 64;
-    // How long a new connection may take until its producer has introduced
+    // The time that a new connection may take until its producer has introduced
     // itself.
     uint32_t introduction_timeout_ms = 10000;
-    // How much the host queues for a producer that does not read. Beyond, it
-    // disconnects the producer.
+    // The most that the host queues for a producer that does not read. If there
+    // is more, it disconnects the producer.
     size_t max_queued_bytes = 512 * 1024;
   };
 
@@ -74,16 +74,16 @@ class ServiceHost {
   ServiceHost(const ServiceHost&) = delete;
   ServiceHost& operator=(const ServiceHost&) = delete;
 
-  // From now on, producers can connect. Replaces a socket that no process
+  // Lets producers connect from now on. Replaces a socket that no process
   // listens to any more. Returns false, and says why, if it cannot have the
   // socket.
   bool Listen(std::string* error);
-  // The socket's path or name.
+  // Returns the socket's path or name.
   const std::string& socket() const;
 
   // Waits until something happens, until the service has something to do, or
-  // until |timeout_ms| have passed (UINT32_MAX for no limit). Then does what
-  // there is to do.
+  // until |timeout_ms| have passed (UINT32_MAX for no limit). Then does what is
+  // due.
   void RunOnce(uint32_t timeout_ms);
   // Calls RunOnce() until Stop(). A Stop() before Run() makes it return, too.
   void Run();
@@ -93,16 +93,18 @@ class ServiceHost {
   // StartTracing(). Safe in signal handlers, as Stop() is.
   void Wakeup();
 
-  // Connections that are open, whether they have said something or not.
+  // Returns the number of open connections, whether they have said something or
+  // not.
   size_t num_connections() const;
-  // Why producers that want to connect have to wait now, as an errno; 0 if none
-  // waits. EMFILE, for example, says that there is no descriptor for one, and
-  // no user has so many connections that one has to make room.
+  // Returns the reason, an errno, why producers that want to connect have to
+  // wait now; 0 if none waits. EMFILE, for example, says that there is no
+  // descriptor for one, and no user has so many connections that one has to
+  // make room.
   int accept_error() const;
-  // How many connections the host has closed because there were too many.
+  // Returns the number of connections that the host closed as too many.
   uint64_t num_refused() const;
-  // How many connections have ended because there was no memory for them, or
-  // for what they asked.
+  // Returns the number of connections that have ended because there was no
+  // memory for them, or for what they asked.
   uint64_t num_out_of_memory() const;
 
  private:

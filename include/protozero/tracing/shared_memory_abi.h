@@ -76,12 +76,13 @@ PROTOZERO_ABI_BEGIN
 // thread may call any function, for any chunk, at any time.
 class SharedMemoryABI {
  public:
-  // In bytes. Multiples of 4 KiB between them are pages, too: see
+  // Sizes in bytes. Multiples of 4 KiB between them are pages, too: see
   // IsValidPageSize().
   static constexpr size_t kMinPageSize = 4 * 1024;
   static constexpr size_t kMaxPageSize = 64 * 1024;
 
-  // Two bits of a page's word for each chunk. The transitions are above.
+  // The state of a chunk, two bits of its page's word. The transitions are
+  // above.
   enum ChunkState : uint32_t {
     kChunkFree = 0,
     kChunkBeingWritten = 1,
@@ -92,7 +93,7 @@ class SharedMemoryABI {
   static constexpr uint32_t kChunkStateMask = 3;
   static constexpr uint32_t kChunkStateBits = 2;
 
-  // How many chunks a page has, in bits 28 to 30 of its word.
+  // The number of chunks of a page, in bits 28 to 30 of its word.
   enum PageLayout : uint32_t {
     kPageNotPartitioned = 0,
     kPageDiv1 = 1,
@@ -103,7 +104,7 @@ class SharedMemoryABI {
     kPageDivReserved1 = 6,
     kPageDivReserved2 = 7,
   };
-  // Of a page's word, and of what its layout says.
+  // Limits and masks of a page's word and of its layout.
   static constexpr size_t kNumPageLayouts = 8;
   static constexpr uint32_t kLayoutShift = 28;
   static constexpr uint32_t kLayoutMask = 7u << kLayoutShift;
@@ -143,14 +144,14 @@ class SharedMemoryABI {
 
   // Lengths of records are varints of up to four bytes, in any encoding.
   static constexpr size_t kPacketHeaderSize = 4;
-  // Not a length: the packet is lost.
+  // A value in place of a length. It says that the packet is lost.
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
 
   // The count of a chunk that is being written includes a packet that may not
   // have begun. If the writer has died, the second byte behind the complete
-  // records tells whether it had. A TraceWriter leaves two zeros there; the
-  // first field of a packet, behind a length of one byte, begins with a tag,
-  // which is never 0.
+  // records tells whether it had begun. A TraceWriter leaves two zeros there;
+  // the first field of a packet, behind a length of one byte, begins with a
+  // tag, which is never 0.
   //
   //   complete records | 0 | 0 |          no packet has begun
   //   complete records | . | tag | ...    a packet has begun, and is lost
@@ -159,38 +160,38 @@ class SharedMemoryABI {
     memset(records_end, 0, kNoPacketBegunSize);
   }
 
-  // A patch overwrites four bytes of a chunk's payload.
+  // The size of a patch, which overwrites four bytes of a chunk's payload.
   static constexpr size_t kPatchSize = 4;
   static constexpr size_t kMaxPatchesPerChunk = 1024;
 
-  // The size includes the header. 0 for a layout without chunks.
+  // Returns a chunk's size with its header. 0 for a layout without chunks.
   static constexpr size_t ChunkSize(size_t page_size, PageLayout layout) {
     const size_t num_chunks = kNumChunksForLayout[layout];
     return num_chunks == 0
                ? 0
                : (page_size - sizeof(PageHeader)) / num_chunks / 4 * 4;
   }
-  // From kMinPageSize to kMaxPageSize, in steps of 4 KiB.
+  // Returns true from kMinPageSize to kMaxPageSize, in steps of 4 KiB.
   static constexpr bool IsValidPageSize(size_t page_size) {
     return page_size >= kMinPageSize && page_size <= kMaxPageSize &&
            page_size % kMinPageSize == 0;
   }
 
-  // The layout in a page's word, which may be a reserved value.
+  // Returns the layout in a page's word, which may be a reserved value.
   static constexpr PageLayout LayoutOf(uint32_t page_word) {
     return static_cast<PageLayout>((page_word & kLayoutMask) >> kLayoutShift);
   }
-  // The state of a chunk in that word.
+  // Returns the state of a chunk in that word.
   static constexpr ChunkState StateOf(uint32_t page_word, size_t chunk_idx) {
     return static_cast<ChunkState>(
         (page_word >> (kChunkStateBits * chunk_idx)) & kChunkStateMask);
   }
 
-  // A chunk that the caller has acquired. A plain value: after a call of a
-  // Release function, the caller must not use it any more.
+  // A chunk that the caller has acquired. It is a plain value: after a call of
+  // a Release function, the caller must not use it any more.
   class Chunk {
    public:
-    // No chunk, or that of the given page and place in it.
+    // Makes no chunk, or that of the given page and place in it.
     Chunk() = default;
     Chunk(uint8_t* begin, size_t size, size_t page_idx, size_t chunk_idx)
         : begin_(begin),
@@ -198,14 +199,14 @@ class SharedMemoryABI {
           page_idx_(static_cast<uint32_t>(page_idx)),
           chunk_idx_(static_cast<uint8_t>(chunk_idx)) {}
 
-    // False if none could be acquired.
+    // Returns false if no chunk could be acquired.
     bool is_valid() const { return begin_ != nullptr; }
-    // Its memory, the header included.
+    // Return the bounds of its memory, the header included.
     uint8_t* begin() const { return begin_; }
     uint8_t* end() const { return begin_ + size_; }
-    // Includes the header.
+    // Returns its size with the header.
     size_t size() const { return size_; }
-    // What is behind the header.
+    // Return the memory behind the header.
     uint8_t* payload_begin() const { return begin_ + sizeof(ChunkHeader); }
     size_t payload_size() const { return size_ - sizeof(ChunkHeader); }
     ChunkHeader* header() const {
@@ -221,27 +222,27 @@ class SharedMemoryABI {
     uint8_t chunk_idx_ = 0;
   };
 
-  // A view without pages.
+  // Makes a view without pages.
   SharedMemoryABI() = default;
-  // A buffer that was never used is all zero. If |size| is no multiple of the
-  // page size, it is rounded down. REQUIRES: |start| is aligned to 8 bytes;
-  // IsValidPageSize(page_size).
+  // Makes a view of a buffer, which is all zero if it was never used. If |size|
+  // is no multiple of the page size, it is rounded down. REQUIRES: |start| is
+  // aligned to 8 bytes; IsValidPageSize(page_size).
   SharedMemoryABI(uint8_t* start, size_t size, size_t page_size);
 
-  // The memory, as the constructor was given it; whole pages only.
+  // Return the memory that the constructor was given; whole pages only.
   uint8_t* start() const { return start_; }
   size_t page_size() const { return page_size_; }
   size_t num_pages() const { return num_pages_; }
 
-  // A snapshot of a page's word. REQUIRES: page_idx < num_pages().
+  // Returns a snapshot of a page's word. REQUIRES: page_idx < num_pages().
   uint32_t GetPageWord(
       size_t page_idx,
       std::memory_order order = std::memory_order_acquire) const {
     return page_header(page_idx)->header_bitmap.load(order);
   }
 
-  // For the producer. All of these return an invalid chunk, or false, if the
-  // page is in another state. REQUIRES, for all: page_idx < num_pages().
+  // Functions for the producer. All of them return an invalid chunk, or false,
+  // if the page is in another state. REQUIRES, for all: page_idx < num_pages().
 
   // Partitions a page that is not partitioned.
   bool TryPartitionPage(size_t page_idx, PageLayout layout) const;
@@ -256,16 +257,16 @@ class SharedMemoryABI {
   // Publishes the chunk.
   bool ReleaseChunkAsComplete(const Chunk& chunk) const;
 
-  // For the service. If the index of a chunk is out of range, the call fails.
+  // Functions for the service. They fail if a chunk's index is out of range.
 
   // Acquires a complete chunk.
   Chunk TryAcquireChunkForReading(size_t page_idx, size_t chunk_idx) const;
-  // Empties the chunk's header and frees it; with the page's last chunk, its
-  // partition goes, too. Fails if the producer has tampered with the page, and
-  // then the producer has lost the page.
+  // Empties the chunk's header and frees it. If it was the page's last chunk,
+  // the page loses its partition, too. Fails if the producer has tampered with
+  // the page; then the producer has lost the page.
   bool ReleaseChunkAsFree(const Chunk& chunk) const;
-  // A chunk to look at without acquiring it, in whatever state it is. Invalid
-  // if |page_word|, a snapshot, has no such chunk.
+  // Returns a chunk to look at without acquiring it, whatever its state is.
+  // Invalid if |page_word|, a snapshot, has no such chunk.
   Chunk GetChunkUnchecked(size_t page_idx,
                           uint32_t page_word,
                           size_t chunk_idx) const;
@@ -280,8 +281,8 @@ class SharedMemoryABI {
   uint8_t* start_ = nullptr;
   size_t page_size_ = kMinPageSize;
   size_t num_pages_ = 0;
-  // ChunkSize() of each layout, because a division costs as much as a
-  // transition.
+  // ChunkSize() of each layout. They are stored because a division costs as
+  // much as a transition.
   uint32_t chunk_sizes_[kNumPageLayouts] = {};
 };
 

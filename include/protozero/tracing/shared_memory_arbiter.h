@@ -40,26 +40,28 @@ class TraceWriter;
 class SharedMemoryArbiter {
  public:
   // Returns true when every thread of this process has executed a full memory
-  // barrier since the call; on Linux, by membarrier(2), registered and
-  // expedited. Returns false if the system cannot do that.
+  // barrier since the call. Returns false if the system cannot do that. On
+  // Linux, membarrier(2) does it, registered and expedited.
   using ProcessBarrier = bool (*)();
 
-  // How a producer's memory is shared among its writers.
+  // The way in which a producer's memory is shared among its writers.
   struct Options {
-    // How many chunks share a page.
+    // The number of chunks that share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // At most half of the buffer, which is also the meaning of 0.
+    // The bytes of finished chunks that cause a commit. At most half of the
+    // buffer, which is also the meaning of 0.
     size_t commit_batch_bytes = 0;
-    // How long a writer with the policy kStall waits.
+    // The time that a writer with the policy kStall waits.
     uint32_t stall_timeout_ms = 3000;
-    // Ids go from 1 to this one.
+    // The largest id of a writer. Ids begin with 1.
     WriterID max_writers = kMaxWriterID;
     // See ReturnIdleChunks().
     ProcessBarrier process_barrier = nullptr;
   };
 
-  // The memory is zero, or as another arbiter with the same page size left it.
-  // REQUIRES: as SharedMemoryABI; memory and |endpoint| outlive the arbiter.
+  // Takes memory that is zero, or as another arbiter with the same page size
+  // left it. REQUIRES: as SharedMemoryABI; memory and |endpoint| outlive the
+  // arbiter.
   SharedMemoryArbiter(void* start,
                       size_t size,
                       size_t page_size,
@@ -76,10 +78,10 @@ class SharedMemoryArbiter {
   SharedMemoryArbiter(const SharedMemoryArbiter&) = delete;
   SharedMemoryArbiter& operator=(const SharedMemoryArbiter&) = delete;
 
-  // Creates a writer, for one thread at a time. Null only if there is no memory
-  // for it. If all ids are taken, the writer loses all packets, as any writer
-  // does that finds no chunk. The writer must not outlive the arbiter. Takes a
-  // lock.
+  // Creates a writer, for one thread at a time. Returns null only if there is
+  // no memory for it. If all ids are taken, the writer loses all packets, as
+  // any writer does that finds no chunk. The writer must not outlive the
+  // arbiter. Takes a lock.
   std::unique_ptr<TraceWriter> CreateTraceWriter(
       BufferID target_buffer,
       BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop);
@@ -100,39 +102,41 @@ class SharedMemoryArbiter {
   // that returns false. A writer that waits for a chunk calls this, too.
   void ReturnIdleChunks(bool even_if_recent);
 
-  // Forgets the queue, and which threads were sending or reclaiming chunks. For
-  // a child process: its memory is another one, all zero, and it has no other
-  // threads. Writers are neither created nor destroyed there.
+  // Forgets the queue, and which threads were sending or reclaiming chunks. A
+  // child process calls it: its memory is another one, all zero, and it has no
+  // other threads. Writers are neither created nor destroyed there.
   void ResetAfterFork();
 
-  // The memory, and how many chunks it has.
+  // Return the memory, and the number of its chunks.
   const SharedMemoryABI& shmem_abi() const { return abi_; }
   size_t num_chunks() const { return num_chunks_; }
 
  private:
   friend class TraceWriter;
 
-  // What belongs to a writer id, whichever writer has it.
+  // The data of one writer id, whichever writer has it.
   struct WriterSlot {
     WriterID writer_id;
     bool is_in_use;
     // Null while the writer is being created.
     TraceWriter* writer;
-    // Not reset when another writer gets the id: the service takes a second
-    // chunk of the same id for a copy of the first.
+    // The id of the next chunk. It is not reset when another writer gets the
+    // writer id: the service takes a second chunk of the same id for a copy of
+    // the first.
     ChunkID next_chunk_id;
-    // The last chunk says that its packet continues. It does not: there was no
-    // chunk for the rest.
+    // True if the last chunk says that its packet continues, but it does not:
+    // there was no chunk for the rest.
     bool owes_drop_marker;
     PatchPool patches;
 
-    // Where the writer begins to look for chunks after some have become free.
-    // Each writer has another place, so that it gets memory which it has used
-    // before, and which is not in another processor's cache.
+    // The page where the writer begins to look for chunks after some have
+    // become free. Each writer has another one, so that it gets memory which it
+    // has used before, and which is not in another processor's cache.
     size_t home_page;
-    // Where its last search ended.
+    // The page where its last search ended.
     size_t next_page;
-    // SharedMemoryArbiter::flush_rounds_ when its search last began at home.
+    // The value of SharedMemoryArbiter::flush_rounds_ when its last search
+    // began at |home_page|.
     uint32_t flush_rounds;
   };
 
@@ -146,10 +150,10 @@ class SharedMemoryArbiter {
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
-  // Finds an id for a new writer; null if all are taken. Returns false if there
-  // is no memory for it.
+  // Finds an id for a new writer; |*slot| is null if all are taken. Returns
+  // false if there is no memory for it.
   bool TakeSlot(WriterSlot** slot);
-  // The home page of the |writer|-th writer, counted from 0.
+  // Returns the home page of the |writer|-th writer, counted from 0.
   size_t HomePage(size_t writer) const;
   // Looks for a free chunk on all pages.
   SharedMemoryABI::Chunk TryAcquireChunk(WriterSlot* slot);
@@ -157,9 +161,8 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, beginning where the last search ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
-  // Like that, but takes no chunk: returns whether the page where the next
-  // search begins has a free one. If not, that search begins at the page
-  // behind.
+  // Returns whether the page where the next search begins has a free chunk, and
+  // takes none. If it has none, the next search begins at the page behind.
   bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
     static_assert(SharedMemoryABI::kChunkFree == 0 &&
                   SharedMemoryABI::kChunkStateBits == 2);
@@ -172,7 +175,7 @@ class SharedMemoryArbiter {
     slot->next_page = next < abi_.num_pages() ? next : 0;
     return false;
   }
-  // ReturnIdleChunks() if |lock|, which is of |writers_lock_|, is held.
+  // Does ReturnIdleChunks() if |lock|, a lock of |writers_lock_|, is held.
   void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
                               bool even_if_recent);
   // Completes the chunk and queues it for the next commit.
@@ -187,9 +190,9 @@ class SharedMemoryArbiter {
   // Reports |losses| with the next commit. It must exist until then: see
   // ReleaseWriter().
   void QueueLosses(LossAccount* losses) {
-    // Always an exchange, not a load first. Either this exchange finds that
-    // SendLosses() has taken the account off the list, or SendLosses() sees
-    // what was added to it.
+    // An exchange is always needed, not a load first: either this exchange
+    // finds that SendLosses() has taken the account off the list, or
+    // SendLosses() sees what was added to it.
     if (!losses->is_queued_.exchange(true, std::memory_order_acq_rel))
       PushLosses(losses);
   }
@@ -208,23 +211,24 @@ class SharedMemoryArbiter {
   ProducerEndpoint* const endpoint_;
   const Options options_;
   const uint32_t chunks_per_page_;
-  // The lower bit of the state of each of them, in a page's word.
+  // The lower bits of all chunks' states in a page's word.
   const uint32_t lower_state_bits_;
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;
 
-  // Newest first. A thread always takes the whole list, so the head cannot come
-  // back with another list behind it (the ABA problem).
+  // The queue of finished chunks, newest first. A thread always takes the whole
+  // list, so the head cannot come back with another list behind it (the ABA
+  // problem).
   alignas(64) std::atomic<uint32_t> finished_chunks_{kNoChunk};
   std::atomic<Patch*> finished_patches_{nullptr};
   std::atomic<LossAccount*> unreported_losses_{nullptr};
   std::atomic<size_t> finished_bytes_{0};
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
 
-  // How many threads have asked for sending since the last time. The thread
-  // that finds 0 sends.
+  // The number of threads that have asked for sending since the last time. The
+  // thread that finds 0 sends.
   std::atomic<uint32_t> flush_requests_{0};
-  // How often it was done.
+  // The number of times that a thread has sent.
   std::atomic<uint32_t> flush_rounds_{0};
 
   // The parts of a request. Their limits make it fit into the frames of any
@@ -238,14 +242,15 @@ class SharedMemoryArbiter {
   CommitDataRequest::Patch patches_[kMaxPatches];
   CommitDataRequest::WriterLosses losses_[kMaxLosses];
 
-  // Whether a thread is in ReturnIdleChunks().
+  // True while a thread is in ReturnIdleChunks().
   std::atomic<bool> is_reclaiming_{false};
 
   std::mutex writers_lock_;
-  // By id, less 1. Guarded by the lock. The slot of an id in use belongs to its
-  // writer, but for WriterSlot::writer.
+  // The slots, by id less 1. Guarded by the lock. The slot of an id in use
+  // belongs to its writer, except for WriterSlot::writer.
   std::vector<std::unique_ptr<WriterSlot>> writers_;
-  // Where the search for a free id begins, so that an id is reused late.
+  // The slot where the search for a free id begins, so that an id is reused
+  // late.
   size_t next_writer_ = 0;
 };
 

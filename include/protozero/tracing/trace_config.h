@@ -17,26 +17,26 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What to trace, into which buffers, and for how long.
+// The data sources to record, the buffers, and the duration of a session.
 struct TraceConfig {
   struct BufferConfig {
-    // How much the buffer keeps until it is read, at most. Not 0. Memory is
+    // The most that the buffer keeps until it is read. Not 0. Memory is
     // allocated when it is needed. Besides, the service keeps data about the
-    // writers, up to a fourth of this size or 1 MB, whichever is more. Beyond,
-    // the process that has most of them loses writers, and what these have
-    // written.
+    // writers, up to a fourth of this size or 1 MB, whichever is more. Beyond
+    // that, the process with most of these data loses writers, and what those
+    // have written.
     size_t size_bytes = 0;
-    // What becomes of a chunk for which there is no room.
+    // The policy for a chunk for which there is no room.
     BufferFillPolicy fill_policy = BufferFillPolicy::kRingBuffer;
   };
-  // What to ask producers for.
+  // A request to producers.
   struct DataSource {
     DataSourceConfig config;
-    // Only producers of these names, or any if there is none.
+    // The names of the producers to ask; empty for all producers.
     std::vector<std::string> producer_name_filter;
   };
-  // Overrides the sizes that producers of that name ask for. 0 leaves a size to
-  // them.
+  // The sizes for producers of that name, which override the ones that they ask
+  // for. 0 leaves a size to them.
   struct ProducerConfig {
     std::string producer_name;
     size_t shm_size_bytes = 0;
@@ -54,22 +54,23 @@ struct TraceConfig {
   uint32_t flush_timeout_ms = 5000;
   uint32_t data_source_stop_timeout_ms = 5000;
   uint32_t incremental_state_clear_period_ms = 0;
-  // How often the service writes what the clocks show, besides at the beginning
-  // and the end. If clocks drift apart, readers know by it how timestamps of
-  // different clocks relate.
+  // The period after which the service writes what the clocks show, besides at
+  // the beginning and the end. If clocks drift apart, readers need this to
+  // relate timestamps of different clocks.
   uint32_t clock_snapshot_period_ms = 10000;
 
   // If not 0, the service writes the trace to Consumer::OnTraceData() in this
   // period, after each flush, and when the session has stopped; with UINT32_MAX
-  // only then. Then it need not be read, and there has to be a consumer.
+  // only when it has stopped. Then it need not be read, and there has to be a
+  // consumer.
   uint32_t write_period_ms = 0;
 
-  // Whether each packet says which process has written it. A trace of a single
-  // process can do without, which takes three to seven bytes a packet less.
+  // True if each packet says which process has written it. In a trace of a
+  // single process, false saves three to seven bytes a packet.
   bool stamps_pid = true;
 
-  // If not empty, the trace begins with it: a TraceConfig of Perfetto's, in its
-  // encoding.
+  // If not empty, the beginning of the trace: a TraceConfig of Perfetto's, in
+  // its encoding.
   std::string raw_config;
 };
 

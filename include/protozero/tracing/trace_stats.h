@@ -18,8 +18,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What has become of the chunks that producers committed to one buffer of a
-// session. Names are those of Perfetto's TraceStats.BufferStats.
+// The fate of the chunks that producers committed to one buffer of a session.
+// Names are those of Perfetto's TraceStats.BufferStats.
 struct TraceBufferStats {
   uint64_t buffer_size = 0;
   // Bytes of chunks: their headers, and their payload as far as it is used.
@@ -29,7 +29,7 @@ struct TraceBufferStats {
   uint64_t chunks_written = 0;
   // Chunks that replaced a copy that was taken before they were complete.
   uint64_t chunks_rewritten = 0;
-  // What has become of the others, and of patches.
+  // The fate of the other chunks, and of patches.
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
   uint64_t chunks_read = 0;
@@ -40,30 +40,30 @@ struct TraceBufferStats {
   // Packets of several chunks: assembled, or torn.
   uint64_t readaheads_succeeded = 0;
   uint64_t readaheads_failed = 0;
-  // What only a writer does that breaks the protocol.
+  // The number of protocol violations by writers.
   uint64_t abi_violations = 0;
 
   // The ledger of all writers, including those that have ended. When the
   // session has stopped and everything has been read, packets_begun is
-  // packets_read + lost.total(), and stays so; before, the difference is in the
-  // buffer.
+  // packets_read + lost.total(), and stays so. Before that, the difference is
+  // in the buffer.
   //
   // |packets_written| counts packets whose beginning is in a chunk that came;
-  // |packets_begun| adds those that writers lost before.
+  // |packets_begun| adds the packets that writers lost before that.
   uint64_t packets_written = 0;
   uint64_t packets_begun = 0;
   // Packets that were given out.
   uint64_t packets_read = 0;
-  // Packets that will not be, by reason.
+  // Packets that will not be given out, by reason.
   PacketLosses lost;
   // Places where it is unknown how many packets are missing, or whether one is:
-  // a chunk that never came, or makes no sense, a thread without memory for a
+  // a chunk that never came or makes no sense, a thread without memory for a
   // writer, a data source that has refused the session, or losses of writers
   // that do not report them. A TraceWriter causes none.
   uint64_t unknown_losses = 0;
   // Writers that have written to the buffer.
   uint64_t writers_seen = 0;
-  // Packets that writers lost before the service had all of them.
+  // Returns how many packets writers lost before the service had all of them.
   uint64_t trace_writer_packet_loss() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < kNumWriterLossReasons; ++i)
@@ -77,14 +77,14 @@ struct TraceWriterStats {
   ProducerID producer_id = 0;
   WriterID writer_id = 0;
   BufferID buffer_id = 0;
-  // As in the packets; 0 if none has been read yet.
+  // The sequence id in the packets; 0 if none has been read yet.
   uint32_t sequence_id = 0;
-  // As in TraceBufferStats.
+  // The same as in TraceBufferStats.
   uint64_t chunks_written = 0;
   uint64_t chunks_overwritten = 0;
   uint64_t chunks_discarded = 0;
   uint64_t bytes_written = 0;
-  // As in TraceBufferStats.
+  // The same as in TraceBufferStats.
   uint64_t packets_written = 0;
   uint64_t packets_begun = 0;
   uint64_t packets_read = 0;
@@ -96,8 +96,8 @@ struct TraceWriterStats {
   uint64_t losses = 0;
 };
 
-// A producer that is connected: who it is, the sizes of its memory in bytes,
-// and how many data sources it offers.
+// A connected producer: its ids and name, the sizes of its memory in bytes, and
+// the number of data sources that it offers.
 struct TraceProducerStats {
   ProducerID producer_id = 0;
   std::string name;
@@ -107,10 +107,10 @@ struct TraceProducerStats {
   uint32_t data_sources = 0;
 };
 
-// What a session has recorded and lost, as TracingService::GetTraceStats()
-// tells.
+// The packets that a session has recorded and lost, as
+// TracingService::GetStats() returns them.
 struct TraceStats {
-  // The most that |names_offered| and |writers| hold.
+  // The most elements of |names_offered| and |writers|.
   static constexpr size_t kMaxNamesOffered = 16;
   static constexpr size_t kMaxWriters = 1024;
 
@@ -118,22 +118,22 @@ struct TraceStats {
   std::vector<TraceProducerStats> producers;
   // One for each buffer of the TraceConfig.
   std::vector<TraceBufferStats> buffers;
-  // By producer and writer. Only the last of the writers that are gone, and at
-  // most kMaxWriters: those with the most bytes. |buffers| has the sums of all
-  // writers.
+  // The writers, sorted by producer and writer. Of the writers that have ended,
+  // only the last ones; at most kMaxWriters, those with the most bytes.
+  // |buffers| has the sums of all writers.
   std::vector<TraceWriterStats> writers;
-  // How many |writers| does not have.
+  // The number of writers that |writers| does not have.
   size_t writers_left_out = 0;
 
   // Producers that have connected since the service began, and have never had a
   // writer in any session.
   struct SilentProducers {
-    // The most that are named.
+    // The most producers that are named.
     static constexpr size_t kMaxNamed = 16;
-    // Counts one more. Without memory, it has no name.
+    // Adds one more. If there is no memory, it has no name.
     void Add(std::string name, int32_t pid);
 
-    // The number of all.
+    // The number of all silent producers.
     uint32_t number = 0;
     // The names and process ids of the first of them.
     std::vector<std::pair<std::string, int32_t>> named;
@@ -141,7 +141,8 @@ struct TraceStats {
   // The silent producers of this service.
   SilentProducers silent_producers;
 
-  // Of the service: producers since it began, and what there is now.
+  // Counts of the whole service: the producers since it began, and the data
+  // sources and sessions of now.
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;
   uint32_t tracing_sessions = 0;
@@ -163,10 +164,10 @@ struct TraceStats {
   uint64_t flushes_requested = 0;
   uint64_t flushes_succeeded = 0;
   uint64_t flushes_failed = 0;
-  // Whether the flush before the end succeeded. Without meaning before that.
+  // True if the flush before the end succeeded. Has no meaning before that.
   bool final_flush_succeeded = false;
 
-  // Sums over all buffers.
+  // Return sums over all buffers.
   uint64_t packets_begun() const {
     uint64_t sum = 0;
     for (const TraceBufferStats& buffer : buffers)
@@ -191,8 +192,8 @@ struct TraceStats {
       sum += buffer.writers_seen;
     return sum;
   }
-  // Places where it is unknown how much is missing, including chunks for
-  // buffers that do not exist.
+  // Returns the number of places where it is unknown how much is missing,
+  // including chunks for buffers that do not exist.
   uint64_t unknown_losses() const {
     uint64_t sum = chunks_discarded;
     for (const TraceBufferStats& buffer : buffers)

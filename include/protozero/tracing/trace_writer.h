@@ -111,27 +111,28 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // commit includes it. REQUIRES: no packet is open.
   void ReturnChunk();
 
-  // 0 if all ids were taken.
+  // Returns 0 if all ids were taken.
   WriterID writer_id() const { return slot_ != nullptr ? slot_->writer_id : 0; }
 
-  // Of the chunk that packets are written to. Changes with each chunk.
+  // Returns the id of the chunk that packets are written to. Changes with each
+  // chunk.
   ChunkID chunk_id() const { return chunk_id_; }
-  // Whether the next packet begins behind the last one, in the same chunk. If
-  // not, it begins another chunk, or is lost. False after a loss.
+  // Returns whether the next packet begins behind the last one, in the same
+  // chunk. If not, it begins another chunk, or is lost. False after a loss.
   bool continues_chunk() const {
     return state() == PacketState::kReady &&
            reclaims_.load(std::memory_order_relaxed) == reclaims_seen_;
   }
-  // Changes with each packet that is lost while it is written: what later ones
-  // refer to may be in it.
+  // Returns a number that changes with each packet that is lost while it is
+  // written. Later packets may refer to something that was in the lost one.
   uint32_t loss_generation() const { return loss_generation_; }
   // If the last packet was lost because there was no chunk, and there still
   // seems to be none, counts another packet as lost and returns true. Costs
   // much less than to begin that packet. Otherwise changes nothing.
   bool LoseNextPacketIfExhausted();
 
-  // Packets that were begun and will not arrive, and the bytes that were
-  // written of them, by reason. Exact. Any thread.
+  // Return the packets that were begun and will not arrive, and the bytes that
+  // were written of them, by reason. Exact. Any thread.
   PacketLosses losses() const { return losses_.Get(); }
   uint64_t packets_lost() const { return losses().total(); }
   uint64_t bytes_lost() const { return losses().bytes; }
@@ -172,11 +173,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   static constexpr size_t kMaxHeldChunks = 4;
 
   static constexpr size_t kNarrowHeaderSize = 1;
-  // Kept free at the end of a chunk: for a length that is widened, and for the
-  // mark that says that no packet was begun.
+  // The bytes that stay free at the end of a chunk: for a length that is
+  // widened, and for the mark that says that no packet was begun.
   static constexpr size_t kSpareBytes =
       ABI::kPacketHeaderSize - kNarrowHeaderSize + ABI::kNoPacketBegunSize;
-  // No packet begins with less room than this in the chunk.
+  // The least room in a chunk with which a packet begins there.
   static constexpr size_t kMinRoom = 16;
   static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
                 "there is room for the length that says the packet is lost");
@@ -189,14 +190,15 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
 
-  // Keeps |arbiter| even without a |slot|.
+  // Keeps |arbiter| even if |slot| is null.
   TraceWriter(SharedMemoryArbiter* arbiter,
               SharedMemoryArbiter::WriterSlot* slot,
               BufferID target_buffer,
               BufferExhaustedPolicy policy);
 
   PacketState state() const { return state_.load(std::memory_order_relaxed); }
-  // All that this thread has done is visible to a thread that sees |state|.
+  // Sets the state. A thread that sees |state| also sees all that this thread
+  // has done before.
   void LeaveAs(PacketState state) {
     state_.store(state, std::memory_order_release);
   }
@@ -209,12 +211,12 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     return BeginNextPacketHere();
   }
-  // Begins it behind the packet before. REQUIRES: kNarrow.
+  // Begins a packet behind the packet before. REQUIRES: kNarrow.
   Message* BeginNextPacketHere() {
     stream_.set_write_ptr(fragment_ + kNarrowHeaderSize);
     return BeginPacketHere();
   }
-  // Begins it where the stream is. REQUIRES: kNarrow, or kDropped.
+  // Begins a packet where the stream is. REQUIRES: kNarrow, or kDropped.
   Message* BeginPacketHere() {
     packet_.Reset(&stream_);
     return &packet_;
@@ -222,8 +224,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
     if (PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
-      // Read only once: for the compiler, the bytes that are written might
-      // change it.
+      // The field is read only once: for the compiler, the bytes that are
+      // written might change it.
       uint8_t* const fragment = fragment_;
       uint8_t* const begin = fragment + kNarrowHeaderSize;
       if (PROTOZERO_LIKELY(internal::FieldsAppender::MayEncode(
@@ -238,8 +240,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     WritePacketOutOfLine<T>(values...);
   }
-  // By value. The address of a value would make the compiler store it before
-  // the branch that usually skips this call.
+  // Takes the values by value: if it took a value's address, the compiler would
+  // store that value before the branch that usually skips this call.
   template <typename T, typename... Values>
   PROTOZERO_NOINLINE void WritePacketOutOfLine(Values... values) {
     auto packet = NewTracePacket<T>();
@@ -271,7 +273,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   PROTOZERO_NOINLINE void FinishPacketSlowPath();
   // Ends a packet that cannot be completed.
   void AbortPacket();
-  // The packet ends at |end| and has its length. Returns the state to leave as.
+  // Ends the packet, which has its length, at |end|. Returns the state to leave
+  // as.
   PacketState MarkPacketFinished(uint8_t* end) {
     fragment_ = end;
     ABI::WriteNoPacketBegun(end);
@@ -299,15 +302,15 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Counts packets that were not even begun, because the writer was busy. Safe
   // in a signal handler that interrupts the writer's thread anywhere.
   void CountWhileBusy(uint64_t packets);
-  // Goes on in scratch_.
+  // Marks the open packet as lost. Returns scratch_, where the rest of it goes.
   ContiguousMemoryRange DropPacket(LossReason reason);
-  // Why there is no chunk.
+  // Returns the reason why there is no chunk.
   LossReason ExhaustionReason() const;
   // Writes the fragment's length, in kPacketHeaderSize bytes. Returns the
   // fragment's end, which may be earlier now.
   uint8_t* WriteFragmentHeader();
-  // The bytes of the open packet in the current chunk, or those in scratch_
-  // since the stream last entered it.
+  // Returns the number of bytes of the open packet in the current chunk, or of
+  // those in scratch_ since the stream last entered it.
   size_t FragmentSize() const;
 
   // Looks for a chunk, without waiting. If there is none, hands over the held
@@ -315,7 +318,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   ABI::Chunk TryAcquireChunk();
   // Looks for a chunk as long as the policy allows.
   ABI::Chunk AcquireChunk();
-  // Begins |chunk|. Returns the bytes behind |header_size| bytes for a length.
+  // Begins |chunk|. Returns its memory behind |header_size| bytes for a length.
   ContiguousMemoryRange StartChunk(ABI::Chunk chunk,
                                    uint16_t flags,
                                    size_t header_size);
@@ -355,7 +358,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // last, so that no thread can take its chunk between its first look at the
   // state and its store; and it waits while the number is odd.
   //
-  // From here on, the writer is not idle.
+  // Makes the writer not idle from here on.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -380,38 +383,38 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // Only the writer's thread writes it.
   std::atomic<PacketState> state_{PacketState::kNone};
-  // There was no chunk for the packet before.
+  // True if there was no chunk for the packet before.
   bool is_exhausted_ = false;
-  // The next packet has to say that one was lost.
+  // True if the next packet has to say that one was lost.
   bool loss_is_unreported_ = false;
-  // The open packet cannot be completed.
+  // True if the open packet cannot be completed.
   bool is_out_of_patches_ = false;
   uint32_t loss_generation_ = 0;
-  // What the current chunk's header says; 0 if there is no chunk. Between
+  // The value in the current chunk's header; 0 if there is no chunk. Between
   // packets, it already counts the packet that comes next.
   std::atomic<uint16_t> packets_{0};
   ChunkID chunk_id_ = 0;
-  // How often a reclaim has begun or ended: odd while one is under way. Only
-  // the thread that reclaims writes it.
+  // The number of times that a reclaim has begun or ended: odd while one is
+  // under way. Only the thread that reclaims writes it.
   std::atomic<uint32_t> reclaims_{0};
-  // The value that the writer's thread saw last. Even.
+  // The value that the writer's thread saw last. Always even.
   uint32_t reclaims_seen_ = 0;
-  // Where the length of the open packet's last fragment goes, or, between
-  // packets, that of the next packet. If the packet is dropped, where the
-  // stream entered scratch_.
+  // The place for the length of the open packet's last fragment or, between
+  // packets, for the next packet's length. If the packet is dropped, the place
+  // where the stream entered scratch_.
   uint8_t* fragment_ = nullptr;
-  // No packet begins from here on.
+  // The place from which on no packet begins.
   uint8_t* last_begin_ = nullptr;
-  // All of the chunk from here on has been prefetched. Not behind last_begin_;
-  // null where PrefetchForWriting() may not be called.
+  // The place from which on all of the chunk has been prefetched. Not behind
+  // last_begin_; null where PrefetchForWriting() may not be called.
   uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;
-  // The open packet's bytes in chunks before the current one; and whether the
+  // The open packet's bytes in chunks before the current one; and true if the
   // first of these was handed over with the packet's beginning. Not valid in
   // kNarrow.
   uint64_t packet_bytes_ = 0;
   bool is_beginning_handed_over_ = false;
-  // Why the open packet is kDropped.
+  // The reason why the open packet is kDropped.
   LossReason drop_reason_ = LossReason::kUnknown;
   // The value of |packets_| that BeginReclaim() found.
   uint16_t packets_before_ = 0;
@@ -419,10 +422,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   LossAccount losses_;
 
   PatchList patches_;
-  // Oldest first.
+  // The held chunks, oldest first.
   HeldChunk held_chunks_[kMaxHeldChunks];
   size_t num_held_chunks_ = 0;
-  // Less than kMaxHeldChunks if the buffer has few chunks.
+  // The most chunks to hold. Less than kMaxHeldChunks if the buffer has few
+  // chunks.
   const size_t max_held_chunks_;
 
   ScatteredStreamWriter stream_;

@@ -60,64 +60,64 @@ PROTOZERO_ABI_BEGIN
 // for which there is no memory are lost, and counted.
 class TracingService {
  public:
-  // A producer as the service sees it: what the service asks of it. The thread
-  // that has called the service makes these calls, one at a time, while the
-  // service holds its lock. They must not call the service, but take a note of
-  // what they are told, or send it.
+  // A producer as the service sees it, with the requests of the service. The
+  // thread that has called the service makes these calls, one at a time, while
+  // the service holds its lock. They must not call the service; they note what
+  // they are told, or send it.
   class RemoteProducer {
    public:
     virtual ~RemoteProducer() = default;
 
     // Creates the memory to share, all zero, and gives the producer its part.
     // Called once, before the first SetupDataSource(), unless
-    // ProducerInfo::memory was accepted. Null on failure: the producer then
-    // gets no data source set up.
+    // ProducerInfo::memory was accepted. Returns null on failure: then no data
+    // source is set up at the producer.
     virtual std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                                        size_t page_size) = 0;
-    // For people: why SetupTracing() has returned null.
+    // Returns, for people, the reason why SetupTracing() has returned null.
     virtual std::string SetupTracingError() const { return ""; }
-    // The producer is to prepare an instance, and then to start it.
+    // Asks the producer to prepare an instance, and then to start it.
     virtual void SetupDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
     virtual void StartDataSource(DataSourceInstanceID instance_id,
                                  const DataSourceConfig& config) = 0;
-    // The producer is to commit everything before NotifyDataSourceStopped().
+    // Asks the producer to commit everything before NotifyDataSourceStopped().
     virtual void StopDataSource(DataSourceInstanceID instance_id) = 0;
-    // The producer is to commit everything of these instances, and then to
+    // Asks the producer to commit everything of these instances, and then to
     // acknowledge the flush with CommitDataRequest::flush_request_id.
     virtual void Flush(FlushRequestID request_id,
                        const std::vector<DataSourceInstanceID>& instances,
                        FlushFlags flags) = 0;
-    // The writers of these instances are to repeat, from now on, what they have
-    // told once, such as interned strings.
+    // Asks the writers of these instances to repeat, from now on, what they
+    // have written once, such as interned strings.
     virtual void ClearIncrementalState(
         const std::vector<DataSourceInstanceID>& instances) = 0;
   };
 
-  // Whether the service reads chunks that are being written.
+  // The choice whether the service reads chunks that are being written.
   enum class ScrapingMode { kDefault, kEnabled, kDisabled };
 
-  // What a producer says of itself when it connects.
+  // The properties that a producer states when it connects.
   struct ProducerInfo {
-    // Sessions can select by it. It has no other meaning.
+    // The name by which sessions can select it. It has no other meaning.
     std::string name;
-    // The service stamps them on each of the producer's packets.
+    // The ids that the service stamps on each of the producer's packets.
     int32_t uid = 0;
     int32_t pid = 0;
-    // In bytes; 0 for the defaults. See ClampShmSizes().
+    // Wanted sizes in bytes; 0 for the defaults. See ClampShmSizes().
     size_t shm_page_size_hint = 0;
     size_t shm_size_hint = 0;
-    // Whether the service may look for packets in chunks that have not been
-    // committed. It may not by default.
+    // The choice whether the service may look for packets in chunks that have
+    // not been committed. By default, it may not.
     ScrapingMode scraping_mode = ScrapingMode::kDefault;
-    // The producer's writers report what they lose, and mark in a chunk, behind
-    // the complete packets, whether another one has begun, as TraceWriter does.
-    // Otherwise the service counts some losses as unknown. REQUIRES: such
-    // writers, if they are in this process, write nothing any more when the
-    // connection ends.
+    // True if the producer's writers report what they lose, and mark in a
+    // chunk, behind the complete packets, whether another one has begun, as
+    // TraceWriter does. Otherwise the service counts some losses as unknown.
+    // REQUIRES: if such writers are in this process, they write nothing any
+    // more when the connection ends.
     bool reports_losses = true;
-    // The producer's own memory, with pages of |shm_page_size_hint|. The
-    // producer has been tracing since before it was connected.
+    // The producer's own memory, with pages of |shm_page_size_hint|, if it has
+    // been tracing since before it was connected.
     std::unique_ptr<SharedMemory> memory;
   };
 
@@ -126,39 +126,41 @@ class TracingService {
   // REQUIRES: the service outlives it.
   class ProducerConnection : public ProducerEndpoint {
    public:
-    // Unique in the service, while the connection lasts.
+    // Returns an id that is unique in the service while the connection lasts.
     virtual ProducerID id() const = 0;
-    // Whether the service uses ProducerInfo::memory. If not, the service has
-    // unmapped it, and will call SetupTracing().
+    // Returns whether the service uses ProducerInfo::memory. If not, the
+    // service has unmapped it, and will call SetupTracing().
     virtual bool uses_provided_memory() const = 0;
 
-    // Does nothing if the name is empty or too long, if there are too many data
-    // sources, or if there is one with the same id (not 0).
+    // Offers a data source. Does nothing if the name is empty or too long, if
+    // there are too many data sources, or if there is one with the same id (not
+    // 0).
     virtual void RegisterDataSource(const DataSourceDescriptor& descriptor) = 0;
     // Replaces the data sources with that name and id.
     virtual void UpdateDataSource(const DataSourceDescriptor& descriptor) = 0;
     // Removes all data sources of that name, and stops their instances.
     virtual void UnregisterDataSource(const std::string& name) = 0;
 
-    // What RemoteProducer was asked for is done.
+    // Says that what RemoteProducer was asked for is done.
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
 
-    // How much of the producer's chunks the service has copied. A transport can
-    // share its time among producers by it. Only for the thread that commits.
+    // Returns how many bytes of the producer's chunks the service has copied. A
+    // transport can use it to share its time among producers. Only for the
+    // thread that commits.
     virtual uint64_t bytes_copied() const = 0;
-    // Does nothing, and returns false, while there is no memory.
+    // Commits. Does nothing, and returns false, while there is no memory.
     virtual bool CommitDataIfSetUp(const CommitDataRequest& request) = 0;
-    // The connection is about to end, but the producer goes on. The service
-    // then cannot know how much of its data is lost.
+    // Says that the connection is about to end, but the producer goes on. The
+    // service then cannot know how much of its data is lost.
     virtual void ReportUnknownLoss() = 0;
-    // CommitDataIfSetUp(), if nobody asks for the result.
+    // Calls CommitDataIfSetUp() and drops the result.
     void CommitData(const CommitDataRequest& request) override {
       CommitDataIfSetUp(request);
     }
   };
 
-  // How far a session is.
+  // The state of a session.
   enum State {
     // There is no such session, or it was closed.
     kNone,
@@ -175,27 +177,29 @@ class TracingService {
   // it returns false, these bytes are lost.
   using TraceSink = std::function<bool(const uint8_t* data, size_t size)>;
 
-  // The owner of a session. All functions but OnTraceData() are called as those
-  // of RemoteProducer are: they must not call the service.
+  // The owner of a session. The service calls all functions except
+  // OnTraceData() in the same way as those of RemoteProducer: they must not
+  // call the service.
   class Consumer {
    public:
     virtual ~Consumer() = default;
-    // The session is kStarted.
+    // Called when the session is kStarted.
     virtual void OnAllDataSourcesStarted(TracingSessionID) {}
-    // There is no memory to share with this producer, so the session does not
-    // record it. Called once for each such producer.
+    // Called once for each producer without memory to share. The session does
+    // not record it.
     virtual void OnProducerWithoutMemory(TracingSessionID,
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
-    // The session is kStopped. If TraceConfig::write_period_ms is not 0,
-    // RunDue() has yet to make the last call of OnTraceData().
+    // Called when the session is kStopped. If TraceConfig::write_period_ms is
+    // not 0, RunDue() has yet to make the last call of OnTraceData().
     virtual void OnTracingStopped(TracingSessionID) {}
-    // RunDue() has made the last call of OnTraceData(). |complete| is false if
-    // a call has refused something, or if something could not be read because
-    // there was no memory.
+    // Called after RunDue() has made the last call of OnTraceData(). |complete|
+    // is false if a call has refused something, or if something could not be
+    // read because there was no memory.
     virtual void OnTraceWritten(TracingSessionID, bool /*complete*/) {}
-    // A TraceSink. RunDue() calls it without the lock. If it returns false, or
-    // if there is no memory to read for it, the session stops.
+    // Takes bytes of the trace, as a TraceSink does. RunDue() calls it without
+    // the lock. If it returns false, or if there is no memory to read for it,
+    // the session stops.
     virtual bool OnTraceData(TracingSessionID,
                              const uint8_t* /*data*/,
                              size_t /*size*/) {
@@ -203,10 +207,10 @@ class TracingService {
     }
   };
 
-  // Milliseconds since any moment. Never goes back. Any thread.
+  // Returns milliseconds since any moment. Never goes back. Any thread.
   using Clock = std::function<uint64_t()>;
 
-  // Without a |clock|, std::chrono::steady_clock.
+  // Uses std::chrono::steady_clock if |clock| is null.
   explicit TracingService(Clock clock = nullptr);
   // REQUIRES: all connections have ended, and no thread is in a call.
   ~TracingService();
@@ -220,79 +224,82 @@ class TracingService {
     size_t page_size;
     size_t size;
   };
-  // For tests and transports that want to know before they connect.
+  // Returns the sizes, for tests and for transports that want to know before
+  // they connect.
   static ShmSizes ClampShmSizes(size_t page_size_hint, size_t size_hint);
 
-  // Called when a producer offers a data source, or changes it, as functions of
-  // RemoteProducer are called: it must not call the service.
+  // Called when a producer offers a data source, or changes it. Like functions
+  // of RemoteProducer, it must not call the service.
   using DataSourceObserver =
       std::function<void(const ProducerInfo&, const DataSourceDescriptor&)>;
-  // REQUIRES: no producer has connected.
+  // Sets the observer. REQUIRES: no producer has connected.
   void SetDataSourceObserver(DataSourceObserver observer);
 
-  // Null if there are too many producers, if the name is too long, or if there
-  // is no memory. REQUIRES: |producer| outlives the connection.
+  // Connects a producer. Returns null if there are too many producers, if the
+  // name is too long, or if there is no memory. REQUIRES: |producer| outlives
+  // the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,
                                                       ProducerInfo info);
 
-  // Sets up and starts the data sources that are registered. Those that come
-  // later follow. Returns 0, and says why, if the config is not valid, or if
-  // there is no memory. |consumer| may be null. REQUIRES: |consumer| outlives
-  // the session.
+  // Sets up and starts the data sources that are registered, and later those
+  // that are registered later. Returns 0, and says why, if the config is not
+  // valid, or if there is no memory. |consumer| may be null. REQUIRES:
+  // |consumer| outlives the session.
   TracingSessionID StartTracing(const TraceConfig& config,
                                 Consumer* consumer,
                                 std::string* error);
   // Flushes, then stops the data sources. Does not wait: see GetState().
   void StopTracing(TracingSessionID session_id);
-  // Ends a session that is kStopping now: does not wait for producers that have
-  // not answered. The service takes what it finds in their memory. Does nothing
-  // in other states.
+  // Ends a session that is kStopping now, without waiting for producers that
+  // have not answered. The service takes what it finds in their memory. Does
+  // nothing in other states.
   void StopWaiting(TracingSessionID session_id);
-  // Asks all data sources to commit what they have. |on_done| is called once,
-  // as the functions of Consumer are, perhaps before this returns. |success| is
-  // false if a producer did not answer in time, or if the session was closed
-  // before. A |timeout_ms| of 0 stands for TraceConfig::flush_timeout_ms.
-  // Returns 0, and does not call |on_done|, if there is nothing to flush.
+  // Asks all data sources to commit what they have. Like the functions of
+  // Consumer, |on_done| is called with the lock held; once, perhaps before this
+  // returns. |success| is false if a producer did not answer in time, or if the
+  // session was closed before. A |timeout_ms| of 0 stands for
+  // TraceConfig::flush_timeout_ms. Returns 0, and does not call |on_done|, if
+  // there is nothing to flush.
   FlushRequestID Flush(TracingSessionID session_id,
                        uint32_t timeout_ms,
                        FlushFlags flags,
                        std::function<void(bool success)> on_done);
-  // How far the session is.
+  // Returns the state of the session.
   State GetState(TracingSessionID session_id) const;
-  // Of the whole session. Everything is 0 if there is no such session. Throws
-  // std::bad_alloc if there is no memory.
+  // Returns the statistics of the whole session. Everything is 0 if there is no
+  // such session. Throws std::bad_alloc if there is no memory.
   TraceStats GetStats(TracingSessionID session_id) const;
-  // Gives out all packets that are complete, and forgets them, as records of
-  // Perfetto's Trace: all that is read, one after the other, is a trace file.
-  // The sink is called without the lock, while no other thread's sink is.
-  // Returns false if there is no such session, if the sink has returned false,
-  // or if there is no memory; the rest can then be read later. The sink must
-  // not read, nor close sessions.
+  // Gives out all packets that are complete, and forgets them. They come as
+  // records of Perfetto's Trace: all that is read, one after the other, is a
+  // trace file. The sink is called without the lock, while no other thread's
+  // sink is. Returns false if there is no such session, if the sink has
+  // returned false, or if there is no memory; the rest can then be read later.
+  // The sink must not read, nor close sessions.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
-  // Forgets the packets that have not been read, as LossReason::kNotWritten. Of
-  // a session that is not kStopped, those that are complete.
+  // Forgets the packets that have not been read, as LossReason::kNotWritten. If
+  // the session is not kStopped, forgets only complete packets.
   void DiscardPackets(TracingSessionID session_id);
   // Begins another trace in the same session: the next batch that is read
   // starts with a header, and writers are asked to clear their incremental
-  // state. Of each sequence, the packets before the next one with
+  // state. The packets of each sequence before the next one with
   // SEQ_INCREMENTAL_STATE_CLEARED still need the trace before. Both traces, one
-  // after the other, are one as well. Returns false, and changes nothing, if
-  // the session is not being recorded, or if there is no memory.
+  // after the other, are one trace as well. Returns false, and changes nothing,
+  // if the session is not being recorded, or if there is no memory.
   bool RestartTrace(TracingSessionID session_id);
   // Stops the session without waiting, and frees its buffers.
   void CloseSession(TracingSessionID session_id);
 
-  // When RunDue() will have something to do, unless something happens before;
-  // UINT64_MAX for never. In the time of NowMs(), which is that of the
-  // service's clock.
+  // Returns the time when RunDue() will have something to do, unless something
+  // happens before; UINT64_MAX for never. It is in the time of NowMs(), the
+  // time of the service's clock.
   uint64_t NextDeadlineMs() const;
   uint64_t NowMs() const;
-  // Does what is due: time-outs and periodic things. May be called at any time.
+  // Does what is due: time-outs and periodic work. May be called at any time.
   void RunDue();
 
-  // How often the service has looked at a producer, session, data source,
-  // instance, flush, page or request, of which there may be many. This is the
-  // cost of its functions.
+  // Returns how often the service has looked at a producer, session, data
+  // source, instance, flush, page or request, of which there may be many. This
+  // number is the cost of its functions.
   uint64_t NumVisitsForTesting() const;
 
  private:

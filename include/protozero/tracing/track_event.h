@@ -25,55 +25,55 @@
 //     PROTOZERO_TRACE_COUNTER("app", "bytes loaded", path.size());
 //   }
 //
-// A category and a name, which are literals, and then any number of
+// An event takes a category and a name, which are literals, and any number of
 // - "key", value. Values are numbers, bools, enums, strings, pointers, ranges,
 //   maps, and functions that take a TraceValue. The key is a literal.
 // - a Track, a Flow, a TerminatingFlow, a CorrelationId, a SourceLocation, a
 //   Timestamp, of "protozero/tracing/track_event_args.h".
 // - a function that takes a trace::TrackEvent*, and may write any of its
 //   fields, and those of its extensions.
-// What is not a literal is a DynamicCategory or a DynamicString. A category may
-// be a list, "app,net": one that is wanted is enough.
+// Texts that are not literals are a DynamicCategory or a DynamicString. A
+// category may be a list, "app,net": the event is recorded if one of them is
+// wanted.
 //
-// Nothing of it is evaluated unless a session wants the category. Then, an
-// event is a load, a test, and a branch. Who records, and which categories, is
-// up to sessions: a LocalTrace in the program, or a service that the program is
-// connected to:
+// An event that no session wants evaluates nothing: it is a load, a test, and a
+// branch. Sessions choose the categories to record. A session is a LocalTrace
+// in the program, or one of a service that the program is connected to:
 //
 //   static auto& producer = *new protozero::Producer({});
 //   producer.RegisterDataSource(protozero::TrackEventDataSource());
 //
 // An event that is recorded takes no lock, and allocates nothing once its
-// thread has traced in that session. In a signal handler: REQUIRES that this is
-// so; an event that interrupts another one is lost, and counted, as
-// LossReason::kWriterBusy. No cancellation point of pthread_cancel() is in an
-// event, but those of functions that are its arguments. REQUIRES: the thread is
-// not cancelled asynchronously. Events before main() and after it, in threads
-// that end, and in children of fork() with sessions of their own, are like
-// others.
+// thread has traced in that session. REQUIRES, in a signal handler: the thread
+// has done so. An event that interrupts another one is lost, and counted as
+// LossReason::kWriterBusy. An event has no cancellation point of
+// pthread_cancel(), unless functions that are its arguments have one. REQUIRES:
+// the thread is not cancelled asynchronously. Events may come before main() and
+// after it, in threads that end, and in children of fork() with sessions of
+// their own.
 //
-// Where PROTOZERO_NO_TRACE_EVENTS is defined, the macros stand for nothing, and
-// leave nothing behind.
+// If PROTOZERO_NO_TRACE_EVENTS is defined, the macros do nothing, and add no
+// code.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// The data source of all events of the program, "track_event", which sessions
-// configure by a TrackEventConfig. Never gone. Any thread.
+// Returns the data source of all events of the program, "track_event", which
+// sessions configure by a TrackEventConfig. It lives forever. Any thread.
 std::shared_ptr<DataSource> TrackEventDataSource();
 
-// What the calling thread, and the process, are called in traces; up to 63
-// characters. If this is not called, as by the system.
+// Set the name of the calling thread, and of the process, in traces, up to 63
+// characters. The default is the system's name for it.
 void SetTraceThreadName(std::string_view name);
 void SetTraceProcessName(std::string_view name);
 
-// Has each session's trace say what extensions of TrackEvent are called, and of
-// which types they are, for readers that do not know them. |descriptor_set| is
-// a FileDescriptorSet in its encoding; the bytes have to stay where they are.
-// Events take no longer by it. Call it before they are traced; up to 32 times.
+// Makes the trace of each session describe the names and types of extensions of
+// TrackEvent, for readers that do not know them. |descriptor_set| is an encoded
+// FileDescriptorSet; its bytes must live forever. Events get no slower. Call it
+// before such events are traced; up to 32 times.
 void DescribeTraceExtensions(ConstBytes descriptor_set);
 
-// The same for a class that the plugin has made, with the option descriptors.
+// Does the same for a class that was generated with the option descriptors.
 //
 //   protozero::DescribeTraceExtensions<QueryEvent>();
 template <typename Extensions>
@@ -81,7 +81,7 @@ void DescribeTraceExtensions() {
   DescribeTraceExtensions(Extensions::DescriptorSet());
 }
 
-// CLOCK_BOOTTIME in nanoseconds, which the timestamps of events are, too.
+// Returns CLOCK_BOOTTIME in nanoseconds, the time of all events' timestamps.
 uint64_t TraceTimeNs();
 
 namespace internal {
@@ -104,54 +104,54 @@ PROTOZERO_ABI_END
 
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
 
-// A slice from here to the end of the scope.
+// Records a slice from here to the end of the scope.
 //
 //   PROTOZERO_TRACE_EVENT("app", "Load");
 //   PROTOZERO_TRACE_EVENT("app", "Load", "path", path, "size", size);
 //
-// It ends where it has begun: on the track that it was given, or that of the
-// thread that has begun it, wherever the scope ends. Scopes of coroutines may
-// end in any order, and on any thread.
+// The slice ends on the track on which it has begun: the given one, or that of
+// the thread that has begun it, even if the scope ends on another thread.
+// Scopes of coroutines may end in any order, and on any thread.
 #define PROTOZERO_TRACE_EVENT(category, ...)                             \
   PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::internal::Emit, category, \
                                   __VA_ARGS__)
 
-// The beginning of a slice, and the end of the last one that has begun on the
-// track. The end takes no name.
+// Record the beginning of a slice, and the end of the last slice that has begun
+// on the track. The end takes no name.
 #define PROTOZERO_TRACE_EVENT_BEGIN(category, ...)                         \
   PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, SLICE_BEGIN, \
                                  category, __VA_ARGS__)
 #define PROTOZERO_TRACE_EVENT_END(...) \
   PROTOZERO_INTERNAL_TRACE_END(::protozero::internal::EmitUnnamed, __VA_ARGS__)
 
-// Something that takes no time.
+// Records something that takes no time.
 #define PROTOZERO_TRACE_EVENT_INSTANT(category, ...)                   \
   PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, INSTANT, \
                                  category, __VA_ARGS__)
 
-// A value, from now on: of a CounterTrack, or of the process's counter of that
-// name.
+// Records a value that holds from now on: of a CounterTrack, or of the
+// process's counter of that name.
 #define PROTOZERO_TRACE_COUNTER(category, track, value)                  \
   PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::internal::EmitCounterOf, \
                                    category, (track), (value))
 
-// Whether a session wants the category, a literal.
+// Returns whether a session wants the category, a literal.
 #define PROTOZERO_TRACE_CATEGORY_ENABLED(category)                    \
   ([] {                                                               \
     PROTOZERO_INTERNAL_TRACE_SITE(trace_site, INSTANT, category, ""); \
     return trace_site.IsOn();                                         \
   }())
 
-// Says what a category is about, in a namespace. |tags| are separated by
-// spaces. Sessions choose by them, too; those with "slow" or "debug" are off
+// Describes a category; used in a namespace. |tags| are separated by spaces.
+// Sessions select by tags, too; categories with "slow" or "debug" are off
 // unless a session asks for them.
 #define PROTOZERO_TRACE_CATEGORY(category, description, tags)                  \
   static const ::protozero::internal::TraceCategory PROTOZERO_INTERNAL_CONCAT( \
       trace_category_, __COUNTER__)(category, description, tags)
 
-// ---- For the macros above.
+// ---- Helpers of the macros above.
 
-// In the condition itself, for compilers forget what is said of a result.
+// Must be in the condition itself: compilers forget the hint of a result.
 #if defined(__GNUC__)
 #define PROTOZERO_INTERNAL_SELDOM(x) __builtin_expect((x), false)
 #else
@@ -167,14 +167,15 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_CONCAT2(a, b) a##b
 #define PROTOZERO_INTERNAL_CONCAT(a, b) PROTOZERO_INTERNAL_CONCAT2(a, b)
 #define PROTOZERO_INTERNAL_FIRST(first, ...) first
-// Of a conditional, what is not taken need not be a constant.
+// Is a constant even if |text| is none: the branch that is not taken need not
+// be.
 #define PROTOZERO_INTERNAL_TEXT(text)                \
   (::protozero::internal::kIsLiteral<decltype(text)> \
        ? ::protozero::internal::StaticText(text)     \
        : nullptr)
-// Whether an event has nothing that is evaluated: literals, and no argument
+// True if nothing of an event is evaluated: it has literals, and no argument
 // behind them. An argument may have a lambda, which C++17 does not allow in
-// decltype(), so the second one is looked at as a text.
+// decltype(), so the macro looks at the second argument's text.
 #define PROTOZERO_INTERNAL_STRINGIZE(...) #__VA_ARGS__
 #define PROTOZERO_INTERNAL_TEXT_OF_SECOND(first, second, ...) \
   PROTOZERO_INTERNAL_STRINGIZE(second)
@@ -187,10 +188,10 @@ PROTOZERO_ABI_END
   (PROTOZERO_INTERNAL_IS_FIXED(category, __VA_ARGS__)       \
        ? PROTOZERO_INTERNAL_SELDOM((site).MayBeOn())        \
        : (site).IsOn())
-// A site in an inline function is one for each shared library, as the functions
-// are that it is given to. For gcc, a static variable is as hidden as its type.
-// For clang it is as hidden as the function, so there it is a member of a
-// hidden template.
+// Defines a site. Each shared library has its own site for an event in an
+// inline function, and its own functions that take the site. For gcc, a static
+// variable is as hidden as its type. For clang it is as hidden as the function,
+// so there it is a member of a hidden template.
 #if defined(__clang__)
 #define PROTOZERO_INTERNAL_TRACE_SITE(variable, event_type, category, ...) \
   static constexpr const char* PROTOZERO_INTERNAL_CONCAT(variable,         \
@@ -216,10 +217,10 @@ PROTOZERO_ABI_END
           PROTOZERO_INTERNAL_TEXT(category),                           \
           PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
 #endif
-// Defines |pointer|, to a site. The site has the same name everywhere, in a
+// Defines |pointer| to a site. The site has the same name everywhere, in a
 // scope of its own: in an inline function of a header, the name is a symbol,
-// which has to mean the same in all files. |pointer| is __COUNTER__'s, so that
-// events may be on one line, and within each other.
+// which has to mean the same in all files. The name of |pointer| has a number
+// from __COUNTER__, so that a line, or an event, may contain several events.
 #define PROTOZERO_INTERNAL_TRACE_SITE_AT(pointer, ...)         \
   void* pointer;                                               \
   {                                                            \
@@ -227,12 +228,12 @@ PROTOZERO_ABI_END
     pointer = &trace_site_of;                                  \
   }
 #define PROTOZERO_INTERNAL_SITE(id) PROTOZERO_INTERNAL_CONCAT(trace_site_, id)
-// |pointer| has no type, for it is in the frame of a coroutine, and gcc warns
-// of a frame that is less hidden than the types in it.
+// |pointer| has no type: it is in the frame of a coroutine, and gcc warns if a
+// frame is less hidden than the types in it.
 #define PROTOZERO_INTERNAL_SITE_OF(id) \
   static_cast<::protozero::internal::TraceSite*>(PROTOZERO_INTERNAL_SITE(id))
 #define PROTOZERO_INTERNAL_SLICE(id) PROTOZERO_INTERNAL_CONCAT(trace_slice_, id)
-// |emit| is the function that writes the event.
+// Writes the event with the function |emit|.
 #define PROTOZERO_INTERNAL_TRACE_SCOPED(...) \
   PROTOZERO_INTERNAL_TRACE_SCOPED_ID(__COUNTER__, __VA_ARGS__)
 #define PROTOZERO_INTERNAL_TRACE_SCOPED_ID(id, emit, category, ...)          \

@@ -11,7 +11,7 @@
 
 #include "protozero/internal/macros.h"
 
-// What an event of "protozero/tracing/track_event.h" can be given besides its
+// The arguments of an event of "protozero/tracing/track_event.h" besides its
 // category, its name, and named values.
 
 namespace protozero {
@@ -24,74 +24,75 @@ struct DynamicString {
   std::string_view text;
 };
 
-// A category that is known only while the program runs. Compared with the rules
-// of each session at each event.
+// A category that is known only while the program runs. Each event compares it
+// with the rules of each session.
 struct DynamicCategory {
   constexpr explicit DynamicCategory(std::string_view string) : text(string) {}
   std::string_view text;
 };
 
-// A row of the timeline. An event without one is on its thread's.
+// A row of the timeline. Events without a track are on their thread's track.
 //
 //   static constexpr protozero::Track kQueue("queue");
 //   PROTOZERO_TRACE_EVENT_BEGIN("app", "item", protozero::Track(item_id));
 //
-// Tracks are told apart by name, id and parent, so two objects with the same
-// ones are one track, in all threads. A literal type, which may be static.
-// REQUIRES: texts and parents that it was given outlive it.
+// A track is known by name, id and parent: two objects with the same ones are
+// one track, in all threads. A literal type, which may be static. REQUIRES:
+// texts and parents that it was given outlive it.
 class Track {
  public:
-  // What a track belongs to that has no other parent.
+  // The owner of a track that has no other parent.
   enum Owner : uint8_t { kProcess, kThread, kNobody };
-  // How viewers sort the tracks whose parent this is.
+  // The order in which viewers show the tracks whose parent this is.
   enum class ChildOrder : uint8_t {
     kUnspecified = 0,
     kLexicographic = 1,
     kChronological = 2,
-    // By set_rank() of the children.
+    // By the children's set_rank().
     kExplicit = 3,
   };
 
-  // The row of the calling thread, or of the process.
+  // Return the row of the calling thread, or of the process.
   static constexpr Track Thread() { return Track(Kind::kThread); }
   static constexpr Track Process() { return Track(Kind::kProcess); }
 
-  // For slices that overlap, as those of asynchronous operations do: |id| tells
-  // the operations apart. Viewers call it after its first event. With kNobody,
-  // it is the same in all processes.
+  // Makes a track for slices that overlap, such as asynchronous operations:
+  // |id| tells the operations apart. Viewers show the name of its first event.
+  // With kNobody, it is the same track in all processes.
   constexpr explicit Track(uint64_t id, Owner owner = kProcess)
       : hash_(internal::HashTrack(id, {})), owner_(owner) {}
   constexpr Track(uint64_t id, const Track& parent)
       : hash_(internal::HashTrack(id, {})), parent_(&parent) {}
   Track(uint64_t id, const Track&& parent) = delete;
 
-  // A track of that name. |id| tells apart those that have the same one.
+  // Makes a track of that name. |id| tells apart tracks of the same name.
   constexpr explicit Track(std::string_view name,
                            uint64_t id = 0,
                            Owner owner = kProcess)
       : name_(name), hash_(internal::HashTrack(id, name)), owner_(owner) {}
   constexpr Track(std::string_view name, uint64_t id, const Track& parent)
       : name_(name), hash_(internal::HashTrack(id, name)), parent_(&parent) {}
-  // The parent would be gone before the track is.
+  // Deleted, because the parent would be gone before the track is.
   Track(std::string_view name, uint64_t id, const Track&& parent) = delete;
 
-  // All descriptions of a track in a trace have to agree.
+  // Sets a text for viewers. All descriptions of a track in a trace have to
+  // agree.
   constexpr Track& set_description(std::string_view description) {
     description_ = description;
     return *this;
   }
-  // How viewers sort the tracks below this one.
+  // Sets the order in which viewers show the tracks below this one.
   constexpr Track& set_child_order(ChildOrder order) {
     child_order_ = order;
     return *this;
   }
-  // The place among its siblings if the parent's order is kExplicit.
+  // Sets the place among its siblings, for a parent whose order is kExplicit.
   constexpr Track& set_rank(int32_t rank) {
     rank_ = rank;
     return *this;
   }
 
-  // Its number in the trace, as of this process and thread.
+  // Returns its number in the trace, for this process and thread.
   uint64_t uuid() const;
 
  protected:
@@ -117,10 +118,10 @@ class Track {
 // A row that shows values of PROTOZERO_TRACE_COUNTER().
 class CounterTrack : public Track {
  public:
-  // What the values are.
+  // The kind of the values.
   enum class Unit : uint8_t { kNone = 0, kTimeNs = 1, kCount = 2, kBytes = 3 };
 
-  // A counter of the process, or below |parent|.
+  // Makes a counter of the process, or below |parent|.
   constexpr explicit CounterTrack(std::string_view name, Owner owner = kProcess)
       : Track(name, internal::kCounterId, owner) {
     kind_ = Kind::kCounter;
@@ -131,36 +132,36 @@ class CounterTrack : public Track {
   }
   CounterTrack(std::string_view name, const Track&& parent) = delete;
 
-  // How viewers label the values.
+  // Sets the label of the values in viewers.
   constexpr CounterTrack& set_unit(Unit unit) {
     unit_ = static_cast<uint8_t>(unit);
     return *this;
   }
-  // Shown if there is no Unit.
+  // Sets a label that is shown if there is no Unit.
   constexpr CounterTrack& set_unit_name(std::string_view name) {
     unit_name_ = name;
     return *this;
   }
-  // What viewers multiply each value by.
+  // Sets the factor by which viewers multiply each value.
   constexpr CounterTrack& set_unit_multiplier(int64_t multiplier) {
     unit_multiplier_ = multiplier;
     return *this;
   }
 };
 
-// Events of one flow are joined by arrows, in order of time. The constructor
+// A flow. Viewers join its events by arrows, in order of time. The constructor
 // takes a number that is unique in this process.
 class Flow {
  public:
-  // From a number, or an object's address.
+  // Makes a flow from a number, or from an object's address.
   explicit Flow(uint64_t id) : id_(id ^ internal::ProcessUuid()) {}
   static Flow FromPointer(const void* pointer) {
     return Flow(reinterpret_cast<uintptr_t>(pointer));
   }
-  // Unique in the whole trace, for flows between processes.
+  // Makes a flow between processes. |id| is unique in the whole trace.
   static Flow Global(uint64_t id) { return Flow(id ^ internal::ProcessUuid()); }
 
-  // Its number in the trace.
+  // Returns its number in the trace.
   uint64_t id() const { return id_; }
 
  private:
@@ -170,13 +171,13 @@ class Flow {
 // The last event of a flow.
 class TerminatingFlow : public Flow {
  public:
-  // Of the flow with that number in this process.
+  // Ends the flow with that number in this process.
   explicit TerminatingFlow(uint64_t id) : Flow(id) {}
-  // Of any flow: TerminatingFlow(Flow::Global(7)).
+  // Ends any flow: TerminatingFlow(Flow::Global(7)).
   explicit TerminatingFlow(const Flow& flow) : Flow(flow) {}
 };
 
-// Marks slices that belong together, without arrows.
+// A mark of slices that belong together, without arrows.
 struct CorrelationId {
   explicit CorrelationId(uint64_t value) : number(value) {}
   explicit CorrelationId(std::string_view value) : text(value), is_text(true) {}
@@ -185,7 +186,7 @@ struct CorrelationId {
   bool is_text = false;
 };
 
-// Where the event is in the program's source:
+// The place of the event in the program's source:
 //
 //   PROTOZERO_TRACE_EVENT("app", "load", protozero::SourceLocation::Here());
 struct SourceLocation {
@@ -200,7 +201,7 @@ struct SourceLocation {
   uint32_t line;
 };
 
-// When the event was, in nanoseconds of TraceTimeNs(), if not now.
+// The time of the event, in nanoseconds of TraceTimeNs(), if not now.
 struct Timestamp {
   explicit Timestamp(uint64_t value) : ns(value) {}
   uint64_t ns;

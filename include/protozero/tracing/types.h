@@ -13,12 +13,12 @@ PROTOZERO_ABI_BEGIN
 
 // The ids, policies and limits that producers, writers and the service share.
 
-// Identifies a writer within one producer: 1 to kMaxWriterID. 0 is no writer.
+// The id of a writer within one producer: 1 to kMaxWriterID. 0 is no writer.
 using WriterID = uint16_t;
 inline constexpr WriterID kMaxWriterID = (1 << 15) - 1;
-// Counts the chunks of one writer from 0 and wraps around.
+// The number of a chunk of one writer, from 0. It wraps around.
 using ChunkID = uint32_t;
-// Identifies the service's buffer that a writer's packets are meant for.
+// The id of the service's buffer that a writer's packets are meant for.
 using BufferID = uint16_t;
 
 // The service counts these from 1 and never reuses one. 0 is none.
@@ -27,7 +27,7 @@ using TracingSessionID = uint64_t;
 using DataSourceInstanceID = uint64_t;
 using FlushRequestID = uint64_t;
 
-// Why there is a flush, and who asked for it: a FlushReason, and a
+// The reason for a flush, and the one who asked for it: a FlushReason, and a
 // FlushInitiator shifted by kFlushInitiatorShift.
 using FlushFlags = uint64_t;
 enum FlushReason : uint64_t {
@@ -37,26 +37,26 @@ enum FlushReason : uint64_t {
   kFlushReasonTraceClone = 3,
   kFlushReasonExplicit = 4,
 };
-// Who asked for a flush, in the bits from kFlushInitiatorShift on.
+// The one who asked for a flush, in the bits from kFlushInitiatorShift on.
 enum FlushInitiator : uint64_t {
   kFlushInitiatorUnknown = 0,
   kFlushInitiatorService = 1,
   kFlushInitiatorCommandLine = 2,
   kFlushInitiatorConsumer = 3,
 };
-// Where a FlushInitiator begins in FlushFlags.
+// The bit at which a FlushInitiator begins in FlushFlags.
 inline constexpr int kFlushInitiatorShift = 4;
 
-// What a writer does when all chunks of the shared memory are in use.
+// The behaviour of a writer when all chunks of the shared memory are in use.
 enum class BufferExhaustedPolicy {
   // It loses packets, and counts them, until a chunk is free.
   kDrop,
-  // It waits for a chunk, up to SharedMemoryArbiter::Options::stall_timeout_ms,
-  // then does as kDrop.
+  // It waits for a chunk, up to SharedMemoryArbiter::Options::stall_timeout_ms.
+  // After that, it does the same as kDrop.
   kStall,
 };
 
-// What a buffer of the service does when it is full.
+// The behaviour of a service's buffer when it is full.
 enum class BufferFillPolicy {
   // The oldest chunk makes room for the new one.
   kRingBuffer,
@@ -64,10 +64,10 @@ enum class BufferFillPolicy {
   kDiscard,
 };
 
-// What one producer, process or session may take of a service. Beyond a limit,
-// the service refuses.
+// The most that one producer, process or session may take of a service. The
+// service refuses more.
 struct TracingLimits {
-  // Producers.
+  // Limits of producers.
   static constexpr size_t kMaxProducers = 1024;
   static constexpr size_t kMaxProducerNameSize = 1024;
   static constexpr size_t kMaxDataSourcesPerProducer = 256;
@@ -75,7 +75,7 @@ struct TracingLimits {
   // An instance beyond this is an unknown loss of its session's buffer.
   static constexpr size_t kMaxInstancesPerProducer = 4096;
 
-  // The memory that a producer shares with the service.
+  // Sizes of the memory that a producer shares with the service.
   static constexpr size_t kDefaultShmPageSize = 4 * 1024;
   static constexpr size_t kDefaultShmSize = 256 * 1024;
   static constexpr size_t kMaxShmPageSize = 32 * 1024;
@@ -84,7 +84,7 @@ struct TracingLimits {
   // gets kDefaultShmSize, and may not bring its own memory.
   static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
 
-  // Sessions.
+  // Limits of sessions.
   static constexpr size_t kMaxSessions = 64;
   static constexpr size_t kMaxBuffersPerSession = 128;
   static constexpr size_t kMaxDataSourcesPerSession = 1024;

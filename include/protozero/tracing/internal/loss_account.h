@@ -16,15 +16,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What one writer has lost, and how much of it the service knows. The writer's
-// thread adds to it. A SharedMemoryArbiter reports it with the next commit, on
-// any thread. Any thread may read the sums.
+// The losses of one writer, and the part of them that the service knows. The
+// writer's thread adds to it. A SharedMemoryArbiter reports it with the next
+// commit, on any thread. Any thread may read the sums.
 class LossAccount {
  public:
-  // Only one thread adds to it.
+  // The sums for one reason. Only one thread adds to them.
   struct Sums {
     std::atomic<uint64_t> packets{0};
-    // How many of |packets| the service knows the beginning of, from a chunk
+    // The number of |packets| whose beginning the service knows, from a chunk
     // that was committed before they were lost.
     std::atomic<uint64_t> begun{0};
     std::atomic<uint64_t> bytes{0};
@@ -38,7 +38,7 @@ class LossAccount {
 
   void Add(LossReason reason, uint64_t bytes, bool is_begun) {
     Sums& sums = sums_[static_cast<size_t>(reason)];
-    // |begun| first: a report that has the packet must also say that the
+    // |begun| comes first: a report that has the packet must also say that the
     // service has its beginning. Otherwise, if the program ended then, the
     // service would count the packet twice.
     Increase(&sums.begun, is_begun);
@@ -76,15 +76,15 @@ class LossAccount {
   const WriterID writer_id_;
   const BufferID target_buffer_;
   Sums sums_[kNumWriterLossReasons];
-  // How much of the sums has been reported. The thread that commits reads and
-  // writes it.
+  // The part of the sums that has been reported. Only the thread that commits
+  // reads and writes it.
   struct Reported {
     uint64_t packets = 0;
     uint64_t begun = 0;
     uint64_t bytes = 0;
   };
   Reported reported_[kNumWriterLossReasons];
-  // Whether it is on the arbiter's list, which |next_| links.
+  // True if the account is on the arbiter's list, which |next_| links.
   std::atomic<bool> is_queued_{false};
   LossAccount* next_ = nullptr;
 };

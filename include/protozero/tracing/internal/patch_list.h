@@ -16,20 +16,20 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Takes the size of a nested message whose writer went on to another chunk
-// before the message was complete.
+// A place for the size of a nested message whose writer went on to another
+// chunk before the message was complete.
 struct Patch {
-  // All zero until the size is known. A size has four bytes, and the first is
-  // never zero.
+  // The encoded size, or zeros until it is known. A size has four bytes, and
+  // the first is never zero.
   uint8_t size_field[SharedMemoryABI::kPatchSize];
   ChunkID chunk_id;
-  // Counted from the first byte of the chunk's payload.
+  // The place, counted from the first byte of the chunk's payload.
   uint16_t offset;
   WriterID writer_id;
   BufferID target_buffer;
-  // The writer has given up the chunk. Nobody applies this patch.
+  // True if the writer has given up the chunk. Then nobody applies this patch.
   bool is_void;
-  // Set while it is in a PatchList or on its way to the service. The last user
+  // True while it is in a PatchList or on its way to the service. The last user
   // clears it.
   std::atomic<bool> is_in_use{false};
   Patch* next;
@@ -43,12 +43,12 @@ struct Patch {
 // patches; any thread returns them, with Patch::Free().
 class PatchPool {
  public:
-  // More levels than protobuf's own parsers accept.
+  // The number of patches. Protobuf's own parsers accept fewer levels.
   static constexpr size_t kNumPatches = 128;
   static_assert(kNumPatches <= SharedMemoryABI::kMaxPatchesPerChunk,
                 "all patches of a chunk go out together");
 
-  // Null if all are in use.
+  // Returns null if all are in use.
   Patch* TryAllocate() {
     for (size_t i = 0; i < kNumPatches; ++i) {
       Patch* const patch = &patches_[next_];
@@ -70,7 +70,7 @@ class PatchPool {
 };
 
 // The patches of the packet that is being written, oldest first, so that
-// patches of one chunk are neighbours. One thread.
+// patches of one chunk are neighbours. One thread at a time.
 class PatchList {
  public:
   // One or more patches of one chunk, linked by |next| from |first| to |last|.
@@ -90,7 +90,7 @@ class PatchList {
     last_ = patch;
   }
 
-  // Whether a patch of that chunk is still to come.
+  // Returns whether a patch of that chunk is not written yet.
   bool NeedsPatching(ChunkID chunk_id) const {
     for (const Patch* patch = first_; patch != nullptr; patch = patch->next) {
       if (patch->chunk_id == chunk_id && !patch->is_void)

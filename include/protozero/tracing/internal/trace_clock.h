@@ -11,7 +11,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// A counter that can be read in a few nanoseconds.
+// Reads a counter, which takes a few nanoseconds.
 #if defined(__x86_64__) && defined(__linux__)
 inline constexpr bool kHasTsc = true;
 inline uint64_t ReadTsc() {
@@ -24,14 +24,14 @@ inline uint64_t ReadTsc() {
 }
 #endif
 
-// The system's clock that traces are in: CLOCK_BOOTTIME, or what comes next to
-// it.
+// Returns the system's clock that traces use: CLOCK_BOOTTIME, or the clock most
+// similar to it.
 uint64_t SystemTraceTimeNs();
 
-// The same in nanoseconds, for one thread; never goes back.
+// The same clock in nanoseconds, for one thread. It never goes back.
 //
-// Where the counter runs at a constant rate and the kernel uses it itself, a
-// line through two readings of the system's clock makes nanoseconds of it:
+// If the counter runs at a constant rate and the kernel uses it itself,
+// nanoseconds come from a line through two readings of the system's clock:
 //
 //   ns
 //   |                    .--
@@ -40,17 +40,18 @@ uint64_t SystemTraceTimeNs();
 //   |  .--o--                    valid for 50 ms
 //   +------------------------ counter
 //
-// Then, a thread that reads the clock replaces the line, for all threads. The
-// system changes the rate of its clock by at most 500 in a million, so a line
-// is off by less than 50 us; by far less than one as long as it does not.
+// After that, the next thread that reads the clock replaces the line, for all
+// threads. The system changes the rate of its clock by at most 500 in a
+// million, so a line is off by less than 50 us; by far less than 1 us while the
+// rate stays.
 class TraceClock {
  public:
   PROTOZERO_ALWAYS_INLINE uint64_t NowNs() {
     if (kHasTsc) {
       const uint64_t elapsed = ReadTsc() - line_.tsc;
-      // Not so either if the counter has gone back.
+      // False, too, if the counter has gone back.
       if (PROTOZERO_LIKELY(elapsed < line_.valid_for)) {
-        // 50 ms times 2^32 are less than 2^58.
+        // The product fits: 50 ms times 2^32 are less than 2^58.
         const uint64_t now = line_.ns + ((elapsed * line_.ns_per_tick) >> 32);
         return last_ns_ = now < last_ns_ ? last_ns_ : now;
       }
@@ -58,15 +59,15 @@ class TraceClock {
     return NowNsSlowPath();
   }
 
-  // For tests: what lines are off by.
+  // Returns whether there is a line; tests use this to know its error.
   bool has_line() const { return line_.valid_for != 0; }
 
   struct Line {
     uint64_t tsc = 0;
     uint64_t ns = 0;
-    // A fraction of 2^32.
+    // The nanoseconds of a tick, as a fraction of 2^32.
     uint64_t ns_per_tick = 0;
-    // In ticks. 0 if there is no line.
+    // A number of ticks. 0 if there is no line.
     uint64_t valid_for = 0;
   };
 
@@ -77,7 +78,8 @@ class TraceClock {
   uint64_t last_ns_ = 0;
 };
 
-// In a child process, where another thread may have been replacing the line.
+// Resets the clock in a child process, where another thread may have been
+// replacing the line.
 void ResetTraceClockAfterFork();
 
 }  // namespace internal

@@ -9,7 +9,7 @@
 
 #include "protozero/internal/macros.h"
 
-// How tracks get their numbers, which have to be unique in a trace of several
+// The numbers of tracks, which have to be unique in a trace of several
 // processes.
 
 namespace protozero {
@@ -38,11 +38,11 @@ constexpr uint64_t HashNumber(uint64_t hash, uint64_t number) {
 constexpr uint64_t HashTrack(uint64_t id, std::string_view name) {
   return HashNumber(HashText(kFnvOffset, name), id);
 }
-// What tells a counter from another track of its name.
+// The id that distinguishes a counter from another track of its name.
 inline constexpr uint64_t kCounterId = 0x636f756e746572;
 
-// Of this process, and of no other one on this machine: of its id, and of when
-// it started. Perfetto's SDK makes the same of it.
+// Returns a number of this process, and of no other one on this machine: a hash
+// of its id and start time. Perfetto's SDK uses the same number.
 uint64_t ProcessUuid();
 
 }  // namespace internal

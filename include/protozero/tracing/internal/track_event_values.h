@@ -15,8 +15,9 @@
 
 #include "protozero/internal/macros.h"
 
-// Values of any type, as the few kinds that are passed on, and as what is
-// written; and the steps from the arguments of a macro to EmitEvent().
+// The conversion of values of any type to the few kinds that are passed on, and
+// to what is written; and the steps from the arguments of a macro to
+// EmitEvent().
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -87,7 +88,7 @@ void WriteAnnotation(Annotation* annotation, const T& value);
 class TraceDictionary;
 class TraceArray;
 
-// Given to functions that are values of events:
+// The argument of functions that are values of events:
 //
 //   PROTOZERO_TRACE_EVENT("app", "load", "file", [&](TraceValue value) {
 //     auto file = std::move(value).Dictionary();
@@ -95,8 +96,8 @@ class TraceArray;
 //     file.Add("sizes", sizes);  // A std::vector<int>, say.
 //   });
 //
-// Values may be of all types that events take. What is open ends where
-// something beside it is begun, as nested messages do.
+// Values may be of all types that events take. An open dictionary or array ends
+// when something beside it is begun, as nested messages do.
 class TraceValue {
  public:
   explicit TraceValue(trace::DebugAnnotation* annotation)
@@ -178,7 +179,7 @@ class MapKey {
     return std::string_view(pos, static_cast<size_t>(end - pos));
   }
 
-  // A sign and 20 digits.
+  // The digits of a number: a sign and 20 digits.
   char digits_[21];
   std::string_view text_;
 };
@@ -224,7 +225,7 @@ void WritePassedValue(Annotation* annotation, const ComplexValue<T>& value) {
   WriteComplexValue(annotation, *value.value);
 }
 
-// A single argument that is no key.
+// Passes a single argument that is no key.
 template <typename T>
 PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
   using Arg = Bare<T>;
@@ -246,8 +247,8 @@ PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
   }
 }
 
-// Moves the first of |left| arguments behind the others, in the form in which
-// it is passed on, until there is none left.
+// Moves the first of |left| arguments, in the form in which it is passed on,
+// behind the others, until there is none left.
 template <size_t left>
 struct ArgsPasser {
   template <typename Texts, typename First, typename... Rest>
@@ -294,8 +295,8 @@ struct ArgsPasser {
   }
 };
 
-// What the macros call. |Text| is a literal, whose text the site has, or a
-// DynamicString or DynamicCategory, which is passed on.
+// The functions that the macros call. |Text| is a literal, whose text the site
+// has, or a DynamicString or DynamicCategory, which is passed on.
 template <typename T>
 inline constexpr bool kIsDynamic = std::is_same<T, DynamicString>::value ||
                                    std::is_same<T, DynamicCategory>::value;
@@ -346,8 +347,8 @@ PROTOZERO_ALWAYS_INLINE auto Emit(TraceSite* site,
   return EmitWithTexts(site, TextsOf(category, name), args...);
 }
 
-// The text of a literal, for a TraceSite; null for what is known only at run
-// time.
+// Returns the text of a literal, for a TraceSite. Returns null for a text that
+// is known only at run time.
 template <size_t N>
 constexpr const char* StaticText(const char (&text)[N]) {
   return text;
@@ -364,11 +365,11 @@ constexpr const char* StaticText(const T&) {
 
 }  // namespace internal PROTOZERO_HIDDEN
 
-// Not hidden: users' coroutines have it in their frames, and gcc warns of a
-// frame that is less hidden than what is in it.
+// This is not hidden: it is in the frames of users' coroutines, and gcc warns
+// if a frame is less hidden than its content.
 namespace internal {
 
-// A slice that ends with its scope, where it has begun.
+// A slice that ends with its scope, on the track on which it has begun.
 class ScopedTraceSlice {
  public:
   PROTOZERO_ALWAYS_INLINE ScopedTraceSlice() {
@@ -389,7 +390,7 @@ class ScopedTraceSlice {
   ScopedTraceSlice(const ScopedTraceSlice&) = delete;
   ScopedTraceSlice& operator=(const ScopedTraceSlice&) = delete;
 
-  // The event that was its beginning.
+  // Keeps the event that was its beginning.
   PROTOZERO_ALWAYS_INLINE void HasBegun(SliceToken token) { token_ = token; }
   PROTOZERO_ALWAYS_INLINE void HasBegun(const SliceOnTrack& slice) {
     token_ = slice.token;
@@ -399,7 +400,7 @@ class ScopedTraceSlice {
 
  private:
   SliceToken token_ = 0;
-  // Compilers see that these are 0 where the event has no track.
+  // The compiler sees that these are 0 if the event has no track.
   uint64_t track_uuid_ = 0;
   SessionMask sessions_ = 0;
 };
@@ -418,7 +419,7 @@ PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,
       std::conditional_t<std::is_floating_point<T>::value, double, int64_t>;
   if constexpr (std::is_same<T, unsigned long>::value ||
                 std::is_same<T, unsigned long long>::value) {
-    // The format's integers end at 2^63.
+    // The format's integers end at 2^63, so larger ones are doubles.
     if (PROTOZERO_UNLIKELY(value > UINT64_MAX / 2)) {
       return EmitCounterOf(site, category, track, static_cast<double>(value));
     }

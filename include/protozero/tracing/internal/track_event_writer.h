@@ -21,19 +21,19 @@
 
 #include "protozero/internal/macros.h"
 
-// How events are written: in place, if all that they refer to has been said and
-// their arguments are simple, else by an EventBuilder.
+// The writing of events. An event is written in place if the reader knows its
+// strings and its arguments are simple. Otherwise an EventBuilder writes it.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace internal PROTOZERO_HIDDEN {
 
-// ---- Arguments, as they are passed on to the function that writes the event:
-// few kinds of them, so that call sites share that function.
+// ---- Arguments in the form that the function that writes the event takes.
+// They have few kinds, so that call sites share that function.
 
 struct NoValue {};
-// A key that is a literal, and one that is not.
+// A value whose key is a literal, and one whose key is not.
 template <typename T>
 struct NamedValue {
   const char* key;
@@ -47,13 +47,14 @@ struct DynamicallyNamedValue {
 struct PointerValue {
   uint64_t address;
 };
-// Its length is found where the event is written, which needs less code than at
-// each call site.
+// A string whose length is found where the event is written, which needs less
+// code than at each call site.
 struct StringPointer {
   const char* text;
   std::string_view view() const { return text != nullptr ? text : "NULL"; }
 };
-// What is written by a function of its own: a range, or a function of users.
+// A value that has a function of its own to write it: a range, or a function of
+// users.
 template <typename T>
 struct ComplexValue {
   const T* value;
@@ -66,7 +67,7 @@ struct TrackArg {
   const Track* track;
 };
 
-// Writes what was passed on.
+// Writes a value in its passed form.
 template <typename T>
 void WritePassedValue(trace::DebugAnnotation* annotation, const T& value);
 template <typename T>
@@ -101,7 +102,7 @@ inline constexpr bool kIsSimpleArg<NamedValue<ComplexValue<T>>> = false;
 
 namespace internal {
 
-// The first fields of an event.
+// The first fields of an event, which its site has encoded.
 struct SiteFields {
   uint64_t bytes;
   uint32_t size;
@@ -137,7 +138,7 @@ struct ConstantEncoder<SiteFields> {
 
 namespace internal PROTOZERO_HIDDEN {
 
-// In front of the event of each packet that is as short as it can be.
+// The field before the event in each short packet.
 inline constexpr auto kNeedsState = MakeConstantMessage<trace::TracePacket>([] {
   return FieldList(trace::TracePacket::kSequenceFlags(
       trace::TracePacket::SEQ_NEEDS_INCREMENTAL_STATE));
@@ -166,18 +167,18 @@ inline auto AnnotationOf(PointerValue value) {
   return Annotation::kPointerValue(value.address);
 }
 
-// What the writing of one event knows of it.
+// The properties of the event that is being written.
 struct EventInProgress {
   TraceSite* site;
   std::string_view category;
   std::string_view name;
-  // Of a site whose strings have to be said; the keys in their order.
+  // The keys in their order, for a site whose strings have to be written.
   const char* const* keys;
   size_t num_keys;
 };
 
-// Begins the packet of an event that is not short: says what the sequence does
-// not know, and returns the event, with its type, category, and name.
+// Begins the packet of an event that is not short: writes what the sequence
+// does not know, and returns the event, with its type, category, and name.
 class EventBuilder {
  public:
   EventBuilder(TraceContext& context,
@@ -244,7 +245,8 @@ template <typename T>
 constexpr const char* KeyOf(const T&) {
   return nullptr;
 }
-// All ones, so that the time of an event is all of its arguments' and-ed.
+// The absence of a time. All bits are set, so that and-ing all arguments' times
+// gives the event's time.
 constexpr uint64_t kNoTimestamp = UINT64_MAX;
 template <typename T>
 constexpr uint64_t TimestampOf(const T&) {
@@ -261,7 +263,7 @@ inline void DescribeTrack(TraceContext& context,
   sequence.Describe(context, *arg.track);
 }
 
-// Any event.
+// Writes any event.
 template <typename... Args>
 PROTOZERO_NOINLINE void WriteLongEvent(TraceContext& context,
                                        TraceSequence& sequence,
@@ -325,9 +327,9 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
   WriteLongEvent(context, sequence, site, category, name, now, args...);
 }
 
-// With -fvisibility-inlines-hidden, gcc takes a lambda of a hidden inline
-// function for one that is not hidden, and warns of its captures. The lambda's
-// functions, which are inline, are hidden all the same.
+// With -fvisibility-inlines-hidden, gcc does not know that a lambda of a hidden
+// inline function is hidden, and warns of its captures. The lambda's functions
+// are inline, and therefore hidden.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
@@ -336,7 +338,7 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
 // Calls |function(context, sequence, now)| for each of |sessions| that the
 // calling thread can write to. Returns these, and those in which it loses the
 // event, because nothing can be written. |category| is null unless it is known
-// only at run time; then, sessions that do not want it are left out.
+// only at run time. If it is, sessions that do not want it are left out.
 template <typename Function>
 PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
                                                     std::string_view category,
@@ -365,8 +367,9 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
         }
         reached |= sequence->session;
         if (PROTOZERO_UNLIKELY(!sequence->IsReady(context))) {
-          // While nothing can be written, nothing else is tried, and the clock
-          // is not read. The sequence begins anew when there is memory.
+          // While nothing can be written, the thread tries nothing else, and
+          // does not read the clock. The sequence begins anew when there is
+          // memory.
           if (context.writer().LoseNextPacketIfExhausted())
             return;
           now = sequence->Prepare(context, &thread->clock, now);
@@ -380,8 +383,8 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
   return reached;
 }
 
-// Writes an event to all sessions that want it. |on_written| gets the thread
-// and the event if there is any session.
+// Writes an event to all sessions that want it. Calls |on_written| with the
+// thread and the event if there is any session.
 template <typename OnWritten, typename Texts, typename... Args>
 PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
                                              TraceSite* site,
@@ -407,7 +410,7 @@ PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
   on_written(t_trace_thread, event);
 }
 
-// The same for an event on the thread's own track.
+// Does the same for an event on the thread's own track.
 template <typename Texts, typename... Args>
 PROTOZERO_ALWAYS_INLINE SliceToken WriteOnThread(TraceSite* site,
                                                  const Texts& texts,
@@ -421,10 +424,10 @@ PROTOZERO_ALWAYS_INLINE SliceToken WriteOnThread(TraceSite* site,
   return token;
 }
 
-// The beginning of a slice that may be on a track of its own, for its end.
+// The beginning of a slice that may be on a track of its own. Its end needs it.
 struct SliceOnTrack {
   SliceToken token = 0;
-  // 0 for the thread's own.
+  // The track; 0 for the thread's own.
   uint64_t track_uuid = 0;
   SessionMask sessions = 0;
 };
@@ -447,7 +450,7 @@ PROTOZERO_NOINLINE auto EmitEvent(TraceSite* site, Texts texts, Args... args) {
     SliceOnTrack slice;
     WriteToSessions(
         [&](TraceThread* thread, const WrittenEvent& event) {
-          // The last one, as in the event.
+          // The last track counts, as in the event.
           const Track* track = nullptr;
           ((track = TrackOf(args) != nullptr ? TrackOf(args) : track), ...);
           slice = CountSliceOnTrack(thread, *site, event, *track);
@@ -463,8 +466,8 @@ PROTOZERO_NOINLINE auto EmitEvent(TraceSite* site, Texts texts, Args... args) {
 #pragma GCC diagnostic pop
 #endif
 
-// The same for most events. Keys and values are not pairs here, for only
-// numbers and pointers are passed in registers wherever they stand.
+// Does the same for most events. Keys and values are not pairs here, because
+// only numbers and pointers are passed in registers wherever they stand.
 template <typename T>
 struct KeyOfValue {
   using Type = const char*;
@@ -477,12 +480,12 @@ EmitSimpleEvent(TraceSite* site,
   return WriteOnThread(site, NoTexts(), NamedValue<T>{keys, values}...);
 }
 
-// The end of a slice, on any thread.
+// Write the end of a slice, on any thread.
 PROTOZERO_NOINLINE void EmitEnd(SliceToken token) noexcept;
 PROTOZERO_NOINLINE void EmitEndOnTrack(SliceToken token,
                                        uint64_t track_uuid,
                                        SessionMask sessions) noexcept;
-// A value of |track|.
+// Write a value of |track|.
 PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
                                     std::string_view category,
                                     const CounterTrack& track,
