@@ -24,20 +24,20 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// Copies of the library know each other's threads by it.
+// The name by which copies of the library know each other's threads.
 constexpr char kName[] = "protozero";
 
-// Whether /proc/self/task/NAME is a thread of the program.
+// Returns whether /proc/self/task/NAME is a thread of the program.
 bool IsThreadOfProgram(const char* name) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", name);
   const ScopedFd fd(open(path, O_RDONLY | O_CLOEXEC));
   char text[128];
   const ssize_t size = fd.is_valid() ? read(fd.get(), text, sizeof(text)) : 0;
-  // It has ended meanwhile.
+  // The thread has ended meanwhile.
   if (size <= 0)
     return false;
-  // "1234 (name) state ...", where the name may have any characters.
+  // The line is "1234 (name) state ...". The name may have any characters.
   const std::string_view line(text, static_cast<size_t>(size));
   const size_t begin = line.find('(');
   const size_t end = line.rfind(") ");
@@ -49,7 +49,7 @@ bool IsThreadOfProgram(const char* name) {
 }
 
 // Blocks signals in this thread, and so in the threads that it starts
-// meanwhile. A thread that blocked them itself could get one before.
+// meanwhile. If those blocked them themselves, they could get one before that.
 class ScopedBlockedSignals {
  public:
   ScopedBlockedSignals() {

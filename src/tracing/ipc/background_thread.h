@@ -11,14 +11,14 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // A thread that takes none of the process's signals. The kernel gives a signal
-// to any thread that does not block it, and a program that knows nothing of
-// this thread expects its handlers, or its sigwait(), to run in its own
-// threads: so they are blocked whatever is done about them now. Not blocked are
-// signals that a thread causes itself, such as faults, and the samples of
+// to any thread that does not block it. A program that knows nothing of this
+// thread expects its handlers, or its sigwait(), to run in its own threads, so
+// this thread blocks all signals, even those without a handler now. It does not
+// block signals that a thread causes itself, such as faults, and the samples of
 // profilers. When no other thread is left, ProducerLoop takes all of them.
 //
-// Not a std::thread, which ends a program without exceptions if the system
-// gives it no thread.
+// It is not a std::thread, which ends a program without exceptions if the
+// system gives it no thread.
 class BackgroundThread {
  public:
   BackgroundThread() = default;
@@ -41,14 +41,14 @@ class BackgroundThread {
         object);
   }
   bool is_started() const { return is_started_; }
-  // Whether the caller runs in it.
+  // Returns whether the caller runs in it.
   bool is_current() const {
     return is_started_ && pthread_equal(thread_, pthread_self()) != 0;
   }
   void Join();
 
  private:
-  // In the new thread.
+  // Sets the name of the calling, new thread.
   static void SetName();
   int StartFunction(void* (*function)(void*), void* argument);
 
@@ -57,9 +57,9 @@ class BackgroundThread {
 };
 
 // Returns whether the program has no thread any more that could end it: all
-// have ended, that of main() by pthread_exit(), but for BackgroundThreads,
-// those of other copies of the library included. Reads /proc; false if it
-// cannot.
+// threads have ended, that of main() by pthread_exit(), except for
+// BackgroundThreads, also those of other copies of the library. Reads /proc;
+// returns false if it cannot.
 bool OnlyBackgroundThreadsAreLeft();
 
 PROTOZERO_ABI_END

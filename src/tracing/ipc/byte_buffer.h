@@ -17,7 +17,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A row of bytes, as a std::vector of them, but when growing fails it says so
+// A row of bytes, like a std::vector of them. But if growing fails, it says so
 // and does not end the program. New bytes have no value.
 class ByteBuffer {
  public:
@@ -25,7 +25,7 @@ class ByteBuffer {
   const uint8_t* data() const { return bytes_.get(); }
   size_t size() const { return size_; }
 
-  // Returns false, and changes nothing, if there is no memory.
+  // Makes room. Returns false, and changes nothing, if there is no memory.
   bool Reserve(size_t capacity) {
     if (capacity <= capacity_)
       return true;
@@ -44,7 +44,7 @@ class ByteBuffer {
     size_ = size;
     return true;
   }
-  // REQUIRES: |count| <= size().
+  // Removes bytes from the front. REQUIRES: |count| <= size().
   void EraseFront(size_t count) {
     size_ -= count;
     if (size_ != 0)

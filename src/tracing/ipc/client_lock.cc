@@ -11,8 +11,8 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 std::mutex& ClientLock() {
-  // Never destroyed: threads may go on when static objects are gone. In static
-  // memory: an allocation could fail.
+  // It is never destroyed: threads may go on when static objects are gone. It
+  // is in static memory, because an allocation could fail.
   alignas(std::mutex) static unsigned char memory[sizeof(std::mutex)];
   static auto& lock = *new (memory) std::mutex();
   return lock;

@@ -11,10 +11,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Guards what the producers, data sources and connections of this process share
-// between threads. There is one lock for all, so that fork() can take it: the
-// child process then finds everything in order. A thread that holds it does not
-// wait, calls no function of users, and ends no connection.
+// Returns the lock of everything that the producers, data sources and
+// connections of this process share between threads. There is only one, so that
+// fork() can take it: the child process then finds everything in order. A
+// thread that holds it does not wait, calls no function of users, and ends no
+// connection.
 std::mutex& ClientLock();
 
 }  // namespace internal

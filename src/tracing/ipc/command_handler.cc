@@ -30,8 +30,8 @@ using Lock = std::unique_lock<std::mutex>;
 
 namespace {
 
-// Needs no /proc. The kernel's name is there without arguments, too, and takes
-// up to 16 bytes in |buffer|.
+// Returns the program's name without /proc. If the program has no arguments,
+// the kernel has a name, which takes up to 16 bytes in |buffer|.
 std::string_view ProgramName(char* buffer) {
   if (*program_invocation_short_name != '\0')
     return program_invocation_short_name;
@@ -51,7 +51,7 @@ bool CommandHandler::OnFrame(ConstBytes payload) {
     const pb::IPCFrame::InvokeMethodReply::Decoder reply(
         frame.msg_invoke_method_reply());
     if (!reply.success()) {
-      // A producer can do without any other request.
+      // The producer can do without any other request.
       return frame.request_id() != initialize_request_ &&
              frame.request_id() != command_request_;
     }
@@ -62,7 +62,7 @@ bool CommandHandler::OnFrame(ConstBytes payload) {
 
 void CommandHandler::OnBound() {
   const Producer::Options& options = producer_->options;
-  // The protocol has 32 bits for a size. No service gives as much as that.
+  // The protocol has 32 bits for a size. No service gives that much memory.
   const auto hint = [](size_t bytes) {
     return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
   };
@@ -102,8 +102,8 @@ bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {
 }
 
 void CommandHandler::OnConnected() {
-  // Before the data sources are registered: otherwise the commands that the
-  // service has for them would be lost.
+  // This comes before the data sources are registered: otherwise the service's
+  // commands for them would be lost.
   command_request_ = connection_->Invoke<Message>(
       ProducerMethod::kGetAsyncCommand, /*drop_reply=*/false, [](Message*) {});
   Lock lock(ClientLock());
@@ -143,8 +143,8 @@ bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
   if (connection_->arbiter() != nullptr)
     return false;
   if (!received_fd_.is_valid()) {
-    // The kernel drops a descriptor without a word if this process may open no
-    // more files.
+    // The kernel silently drops a descriptor if this process may open no more
+    // files.
     OnNoSharedMemory(Producer::OffReason::kNoDescriptors,
                      "the shared memory's has not arrived");
     return false;
@@ -153,8 +153,8 @@ bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
   options.page_layout = producer_->options.page_layout;
   options.stall_timeout_ms = producer_->options.stall_timeout_ms;
   options.process_barrier = GetProcessBarrier();
-  // If no system call fails, the service has sent something that makes no
-  // sense.
+  // This errno stays if no system call fails: then the service has sent
+  // something that makes no sense.
   errno = EINVAL;
   if (!connection_->SetupTracing(
           std::move(received_fd_),
@@ -284,7 +284,7 @@ bool CommandHandler::StopInstances() {
   bool had_memory = true;
   while (!running_.empty()) {
     const Running running = Take(running_.front().instance->id());
-    // If one has no memory, the others stop nevertheless.
+    // If one instance has no memory, the others stop nevertheless.
     had_memory &= RunsInMemory([&] {
       DataSourceAccess::OnStop(running.source.get(), *running.instance);
     });

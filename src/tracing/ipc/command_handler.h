@@ -24,8 +24,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Does what the service says in one connection, and owns the instances of data
-// sources that the service has set up. Used by the producer's thread only.
+// Executes the service's commands of one connection, and owns the instances of
+// data sources that the service has set up. Only for the producer's thread.
 //
 // Functions may throw std::bad_alloc. StopInstances() is to be called before
 // the connection ends.
@@ -38,15 +38,16 @@ class CommandHandler {
   CommandHandler(const CommandHandler&) = delete;
   CommandHandler& operator=(const CommandHandler&) = delete;
 
-  // The descriptor that came last, which belongs to a command that follows.
+  // Returns the descriptor that came last. The command that it belongs to
+  // follows.
   ScopedFd* received_fd() { return &received_fd_; }
-  // Returns false if the connection is to end: the service refuses the
-  // producer, or a command makes no sense.
+  // Handles a frame. Returns false if the connection is to end: the service
+  // refuses the producer, or a command makes no sense.
   bool OnFrame(ConstBytes payload);
 
   bool has_instances() const { return !running_.empty(); }
   // Stops all instances and commits what they have. Returns false if the
-  // OnStop() of one had no memory.
+  // OnStop() of one instance had no memory.
   bool StopInstances();
 
  private:
@@ -71,7 +72,7 @@ class CommandHandler {
 
   void NotifyStarted(const DataSourceInstance& instance);
 
-  // The instance is null if there is none of that id.
+  // Return an instance, which is null if there is none of that id.
   Running Find(DataSourceInstanceID id) const;
   Running Take(DataSourceInstanceID id);
 

@@ -16,13 +16,13 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What a producer does with the data sources of its program. DataSource and
-// DataSourceInstance let only this class do it.
+// The functions by which a producer uses the data sources of its program.
+// DataSource and DataSourceInstance let only this class do it.
 class DataSourceAccess {
  public:
   using InstancePtr = std::shared_ptr<DataSourceInstance>;
 
-  // From now on, threads write to the instance. Returns false if they do
+  // Lets threads write to the instance from now on. Returns false if they do
   // already. REQUIRES, for this and the next three: ClientLock().
   static bool StartInstance(DataSource* source, const InstancePtr& instance) {
     if (HasStarted(*source, instance))
@@ -39,7 +39,7 @@ class DataSourceAccess {
     instances.erase(it);
     source->ChangeState();
   }
-  // Those of one connection.
+  // Stops the instances of one connection.
   static void StopInstancesOf(DataSource* source,
                               const ProducerIpcClient* connection) {
     auto& instances = source->instances_;
@@ -55,7 +55,7 @@ class DataSourceAccess {
     source->instances_.clear();
     source->ChangeState();
   }
-  // Has threads look at the data source in their next
+  // Makes threads look at the data source in their next
   // DataSourceWriters::Trace().
   static void NotifyThreads(DataSource* source) { source->ChangeState(); }
 

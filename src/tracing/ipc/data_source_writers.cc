@@ -29,7 +29,7 @@ void TraceContext::DescribeExtensionsSlowPath(ConstBytes descriptor_set,
                                               uint32_t described_at,
                                               uint32_t clears) {
   std::atomic<uint32_t>& last = instance_->described_at_;
-  // Of several threads, one does it.
+  // Only one of several threads describes the extensions.
   if (!last.compare_exchange_strong(described_at, clears,
                                     std::memory_order_relaxed)) {
     return;
@@ -38,7 +38,7 @@ void TraceContext::DescribeExtensionsSlowPath(ConstBytes descriptor_set,
   NewTracePacket()
       ->BeginNestedMessage<Message>(kPacketExtensionDescriptor)
       ->AppendBytes(kExtensionSet, descriptor_set.data, descriptor_set.size);
-  // Then the next call tries again.
+  // If that packet was lost, the next call tries again.
   if (writer_->loss_generation() != losses)
     last.store(described_at, std::memory_order_relaxed);
 }
@@ -95,7 +95,7 @@ uint32_t DataSourceWriters::RemoveStoppedSessions() {
   for (auto context = first_to_remove; context != end; ++context)
     RemoveContext(&*context);
   contexts_.erase(first_to_remove, end);
-  // A flush may be the reason for the change.
+  // A flush may be the reason for the change, so chunks are returned.
   for (TraceContext& context : contexts_)
     context.writer_->ReturnChunk();
   return state;
@@ -127,8 +127,8 @@ bool DataSourceWriters::AddStartedSession() {
   const bool ok = context.writer_ != nullptr;
   if (ok)
     contexts_.push_back(std::move(context));
-  // If not, this thread tries again when something changes, at a flush for
-  // example. To try with each packet would cost too much.
+  // If there was no memory, this thread tries again when something changes, for
+  // example at a flush. To try with each packet would cost too much.
   connection.set_lacks_writer(!ok);
   if (!ok)
     connection.ReportUnknownLoss(config.target_buffer);

@@ -19,8 +19,8 @@ inline bool LacksDescriptors(int error) {
   return error == EMFILE || error == ENFILE;
 }
 
-// Keeps one file descriptor, to give it up for a moment when there is no other
-// one left. Any thread.
+// A reserve of one file descriptor, which it gives up for a moment when no
+// other one is left. Any thread.
 class DescriptorReserve {
  public:
   DescriptorReserve() { Fill(); }
@@ -30,7 +30,7 @@ class DescriptorReserve {
   template <typename Function>
   auto Use(const Function& function) {
     std::lock_guard<std::mutex> lock(lock_);
-    // There may be a free descriptor again.
+    // A descriptor may have become free again.
     Fill();
     fd_.Reset();
     auto result = function();

@@ -19,8 +19,8 @@ ContiguousMemoryRange FrameReader::BeginReceive() {
     memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  // Grows by as much as has come. So only a large frame makes the buffer large,
-  // not the announcement of one.
+  // The buffer grows by as much as has come. So only a large frame makes it
+  // large, not the announcement of one.
   if (buffer_.size() - end_ < kMinReceiveSize) {
     const size_t size = std::min(2 * end_, kMaxFrameSize) + kMinReceiveSize;
     if (size > buffer_.size() && !buffer_.Resize(size)) {

@@ -28,38 +28,39 @@ inline constexpr size_t kFrameHeaderSize = 4;
 inline constexpr size_t kMaxFrameSize = 128 * 1024;
 inline constexpr size_t kMaxFramePayloadSize = kMaxFrameSize - kFrameHeaderSize;
 
-// |header| has kFrameHeaderSize bytes.
+// Writes a header of kFrameHeaderSize bytes.
 inline void WriteFrameHeader(size_t payload_size, uint8_t* header) {
   for (size_t i = 0; i < kFrameHeaderSize; ++i)
     header[i] = static_cast<uint8_t>(payload_size >> (8 * i));
 }
 
 // Finds the frames in a stream of bytes, however the stream is cut into pieces.
-// The peer is not trusted: it can make this hold one frame of the greatest
-// size, after sending that much, and no more. One thread.
+// The peer is not trusted: after sending that much, it can make this hold one
+// frame of the greatest size, and no more. One thread at a time.
 class FrameReader {
  public:
-  // Returns where the next bytes of the stream go. Empty only if there is no
-  // memory; then the stream is broken. Frames that were given out are invalid
-  // from here on. REQUIRES: NextFrame() has returned false.
+  // Returns the place for the next bytes of the stream. It is empty only if
+  // there is no memory; then the stream is broken. Frames that were given out
+  // become invalid. REQUIRES: NextFrame() has returned false.
   ContiguousMemoryRange BeginReceive();
-  // |size| bytes of the stream have been written there.
+  // Says that |size| bytes of the stream have been written there.
   void EndReceive(size_t size);
 
   // Takes the next frame that is complete and not empty. Returns false if there
   // is none, or if the stream is broken.
   bool NextFrame(ConstBytes* payload);
-  // Whether NextFrame() has something to do.
+  // Returns whether NextFrame() has something to do.
   bool HasFrame() const;
 
-  // A length was out of range, or there was no memory for bytes. Nothing that
-  // follows can be read.
+  // Returns whether a length was out of range, or there was no memory for
+  // bytes. Then nothing more can be read.
   bool is_broken() const { return is_broken_; }
 
  private:
   static constexpr size_t kMinReceiveSize = 4096;
 
-  // The payload of the frame at |begin_|. REQUIRES: its header is there.
+  // Returns the payload's size of the frame at |begin_|. REQUIRES: its header
+  // is there.
   size_t PayloadSize() const;
 
   ByteBuffer buffer_;

@@ -24,7 +24,7 @@ FrameSender::FrameSender(size_t max_queued_bytes)
   (void)queue_.Reserve(kUsualFrameSize);
 #if PROTOZERO_DCHECK_IS_ON
   // Debug builds keep the memory of ended messages, of the frame and a few
-  // frames before it, and so need this many.
+  // frames before it. So they need this many.
   for (size_t i = 0; i < MessageArena::kMinQuarantine + kUsualMessages; ++i)
     message_->BeginNestedMessage<Message>(1);
 #endif

@@ -29,8 +29,8 @@ enum class SendStatus {
 };
 
 // Sends frames to a socket, without waiting for the peer: what the socket does
-// not take is queued, up to a limit. Allocates for the queue, for frames larger
-// than kUsualFrameSize, and in debug builds for frames of more than
+// not take is queued, up to a limit. It allocates for the queue, for frames
+// larger than kUsualFrameSize, and in debug builds for frames of more than
 // kUsualMessages messages. One thread at a time.
 //
 //   sender.BeginFrame()->set_request_id(1);
@@ -38,7 +38,7 @@ enum class SendStatus {
 //     ... nothing more may be sent.
 class FrameSender {
  public:
-  // Enough for everything that an arbiter commits at a time.
+  // A size that is enough for everything that an arbiter commits at a time.
   static constexpr size_t kUsualFrameSize = 8192;
   static constexpr size_t kUsualMessages = 400;
 
@@ -63,10 +63,10 @@ class FrameSender {
   const size_t max_queued_bytes_;
   HeapBuffered<tracing::pbzero::IPCFrame> message_{kUsualFrameSize,
                                                    kUsualFrameSize};
-  // Queued from begin_ on.
+  // The bytes from |begin_| on are queued.
   ByteBuffer queue_;
   size_t begin_ = 0;
-  // Goes with the byte at |queued_fd_pos_|.
+  // The descriptor that goes with the byte at |queued_fd_pos_|.
   ScopedFd queued_fd_;
   size_t queued_fd_pos_ = 0;
 };

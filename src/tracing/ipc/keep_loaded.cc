@@ -12,8 +12,8 @@
 
 #include "protozero/internal/macros.h"
 
-// Weak: a static program has no dynamic linker, and links without a warning;
-// one for an old C library links without -ldl.
+// Weak symbols let a static program, which has no dynamic linker, link without
+// a warning, and a program for an old C library link without -ldl.
 #pragma weak dladdr
 #pragma weak dlopen
 
@@ -27,7 +27,7 @@ std::atomic<bool> g_is_kept{false};
 }  // namespace
 
 void KeepThisLibraryLoaded() {
-  // Several threads may do it at once: each has to wait until it is done.
+  // Several threads may do this at once: each has to wait until it is done.
   if (g_is_kept.load(std::memory_order_acquire))
     return;
   if (&dladdr != nullptr && &dlopen != nullptr) {

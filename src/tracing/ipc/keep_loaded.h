@@ -8,14 +8,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Has the shared library that this code is linked into stay in the process when
-// it is closed. Called before the first thread that runs its code, and before
-// the first thread whose end does: a thread may outlive dlclose(), and the same
-// file, opened again, is the same library with the same threads and keys.
+// Makes the shared library that this code is linked into stay in the process
+// when it is closed. Called before the first thread that runs its code, and
+// before the first thread whose end does. A thread may outlive dlclose(). If
+// the same file is opened again, it is the same library with the same threads
+// and keys.
 //
 // Takes the dynamic linker's lock, as the first thread_local object with a
 // destructor does. REQUIRES: the caller holds no lock of ours, because a
-// constructor that dlopen() runs may want that.
+// constructor that dlopen() runs may want that lock.
 void KeepThisLibraryLoaded();
 
 PROTOZERO_ABI_END

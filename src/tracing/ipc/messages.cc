@@ -19,21 +19,21 @@ namespace pb = tracing::pbzero;
 
 namespace {
 
-// Ids have 32 bits on the wire. A larger id becomes 0, which is none: cut off,
-// it could become another one's.
+// Returns an id, which has 32 bits on the wire. A larger id becomes 0, which is
+// none: if it was cut off, it could become another one's id.
 template <typename T>
 T NarrowID(uint32_t id) {
   return id <= std::numeric_limits<T>::max() ? static_cast<T>(id) : T{0};
 }
 
-// An offset that is not valid, for a patch whose size is not.
+// An offset that is not valid, for a patch whose size is not valid.
 constexpr uint32_t kInvalidOffset = UINT32_MAX;
 
 }  // namespace
 
 void WriteDataSourceDescriptor(const DataSourceDescriptor& descriptor,
                                pb::DataSourceDescriptor* message) {
-  // First, so that fields that are set by name win.
+  // Raw fields come first, so that fields that are set by name win.
   message->AppendRawProtoBytes(descriptor.raw_fields.data(),
                                descriptor.raw_fields.size());
   message->set_name(descriptor.name);
@@ -67,13 +67,13 @@ bool ReadDataSourceDescriptor(ConstBytes message,
 
 void WriteDataSourceConfig(const DataSourceConfig& config,
                            pb::DataSourceConfig* message) {
-  // First, so that fields that are set by name win.
+  // Raw fields come first, so that fields that are set by name win.
   message->AppendRawProtoBytes(config.raw_fields.data(),
                                config.raw_fields.size());
   message->set_name(config.name);
   message->set_target_buffer(config.target_buffer);
   message->set_trace_duration_ms(config.trace_duration_ms);
-  // Some producers rely on it.
+  // Some producers rely on this id.
   message->set_tracing_session_id(config.tracing_session_id);
   message->set_stop_timeout_ms(config.stop_timeout_ms);
   message->set_buffer_exhausted_policy(
@@ -199,7 +199,7 @@ bool CommitDataReader::Read(ConstBytes message) {
     losses.bytes = report.bytes();
     losses_.push_back(losses);
   }
-  // Only now, because the vector has moved them while it grew.
+  // The vector has moved them while it grew, so pointers are set only now.
   size_t num_patches = 0;
   for (CommitDataRequest::ChunkToPatch& chunk : chunks_to_patch_) {
     chunk.patches = patches_.data() + num_patches;

@@ -33,7 +33,7 @@ bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config);
 void WriteCommitDataRequest(const CommitDataRequest& request,
                             tracing::pbzero::CommitDataRequest* message);
 
-// A request that was read, and its memory. A reader that is reused does not
+// Reads a request, and holds its memory. A reader that is reused does not
 // allocate. The request is valid until the next Read(), and as long as the
 // message.
 class CommitDataReader {

@@ -17,7 +17,7 @@ SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
               0) == 0;
   if (!is_available)
     return nullptr;
-  // A seccomp filter may have come since.
+  // A seccomp filter may forbid the call later.
   return [] {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   };

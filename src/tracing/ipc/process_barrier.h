@@ -10,9 +10,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A barrier for SharedMemoryArbiter::Options. Null if the kernel has none
-// (before Linux 4.14), or does not allow it. If the kernel forbids it later,
-// the barrier returns false from then on. Any thread.
+// Returns a barrier for SharedMemoryArbiter::Options. Null if the kernel has
+// none (before Linux 4.14), or does not allow it. If the kernel forbids it
+// later, the barrier returns false from then on. Any thread.
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier();
 
 PROTOZERO_ABI_END

@@ -43,9 +43,9 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint32_t kMaxWaitForRecorderMs = 2000;
 
-// Before a producer's thread starts, without a lock.
+// Called before a producer's thread starts, without a lock.
 void PrepareForThread() {
-  // The thread runs in it.
+  // The thread runs in this library.
   KeepThisLibraryLoaded();
   internal::TellWhenThisThreadEnds();
 }
@@ -62,8 +62,8 @@ void OfferDataSource(const DataSource& source, ProducerIpcClient* connection) {
         WriteDataSourceDescriptor(source.descriptor(), descriptor);
         DataSourceAccess::AppendToDescriptor(source, descriptor);
         // A Producer notifies by itself, after it has called OnStart() or
-        // OnStop(). Readers take the last value of a field; a changed copy of
-        // the descriptor would allocate.
+        // OnStop(). Readers take the last value of a field, so this needs no
+        // changed copy of the descriptor, which would allocate.
         descriptor->set_will_notify_on_start(true);
         descriptor->set_will_notify_on_stop(true);
       });
@@ -94,11 +94,11 @@ class Producer::Impl : public internal::ProducerShared {
       thread_.Join();
   }
 
-  // REQUIRES: ClientLock().
+  // Returns whether there is a connection. REQUIRES: ClientLock().
   bool is_connected() const { return status.state() == State::kConnected; }
-  // Takes the lock, and gives it back while it waits.
+  // Does Sync(). Takes the lock, and gives it back while it waits.
   bool Sync(Lock* lock, uint32_t timeout_ms);
-  // If a recorder has started this program, returns when it records what has
+  // Waits, if a recorder has started this program, until it records what has
   // been registered. The recorder's service may be stopped, or gone.
   void WaitForRecorder(Lock* lock);
 
@@ -118,7 +118,8 @@ class Producer::Impl : public internal::ProducerShared {
       status.SetOff(OffReason::kNoThread, strerror(error));
   }
 
-  // How much longer WaitForRecorder() may wait. Set before the thread starts.
+  // The rest of the time that WaitForRecorder() may wait. Set before the thread
+  // starts.
   uint32_t max_wait_ms_ = 0;
   internal::ProducerLoop loop_{this};
   BackgroundThread thread_;
@@ -196,8 +197,8 @@ void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
   if (it == sources.end())
     return;
   sources.erase(it);
-  // The service answers by stopping the instances that it has set up. Other
-  // producers may have instances of the data source, too.
+  // The service answers by stopping the instances that it has set up. Instances
+  // of other producers go on.
   DataSourceAccess::StopInstancesOf(source.get(), impl_->connection.get());
   if (!impl_->is_connected())
     return;
@@ -241,13 +242,13 @@ bool Producer::Impl::Sync(Lock* lock, uint32_t timeout_ms) {
   const bool is_same = connection == its_connection && request != 0;
   const bool ok = is_same && synced_request >= request &&
                   !status.lacks_shared_memory() && !status.refuses_sessions();
-  // Whatever was wrong before, nothing is wrong any more.
+  // If it succeeds, all earlier problems are over.
   if (ok) {
     status.SetOff(OffReason::kNone);
   } else if (off_reason() == OffReason::kNone) {
     status.SetOff(is_same ? OffReason::kTimedOut : OffReason::kConnectionLost);
   }
-  // |its_connection| may be the last reference, whose end takes the lock.
+  // |its_connection| may be the last reference, and its end takes the lock.
   lock->unlock();
   return ok;
 }

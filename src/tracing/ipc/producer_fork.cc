@@ -46,7 +46,7 @@ void AfterForkInChild() {
 
 bool HandleForks() {
   static bool has_handlers = false;
-  // Lack of memory is the only reason for this to fail.
+  // This can fail only for lack of memory.
   has_handlers = has_handlers || pthread_atfork(&BeforeFork, &AfterForkInParent,
                                                 &AfterForkInChild) == 0;
   return has_handlers;
@@ -66,7 +66,7 @@ void TellWhenThisThreadEnds() {
           producer->changed.notify_all();
         }
       }) == 0;
-  // Any value but null.
+  // The value may be any but null.
   if (has_key)
     pthread_setspecific(key, &key);
 }

@@ -11,20 +11,20 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What happens at fork(). The parent goes on: it holds ClientLock() during the
+// The handling of fork(). The parent goes on: it holds ClientLock() during the
 // call, so that nothing is half done in the child. In the child, every producer
 // is disconnected for good, every data source is off, and the connections share
 // nothing with the parent or the service any more.
 
-// Has that happen from now on. Returns false if there is no memory for it.
-// REQUIRES, for all: ClientLock().
+// Starts to handle forks. Returns false if there is no memory for it. REQUIRES,
+// for all: ClientLock().
 bool HandleForks();
 
 // Sets ProducerShared::watches_threads of all producers when the calling thread
 // ends; not when the program exits.
 void TellWhenThisThreadEnds();
 
-// The producers of this process.
+// Add to, and remove from, the producers of this process.
 void AddToProducers(ProducerShared* producer);
 void RemoveFromProducers(ProducerShared* producer);
 

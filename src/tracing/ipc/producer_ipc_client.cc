@@ -23,10 +23,10 @@ namespace pb = tracing::pbzero;
 
 namespace {
 
-// How much is queued for a service that does not read. A commit takes about
-// twelve bytes for each chunk, and a chunk is committed again only after the
-// service has read it. So this is far more than needed, unless many writers
-// come and go.
+// The most bytes that are queued for a service that does not read. A commit
+// takes about twelve bytes for each chunk, and a chunk is committed again only
+// after the service has read it. So this is far more than needed, unless many
+// writers come and go.
 constexpr size_t kMaxQueuedBytes = 4 * 1024 * 1024;
 
 // The first connection of this process. Guarded by ClientLock().
@@ -42,7 +42,7 @@ ProducerIpcClient::ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup)
 }
 
 ProducerIpcClient::~ProducerIpcClient() {
-  // The arbiter still commits.
+  // The arbiter still commits here.
   arbiter_.reset();
   std::lock_guard<std::mutex> lock(ClientLock());
   ProducerIpcClient** link = &g_connections;
@@ -80,7 +80,7 @@ bool ProducerIpcClient::SetupTracing(
     ScopedFd memory,
     size_t page_size,
     const SharedMemoryArbiter::Options& options) {
-  // No limit of its size: the service is trusted.
+  // The size has no limit, because the service is trusted.
   memory_ = SharedMemoryFile::Attach(std::move(memory), SIZE_MAX,
                                      /*needs_seals=*/false);
   if (memory_ == nullptr || !SharedMemoryABI::IsValidPageSize(page_size) ||
@@ -117,7 +117,7 @@ void ProducerIpcClient::OnSent(SendStatus status) {
   if (!ok) {
     is_open_ = false;
     is_out_of_memory_ = status == SendStatus::kOutOfMemory;
-    // The thread that reads notices.
+    // The thread that reads notices the shutdown.
     shutdown(socket_.get(), SHUT_RDWR);
   }
   if (wakeup_ != nullptr && (!ok || sender_.has_queued()))

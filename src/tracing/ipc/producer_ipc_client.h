@@ -29,8 +29,8 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // One connection to the service, from the first byte to the last, and the
-// memory that came with it. Writers keep it alive after that. What they commit
-// then stays in the memory, where the service may still find it. Any thread,
+// memory that came with it. Writers keep it alive after that. Their commits
+// then stay in the memory, where the service may still find them. Any thread,
 // unless stated otherwise.
 class ProducerIpcClient final
     : public ProducerEndpoint,
@@ -41,17 +41,16 @@ class ProducerIpcClient final
   ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup);
   ~ProducerIpcClient() override;
 
-  // Only for the producer's thread, up to arbiter().
+  // The functions up to arbiter() are only for the producer's thread.
   int socket() const { return socket_.get(); }
   void Bind();
   // Reads the ids of the methods. Returns false if there are none.
   bool OnBindReply(ConstBytes reply);
-  // Maps the memory that the service has sent. Returns false if it is not
-  // usable.
+  // Maps the memory that the service has sent. Returns false if it is unusable.
   bool SetupTracing(ScopedFd memory,
                     size_t page_size,
                     const SharedMemoryArbiter::Options& options);
-  // Null before SetupTracing().
+  // Returns null before SetupTracing().
   SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
 
   // Calls |write(T*)|, where T is the method's message, and sends the message.
@@ -62,7 +61,7 @@ class ProducerIpcClient final
     std::lock_guard<std::mutex> lock(ClientLock());
     return InvokeLocked<T>(method, drop_reply, write);
   }
-  // REQUIRES: ClientLock().
+  // Does the same. REQUIRES: ClientLock().
   template <typename T, typename Write>
   uint64_t InvokeLocked(ProducerMethod method, bool drop_reply, Write write) {
     using Invocation = tracing::pbzero::IPCFrame::InvokeMethod;
@@ -77,8 +76,8 @@ class ProducerIpcClient final
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
-  // Until Close(), until the service turns out to be gone, or until there is no
-  // memory for a message that the service needs.
+  // Returns true until Close(), until the service turns out to be gone, or
+  // until there is no memory for a message that the service needs.
   bool is_open() const;
   bool is_out_of_memory() const;
   void Close();
@@ -88,14 +87,14 @@ class ProducerIpcClient final
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
 
-  // In a child process, after fork(): shares nothing with the parent or the
-  // service any more. All objects stay where they are, for good: nothing may be
-  // destroyed, because other threads of the parent may have been using it.
-  // REQUIRES: ClientLock().
+  // Makes all connections share nothing with the parent or the service any
+  // more, in a child process, after fork(). All objects stay where they are,
+  // for good: nothing may be destroyed, because other threads of the parent may
+  // have been using it. REQUIRES: ClientLock().
   static void AbandonAllAfterFork();
   bool is_abandoned() const { return is_abandoned_; }
-  // Whether a thread got no writer because there was no memory, and no thread
-  // has got one since.
+  // Sets whether a thread got no writer because there was no memory, and no
+  // thread has got one since.
   void set_lacks_writer(bool lacks_writer) {
     lacks_writer_.store(lacks_writer, std::memory_order_relaxed);
   }
@@ -122,7 +121,8 @@ class ProducerIpcClient final
   bool is_out_of_memory_ = false;
   FrameSender sender_;
   uint32_t service_id_ = 0;
-  // By ProducerMethod, less 1. 0 if the service does not have it.
+  // The ids by ProducerMethod, less 1. 0 if the service does not have the
+  // method.
   uint32_t method_ids_[kNumProducerMethods] = {};
   uint64_t request_id_ = 0;
 
@@ -134,7 +134,7 @@ class ProducerIpcClient final
   // The next connection of this process.
   ProducerIpcClient* next_ = nullptr;
 
-  // Set by AbandonAllAfterFork(), when there is only one thread.
+  // True after AbandonAllAfterFork(), which runs when there is only one thread.
   bool is_abandoned_ = false;
   std::shared_ptr<ProducerIpcClient> keep_this_;
   std::vector<std::unique_ptr<TraceWriter>> kept_writers_;

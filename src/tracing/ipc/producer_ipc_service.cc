@@ -175,7 +175,7 @@ void ProducerIpcService::OnInvoke(uint64_t request_id, ConstBytes invocation) {
       is_possible && OnMethod(method, request_id, decoder.args_proto());
   if (decoder.drop_reply())
     return;
-  // These have sent their reply themselves.
+  // These methods have sent their reply themselves.
   if (success && (method == ProducerMethod::kInitializeConnection ||
                   method == ProducerMethod::kGetAsyncCommand)) {
     return;
@@ -415,7 +415,7 @@ std::unique_ptr<SharedMemory> ProducerIpcService::CreateMemoryLocked(
       SharedMemoryFile::Create(size, &memory_error_);
   if (memory == nullptr)
     return nullptr;
-  // Not a duplicate: there may be no descriptor left for one.
+  // This is no duplicate, because there may be no descriptor left for one.
   memory_fd_ = memory->TakeFd();
   page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
   owes_setup_tracing_ = true;

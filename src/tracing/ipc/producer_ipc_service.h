@@ -28,11 +28,11 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// How much the host does for a connection before the others have their turn.
+// The work that the host does for a connection before the others' turn.
 struct TurnShare {
   size_t frames;
-  // Of frames that are received, and of chunks that are copied. A turn may
-  // exceed it once; the following turns are shorter then.
+  // The bytes of frames that are received, and of chunks that are copied. A
+  // turn may exceed it once; the following turns are shorter then.
   size_t bytes;
 };
 
@@ -40,8 +40,8 @@ struct TurnShare {
 // turns the producer's messages into calls of a TracingService, and the
 // service's calls into answers to the producer's GetAsyncCommand.
 //
-// One thread, but for the functions of TracingService::RemoteProducer, which
-// the service calls on any thread.
+// One thread at a time, except for the functions of
+// TracingService::RemoteProducer, which the service calls on any thread.
 class ProducerIpcService final : private TracingService::RemoteProducer {
  public:
   // All connections share |commit_reader|. Notifies |wakeup| when something is
@@ -58,36 +58,36 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
 
   int socket() const { return socket_.get(); }
   const PeerIdentity& peer() const { return peer_; }
-  // The producer has introduced itself.
+  // Returns whether the producer has introduced itself.
   bool is_introduced() const { return producer_ != nullptr; }
 
   // Handles the frames that have been received. If there are none, receives
   // some.
   void TakeTurn(TurnShare share);
-  // There is something left to do that poll() does not report.
+  // Returns whether there is something left to do that poll() does not report.
   bool has_more() const { return debt_ != 0 || reader_.HasFrame(); }
   // Sends what is queued.
   void SendQueued();
   bool has_queued() const;
-  // The connection has ended. Its owner is to destroy it.
+  // Returns whether the connection has ended. Its owner is to destroy it.
   bool is_broken() const;
-  // It has ended because there was no memory. (There is no way to tell another
-  // process that it lacks some of what it has asked for.)
+  // Returns whether it has ended because there was no memory. (There is no way
+  // to tell another process that it lacks some of what it has asked for.)
   bool is_out_of_memory() const;
 
  private:
   using IPCFrame = tracing::pbzero::IPCFrame;
   using Command = tracing::pbzero::GetAsyncCommandResponse;
 
-  // Throws std::bad_alloc if there is no memory.
+  // Receives and serves frames. Throws std::bad_alloc if there is no memory.
   void ReceiveAndServe(TurnShare share);
   void OnOutOfMemory();
-  // How much of the producer's chunks the service has copied.
+  // Returns how many bytes of the producer's chunks the service has copied.
   uint64_t bytes_copied() const;
   void OnFrame(ConstBytes payload);
   void OnBind(uint64_t request_id, ConstBytes request);
   void OnInvoke(uint64_t request_id, ConstBytes invocation);
-  // These return whether the method has succeeded.
+  // Return whether the method has succeeded.
   bool OnMethod(ProducerMethod method, uint64_t request_id, ConstBytes args);
   bool OnInitializeConnection(uint64_t request_id, ConstBytes args);
   bool OnGetAsyncCommand(uint64_t request_id);
@@ -102,7 +102,7 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   // REQUIRES, for these: lock_.
   template <typename Write>
   void SendCommandLocked(Write write, ScopedFd fd = ScopedFd());
-  // On failure, leaves the reason in memory_error_ and errno.
+  // Creates memory. On failure, leaves the reason in |memory_error_| and errno.
   std::unique_ptr<SharedMemory> CreateMemoryLocked(size_t size,
                                                    size_t page_size);
   void SendSetupTracingLocked();
@@ -135,34 +135,36 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
 
   FrameReader reader_;
   bool is_at_end_ = false;
-  // How many bytes its last turn took beyond its share.
+  // The bytes that its last turn took beyond its share.
   size_t debt_ = 0;
-  // The descriptor that came last, until a message asks for it.
+  // The descriptor that came last, until a message takes it.
   ScopedFd received_fd_;
   bool is_bound_ = false;
 
-  // Taken while the service holds its own lock, never the other way round.
+  // A lock that is taken while the service holds its own lock, never the other
+  // way round.
   mutable std::mutex lock_;
   FrameSender sender_;
   bool is_broken_ = false;
   bool is_out_of_memory_ = false;
-  // The producer is gone, but some of its messages are still to be read.
+  // False if the producer is gone, but some of its messages are still to be
+  // read.
   bool can_send_ = true;
   // The request that commands answer. There is none before GetAsyncCommand.
   bool has_command_request_ = false;
   uint64_t command_request_ = 0;
-  // SetupTracing is to be sent as soon as possible: with this memory or, if the
-  // memory is the producer's own, without any.
+  // True if SetupTracing is to be sent as soon as possible: with this memory
+  // or, if the memory is the producer's own, without any.
   bool owes_setup_tracing_ = false;
   ScopedFd memory_fd_;
   uint32_t page_size_kb_ = 0;
-  // Why there is no memory for the producer, and whether the producer wants to
-  // know. Changes while the service holds its lock.
+  // The reason why there is no memory for the producer, and true if the
+  // producer wants to know it. They change while the service holds its lock.
   std::string memory_error_;
   bool takes_memory_errors_ = false;
 
-  // Destroyed first: the service calls no function here afterwards. Null before
-  // InitializeConnection.
+  // The connection, which is destroyed first: the service calls no function
+  // here afterwards. Null before InitializeConnection.
   std::unique_ptr<TracingService::ProducerConnection> producer_;
 };
 

@@ -33,9 +33,9 @@ using State = Producer::State;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint32_t kMinReconnectPauseMs = 100;
-// How long Producer's destructor waits for a service that does not read.
+// The time that Producer's destructor waits for a service that does not read.
 constexpr int kGoodbyeTimeoutMs = 1000;
-// How often it is asked whether the program has other threads.
+// The period after which the loop checks for other threads of the program.
 constexpr int kWatchPeriodMs = 200;
 
 }  // namespace
@@ -128,7 +128,7 @@ void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
     poll(&fd, 1, kGoodbyeTimeoutMs);
     connection->SendQueued();
   }
-  // Goes when the lock is released: it may be the last reference.
+  // Destroyed after the lock is released: it may be the last reference.
   std::shared_ptr<ProducerIpcClient> last;
   {
     Lock lock(ClientLock());
@@ -163,7 +163,7 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
                                ? static_cast<int>(options.commit_period_ms)
                                : -1;
     if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
-      // Only memory can be missing. To ask again at once is no use.
+      // Only memory can be missing. It is no use to ask again at once.
       return OnOutOfMemory();
     }
     if (fds[1].revents != 0)

@@ -25,34 +25,34 @@ class ProducerLoop {
  public:
   explicit ProducerLoop(ProducerShared* producer) : producer_(producer) {}
 
-  // Returns when ProducerShared::is_stopping is set, or after the first attempt
-  // if Producer::Options wants only one.
+  // Runs until ProducerShared::is_stopping is set, or, if Producer::Options
+  // wants only one attempt, until that has ended.
   void Run();
 
  private:
-  // Returns whether the pause before the next attempt is the shortest again.
-  // May throw std::bad_alloc.
+  // Connects and serves. Returns whether the pause before the next attempt is
+  // the shortest again. May throw std::bad_alloc.
   bool ConnectAndServe();
-  // Does what comes until the connection is lost, or is to end.
+  // Serves until the connection is lost, or is to end.
   void Serve(const std::shared_ptr<ProducerIpcClient>& connection);
-  // The part of it that may throw std::bad_alloc.
+  // Does the part of Serve() that may throw std::bad_alloc.
   void HandleEvents(ProducerIpcClient* connection, CommandHandler* handler);
   // Returns false at the end of the stream, or if the stream makes no sense.
   bool Receive(ProducerIpcClient* connection,
                CommandHandler* handler,
                FrameReader* reader);
   void Pause(uint32_t* pause_ms);
-  // Does what poll() does, and obeys signals if the program has no other thread
-  // for them: then one that would have ended it, or run a handler, does so
-  // here, where no lock is held. Nothing tells of such a time, so if it
-  // |watches_threads|, it looks for it again and again.
+  // Calls poll(), and obeys signals if the program has no other thread for
+  // them: a signal that would have ended the program, or run a handler, does so
+  // here, where no lock is held. Nothing reports that time, so if it
+  // |watches_threads|, it checks again and again.
   int Poll(pollfd* fds, nfds_t num_fds, int timeout_ms, bool watches_threads);
   void OnConnectFailed(int error);
   void OnOutOfMemory();
 
   ProducerShared* const producer_;
   bool takes_signals_ = false;
-  // Why the connection has ended.
+  // True if the connection has ended for lack of memory.
   bool is_out_of_memory_ = false;
 };
 

@@ -31,7 +31,7 @@ enum class ProducerMethod : uint32_t {
 };
 inline constexpr size_t kNumProducerMethods = 12;
 
-// In the order of the ids.
+// The names of the methods, in the order of their ids.
 inline constexpr const char* kProducerMethodNames[] = {
     "InitializeConnection",
     "RegisterDataSource",

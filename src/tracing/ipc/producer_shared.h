@@ -23,15 +23,15 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What the threads that call a Producer share with the producer's own thread.
-// Guarded by ClientLock(), but for the first three members.
+// The state that the threads that call a Producer share with the producer's own
+// thread. Guarded by ClientLock(), except for the first three members.
 struct ProducerShared {
   ProducerShared(Producer::Options the_options, ScopedFd connected)
       : options(std::move(the_options)),
         connected_socket(std::move(connected)) {}
 
-  // Why the producer does not trace, even at a moment when |status| does not
-  // know it yet.
+  // Returns the reason why the producer does not trace, even at a moment when
+  // |status| does not know it yet.
   Producer::OffReason off_reason() const {
     using OffReason = Producer::OffReason;
     const OffReason reason = status.off_reason();
@@ -43,36 +43,37 @@ struct ProducerShared {
   }
 
   const Producer::Options options;
-  // If valid, the connection that the producer's thread takes, and the only one
-  // that there will be. Then that thread's.
+  // If valid, the only connection of this producer. The producer's thread takes
+  // it, and owns it then.
   ScopedFd connected_socket;
-  // Set before the thread starts.
+  // The address, which is set before the thread starts.
   std::string socket;
 
   std::vector<std::shared_ptr<DataSource>> sources;
-  // Null unless the producer is connected.
+  // The connection; null unless the producer is connected.
   std::shared_ptr<ProducerIpcClient> connection;
   ProducerStatus status;
   // The last request that the service has answered and Sync() may wait for.
   uint64_t synced_request = 0;
-  // How many attempts to connect have failed, and whether the next one is to be
-  // made without a pause.
+  // The number of attempts to connect that have failed, and true if the next
+  // one is to be made without a pause.
   uint32_t failed_attempts = 0;
   bool is_in_a_hurry = false;
-  // The thread is to end.
+  // True if the thread is to end.
   bool is_stopping = false;
-  // A thread that has made a producer has ended: there may be no other one left
-  // of the program. Until then, nobody has to look.
+  // True if a thread that has made a producer has ended: there may be no other
+  // thread left of the program. Until then, nobody has to look.
   bool watches_threads = false;
-  // In a child process: nothing of this may be destroyed, for other threads of
-  // the parent may have been using it.
+  // True in a child process. Nothing of this may be destroyed, because other
+  // threads of the parent may have been using it.
   bool is_abandoned = false;
-  // Interrupts the thread's poll(). Closed until there is a descriptor for it.
+  // An object that interrupts the thread's poll(). Closed until there is a
+  // descriptor for it.
   WakeupFd wakeup;
-  // Notified when one of the above has changed.
+  // A condition that is notified when one of the above has changed.
   std::condition_variable changed;
 
-  // Of the list in producer_fork.cc.
+  // The next element of the list in producer_fork.cc.
   ProducerShared* next = nullptr;
 };
 

@@ -66,8 +66,8 @@ void ProducerStatus::SetConnectFailed(int error) {
 void ProducerStatus::SetConnected() {
   state_ = State::kConnected;
   ++num_connections_;
-  // The lack of memory in the connection before stays the reason until there is
-  // some.
+  // If memory was lacking in the connection before, that stays the reason until
+  // there is some.
   if (!lacks_shared_memory_)
     SetOff(OffReason::kNone);
   lacks_shared_memory_ = false;

@@ -16,11 +16,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// So short that a std::string of it does not allocate.
+// A text so short that a std::string of it does not allocate.
 inline constexpr char kOutOfMemory[] = "out of memory";
 
-// What a Producer says of itself: its state, and why it is off. Guarded by
-// ClientLock().
+// The public status of a Producer: its state, and the reason why it is off.
+// Guarded by ClientLock().
 class ProducerStatus {
  public:
   using State = Producer::State;
@@ -34,18 +34,19 @@ class ProducerStatus {
                : off_reason_;
   }
   uint32_t num_connections() const { return num_connections_; }
-  // In this connection, a session wanted something and there was no shared
-  // memory.
+  // Returns whether, in this connection, a session wanted something and there
+  // was no shared memory.
   bool lacks_shared_memory() const { return lacks_shared_memory_; }
-  // Whether there are sessions that a data source has refused.
+  // Returns whether a data source has refused sessions that still exist.
   bool refuses_sessions() const { return refused_sessions_ != 0; }
 
-  // For people. |reason| is off_reason(), or a reason that comes before it.
+  // Returns a text for people. |reason| is off_reason(), or a reason that comes
+  // before it.
   std::string WhyOff(OffReason reason, const std::string& socket) const;
 
-  // |detail| may have any bytes. Does not allocate.
+  // Sets the reason. |detail| may have any bytes. Does not allocate.
   void SetOff(OffReason reason, std::string_view detail = {});
-  // |error| is the errno of the attempt to connect.
+  // Sets the reason. |error| is the errno of the attempt to connect.
   void SetConnectFailed(int error);
   void SetConnected();
   void SetNoSharedMemory(OffReason reason, std::string_view detail);
@@ -59,7 +60,8 @@ class ProducerStatus {
   bool lacks_shared_memory_ = false;
   uint32_t refused_sessions_ = 0;
   OffReason off_reason_ = OffReason::kConnecting;
-  // Not a std::string: to report that there is no memory must not allocate.
+  // This is not a std::string: to report that there is no memory must not
+  // allocate.
   char off_detail_[256] = "";
 };
 

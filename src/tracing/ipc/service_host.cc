@@ -29,11 +29,11 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// After accepting failed, for example because there was no descriptor.
+// The pause after accepting failed, for example for lack of a descriptor.
 constexpr uint32_t kPauseMs = 100;
 
-// Limits what a process that connects and disconnects in a loop costs the
-// connected producers between two of their turns.
+// The most connections to accept in a turn. It limits what a process that
+// connects and disconnects in a loop costs the connected producers.
 constexpr size_t kAcceptsPerTurn = 16;
 
 // The share of a process in a turn, for all of its connections. An honest
@@ -41,7 +41,7 @@ constexpr size_t kAcceptsPerTurn = 16;
 constexpr TurnShare kTurnShare = {256, 256 * 1024};
 constexpr size_t kMinTurnBytes = 4096;
 
-// The descriptors that poll() looks at besides the connections'.
+// The number of descriptors that poll() looks at besides the connections'.
 constexpr size_t kNumOwnFds = 2;
 
 void Pause(uint32_t max_ms) {
@@ -91,12 +91,12 @@ class ServiceHost::Impl {
  private:
   struct Connection {
     std::unique_ptr<ProducerIpcService> host;
-    // When the connection ends, if its producer has not introduced itself by
-    // then.
+    // The time when the connection ends, if its producer has not introduced
+    // itself by then.
     uint64_t introduction_deadline;
   };
   using Connections = std::vector<Connection>;
-  // For the connections of a process, and of all processes of a user.
+  // The keys of a process's connections, and of all processes of a user.
   using ProcessKey = std::pair<uid_t, pid_t>;
   static ProcessKey KeyOf(const PeerIdentity& peer) {
     return {peer.uid, peer.pid};
@@ -130,22 +130,23 @@ class ServiceHost::Impl {
   Options options_;
   WakeupFd wakeup_;
   ScopedFd listening_;
-  // One for a newcomer who takes the place of another, and one for memory.
+  // Reserves: one for a newcomer who takes the place of another, one for
+  // memory.
   DescriptorReserve accept_reserve_;
   DescriptorReserve memory_reserve_;
-  // The host accepts no connections before this time, because of
+  // The time before which the host accepts no connections, because of
   // |accept_error_|.
   uint64_t accept_after_ = 0;
   int accept_error_ = 0;
   uint64_t num_refused_ = 0;
   uint64_t num_out_of_memory_ = 0;
   std::atomic<bool> is_stopping_{false};
-  // In the order in which they came.
+  // The connections in the order in which they came.
   Connections connections_;
   std::map<ProcessKey, size_t> num_of_process_;
   std::map<uid_t, size_t> num_of_user_;
   CommitDataReader commit_reader_;
-  // Reused. Has room for every connection.
+  // A reused array, which has room for every connection.
   std::vector<pollfd> poll_fds_;
 };
 
@@ -183,7 +184,7 @@ void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
   const int timeout = PollTimeout(timeout_ms);
   if (poll(poll_fds_.data(), poll_fds_.size(), timeout) < 0) {
     // There is no memory, or there are more connections than descriptors are
-    // allowed by now. To poll again at once is no use.
+    // allowed by now. It is no use to poll again at once.
     if (errno != EINTR)
       Pause(timeout < 0 ? kPauseMs : static_cast<uint32_t>(timeout));
     for (pollfd& fd : poll_fds_)
@@ -233,7 +234,8 @@ void ServiceHost::Impl::RemoveEnded() {
       connections_.end());
 }
 
-// Throws std::bad_alloc, and has changed nothing, if there is no memory.
+// Adds a connection. Throws std::bad_alloc, and has changed nothing, if there
+// is no memory.
 void ServiceHost::Impl::Add(ScopedFd socket, const PeerIdentity& peer) {
   const size_t num_fds = kNumOwnFds + connections_.size() + 1;
   if (num_fds > poll_fds_.capacity())
@@ -268,7 +270,7 @@ int ServiceHost::Impl::ConnectProducer() {
   ScopedFd own_end;
   ScopedFd producers_end;
   PeerIdentity peer;
-  // Without it, no thread could stop the one that runs the host.
+  // Without |wakeup_|, no thread could stop the one that runs the host.
   if (wakeup_.fd() < 0 && !wakeup_.TryOpen())
     return -1;
   if (!ConnectSocketPair(&own_end, &producers_end) ||
@@ -298,21 +300,21 @@ void ServiceHost::Impl::Accept() {
     }
     if (LacksDescriptors(accept_error_) && AcceptByReserve())
       continue;
-    // To look again at once is no use.
+    // It is no use to look again at once.
     accept_after_ = service_->NowMs() + kPauseMs;
     return;
   }
 }
 
-// Without a free descriptor, users with many connections make room, as if the
-// host were full. Returns whether a newcomer has been decided on.
+// Accepts without a free descriptor: users with many connections make room, as
+// if the host were full. Returns whether it has decided on a newcomer.
 bool ServiceHost::Impl::AcceptByReserve() {
   // If no user has more than one connection, newcomers wait for a descriptor.
   if (std::none_of(num_of_user_.begin(), num_of_user_.end(),
                    [](const auto& user) { return user.second > 1; }))
     return false;
   return accept_reserve_.Use([this] {
-    // Only an accepted connection says whose it is.
+    // Only an accepted connection says which process it is of.
     ScopedFd socket = AcceptConnection(listening_.get());
     const bool has_come = socket.is_valid();
     if (has_come)
@@ -331,8 +333,8 @@ void ServiceHost::Impl::Admit(ScopedFd socket, bool is_full) {
     ++num_out_of_memory_;
 }
 
-// Returns false if there is no place. |is_full| says that no more connections
-// are possible, whatever the options say.
+// Closes a connection if needed. Returns false if there is no place. |is_full|
+// says that no more connections are possible, whatever the options say.
 bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   const ProcessKey process = KeyOf(peer);
   if (NumOfProcess(process) >= options_.max_connections_per_process)
@@ -344,8 +346,8 @@ bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
   const auto has_less = [](const auto& a, const auto& b) {
     return a.second < b.second;
   };
-  // Takes the place from a user who has more than the newcomer's user would
-  // have, or else from another process of the same user.
+  // Takes the place from a user who has more connections than the newcomer's
+  // user would have, or else from another process of the same user.
   uid_t user = peer.uid;
   if (is_full) {
     const auto largest =

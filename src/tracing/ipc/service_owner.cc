@@ -35,8 +35,8 @@ bool IsAcceptedService(int socket,
        !AnybodyCanListenOn(path))) {
     return true;
   }
-  // The owner at the time when the service began to listen. If it has passed
-  // the socket on, it meant to.
+  // |peer| becomes the owner at the time when the service began to listen. If
+  // the owner has passed the socket on, that was intended.
   PeerIdentity peer;
   if (!GetPeerIdentity(socket, &peer)) {
     *reason = "the owner of the service at " + path + " is not known";

@@ -12,13 +12,13 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Whether any user could have created a socket of that name: one in the
+// Returns whether any user could have created a socket of that name: one in the
 // abstract namespace, or in a folder, such as /tmp, that others than its owner
 // may write to.
 bool AnybodyCanListenOn(const std::string& path);
 
-// Whether a producer with the option |accepted| may use the service at |path|,
-// to which |socket| is connected. If not, says why in |reason|.
+// Returns whether a producer with the option |accepted| may use the service at
+// |path|, to which |socket| is connected. If not, says why in |reason|.
 bool IsAcceptedService(int socket,
                        const std::string& path,
                        Producer::ServiceOwner accepted,

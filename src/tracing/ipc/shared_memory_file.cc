@@ -24,9 +24,9 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
-// ftruncate() that fails, and does nothing else, at the limit for the size of
-// files. The kernel would also raise SIGXFSZ, which ends most programs: this
-// blocks it in this thread, and takes it back.
+// Calls ftruncate(), which fails without a signal at the limit for the size of
+// files. The kernel would also raise SIGXFSZ there, which ends most programs:
+// this blocks the signal in this thread, and takes it back.
 int TruncateWithoutSignal(int fd, off_t size) {
   sigset_t limit_signal;
   sigemptyset(&limit_signal);
@@ -37,7 +37,7 @@ int TruncateWithoutSignal(int fd, off_t size) {
   pthread_sigmask(SIG_BLOCK, &limit_signal, &mask_before);
   const int result = ftruncate(fd, size);
   const int error = errno;
-  // A signal that was pending before stays so.
+  // A signal that was pending before stays pending.
   if (result != 0 && error == EFBIG &&
       sigismember(&pending_before, SIGXFSZ) == 0) {
     const timespec no_time{};

@@ -22,14 +22,14 @@ PROTOZERO_ABI_BEGIN
 // shorter, an access of the other would crash.
 class SharedMemoryFile final : public SharedMemory {
  public:
-  // Creates memory, all zero. Null if |size| is 0, or on failure, with the
-  // reason in |error| (which may be null). Raises no signal, whatever the
+  // Creates memory, all zero. Returns null if |size| is 0, or on failure, with
+  // the reason in |error| (which may be null). Raises no signal, whatever the
   // limits of the process are.
   static std::unique_ptr<SharedMemoryFile> Create(size_t size,
                                                   std::string* error = nullptr);
-  // Maps the memory of another process. Null if |fd| is not memory, if its size
-  // is 0 or more than |max_size|, or if |needs_seals| and the size is not
-  // sealed.
+  // Maps the memory of another process. Returns null if |fd| is not memory, if
+  // its size is 0 or more than |max_size|, or if |needs_seals| and the size is
+  // not sealed.
   static std::unique_ptr<SharedMemoryFile> Attach(ScopedFd fd,
                                                   size_t max_size,
                                                   bool needs_seals);
@@ -44,8 +44,8 @@ class SharedMemoryFile final : public SharedMemory {
   // Gives away the descriptor, for another process. The memory stays mapped.
   ScopedFd TakeFd() { return std::move(fd_); }
 
-  // In a child process: replaces what it shares with its parent's service by
-  // zeros of its own. Safe in a handler of fork().
+  // Replaces, in a child process, the memory that it shares with its parent's
+  // service by zeros of its own. Safe in a handler of fork().
   void DetachAfterFork() const;
 
  private:

@@ -32,7 +32,7 @@ cmsghdr* NextHeader(msghdr* message, cmsghdr* header) {
 #pragma GCC diagnostic pop
 
 // More than the one descriptor that the protocol has, so that this process gets
-// and closes all of them. The kernel closes those that do not fit.
+// and closes all of them. The kernel closes descriptors that do not fit.
 constexpr size_t kMaxReceivedFds = 16;
 
 std::string ErrorText(const char* what, const std::string& path) {
@@ -42,7 +42,7 @@ std::string ErrorText(const char* what, const std::string& path) {
 class UnixAddress {
  public:
   explicit UnixAddress(const std::string& path) {
-    // One byte more, for the terminator, or in place of the '@'.
+    // One byte is for the terminator, or in place of the '@'.
     if (path.empty() || path.size() >= sizeof(address_.sun_path)) {
       errno = ENAMETOOLONG;
       return;
@@ -106,8 +106,8 @@ bool IsStartedByRecorder() {
 }
 
 std::string DefaultProducerSocket() {
-  // Ignored in programs that have more rights than the user who set their
-  // environment.
+  // The variable is ignored in programs that have more rights than the user who
+  // set their environment.
   const char* const path = secure_getenv("PERFETTO_PRODUCER_SOCK_NAME");
   if (path != nullptr && *path != '\0')
     return path;
@@ -257,7 +257,7 @@ void WakeupFd::Notify() const {
     return;
   const NoCancellation no_cancellation;
   const uint64_t one = 1;
-  // Fails only if there are too many notifications already.
+  // This fails only if there are too many notifications already.
   [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));
 }
 

@@ -37,37 +37,38 @@ class ScopedFd {
   int fd_ = -1;
 };
 
-// Sockets in the file system, or, if the path begins with '@', in the abstract
-// namespace. All of them are non-blocking and closed by exec.
+// The functions for sockets in the file system, or, if the path begins with
+// '@', in the abstract namespace. All sockets are non-blocking and closed by
+// exec.
 
-// Where producers find the service: PERFETTO_PRODUCER_SOCK_NAME in the
-// environment, or else the place of the system's service.
+// Returns the place where producers find the service:
+// PERFETTO_PRODUCER_SOCK_NAME in the environment, or else the system's service.
 std::string DefaultProducerSocket();
 
-// In the environment of programs that a recorder has started. They are to be
-// recorded from their first event on, so they wait for the service.
+// A variable in the environment of programs that a recorder has started. They
+// are to be recorded from their first event on, so they wait for the service.
 inline constexpr char kStartedByRecorderVariable[] =
     "PROTOZERO_STARTED_BY_RECORDER";
 bool IsStartedByRecorder();
 
-// Invalid on failure, with the reason in |error|. Replaces a socket that no
-// process listens to any more.
+// Returns an invalid one on failure, with the reason in |error|. Replaces a
+// socket that no process listens to any more.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
-// Leaves the reason in errno, too.
+// Connects. On failure, leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
 // Makes the two ends of a connection that has no name. Returns false, and sets
 // errno, on failure.
 bool ConnectSocketPair(ScopedFd* one, ScopedFd* other);
-// Invalid if no connection waits.
+// Returns an invalid one if no connection waits.
 ScopedFd AcceptConnection(int listening_fd);
 
-// Whether this error of a socket is a lack of memory at this end. The peer is
-// still there.
+// Returns whether this error of a socket is a lack of memory at this end. The
+// peer is still there.
 inline bool LacksMemory(int error) {
   return error == ENOMEM || error == ENOBUFS;
 }
 
-// The process at the other end when the connection was made.
+// The identity of the process at the other end when the connection was made.
 struct PeerIdentity {
   uid_t uid;
   pid_t pid;
@@ -101,15 +102,15 @@ SocketStatus ReceiveFromSocket(int fd,
 // Makes a poll() in another thread return. Any thread.
 class WakeupFd {
  public:
-  // fd() is -1 if there is no descriptor left. Then the other functions do
-  // nothing, and TryOpen() may be called.
+  // Opens a descriptor. If there is none left, fd() is -1, the other functions
+  // do nothing, and TryOpen() may be called.
   WakeupFd() { TryOpen(); }
   // Returns false, and sets errno, on failure. REQUIRES: no other thread uses
   // the object meanwhile.
   bool TryOpen();
   int fd() const { return fd_.get(); }
   void Notify() const;
-  // fd() is not readable until the next notification.
+  // Makes fd() unreadable until the next notification.
   void Clear() const;
 
  private:

@@ -39,7 +39,7 @@ namespace {
 constexpr uint32_t kConnectTimeoutMs = 10000;
 constexpr size_t kPageSize = 16 * 1024;
 
-// So short that a std::string of it does not allocate.
+// A text so short that a std::string of it does not allocate.
 constexpr char kNoMemory[] = "out of memory";
 constexpr char kInChild[] = "a child process";
 
@@ -47,7 +47,7 @@ constexpr char kInChild[] = "a child process";
 
 class LocalTrace::Impl final : private TracingService::Consumer {
  public:
-  // Throws std::bad_alloc, as error() and stats() do.
+  // Throws std::bad_alloc; so do error() and stats().
   explicit Impl(Options options) : options_(std::move(options)) {
     error_.reserve(options_.path.size() + kMaxReasonSize);
   }
@@ -56,7 +56,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
       close(options_.fd);
   }
 
-  // Stop() follows, whether it records or not.
+  // Starts recording. Stop() has to follow, even if this fails.
   void Start() {
     const NoCancellation no_cancellation;
     if (!RunsInMemory([this] { StartSession(); }))
@@ -82,14 +82,14 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   }
 
  private:
-  // Longer ones are cut.
+  // The size at which reasons are cut.
   static constexpr size_t kMaxReasonSize = 256;
 
   bool is_ring() const {
     return options_.fill_policy == BufferFillPolicy::kRingBuffer;
   }
 
-  // Throws std::bad_alloc.
+  // Starts the session. Throws std::bad_alloc.
   void StartSession() {
     const int num_outputs = (options_.path.empty() ? 0 : 1) +
                             (options_.fd >= 0 ? 1 : 0) +
@@ -111,7 +111,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
       return SetError(why.empty() ? kNoMemory : why);
 
     ServiceHost::Options host_options;
-    // The program may be stopped meanwhile.
+    // The connection has no time limit, because the program may be stopped
+    // meanwhile.
     host_options.introduction_timeout_ms = UINT32_MAX;
     host_.reset(new ServiceHost(&service_, std::move(host_options)));
     const int connection = host_->ConnectProducer();
@@ -147,15 +148,15 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     source.buffer_exhausted_policy = options_.exhausted_policy;
     source.raw_fields = internal::EncodeCategories(options_.categories);
     config.duration_ms = options_.duration_ms;
-    // The descriptors of its tracks say it once.
+    // The descriptors of the process's tracks have it once.
     config.stamps_pid = false;
     if (is_ring()) {
-      // What the oldest chunks say is forgotten with them.
+      // With the oldest chunks, the ring loses the descriptions in them.
       source.raw_fields += internal::CategoryRules::ClearEachChunk();
       config.write_period_ms = UINT32_MAX;
     } else {
       config.write_period_ms = std::max(options_.write_period_ms, 1u);
-      // What threads have begun to fill is written, too.
+      // Flushing adds the chunks that threads have begun to fill.
       config.flush_period_ms = config.write_period_ms;
     }
     return config;
@@ -176,7 +177,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     std::string why;
     if (producer != nullptr)
       why = producer->why_off();
-    // It says goodbye to the service, which has to be there.
+    // The producer says goodbye to the service, which has to exist until then.
     producer.reset();
     if (thread_.is_started()) {
       host_->Stop();
@@ -191,7 +192,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     service_.DiscardPackets(session_);
   }
 
-  // Keeps the first one that is not empty. Does not allocate: |error_| has
+  // Keeps the first error that is not empty. Does not allocate: |error_| has
   // room, or the text is cut.
   void SetError(std::string_view what, std::string_view reason = {}) {
     std::lock_guard<std::mutex> lock(lock_);
@@ -207,7 +208,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     }
   }
 
-  // The thread.
+  // Writes bytes. Called by the thread.
   bool Write(const uint8_t* data, size_t size) {
     if (options_.sink) {
       bool is_taken = false;
@@ -231,7 +232,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     return true;
   }
 
-  // The ring may have forgotten them. Throws std::bad_alloc.
+  // Writes extensions, which the ring may have forgotten. Throws
+  // std::bad_alloc.
   void WriteExtensions() {
     const internal::TraceExtensions& extensions =
         internal::GetTraceExtensions();
@@ -257,7 +259,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     return Write(data, size);
   }
   void OnTraceWritten(TracingSessionID, bool complete) override {
-    // Unless Write() has said it, there was no memory to read.
+    // If Write() has not set an error, there was no memory to read.
     if (!complete)
       SetError(kNoMemory);
     std::lock_guard<std::mutex> lock(lock_);
@@ -272,20 +274,20 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   TracingService service_;
   TracingSessionID session_ = 0;
   std::unique_ptr<ServiceHost> host_;
-  // Runs |host_|.
+  // The thread that runs |host_|.
   BackgroundThread thread_;
-  // The thread's.
+  // A flag of that thread.
   bool has_extensions_ = false;
 
-  // Held by the thread that stops it. Taken before |lock_|.
+  // A lock that the stopping thread holds. It is taken before |lock_|.
   std::mutex stop_lock_;
   bool is_ended_ = false;
 
   mutable std::mutex lock_;
-  // Notified when the session is written.
+  // A condition that is notified when the session is written.
   std::condition_variable changed_;
   bool is_written_ = false;
-  // Null at the end. Only the thread that stops it changes it.
+  // The producer; null at the end. Only the stopping thread changes it.
   std::unique_ptr<Producer> producer_;
   std::string error_;
 };
@@ -309,7 +311,7 @@ LocalTrace::LocalTrace(Options options) {
 }
 
 LocalTrace::~LocalTrace() {
-  // What is left of it in a child process may be in any state.
+  // In a child process, the remains of it may be in any state.
   if (impl_ != nullptr && impl_->is_forked())
     impl_.release();
   else

@@ -15,7 +15,7 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// How many pages a search looks at before it looks at the open chunks again.
+// The number of pages between two looks at the open chunks.
 constexpr size_t kPagesBetweenLooks = 4;
 
 // A search begins again with each chunk that is done, because the next chunk is
@@ -34,19 +34,19 @@ struct PacketReader::Writer {
     kLost,
   };
 
-  // How far |chunk_id| is ahead. Right even if ids wrap around on the way.
+  // Returns how far |chunk_id| is ahead, even if ids wrap around on the way.
   int32_t DistanceTo(ChunkID chunk_id) const {
     return static_cast<int32_t>(chunk_id - next_chunk_id);
   }
 
   WriterID id = 0;
-  // Nothing has been read of it yet. |next_chunk_id| is the id of any chunk of
-  // it.
+  // True if nothing has been read of the writer yet. Then |next_chunk_id| is
+  // the id of any of its chunks.
   bool is_new = true;
   PacketState packet_state = kNone;
-  // The next packet has to say that something was lost.
+  // True if the next packet has to say that something was lost.
   bool has_lost = false;
-  // The reader has seen a chunk of it, but not the next one.
+  // True if the reader has seen a chunk of the writer, but not the next one.
   bool misses_chunk = false;
   ChunkID next_chunk_id = 0;
 
@@ -75,8 +75,8 @@ bool PacketReader::TryNext(Packet* packet) {
   if (!is_thorough) {
     if (TryReadFromOpenChunks(packet))
       return true;
-    // While its one writer has an open chunk, the reader has to look at no
-    // other.
+    // If the reader follows one writer, and that writer has an open chunk, no
+    // other chunk matters.
     if (options_.writer_id != 0 && !open_.empty())
       return false;
   }
@@ -84,7 +84,7 @@ bool PacketReader::TryNext(Packet* packet) {
 }
 
 bool PacketReader::TryReadFromOpenChunks(Packet* packet) {
-  // A writer whose chunk is closed on the way leaves |open_|.
+  // Closing a writer's chunk removes the writer from |open_|.
   for (size_t i = open_.size(); i > 0 && !open_.empty(); --i) {
     if (next_open_ >= open_.size())
       next_open_ = 0;
@@ -118,7 +118,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
       packets = header.load(std::memory_order_acquire);
       const uint16_t num_packets = packets & ABI::kPacketCountMask;
       is_last = writer->num_read + 1 >= num_packets;
-      // The arbiter that patches the chunk relies on it.
+      // The arbiter that patches the chunk relies on this.
       if (is_last && (packets & ABI::kChunkNeedsPatching) != 0)
         return false;
       if (writer->num_read >= num_packets) {
@@ -156,7 +156,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
         break;
     }
     if (is_last) {
-      // At once: a writer may be waiting for the chunk.
+      // The chunk is closed at once, because a writer may be waiting for it.
       CloseChunk(writer, true);
       return has_packet;
     }
@@ -234,7 +234,7 @@ bool PacketReader::Search(bool is_thorough, Packet* packet) {
         return true;
       }
     }
-    // The search may have passed the next chunk already.
+    // If a chunk was read, the search may have passed the next one already.
     if (stats_.chunks_read != chunks_read)
       continue;
     chunks_closed_since_search_ = 0;
@@ -280,8 +280,8 @@ void PacketReader::LookAtPage(size_t page_idx) {
       continue;
     const ABI::Chunk chunk = abi_.GetChunkUnchecked(page_idx, word, i);
     const ABI::ChunkHeader& header = *chunk.header();
-    // Skips a chunk that has no packets, and so no owner yet; and one that was
-    // read, and waits for its commit.
+    // Skips a chunk without packets, which has no owner yet, and a chunk that
+    // was read and waits for its commit.
     const uint16_t packets = header.packets.load(std::memory_order_acquire);
     if (state == ABI::kChunkBeingWritten
             ? (packets & ABI::kPacketCountMask) == 0
@@ -328,8 +328,8 @@ PacketReader::Writer* PacketReader::FindOrAddWriter(WriterID writer_id) {
     writers_.push_back(std::make_unique<Writer>());
     index = static_cast<uint16_t>(writers_.size());
   } else {
-    // Replaces a writer of which nothing has to be remembered: everything that
-    // it still writes is in chunks that a search will see.
+    // Replaces a writer without anything to remember: everything that it still
+    // writes is in chunks that a search will see.
     for (size_t i = 0; i < writers_.size() && index == 0 && !is_full_; ++i) {
       const Writer& writer = *writers_[i];
       if (writer.chunk.is_valid() || writer.has_lost ||

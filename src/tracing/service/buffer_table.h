@@ -27,8 +27,8 @@ class BufferTable {
     TraceBuffer buffer;
   };
 
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
-  // REQUIRES: there are fewer than 65,535 buffers.
+  // Adds a buffer. Throws std::bad_alloc, and has changed nothing, if there is
+  // no memory. REQUIRES: there are fewer than 65,535 buffers.
   BufferID Add(Session* session, const TraceConfig::BufferConfig& config) {
     // An id is reused as late as possible: chunks for the old buffer may still
     // be on their way.
@@ -43,7 +43,7 @@ class BufferTable {
     const auto it = buffers_.find(id);
     return it == buffers_.end() ? nullptr : &it->second;
   }
-  // REQUIRES: there is one of that id.
+  // Returns a buffer. REQUIRES: there is one of that id.
   TraceBuffer& Get(BufferID id) { return buffers_.find(id)->second.buffer; }
   const TraceBuffer& Get(BufferID id) const {
     return buffers_.find(id)->second.buffer;

@@ -21,18 +21,18 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// Brings the chunks of producers to the buffers of sessions: those that a
-// producer commits, and those that it has not committed yet ("scraping"). A
-// chunk for a buffer that its producer may not write to is counted and
-// forgotten. When a session has stopped, its account is closed: what comes for
-// it later was written later, or is accounted for, and is forgotten.
+// Brings the chunks of producers to the buffers of sessions: chunks that a
+// producer commits, and chunks that it has not committed yet ("scraping"). If
+// the producer may not write to a chunk's buffer, counts the chunk and drops
+// it. When a session has stopped, its account is closed: chunks that come for
+// it later are dropped, because they were written later or are accounted for.
 class ChunkCollector {
  public:
   ChunkCollector(BufferTable* buffers, VisitCounter* visits)
       : buffers_(buffers), visits_(visits) {}
 
-  // Makes sure that copying a chunk of such pages never lacks memory. Throws
-  // std::bad_alloc.
+  // Reserves memory, so that copying a chunk of such pages never lacks it.
+  // Throws std::bad_alloc.
   void ReserveForChunks(size_t page_size) { chunk_.payload.reserve(page_size); }
 
   void RegisterTraceWriter(ConnectedProducer* producer,
@@ -40,59 +40,61 @@ class ChunkCollector {
                            BufferID target_buffer);
   void UnregisterTraceWriter(ConnectedProducer* producer, WriterID writer_id);
 
-  // Moves chunks, applies patches and takes note of losses. Costs the size of
-  // the request, and the chunks that it moves: at most as much as the producer
-  // has memory. REQUIRES: the producer has memory.
+  // Moves chunks, applies patches and counts losses. Costs the size of the
+  // request, and the chunks that it moves, which are at most the producer's
+  // memory. REQUIRES: the producer has memory.
   void Commit(ConnectedProducer* producer, const CommitDataRequest& request);
 
   enum class ScrapeMode {
-    // The rest will come.
+    // The rest of the chunks will come.
     kForNow,
-    // The session ends, and the producer has not answered. A writer that has
-    // not announced itself, because the producer could not send that, counts as
-    // one of the only buffer that there is. If there are several, an unknown
-    // number of packets is lost.
+    // The session ends, and the producer has not answered. A writer may not
+    // have announced itself, because the producer could not send that. If there
+    // is only one buffer, the writer counts as one of that buffer. If there are
+    // several, an unknown number of packets is lost.
     kLastChance,
-    // The same; and packets that were not complete are lost. If the producer
-    // did not agree to scraping, everything is.
+    // The same, and incomplete packets are lost. If the producer did not agree
+    // to scraping, all packets are lost.
     kProducerIsGone,
   };
   // Copies what the producer has not committed yet, and leaves it there. Copies
-  // for |session_buffers|, or for all buffers that the producer may write to if
-  // it is null. Returns a number that grows with everything that writers do.
+  // for |session_buffers| or, if that is null, for all buffers that the
+  // producer may write to. Returns a number that grows with everything that
+  // writers do.
   uint64_t Scrape(ConnectedProducer* producer,
                   const std::vector<BufferID>* session_buffers,
                   ScrapeMode mode);
 
-  // Something of the producer may be missing in all of its buffers.
+  // Says that packets of the producer may be missing in all of its buffers.
   void ReportUnknownLoss(const ConnectedProducer& producer);
 
-  // What was for buffers that the producer may not write to.
+  // Return the counts for buffers that the producer may not write to.
   uint64_t chunks_discarded() const { return chunks_discarded_; }
   uint64_t patches_discarded() const { return patches_discarded_; }
 
  private:
-  // The buffer that this writer may write to. Null if it may not.
+  // Returns the buffer that this writer may write to. Null if it may not.
   TraceBuffer* BufferForWriter(const ConnectedProducer& producer,
                                WriterID writer_id,
                                BufferID target_buffer);
-  // Null if the producer may not write to it.
+  // Returns null if the producer may not write to the buffer.
   TraceBuffer* BufferForProducer(const ConnectedProducer& producer,
                                  BufferID id);
-  // Whether the buffer's session has stopped. REQUIRES: there is such a buffer.
+  // Returns whether the buffer's session has stopped. REQUIRES: the buffer
+  // exists.
   bool IsTooLate(BufferID id) const;
-  // Takes note of data for such a buffer: it may be older than the session's
-  // end if a producer did not answer the last flush.
+  // Handles data for such a buffer: they may be older than the session's end if
+  // a producer did not answer the last flush.
   void OnTooLate(BufferID id);
   void MoveChunk(ConnectedProducer* producer,
                  const CommitDataRequest::ChunkToMove& move);
-  // Stores chunk_.
+  // Stores |chunk_|.
   void StoreChunk(const ConnectedProducer& producer, BufferID target_buffer);
 
   BufferTable* const buffers_;
   VisitCounter* const visits_;
 
-  // A chunk is copied to here before anything looks at it.
+  // The place to which a chunk is copied before anything looks at it.
   ChunkCopy chunk_;
   uint64_t chunks_discarded_ = 0;
   uint64_t patches_discarded_ = 0;

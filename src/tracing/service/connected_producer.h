@@ -32,18 +32,18 @@ struct Instance {
   enum State { kStarting, kStarted, kStopping };
 
   Session* session;
-  // As it was registered when the session began to use it.
+  // The descriptor at the time when the session began to use it.
   std::shared_ptr<const DataSourceDescriptor> descriptor;
-  // The session's, the same for all of its producers.
+  // The session's config, the same for all of its producers.
   const DataSourceConfig* config;
   State state;
-  // If it is kStopping.
+  // The time to wait until, if it is kStopping.
   uint64_t stop_deadline;
 };
 
 using InstanceMap = std::map<DataSourceInstanceID, Instance>;
 
-// What DataSources keeps with a producer.
+// The data of DataSources for a producer.
 struct ProducerDataSources {
   std::vector<std::shared_ptr<const DataSourceDescriptor>> registered;
   InstanceMap instances;
@@ -53,8 +53,8 @@ struct ProducerDataSources {
   std::set<TracingSessionID> sessions_without_memory;
 };
 
-// The buffer that each writer writes to; 0 if it has announced none. Takes two
-// bytes for each id up to the highest, of which there are 32767.
+// The buffer that each writer writes to; 0 if the writer has announced none.
+// Takes two bytes for each id up to the highest, at most 32767.
 class WriterTargets {
  public:
   BufferID Get(WriterID id) const {
@@ -71,30 +71,30 @@ class WriterTargets {
   std::vector<BufferID> targets_;
 };
 
-// What ChunkCollector keeps with a producer.
+// The data of ChunkCollector for a producer.
 struct ProducerChunks {
-  // Lets the producer write to it. Throws std::bad_alloc.
+  // Lets the producer write to the buffer. Throws std::bad_alloc.
   void AddBuffer(BufferID id) { num_buffers += buffers.insert(id).second; }
-  // The buffer of a writer that has not announced itself; 0 if there is more
-  // than one that it may have meant.
+  // Returns the buffer of a writer that has not announced itself; 0 if it may
+  // have meant one of several.
   BufferID OnlyBuffer() const {
     return num_buffers == 1 && !buffers.empty() ? *buffers.begin()
                                                 : BufferID{0};
   }
 
-  // The buffers that the producer may write to, and how many there have been.
+  // The buffers that the producer may write to, and the number of all so far.
   std::set<BufferID> buffers;
   uint64_t num_buffers = 0;
   WriterTargets writers;
-  // It has announced a writer, or something of one has come.
+  // True if it has announced a writer, or a writer's data have come.
   bool has_written = false;
   uint64_t bytes_copied = 0;
 };
 
-// The memory that a producer shares with the service. Belongs to
+// The memory that a producer shares with the service. It belongs to
 // ProducerTable.
 struct ProducerMemory {
-  // Null if there is none yet.
+  // The memory; null if there is none yet.
   std::unique_ptr<SharedMemory> memory;
   size_t page_size = 0;
   SharedMemoryABI abi;
@@ -102,7 +102,7 @@ struct ProducerMemory {
   size_t size() const { return memory == nullptr ? 0 : memory->size(); }
 };
 
-// What the service knows of a producer. Each part belongs to the class that its
+// The service's data of a producer. Each part belongs to the class that its
 // type names; the other classes only read it.
 struct ConnectedProducer {
   ProducerID id = 0;

@@ -15,7 +15,7 @@ namespace service {
 
 namespace {
 
-// What matters to sessions. The rest may be long.
+// Copies the fields that matter to sessions. The rest may be long.
 std::shared_ptr<const DataSourceDescriptor> Keep(
     const DataSourceDescriptor& descriptor) {
   auto kept = std::make_shared<DataSourceDescriptor>(descriptor);
@@ -151,7 +151,7 @@ void DataSources::EraseAll(ConnectedProducer* producer) {
 }
 
 void DataSources::ClearIncrementalState(const Session& session) {
-  // Without memory, the producers that are left do it the next time.
+  // If there is no memory, the remaining producers do it the next time.
   RunsInMemory([&] {
     ForEachProducer(
         session,
@@ -198,7 +198,7 @@ void DataSources::SetUp(
     }
     if (producer->data_sources.instances.size() >=
         TracingLimits::kMaxInstancesPerProducer) {
-      // Nobody knows what the instance would have written.
+      // It is unknown what the instance would have written.
       buffers_->Get(wanted.config.target_buffer).ReportUnknownLoss();
       continue;
     }
@@ -273,7 +273,7 @@ void DataSources::Stop(ConnectedProducer* producer, InstanceMap::iterator it) {
   sources.has_changed = true;
   producer->remote->StopDataSource(it->first);
   const uint64_t deadline = (*clock_)() + instance.config->stop_timeout_ms;
-  // Without memory for the deadline, the service does not wait.
+  // If there is no memory for the deadline, the service does not wait.
   if (!instance.descriptor->will_notify_on_stop || !RunsInMemory([&] {
         stop_deadlines_.insert({deadline, producer->id, it->first});
       })) {

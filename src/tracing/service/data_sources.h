@@ -26,8 +26,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// What producers offer, and its instances: each use of a data source by a
-// session.
+// The data sources that producers offer, and their instances. An instance is
+// one use of a data source by a session.
 //
 //                   NotifyStarted(), or at once
 //   SetUp ---> kStarting ------------------> kStarted
@@ -37,8 +37,8 @@ namespace service {
 //                                 v   NotifyStopped(), the deadline, or at once
 //                               gone
 //
-// Whatever ends an instance sets SessionDataSources::has_changed; the caller
-// then calls Sessions::UpdateState().
+// If an instance ends, SessionDataSources::has_changed is set; the caller then
+// calls Sessions::UpdateState().
 class DataSources {
  public:
   DataSources(const TracingService::Clock* clock,
@@ -50,11 +50,11 @@ class DataSources {
         producers_(producers),
         visits_(visits) {}
 
-  // Calls of producers. Nothing happens if they make no sense.
+  // Calls of producers. They do nothing if they make no sense.
 
   // Looks at the producer's data sources and at |sessions|, and sets up the
-  // instances that these want. Throws std::bad_alloc; what was set up before
-  // has started.
+  // instances that these sessions want. Throws std::bad_alloc; instances that
+  // were set up before have started.
   void Register(ConnectedProducer* producer,
                 const DataSourceDescriptor& descriptor,
                 SessionMap* sessions);
@@ -63,18 +63,18 @@ class DataSources {
               const DataSourceDescriptor& descriptor);
   // Looks at the producer's data sources, and at its instances of that name.
   void Unregister(ConnectedProducer* producer, const std::string& name);
-  // These return the instance's session, which may have changed; null if there
-  // is no such instance.
+  // Return the instance's session, which may have changed; null if there is no
+  // such instance.
   Session* NotifyStarted(ConnectedProducer* producer, DataSourceInstanceID id);
   Session* NotifyStopped(ConnectedProducer* producer, DataSourceInstanceID id);
 
-  // Sessions.
+  // Calls of sessions.
 
   // Sets up everything that the session wants of all producers, then starts it.
   // Throws std::bad_alloc; the session is to be closed then.
   void SetupSession(Session* session);
   void StopAll(Session* session);
-  // Waits for nobody.
+  // Ends all instances without waiting.
   void EndAll(Session* session);
   // Forgets all of the producer's instances without telling it.
   void EraseAll(ConnectedProducer* producer);
@@ -87,21 +87,23 @@ class DataSources {
   template <typename IsWanted, typename Use>
   void ForEachProducer(const Session& session, IsWanted is_wanted, Use use);
 
-  // When an instance has had its time to stop; kNever if none is stopping.
+  // Returns the time when the next instance has to have stopped; kNever if none
+  // is stopping.
   uint64_t NextStopDeadline() const;
-  // Gives up waiting for an instance that has had its time. Returns its
-  // session; null if there is none.
+  // Stops waiting for one instance that has not stopped in time. Returns its
+  // session; null if there is no such instance.
   Session* StopOverdue(uint64_t now);
 
  private:
   // Sets up what the session wants of one data source. Throws std::bad_alloc;
-  // what was set up before is in |instances|.
+  // instances that were set up before are in |instances|.
   void SetUp(ConnectedProducer* producer,
              const std::shared_ptr<const DataSourceDescriptor>& descriptor,
              Session* session,
              std::vector<DataSourceInstanceID>* instances);
   bool SetupMemory(ConnectedProducer* producer, Session* session);
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  // Adds an instance. Throws std::bad_alloc, and has changed nothing, if there
+  // is no memory.
   void AddInstance(
       ConnectedProducer* producer,
       DataSourceInstanceID id,
@@ -110,7 +112,7 @@ class DataSources {
       const DataSourceConfig* config);
   void Start(ConnectedProducer* producer,
              const std::vector<DataSourceInstanceID>& instances);
-  // These two do not allocate, unless failing to is harmless.
+  // End an instance. They do not allocate, unless failing to is harmless.
   void Stop(ConnectedProducer* producer, InstanceMap::iterator it);
   void Erase(ConnectedProducer* producer, InstanceMap::iterator it);
 
@@ -130,7 +132,7 @@ class DataSources {
   VisitCounter* const visits_;
 
   DataSourceInstanceID last_instance_id_ = 0;
-  // Of the instances that are kStopping.
+  // The deadlines of the instances that are kStopping.
   std::set<StopDeadline> stop_deadlines_;
 };
 

@@ -25,7 +25,7 @@ FlushRequestID Flushes::Begin(Session* session,
   new_flush.deadline = (*clock_)() + timeout_ms;
   new_flush.is_final = is_final;
   new_flush.on_done = std::move(on_done);
-  // Without memory, the flush has failed.
+  // If there is no memory, the flush has failed.
   if (!RunsInMemory([&] { Add(id, &new_flush); })) {
     observer_->OnFlushEnd(new_flush, false);
     return id;
@@ -38,8 +38,8 @@ FlushRequestID Flushes::Begin(Session* session,
         [](const DataSourceDescriptor& source) { return !source.no_flush; },
         [&](ConnectedProducer* producer,
             const std::vector<DataSourceInstanceID>& instances) {
-          // A producer that has not answered yet may be stopped. Requests queue
-          // up for it, and there must not be more and more of them.
+          // If a producer has not answered yet, it may be stopped. Requests
+          // queue up for it, and their number must not grow and grow.
           if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
             return;
           flush.producers.insert(producer->id);

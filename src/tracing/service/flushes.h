@@ -36,15 +36,15 @@ class Flushes {
   struct Flush {
     Session* session;
     uint64_t deadline;
-    // The session stops when this flush ends.
+    // True if the session stops when this flush ends.
     bool is_final;
     // The producers that have not answered yet.
     std::set<ProducerID> producers;
     std::function<void(bool)> on_done;
   };
 
-  // Called when a flush has ended, perhaps before Begin() returns. |flush| is
-  // in no table any more, and the call may begin or end others.
+  // Called when a flush has ended, perhaps before Begin() returns. |flush|
+  // is in no table any more, and the call may begin or end others.
   class Observer {
    public:
     virtual void OnFlushEnd(const Flush& flush, bool success) = 0;
@@ -69,12 +69,12 @@ class Flushes {
                        FlushFlags flags,
                        bool is_final,
                        std::function<void(bool)> on_done);
-  // The producer has answered all flushes up to this one.
+  // Ends the producer's part in all flushes up to this one.
   void Acknowledge(ConnectedProducer* producer, FlushRequestID id);
   // Ends all flushes of the session; its final flush no longer stops it.
   void FailAll(Session* session);
 
-  // When the time of a flush is over; kNever if there is none.
+  // Returns the time when the next flush is overdue; kNever if there is none.
   uint64_t NextDeadline() const;
   // Ends the flushes whose time is over.
   void FailOverdue(uint64_t now);
@@ -82,7 +82,8 @@ class Flushes {
  private:
   bool IsFlushing(const Session& session,
                   const ConnectedProducer& producer) const;
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  // Adds a flush. Throws std::bad_alloc, and has changed nothing, if there is
+  // no memory.
   void Add(FlushRequestID id, Flush* flush);
   void Finish(FlushRequestID id, bool success);
 

@@ -53,7 +53,7 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
   ConnectedProducer& producer = producers_[id];
   ScopeExit undo([&] { producers_.erase(id); });
   memory_of_process_.try_emplace({info.uid, info.pid});
-  // Remove() does not allocate.
+  // This is reserved here because Remove() does not allocate.
   gone_silent_.named.reserve(TraceStats::SilentProducers::kMaxNamed);
   if (info.memory != nullptr) {
     collector_->ReserveForChunks(
@@ -77,7 +77,7 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
 void ProducerTable::Remove(ConnectedProducer* producer) {
   if (!producer->chunks.has_written)
     gone_silent_.Add(std::move(producer->info.name), producer->info.pid);
-  // Not MemoryOfProcess(), which may allocate.
+  // MemoryOfProcess() would not do, because it may allocate.
   const auto it =
       memory_of_process_.find({producer->info.uid, producer->info.pid});
   if (it != memory_of_process_.end()) {

@@ -31,33 +31,33 @@ class ProducerTable {
 
   explicit ProducerTable(ChunkCollector* collector) : collector_(collector) {}
 
-  // Null if there are too many producers, or if the name is too long. Throws
-  // std::bad_alloc, and has changed nothing, if there is no memory.
+  // Returns null if there are too many producers, or if the name is too long.
+  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
   ConnectedProducer* Add(TracingService::RemoteProducer* remote,
                          TracingService::ProducerInfo info);
   void Remove(ConnectedProducer* producer);
 
-  // REQUIRES: there is one of that id.
+  // Returns a producer. REQUIRES: there is one of that id.
   ConnectedProducer* Get(ProducerID id) { return &producers_.find(id)->second; }
   Map::iterator begin() { return producers_.begin(); }
   Map::iterator end() { return producers_.end(); }
   Map::const_iterator begin() const { return producers_.begin(); }
   Map::const_iterator end() const { return producers_.end(); }
   uint32_t num_seen() const { return last_id_; }
-  // Of those that have gone, the ones that had no writer.
+  // Returns the disconnected producers that never had a writer.
   const TraceStats::SilentProducers& gone_silent() const {
     return gone_silent_;
   }
 
-  // Has the producer create its memory, unless there is some, in the size that
-  // it asked for or that |config| wants. Returns false if that fails.
+  // Asks the producer to create its memory, unless there is some, in the size
+  // that it asked for or that |config| wants. Returns false if that fails.
   bool SetupMemory(ConnectedProducer* producer, const TraceConfig& config);
 
  private:
   void UseMemory(ConnectedProducer* producer,
                  std::unique_ptr<SharedMemory> memory,
                  size_t page_size);
-  // How much memory the producers of its process have.
+  // Returns the total memory of the producers of its process.
   size_t* MemoryOfProcess(const ConnectedProducer& producer) {
     return &memory_of_process_[{producer.info.uid, producer.info.pid}];
   }
@@ -67,7 +67,7 @@ class ProducerTable {
   Map producers_;
   ProducerID last_id_ = 0;
   TraceStats::SilentProducers gone_silent_;
-  // By user id and process id.
+  // The memory of each process, by user id and process id.
   std::map<std::pair<int32_t, int32_t>, size_t> memory_of_process_;
 };
 

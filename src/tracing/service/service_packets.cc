@@ -23,16 +23,16 @@ using trace::TracePacket;
 
 namespace {
 
-// Any bytes that do not come up by accident would do. Readers know these.
+// Any bytes would do that do not occur by accident. Readers know these.
 constexpr uint8_t kSynchronizationMarker[] = {
     0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
     0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
 
-// Perfetto's numbers.
+// The numbers of clocks in Perfetto's format.
 enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
 
-// Readers take the latest snapshot before a timestamp. One that shows next to
-// no drift adds nothing to the one before.
+// The drift from which a snapshot is worth adding. Readers take the latest
+// snapshot before a timestamp.
 constexpr int64_t kSignificantDriftNs = 10 * 1000 * 1000;
 
 template <typename Duration>
@@ -42,7 +42,7 @@ uint64_t Nanoseconds(Duration since_epoch) {
           .count());
 }
 
-// Of a clock, against the monotonic one.
+// Returns whether a clock has drifted against the monotonic one.
 bool HasDrifted(uint64_t offset, uint64_t later_offset) {
   const int64_t drift = static_cast<int64_t>(later_offset - offset);
   return drift >= kSignificantDriftNs || drift <= -kSignificantDriftNs;
@@ -68,8 +68,8 @@ TracePacket* AddServicePacket(Trace* trace) {
   return packet;
 }
 
-// Trace viewers use this clock unless told otherwise, and so do the timestamps
-// of the service's packets.
+// Returns the clock that trace viewers use unless told otherwise. The
+// timestamps of the service's packets use it, too.
 ClockID PrimaryClock(const ClockReadings& clocks) {
   return clocks.boottime != 0 ? kBoottime : kMonotonic;
 }
@@ -158,8 +158,9 @@ bool IsValidPacket(ConstBytes packet) {
       default:
         return false;
     }
-    // Fields that say who wrote the packet, and fields that only the service
-    // writes: config, statistics, events, and packets inside of this one.
+    // Rejects fields that say who wrote the packet, and fields that only the
+    // service writes: config, statistics, events, and packets inside of this
+    // one.
     switch (field.id()) {
       case TracePacket::kTrustedUidFieldNumber:
       case TracePacket::kTrustedPacketSequenceIdFieldNumber:

@@ -17,17 +17,17 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// The packets of a trace, as records of a Trace: tag, length, packet.
+// Functions for packets as records of a Trace: tag, length, packet.
 
 // The sequence of the service's own packets. The sequences of writers follow.
 inline constexpr uint32_t kServiceSequenceID = 1;
 
-// Whether a producer may write such a packet: its fields are well-formed, and
-// none is the service's. What is inside of a field is checked by those who read
-// it.
+// Returns whether a producer may write such a packet: its fields are
+// well-formed, and none is the service's. Readers of a field check what is
+// inside of it.
 bool IsValidPacket(ConstBytes packet);
 
-// Whether its writer says that it lost something before this packet.
+// Returns whether the packet's writer says that it lost something before.
 bool SaysPreviousPacketDropped(ConstBytes packet);
 
 // Appends the packet as it is, and what the service knows of it. REQUIRES: it
@@ -36,28 +36,28 @@ void AppendPacket(const TraceBuffer::Packet& packet,
                   bool stamps_pid,
                   std::vector<uint8_t>* trace);
 
-// What the clocks show at one moment, in nanoseconds.
+// The values of the clocks at one moment, in nanoseconds.
 struct ClockReadings {
   uint64_t realtime = 0;
   uint64_t monotonic = 0;
-  // 0 where there is no such clock.
+  // A value that is 0 if there is no such clock.
   uint64_t boottime = 0;
 };
 
 ClockReadings ReadClocks();
-// Whether the clocks have drifted apart so much, in between, that timestamps of
-// after |later| need that one.
+// Returns whether the clocks have drifted apart so much in between that
+// timestamps after |later| need |later|.
 bool HaveDrifted(const ClockReadings& earlier, const ClockReadings& later);
 
-// These return false, or throw std::bad_alloc, if there is no memory, and have
-// appended nothing then.
-// The beginning of a trace, with |raw_config| if it is not empty.
+// These functions return false, or throw std::bad_alloc, if there is no memory,
+// and have appended nothing then.
+// Appends the beginning of a trace, with |raw_config| if it is not empty.
 bool AppendTraceHeader(const ClockReadings& clocks,
                        const std::string& raw_config,
                        std::vector<uint8_t>* trace);
 bool AppendClockSnapshot(const ClockReadings& clocks,
                          std::vector<uint8_t>* trace);
-// The end of a trace.
+// Appends the end of a trace.
 bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 
 PROTOZERO_ABI_END

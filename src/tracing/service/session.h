@@ -25,50 +25,51 @@ namespace service {
 
 inline constexpr uint64_t kNever = UINT64_MAX;
 
-// What DataSources keeps with a session.
+// The data of DataSources for a session.
 struct SessionDataSources {
   // Indices of TraceConfig::data_sources, by name.
   std::map<std::string, std::vector<size_t>> wanted;
   std::set<std::pair<ProducerID, DataSourceInstanceID>> instances;
-  // How many of the instances have not started yet.
+  // The number of instances that have not started yet.
   size_t num_starting = 0;
-  // Sessions::UpdateState() is due: there is an instance less to wait for.
+  // True if Sessions::UpdateState() is due, because an instance less is waited
+  // for.
   bool has_changed = false;
 
-  // As in TraceStats.
+  // The same as in TraceStats.
   uint32_t producers_without_memory = 0;
   std::vector<uint32_t> num_instances;
   std::set<std::string> names_offered;
 };
 
-// What Flushes keeps with a session.
+// The data of Flushes for a session.
 struct SessionFlushes {
   // The flushes that some producer has not answered yet.
   std::set<FlushRequestID> pending;
   bool has_final = false;
 
-  // As in TraceStats.
+  // The same as in TraceStats.
   uint64_t requested = 0;
   uint64_t succeeded = 0;
   uint64_t failed = 0;
   bool final_succeeded = false;
 };
 
-// What Sessions keeps to do something in time. kNever, or milliseconds.
+// The times at which Sessions has something to do: kNever, or milliseconds.
 struct SessionTimes {
   uint64_t stop = kNever;
   uint64_t next_flush = kNever;
   uint64_t next_clear = kNever;
   uint64_t next_clock_snapshot = kNever;
-  // A stopped session goes on writing until everything is written.
+  // The time of the next write. A stopped session goes on until all is written.
   uint64_t next_write = kNever;
 };
 
-// What SessionReader keeps with a session.
+// The data of SessionReader for a session.
 struct SessionOutput {
   // The packets with which the trace begins, until they are read.
   std::vector<uint8_t> header;
-  // Those that have not been read yet, and the last one that there was.
+  // The snapshots that have not been read yet, and the last one of all.
   std::vector<ClockReadings> clock_snapshots;
   ClockReadings last_clock_snapshot;
   bool has_trailer = false;
@@ -80,7 +81,7 @@ struct SessionOutput {
 // other classes only read it.
 struct Session {
   TracingSessionID id = 0;
-  // DataSourceConfigs are as producers get them.
+  // The config. Its DataSourceConfigs are those that producers get.
   TraceConfig config;
   TracingService::Consumer* consumer = nullptr;
   TracingService::State state = TracingService::kStarting;
@@ -93,7 +94,7 @@ struct Session {
   SessionTimes times;
   SessionOutput output;
 
-  // The facade writes it to the consumer next.
+  // True if the facade writes it to the consumer next.
   bool is_to_be_written = false;
   bool has_failed_to_write = false;
 };

@@ -23,19 +23,19 @@ namespace service {
 // the session has stopped, the statistics.
 class SessionReader {
  public:
-  // How much of a trace is put together under the lock before it is given out.
+  // The size of the part of a trace that is made under the lock at a time.
   static constexpr size_t kBatchSize = 256 * 1024;
 
   SessionReader(BufferTable* buffers, const StatsCollector* stats)
       : buffers_(buffers), stats_(stats) {}
 
-  // How far the session's buffers have been read, and how far that will be when
-  // everything that they hold now has been.
+  // Return the bytes of the session's buffers that have been read, and their
+  // number when everything that the buffers hold now has been read.
   uint64_t BytesRead(const Session& session) const;
   uint64_t BytesReadWhenEmpty(const Session& session) const;
 
   // Appends some of the trace, and says whether there is more. Returns false,
-  // or throws std::bad_alloc, if there is no memory for the next part of it.
+  // or throws std::bad_alloc, if there is no memory for the next part.
   bool ReadBatch(Session* session, std::vector<uint8_t>* trace, bool* has_more);
   // Loses all packets that could be read, as kNotWritten.
   void Discard(const Session& session);

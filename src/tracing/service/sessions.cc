@@ -18,17 +18,17 @@ using ScrapeMode = ChunkCollector::ScrapeMode;
 
 namespace {
 
-// Of a session. Beyond, the oldest make room.
+// The most unread snapshots of a session. Later ones replace the oldest.
 constexpr size_t kMaxUnreadClockSnapshots = 16;
-// A producer that goes on and on does not keep its session from ending.
+// The most looks at a producer that goes on writing when its session ends.
 constexpr int kMaxFinalLooks = 4;
 
-// Without memory, the trace lacks it.
+// Takes a snapshot. If there is no memory, the trace lacks it.
 void TakeClockSnapshot(SessionOutput* output) {
   const ClockReadings clocks = ReadClocks();
   auto& unread = output->clock_snapshots;
   const bool is_last_read = unread.empty() && output->header.empty();
-  // The last one holds for a longer part of what is in the buffers.
+  // The last snapshot holds for a longer part of the data in the buffers.
   if (!is_last_read && !HaveDrifted(output->last_clock_snapshot, clocks))
     return;
   if (unread.size() >= kMaxUnreadClockSnapshots)
@@ -45,7 +45,7 @@ TracingSessionID Sessions::Start(const TraceConfig& config,
                                  TracingService::Consumer* consumer,
                                  std::string* error) {
   const auto fail = [error](const char* why) {
-    // Without memory for it, |error| stays as it was.
+    // If there is no memory for it, |error| stays as it was.
     if (error != nullptr)
       RunsInMemory([&] { *error = why; });
     return TracingSessionID{0};
@@ -249,7 +249,7 @@ void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
   Session* const session = flush.session;
   Scrape(*session, ScrapeMode::kForNow);
   ++(success ? session->flushes.succeeded : session->flushes.failed);
-  // The session writes what was flushed now, not at the end of the period.
+  // The session writes the flushed packets now, not at the end of the period.
   if (session->times.next_write != kNever)
     session->times.next_write = (*clock_)();
   if (flush.is_final) {
@@ -308,7 +308,7 @@ TracingSessionID Sessions::TakeSessionToWrite() {
 
 void Sessions::RunDue() {
   const uint64_t now = (*clock_)();
-  // Returns whether it was time. Then it is time again in |period_ms|.
+  // Returns whether |time| has come. If so, sets it to |period_ms| later.
   const auto is_due = [now](uint64_t* time, uint32_t period_ms) {
     if (*time > now)
       return false;

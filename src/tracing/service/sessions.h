@@ -27,7 +27,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// The life of sessions, and what is due at what time:
+// The states of sessions, and the work that is due at certain times:
 //
 //   Start()         all data sources have started
 //     |   kStarting -----------> kStarted
@@ -62,8 +62,8 @@ class Sessions final : private Flushes::Observer {
                          std::string* error);
   void Stop(Session* session);
   void StopWaiting(Session* session);
-  // As in TracingService. Throws std::bad_alloc, or returns false, if there is
-  // no memory.
+  // Does what TracingService says. Throws std::bad_alloc, or returns false, if
+  // there is no memory.
   bool RestartTrace(Session* session);
   void Close(Session* session);
   FlushRequestID Flush(Session* session,
@@ -71,45 +71,46 @@ class Sessions final : private Flushes::Observer {
                        FlushFlags flags,
                        std::function<void(bool)> on_done);
 
-  // Null if there is none.
+  // Returns null if there is no such session.
   Session* Find(TracingSessionID id);
   SessionMap* all() { return &sessions_; }
   size_t size() const { return sessions_.size(); }
 
-  // Makes the transitions that are due, of one session (null for none), or of
-  // those that SessionDataSources::has_changed marks.
+  // Make the transitions that are due: of one session (null for none), or of
+  // all sessions that SessionDataSources::has_changed marks.
   void UpdateState(Session* session);
   void UpdateChanged();
 
-  // The producer has answered all flushes up to this one. The last answer to a
-  // flush scrapes the producers of the session.
+  // Says that the producer has answered all flushes up to this one. The last
+  // answer to a flush scrapes the producers of the session.
   void AcknowledgeFlush(ConnectedProducer* producer, FlushRequestID id) {
     flushes_.Acknowledge(producer, id);
   }
-  // Costs what the producer has (the pages of its memory, its buffers,
-  // instances, writers, and flushes to answer), and a look at each session.
+  // Removes a producer. Costs what it has (the pages of its memory, its
+  // buffers, instances, writers, and flushes to answer), and a look at each
+  // session.
   void RemoveProducer(ConnectedProducer* producer);
 
-  // When RunDue() has something to do; kNever if never.
+  // Returns the time when RunDue() has something to do; kNever if never.
   uint64_t NextDeadline() const;
-  // Does everything that is due but writing.
+  // Does everything that is due, except writing.
   void RunDue();
-  // A session that is to be written; then it is not any more. 0 if there is
-  // none.
+  // Returns a session that is to be written, and unmarks it. Returns 0 if there
+  // is none.
   TracingSessionID TakeSessionToWrite();
 
  private:
-  // Why the session cannot start. Null if it can.
+  // Returns the reason why the session cannot start. Null if it can.
   const char* WhyInvalid(const TraceConfig& config,
                          const TracingService::Consumer* consumer) const;
-  // Part of Start(). Throws std::bad_alloc, or returns false, if there is no
-  // memory. The session, if it was added, is to be closed then.
+  // Does a part of Start(). Throws std::bad_alloc, or returns false, if there
+  // is no memory. The session, if it was added, is to be closed then.
   bool Add(TracingSessionID id,
            const TraceConfig& config,
            TracingService::Consumer* consumer);
   // Flushes::Observer:
   void OnFlushEnd(const Flushes::Flush& flush, bool success) override;
-  // As ChunkCollector::Scrape(), of all producers.
+  // Calls ChunkCollector::Scrape() for all producers of the session.
   uint64_t Scrape(const Session& session, ChunkCollector::ScrapeMode mode);
 
   const TracingService::Clock* const clock_;

@@ -16,7 +16,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// Gathers what the parts of the service have counted.
+// Gathers the counts of all parts of the service.
 class StatsCollector {
  public:
   StatsCollector(const BufferTable* buffers,
@@ -28,7 +28,7 @@ class StatsCollector {
         producers_(producers),
         sessions_(sessions) {}
 
-  // Throws std::bad_alloc.
+  // Returns the statistics of a session. Throws std::bad_alloc.
   TraceStats Collect(const Session& session) const;
 
  private:

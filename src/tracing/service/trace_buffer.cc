@@ -19,14 +19,14 @@ using ABI = SharedMemoryABI;
 
 namespace {
 
-// Positions begin here, so that chunks before the first one have a position,
-// too.
+// The first position. It leaves positions for chunks before the first one.
 constexpr uint64_t kFirstPosition = uint64_t{1} << 32;
 
-// The records of a chunk, up to the first one that is malformed.
+// The records of a chunk, up to the first malformed one.
 struct Records {
   size_t size = 0;
-  // Packets, or parts of them, that begin here. Empty ones do not count.
+  // The number of packets, or parts of them, that begin here, without empty
+  // ones.
   uint64_t num_begun = 0;
 };
 
@@ -148,8 +148,9 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     writer_stats.lost.Add(reason, num_new);
     return num_new;
   };
-  // A packet that was open in an earlier copy, and that the writer has given up
-  // since, counts in the writer's account: there is a drop marker in its place.
+  // Returns how many packets the writer has given up since an earlier copy,
+  // where they were open. They count in the writer's account: a drop marker has
+  // taken their place.
   const auto num_given_up = [&](uint64_t num_known) {
     return copy.is_complete ? num_known - std::min(num_known, num_begun) : 0;
   };
@@ -163,7 +164,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   if (!sequence->has_read) {
     sequence->next_position = std::min(sequence->next_position, position);
   } else if (position < sequence->next_position) {
-    // It was read from an earlier copy, or was given up.
+    // An earlier copy of it was read, or it was given up.
     if (gone != sequence->gone.end()) {
       Gone& known = gone->second;
       const uint64_t num_new = lose_new(known.num_begun, known.reason);
@@ -218,7 +219,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   uint64_t num_accounted = 0;
   if (replaces) {
     Chunk& old = *place->second;
-    // Without memory for the new copy, the old one stays.
+    // If there is no memory for the new copy, the old one stays.
     if (!has_memory) {
       ++stats_.unknown_losses;
       return note_discarded();
@@ -252,7 +253,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   }
   sequence->last_position = std::max(sequence->last_position, position);
   if (gone != sequence->gone.end()) {
-    // The chunk is here again, with some packets that had been counted as lost.
+    // The chunk came again, with some packets that had been counted as lost.
     const Gone& known = gone->second;
     find_again(known.num_lost, known.reason);
     num_accounted = std::min(known.num_begun - known.num_lost, num_begun);
@@ -335,7 +336,7 @@ void TraceBuffer::NoteGone(Sequence* sequence,
                            uint64_t position,
                            bool is_complete,
                            const Gone& chunk) {
-  // Without memory, packets of it that come again are counted again.
+  // If there is no memory, packets of it that come again are counted again.
   if (!RunsInMemory([&] { sequence->NoteGone(position, is_complete, chunk); }))
     ++stats_.unknown_losses;
 }
@@ -428,7 +429,7 @@ bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
     return false;
   const TraceWriterStats stats = it->Stats();
   AddPackets(stats, &ended_sums_);
-  // Without memory, only the sums have it.
+  // If there is no memory, only the sums have it.
   RunsInMemory([&] { ended_writers_.push_back(stats); });
   if (ended_writers_.size() > kMaxEndedWriters)
     ended_writers_.pop_front();

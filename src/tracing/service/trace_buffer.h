@@ -27,7 +27,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // Keeps the chunks of any number of writers until their packets are read, up to
-// a number of bytes. Beyond, it loses the oldest chunks, or the new ones.
+// a number of bytes. Beyond that, it loses the oldest chunks, or the new ones.
 //
 // Whatever the chunks hold, and in whatever order they come, the buffer gives
 // out whole records as their writer has committed them, in the order of the
@@ -63,17 +63,17 @@ PROTOZERO_ABI_BEGIN
 class TraceBuffer {
  public:
   static constexpr size_t kMaxPacketSize = TracingLimits::kMaxPacketSize;
-  // About what a chunk takes besides its payload.
+  // The approximate memory of a chunk besides its payload.
   static constexpr size_t kChunkOverhead = 240;
-  // About what a writer takes until it has ended and its chunks are gone; and
-  // what each range of chunks takes that a writer lost instead of committing
+  // The approximate memory of a writer until it has ended and its chunks are
+  // gone, and of each range of chunks that a writer lost instead of committing
   // it.
   static constexpr size_t kWriterOverhead = 1024;
   static constexpr size_t kRowOverhead = 96;
-  // The memory for all writers, besides the size of the buffer: a fourth of
-  // that, but at least what 1,024 writers need.
+  // The least memory for all writers, besides the size of the buffer: it is a
+  // fourth of that size, but at least what 1,024 writers need.
   static constexpr size_t kMinWriterBytes = 1024 * kWriterOverhead;
-  // How many ended writers the statistics remember.
+  // The number of ended writers that the statistics remember.
   static constexpr size_t kMaxEndedWriters = 256;
 
   using Policy = BufferFillPolicy;
@@ -82,23 +82,23 @@ class TraceBuffer {
     ProducerID id;
     int32_t uid;
     int32_t pid;
-    // Its writers report what they lose, as TraceWriter does.
+    // True if its writers report what they lose, as TraceWriter does.
     bool reports_losses = true;
   };
 
   struct Packet {
     ConstBytes bytes;
     ProducerIdentity producer;
-    // Shared by all packets of a writer. The reader sets it if it is 0.
+    // The id that all packets of a writer share. The reader sets it if it is 0.
     uint32_t* sequence_id;
     WriterID writer_id;
-    // Something was lost between this packet and the one before it.
+    // True if something was lost between this packet and the one before it.
     bool previous_packet_dropped;
-    // The reader sets it if the packet is lost for another reason than
-    // kInvalid.
+    // The reason if the packet is lost. The reader sets it if it is another one
+    // than kInvalid.
     LossReason* why_lost;
   };
-  // Returns false if the packet is lost, for Packet::why_lost.
+  // Takes a packet. Returns false if it is lost, for Packet::why_lost.
   using OnPacket = std::function<bool(const Packet& packet)>;
 
   TraceBuffer(size_t size, Policy policy);
@@ -112,29 +112,29 @@ class TraceBuffer {
   void PatchChunk(ProducerID producer_id,
                   const CommitDataRequest::ChunkToPatch& patches);
 
-  // The writer, or all of the producer's, has ended. A later chunk of the same
-  // id belongs to another writer.
+  // Say that the writer, or all of the producer's, has ended. A later chunk of
+  // the same id belongs to another writer.
   void EndWriter(ProducerID producer_id, WriterID writer_id);
   void EndProducer(ProducerID producer_id);
 
-  // A writer's report of packets that will not come, or not in whole.
+  // Takes a writer's report of packets that will not come, or not in whole.
   void ReportLosses(const ProducerIdentity& producer,
                     const CommitDataRequest::WriterLosses& losses);
-  // Something was lost, and it is unknown how much.
+  // Says that something was lost, and it is unknown how much.
   void ReportUnknownLoss();
 
   // Gives out packets, and forgets them. If it has given out |max_bytes| or
   // more, returns true: there may be more. With |is_final|, does not wait for
-  // what may still come.
+  // missing parts that may still come.
   bool ReadPackets(size_t max_bytes, bool is_final, const OnPacket& on_packet);
 
   TraceBufferStats stats() const;
   // Appends one entry for each writer.
   void AppendWriterStats(std::vector<TraceWriterStats>* stats) const;
   uint64_t bytes_read() const { return stats_.bytes_read; }
-  // The part of the size that is in use.
+  // Returns the bytes of the buffer's size that are in use.
   size_t used_bytes() const { return used_bytes_; }
-  // The memory that its writers take besides.
+  // Return the memory that its writers take besides, and its limit.
   size_t writer_bytes() const { return writer_bytes_; }
   size_t max_writer_bytes() const { return max_writer_bytes_; }
 
@@ -145,31 +145,32 @@ class TraceBuffer {
   struct Sequence;
   using ChunkList = std::list<Chunk>;
   using SequenceList = std::list<Sequence>;
-  // By chunk id, without wrapping around.
+  // The chunks by chunk id, without wrapping around.
   using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
   using SequenceKey = std::pair<ProducerID, WriterID>;
 
-  // A process. All of its producers have one share of the memory for writers.
+  // A process. All of its producers share one part of the memory for writers.
   // The lists are in the order in which writers came, or ended.
   struct Owner {
     size_t bytes = 0;
     std::list<SequenceList::iterator> live;
     std::list<SequenceList::iterator> ended;
   };
-  // User id and process id.
+  // A user id and a process id.
   using OwnerKey = std::pair<int32_t, int32_t>;
 
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  // Returns a writer's sequence. Throws std::bad_alloc, and has changed
+  // nothing, if there is no memory.
   SequenceList::iterator FindOrAddSequence(const ProducerIdentity& producer,
                                            WriterID writer_id);
   void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
-  // There is no memory for the writer.
+  // Loses a chunk if there is no memory for its writer.
   void LoseChunkWithoutWriter(const ChunkCopy& chunk);
-  // Returns false if there is no room.
+  // Removes chunks until |bytes| fit. Returns false if there is no room.
   bool MakeRoom(size_t bytes);
-  // Removes the chunk. CloseChunk() loses its packets first, or another copy
-  // has them.
+  // Removes the chunk. Before that, CloseChunk() loses its packets, or another
+  // copy has them.
   void RemoveChunk(ChunkMap::iterator it);
   void RemoveReadChunk(ChunkMap::iterator it);
   // Removes the chunk to make room.
@@ -181,30 +182,31 @@ class TraceBuffer {
                 uint64_t position,
                 bool is_complete,
                 const Gone& chunk);
-  // Why a chunk that does not fit is lost.
+  // Returns the reason why a chunk that does not fit is lost.
   LossReason ReasonOfNoRoom() const {
     return policy_ == Policy::kDiscard ? LossReason::kDiscarded
                                        : LossReason::kOverwritten;
   }
-  // Returns whether it has erased the sequence.
+  // Erases the sequence if it is done. Returns whether it did.
   bool EraseIfDone(SequenceList::iterator it);
 
-  // These are in trace_buffer_writers.cc.
+  // The following functions are in trace_buffer_writers.cc.
   static OwnerKey OwnerOf(const Sequence& sequence);
-  // Throws std::bad_alloc, and has changed nothing, if there is no memory.
+  // Adds a writer. Throws std::bad_alloc, and has changed nothing, if there is
+  // no memory.
   void AddToOwner(SequenceList::iterator it);
   void ForgetOwnerIfUnused(const OwnerKey& key);
   void RemoveFromOwner(SequenceList::iterator it);
   void Charge(Sequence* sequence, size_t bytes);
-  // Forgets writers, and what they wrote, of the process that has most of them.
+  // Forgets writers, with their chunks, of the process that has most of them.
   void LimitWriters();
   void Forget(SequenceList::iterator it);
 
-  // Returns false if there is no packet for now.
+  // Gets the next packet. Returns false if there is none for now.
   bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
   enum class ReadAheadResult { kWhole, kTorn, kWaits };
-  // Assembles a packet that continues behind |it| in packet_, and moves on to
-  // its end. If the packet is torn, says why.
+  // Assembles, in |packet_|, a packet that continues behind |it|, and moves on
+  // to its end. If the packet is torn, says why.
   ReadAheadResult ReadAhead(Sequence* sequence,
                             ChunkMap::iterator it,
                             ConstBytes head,
@@ -217,7 +219,7 @@ class TraceBuffer {
   const size_t max_writer_bytes_;
   size_t writer_bytes_ = 0;
 
-  // In the order in which they came.
+  // The chunks in the order in which they came.
   ChunkList chunks_;
   SequenceList sequences_;
   // The sequences that have not ended.
@@ -228,13 +230,13 @@ class TraceBuffer {
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;
 
-  // Without what each writer's own statistics count.
+  // The statistics without those that each writer counts itself.
   TraceBufferStats stats_;
   std::deque<TraceWriterStats> ended_writers_;
-  // Writers may have been lost for lack of memory. A writer that comes later
-  // may be one of them.
+  // True if writers may have been lost for lack of memory. A writer that comes
+  // later may be one of them.
   bool lost_unknown_writers_ = false;
-  // The sums of all sequences that have ended, and of what has no sequence.
+  // The sums of all sequences that have ended, and of data without a sequence.
   TraceWriterStats ended_sums_;
 };
 

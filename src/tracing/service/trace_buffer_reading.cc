@@ -44,7 +44,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
     Charge(&sequence, sequence.charge());
     EraseIfDone(it++);
   }
-  // Frees the memory of a large packet.
+  // Swapping frees the memory of a large packet.
   std::vector<uint8_t>().swap(packet_);
   return false;
 }
@@ -59,7 +59,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     const bool has_chunk = it != sequence->chunks.end();
     const uint64_t position = sequence->next_position;
     if (!has_chunk || it->first != position) {
-      // There is a hole here, or this is the end.
+      // This is a hole or the end.
       uint64_t next_position = position;
       if (has_chunk && gives_up)
         next_position = it->first;
@@ -69,9 +69,10 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       if (next_position == position)
         return false;
       sequence->NoteLoss();
-      // It is unknown what was in chunks that never came.
+      // It is unknown which packets were in chunks that never came.
       stats_.unknown_losses += next_position > sequence->lost_until;
-      // Without memory, packets that come from there later are not counted.
+      // If there is no memory, packets that come from there later are not
+      // counted.
       if (!RunsInMemory([&] { sequence->holes.Add(position, next_position); }))
         ++stats_.unknown_losses;
       sequence->GoTo(next_position, 0, 0);
@@ -84,7 +85,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       if (!chunk.is_complete) {
         if (!gives_up && !is_given_up)
           return false;
-        // A writer that goes on when its session ends loses nothing here.
+        // If a writer goes on when its session ends, it loses nothing here.
         const bool is_unknown =
             chunk.open_packet == OpenPacket::kUnknown &&
             (sequence->has_ended || sequence->chunks.size() != 1);
@@ -108,7 +109,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     const bool begins = record_idx != 0 || !chunk.continues_from_previous;
     if (kind == RecordKind::kDropMarker) {
       sequence->NoteLoss();
-      // Other writers report it themselves.
+      // Other writers report this loss themselves.
       if (begins && !sequence->producer.reports_losses) {
         ++sequence->stats.packets_written;
         sequence->stats.lost.Add(LossReason::kUnknown, 1);

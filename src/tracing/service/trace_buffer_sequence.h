@@ -19,8 +19,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// The parts of a TraceBuffer, for trace_buffer.cc, which takes chunks, and
-// trace_buffer_reading.cc, which gives out packets.
+// The parts of a TraceBuffer. trace_buffer.cc, which takes chunks, and
+// trace_buffer_reading.cc, which gives out packets, use them.
 
 struct TraceBuffer::Chunk {
   size_t charge() const { return kChunkOverhead + payload.size; }
@@ -33,11 +33,12 @@ struct TraceBuffer::Chunk {
   std::unique_ptr<uint8_t[]> memory;
   // The used part of |memory|.
   ConstBytes payload;
-  // How many packets begin in it, and how many of them were given out or lost.
+  // The packets that begin in it, and those of them that were given out or
+  // lost.
   uint64_t num_begun;
   uint64_t num_accounted;
-  // Packets that a later copy had besides. There was no room for that copy, so
-  // they are lost.
+  // The packets that a later copy had besides. There was no room for that copy,
+  // so they are lost.
   uint64_t num_refused;
   uint64_t num_left() const {
     return num_begun - std::min(num_begun, num_accounted);
@@ -45,16 +46,16 @@ struct TraceBuffer::Chunk {
   uint16_t num_packets;
   bool continues_from_previous;
   bool continues_on_next;
-  // |had_to_be_patched| is the state in which the chunk came.
+  // True if the chunk needed patching when it came.
   bool had_to_be_patched;
   bool needs_patching;
   bool is_complete;
-  // The chunk has not been committed. It will be if its producer lives.
+  // True if the chunk has not been committed. It will be if its producer lives.
   bool is_scraped;
   OpenPacket open_packet;
 };
 
-// A scraped chunk that is gone. It will be committed, too; its packets are
+// A scraped chunk that is gone. It will be committed, too. Its packets are
 // accounted for by then, but if it was not complete, there may be more.
 struct TraceBuffer::Gone {
   uint64_t num_begun = 0;
@@ -65,7 +66,7 @@ struct TraceBuffer::Gone {
 // Ranges of positions.
 class TraceBuffer::Ranges {
  public:
-  // In any order: a scraper sees chunks in the order of their pages.
+  // Adds a range. They come in any order: a scraper sees chunks in page order.
   void Add(uint64_t begin, uint64_t end) {
     auto it = ranges_.upper_bound(begin);
     if (it != ranges_.begin() && std::prev(it)->second >= begin)
@@ -88,8 +89,8 @@ class TraceBuffer::Ranges {
   size_t size() const { return ranges_.size(); }
 
  private:
-  // More than every second chunk of a memory of usual size, with the smallest
-  // chunks.
+  // The most ranges: more than half of the chunks of a memory of usual size,
+  // with the smallest chunks.
   static constexpr size_t kMaxRanges = 2048;
 
   // The end of each range, by its begin.
@@ -98,13 +99,13 @@ class TraceBuffer::Ranges {
 
 // The packets of one writer.
 struct TraceBuffer::Sequence {
-  // Ids wrap around; positions do not.
+  // Returns a position. Ids wrap around; positions do not.
   uint64_t PositionOf(ChunkID chunk_id) const {
     return static_cast<uint64_t>(
         static_cast<int64_t>(last_position) +
         static_cast<int32_t>(chunk_id - static_cast<ChunkID>(last_position)));
   }
-  // Chunks that are missing before |position| will not come.
+  // Says that missing chunks before |position| will not come.
   void GiveUpUntil(uint64_t position) {
     lost_until = std::max(lost_until, position);
   }
@@ -120,9 +121,9 @@ struct TraceBuffer::Sequence {
     lost_something = true;
   }
 
-  // Adds the writer's reports. Packets that it lost before any part of them
-  // came count besides. For packets whose beginning came, the writer's reason
-  // replaces the reason that was found here.
+  // Returns the statistics with the writer's reports. These add packets that
+  // the writer lost before any part of them came. For packets whose beginning
+  // came, the writer's reason replaces the one that was found here.
   TraceWriterStats Stats() const {
     TraceWriterStats result = stats;
     PacketLosses& losses = result.lost;
@@ -147,7 +148,8 @@ struct TraceBuffer::Sequence {
     return result;
   }
 
-  // A writer has a chunk that it writes to, and holds a few others.
+  // The most chunks in |gone|. A writer has one chunk that it writes to, and a
+  // few others.
   static constexpr size_t kMaxGone = 16;
   void NoteGone(uint64_t position, bool is_complete, const Gone& chunk) {
     if (is_complete) {
@@ -165,17 +167,18 @@ struct TraceBuffer::Sequence {
   }
 
   ProducerIdentity producer;
-  // Its place in its owner's list, and what the owner was charged for it.
+  // The place in its owner's list, and the bytes that the owner was charged for
+  // it.
   std::list<SequenceList::iterator>::iterator place;
   size_t charged = 0;
   ChunkMap chunks;
-  // The highest position so far. Not valid before there was a chunk.
+  // The highest position so far. It is valid once there was a chunk.
   bool has_position = false;
   uint64_t last_position = 0;
-  // It is known that no chunk comes before the first one that is here.
+  // True if it is known that no chunk comes before the first one that is here.
   bool has_begun = false;
-  // Where reading goes on, once it has begun. If the chunk is replaced, the
-  // offset is computed again from the record.
+  // The place where reading goes on, once it has begun. If the chunk is
+  // replaced, the offset is computed again from the record.
   bool has_read = false;
   uint64_t next_position = 0;
   uint16_t next_record = 0;
@@ -188,10 +191,11 @@ struct TraceBuffer::Sequence {
   Ranges refused;
   // The chunks that had not come when reading passed them.
   Ranges holes;
-  // The writer's reports, and how many of those packets began in a chunk.
+  // The writer's reports, and the number of those packets that began in a
+  // chunk.
   PacketLosses reported;
   uint64_t reported_begun[kNumWriterLossReasons] = {};
-  // What was found here.
+  // The counts of this buffer, without the reports.
   TraceWriterStats stats;
 };
 

@@ -1,7 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How many writers a TraceBuffer knows, and whose it forgets if there are too
-// many.
+// The limit of a TraceBuffer's writers, and the choice of writers to forget.
 
 #include <iterator>
 #include <list>
@@ -51,7 +50,7 @@ void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
     return;
   const OwnerKey key = OwnerOf(*sequence);
   size_t& owner_bytes = owners_.find(key)->second.bytes;
-  // Keeps the entry's memory: there may be no other.
+  // Keeps the entry's memory, because there may be no other.
   auto by_bytes = owners_by_bytes_.extract({owner_bytes, key});
   owner_bytes += bytes - sequence->charged;
   writer_bytes_ += bytes - sequence->charged;
@@ -62,9 +61,9 @@ void TraceBuffer::Charge(Sequence* sequence, size_t bytes) {
 
 void TraceBuffer::LimitWriters() {
   while (writer_bytes_ > max_writer_bytes_) {
-    // Takes a writer of the process with the most. In a ring, the oldest that
-    // has ended; otherwise the newest. A writer that has not ended may come
-    // again.
+    // Takes a writer of the process with the most memory: the oldest that has
+    // ended if the buffer is a ring, otherwise the newest. A writer that has
+    // not ended may come again.
     const Owner& owner =
         owners_.find(owners_by_bytes_.rbegin()->second)->second;
     const bool takes_ended =

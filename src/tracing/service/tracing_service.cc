@@ -27,27 +27,27 @@ PROTOZERO_ABI_BEGIN
 using service::ConnectedProducer;
 using service::Session;
 
-// The parts of the service, in the order of what they use, and the locks. This
-// file alone locks; the parts know nothing of threads.
+// The parts of the service, in the order of what they use, and the locks. Only
+// this file locks; the parts know nothing of threads.
 //
 // When an allocation fails, the calls of producers that register something, and
 // StartTracing() and GetStats(), throw std::bad_alloc; the parts agree with
-// each other then. Everything else goes on without the memory: it does not
+// each other then. All other functions go on without the memory: they do not
 // allocate, or a comment says what is missing afterwards.
 class TracingService::Impl {
  public:
   explicit Impl(Clock the_clock) : clock(std::move(the_clock)) {}
 
   // Puts the trace together and gives it to |sink|, batch by batch. Takes
-  // |mutex| for each. REQUIRES: |read_mutex| is held.
+  // |mutex| for each batch. REQUIRES: |read_mutex| is held.
   bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
-  // Gives what there is to the session's consumer. Takes the locks.
+  // Gives all packets there are to the session's consumer. Takes the locks.
   void WriteSession(TracingSessionID session_id);
 
-  // Held while a sink or Consumer::OnTraceData() is called. Taken before
-  // |mutex|.
+  // A lock that is held while a sink or Consumer::OnTraceData() is called. It
+  // is taken before |mutex|.
   std::mutex read_mutex;
-  // Guards everything that follows.
+  // A lock of all following members.
   std::mutex mutex;
 
   const Clock clock;
@@ -63,7 +63,7 @@ class TracingService::Impl {
   DataSourceObserver observer;
 };
 
-// A producer's calls.
+// The calls of a producer.
 class TracingService::Connection : public ProducerConnection {
  public:
   Connection(Impl* impl, ConnectedProducer* producer)
@@ -275,7 +275,7 @@ void TracingService::RunDue() {
 bool TracingService::Impl::ReadPackets(TracingSessionID session_id,
                                        const TraceSink& sink) {
   std::vector<uint8_t> trace;
-  // With this limit, reading ends even if producers write faster.
+  // The limit makes reading end even if producers write faster.
   std::optional<uint64_t> limit;
   bool has_memory = true;
   for (bool has_more = true; has_more && has_memory;) {
@@ -289,8 +289,8 @@ bool TracingService::Impl::ReadPackets(TracingSessionID session_id,
         limit = reader.BytesReadWhenEmpty(*session);
       has_memory = false;
       RunsInMemory([&] {
-        // Before packets leave the buffer: a packet that no longer fits into
-        // |trace| is lost if this cannot grow.
+        // The memory is taken before packets leave the buffer: a packet is lost
+        // if it no longer fits into |trace| and |trace| cannot grow.
         trace.reserve(service::SessionReader::kBatchSize);
         has_memory = reader.ReadBatch(session, &trace, &has_more);
       });
@@ -319,7 +319,7 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
     if (is_last)
       session->times.next_write = service::kNever;
   }
-  // After the consumer has refused something, nothing more is read.
+  // If the consumer has refused something, nothing more is read.
   if (is_complete) {
     is_complete = false;
     RunsInMemory([&] {

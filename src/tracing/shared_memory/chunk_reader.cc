@@ -17,8 +17,8 @@ using ABI = SharedMemoryABI;
 namespace {
 
 // Loads a word that another process may be writing at this moment. That is no
-// error: the value is whatever it is then. Only an atomic load is defined for
-// this, and it keeps the compiler from loading twice.
+// error: the value may be any. Only an atomic load is defined for this, and it
+// keeps the compiler from loading twice.
 template <typename T>
 T LoadRelaxed(const uint8_t* address) {
   static_assert(std::atomic<T>::is_always_lock_free);
@@ -57,7 +57,7 @@ void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
 }
 
 // Copies one record after the other, because the writer may be writing behind
-// them. |end| becomes the offset behind them.
+// them. Sets |end| to the offset behind them.
 bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
@@ -83,7 +83,7 @@ bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   return true;
 }
 
-// Whether a packet begins at |offset|, behind the complete packets.
+// Returns whether a packet begins at |offset|, behind the complete packets.
 OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
                           const ChunkCopy& copy,
                           size_t offset) {
@@ -178,7 +178,7 @@ bool ScrapeChunk(const ABI& abi,
       CopyHeader(header, false, copy);
       if (!CopyRecords(chunk, copy, &end))
         return false;
-      // While this looks, a live writer would write there.
+      // A live writer would be writing to the bytes that this reads.
       if (writer == WriterState::kGoneAndMarked)
         copy->open_packet = FindOpenPacket(chunk, *copy, end);
       else if (copy->num_packets == 0 && writer == WriterState::kAlive)

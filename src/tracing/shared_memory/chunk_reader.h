@@ -18,44 +18,45 @@ PROTOZERO_ABI_BEGIN
 
 enum class OpenPacket : uint8_t {
   kNone,
-  // There is one, and it will never be complete.
+  // There is one packet, and it will never be complete.
   kOne,
   // There may be one.
   kUnknown,
 };
 
-// A copy of a chunk. Another process wrote the chunk, and nothing in it has
-// been checked but that it is in bounds.
+// A copy of a chunk. Another process wrote the chunk. The only check so far is
+// that it is in bounds.
 struct ChunkCopy {
   ChunkID chunk_id = 0;
   WriterID writer_id = 0;
-  // How many records to expect, at most SharedMemoryABI::kMaxPacketsPerChunk.
+  // The number of records to expect, at most
+  // SharedMemoryABI::kMaxPacketsPerChunk.
   uint16_t num_packets = 0;
   bool continues_from_previous = false;
   bool continues_on_next = false;
   bool needs_patching = false;
-  // If not, the writer was still writing: more packets will come, and it is
+  // If false, the writer was still writing: more packets will come, and it is
   // unknown what comes behind them.
   bool is_complete = false;
-  // The chunk was not committed, so the scraper may have missed chunks before
-  // it.
+  // True if the chunk was not committed, so the scraper may have missed chunks
+  // before it.
   bool is_scraped = false;
-  // For a chunk that is not complete: whether a packet had begun behind the
-  // complete ones.
+  // For a chunk that is not complete: says whether a packet had begun behind
+  // the complete ones.
   OpenPacket open_packet = OpenPacket::kUnknown;
   std::vector<uint8_t> payload;
 };
 
-// These copy from memory that its owner may be writing. They load each byte
-// once, and trust no length. They reuse the memory of |copy|.
+// The next functions copy from memory that its owner may be writing. They load
+// each byte once, and trust no length. They reuse the memory of |copy|.
 
-// REQUIRES: |chunk| was acquired by TryAcquireChunkForReading().
+// Copies a chunk. REQUIRES: TryAcquireChunkForReading() has acquired |chunk|.
 void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 
 // Copies a chunk that is in |bytes|. Returns false if they are not a chunk.
 bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
 
-// What the chunk's writer may be doing.
+// The possible activity of the chunk's writer.
 enum class WriterState : uint8_t {
   // It may be writing.
   kAlive,

@@ -12,7 +12,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// What InPlaceEndpoint and PacketReader tell each other about a complete chunk,
+// The messages between InPlaceEndpoint and PacketReader about a complete chunk,
 // in bits of ChunkHeader::packets that have no other use. The writer's arbiter
 // and the reader may be done with a chunk in either order. The chunk is free
 // when both are.

@@ -10,13 +10,13 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// While it exists, pthread_cancel() has no effect on the calling thread. Around
-// each system call of an event that is a cancellation point: glibc would unwind
-// the thread from there, through functions that are noexcept.
-// Async-signal-safe.
+// Makes pthread_cancel() have no effect on the calling thread while the object
+// exists. It is needed around each system call of an event that is a
+// cancellation point: glibc would unwind the thread from there, through
+// functions that are noexcept. Async-signal-safe.
 class NoCancellation {
  public:
-#if defined(__ANDROID__)  // It cancels no threads.
+#if defined(__ANDROID__)  // Android cancels no threads.
   NoCancellation() {}
 #else
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

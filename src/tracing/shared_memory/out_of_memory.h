@@ -12,7 +12,7 @@ PROTOZERO_ABI_BEGIN
 
 // Calls |function()|, and returns false if an allocation in it has failed.
 // Without exceptions, a standard container that finds no memory ends the
-// program: what has to survive there allocates with std::nothrow.
+// program. Code that has to survive then allocates with std::nothrow.
 template <typename Function>
 bool RunsInMemory(const Function& function) {
 #if defined(__cpp_exceptions)
@@ -28,8 +28,8 @@ bool RunsInMemory(const Function& function) {
 }
 
 // Calls |function()| when it goes out of scope, unless Cancel() has been
-// called: what was begun and cannot be completed, for an allocation has failed,
-// is undone by it.
+// called. It undoes work that was begun and cannot be completed because an
+// allocation has failed.
 template <typename Function>
 class ScopeExit {
  public:

@@ -62,7 +62,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
       ++chunk_idx;
     if (chunk_idx == num_chunks)
       return Chunk();
-    // Acquires what the service wrote before it freed the chunk.
+    // This acquires what the service wrote before it freed the chunk.
     if (bitmap.compare_exchange_weak(
             word, WithState(word, chunk_idx, kChunkBeingWritten),
             std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -82,7 +82,7 @@ void SharedMemoryABI::InitChunkForWriting(const Chunk& chunk,
   // chunk's id.
   header->chunk_id.store(chunk_id, std::memory_order_relaxed);
   header->writer_id.store(writer_id, std::memory_order_release);
-  // A reader that sees packets also sees whose they are.
+  // A reader that sees packets also sees which writer wrote them.
   header->packets.store(packets, std::memory_order_release);
 }
 

@@ -17,10 +17,10 @@ namespace {
 
 constexpr uint32_t kMinSequenceClock = 64;
 constexpr uint32_t kMaxSequenceClock = 127;
-// The points of a sequence's clock, which has one with each snapshot.
+// The most points of a sequence's clock, which gets one with each snapshot.
 constexpr size_t kMaxSequencePoints = 64;
 constexpr size_t kMaxUnrelated = 64;
-// The points of a clock that was set back that are searched.
+// The most points to search if a clock was set back.
 constexpr size_t kMaxSearched = 1000;
 
 bool IsOfSequence(uint32_t clock) {
@@ -31,7 +31,7 @@ bool IsOfSequence(uint32_t clock) {
 
 void TraceClockState::AddPoint(Point point, bool is_of_sequence) {
   cached_size_ = 0;
-  // A snapshot that later ones have related stands before theirs.
+  // An earlier snapshot may be related later; its point comes before others.
   auto next = points_.end();
   while (next != points_.begin() && (next - 1)->snapshot > point.snapshot)
     --next;
@@ -62,7 +62,7 @@ void TraceClockState::FindPoint(uint64_t ns) {
     if (after != points_.end())
       cached_size_ = after->ns;
   } else {
-    // A clock that was set back: the newest point that fits.
+    // The clock was set back. The newest point that fits is used.
     const size_t end = index - std::min(index, kMaxSearched);
     while (index != end && points_[index - 1].ns > ns)
       cached_size_ = std::min(cached_size_, points_[--index].ns);
@@ -129,7 +129,7 @@ bool ClockTable::Relate(const Snapshot& snapshot) {
     if (reading.key == trace_clock_)
       trace_ns = reading.ns;
   }
-  // By way of another clock.
+  // The snapshot is related by way of another clock.
   for (size_t i = 0; !trace_ns && i < snapshot.readings.size(); ++i) {
     const Reading& reading = snapshot.readings[i];
     TraceClockState& clock = clocks_[reading.key];
@@ -165,7 +165,7 @@ std::optional<int64_t> ClockTable::RealtimeOf(uint64_t trace_ns) const {
   if (found == clocks_.end() || !found->second.is_related())
     return std::nullopt;
   const auto& points = found->second.points_;
-  // Snapshots come in order of the trace's clock, unless files were joined.
+  // Points are in order of the trace's clock, unless files were joined.
   auto after = std::upper_bound(
       points.begin(), points.end(), trace_ns,
       [](uint64_t time, const auto& point) { return time < point.trace_ns; });

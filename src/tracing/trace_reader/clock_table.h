@@ -18,17 +18,18 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// A clock, as it is related to the clock of the trace. Where it is known:
+// A clock, in relation to the clock of the trace:
 //
 //   clock's ns   --+--------+-------------+-->   Points, of snapshots
 //                  |        |             |
 //   trace's ns   --+--------+-------------+-->
 //
-// A time is converted by the last point that is not later, or else the first.
+// A time is converted by the last point that is not later. If there is none,
+// the first point is used.
 class TraceClockState {
  public:
-  // Returns the time of the trace in nanoseconds. |ticks| of an incremental
-  // clock count from the last ones.
+  // Returns the time of the trace in nanoseconds. For an incremental clock,
+  // |ticks| count from the ticks of the last call.
   uint64_t Convert(uint64_t ticks) {
     if (is_incremental_)
       ticks = ticks_ += ticks;
@@ -52,7 +53,7 @@ class TraceClockState {
 
   static uint64_t OffsetTime(uint64_t ns, uint64_t offset) {
     const uint64_t sum = ns + offset;
-    // Before the trace's clock was 0.
+    // The result is 0 before the trace's clock was 0.
     return static_cast<int64_t>(offset) < 0 && ns < 0 - offset ? 0 : sum;
   }
   void AddPoint(Point point, bool is_of_sequence);
@@ -61,41 +62,43 @@ class TraceClockState {
   uint64_t ticks_ = 0;
   uint64_t ns_per_tick_ = 1;
   bool is_incremental_ = false;
-  // In the order of the file. Most clocks only go forward.
+  // The points in the order of the file. Most clocks only go forward.
   std::vector<Point> points_;
   bool is_sorted_ = true;
-  // The times for which the same offset holds.
+  // The range of times with the same offset, and that offset.
   uint64_t cached_begin_ = 0;
   uint64_t cached_size_ = 0;
   uint64_t cached_offset_ = 0;
 };
 
-// The clocks of a trace, and its own: what other clocks are converted to. That
-// is the boot clock, unless the first snapshot that names a primary clock names
-// another.
+// The clocks of a trace, and its own clock, to which the others are converted.
+// Its own clock is the boot clock, unless the first snapshot that names a
+// primary clock names another one.
 class ClockTable {
  public:
   static constexpr uint32_t kRealtime = 1;
   static constexpr uint32_t kMonotonic = 3;
   static constexpr uint32_t kBootTime = 6;
 
-  // Reads a ClockSnapshot of the sequence. Its time is not used.
+  // Reads a ClockSnapshot of the sequence. The time of its packet is not used.
   void AddSnapshot(ConstBytes snapshot, uint32_t sequence);
 
-  // Returns the clock, which stays where it is; null if it is the trace's own,
-  // or not known at all. Clocks 64 to 127 belong to the sequence.
+  // Returns the clock, which stays at its address. Returns null if it is the
+  // trace's own clock, or not known at all. Clocks 64 to 127 belong to the
+  // sequence.
   TraceClockState* Find(uint32_t clock, uint32_t sequence);
   bool IsTraceClock(uint32_t clock) const { return clock == trace_clock_; }
 
-  // Returns whether a snapshot has it. Else nothing relates others to it.
+  // Returns whether a snapshot has the trace's clock. If not, it has no
+  // relations.
   bool has_trace_clock() const { return has_trace_clock_; }
 
-  // Counts changes of what Find() returns.
+  // Returns a count of the changes of Find()'s results.
   uint32_t generation() const { return generation_; }
 
-  // Returns what the real-time clock showed at that time of the trace.
+  // Returns the real-time clock's value at that time of the trace.
   std::optional<int64_t> RealtimeOf(uint64_t trace_ns) const;
-  // Returns the difference of both clocks, by the last snapshot.
+  // Returns the difference of both clocks in the last snapshot.
   std::optional<int64_t> realtime_offset_ns() const;
 
  private:
@@ -104,7 +107,7 @@ class ClockTable {
     uint64_t ns;
   };
   struct Snapshot {
-    uint32_t number;  // In the order of the file.
+    uint32_t number;  // Counts in the order of the file.
     std::vector<Reading> readings;
   };
 
@@ -116,7 +119,7 @@ class ClockTable {
   bool has_primary_ = false;
   bool has_trace_clock_ = false;
   uint32_t generation_ = 0;
-  // Snapshots that nothing relates to the trace's clock yet.
+  // Snapshots that are not related to the trace's clock yet.
   std::vector<Snapshot> unrelated_;
 };
 

@@ -21,15 +21,15 @@ namespace internal {
 // A place in a DetailsPool.
 using DetailsId = uint32_t;
 
-// The details of events and of open slices. Those of most are empty, and take
-// no place. Places are used again, with the memory of their texts.
+// The details of events and of open slices. Most are empty and have no place.
+// Places are reused, with the memory of their texts.
 class DetailsPool {
  public:
   static constexpr DetailsId kNone = 0;
 
   DetailsPool() : places_(1) {}
 
-  // Returns a place for |*details|, whose texts it swaps with what was there.
+  // Returns a place with |*details|, whose texts it swaps with older texts.
   DetailsId Keep(EventDetails* details) {
     if (details->args.empty() && details->flows.empty())
       return kNone;
@@ -46,7 +46,7 @@ class DetailsPool {
   }
   const EventDetails& Get(DetailsId id) const { return places_[id]; }
 
-  // Appends what |more| says to |*to|, and frees it.
+  // Appends the texts of |more| to |*to|, and frees |more|.
   void Merge(DetailsId more, DetailsId* to) {
     if (more == kNone)
       return;
@@ -70,7 +70,7 @@ class DetailsPool {
     num_bytes_ -= SizeOf(details);
     for (std::string* text :
          {&details.args, &details.flows, &details.ended_flows}) {
-      // The memory of a few long ones is not worth keeping.
+      // Long texts are few. Their memory is not worth keeping.
       if (text->capacity() > kMaxKeptSize)
         std::string().swap(*text);
       text->clear();
@@ -78,7 +78,7 @@ class DetailsPool {
     free_.push_back(id);
   }
 
-  // All texts that are kept.
+  // Returns the bytes of all texts that are kept.
   size_t num_bytes() const { return num_bytes_; }
 
  private:

@@ -54,7 +54,7 @@ void EventOrder::GiveUnsorted() {
     cut_ns = std::max(cut_ns, event.time_ns);
     sorted_.push_back(event);
   }
-  // The others stay, in the right order or not.
+  // The other events stay, in the right order or not.
   size_t num_kept = 0;
   std::vector<bool> stays_unsorted(unsorted_.size());
   for (const TimedEvent& event : newer_) {
@@ -80,7 +80,7 @@ void EventOrder::GiveUnsorted() {
     if (stays_unsorted[i])
       AddUnsorted(before[i].track);
   }
-  // std::stable_sort() of some standard libraries is deprecated inside.
+  // std::stable_sort() uses something deprecated in some standard libraries.
   places_.resize(sorted_.size());
   std::iota(places_.begin(), places_.end(), 0);
   std::sort(places_.begin(), places_.end(), [this](uint32_t a, uint32_t b) {

@@ -17,16 +17,16 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// A part of a slice on a track, as small as it can be.
+// A part of a slice on a track, in as few bytes as possible.
 struct TimedEvent {
   enum Kind : uint32_t {
     kBegin,
-    kEnd,       // Of the innermost slice, or of that |text|.
-    kExactEnd,  // Of the slice that has begun |duration| ns before, mod 2^30.
-    kState,     // Ends the state before, and begins one unless it has no text.
-    kLoss,      // Of packets of the sequence: |epoch| is over.
-    kDetails,   // Of the innermost slice.
-    kNextDetails,  // Of the slice that begins next.
+    kEnd,          // Ends the innermost slice, or that of |text|.
+    kExactEnd,     // Ends the slice that began |duration| ns before, mod 2^30.
+    kState,        // Ends the state before, and begins one if it has a text.
+    kLoss,         // Marks a loss on the sequence: |epoch| is over.
+    kDetails,      // Adds details to the innermost slice.
+    kNextDetails,  // Adds details to the slice that begins next.
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
   static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;
@@ -39,15 +39,15 @@ struct TimedEvent {
     uint32_t duration;
   };
   uint32_t details;  // A DetailsId.
-  // SequenceState::epoch
+  // The value of SequenceState::epoch.
   uint32_t epoch : 28;
   uint32_t kind : 3;
-  // An end behind its beginning in the file, but before it in time.
+  // True for an end behind its beginning in the file, but before it in time.
   uint32_t is_early : 1;
 };
 static_assert(sizeof(TimedEvent) == 24, "many are kept");
 
-// Takes events of each track in the order of their times.
+// Takes the events of each track in the order of their times.
 class EventSink {
  public:
   virtual void OnEvent(const TimedEvent& event) = 0;
@@ -62,13 +62,13 @@ class EventSink {
 //   file   ...|  older block  |  newer block  |
 //             <- |capacity| -> <- ... up to ->
 //
-// When the newer block is full, the events of the older one go to the sink, and
-// with them those events of the newer one that are before an event of their
-// track that goes. So an event finds its place unless one of its track that is
-// later stood more than |capacity| events before it in the file.
+// When the newer block is full, the events of the older one go to the sink.
+// Events of the newer one go with them if they are earlier than an event of
+// their track in the older one. So an event finds its place unless a later one
+// of its track is more than |capacity| events before it in the file.
 //
-// Events that are in order already, as most are, need no sorting. A track takes
-// 16 bytes.
+// Most events are in order already, and need no sorting. A track takes 16
+// bytes.
 class EventOrder {
  public:
   EventOrder(size_t capacity, EventSink* sink)
@@ -88,33 +88,34 @@ class EventOrder {
     if (newer_.size() >= capacity_)
       Release();
   }
-  // Gives the older half of the events to the sink, so that their memory can be
-  // used for others.
+  // Gives the older half of the events to the sink, so that others can use
+  // their memory.
   void Release();
   // Gives all events to the sink.
   void Finish();
 
   bool is_empty() const { return older_.empty() && newer_.empty(); }
 
-  // Events that came after a later one of their track had gone to the sink.
+  // Returns how many events came after the sink had got a later one of their
+  // track.
   uint64_t late() const { return late_; }
 
  private:
   struct TrackOrder {
-    uint64_t last_ns = 0;      // Of all events of the track.
-    uint64_t released_ns = 0;  // Of those that the sink has.
+    uint64_t last_ns = 0;      // The latest event of the track.
+    uint64_t released_ns = 0;  // The latest event that the sink has.
   };
-  // A track some of whose events wait to be sorted.
+  // A track with events that wait to be sorted.
   struct UnsortedTrack {
     uint32_t track;
-    uint64_t cut_ns;   // The sink gets those that are earlier.
-    uint64_t last_ns;  // Of those that stay.
+    uint64_t cut_ns;   // The sink gets the earlier events.
+    uint64_t last_ns;  // The latest event that stays.
   };
 
   void OnDisorder(const TimedEvent& event);
   void Give(const TimedEvent& event);
   void GiveUnsorted();
-  // The index in unsorted_, or IdMap::kNone.
+  // Returns the index in unsorted_, or IdMap::kNone.
   uint32_t UnsortedOf(uint32_t track) const {
     return is_unsorted_[track] ? unsorted_indexes_.Find(track) : IdMap::kNone;
   }
@@ -125,11 +126,11 @@ class EventOrder {
   std::vector<TimedEvent> older_;
   std::vector<TimedEvent> newer_;
   std::deque<TrackOrder> tracks_;
-  std::vector<bool> is_unsorted_;  // By track.
+  std::vector<bool> is_unsorted_;  // The index is the track.
   IdMap unsorted_indexes_;
   std::vector<UnsortedTrack> unsorted_;
   std::vector<TimedEvent> sorted_;
-  std::vector<uint32_t> places_;  // Of sorted_, in their order.
+  std::vector<uint32_t> places_;  // Indexes of sorted_, in order.
   uint64_t late_ = 0;
 };
 

@@ -22,7 +22,7 @@ using trace::TrackEvent;
 
 namespace {
 
-// The bytes of details that may wait for their place in the order of time.
+// The most bytes of details that may wait for their place in the order of time.
 constexpr size_t kMaxDetails = size_t{48} << 20;
 
 class FormattedEvent final : public EventArgs {
@@ -47,8 +47,8 @@ void AppendIds(const Ids& ids, std::string* list) {
   }
 }
 
-// Returns what is shown to have been left out of an event with that field, null
-// if that is nothing. Times of the thread are left out.
+// Returns the text for the user about a field that the reader does not read.
+// Returns null if the reader reads it, or if it is a time of the thread.
 const char* NameOfUnreadField(uint32_t field_id) {
   switch (field_id) {
     case 24:
@@ -83,7 +83,7 @@ const char* NameOfUnreadField(uint32_t field_id) {
 
 }  // namespace
 
-// The content of a TrackEvent, besides lists and details.
+// The content of a TrackEvent, except for lists and details.
 struct EventReader::Fields {
   uint32_t type = 0;
   uint32_t num_categories = 0;
@@ -120,7 +120,7 @@ EventReader::Fields EventReader::ReadFields(ConstBytes event) {
         break;
       case TrackEvent::kCategoryIidsFieldNumber:
         fields.category_iid = field.as_uint64();
-        // A packed list.
+        // A packed list counts as several.
         fields.num_categories += field.size() != 0 ? 2u : 1u;
         break;
       case TrackEvent::kCategoriesFieldNumber:
@@ -187,7 +187,7 @@ TextId EventReader::TextOf(const Fields& fields,
     const TrackEvent::Decoder event(bytes);
     std::string all;
     const auto add = [&all](std::string_view text) {
-      // The rest would be cut.
+      // Further text would be cut.
       if (all.size() > EventText::kMaxTextSize)
         return;
       all += all.empty() ? "" : ",";
@@ -204,7 +204,7 @@ TextId EventReader::TextOf(const Fields& fields,
   return parts_.texts.TextOf(category, name);
 }
 
-// Older traces have microseconds of the monotonic clock.
+// Returns the time in older traces: microseconds of the monotonic clock.
 uint64_t EventReader::LegacyTime(const Fields& fields,
                                  SequenceState* sequence) {
   uint64_t us = static_cast<uint64_t>(fields.time_us);

@@ -24,7 +24,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// An event, as far as all kinds are alike.
+// The fields that all kinds of events have.
 struct ReadEvent {
   ConstBytes bytes;  // A TrackEvent.
   SequenceState* sequence = nullptr;
@@ -34,16 +34,16 @@ struct ReadEvent {
   bool has_text = false;
   bool has_flows = false;
   bool has_args = false;
-  // Besides those of its fields.
+  // A flow besides those of the fields of |bytes|.
   std::optional<uint64_t> flow = {};
   bool ends_flow = false;
 };
 
-// Makes events of the messages TrackEvent: those of slices for the EventOrder,
-// instants and values of counters for the user.
+// Makes events of TrackEvent messages: parts of slices for the EventOrder,
+// instants and counter values for the user.
 class EventReader {
  public:
-  // The parts of the reader that it uses.
+  // The parts of the reader that this class uses.
   struct Parts {
     const TraceReader::Callbacks& callbacks;
     TextTable& texts;
@@ -55,15 +55,15 @@ class EventReader {
 
   explicit EventReader(const Parts& parts) : parts_(parts) {}
 
-  // Reads a TrackEvent. |time_ns| is that of its packet, which is not the
-  // event's in older traces; |is_related| as SequenceState sets it.
-  // |ended_duration| is TracePacket.ended_slice_duration. Returns the time.
+  // Reads a TrackEvent. |time_ns| is the time of its packet, which is not the
+  // event's in older traces; SequenceState sets |is_related|. |ended_duration|
+  // is TracePacket.ended_slice_duration. Returns the time.
   uint64_t Read(ConstBytes event,
                 uint64_t time_ns,
                 bool is_related,
                 std::optional<uint32_t> ended_duration,
                 SequenceState* sequence);
-  // Packets of the sequence are missing: its slices may have ended.
+  // Says that packets of the sequence are missing: its slices may have ended.
   void AddLoss(SequenceState* sequence);
 
   // Add an event of each kind.
@@ -71,17 +71,17 @@ class EventReader {
   void AddEnd(const ReadEvent& event, std::optional<uint32_t> duration = {});
   void AddComplete(const ReadEvent& event, uint64_t duration_ns);
   void AddState(const ReadEvent& event);
-  // Flows and arguments of the slice that is open then.
+  // Add flows and arguments to the open slice, or to the next one.
   void AddToOpenSlice(const ReadEvent& event);
   void AddToNextSlice(const ReadEvent& event);
   void AddInstant(const ReadEvent& event);
   void AddCounter(const ReadEvent& event, double value);
-  // Something that is not understood, for the user to know.
+  // Counts something that the reader does not read, for the user.
   void AddUnread(const std::string& what) { ++unread_[what]; }
 
   const Parts& parts() const { return parts_; }
 
-  // The time of the earliest and the latest event.
+  // Return the times of the earliest and the latest event.
   uint64_t first_ns() const { return first_ns_; }
   uint64_t last_ns() const { return last_ns_; }
   uint64_t unrelated() const {

@@ -14,8 +14,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Returns a place of a hash table, of which some last bits are used. Traces can
-// be made so that keys meet, but not knowing where this is.
+// Returns a hash, of which a table uses some last bits. A trace can be made so
+// that keys collide, but only by someone who knows this library's address.
 inline uint64_t HashOfId(uint64_t key) {
   static const char kSeed = 0;
   key ^= reinterpret_cast<uintptr_t>(&kSeed);
@@ -24,13 +24,13 @@ inline uint64_t HashOfId(uint64_t key) {
   return key ^ (key >> 32);
 }
 
-// A hash table from numbers of any kind to small ones. It takes 12 bytes a
-// place, of which at least three in eight are in use once it has grown.
+// A hash table from numbers of any kind to small ones. An entry takes 12 bytes.
+// Once the table has grown, at least three in eight entries are in use.
 class IdMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Returns kNone if |key| is not there.
+  // Returns the value of |key|; kNone if it is not there.
   uint32_t Find(uint64_t key) const {
     if (keys_.empty())
       return kNone;
@@ -40,8 +40,8 @@ class IdMap {
     }
   }
 
-  // Returns the value of |key|, which becomes |value| if it is not there.
-  // |value| is not kNone.
+  // Returns the value of |key|. Adds |value| if it is not there. |value| is not
+  // kNone.
   uint32_t Insert(uint64_t key, uint32_t value) {
     if (4 * (size_ + 1) > 3 * keys_.size())
       Grow();
@@ -80,11 +80,11 @@ class IdMap {
   size_t size_ = 0;
 };
 
-// A hash table of 0, 1, 2 and so on by keys that its user has, who says what
-// the key of a number is: so a place takes 5 bytes.
+// A hash table of the numbers 0, 1, 2 and so on. Its user has the keys, and
+// says which key a number has: so an entry takes 5 bytes.
 class IndexTable {
  public:
-  // Returns the number whose key that is, IdMap::kNone if there is none.
+  // Returns the number with that key; IdMap::kNone if there is none.
   template <typename KeyOf>
   uint32_t Find(uint64_t key, KeyOf key_of) const {
     if (indexes_.empty())
@@ -122,7 +122,7 @@ class IndexTable {
     indexes_[i] = index;
     marks_[i] = MarkOf(hash);
   }
-  // Returns bits that tell most keys of one place apart. 0 is for no key.
+  // Returns bits that differ for most keys at one place. 0 means no key.
   static uint8_t MarkOf(uint64_t hash) {
     return static_cast<uint8_t>(hash >> 56 | 1);
   }

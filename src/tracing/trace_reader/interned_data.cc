@@ -15,7 +15,7 @@ using trace::InternedData;
 
 namespace {
 
-// The fields of all entries.
+// The field numbers of all entries.
 constexpr uint32_t kIid = trace::EventName::kIidFieldNumber;
 constexpr uint32_t kName = trace::EventName::kNameFieldNumber;
 static_assert(kIid == trace::EventCategory::kIidFieldNumber &&
@@ -49,7 +49,7 @@ void InternedTexts::AddEntry(uint32_t field_id, ConstBytes bytes) {
       list = &known;
   }
   if (list == nullptr) {
-    // The lists that there are.
+    // The most lists.
     constexpr size_t kMaxLists = 64;
     if (lists_.size() == kMaxLists)
       return;
@@ -92,7 +92,8 @@ TextId InternedTexts::TextOf(uint64_t category_iid, uint64_t name_iid) {
   const TextId text = texts_->TextOf(
       category_iid == 0 ? TextTable::kEmpty : CategoryOf(category_iid),
       name_iid == 0 ? TextTable::kEmpty : NameOf(name_iid));
-  // An unknown number may become known.
+  // A text with an unknown number is not kept, because the number may become
+  // known.
   if (is_small &&
       (category_iid == 0 || categories_.Find(category_iid) != IdMap::kNone) &&
       (name_iid == 0 || names_.Find(name_iid) != IdMap::kNone)) {

@@ -19,8 +19,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The texts that a sequence has interned, by their numbers. The first text of
-// a number counts.
+// The texts that a sequence has interned, by their numbers. If a number has
+// several texts, the first one counts.
 class InternedTexts {
  public:
   explicit InternedTexts(TextTable* texts) : texts_(texts) {}
@@ -30,22 +30,23 @@ class InternedTexts {
   void Add(ConstBytes interned_data, bool with_details);
   void Clear();
 
-  // Returns the text of an event's categories and name, if all it has is one
-  // number of either or both: 0 is none.
+  // Returns the text of an event that has at most one number of a category and
+  // one of a name: 0 is none.
   TextId TextOf(uint64_t category_iid, uint64_t name_iid);
 
-  // Return "unknown(5)", and no name, if the number is not known.
+  // Return a text. If the number is not known, "unknown(5)" as category and no
+  // name.
   StringId CategoryOf(uint64_t iid) const;
   StringId NameOf(uint64_t iid) const;
 
-  // Returns the entry of that list, a field of InternedData, until the next
-  // Add(). It has no data if it is not known.
+  // Returns the entry of |list|, a field of InternedData. It is valid until the
+  // next Add(), and has no data if it is not known.
   ConstBytes FindEntry(uint32_t list, uint64_t iid) const;
 
  private:
   struct List {
     uint32_t field_id;
-    IdMap indexes;  // In entries_, by iid.
+    IdMap indexes;  // Indexes of entries_, by iid.
   };
 
   void AddEntry(uint32_t field_id, ConstBytes entry);
@@ -53,9 +54,9 @@ class InternedTexts {
   TextTable* const texts_;
   IdMap categories_;
   IdMap names_;
-  IdMap text_ids_;  // By both numbers, if they are small.
+  IdMap text_ids_;  // The key is both numbers, if they are small.
   std::vector<List> lists_;
-  // No std::deque, which allocates where there is nothing: sequences are many.
+  // Not a std::deque, which allocates even if it is empty: sequences are many.
   std::vector<std::string> entries_;
 };
 

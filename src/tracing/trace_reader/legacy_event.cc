@@ -25,7 +25,7 @@ using trace::DebugAnnotation;
 using trace::TrackEvent;
 using Legacy = TrackEvent::LegacyEvent;
 
-// Tells the tracks apart that the reader makes for such events.
+// The kinds of tracks that the reader makes for such events.
 enum class MadeTrack : uint64_t { kAsync = 1, kCounter, kGlobal };
 
 uint64_t KeyOf(MadeTrack kind, std::string_view text, uint64_t id = 0) {
@@ -33,7 +33,7 @@ uint64_t KeyOf(MadeTrack kind, std::string_view text, uint64_t id = 0) {
          static_cast<uint64_t>(kind) * 0x9e3779b97f4a7c15;
 }
 
-// An event, by the phases of the JSON format.
+// Reads an event, by the phases of the JSON format.
 class LegacyReader {
  public:
   LegacyReader(ConstBytes bytes, const ReadEvent& event, EventReader* reader)
@@ -54,7 +54,7 @@ class LegacyReader {
       event_.has_text = true;
     }
     SetThread();
-    // An arrow begins or ends at this slice.
+    // If there is a bind_id, an arrow begins or ends at this slice.
     if (legacy_.has_bind_id() && legacy_.flow_direction() != 0)
       SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN);
     ReadPhase();
@@ -102,7 +102,7 @@ class LegacyReader {
     }
   }
 
-  // There are few of these, whatever the trace says.
+  // Returns a text, one of a limited number whatever the trace has.
   std::string UnknownPhase() const {
     const int32_t phase = legacy_.phase();
     if (phase <= ' ' || phase >= 0x7f)
@@ -130,7 +130,7 @@ class LegacyReader {
     return tracks_.Find(tracks_.uuid(event_.track)).value_or(TrackInfo());
   }
 
-  // An event may be of another thread than the sequence's.
+  // Sets the thread. It may be another one than the sequence's.
   void SetThread() {
     if (!legacy_.has_pid_override() && !legacy_.has_tid_override())
       return;
@@ -140,14 +140,14 @@ class LegacyReader {
         legacy_.has_tid_override() ? legacy_.tid_override() : own.tid);
   }
 
-  // Returns the track of the event's process, 0 if it is not known.
+  // Returns the track of the event's process; 0 if it is not known.
   uint64_t ProcessTrack() {
     const TrackInfo info = ThreadInfo();
     if (info.pid == 0)
       return info.parent;
     if (info.tid == 0)
       return tracks_.uuid(event_.track);
-    // It has none if nobody describes the process.
+    // If nothing describes the process, it has no track yet.
     tracks_.AddProcess(info.pid, {});
     return ThreadInfo().parent;
   }
@@ -157,7 +157,7 @@ class LegacyReader {
     event_.ends_flow = is_end;
   }
 
-  // Events of one id and category are on one track.
+  // Sets the track: events of one id and category are on one track.
   void SetAsyncTrack() {
     const EventText& text = texts_.text(event_.text);
     std::string scope = text.category;
@@ -194,7 +194,7 @@ class LegacyReader {
     return name.name().ToStdStringView();
   }
 
-  // Each argument is a counter.
+  // Adds values. Each argument is a counter.
   void AddCounters() {
     if (!reader_->parts().callbacks.on_counter)
       return;
@@ -226,7 +226,7 @@ class LegacyReader {
     return track;
   }
 
-  // The name of a thread or process is an argument called "name".
+  // Names a thread or process. The name is an argument called "name".
   void AddName() {
     const std::string& kind = texts_.text(event_.text).name;
     std::string_view name;

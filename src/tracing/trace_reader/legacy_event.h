@@ -12,7 +12,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Reads a TrackEvent.LegacyEvent, and has |reader| add what it says. |event| is
+// Reads a TrackEvent.LegacyEvent, and adds its content by |reader|. |event| is
 // the TrackEvent that it is a part of.
 void ReadLegacyEvent(ConstBytes legacy_event,
                      const ReadEvent& event,

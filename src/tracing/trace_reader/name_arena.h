@@ -19,13 +19,14 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Names that are mostly different, one behind the other: two bytes of length,
-// then the name.
+// Names that are mostly different, stored one behind the other: two bytes of
+// length, then the name.
 class NameArena {
  public:
   static constexpr uint32_t kNone = 0;
 
-  // Returns the place of a copy. Longer ones are cut as TextTable cuts them.
+  // Returns the place of a copy of |name|, which is cut like a text of
+  // TextTable.
   uint32_t Add(std::string_view name) {
     name = CutText(name);
     const size_t size = sizeof(uint16_t) + name.size();
@@ -33,7 +34,7 @@ class NameArena {
       if (blocks_.size() == kMaxBlocks)
         return kNone;
       blocks_.emplace_back(new char[kBlockSize]);
-      // The first place is kNone.
+      // The first place stays unused, because it is kNone.
       used_ = 1;
     }
     char* const to = &blocks_.back()[used_];
@@ -62,7 +63,7 @@ class NameArena {
                 "a length has 16 bits");
 
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t used_ = 0;  // Of the last block.
+  size_t used_ = 0;  // The used bytes of the last block.
 };
 
 }  // namespace internal

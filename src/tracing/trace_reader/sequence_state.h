@@ -19,8 +19,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The state of a sequence: its interned texts, defaults and clocks, and where
-// it stands. A writer, or a loss, makes it begin anew.
+// The state of a sequence: its interned texts, defaults and clocks, and its
+// last times. A writer, or a loss, makes it begin anew.
 class SequenceState {
  public:
   static constexpr TrackIndex kNoTrack = UINT32_MAX;
@@ -28,36 +28,36 @@ class SequenceState {
   SequenceState(uint32_t number, TextTable* text_table)
       : id(number), texts(text_table) {}
 
-  // Forgets what the sequence has said, for it says all of that again.
+  // Forgets all descriptions, because the sequence writes them again.
   void Clear();
   // Reads a TracePacketDefaults.
   void SetDefaults(ConstBytes defaults, TrackTable* tracks);
-  // Reads a ThreadDescriptor, which stands in place of default tracks. Adds it
-  // to |tracks| unless it |is_known| there.
+  // Reads a ThreadDescriptor, which older traces have in place of default
+  // tracks. Adds it to |tracks| unless it |is_known| there.
   void SetThread(ConstBytes thread_descriptor,
                  bool is_known,
                  TrackTable* tracks);
 
-  // The track of events that name none.
+  // Returns the track of events that name none.
   TrackIndex OwnTrack(TrackTable* tracks) {
     if (track == kNoTrack)
       track = tracks->IndexOfSequence(id);
     return track;
   }
   // Converts a time of the packets' clock; |clock_id| of 0 is the default one.
-  // Sets |*is_related| to false if nothing says how.
+  // Sets |*is_related| to false if nothing relates that clock.
   uint64_t ToTraceTime(uint64_t timestamp,
                        uint32_t clock_id,
                        ClockTable* clocks,
                        bool* is_related);
-  // Returns the sum of an incremental counter.
+  // Adds to an incremental counter. Returns the sum.
   double AddToCounter(TrackIndex counter, double value);
 
   const uint32_t id;
   bool is_valid = false;
   InternedTexts texts;
 
-  // Defaults.
+  // The defaults of packets.
   uint32_t clock_id = 0;
   TrackIndex track = kNoTrack;
   std::vector<uint64_t> extra_counters;
@@ -67,8 +67,8 @@ class SequenceState {
   int64_t tid = 0;
   int64_t reference_us = 0;
 
-  // These stay when it begins anew.
-  uint32_t epoch = 0;  // A number of its own between two losses.
+  // Members that stay when the sequence begins anew.
+  uint32_t epoch = 0;  // A number that changes with each loss.
   bool has_begun = false;
   bool has_gap = false;
   bool is_in_gap = false;
@@ -76,7 +76,7 @@ class SequenceState {
   TrackIndex last_begin_track = kNoTrack;
   uint64_t last_begin_ns = 0;
   uint64_t last_ns = 0;      // The time of its last event.
-  uint64_t last_own_ns = 0;  // Of those of its own track since a loss.
+  uint64_t last_own_ns = 0;  // The same for its own track, since a loss.
 
  private:
   // The clock that was used last.

@@ -12,11 +12,11 @@ namespace internal {
 
 namespace {
 
-// The open slices that an event may search for its own, on average, besides
-// what search_budget_ begins with, half a second's work. So the time depends on
-// the number of events only.
+// The number of open slices that an event may search, on average. Besides,
+// search_budget_ begins with half a second's work. So the time depends only on
+// the number of events.
 constexpr uint64_t kStepsPerEvent = 64;
-// The ends that may wait for a beginning, which may never come.
+// The most ends that may wait for a beginning, which may never come.
 constexpr size_t kMaxWaitingEnds = 1 << 18;
 
 uint64_t WaitingKey(uint32_t track, uint64_t begin_ns) {
@@ -90,7 +90,7 @@ void SliceNesting::TakeNextDetails(uint32_t track, OpenSlice* slice) {
   next_details_.erase(next);
 }
 
-// A clock that went back has put the end before the beginning.
+// Ends a slice that has its end before its beginning: a clock went back.
 void SliceNesting::EndEarly(const TimedEvent& begin) {
   const auto early = early_ends_.find(begin.track);
   if (early == early_ends_.end())
@@ -117,7 +117,7 @@ void SliceNesting::End(const TimedEvent& event) {
     return details_->Free(event.details);
   }
   details_->Merge(event.details, &slices_[found.slice].details);
-  // By name: those within end, too.
+  // An end by name also ends the slices within.
   while (event.kind == TimedEvent::kEnd &&
          innermost_[event.track] != found.slice) {
     EndAt({innermost_[event.track], kNone}, event.track, event.time_ns);
@@ -127,7 +127,7 @@ void SliceNesting::End(const TimedEvent& event) {
         event.time_ns);
 }
 
-// A state is a slice that the next one ends.
+// Sets a state, which is a slice that the next state ends.
 void SliceNesting::SetState(const TimedEvent& event) {
   const uint32_t innermost = innermost_[event.track];
   if (innermost != kNone)
@@ -168,7 +168,7 @@ bool SliceNesting::Matches(const TimedEvent& end,
     return ((end.time_ns - slice.begin_ns) & kDurationMask) == end.duration;
   if (end.text == TimedEvent::kNoText || end.text == slice.text)
     return true;
-  // Texts that are equal are at the same place.
+  // Equal texts have the same address.
   const EventText& said = texts_->text(end.text);
   const EventText& text = texts_->text(slice.text);
   return (said.name.empty() || &said.name == &text.name) &&
@@ -178,7 +178,7 @@ bool SliceNesting::Matches(const TimedEvent& end,
 SliceNesting::Found SliceNesting::Find(const TimedEvent& event) {
   Found found = {innermost_[event.track], kNone};
   while (found.slice != kNone && !Matches(event, slices_[found.slice])) {
-    // To compare texts takes longer.
+    // Comparing texts takes longer.
     const uint64_t cost = event.kind == TimedEvent::kExactEnd ? 1 : 8;
     if (search_budget_ < cost)
       return {kNone, kNone};
@@ -201,7 +201,7 @@ void SliceNesting::EndAt(Found found, uint32_t track, uint64_t end_ns) {
   Remove(found, track);
   OpenSlice& slice = slices_[found.slice];
   end_ns = std::max(end_ns, slice.begin_ns);
-  // A slice that has begun in it and goes on is nested in it up to here.
+  // If a slice has begun in it and goes on, it is nested in it up to here.
   if (found.above != kNone) {
     OpenSlice& inner = slices_[found.above];
     const uint64_t inner_from = std::max(inner.begin_ns, inner.counted_ns);
@@ -232,7 +232,7 @@ void SliceNesting::Finish(uint64_t end_ns) {
     uint64_t inner_from = UINT64_MAX;
     for (uint32_t i = innermost_[track]; i != kNone;) {
       OpenSlice& slice = slices_[i];
-      // The one within lasts as long as this.
+      // The slice within it lasts as long as this one.
       if (inner_from < end_ns)
         slice.nested_ns += end_ns - inner_from;
       inner_from = std::max(slice.begin_ns, slice.counted_ns);

@@ -23,7 +23,7 @@ namespace internal {
 
 // A slice and its end, or the end of the trace.
 struct NestedSlice {
-  uint64_t root_ns;  // When the outermost one around it has begun.
+  uint64_t root_ns;  // The beginning of the outermost slice around it.
   uint64_t begin_ns;
   uint64_t end_ns;
   uint64_t self_ns;
@@ -36,7 +36,7 @@ struct NestedSlice {
 // Takes the slices of a SliceNesting.
 class SliceSink {
  public:
-  // The details are the nesting's.
+  // Take a slice. Its details belong to the nesting.
   virtual void OnSlice(const NestedSlice& slice) = 0;
   virtual void OnUnfinished(const NestedSlice& slice) = 0;
 
@@ -45,8 +45,8 @@ class SliceSink {
 };
 
 // Makes slices of the events of each track, which are in the order of their
-// times. An end that says which slice it ends may end any of them: scopes of
-// coroutines overlap. An end by name ends those within, too.
+// times. An end that says which slice it ends may end any slice: scopes of
+// coroutines overlap. An end by name also ends the slices within that slice.
 class SliceNesting : public EventSink {
  public:
   // The bits of TracePacket.ended_slice_duration.
@@ -56,14 +56,14 @@ class SliceNesting : public EventSink {
       : texts_(texts), details_(details), sink_(sink) {}
 
   void OnEvent(const TimedEvent& event) override;
-  // After the last event: |end_ns| is where the trace ends.
+  // Ends the trace at |end_ns|. Call it after the last event.
   void Finish(uint64_t end_ns);
 
-  // Slices without an end. A loss ends all slices of the sequence that are open
-  // on its track: these are counted in lost_ends(), too.
+  // Count the slices without an end. A loss ends all slices of the sequence
+  // that are open on its track: these are counted in lost_ends(), too.
   uint64_t unfinished() const { return unfinished_; }
   uint64_t lost_ends() const { return lost_ends_; }
-  // Ends without a beginning.
+  // Counts the ends without a beginning.
   uint64_t unbegun() const { return unbegun_; }
 
  private:
@@ -73,15 +73,15 @@ class SliceNesting : public EventSink {
     uint64_t root_ns;
     uint64_t begin_ns;
     uint64_t nested_ns;
-    // Until then, it is counted as nested in slices that have ended.
+    // The time up to which it is counted as nested in slices that have ended.
     uint64_t counted_ns;
     uint32_t text;
     DetailsId details;
     uint32_t epoch;
     uint32_t depth;
-    uint32_t below;  // What it is in, on its track.
+    uint32_t below;  // The slice around it on its track.
   };
-  // An open slice, and the one within it: kNone for the innermost.
+  // An open slice, and the slice within it: kNone for the innermost.
   struct Found {
     uint32_t slice;
     uint32_t above;
@@ -105,15 +105,16 @@ class SliceNesting : public EventSink {
   const TextTable* const texts_;
   DetailsPool* const details_;
   SliceSink* const sink_;
-  std::deque<uint32_t> innermost_;  // By track.
+  std::deque<uint32_t> innermost_;  // The index is the track.
   std::vector<OpenSlice> slices_;
   std::vector<uint32_t> free_;
-  // Ends by exact duration that came before their beginning, as the file is
-  // longer than what EventOrder keeps. By track and last bits of the beginning.
+  // Ends by exact duration that came before their beginning, because the file
+  // is longer than what EventOrder keeps. The key is the track and the last
+  // bits of the beginning.
   std::unordered_multimap<uint64_t, TimedEvent> waiting_ends_;
-  // By track, the epoch of an end that is early. It is for the next slice.
+  // The epoch of an early end, by track. That end is for the next slice.
   std::unordered_map<uint32_t, uint32_t> early_ends_;
-  // By track, the details of the slice that begins next.
+  // The details of the slice that begins next, by track.
   std::unordered_map<uint32_t, DetailsId> next_details_;
   // The steps that searches of slices may still take.
   uint64_t search_budget_ = uint64_t{1} << 27;

@@ -12,7 +12,7 @@ std::string_view CutText(std::string_view text) {
   if (text.size() <= EventText::kMaxTextSize)
     return text;
   size_t size = EventText::kMaxTextSize;
-  // Bytes within a character.
+  // The cut must not be within a character.
   for (int i = 0; i < 3 && (text[size] & 0xc0) == 0x80; ++i)
     --size;
   return text.substr(0, size);

@@ -20,23 +20,23 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// A text of a trace, which is kept once: equal texts have equal numbers.
+// The number of a text, which is kept once: equal texts have equal numbers.
 using StringId = uint32_t;
-// A category and a name.
+// The number of a category and a name together.
 using TextId = uint32_t;
 
-// Returns what is kept of a text: EventText::kMaxTextSize bytes, to the end of
-// a character.
+// Returns the part of a text that is kept: EventText::kMaxTextSize bytes, to
+// the end of a character.
 std::string_view CutText(std::string_view text);
 
-// The texts of a trace. They stay where they are.
+// The texts of a trace. They stay at their addresses.
 class TextTable {
  public:
   static constexpr StringId kEmpty = 0;
 
   TextTable() { Intern({}); }
 
-  // Longer ones are cut.
+  // Returns the number of |string|, which is cut if it is too long.
   StringId Intern(std::string_view string);
   const std::string& string(StringId id) const { return strings_[id]; }
 
@@ -46,7 +46,7 @@ class TextTable {
  private:
   struct Place {
     uint32_t hash;
-    StringId id;  // IdMap::kNone: none.
+    StringId id;  // IdMap::kNone if unused.
   };
 
   void Grow();

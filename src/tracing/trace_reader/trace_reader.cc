@@ -20,10 +20,10 @@ PROTOZERO_ABI_BEGIN
 namespace {
 
 // Calls |read_packets| with all of a file, whole packets at a time. Returns an
-// error message, empty if there is none.
+// error message, which is empty if there is no error.
 template <typename Function>
 std::string ReadPackets(int fd, Function read_packets) {
-  // The bytes behind the whole packets are moved to the front.
+  // After each read, the bytes behind the whole packets move to the front.
   std::vector<uint8_t> buffer(size_t{1} << 18);
   size_t size = 0;
   for (;;) {

@@ -27,7 +27,7 @@ struct TraceReaderImpl::Packet {
   bool is_behind_loss = false;
   bool has_timestamp = false;
   bool has_event = false;
-  bool has_more = false;  // Fields that are read by ReadMore().
+  bool has_more = false;  // True if ReadMore() reads some fields.
   std::optional<uint32_t> ended_duration;
   ConstBytes event;
 };
@@ -59,7 +59,7 @@ bool TraceReaderImpl::ReadInflated(uint32_t field_id,
                                    ConstBytes bytes,
                                    Function read) {
   std::string packets;
-  // Once only: what is inflated may be inflated again, without an end.
+  // Inflates only once: inflated packets may be inflated again, without an end.
   if (is_inflated_ || !callbacks_.inflate ||
       !callbacks_.inflate(field_id, bytes, &packets)) {
     return false;
@@ -206,7 +206,7 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
       case TracePacket::kTrackEventFieldNumber:
-        return;  // All of these are one oneof.
+        return;  // All of these fields are one oneof.
       case TracePacket::kThreadDescriptorFieldNumber:
         tracks_.AddThread(field.as_bytes());
         break;
@@ -262,7 +262,7 @@ void TraceReaderImpl::OnStats(ConstBytes bytes) {
 }
 
 void TraceReaderImpl::OnGap(const Packet& packet, SequenceState* sequence) {
-  // Perfetto's writers say it of the first one, too.
+  // Perfetto's writers set this in their first packet, too.
   if (sequence->has_begun) {
     Gaps& gaps = gaps_[sequence->id];
     ++gaps.places;

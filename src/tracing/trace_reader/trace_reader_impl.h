@@ -29,7 +29,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The first stage, which reads packets, and what holds the others together:
+// The first stage, which reads packets and connects the other stages:
 //
 //   packets --> SequenceState --> EventReader --> EventOrder --> SliceNesting
 //                InternedTexts      |   \                            |
@@ -50,12 +50,12 @@ class TraceReaderImpl final : private SliceSink {
   struct Packet;
 
   void OnPacket(ConstBytes bytes);
-  // Reads what is rarer than events. Returns whether it is a clock snapshot.
+  // Reads fields that are rarer than events. Returns true for a snapshot.
   bool ReadMore(ConstBytes bytes, SequenceState* sequence);
   void ReadDescriptions(ConstBytes packet);
   void ReadDescription(const Field& field);
-  // Inflates |bytes|, and has |read| read the packets. Returns false if they
-  // cannot be inflated, or were in inflated ones.
+  // Inflates |bytes|, and calls |read| with the packets. Returns false if they
+  // cannot be inflated, or were inside of inflated packets.
   template <typename Function>
   bool ReadInflated(uint32_t field_id, ConstBytes bytes, Function read);
   void OnStats(ConstBytes bytes);
@@ -89,8 +89,8 @@ class TraceReaderImpl final : private SliceSink {
   bool has_stats_ = false;
 };
 
-// Returns the name of a field of TracePacket whose events the reader does not
-// read; null if it has none, or is read.
+// Returns the name of a field of TracePacket with events that the reader does
+// not read. Returns null for all other fields.
 const char* NameOfUnread(uint32_t packet_field_id);
 
 }  // namespace internal

@@ -18,14 +18,15 @@ namespace internal {
 
 namespace {
 
-// The length of paths.
+// The greatest length of a path.
 constexpr size_t kMaxParents = 256;
 
 std::string_view TextOf(ConstChars text) {
   return text.ToStdStringView();
 }
 
-// The program of a command line. Some programs write theirs as one argument.
+// Returns the program of a command line. Some programs write theirs as one
+// argument.
 std::string_view ProgramOf(std::string_view argument) {
   return argument.substr(0, argument.find(' '));
 }
@@ -75,7 +76,7 @@ TrackIndex TrackTable::IndexOf(uint64_t uuid) {
   Recent& recent = recent_[(uuid ^ (uuid >> 17)) % recent_.size()];
   if (recent.index != IdMap::kNone && recent.uuid == uuid)
     return recent.index;
-  // Tracks are used in the order in which they are described, mostly.
+  // Tracks are mostly used in the order in which they are described.
   TrackIndex index = FindIndex(uuid, last_used_ + 1);
   if (index == IdMap::kNone) {
     index = static_cast<TrackIndex>(tracks_.size());
@@ -167,7 +168,7 @@ void TrackTable::NameThread(uint32_t thread,
                             std::string_view name,
                             bool is_own) {
   Thread& named = threads_[thread];
-  // The kernel's name of a thread, or its kind, is worth less than its own.
+  // A thread's own name outranks the kernel's name and the name of its kind.
   if (name.empty() || (named.is_named_by_itself && !is_own))
     return;
   named.name = texts_->Intern(name);
@@ -285,7 +286,7 @@ void TrackTable::Describe(ConstBytes bytes) {
     name = said.static_name();
   if (name.size == 0)
     name = said.atrace_name();
-  // The first name of a track stands: others know it by that.
+  // The first name of a track stays, because other data refer to it by that.
   if (name.size != 0 && track.name == NameArena::kNone)
     track.name = names_.Add(TextOf(name));
   if (said.has_thread()) {
@@ -354,7 +355,7 @@ const TrackTable::Track* TrackTable::FindTrack(uint64_t uuid) const {
              : &tracks_[index];
 }
 
-// A parent that is no process may be below one.
+// Returns the parent: for a thread its process, if that has a track.
 uint64_t TrackTable::ParentOf(const Track& track) const {
   if (track.kind != Kind::kThread)
     return track.kind == Kind::kProcess ? 0 : track.parent;
@@ -423,7 +424,7 @@ std::vector<uint64_t> TrackTable::All() const {
 
 std::vector<uint64_t> TrackTable::PathTo(uint64_t uuid) const {
   std::vector<uint64_t> path = {uuid};
-  // Whoever comes by a place that was left behind goes in a circle.
+  // A path that comes back to an earlier track, |left_behind|, is a circle.
   uint64_t left_behind = uuid;
   size_t next_size = 4;
   bool may_be_circle = false;

@@ -26,42 +26,42 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// A track, by the order in which the trace has named them.
+// The number of a track. The trace's first mention of each gives the order.
 using TrackIndex = uint32_t;
 
-// The descriptions of tracks, threads and processes. A track takes 32 bytes,
-// besides its place in the map.
+// The descriptions of tracks, threads and processes. A track takes 32 bytes
+// besides its entry in the map.
 class TrackTable {
  public:
   explicit TrackTable(TextTable* texts) : texts_(texts) {}
 
-  // Returns the place of the track, which need not be described.
+  // Returns the index of the track, which need not be described.
   TrackIndex IndexOf(uint64_t uuid);
-  // The track of a sequence's events that have none.
+  // Returns the track of a sequence's events that have none.
   TrackIndex IndexOfSequence(uint32_t sequence);
-  // The track of a thread, which need not be described.
+  // Returns the track of a thread, which need not be described.
   TrackIndex IndexOfThread(int32_t pid, int64_t tid);
-  // A track that the reader makes, below |parent|; |id| tells them apart. The
-  // first name stands.
+  // Returns a track that the reader makes, below |parent|. |id| distinguishes
+  // such tracks. The first name stays.
   TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
   uint64_t uuid(TrackIndex track) const {
     last_asked_ = track;
     return tracks_[track].uuid;
   }
 
-  // Read what packets say: a TrackDescriptor, a ProcessTree, and the
-  // descriptors of older traces, which stand outside of tracks.
+  // Read packets: a TrackDescriptor, a ProcessTree, and the descriptors of
+  // older traces, which stand outside of tracks.
   void Describe(ConstBytes track_descriptor);
   void AddProcessTree(ConstBytes process_tree);
   void AddProcess(ConstBytes process_descriptor);
   TrackIndex AddThread(ConstBytes thread_descriptor);
-  // Describe the same without packets. An empty name changes none.
+  // Do the same without packets. An empty name changes nothing.
   void AddProcess(int32_t pid, std::string_view name);
   void AddThread(int32_t pid, int64_t tid, std::string_view name);
   // Makes the track a counter, unless it is one.
   void SetCounter(TrackIndex track);
 
-  // The factor by which values of a counter are multiplied.
+  // Return whether a counter's values are differences, and their factor.
   bool is_incremental(TrackIndex track) const {
     return tracks_[track].is_incremental;
   }
@@ -90,7 +90,7 @@ class TrackTable {
   struct Process {
     int32_t pid = 0;
     StringId name = TextTable::kEmpty;
-    uint64_t uuid = 0;  // Of its track. 0: none.
+    uint64_t uuid = 0;  // Its track; 0 if there is none.
     bool has_made_track = false;
   };
   struct Thread {
@@ -115,21 +115,21 @@ class TrackTable {
   Counter& CounterOf(Track* track);
   void ReadMerging(const trace::TrackDescriptor::Decoder& said,
                    TrackIndex index);
-  // Makes a track for a process that has none.
+  // Makes a track for a process without one.
   void MakeProcessTrack(uint32_t process);
   const Track* FindTrack(uint64_t uuid) const;
   uint64_t ParentOf(const Track& track) const;
-  // A number that no track has yet.
+  // Returns a number that no track has yet.
   uint64_t UnusedUuid(uint64_t seed);
-  // Returns the track's index, IdMap::kNone if there is none. |guess| may be
-  // that of any track.
+  // Returns the track's index; IdMap::kNone if there is none. |guess| may be
+  // the index of any track.
   TrackIndex FindIndex(uint64_t uuid, TrackIndex guess) const {
     if (guess < tracks_.size() && tracks_[guess].uuid == uuid)
       return guess;
     return indexes_.Find(uuid, [this](uint32_t i) { return tracks_[i].uuid; });
   }
 
-  // The index of a track that was used lately.
+  // The index of a recently used track.
   struct Recent {
     uint64_t uuid = 0;
     TrackIndex index = IdMap::kNone;
@@ -140,8 +140,8 @@ class TrackTable {
   uint64_t num_changes_ = 0;
   IndexTable indexes_;  // By uuid.
   std::array<Recent, 1024> recent_ = {};
-  TrackIndex last_used_ = 0;           // The last one that was not recent.
-  mutable TrackIndex last_asked_ = 0;  // The last one that uuid() got.
+  TrackIndex last_used_ = 0;           // The last track that was not recent.
+  mutable TrackIndex last_asked_ = 0;  // The last argument of uuid().
   IdMap sequence_indexes_;
   IdMap made_indexes_;
   std::deque<Track> tracks_;

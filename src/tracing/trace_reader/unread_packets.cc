@@ -8,7 +8,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The fields of Perfetto's TracePacket that are data of a session.
+// Returns the names of data of a session, by fields of Perfetto's TracePacket.
 const char* NameOfUnread(uint32_t packet_field_id) {
   switch (packet_field_id) {
     case 1:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kSlowPrefix = "disabled-by-default-";
 
-// How exactly a pattern names something, from the least to the most.
+// The precision with which a pattern names something, from the least on.
 enum class Level { kAll, kPrefix, kEqual };
 
 bool Matches(const std::string& pattern, std::string_view name, Level level) {
@@ -130,7 +130,7 @@ std::string EncodeCategories(std::string_view categories) {
     }
     return false;
   });
-  // Those, and no others.
+  // The session wants no other categories.
   if (has_wanted)
     events->add_disabled_categories("*");
   return config.SerializeAsString();

@@ -13,30 +13,31 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Which categories a session wants: its TrackEventConfig, with the meaning that
-// Perfetto's SDK for C++ gives it.
+// The categories that a session wants: its TrackEventConfig, with the meaning
+// that Perfetto's SDK for C++ gives it.
 class CategoryRules {
  public:
-  // Wants all but what is slow, as an empty config does.
+  // Wants all categories but those that are slow, as an empty config does.
   CategoryRules() = default;
-  // |fields| are some of a DataSourceConfig. What makes no sense is not there.
+  // Reads |fields| of a DataSourceConfig. Ignores malformed ones.
   explicit CategoryRules(std::string_view fields);
 
-  // |category| is one, or a list with commas, of which one is enough. |tags|
-  // are those of a single one, separated by spaces.
+  // Returns whether the session wants |category|, or one of them if it is a
+  // list with commas. |tags| are those of a single category, separated by
+  // spaces.
   bool Wants(std::string_view category, std::string_view tags) const;
 
   bool filters_args() const { return filters_args_; }
   bool filters_dynamic_names() const { return filters_dynamic_names_; }
-  // In chunks. 0 if the config does not say so.
+  // Returns a number of chunks; 0 if the config does not have one.
   uint32_t clear_period() const { return clear_period_; }
 
-  // The field of a DataSourceConfig by which a session with a ring buffer asks
-  // for that: in each chunk.
+  // Returns the field of a DataSourceConfig by which a session with a ring
+  // buffer asks to clear incremental state in each chunk.
   static std::string ClearEachChunk();
 
  private:
-  // In the range for others than Perfetto's.
+  // A number in the range for others than Perfetto's.
   static constexpr uint32_t kClearPeriodFieldId = 5001;
 
   using Patterns = std::vector<std::string>;
@@ -52,9 +53,9 @@ class CategoryRules {
   uint32_t clear_period_ = 0;
 };
 
-// The field of a DataSourceConfig that asks for |categories|: patterns with
-// commas between them, a '-' in front of those that are not wanted. If any are
-// wanted, no others are.
+// Returns the field of a DataSourceConfig that asks for |categories|: patterns
+// with commas between them, with a '-' before unwanted ones. If any are wanted,
+// all others are not.
 std::string EncodeCategories(std::string_view categories);
 
 }  // namespace internal

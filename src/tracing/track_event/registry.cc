@@ -23,31 +23,31 @@ namespace internal {
 
 namespace {
 
-// What a session wants, and of whom its instance is.
+// A session's wishes, and the instance that they belong to.
 struct Session {
   const DataSourceInstance* instance = nullptr;
-  // Set up before it is started.
+  // False while it is set up, but not started.
   bool is_started = false;
-  // Threads that write to it share them.
+  // Objects that all threads share that write to the session.
   std::shared_ptr<const CategoryRules> rules;
   std::shared_ptr<std::atomic<uint64_t>> described_extensions;
 };
 
-// Never destroyed.
+// The state of all sites and sessions. It is never destroyed.
 class Registry {
  public:
   std::mutex lock;
   TraceSite* sites = nullptr;
-  // The first two have a meaning of their own.
+  // The number of sites, with two for the ids that have a meaning of their own.
   uint16_t num_sites = 2;
-  // Events read it without the lock.
+  // The declared categories. Events read them without the lock.
   std::atomic<TraceCategory*> categories{nullptr};
   StringTable category_ids;
   StringTable name_ids;
   StringTable key_ids;
   Session sessions[kMaxTraceSessions];
 
-  // Null if it was not declared.
+  // Returns null if the category was not declared.
   const TraceCategory* Find(std::string_view category) const {
     const TraceCategory* it = categories.load(std::memory_order_acquire);
     while (it != nullptr && it->name != category)
@@ -63,7 +63,7 @@ class Registry {
     SessionMask mask = 0;
     for (size_t i = 0; i < kMaxTraceSessions; ++i) {
       const Session& session = sessions[i];
-      // What is known only at run time is looked at then.
+      // Events check categories that are known only at run time.
       if (session.is_started &&
           (category == nullptr ||
            session.rules->Wants(category, TagsOf(category)))) {
@@ -98,7 +98,7 @@ void LockRegistry() {
 void UnlockRegistry() {
   Get().lock.unlock();
 }
-// Its sessions are the parent's.
+// Forgets the sessions, which belong to the parent.
 void ForgetSessionsInChild() {
   Registry& registry = Get();
   for (Session& session : registry.sessions) {
@@ -116,11 +116,11 @@ class TrackEvents final : public DataSource {
   TrackEvents() : DataSource(Descriptor()) {}
 
  private:
-  // Much less than a frame to the service holds.
+  // A limit that is much less than a frame to the service holds.
   static constexpr size_t kMaxDescriptorSize = 48 * 1024;
 
-  // The categories that have been declared, and those of call sites that have
-  // been reached.
+  // Appends the categories that have been declared, and those of call sites
+  // that have been reached.
   void AppendToDescriptor(Message* message) const override {
     const Registry& registry = Get();
     auto* const descriptor =
@@ -153,7 +153,7 @@ class TrackEvents final : public DataSource {
     for (const TraceCategory* it =
              registry.categories.load(std::memory_order_acquire);
          it != nullptr; it = it->next) {
-      // One that is declared twice is what it was said to be last.
+      // If a category is declared twice, the last declaration counts.
       if (registry.Find(it->name) == it)
         add(it, it->name);
     }
@@ -243,7 +243,7 @@ uint16_t StringTable::Intern(const char* text) {
     if (texts_[slots_[slot] - 1] == wanted)
       return slots_[slot];
   }
-  // Ids are members of an IdSet.
+  // All ids must fit into an IdSet.
   const uint16_t id = static_cast<uint16_t>(size() + 1);
   if (id >= kMaxInterned)
     return 0;
@@ -333,7 +333,7 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
       described_extensions = session.described_extensions;
     }
   }
-  // One of too many sessions gets nothing.
+  // If there are too many sessions, the sequence has no rules and no events.
   auto* const sequence = new (std::nothrow) TraceSequence(bit);
   if (sequence == nullptr) {
     CountEventWithoutMemory();
@@ -348,8 +348,8 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     sequence->described_extensions = std::move(described_extensions);
   }
   context.set_state(std::unique_ptr<TraceContextState>(sequence));
-  // What is open has not begun in this session, but perhaps in an earlier one
-  // of its place.
+  // The open slices have not begun in this session, but perhaps in an earlier
+  // one with the same bit.
   t_trace_thread->open_slices.Doubt(bit);
   return sequence;
 }

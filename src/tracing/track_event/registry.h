@@ -17,31 +17,32 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What the sessions and the call sites of this process know of each other. All
-// of it is static, and initialized by the compiler: events may be traced before
+// The state that the sessions and the call sites of this process share. All of
+// it is static, and the compiler initializes it: events may be traced before
 // main() and after it.
 
-// Strings of one kind, which are literals, and their ids, from 1. Not in the
-// heap, for a signal handler may be the first to come to a call site. REQUIRES:
-// a RegistryLock.
+// Strings of one kind, which are literals, and their ids, from 1. It does not
+// use the heap, because a signal handler may be the first to reach a call site.
+// REQUIRES: a RegistryLock.
 class StringTable {
  public:
-  // 0 if there are too many.
+  // Returns the text's id; 0 if there are too many.
   uint16_t Intern(const char* text);
 
-  // Those of ids 1 to size(). Without the lock.
+  // Return the texts of ids 1 to size(). They need no lock.
   uint16_t size() const { return num_.load(std::memory_order_acquire); }
   const char* text(uint16_t id) const { return texts_[id - 1]; }
 
  private:
   static constexpr size_t kNumSlots = 2 * kMaxInterned;
   const char* texts_[kMaxInterned] = {};
-  // By a hash of the text: its id, or 0.
+  // The text's id, or 0, by a hash of the text.
   uint16_t slots_[kNumSlots] = {};
   std::atomic<uint16_t> num_{0};
 };
 
-// Not to be had by a signal handler that has interrupted its holder.
+// The lock of the registry. A signal handler that has interrupted its holder
+// does not get it.
 class RegistryLock {
  public:
   RegistryLock();
@@ -57,25 +58,25 @@ class RegistryLock {
 // Gives ids to the site's keys. Returns false if one of them has none.
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 
-// The name that events refer to by that id; nothing if it is 0.
+// Returns the name that events refer to by that id; nothing if it is 0.
 std::string_view NameOfSite(uint16_t name_iid);
 
-// How often a thread has lost events because it had no memory to begin with.
+// Counts the events that threads lost because they had no memory to begin with.
 uint64_t NumEventsWithoutMemory();
 void CountEventWithoutMemory();
 
-// After fork().
+// Resets the threads after fork().
 void ResetThreadsAfterFork();
-// The id, in the parent, of the thread that has called fork(); 0 if this
-// process was not made by it.
+// Returns the id, in the parent, of the thread that has called fork(); 0 if
+// fork() did not make this process.
 uint64_t ForkedThreadId();
-// What the process is called.
+// Returns the name of the process.
 std::string_view TraceProcessName();
 // Returns the system's name of this thread, in |buffer|. The system cuts names
 // at 15 bytes, perhaps within a character, which is left out.
 std::string_view SystemThreadName(char (&buffer)[16]);
-// The system's id of the calling thread. A system call only for a thread that
-// has not traced yet.
+// Returns the system's id of the calling thread. Makes a system call only for a
+// thread that has not traced yet.
 int64_t TraceThreadId();
 
 }  // namespace internal

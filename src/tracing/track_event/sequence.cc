@@ -13,8 +13,8 @@
 
 #include "protozero/internal/macros.h"
 
-// What is said on a sequence besides its events, and events that take more than
-// one copy.
+// The packets of a sequence besides its short events: descriptions, and events
+// that take more than one copy.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -29,7 +29,7 @@ using trace::TrackEvent;
 namespace {
 
 constexpr uint32_t kBootTimeClockId = 6;
-// The first one of those that belong to a sequence.
+// The first clock id that belongs to a sequence.
 constexpr uint32_t kSequenceClockId = 64;
 
 uint64_t ThreadUuid() {
@@ -79,10 +79,10 @@ class TrackAccess {
       case Track::Kind::kCounter:
         break;
     }
-    // Unlike a mere XOR, this depends on who is whose parent.
+    // Unlike a mere XOR, this depends on which track is the parent.
     uint64_t uuid = (track.hash_ ^ ParentUuidOf(track)) * 0x9e3779b97f4a7c15;
     uuid ^= uuid >> 32;
-    // 0 is the track of those that have none.
+    // 0 means that there is no track.
     return uuid != 0 ? uuid : 1;
   }
 
@@ -123,7 +123,7 @@ uint64_t TraceSequence::Prepare(TraceContext& context,
   if (now == 0)
     now = clock->NowNs();
   const bool is_cleared = context.TakeIncrementalStateCleared();
-  // Where the next packet begins another chunk, that is one more.
+  // The next packet may begin another chunk, which counts, too.
   const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
   if (!is_cleared && !HasLost(context) && chunk - first_chunk < max_chunks)
     return now;
@@ -139,7 +139,7 @@ void TraceSequence::DescribeExtensions(TraceContext& context) {
   if (described_extensions == nullptr)
     return;
   std::atomic<uint64_t>& described = *described_extensions;
-  // The service may have forgotten what was described before.
+  // The service may have forgotten earlier descriptions.
   const uint64_t clears = context.num_clears() << 32;
   const TraceExtensions& extensions = GetTraceExtensions();
   for (size_t i = 0; i < extensions.size(); ++i) {
@@ -192,7 +192,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
                                ClockSnapshot::Clock::kTimestamp(now),
                                ClockSnapshot::Clock::kIsIncremental(true))));
   }
-  // Without what was lost, nobody understands the rest.
+  // If packets were lost, readers do not understand the rest.
   if (HasLost(context))
     return;
   WriteDescriptor(context, [&](TrackDescriptor* track) {
@@ -258,7 +258,7 @@ EventBuilder::EventBuilder(TraceContext& context,
                            uint64_t timestamp)
     : site_(*event.site),
       sequence_(sequence),
-      // Once the sequence knows a site, all of its keys have ids.
+      // The sequence knows a site only if all of its keys have ids.
       is_interned_(event.site->id != kNotInternedSite &&
                    (event.num_keys == 0 || sequence.sites.Has(event.site->id) ||
                     InternKeys(event.site, event.keys, event.num_keys))),

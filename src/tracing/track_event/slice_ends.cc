@@ -23,7 +23,7 @@ SessionMask OpenSlices::Remove(SliceToken token) {
       continue;
     const SessionMask sessions = slice.sessions & ~kInDoubt;
     slice = {};
-    // Those at the end are as if they had never been.
+    // Forgets removed slices at the end.
     for (i = 0; i < kMaxSlices && last().token == 0; ++i)
       --num_;
     return sessions;
@@ -46,7 +46,7 @@ namespace {
 constexpr auto kEnd = MakeConstantMessage<TrackEvent>(
     [] { return FieldList(TrackEvent::kType(TrackEvent::TYPE_SLICE_END)); });
 
-// The place of the thread that has begun a slice, in tokens.
+// Returns the thread that has begun a slice, as tokens have it.
 constexpr SliceToken ThreadOf(SliceToken token) {
   return token >> kSliceThreadShift;
 }
@@ -66,24 +66,24 @@ void WriteEndOf(TraceContext& context,
   event->set_type(TrackEvent::TYPE_SLICE_END);
   if (track_uuid != 0)
     event->set_track_uuid(track_uuid);
-  // For readers that do not know the packet's field.
+  // Readers that do not know the packet's field use the name.
   const std::string_view name = NameOfSite(
       static_cast<uint16_t>(token >> kSliceTimeBits & (kMaxInterned - 1)));
   if (!name.empty())
     event->set_name(name);
 }
 
-// A slice of another thread, or one that others have begun after.
+// Writes the end of a slice of another thread, or of one that is not the last.
 PROTOZERO_COLD void EmitEndElsewhere(SliceToken token) noexcept {
   const SliceToken tid = ThreadOf(token);
-  // A scope that fork() has copied has its end in the parent.
+  // If fork() has copied a scope, the slice ends in the parent.
   if (tid == ForkedThreadId())
     return;
   const bool is_own = tid == static_cast<SliceToken>(TraceThreadId());
   SessionMask sessions = 0;
   if (is_own && t_trace_thread != nullptr)
     sessions = t_trace_thread->open_slices.Remove(token);
-  // To those that do not have the beginning, the end of one slice is nothing.
+  // Sessions that do not have the beginning ignore the end of one slice.
   if (sessions == 0)
     sessions = kNewSite - 1;
   const uint64_t track_uuid = is_own ? 0 : ProcessUuid() ^ tid;
@@ -128,7 +128,7 @@ void EmitEnd(SliceToken token) noexcept {
   ForEachSequence(slice->sessions, std::string_view(),
                   [slice, token](TraceContext& context, TraceSequence& sequence,
                                  uint64_t now) PROTOZERO_INLINE_LAMBDA {
-                    // Prepare() may have found a loss, and a session that has
+                    // Prepare() may have found a loss, or a session that has
                     // just begun.
                     if (PROTOZERO_UNLIKELY(slice->token != token)) {
                       if ((slice->sessions & sequence.session) != 0)

@@ -40,27 +40,28 @@ using Line = TraceClock::Line;
 
 constexpr uint64_t kMinBaselineNs = 20'000'000;
 constexpr uint64_t kValidForNs = 50'000'000;
-// As a fraction of 2^32.
+// The value 1 as a fraction of 2^32.
 constexpr double kOne = 4294967296.0;
-// What is slower than 10 MHz or faster than 100 GHz is no processor's counter.
+// A counter outside of 10 MHz to 100 GHz is no processor's counter.
 constexpr uint64_t kMinNsPerTick = (uint64_t{1} << 32) / 100;
 constexpr uint64_t kMaxNsPerTick = (uint64_t{1} << 32) * 100;
 
-// Both clocks at one moment.
+// The values of both clocks at one moment.
 struct Reading {
   uint64_t tsc = 0;
   uint64_t ns = 0;
 };
 
-// Guards what follows. Whoever finds it taken uses the system's clock.
+// A lock of the following variables. A thread that finds it taken uses the
+// system's clock.
 std::atomic<bool> g_is_busy{false};
 Reading g_baseline;
 Line g_line;
 enum class Usable : uint8_t { kUnknown, kYes, kNo };
 Usable g_is_usable = Usable::kUnknown;
 
-// Whether the counter's rate is constant, and the kernel, which compares the
-// counters of all processors, uses it itself.
+// Returns whether the counter's rate is constant, and the kernel, which
+// compares the counters of all processors, uses it itself.
 bool IsTscUsable() {
   unsigned eax = 0;
   unsigned ebx = 0;
@@ -83,7 +84,8 @@ bool IsTscUsable() {
                        (size >= 9 && memcmp(source, "kvm-clock", 9) == 0));
 }
 
-// The closest of a few: this thread may be interrupted between the two.
+// Returns the closest of a few readings: this thread may be interrupted between
+// the two clocks.
 Reading Read() {
   Reading best;
   uint64_t best_width = UINT64_MAX;
@@ -99,13 +101,13 @@ Reading Read() {
   return best;
 }
 
-// REQUIRES: g_is_busy is this thread's.
+// Makes a new line. REQUIRES: this thread has set g_is_busy.
 void ReplaceLine() {
   const Reading now = Read();
   const Reading then = g_baseline;
   g_line = Line();
-  // A new baseline, from which the next line is made: where there is none yet,
-  // or the clocks have gone back, or stood still in a machine that slept.
+  // The next line needs a new baseline if there is none yet, or if the clocks
+  // have gone back, or stood still while the machine slept.
   if (then.tsc == 0 || now.tsc <= then.tsc || now.ns <= then.ns) {
     g_baseline = now;
     return;

@@ -15,16 +15,16 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// What DescribeTraceExtensions() was called with. Any thread may read it.
+// The arguments of DescribeTraceExtensions(). Any thread may read them.
 class TraceExtensions {
  public:
-  // A bit for each is in TraceSequence::described_extensions.
+  // The most sets. TraceSequence::described_extensions has a bit for each.
   static constexpr size_t kMax = 32;
 
   size_t size() const { return size_.load(std::memory_order_acquire); }
   ConstBytes operator[](size_t index) const { return sets_[index]; }
-  // Does nothing if |descriptor_set| is there, or if there are kMax. REQUIRES:
-  // a RegistryLock.
+  // Adds a set. Does nothing if it is there, or if there are kMax. REQUIRES: a
+  // RegistryLock.
   void Add(ConstBytes descriptor_set);
 
  private:

@@ -20,7 +20,7 @@
 
 #include "protozero/internal/macros.h"
 
-// Who traces: this process, and its threads.
+// The identity of the writers of events: this process, and its threads.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -30,20 +30,21 @@ __thread TraceThread* t_trace_thread = nullptr;
 
 namespace {
 
-// A signal handler must not find a thread half made, or half gone.
+// True while a thread is being made or destroyed, so that a signal handler
+// leaves it alone.
 __thread bool t_is_changing = false;
 
 std::atomic<uint64_t> g_process_uuid{0};
 uint64_t g_forked_thread_id = 0;
-// Guarded by a RegistryLock. Empty for the system's name.
+// The process's name, guarded by a RegistryLock. Empty for the system's name.
 char g_process_name[64] = "";
 
-// Returns |cut| without its last character, if a byte of that was cut off: a
+// Returns |cut| without its last character if a byte of that was cut off: a
 // protobuf string is UTF-8.
 std::string_view WithoutCutCharacter(std::string_view cut) {
   const auto byte = [cut](size_t i) { return static_cast<uint8_t>(cut[i]); };
   constexpr size_t kMaxSize = 4;
-  size_t size = 1;  // From the last first byte of a character on.
+  size_t size = 1;  // From the last character's first byte on.
   while (size < std::min(cut.size(), kMaxSize) &&
          (byte(cut.size() - size) & 0xc0) == 0x80) {
     ++size;
@@ -66,8 +67,8 @@ void CopyName(std::string_view name, char (&copy)[64]) {
   copy[name.size()] = '\0';
 }
 
-// When the process was started, in ticks since the machine was; 0 if that is
-// not known.
+// Returns the time when the process was started, in ticks since the machine was
+// started; 0 if that is not known.
 uint64_t ProcessStartTime() {
   const NoCancellation no_cancellation;
   const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -91,9 +92,10 @@ uint64_t ProcessStartTime() {
 
 pthread_key_t g_thread_key;
 
-// Called later than the destructors of thread_local objects, which may trace,
-// and again if other keys' destructors do. Not called for the main thread when
-// the program exits: destructors of static objects may trace, too.
+// Destroys a thread's state. It is called after the destructors of thread_local
+// objects, which may trace, and again if destructors of other keys trace. It is
+// not called for the main thread when the program exits, because destructors of
+// static objects may trace, too.
 void DestroyTraceThread(void* thread) {
   const NoCancellation no_cancellation;
   t_is_changing = true;
@@ -145,10 +147,10 @@ std::string_view TraceProcessName() {
   const RegistryLock lock;
   if (g_process_name[0] == '\0' && lock.is_held()) {
     const NoCancellation no_cancellation;
-    // Its first argument, as long as it has not changed that.
+    // The name is the first argument, unless the program has changed it.
     const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-      // One more byte, which says whether the name is cut.
+      // One more byte is read, which says whether the name is cut.
       char text[sizeof(g_process_name) + 1] = "";
       if (read(fd, text, sizeof(text) - 1) > 0)
         CopyName(text, g_process_name);
@@ -163,7 +165,7 @@ TraceThread* CreateTraceThread() {
     return nullptr;
   t_is_changing = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  // Its end calls a function of this library.
+  // The thread's end calls a function of this library.
   KeepThisLibraryLoaded();
   static const bool has_key =
       pthread_key_create(&g_thread_key, &DestroyTraceThread) == 0;
@@ -172,7 +174,7 @@ TraceThread* CreateTraceThread() {
     thread->id = syscall(SYS_gettid);
   else
     CountEventWithoutMemory();
-  // Without a key, what it has written is left for the service to find.
+  // Without a key, the service has to find what the thread has written.
   if (thread != nullptr && has_key)
     pthread_setspecific(g_thread_key, thread);
   t_trace_thread = thread;
@@ -190,7 +192,7 @@ void SetTraceThreadName(std::string_view name) {
   if (thread == nullptr)
     return;
   internal::CopyName(name, thread->name);
-  // Sequences that have told another name begin anew.
+  // Sequences that have written another name begin anew.
   thread->writers.Trace([](TraceContext& context) {
     auto* const sequence =
         static_cast<internal::TraceSequence*>(context.state());

@@ -23,8 +23,8 @@ using Chunk = SharedMemoryABI::Chunk;
 
 namespace {
 
-// While a writer waits for a chunk, another writer loses its chunk if it has
-// written nothing for this time.
+// The time after which a writer that has written nothing may lose its chunk to
+// a writer that waits for one.
 constexpr std::chrono::milliseconds kTimeToBeIdle{1};
 
 }  // namespace
@@ -156,7 +156,7 @@ Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   Clock::time_point look_for_idle_at = begin + kTimeToBeIdle;
   BackOff back_off;
   for (;;) {
-    // A chunk that was not committed cannot become free.
+    // Chunks have to be committed before they can become free.
     FlushPendingCommitDataRequests();
     const Chunk chunk = TryAcquireChunk(slot);
     const Clock::time_point now = Clock::now();
@@ -165,7 +165,7 @@ Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
     if (now >= look_for_idle_at) {
       look_for_idle_at = now + kTimeToBeIdle;
       // If another thread has the lock, that thread does it. In a child
-      // process, it never ends.
+      // process, that thread never ends.
       ReturnIdleChunksLocked({writers_lock_, std::try_to_lock},
                              /*even_if_recent=*/false);
     }
@@ -209,13 +209,13 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
 
 void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
                                             BufferID target_buffer) {
-  // Fails if the page is not as the service has to leave it. Then the chunk is
-  // lost, and the service notices by its id.
+  // This fails if the page is not as the service has to leave it. Then the
+  // chunk is lost, and the service notices by its id.
   if (!abi_.ReleaseChunkAsComplete(chunk))
     return;
   const uint32_t index = static_cast<uint32_t>(
       chunk.page_idx() * chunks_per_page_ + chunk.chunk_idx());
-  // Before another thread can take the chunk off the list.
+  // The bytes are added before another thread can take the chunk off the list.
   finished_bytes_.fetch_add(chunk.size(), std::memory_order_relaxed);
   FinishedChunk& entry = chunk_entries_[index];
   entry.target_buffer.store(target_buffer, std::memory_order_relaxed);
@@ -248,7 +248,7 @@ void SharedMemoryArbiter::PushLosses(LossAccount* losses) {
 void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
   if (flush_requests_.fetch_add(1, std::memory_order_acq_rel) != 0)
     return;
-  // A thread that asks meanwhile may be too late for this round.
+  // A thread that asks during a round may be too late for that round.
   uint32_t requests = 1;
   for (;;) {
     SendQueued();
@@ -264,7 +264,7 @@ void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
   const uint32_t rounds = flush_rounds_.load(std::memory_order_relaxed);
   FlushPendingCommitDataRequests();
   BackOff back_off;
-  // The current round may have begun too early. The next one has not.
+  // The current round may have begun too early. The next one begins in time.
   while (flush_requests_.load(std::memory_order_acquire) != 0 &&
          flush_rounds_.load(std::memory_order_acquire) - rounds < 2) {
     back_off.Wait();
@@ -281,8 +281,8 @@ void SharedMemoryArbiter::ResetAfterFork() {
 }
 
 void SharedMemoryArbiter::SendQueued() {
-  // In this order: a chunk is queued before its patches, so this round takes
-  // the chunk, or an earlier one has.
+  // Patches are taken first: a chunk is queued before its patches, so this
+  // round takes the chunk, or an earlier round has taken it.
   Patch* const patches =
       finished_patches_.exchange(nullptr, std::memory_order_acq_rel);
   const uint32_t newest =
@@ -312,7 +312,8 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
         oldest / chunks_per_page_, oldest % chunks_per_page_,
         entry.target_buffer.load(std::memory_order_relaxed)};
     num_bytes += chunk_size;
-    // Before the commit: after it, another thread may use the entry.
+    // The link is read before the commit: after it, another thread may use the
+    // entry.
     oldest = entry.next.load(std::memory_order_relaxed);
     if (num_chunks == kMaxChunksToMove || oldest == kNoChunk) {
       finished_bytes_.fetch_sub(num_bytes, std::memory_order_relaxed);
@@ -368,8 +369,8 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
   };
   while (losses != nullptr) {
     LossAccount* const next = losses->next_;
-    // Before reading the sums: a thread that adds to them later puts the
-    // account on the list again.
+    // The account leaves the list before the sums are read: a thread that adds
+    // to them later puts it on the list again.
     losses->is_queued_.exchange(false, std::memory_order_acq_rel);
     for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
       const auto take_new = [](const std::atomic<uint64_t>& sum,
@@ -379,7 +380,7 @@ void SharedMemoryArbiter::SendLosses(LossAccount* losses) {
       };
       const LossAccount::Sums& sums = losses->sums_[i];
       LossAccount::Reported* const reported = &losses->reported_[i];
-      // |packets| before |begun|, see LossAccount::Add().
+      // |packets| is read before |begun|; see LossAccount::Add().
       const CommitDataRequest::WriterLosses report = {
           losses->target_buffer_,
           losses->writer_id_,

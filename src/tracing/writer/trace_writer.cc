@@ -21,12 +21,12 @@ namespace {
 constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
     SharedMemoryABI::kPacketHeaderSize>;
 
-// To search all pages for a chunk takes longer than to write a packet. A writer
-// that has just found none looks at this many pages, and goes on from there
-// with its next packet.
+// The pages that a writer searches if it has just found no chunk. To search all
+// pages takes longer than to write a packet. With its next packet, the writer
+// goes on from there.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
 
-// A writer may hold one in this many of the buffer's chunks.
+// A writer may hold one chunk for this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
 
 }  // namespace
@@ -74,8 +74,8 @@ void TraceWriter::Enter() {
   BackOff back_off;
   while ((reclaims_seen_ = reclaims_.load(std::memory_order_acquire)) % 2 !=
          0) {
-    // Either that thread has just finished, and its stores are visible here; or
-    // this is a child process, and that thread does not exist.
+    // Either the reclaiming thread has just finished, and its stores are
+    // visible here; or this is a child process, and that thread does not exist.
     if (!arbiter_->is_reclaiming_.load(std::memory_order_acquire)) {
       reclaims_.store(++reclaims_seen_, std::memory_order_relaxed);
       return;
@@ -164,7 +164,7 @@ void TraceWriter::OnMessageFinalized(Message*) {
   if (PROTOZERO_UNLIKELY(state() != PacketState::kNarrow || !stream_.ok()))
     return FinishPacketSlowPath();
   uint8_t* const end = stream_.own_write_ptr();
-  // If a message is open, this is far too large.
+  // If a message is still open, |size| is far too large.
   const size_t size = static_cast<size_t>(end - fragment_) - kNarrowHeaderSize;
   if (PROTOZERO_UNLIKELY(size > proto_utils::kMaxOneByteMessageLength))
     return FinishPacketSlowPath();
@@ -195,8 +195,8 @@ void TraceWriter::FinishPacketSlowPath() {
     case PacketState::kContinued:
       if (stream_.ok()) {
         uint8_t* const end = WriteFragmentHeader();
-        // The lines that MarkPacketFinished() does not prefetch, without those
-        // that were written.
+        // Prefetches the lines that MarkPacketFinished() does not prefetch,
+        // without those that were written.
         if (end < prefetch_end_) {
           PrefetchLines(
               std::max(fragment_ + kPrefetchDistance, end) + kCacheLineSize,
@@ -219,8 +219,8 @@ void TraceWriter::PrefetchLines(const uint8_t* begin, const uint8_t* end) {
 
 void TraceWriter::AbortPacket() {
   // The next packet begins in another chunk, and says that something was lost.
-  // A packet that is whole in this chunk is undone; the header still announces
-  // it.
+  // A packet that is whole in this chunk is undone, but the header still
+  // announces it.
   if (state() == PacketState::kNarrow) {
     is_beginning_handed_over_ = false;
     CountLoss(LossReason::kTooLarge, FragmentSize());
@@ -236,8 +236,8 @@ void TraceWriter::CountLoss(LossReason reason, uint64_t bytes) {
   ++loss_generation_;
   losses_.Add(reason, bytes, is_beginning_handed_over_);
   arbiter_->QueueLosses(&losses_);
-  // Reports the first of several losses at once. Otherwise a process that is
-  // killed could seem to have lost nothing.
+  // The first of several losses is reported at once. Otherwise a process that
+  // is killed could seem to have lost nothing.
   if (!std::exchange(loss_is_unreported_, true))
     arbiter_->FlushPendingCommitDataRequests();
 }
@@ -247,7 +247,7 @@ bool TraceWriter::LoseNextPacketIfExhausted() {
       (slot_ != nullptr && arbiter_->HasFreeChunkOnNextPage(slot_))) {
     return false;
   }
-  // The packet before was lost for the same reason, and reported.
+  // The packet before was lost, and reported, for the same reason.
   PROTOZERO_DCHECK(loss_is_unreported_ && drop_reason_ == ExhaustionReason(),
                    "exhausted means that the last packet was dropped");
   ++loss_generation_;
@@ -282,7 +282,7 @@ void TraceWriter::WriteDropMarker() {
 
 ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   if (!IsPacketOpen()) {
-    // The program has kept the stream, and writes to it.
+    // The program has kept the stream, and writes to it after the packet.
     LeaveAs(PacketState::kNone);
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
@@ -378,7 +378,7 @@ SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
 
 SharedMemoryABI::Chunk TraceWriter::AcquireChunk() {
   const ABI::Chunk chunk = TryAcquireChunk();
-  // A writer that has waited in vain does not wait again.
+  // If a writer has waited in vain, it does not wait again.
   if (chunk.is_valid() || slot_ == nullptr || is_exhausted_ ||
       policy_ == BufferExhaustedPolicy::kDrop) {
     return chunk;
