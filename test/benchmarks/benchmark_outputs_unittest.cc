@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Whether the encoders that the benchmarks compare do the same work: what each
-// of them writes is parsed by libprotobuf and compared with the input it was
-// given. Nothing here looks at the clock.
+// Tests that the encoders that the benchmarks compare do the same work:
+// libprotobuf parses the output of each encoder, and the test compares the
+// result with the encoder's input. Nothing here looks at the clock.
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -37,7 +37,7 @@ using ::google::protobuf::Reflection;
 using ::perfetto::protos::Trace;
 using ::perfetto::protos::TracePacket;
 
-// Packets of examples/ninja_trace, every kind at least once.
+// Packets of examples/ninja_trace, at least one of every kind.
 const Trace& SampleTrace() {
   static const Trace* sample = [] {
     auto* trace = new Trace;
@@ -109,7 +109,7 @@ std::shared_ptr<const TraceCorpus> SampleCorpus() {
   return corpus;
 }
 
-// The workloads as the test understands them, written apart from fill.h.
+// The workloads as the test understands them, written independently of fill.h.
 
 benchmark::EveryField EventMessage(const Event* events, size_t levels) {
   benchmark::EveryField message;
@@ -223,7 +223,7 @@ benchmark::Records RecordsMessage(const RecordsInput* input) {
   return message;
 }
 
-// The message that input number `index` of a workload makes.
+// A function that returns the message for input number `index` of a workload.
 using MakeMessage =
     std::function<std::unique_ptr<Message>(const AnyInputCycle&, size_t index)>;
 
@@ -267,7 +267,7 @@ const MakeMessage& MessageMaker(const std::string& workload) {
   return makers->at(workload);
 }
 
-// How many messages are nested in it, at any level.
+// Returns the number of messages that are nested in |message|, at any level.
 size_t CountNested(const Message& message) {
   const Reflection* reflection = message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -288,7 +288,7 @@ size_t CountNested(const Message& message) {
   return count;
 }
 
-// The value of a field as Slots and SpeedOfLight store it.
+// Appends the value of a field as Slots and SpeedOfLight store it.
 void AppendSlots(const Message& message,
                  const FieldDescriptor* field,
                  int index,  // of a repeated field, or -1
@@ -389,8 +389,8 @@ class GuardedOutput {
 
   template <typename F>
   std::string Check(F encode) {
-    // Zeros, as in a ring: a slot of the floor's may end with bytes that are
-    // not written.
+    // The slot holds zeros, as in a ring: the floor encoders may leave bytes at
+    // the end of a slot unwritten.
     memset(ring_.At(0), 0, slot_size_);
     memset(ring_.At(1), kGuard, slot_size_);
     const size_t size = encode(ring_.At(0), slot_size_);
@@ -418,7 +418,7 @@ struct Row {
   }
 };
 
-// For GoogleTest, instead of the bytes of the object.
+// Prints the name for GoogleTest, instead of the bytes of the object.
 void PrintTo(const Row& row, std::ostream* os) {
   *os << row.name();
 }
@@ -437,7 +437,7 @@ class BenchmarkOutputsTest : public ::testing::TestWithParam<Row> {
     return MessageMaker(workload().name)(inputs, index);
   }
 
-  // |output| without what depends on where it was written.
+  // Returns |output| without the words that depend on its address.
   std::string Comparable(const std::string& output) const {
     if (entry().format != OutputFormat::kSlotsAndCursors)
       return output;
@@ -482,8 +482,8 @@ class BenchmarkOutputsTest : public ::testing::TestWithParam<Row> {
     FAIL() << "not a format";
   }
 
-  // One encoder for the whole cycle, as in a benchmark: what one message leaves
-  // behind in it must not show in the next.
+  // One encoder writes the whole cycle, as in a benchmark: its state after one
+  // message must not affect the next message.
   void CheckCycle(const AnyInputCycle& inputs) {
     constexpr size_t kMostMessages = 2048;
     constexpr size_t kMostBytes = 4 * 1024 * 1024;
@@ -509,8 +509,8 @@ TEST_P(BenchmarkOutputsTest, RandomInputsAreEncodedFaithfully) {
   CheckCycle(*MakeInputs(true));
 }
 
-// No encoder gets away with less than the message, and ours pays at most the
-// padded size field (3 bytes more) of each nested message.
+// Tests that no encoder leaves out a part of the message. Ours may use at most
+// 3 bytes more for each nested message, for its padded size field.
 TEST_P(BenchmarkOutputsTest, SizeIsThatOfTheMessage) {
   const std::unique_ptr<AnyInputCycle> inputs = MakeInputs(false);
   const std::unique_ptr<Message> expected = ExpectedMessage(*inputs, 0);
@@ -538,8 +538,8 @@ TEST_P(BenchmarkOutputsTest, SizeIsThatOfTheMessage) {
   EXPECT_LE(size, least + padding);
 }
 
-// The benchmark measures a loop of its own. It must encode the same bytes, and
-// the next message of the cycle into the next slot of the ring.
+// The benchmark measures EncodeBatch(). It must encode the same bytes, and the
+// next message of the cycle into the next slot of the ring.
 TEST_P(BenchmarkOutputsTest, LoopEncodesEveryInputIntoItsSlot) {
   const std::unique_ptr<AnyInputCycle> inputs = MakeInputs(true);
   const size_t slot_size = workload().slot_size;
@@ -597,7 +597,7 @@ std::vector<Row> AllRows() {
   return rows;
 }
 
-// Those that are measured with cold code.
+// Returns the rows that are measured with cold code.
 std::vector<Row> RowsWithCallSites() {
   std::vector<Row> rows;
   for (const Row& row : AllRows()) {
@@ -620,7 +620,7 @@ INSTANTIATE_TEST_SUITE_P(AllRows,
                          ::testing::ValuesIn(RowsWithCallSites()),
                          TestName);
 
-// A row that has no counterpart is compared with nothing.
+// A row without a counterpart would be compared with nothing.
 TEST(BenchmarkListTest, EveryWorkloadHasItsCounterparts) {
   std::map<std::string, std::set<std::string>> implementations_of;
   std::set<std::string> all;
@@ -628,7 +628,7 @@ TEST(BenchmarkListTest, EveryWorkloadHasItsCounterparts) {
     EXPECT_TRUE(
         implementations_of[entry.workload].insert(entry.implementation).second)
         << entry.implementation << " has " << entry.workload << " twice";
-    // Another way to write the field of a packed workload, which has two.
+    // OneByOne is a second way to write the field of packed workloads only.
     if (entry.implementation != "OneByOne")
       all.insert(entry.implementation);
   }
@@ -655,7 +655,8 @@ TEST(BenchmarkListTest, WithoutTraceThereAreAllOtherWorkloads) {
 
 TEST(EventCycleTest, ConstantVarintsTakeFiveBytes) {
   const EventCycle events(1);
-  // Four one-byte tags with five bytes each, a two-byte tag with its string.
+  // Four one-byte tags with five bytes each, and a two-byte tag with its
+  // string.
   const size_t simple_size = 4u * (1 + 5) + 2 + 1 + kStringSize;
   EXPECT_EQ(EventMessage(events.At(0), 1).ByteSizeLong(), simple_size);
   EXPECT_EQ(simple_size, 58u);
@@ -687,8 +688,8 @@ TEST(EventCycleTest, RandomBitLengthsAreUniform) {
     ++lengths64[BitLength(static_cast<uint64_t>(event.number_int64))];
     ++lengths64[BitLength(event.number_uint64)];
   }
-  // Two fields of each width: 2114 and 1040 per length are expected. The bounds
-  // are 6 standard deviations away.
+  // Two fields of each width: 2114 and 1040 values of each length are expected.
+  // The bounds are 6 standard deviations away.
   static_assert(kRandomCycleSize == 32768, "as computed");
   for (size_t length = 1; length <= 31; ++length)
     EXPECT_NEAR(static_cast<double>(lengths32[length]), 2114, 271) << length;
@@ -732,7 +733,7 @@ TEST(InputsTest, TimestampsGrowByTheirDeltas) {
       ++counts[VarintSize(values[event + 1])];
     }
   }
-  // 16 bit lengths: 7 of two bytes, 7 of three, 2 of four.
+  // There are 16 bit lengths: 7 take two bytes, 7 take three and 2 take four.
   ASSERT_EQ(inputs->size() * 4, 65536u);
   EXPECT_NEAR(static_cast<double>(counts[2]), 28672, 762);
   EXPECT_NEAR(static_cast<double>(counts[3]), 28672, 762);

@@ -1,12 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// perfetto_benchmarks: what this library costs, beside its peers and the speed
-// of light. Takes the flags of Google Benchmark; tools/bench_table runs it and
+// perfetto_benchmarks: measures this library beside its peers and the speed of
+// light. It takes the flags of Google Benchmark; tools/bench_table runs it and
 // makes a table of the result.
 //
-//   --trace=FILE  what examples/ninja_trace made, for the MixedCorpus rows;
-//                 without it those of tools/run: build.pftrace in the folder of
-//                 the build directory. No file, no rows.
+//   --trace=FILE  a trace of examples/ninja_trace, for the MixedCorpus rows.
+//                 By default, build.pftrace of tools/run, beside the build
+//                 directory. Without that file, there are no such rows.
 
 #include <benchmark/benchmark.h>
 
@@ -47,7 +47,7 @@ std::string Compiler() {
   return compiler;
 }
 
-// The name of the processor, where the system tells; empty elsewhere.
+// Returns the name of the processor if the system tells it, or an empty string.
 std::string Processor() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;
@@ -59,7 +59,7 @@ std::string Processor() {
   return "";
 }
 
-// Next to the build directory, which is where the program is.
+// Returns the trace's path beside the build directory, which has the program.
 std::string DefaultTrace(const std::string& program) {
   const size_t slash = program.rfind('/');
   const std::string folder =
@@ -67,7 +67,7 @@ std::string DefaultTrace(const std::string& program) {
   return folder + "/../build.pftrace";
 }
 
-// Takes the flag out of the arguments. Returns its value, or empty.
+// Removes the flag from the arguments. Returns its value, or an empty string.
 std::string TakeTraceFlag(int* argc, char** argv) {
   constexpr char kFlag[] = "--trace=";
   std::string value;
@@ -84,7 +84,7 @@ std::string TakeTraceFlag(int* argc, char** argv) {
 
 using protozero::bench::TraceCorpus;
 
-// Null, and the reason, if there is none.
+// Reads the trace. Returns null and sets |error| if that fails.
 std::shared_ptr<const TraceCorpus> ReadTrace(const std::string& path,
                                              std::string* error) {
   std::ifstream file(path, std::ios::binary);

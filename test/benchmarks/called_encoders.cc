@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The same messages, by setters that are calls: what a program gets that does
-// not ask for more.
+// The same messages, by setters that are function calls: a program gets these
+// unless it asks for inlined ones.
 
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"

@@ -14,13 +14,13 @@
                :                                   \
                : "memory")
 
-// To each half of a cache line of 128 KiB of code, which is twice the largest
-// first-level instruction cache of today, and more pieces than the largest
-// cache of decoded instructions has entries.
+// Jumps to each half of a cache line of 128 KiB of code. That is twice the
+// largest first-level instruction cache of today, and more pieces than the
+// largest cache of decoded instructions has entries.
 #define BENCH_JUMPS_OVER_L1(instruction) BENCH_JUMPS("4096", instruction, "5")
 
-// To each cache line of 4 MiB, which is more than any second-level cache has
-// that a core of today does not share.
+// Jumps to each cache line of 4 MiB of code, which is more than the
+// second-level cache that any core of today has for itself.
 #define BENCH_JUMPS_OVER_L2(instruction) BENCH_JUMPS("65536", instruction, "6")
 
 namespace protozero {

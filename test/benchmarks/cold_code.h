@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// For measuring what code costs that has not run for a while.
+// Measures the cost of code that has not run for a while.
 
 #ifndef TEST_BENCHMARKS_COLD_CODE_H_
 #define TEST_BENCHMARKS_COLD_CODE_H_
@@ -10,21 +10,22 @@
 namespace protozero {
 namespace bench {
 
-// Runs through so much code that none of the caller's is left in the
-// first-level instruction cache or the cache of decoded instructions; it will
-// come from the second-level cache. Takes some microseconds.
+// Runs so much code that the first-level instruction cache and the cache of
+// decoded instructions keep none of the caller's. That will come from the
+// second-level cache. Takes some microseconds.
 void EvictCodeFromL1();
 
-// The same for the second-level cache of a core, too, and what predicts where
-// branches go. Data are evicted as well. Takes some hundred microseconds.
+// Does the same for a core's second-level cache and its branch predictor, too.
+// Evicts data as well. Takes some hundred microseconds.
 void EvictCodeFromL2();
 
-// False where these cannot do it.
+// Returns false if the functions above do nothing on this processor.
 bool CanEvictCode();
 
-// A clock that is exact enough for one message, in ticks of unknown but
-// constant length. Instructions before the reading have been executed then, and
-// no instruction behind it. Inline, for a call would have to be fetched first.
+// Reads a clock that is exact enough for one message, in ticks of unknown but
+// constant length. All instructions before the reading are executed before it,
+// and all later ones after it. Inline, because a call would have to be fetched
+// first.
 inline uint64_t ReadTicks() {
 #if defined(__x86_64__) || defined(__i386__)
   uint32_t low;

@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-// Shared by all rows of the workload.
+// Returns the messages that all rows of the workload share.
 const EncodedMessages& SharedMessages(const DecodeWorkload& workload) {
   static std::map<std::string, std::unique_ptr<EncodedMessages>> shared;
   std::unique_ptr<EncodedMessages>& messages =
@@ -30,7 +30,7 @@ void Run(::benchmark::State& state,
          const DecoderEntry& entry) {
   const std::unique_ptr<Decoder> decoder = entry.create();
   const EncodedMessages& messages = SharedMessages(workload);
-  // As with the encoders: to make looking at the iteration count free.
+  // The test of the iteration count takes no measurable time, as with encoders.
   const size_t mean_size = messages.bytes() / messages.size();
   const size_t batch_size = mean_size < 4096 ? 64 : 1;
   size_t first = 0;

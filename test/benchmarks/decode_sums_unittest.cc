@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Whether the decoders that the benchmarks compare do the same work: each of
-// them adds up all fields of a message, and libprotobuf's reflection tells what
-// the sum is.
+// Tests that the decoders that the benchmarks compare do the same work: each of
+// them adds up all fields of a message, and libprotobuf's reflection computes
+// the expected sum.
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>

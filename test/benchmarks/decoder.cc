@@ -14,10 +14,10 @@ namespace bench {
 
 namespace {
 
-// The messages of the workload of the same name, as libprotobuf encodes them:
-// every size and every number with as few bytes as possible.
+// Returns the messages of the workload of the same name, as libprotobuf encodes
+// them: each size and each number takes as few bytes as possible.
 std::unique_ptr<EncodedMessages> Encode(const DecodeWorkload& decode_workload) {
-  // More would not fit into the second-level cache.
+  // More messages would not fit into the second-level cache.
   constexpr size_t kMaxMessages = 16384;
   constexpr size_t kMaxBytes = 1024 * 1024;
   for (const Workload& workload : AllWorkloads(nullptr)) {

@@ -33,10 +33,10 @@ class EncodedMessages {
   // number of bytes.
   EncodedMessages(std::vector<uint8_t> bytes, const std::vector<size_t>& sizes);
 
-  // How many different ones there are.
+  // Returns the number of different messages, a power of two.
   size_t size() const { return views_.size(); }
   size_t bytes() const { return bytes_.size(); }
-  // Again and again.
+  // Returns the message of that index; an index past the end starts again.
   const View& At(size_t index) const {
     return views_[index & (views_.size() - 1)];
   }
@@ -58,19 +58,19 @@ struct DecodeWorkload {
 // that examples/ninja_trace writes, one message of 10 MB.
 std::vector<DecodeWorkload> AllDecodeWorkloads();
 
-// Two messages of every kind of packet. (For the test, too.)
+// Returns a trace with two messages of every kind of packet, for the test, too.
 std::string MakeTrace(size_t bytes);
 
 class Decoder {
  public:
   virtual ~Decoder();
 
-  // The sum of all fields of a message: of numbers, sign-extended to 64 bits if
-  // they are signed; of the bits of floating-point numbers; of the size and the
-  // first byte of strings.
+  // Returns the sum of all fields of a message. Adds numbers, sign-extended to
+  // 64 bits if they are signed; the bits of floating-point numbers; and the
+  // size and the first byte of strings.
   virtual uint64_t Decode(const EncodedMessages::View& message) = 0;
 
-  // Decodes |count| messages, and returns the sum of all.
+  // Decodes |count| messages and returns the sum of all.
   virtual uint64_t DecodeBatch(const EncodedMessages& messages,
                                size_t first,
                                size_t count) = 0;
@@ -78,7 +78,7 @@ class Decoder {
 
 // The base of decoders, which have a member function
 //   uint64_t DecodeMessage(const uint8_t* data, size_t size);
-// Gives each the loop that it is measured in, see EncoderWithLoop.
+// It gives each decoder its own loop to be measured in, see EncoderWithLoop.
 template <typename T>
 class DecoderWithLoop : public Decoder {
  public:
@@ -125,7 +125,7 @@ void AddMapboxDecoders(DecoderList* decoders);
 
 DecoderList AllDecoders();
 
-// The summand for a field.
+// Returns the summand for a field.
 inline uint64_t Term(int32_t value) {
   return static_cast<uint64_t>(int64_t{value});
 }

@@ -1,16 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // encode_rows: encodes a given number of messages with a given row of the
-// benchmark, and nothing else. tools/measure_instructions runs it under
-// callgrind: what two runs differ in is the cost of the messages between their
-// counts.
+// benchmark, and nothing else. tools/measure_instructions runs it twice under
+// callgrind: the difference between two runs is the cost of the messages that
+// one run has more.
 //
 //   encode_rows --list                       a line per row
 //   encode_rows --build                      compiler and kind of build
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
 //
 // If a workload has inputs of one kind only, both are the same. Rows of events
-// have none, and print 0, whether they write events or read them.
+// have no inputs and print 0. Some of them write events, others read them.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -45,7 +45,8 @@ struct Row {
   EncoderEntry encoder;
 };
 
-// All rows that need no trace. As the benchmark calls them, less the harness.
+// Returns all rows that need no trace, as the benchmark calls them, but without
+// its harness.
 std::vector<Row> AllRows() {
   std::vector<Row> rows;
   const auto encoders = protozero::bench::AllEncoders();

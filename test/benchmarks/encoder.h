@@ -28,12 +28,12 @@
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
 
-// For an encoder's own functions, which the benchmark calls from many places:
-// each is compiled as in a program that has one. Their callees are inlined or
-// not as the library and the compiler decide.
+// Marks an encoder's own functions, which the benchmark calls from many places:
+// each call is compiled as in a program that has only one. The library and the
+// compiler decide whether their callees are inlined.
 #define BENCH_INLINE inline __attribute__((always_inline))
-// Not inlined; and with gcc, which could, nothing that is known of the function
-// or of its callers is used to compile the other.
+// Marks functions that are not inlined. With gcc, it also keeps the compiler
+// from using knowledge of a function for its callers, or of the callers for it.
 #if defined(__clang__)
 #define BENCH_NOT_INLINE __attribute__((noinline))
 #else
@@ -43,34 +43,34 @@
 namespace protozero {
 namespace bench {
 
-// How deep the Nested workload goes, the outermost message included. It
-// consumes that many events, one per level.
+// The depth of the Nested workload, including the outermost message. Each level
+// consumes one event.
 constexpr size_t kNestedDepth = 4;
 static_assert(kNestedDepth <= EventCycle::kOverlap,
               "the last event of a cycle starts a message too");
 
-// How many messages are encoded between two looks at Google Benchmark's
-// iteration count: enough to make those free.
+// The number of messages that are encoded between two tests of Google
+// Benchmark's iteration count. It makes those tests take no measurable time.
 constexpr size_t kMaxBatchSize = 64;
 
-// A number of messages to encode, from consecutive inputs to consecutive
-// slots. All of it is known at run time only.
+// A number of messages to encode, from consecutive inputs to consecutive slots.
+// All its values are known at run time only.
 struct Batch {
   const AnyInputCycle* inputs;
   OutputRing* ring;
   size_t slot_size;
   size_t first;     // index of the first message's input and slot
   size_t count;     // kMaxBatchSize at most, if it is read back
-  bool reads_back;  // every byte of the slot, after each message
+  bool reads_back;  // read every byte of the slot after each message
 };
 
-// One implementation of one workload. Keeps from message to message what its
-// users would keep. One thread at a time.
+// One implementation of one workload. From message to message, it keeps what a
+// user of the library would keep. REQUIRES: one thread at a time.
 class Encoder {
  public:
   virtual ~Encoder();
 
-  // The whole work of an implementation to turn an input into
+  // Does the whole work of an implementation to turn an input into
   // `begin[0..returned)`, with its set-up and tear-down for each message.
   // REQUIRES: the inputs are those of the encoder's workload; the message fits
   // in `capacity`; begin is 8-byte aligned.
@@ -85,9 +85,9 @@ class Encoder {
 
 // The base of encoders, which have a member function
 //   size_t EncodeMessage(const Input* input, uint8_t* begin, size_t capacity);
-// Gives each of them a loop of its own. One loop for all of them would have to
-// call through the vtable. That costs more than the fastest of them takes, and
-// a different amount in each repetition, depending on the branch predictor.
+// It gives each encoder its own loop. One loop for all of them would have to
+// call through the vtable. That call costs more than the fastest encoder takes,
+// and a different amount in each repetition, depending on the branch predictor.
 template <typename T, typename Input>
 class EncoderWithLoop : public Encoder {
  public:
@@ -103,7 +103,7 @@ class EncoderWithLoop : public Encoder {
     return batch.reads_back ? EncodeAndReadBack(batch) : EncodeOnly(batch);
   }
 
-  // Encode(), in code of its own for every kSite: see CallSites.
+  // Calls EncodeMessage(). Each kSite has its own code: see CallSites.
   template <size_t kSite>
   __attribute__((noinline)) static size_t EncodeAtSite(
       Encoder* encoder,
@@ -136,7 +136,7 @@ class EncoderWithLoop : public Encoder {
     return bytes;
   }
 
-  // A batch, as the steps of EncodeAndReadBack() need it.
+  // A batch, in the form that the steps of EncodeAndReadBack() need.
   struct Steps {
     T* encoder;
     typename InputCycle<Input>::Elements inputs;
@@ -146,11 +146,11 @@ class EncoderWithLoop : public Encoder {
     size_t count;
   };
 
-  // With a loop, its counter and the address of the slots would be in registers
-  // that some encoders save and restore. The address of the next slot would
-  // then come from the stack, behind stores that wait for memory, and a row
-  // would take a third longer than one that needs a register less. So there is
-  // no loop, and each step reads memory that is never written to.
+  // Unrolled. A loop would keep its counter and the address of the slots in
+  // registers that some encoders save and restore. The address of the next slot
+  // would then come from the stack, behind stores that wait for memory, and a
+  // row would take a third longer than one that needs one register less.
+  // Instead, each step reads memory that does not change.
   size_t EncodeAndReadBack(const Batch& batch) {
     const Steps steps = {
         static_cast<T*>(this), Inputs(*batch.inputs).elements(),
@@ -167,7 +167,7 @@ class EncoderWithLoop : public Encoder {
     return bytes;
   }
 
-  // Returns false if the batch has no message |i|.
+  // Encodes message |i|. Returns false if the batch has no such message.
   BENCH_INLINE static bool EncodeAndReadBackStep(size_t i, size_t* bytes) {
     const Steps* const steps = current_steps_;
     if (i >= steps->count)
@@ -186,17 +186,17 @@ class EncoderWithLoop : public Encoder {
                                                           uint8_t* begin,
                                                           size_t capacity) {
     const size_t size = encoder->EncodeMessage(input, begin, capacity);
-    // The output is wanted, and the call is not empty.
+    // The compiler must compute the output, and must not drop the call.
     asm volatile("" : : : "memory");
     return size;
   }
 
-  // Volatile, or its value would be in a register, too.
+  // Volatile, so that the compiler does not keep its value in a register.
   static inline const Steps* volatile current_steps_ = nullptr;
 };
 
-// The same message, written by different pieces of code: instrumentation is
-// spread over a program, and its call sites share only the library's
+// The same message, written by different pieces of code. Instrumentation is
+// spread over a program in this way: its call sites share only the library's
 // out-of-line code.
 using CallSite = size_t (*)(Encoder* encoder,
                             const AnyInputCycle& inputs,
@@ -213,8 +213,8 @@ constexpr CallSites MakeCallSites(std::index_sequence<kSite...>) {
 
 enum class OutputFormat {
   kProtobuf,
-  kSlots,  // 64-bit words, in field order: no format, but the least work.
-  kSlotsAndCursors,  // The same, with a word for each message behind its own.
+  kSlots,  // 64-bit words in field order: not a format, but the least work.
+  kSlotsAndCursors,  // The same, and behind each message a word for its cursor.
   kNone,
 };
 
@@ -223,8 +223,8 @@ struct EncoderEntry {
   std::string implementation;
   OutputFormat format;
   std::unique_ptr<Encoder> (*create)();
-  // Null for encoders that are not measured with cold code, for which it would
-  // be a lot of code.
+  // Null for encoders that are not measured with cold code. The call sites
+  // would be a lot of code.
   const CallSites* call_sites;
 };
 using EncoderList = std::vector<EncoderEntry>;
@@ -240,7 +240,7 @@ void AddEncoder(const char* workload,
        nullptr});
 }
 
-// Also to be measured with cold code.
+// Adds an encoder that is measured with cold code, too.
 template <typename T>
 void AddEncoderWithCallSites(const char* workload,
                              const char* implementation,
@@ -254,20 +254,20 @@ void AddEncoderWithCallSites(const char* workload,
 
 void AddFloorEncoders(EncoderList* encoders);
 void AddProtozeroEncoders(EncoderList* encoders);
-// Their setters are calls.
+// Adds the encoders with setters that are function calls.
 void AddCalledEncoders(EncoderList* encoders);
-// The functions that are generated for C.
+// Adds the encoders with the functions that are generated for C.
 void AddCEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);
 void AddMapboxEncoders(EncoderList* encoders);
 void AddNanopbEncoders(EncoderList* encoders);
-// In programs with WITH_PERFETTO_SDK.
+// Adds Perfetto's encoders. Defined only in programs with WITH_PERFETTO_SDK.
 void AddPerfettoEncoders(EncoderList* encoders);
 
-// The encoders of all implementations, floor first.
+// Returns the encoders of all implementations, the floor first.
 EncoderList AllEncoders();
 
-// "name version" of each peer library, for the record of a run.
+// Returns "name version" of a peer library, for the record of a run.
 const char* MapboxVersion();
 const char* NanopbVersion();
 std::string LibprotobufVersion();

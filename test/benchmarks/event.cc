@@ -12,8 +12,9 @@ namespace bench {
 
 namespace {
 
-// Where it lies must not be chance: glibc's strcpy(), which SpeedOfLight calls,
-// takes another way for one that begins in the second half of 128 bytes.
+// Aligned, so that its address does not depend on chance: glibc's strcpy(),
+// which SpeedOfLight calls, is different for a string in the second half of 128
+// bytes.
 struct alignas(128) String {
   char bytes[kStringSize + 1];
 };

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The inputs of the benchmarks: what a program has at hand at the moment it
+// The inputs of the benchmarks: the values that a program has at hand when it
 // writes an event. Every implementation gets the same ones, by pointer and from
 // another translation unit, so that no compiler can fold them into constants.
 
@@ -30,23 +30,24 @@ struct Event {
 };
 
 // A cycle of events. One encoded message may consume several consecutive events
-// (a nested one takes one per level), hence the overlap: beyond the end of the
-// cycle the first kOverlap events follow once more.
+// (a nested one takes one per level). For these, the first kOverlap events
+// follow once more behind the end of the cycle.
 class EventCycle : public InputCycle<Event> {
  public:
   static constexpr size_t kOverlap = 64;
 
   // REQUIRES: size is a power of two.
-  // With size 1 every varint of every event takes 5 bytes: the branches of an
-  // encoder are then perfectly predicted, which flatters it.
-  // With more, the bit lengths of the integers are uniform in 1..31 (32-bit
-  // fields) and 1..63 (64-bit fields), the same sequence in every process.
+  // With size 1, every varint of every event takes 5 bytes. The processor then
+  // predicts all branches of an encoder, which makes the encoder look faster.
+  // With a larger size, the bit lengths of the integers are uniform in 1..31
+  // (32-bit fields) and 1..63 (64-bit fields), the same sequence in every
+  // process.
   explicit EventCycle(size_t size);
 };
 
-// Long enough that a branch predictor cannot learn the cycle by heart, as it
-// does with 8192 events (Zen 4: this library's Simple takes 18 ns instead of 22
-// ns), and short enough that loading the events is not the limit.
+// So long that a branch predictor cannot learn the whole cycle, as it learns
+// 8192 events (Zen 4: this library's Simple takes 18 ns instead of 22 ns). So
+// short that loading the events is not the limit.
 constexpr size_t kRandomCycleSize = 32768;
 
 }  // namespace bench

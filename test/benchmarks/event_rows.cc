@@ -26,8 +26,8 @@ using internal::ProducerIpcClient;
 
 constexpr size_t kPageSize = 4096;
 
-// A session without a service: the connection is never used, and no chunk ever
-// becomes free. So nothing runs but the thread that traces, and all runs take
+// Starts a session without a service: nothing uses the connection, and no chunk
+// ever becomes free. So only the thread that traces runs, and all runs execute
 // the same instructions.
 void StartSession(size_t memory_size) {
   int sockets[2];
@@ -58,7 +58,7 @@ uint64_t NumLost() {
   return internal::t_trace_thread->writers.packets_lost();
 }
 
-// The name is that of the function that tools/measure_instructions counts.
+// tools/measure_instructions counts the function of this name.
 template <typename Kind>
 __attribute__((noinline)) void EncodeOutOfLine() {
   Kind::Trace();
@@ -81,8 +81,8 @@ struct Slice {
   static void Trace() { PROTOZERO_TRACE_EVENT("app", "event"); }
 };
 
-// Teaches the thread what it knows after a while: the clocks' rates, for which
-// it takes two readings; all that is said on a sequence once.
+// Writes two events, so that the thread knows the clocks' rates, for which it
+// takes two readings, and has written the packets that a sequence has once.
 template <typename Kind>
 bool WarmUp(size_t memory_size) {
   StartSession(memory_size);
@@ -92,7 +92,8 @@ bool WarmUp(size_t memory_size) {
   return internal::t_trace_thread != nullptr;
 }
 
-// |count| and the memory may be large: what is not touched takes none.
+// Writes |count| events. A large |count| and much memory cost nothing until
+// they are used.
 template <typename Kind>
 bool Write(size_t count) {
   constexpr size_t kMaxSize = 64;

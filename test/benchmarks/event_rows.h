@@ -15,11 +15,10 @@ namespace protozero {
 namespace bench {
 
 struct EventRow {
-  // Event_<Kind>, or Read_<Kind> of read_rows.h. Event_Empty has the loop
-  // alone.
+  // Event_<Kind>, or Read_<Kind> of read_rows.h. Event_Empty has only the loop.
   std::string name;
-  // Traces |count| events, once in a process. Returns false if they were not
-  // all written, dropped or read, as the row has it.
+  // Traces |count| events. REQUIRES: called once in a process. Returns false if
+  // not all of them were written, dropped or read, as the row demands.
   bool (*run)(size_t count);
 };
 

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The workloads, for every implementation with the generated API of protobuf:
-// the setters of this library and of libprotobuf have the same names, and the
-// speed-of-light writer imitates them. One function per workload is all the
-// code that they are compared by.
+// The workloads for every implementation with the generated API of protobuf.
+// The setters of this library and of libprotobuf have the same names, and the
+// speed-of-light writer imitates them. So all of them are compared by the same
+// code, one function per workload.
 
 #ifndef TEST_BENCHMARKS_FILL_H_
 #define TEST_BENCHMARKS_FILL_H_
@@ -18,9 +18,10 @@
 namespace protozero {
 namespace bench {
 
-// The one difference in the API: libprotobuf says mutable_x() where we say
-// set_x() to begin a nested message that is not repeated. Overload resolution
-// takes the first of these that compiles. Defines Begin_x(parent, 0).
+// Defines Begin_x(parent, 0), which begins a nested message. This is the one
+// difference in the API: for a field that is not repeated, libprotobuf has
+// mutable_x(), and we have set_x(). Overload resolution takes the first that
+// compiles.
 #define BENCH_DEFINE_BEGIN(field)                        \
   template <typename Message>                            \
   BENCH_INLINE auto Begin_##field(Message* parent, int)  \
@@ -39,12 +40,12 @@ BENCH_DEFINE_BEGIN(track_descriptor)
 BENCH_DEFINE_BEGIN(track_event)
 #undef BENCH_DEFINE_BEGIN
 
-// The argument of the setters of bytes fields, as opposed to string fields.
+// Returns the argument for setters of bytes fields, not of string fields.
 inline const uint8_t* AsBytes(const char* data) {
   return reinterpret_cast<const uint8_t*>(data);
 }
 
-// Each library has an enum type of its own: this converts to any of them.
+// A value that converts to any library's enum type.
 struct AnyEnum {
   template <typename T>
   operator T() const {
@@ -53,9 +54,9 @@ struct AnyEnum {
   int value;
 };
 
-// Fill() writes the fields of an Input into a message, which is an
-// Api::EveryField or another one of those that Api, a struct of an encoders'
-// file, lists.
+// Each workload's Fill() writes the fields of an Input into a message. The
+// message is an Api::EveryField or another type in Api, a struct of each
+// encoders' file.
 
 struct SimpleWorkload {
   static constexpr const char* kName = "Simple";
@@ -73,7 +74,7 @@ struct SimpleWorkload {
   }
 };
 
-// Straight-line code, a call site per level, as instrumentation has it.
+// Straight-line code with a call site per level, as in instrumentation.
 struct NestedWorkload {
   static constexpr const char* kName = "Nested";
   using Input = Event;
@@ -93,11 +94,11 @@ struct NestedWorkload {
   }
 };
 
-// The same, by helpers that are handed a message each: what an encoder has in
-// registers stays there no longer than a function. The benchmark that our aims
-// were set with has this form. |Setters|: a type for each way that a message's
-// setters are compiled in, for the functions of files that differ in that are
-// not the same.
+// The same message by helper functions that get one message each. An encoder's
+// values stay in registers only until such a function ends. The benchmark that
+// set our aims has this form. |Setters|: a type for each way to compile a
+// message's setters, so that files with different setters have different
+// functions.
 template <typename Setters = void>
 struct HelpersWorkload : NestedWorkload {
   static constexpr const char* kName = "Helpers";
@@ -261,7 +262,7 @@ struct ChunksWorkload {
   }
 };
 
-// As examples/ninja_trace writes it.
+// Packets as examples/ninja_trace writes them.
 struct MixedCorpusWorkload {
   static constexpr const char* kName = "MixedCorpus";
   using Input = TracePacketInput;

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The floors of the comparison. SpeedOfLight is the floor of Perfetto's
-// benchmark, and our aims are multiples of it. Slots does the least that could
-// be called writing the fields down. Empty is the harness alone.
+// benchmark, and our aims are multiples of it. Slots does the least work that
+// writes all fields down. Empty is the harness alone.
 
 #include <string.h>
 
@@ -17,15 +17,16 @@ namespace bench {
 
 namespace {
 
-// Stores each field in a 64-bit slot of its own. No bounds, no tags, no
-// encoding. The size of a string it learns at run time, like everybody.
+// A writer that stores each field in a 64-bit slot of its own, without bounds,
+// tags or encoding. It learns the size of a string at run time, as all encoders
+// do.
 class SlotWriter {
  public:
   explicit SlotWriter(uint8_t* begin)
       : slot_(reinterpret_cast<uint64_t*>(begin)) {}
 
-  // Compilers do not know the size of a string. A serializer must not read on
-  // to the end of a slot.
+  // Compilers do not know the size of a string. A serializer must not read past
+  // it to the end of the slot.
 #define BENCH_DEFINE_BYTES(name)                          \
   BENCH_INLINE void name(const void* data, size_t size) { \
     CopyBytes(data, size);                                \
@@ -127,9 +128,9 @@ class SlotWriter {
     }
   }
 
-  // Volatile, so that it is one store per slot with every compiler: whether one
-  // merges some of them into vectors makes a difference of 20 % to a row that
-  // all others are compared with.
+  // Volatile, so that every compiler makes one store per slot. A compiler that
+  // merges some stores into vectors changes this row by 20 %, and all other
+  // rows are compared with this one.
   void Store(uint64_t value) {
     *const_cast<volatile uint64_t*>(slot_++) = value;
   }
@@ -138,9 +139,9 @@ class SlotWriter {
 };
 
 // The floor of Perfetto's benchmark, built from its description. A message is
-// an object in the output that has its own cursor in memory, stores each field
-// in a slot of its own, and copies a string up to its terminator. A nested
-// message begins behind it.
+// an object in the output that has its own cursor in memory. It stores each
+// field in a slot of its own, and copies a string up to its terminator. A
+// nested message begins behind it.
 class SlotMessage {
  public:
   void set_field_int32(int32_t value) { Append(int64_t{value}); }
@@ -177,7 +178,7 @@ class SlotMessageEncoder final
   }
 };
 
-// An array is as fast as memory goes.
+// Copying an array is as fast as the memory.
 struct PackedVarintsWorkload {
   static constexpr const char* kName = "PackedVarints";
   using Input = PackedInput;

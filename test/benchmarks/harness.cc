@@ -19,11 +19,11 @@ namespace bench {
 
 namespace {
 
-// A batch has fewer of large messages, down to one.
+// A batch of large messages has fewer of them, down to one.
 constexpr size_t kMaxBatchBytes = 1024 * 1024;
 
-// Inputs and outputs are shared by all rows that ask for the same: equal memory
-// for all, and 64 MiB once.
+// Rows with the same sizes or the same inputs share them. So all use the same
+// memory, and the 64 MiB exist once.
 OutputRing& SharedRing(size_t bytes, size_t slot_size) {
   static std::map<std::pair<size_t, size_t>, std::unique_ptr<OutputRing>> rings;
   std::unique_ptr<OutputRing>& ring = rings[{bytes, slot_size}];
@@ -71,7 +71,7 @@ void Run(::benchmark::State& state,
   Batch batch = MakeBatch(workload, harness);
   size_t bytes = 0;
   while (state.KeepRunningBatch(static_cast<int64_t>(batch.count))) {
-    // With link-time optimization the compiler could know all of it.
+    // Hides the batch from link-time optimization, which could know all of it.
     ::benchmark::DoNotOptimize(batch);
     bytes += encoder->EncodeBatch(batch);
     batch.first += batch.count;
@@ -79,8 +79,8 @@ void Run(::benchmark::State& state,
   ReportBytes(state, bytes);
 }
 
-// The mean of all but the slowest hundredth, in which something else got the
-// processor.
+// Returns the mean of all samples but the slowest hundredth, in which another
+// program used the processor.
 double MeanWithoutOutliers(std::vector<uint64_t>* samples) {
   const size_t kept = samples->size() - samples->size() / 100;
   std::nth_element(samples->begin(),
@@ -92,11 +92,11 @@ double MeanWithoutOutliers(std::vector<uint64_t>* samples) {
   return sum / static_cast<double>(kept);
 }
 
-// Each message is written by another piece of code than the one before, and
-// none of it is in the first-level cache. Eviction takes many times as long as
-// a message, so the difference of two rows would be noise: only the message is
-// timed, and the result is the counter "message_ns". The time of the clock and
-// of the call is included; the Empty row has nothing else.
+// Measures messages whose code is not in the first-level cache. Each message is
+// written by other code than the one before. Eviction takes many times as long
+// as a message, so the difference of two rows would be noise. Only the message
+// is timed, and the result is the counter "message_ns". It includes the clock
+// and the call; the Empty row has nothing else.
 void RunCold(::benchmark::State& state,
              const Workload& workload,
              const EncoderEntry& entry,

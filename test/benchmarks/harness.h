@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How encoders are measured: every row of the benchmark is one encoder in one
+// The measurement of encoders: every row of the benchmark is one encoder in one
 // harness of its workload.
 
 #ifndef TEST_BENCHMARKS_HARNESS_H_

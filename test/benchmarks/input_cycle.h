@@ -12,12 +12,12 @@
 namespace protozero {
 namespace bench {
 
-// The inputs of a workload, to those who need not know their type.
+// The inputs of a workload, for callers that need not know their type.
 class AnyInputCycle {
  public:
   virtual ~AnyInputCycle() = default;
 
-  // How many different ones there are; a power of two.
+  // Returns the number of different inputs, a power of two.
   size_t size() const { return mask_ + 1; }
 
  protected:
@@ -27,8 +27,8 @@ class AnyInputCycle {
   const size_t mask_;
 };
 
-// A cycle of inputs, repeated for ever. The inputs point to shared data or to
-// `storage`, which lives as long as the cycle.
+// A cycle of inputs that is repeated for ever. The inputs point to shared data
+// or to `storage`, which lives as long as the cycle.
 template <typename T>
 class InputCycle : public AnyInputCycle {
  public:
@@ -43,7 +43,7 @@ class InputCycle : public AnyInputCycle {
 
   const T* At(size_t index) const { return elements().At(index); }
 
-  // For loops, as OutputRing::Slots is.
+  // A view of the inputs that a loop keeps by value; see OutputRing::Slots.
   class Elements {
    public:
     Elements(const T* begin, size_t mask) : begin_(begin), mask_(mask) {}

@@ -21,7 +21,7 @@ constexpr size_t kPoolSize = 4096;
 
 using Pool = std::shared_ptr<const std::string>;
 
-// Bytes from `low` to `high`.
+// Makes a pool of random bytes from `low` to `high`.
 Pool MakePool(uint64_t low, uint64_t high) {
   std::mt19937_64 random(kRandomSeed);
   std::string pool(kPoolSize, '\0');
@@ -30,7 +30,7 @@ Pool MakePool(uint64_t low, uint64_t high) {
   return std::make_shared<const std::string>(std::move(pool));
 }
 
-// So many bytes from anywhere in the pool.
+// Returns `size` bytes from a random place in the pool.
 BytesInput BytesFrom(const Pool& pool, size_t size, std::mt19937_64& random) {
   return {pool->data() + RandomBetween(random, 0, kPoolSize - size), size};
 }
@@ -92,7 +92,7 @@ FifteenFields MakeFifteenFields(std::mt19937_64& random, const Pool& pool) {
   return fields;
 }
 
-// `tables` inputs with a table of children each.
+// Makes `tables` inputs with a table of children each.
 template <typename MakeChild>
 std::unique_ptr<InputCycle<ChildrenInput>>
 MakeChildTables(size_t tables, size_t count, MakeChild make_child) {
@@ -119,7 +119,8 @@ std::unique_ptr<InputCycle<VarintsInput>> MakeRandomVarints() {
   return MakeCycle<VarintsInput>(16384, [](std::mt19937_64& random) {
     VarintsInput input;
     for (uint64_t& value : input.values) {
-      // A varint of n bytes holds 7n - 6 to 7n bits, the longest only 64.
+      // A varint of n bytes holds 7n - 6 to 7n bits; one of 10 bytes holds 64
+      // at most.
       const uint64_t size = RandomBetween(random, 1, 10);
       const uint64_t most_bits = size == 10 ? 64 : 7 * size;
       value = RandomOfBitLength(random,

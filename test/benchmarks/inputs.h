@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The inputs of the workloads beside Simple and Nested, which event.h has. As
+// The inputs of all workloads but Simple and Nested, which are in event.h. As
 // there, every implementation gets the same ones, by pointer and from another
-// translation unit. Their number is one that a branch predictor cannot learn by
-// heart while they still come from a near cache.
+// translation unit. There are so many that a branch predictor cannot learn them
+// all, and so few that they come from a near cache.
 
 #ifndef TEST_BENCHMARKS_INPUTS_H_
 #define TEST_BENCHMARKS_INPUTS_H_
@@ -43,7 +43,7 @@ struct FifteenFields {
   float number_float;
   double number_double;
   bool flag;
-  int weekday;  // of the schema's
+  int weekday;  // a value of the schema's enum
   BytesInput string;
 };
 constexpr size_t kMaxFieldStringSize = 24;
@@ -58,8 +58,8 @@ struct ChildInput {
   uint64_t value;
 };
 
-// `count` children: the elements of a table, again and again, so that a message
-// of any size takes its input from a near cache.
+// `count` children. They are the elements of a table, which is repeated, so
+// that a message of any size takes its input from a near cache.
 struct ChildrenInput {
   static constexpr size_t kTableSize = 1024;
 
@@ -88,7 +88,7 @@ struct DeepInput {
   std::array<uint32_t, kDeepLevels> numbers;
 };
 
-// For implementations that write in pieces.
+// The size of a piece, for implementations that write in pieces.
 constexpr size_t kChunkSize = 4096;
 
 constexpr size_t kRecords = 8;
@@ -102,29 +102,29 @@ struct RecordsInput {
   std::array<RecordInput, kRecords> records;
 };
 
-// Each as long as any other, from 1 to 10 bytes.
+// Makes varints of 1 to 10 bytes. All lengths are equally likely.
 std::unique_ptr<InputCycle<VarintsInput>> MakeRandomVarints();
 
-// Times and durations of four events each, in nanoseconds on a clock that has
-// been running for days. The times between events are spread over 128 ns to 8
-// ms, an equal number to each power of two: 2 to 4 bytes, and 7 for the
-// timestamps.
+// Makes times and durations of four events each, in nanoseconds on a clock that
+// has been running for days. The times between events are spread over 128 ns to
+// 8 ms, with equally many for each power of two. They take 2 to 4 bytes, and
+// the timestamps take 7.
 std::unique_ptr<InputCycle<VarintsInput>> MakeTimestamps();
 
-// Random bytes, 0 to 300 of them.
+// Makes inputs of 0 to 300 random bytes.
 std::unique_ptr<InputCycle<BytesInput>> MakeRandomBytes();
 
-// Integers have random widths, half of them are negative; strings have 4 to 24
-// characters.
+// Makes integers of random widths, half of them negative, and strings of 4 to
+// 24 characters.
 std::unique_ptr<InputCycle<ThirtyFieldsInput>> MakeThirtyFields();
 
-// kChildren children, integers of random widths.
+// Makes kChildren children with integers of random widths.
 std::unique_ptr<InputCycle<ChildrenInput>> MakeChildren();
 
-// |count| children, each of which takes kSizedChildSize bytes.
+// Makes |count| children, each of which takes kSizedChildSize bytes.
 std::unique_ptr<InputCycle<ChildrenInput>> MakeSizedChildren(size_t count);
 
-// kPackedElements integers of random widths.
+// Makes kPackedElements integers of random widths.
 std::unique_ptr<InputCycle<PackedInput>> MakePacked();
 
 std::unique_ptr<InputCycle<DeepInput>> MakeDeep();

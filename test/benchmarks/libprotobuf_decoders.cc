@@ -110,7 +110,7 @@ uint64_t Sum(const trace::Trace& m) {
   return sum;
 }
 
-// A malformed message counts as 0.
+// Returns the sum of the message's fields, or 0 if it is malformed.
 template <typename Message>
 uint64_t ParseAndSum(Message* message, const uint8_t* data, size_t size) {
   if (!message->ParseFromArray(data, static_cast<int>(size)))
@@ -127,7 +127,7 @@ class FreshDecoder final : public DecoderWithLoop<FreshDecoder<Message>> {
   }
 };
 
-// Strings and children keep their memory.
+// One message for all inputs. Its strings and children keep their memory.
 template <typename Message>
 class ReusedDecoder final : public DecoderWithLoop<ReusedDecoder<Message>> {
  public:
@@ -139,7 +139,7 @@ class ReusedDecoder final : public DecoderWithLoop<ReusedDecoder<Message>> {
   Message message_;
 };
 
-// As with the encoders: an arena per message, over a block that all share.
+// A new arena for each message, over a block that all share, as with encoders.
 template <typename Message>
 class ArenaDecoder final : public DecoderWithLoop<ArenaDecoder<Message>> {
  public:

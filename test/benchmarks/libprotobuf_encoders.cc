@@ -58,7 +58,7 @@ size_t Serialize(const Message& message, uint8_t* begin, size_t capacity) {
   return static_cast<size_t>(message.GetCachedSize());
 }
 
-// Hands out a buffer in chunks.
+// A stream that hands out a buffer in chunks.
 class ChunkStream final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
   ChunkStream(uint8_t* begin, size_t capacity)
@@ -111,7 +111,7 @@ class FreshEncoder final
   }
 };
 
-// One message for all events: its strings and children keep their memory.
+// One message for all events. Its strings and children keep their memory.
 template <typename Workload,
           typename Message = typename Workload::template Message<Api>,
           Serializer<Message> kSerialize = Serialize<Message>>
@@ -131,8 +131,8 @@ class ReusedEncoder final
   Message message_;
 };
 
-// An arena per event over a block that all events share. Measured against one
-// arena that is reset after each event, this was the faster use.
+// An arena per event, over a block that all events share. One arena that is
+// reset after each event was slower.
 template <typename Workload>
 class ArenaEncoder final
     : public EncoderWithLoop<ArenaEncoder<Workload>, typename Workload::Input> {

@@ -4,11 +4,11 @@
 #include "test/benchmarks/inputs.h"
 #include "test/benchmarks/trace_corpus.h"
 
-// Mapbox's library has our name: our namespace, and its headers in a folder
-// called like ours. Renamed within this file, none of its inline functions can
-// be merged by the linker with one of ours. Its headers end in .hpp and ours in
-// .h, so the folder is no danger; but never include ours in this file, for the
-// macros of both start with PROTOZERO_.
+// Mapbox's library has our name: our namespace, and a folder of headers called
+// like ours. This file renames its namespace, so that the linker cannot merge
+// one of its inline functions with one of ours. The folder is no danger,
+// because its headers end in .hpp and ours in .h. But never include ours in
+// this file, because the macros of both start with PROTOZERO_.
 #define protozero mapbox
 #include <protozero/basic_pbf_writer.hpp>
 #include <protozero/buffer_fixed.hpp>
@@ -23,8 +23,8 @@ namespace {
 using Buffer = mapbox::fixed_size_buffer_adaptor;
 using Writer = mapbox::basic_pbf_writer<Buffer>;
 
-// Mapbox's writer takes field numbers, there is no generated code. These are
-// the ones of EveryField in test/protos/benchmark_messages.proto.
+// Mapbox's writer takes field numbers, because it has no generated code. These
+// are the ones of EveryField in test/protos/benchmark_messages.proto.
 constexpr mapbox::pbf_tag_type kInt32 = 1;
 constexpr mapbox::pbf_tag_type kInt64 = 2;
 constexpr mapbox::pbf_tag_type kUint32 = 3;
@@ -174,8 +174,8 @@ struct Deep {
   }
 };
 
-// Its buffers are contiguous, without chunks: this measures the same message
-// when there is room for all of it.
+// The Chunks message in one piece: this library's buffers are contiguous, so
+// this measures the same message when there is room for all of it.
 struct Chunks {
   static constexpr const char* kName = "Chunks";
   using Input = RecordsInput;

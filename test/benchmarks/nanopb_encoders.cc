@@ -18,8 +18,8 @@ namespace bench {
 
 namespace {
 
-// nanopb encodes a struct, the `message` of a workload: Fill() copies the input
-// to it, or pointers into the input.
+// nanopb encodes a struct, the `message` of a workload: Fill() copies the
+// input, or pointers into the input, to it.
 
 using EveryField = protozero_benchmark_EveryField;
 
@@ -312,7 +312,8 @@ struct MixedCorpus {
 
   void FillStringsAnnotation(const TraceAnnotation& input,
                              perfetto_protos_DebugAnnotation* annotation) {
-    // One list for each of them, for none may move when the next one grows.
+    // Each annotation has its own list, because no list may move when the next
+    // one is made.
     strings.emplace_back(input.strings.size());
     for (size_t i = 0; i < input.strings.size(); ++i) {
       perfetto_protos_DebugAnnotation& value = strings.back()[i];
@@ -392,7 +393,7 @@ size_t Encode(Workload* workload,
   return stream->bytes_written;
 }
 
-// A struct per event.
+// A new struct for each event.
 template <typename Workload>
 class FreshEncoder final
     : public EncoderWithLoop<FreshEncoder<Workload>, typename Workload::Input> {
@@ -406,7 +407,7 @@ class FreshEncoder final
   }
 };
 
-// For structs that take a while to set up: one for all events.
+// One struct for all events, for structs that take a while to set up.
 template <typename Workload>
 class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
                                                    typename Workload::Input> {

@@ -6,7 +6,8 @@
 namespace protozero {
 namespace bench {
 
-// Registers all that is not about encoders: decoders, shared memory, workloads.
+// Registers all benchmarks but those of encoders: decoders, shared memory,
+// workloads.
 void RegisterOtherBenchmarks();
 
 }  // namespace bench

@@ -12,15 +12,17 @@
 namespace protozero {
 namespace bench {
 
-// The memory that one message gets in most workloads; larger than any of their
-// messages: there is no row about running out of it. See Workload::slot_size.
+// The memory that one message gets in most workloads. It is larger than any of
+// their messages, because no row measures running out of it. See
+// Workload::slot_size.
 constexpr size_t kSlotSize = 512;
 
-// The memory that encoders write to, slot after slot, again and again.
+// The memory that encoders write to, slot after slot, and then from the start
+// again.
 class OutputRing {
  public:
-  // A vector type of the compiler's, and not a loop over integers that it may
-  // or may not vectorize: gcc and clang must read back at the same speed.
+  // A vector type of the compiler, so that gcc and clang read back at the same
+  // speed. They may or may not vectorize a loop over integers.
   typedef uint64_t Word __attribute__((vector_size(16)));
 
   // REQUIRES: both are powers of two, 64 <= slot_size <= bytes.
@@ -29,8 +31,9 @@ class OutputRing {
   OutputRing(size_t bytes, size_t slot_size)
       : lines_(bytes / sizeof(Line)), slot_size_(slot_size) {}
 
-  // Where the slots are. For loops to have by value: what they look up in
-  // memory, they look up again after each message, and the next one waits.
+  // The addresses of the slots, which a loop keeps by value. A loop reads
+  // values in memory again after each message, and the next message waits for
+  // them.
   class Slots {
    public:
     Slots(uint8_t* begin, size_t slot_size, size_t count)
@@ -50,19 +53,19 @@ class OutputRing {
   }
   uint8_t* At(size_t index) { return slots().At(index); }
 
-  // Loads every byte of a slot of kSlotSize bytes. Not inlined, for it is
-  // called from many places and takes 300 bytes of code.
+  // Loads every byte of a slot of kSlotSize bytes. Not inlined, because many
+  // places call it and it takes 300 bytes of code.
   __attribute__((noinline)) static void ReadBack(const uint8_t* slot) {
     const Word sum =
         ReadBack(reinterpret_cast<const Word*>(slot),
                  std::make_index_sequence<kSlotSize / sizeof(Word)>());
-    // Reads into a register that is not used, but the compiler cannot know.
+    // Uses |sum|, as far as the compiler knows.
     asm volatile("" : : "x"(sum) : "memory");
   }
 
  private:
-  // No loop, which only clang unrolls: the fewer instructions there are, the
-  // more of the next message the processor does at the same time.
+  // Unrolled, because only clang would unroll a loop. With fewer instructions,
+  // the processor does more of the next message at the same time.
   template <size_t... i>
   static Word ReadBack(const Word* words, std::index_sequence<i...>) {
     Word sum = {};

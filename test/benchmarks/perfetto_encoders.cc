@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Perfetto's protozero, as the release of its SDK has it. No header of ours is
-// included here: `protozero` is Perfetto's, except `bench`.
+// Perfetto's protozero, from the release of its SDK. This file includes no
+// header of ours: `protozero` is Perfetto's, except `bench`.
 #include <perfetto.h>
 
 #include "test/benchmarks/encoder.h"
@@ -45,7 +45,7 @@ struct Api {
   using EveryField = PerfettoEveryField;
 };
 
-// A writer and a message per event.
+// A new writer and a new message for each event.
 template <typename Workload>
 class FreshEncoder final
     : public EncoderWithLoop<FreshEncoder<Workload>, Event> {

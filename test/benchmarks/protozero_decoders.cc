@@ -21,7 +21,7 @@ uint64_t StringTerm(const Field& field) {
   return Term(chars.data, chars.size);
 }
 
-// The field loop: what any user of ProtoDecoder writes.
+// The field loop: the code that any user of ProtoDecoder writes.
 
 struct FieldLoop {
   static uint64_t EveryField(ProtoDecoder decoder) {
@@ -302,7 +302,8 @@ struct FieldLoop {
   }
 };
 
-// Typed decoders: all fields of the schema, then one after the other.
+// Typed decoders: they decode all fields of the schema, then read one after the
+// other.
 
 struct Typed {
   using EveryFieldDecoder = MessageDecoder<1,
@@ -476,7 +477,8 @@ struct Typed {
   }
 };
 
-// The numbers, and what else there is as unknown fields.
+// The selective decoder: it decodes the numbers as fields, and all others as
+// unknown fields.
 struct Selective {
   static uint64_t EveryField(ConstBytes bytes) {
     const SelectiveTypedProtoDecoder<999> d(bytes.data, bytes.size,

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Hot code, and compiled as such: see BUILD.gn.
+// Hot code, and compiled with its flags: see BUILD.gn.
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct PackedVarintsWorkload {
   }
 };
 
-// The same elements, as if they came one by one.
+// The same elements, collected as if they came one by one.
 struct CollectedVarintsWorkload : PackedVarintsWorkload {
   BENCH_INLINE static void Fill(Api::Packed* message,
                                 const PackedInput* input) {
@@ -66,8 +66,8 @@ struct CollectedFixed64Workload : PackedFixed64Workload {
   }
 };
 
-// The same bytes by one call, as instrumentation that is run often would have
-// it: of fields of a message, or of a message as a whole, in a stream or not.
+// The same bytes by one call, for instrumentation that runs often. The call
+// writes the fields of a message or a whole message, with or without a stream.
 class FusedWorkload {
  protected:
   template <typename Target, typename... More>
@@ -127,7 +127,8 @@ struct FusedNestedWorkload : NestedWorkload, FusedWorkload {
   }
 };
 
-// A writer and a message per event, over the buffer that the event goes to.
+// A new writer and a new message for each event, over the buffer that the event
+// goes to.
 template <typename Workload>
 class FreshEncoder final
     : public EncoderWithLoop<FreshEncoder<Workload>, typename Workload::Input> {
@@ -142,8 +143,8 @@ class FreshEncoder final
   }
 };
 
-// Hands out a buffer in chunks. A chunk begins where the last one was left, so
-// that the bytes of the message follow each other.
+// A stream over a buffer in chunks. A chunk begins where the writer left the
+// last one, so that the bytes of the message follow each other.
 class ChunkedStream final : public ScatteredStreamWriter::Delegate {
  public:
   ChunkedStream() : writer_(this) {}
@@ -169,7 +170,7 @@ class ChunkedStream final : public ScatteredStreamWriter::Delegate {
   uint8_t* end_ = nullptr;
 };
 
-// No stream and no message.
+// An encoder without a stream and without a message.
 template <typename Workload>
 class FusedEncoder final
     : public EncoderWithLoop<FusedEncoder<Workload>, typename Workload::Input> {
@@ -182,7 +183,7 @@ class FusedEncoder final
   }
 };
 
-// A stream, and no message.
+// An encoder with a stream and without a message.
 template <typename Workload>
 class FusedStreamEncoder final
     : public EncoderWithLoop<FusedStreamEncoder<Workload>,
@@ -199,10 +200,10 @@ class FusedStreamEncoder final
   MovingStream stream_;
 };
 
-// Writes the bytes of a message at the lowest cost: without a test for room and
-// without messages, only a cursor in a register; sizes have four bytes, so that
-// nothing moves. A bound for encoders of this format on this processor, as
-// Slots is for those of any.
+// An encoder that writes the bytes of a message at the lowest cost: without a
+// test for room and without messages, with only a cursor in a register. Sizes
+// have four bytes, so that nothing moves. It is a bound for encoders of this
+// format on this processor, as Slots is for encoders of any format.
 template <size_t num_levels>
 class UncheckedEncoder final
     : public EncoderWithLoop<UncheckedEncoder<num_levels>, Event> {

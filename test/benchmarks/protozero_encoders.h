@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// How this library's messages are used again and given their fields by setters.
+// Encoders that use this library's messages again and call their setters.
 
 #ifndef TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
 #define TEST_BENCHMARKS_PROTOZERO_ENCODERS_H_
@@ -20,7 +20,7 @@
 namespace protozero {
 namespace bench {
 
-// See BUILD.gn.
+// The types with inlined setters, or those with calls: see BUILD.gn.
 #if PROTOZERO_INLINE_SETTERS
 namespace pbzero = ::protozero::benchmark::pbzero_in_place;
 namespace trace = ::perfetto::protos::pbzero_in_place;
@@ -40,14 +40,15 @@ struct Api {
   using Varints = pbzero::Varints;
 };
 
-// A stream that goes on in one buffer after the other.
+// A stream that continues in the next event's buffer.
 class MovingStream {
  public:
   MovingStream() : delegate_(nullptr, 0), writer_(&delegate_) {}
 
   BENCH_INLINE ScatteredStreamWriter* writer() { return &writer_; }
 
-  // The chunk in which a message of at most |capacity| bytes at |begin| starts.
+  // Returns the chunk in which a message of at most |capacity| bytes at |begin|
+  // starts.
   BENCH_INLINE ContiguousMemoryRange ChunkFor(uint8_t* begin, size_t capacity) {
     return {begin, begin + capacity};
   }
@@ -58,8 +59,8 @@ class MovingStream {
 };
 
 // One message for all events, as a thread that traces keeps it: the stream
-// moves on to the next buffer, the message is reset.
-// |inline_setters|: a program has both.
+// moves on to the next buffer, and the message is reset.
+// |inline_setters|: makes the types differ, because a program has both kinds.
 template <typename Workload,
           typename Stream = MovingStream,
           bool inline_setters = PROTOZERO_INLINE_SETTERS>

@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Each row reads the same packets again and again. Their times are differences,
-// as track events write them, so time goes on.
+// Each row reads the same packets again and again. Their timestamps are
+// differences, as track events write them, so time goes on.
 //
-// A reader keeps the last 2^19 events or more, for one may be late, before it
-// puts them in order and nests them. A few thousand events would all be kept,
-// and their order and nesting would not count. So each run finishes its trace.
-// The difference of two runs then is all the work on the events that one has
-// more: each is decoded, kept, ordered, nested and given to the callback. The
-// memory that keeps them has grown before, as in a long trace.
+// A reader keeps at least the last 2^19 events before it orders and nests them,
+// because an event may be late. It would keep all of a few thousand events, and
+// the measurement would miss the ordering and nesting. So each run finishes its
+// trace. The difference of two runs is then all the work on the additional
+// events: the reader decodes, keeps, orders and nests each and calls the
+// callback. Its memory has grown before, as in a long trace.
 
 #include "test/benchmarks/read_rows.h"
 
@@ -40,11 +40,11 @@ constexpr uint64_t kCounterTrack = 0x326e9c0b8d41f5ab;
 constexpr uint32_t kBootClock = 6;
 constexpr uint32_t kSequenceClock = 64;
 
-// The reads before those that count. The vector that keeps their events doubles
-// when it grows, so it has room for 12768 events behind 10000 slices.
+// The number of reads that are not counted. The vector that keeps their events
+// doubles when it grows, so it has room for 12768 events behind 10000 slices.
 constexpr size_t kWarmUp = 10000;
 
-// Packets as the track events of this library and its service write them.
+// Adds a packet as the track events of this library and its service write them.
 template <typename Fill>
 void AddPacket(uint32_t flags, const Fill& fill, std::string* packets) {
   HeapBuffered<Trace> trace;
@@ -77,7 +77,7 @@ void AddText(InternedData* data) {
   name->set_name("event");
 }
 
-// All that the sequence says once.
+// Returns the packets that a sequence has once, at its beginning.
 std::string Beginning() {
   std::string packets;
   const auto fill_state = [](TracePacket* packet) {
@@ -132,7 +132,8 @@ struct Slices {
   static constexpr bool kReadsDetails = false;
   static void Add(std::string* packets) { AddSlice(&SetText, packets); }
 };
-// Formatting is the caller's part, and appends a constant here.
+// Slices whose arguments are read, too. Formatting is the caller's part: it
+// appends a constant here.
 struct SlicesWithArgs {
   static constexpr bool kReadsDetails = true;
   static void Add(std::string* packets) {
@@ -156,7 +157,7 @@ struct Counters {
   }
 };
 
-// The name is that of the function that tools/measure_instructions counts.
+// tools/measure_instructions counts the function of this name.
 template <bool kReads>
 __attribute__((noinline)) void EncodeOutOfLine(TraceReader* reader,
                                                ConstBytes packets) {

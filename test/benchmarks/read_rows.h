@@ -12,7 +12,7 @@
 namespace protozero {
 namespace bench {
 
-// Returns rows that read |count| events each. Read_Empty has the loop alone.
+// Returns rows that read |count| events each. Read_Empty has only the loop.
 std::vector<EventRow> AllReadRows();
 
 }  // namespace bench

@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-// As with the encoders: to make looking at the iteration count free.
+// The test of the iteration count takes no measurable time, as with encoders.
 constexpr size_t kBatchSize = 64;
 
 // Shared by the threads of a row while it is measured.
@@ -23,8 +23,8 @@ class Runner {
  public:
   explicit Runner(const ShmRow& row) : row_(row) {}
 
-  // On each of the row's threads. The loop lets none in before all are there,
-  // and none out before all are done.
+  // Runs on each of the row's threads. The loop waits at its begin and at its
+  // end until all threads are there.
   void Run(::benchmark::State& state) {
     std::unique_ptr<ShmThread> thread = Enter();
     while (state.KeepRunningBatch(kBatchSize))

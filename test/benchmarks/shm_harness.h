@@ -7,7 +7,7 @@ namespace protozero {
 namespace bench {
 
 // Registers BM_ProtoShm_<Workload>_<Variant> with Google Benchmark for each
-// row. Times are of a packet, and of one thread.
+// row. Times are per packet and per thread.
 void RegisterShmBenchmarks();
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Hot code, and compiled as such: see BUILD.gn.
+// Hot code, and compiled with its flags: see BUILD.gn.
 
 #include "test/benchmarks/shm_rows.h"
 
@@ -33,8 +33,8 @@ using perfetto::protos::pbzero_in_place::TracePacket;
 using perfetto::protos::pbzero_in_place::TrackEvent;
 
 // The packet of the published figures: a timestamp, sequence flags, and a
-// nested event of a type, a track id of 64 bits, the id of a category and of a
-// name. The clock is not read. 29 bytes.
+// nested event with a type, a track id of 64 bits, and the ids of a category
+// and of a name. It takes 29 bytes. The clock is not read.
 struct SliceBegin {
   using Packet = TracePacket;
   static constexpr size_t kSize = 29;
@@ -80,7 +80,7 @@ struct FusedSliceBegin : SliceBegin {
   }
 };
 
-// Parts of it, to see what they cost.
+// Parts of the packet, to measure their costs.
 struct EmptyPacket {
   using Packet = TracePacket;
   static constexpr size_t kSize = 0;
@@ -108,9 +108,9 @@ struct LongPacket {
   }
 };
 
-// Longer than a chunk, each field of it in as many nested messages as |kDepth|:
-// so many sizes have to be patched for each time that it goes on in another
-// chunk.
+// A packet longer than a chunk, with each field in |kDepth| nested messages:
+// each time that the packet continues in another chunk, so many sizes have to
+// be patched.
 template <int kDepth>
 struct Crossing {
   using Packet = Message;
@@ -125,8 +125,8 @@ struct Crossing {
   }
 };
 
-// Payload only, packet after packet into a buffer of 4 KiB that is begun again
-// when it is full: what the others are compared with.
+// Only the payload, packet after packet into a buffer of 4 KiB that is used
+// again when it is full. The other rows are compared with this one.
 template <typename Payload>
 class FlatThread final : public ShmThread,
                          private ScatteredStreamWriter::Delegate {
@@ -145,7 +145,7 @@ class FlatThread final : public ShmThread,
   size_t packet_size() const override { return Payload::kSize; }
 
  private:
-  // No packet is larger, so none is split.
+  // No packet is larger, so no packet is split.
   static constexpr size_t kRoom = std::max<size_t>(64, Payload::kSize);
 
   ContiguousMemoryRange GetNewBuffer() override {
@@ -171,20 +171,20 @@ struct ShmOptions {
   size_t size = 256 * 1024;
   size_t page_size = 4096;
   ABI::PageLayout layout = ABI::kPageDiv1;
-  // Each chunk has one packet.
+  // True if each chunk has only one packet.
   bool chunk_per_packet = false;
   BufferExhaustedPolicy policy = BufferExhaustedPolicy::kDrop;
 };
 
-// The service, as far as the producer's time depends on it.
+// The service, as far as it affects the producer's time.
 class BasicService : public ProducerEndpoint {
  public:
   explicit BasicService(const ABI& abi) : abi_(abi) {}
 
-  // REQUIRES: no thread commits any more. Returns when all chunks are free.
+  // Returns when all chunks are free. REQUIRES: no thread commits any more.
   virtual void Stop() = 0;
 
-  // REQUIRES: Stop().
+  // Returns the number of chunks in a wrong state. REQUIRES: Stop() was called.
   size_t num_errors() const { return num_errors_; }
 
  protected:
@@ -204,8 +204,8 @@ class BasicService : public ProducerEndpoint {
   size_t num_errors_ = 0;
 };
 
-// Acquires and frees committed chunks at once, on the thread that commits. So
-// all of the memory stays in that processor's cache.
+// A service that acquires and frees committed chunks at once, on the thread
+// that commits. So all of the memory stays in that processor's cache.
 class InlineService final : public BasicService {
  public:
   using BasicService::BasicService;
@@ -217,9 +217,9 @@ class InlineService final : public BasicService {
   void Stop() override {}
 };
 
-// The same on a thread of its own, which first copies the chunks, as a trace
-// buffer does. So the memory that a writer gets comes from another processor's
-// cache, as it does where the service is another process.
+// A service that does the same on a thread of its own, which first copies the
+// chunks, as a trace buffer does. So the memory that a writer gets comes from
+// another processor's cache, as with a service in another process.
 class ThreadedService final : public BasicService {
  public:
   explicit ThreadedService(const ABI& abi)
@@ -242,7 +242,7 @@ class ThreadedService final : public BasicService {
   void Run() {
     std::vector<CommitDataRequest::ChunkToMove> chunks;
     for (;;) {
-      // Chunks that are committed before the flag is set are found below.
+      // The code below finds chunks that are committed before the flag is set.
       const bool stops = stops_.load(std::memory_order_acquire);
       chunks.clear();
       {
@@ -307,7 +307,7 @@ class WriterThread final : public ShmThread {
   std::atomic<uint64_t>* const packets_lost_;
 };
 
-// Memory of pages, for one who does not share it.
+// Memory of whole pages that no other process shares.
 class PageMemory final : public SharedMemory {
  public:
   explicit PageMemory(size_t size)
@@ -350,7 +350,7 @@ class WriterSession : public ShmSession {
         memory.start(), memory.size(), options_.page_size, endpoint,
         arbiter_options);
   }
-  // Commits the rest.
+  // Commits the remaining chunks.
   void StopArbiter() { arbiter_.reset(); }
 
   const ShmOptions options_;
@@ -361,7 +361,7 @@ class WriterSession : public ShmSession {
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
 };
 
-// Ends where the service begins.
+// A session up to the service: it measures only the producer's part.
 template <typename Payload, typename Service>
 class ProducerSession final : public WriterSession<Payload> {
  public:
@@ -386,9 +386,9 @@ class ProducerSession final : public WriterSession<Payload> {
   Service service_;
 };
 
-// The whole way: to the service, which puts packets together, checks them and
-// stamps them, and to the reader of the trace. The thread that commits does all
-// of it, so that none of it can fall behind, and nothing is left out.
+// The whole way: to the service, which assembles, checks and stamps packets,
+// and to the reader of the trace. The thread that commits does all of it, so
+// that no part can fall behind, and no data are left out.
 class EndToEndSession final : public WriterSession<SliceBegin>,
                               private TracingService::RemoteProducer,
                               private ProducerEndpoint {
@@ -451,7 +451,7 @@ class EndToEndSession final : public WriterSession<SliceBegin>,
   }
 
   // TracingService::RemoteProducer. The service has one end of the memory,
-  // which is there as long as the connection.
+  // which lives as long as the connection.
   std::unique_ptr<SharedMemory> SetupTracing(size_t size, size_t) override {
     auto memory = std::make_unique<PageMemory>(size);
     memory_ = memory.get();
@@ -523,8 +523,8 @@ std::vector<ShmRow> AllShmRows() {
   rows.push_back(FlatRow<LongPacket>("Long_Flat"));
   AddPageRows<LongPacket>("Long_", options, &rows);
 
-  // With memory for both. One has to wait all the same if the other loses the
-  // processor in the middle of a commit.
+  // There is enough memory for both threads. But one has to wait if the other
+  // loses the processor in the middle of a commit.
   options.size = 4 * 1024 * 1024;
   options.policy = BufferExhaustedPolicy::kStall;
   for (const size_t kilobytes : {4u, 8u, 16u, 32u}) {
@@ -534,8 +534,9 @@ std::vector<ShmRow> AllShmRows() {
     rows.push_back(WriterRow<SliceBegin>("Threads_2x" + suffix, options, 2));
   }
 
-  // Larger than a first-level cache, so that what the service has copied is not
-  // what it copies next. It is as fast as a writer, or waited for.
+  // The memory is larger than a first-level cache, so that the service never
+  // copies again what it copied just before. The service keeps up with a
+  // writer, or the writer waits for it.
   options.size = 1024 * 1024;
   AddPageRows<SliceBegin, ThreadedService>("Drained_", options, &rows);
   AddPageRows<FusedSliceBegin, ThreadedService>("Drained_Fused", options,
@@ -558,13 +559,13 @@ std::vector<ShmRow> AllShmRows() {
   options.chunk_per_packet = true;
   AddPageRows<SliceBegin>("ChunkPerPacket_", options, &rows);
 
-  // Chunks of 584 bytes; the packets are longer.
+  // Chunks have 584 bytes, and the packets are longer.
   options = ShmOptions();
   options.layout = ABI::kPageDiv7;
   rows.push_back(WriterRow<Crossing<0>>("Crossing_Patches0", options));
   rows.push_back(WriterRow<Crossing<1>>("Crossing_Patches1", options));
   rows.push_back(WriterRow<Crossing<9>>("Crossing_Patches9", options));
-  // Few enough chunks that none is held back: patches are sent.
+  // So few chunks that none is held back: the writer sends patches.
   options.size = 4096;
   rows.push_back(WriterRow<Crossing<0>>("CrossingFewChunks_Patches0", options));
   rows.push_back(WriterRow<Crossing<1>>("CrossingFewChunks_Patches1", options));

@@ -17,24 +17,24 @@
 namespace protozero {
 namespace bench {
 
-// One thread's part of a row.
+// The part of a row that one thread does.
 class ShmThread {
  public:
   virtual ~ShmThread() = default;
   virtual void WritePackets(size_t count) = 0;
-  // The bytes of a packet, as the service gets them.
+  // Returns the number of bytes of a packet, as the service gets them.
   virtual size_t packet_size() const = 0;
 };
 
-// Shared by the threads of a row.
+// The part of a row that all its threads share.
 class ShmSession {
  public:
   virtual ~ShmSession() = default;
-  // Any thread.
+  // Makes the part for one thread. Any thread may call it.
   virtual std::unique_ptr<ShmThread> NewThread() = 0;
-  // To be called when the threads are gone. Returns the error of the run, or an
-  // empty string: a run with an error measured something else. |packets| were
-  // written by all threads.
+  // Returns the error of the run, or an empty string. A run with an error
+  // measured something else. The threads wrote |packets| packets together.
+  // REQUIRES: the threads are gone.
   virtual std::string Check(uint64_t packets) = 0;
 };
 

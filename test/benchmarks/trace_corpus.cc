@@ -45,7 +45,7 @@ TraceAnnotation AnnotationOf(
   return result;
 }
 
-// The part of the packet that fits in the input. The strings are those of
+// Returns the part of the packet that fits in the input. The strings point into
 // `packet`.
 TracePacketInput InputOf(const TracePacket& packet) {
   using Kind = TracePacketInput::Kind;
@@ -97,7 +97,7 @@ std::shared_ptr<const TraceCorpus> ParseTrace(const std::string& trace,
     const TracePacketInput input = InputOf(packet);
     TracePacket again;
     MixedCorpusWorkload::Fill(&again, &input);
-    // Unknown fields are written, too: nothing gets lost unnoticed.
+    // Serialization includes unknown fields, so the test notices each loss.
     const std::string bytes = packet.SerializeAsString();
     if (again.SerializeAsString() != bytes) {
       *error = "packet " + std::to_string(corpus->packets.size()) +
@@ -114,8 +114,8 @@ std::shared_ptr<const TraceCorpus> ParseTrace(const std::string& trace,
 
 std::unique_ptr<InputCycle<TracePacketInput>> MakeTracePackets(
     const std::shared_ptr<const TraceCorpus>& corpus) {
-  // The number of inputs is a power of two and that of packets is not: several
-  // rounds, so that the last one, which ends early, does not matter.
+  // The number of inputs is a power of two, and the number of packets is not.
+  // With several rounds, it does not matter that the last one ends early.
   constexpr size_t kRounds = 4;
   size_t size = 4096;
   while (size < kRounds * corpus->packets.size())

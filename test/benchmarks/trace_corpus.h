@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A recorded trace, taken apart for being written again: what the program that
-// wrote it had at hand for each packet, in no library's types.
+// A recorded trace, taken apart to be written again: for each packet, the
+// values that the program had that wrote it, in no library's types.
 
 #ifndef TEST_BENCHMARKS_TRACE_CORPUS_H_
 #define TEST_BENCHMARKS_TRACE_CORPUS_H_
@@ -18,7 +18,7 @@
 namespace protozero {
 namespace bench {
 
-// Followed by a zero, which is not part of it.
+// A string. A zero follows it and is not part of it.
 struct TraceString {
   const char* data;
   size_t size;
@@ -47,17 +47,17 @@ struct TracePacketInput {
   uint32_t sequence_flags;  // not of kTrack
   uint64_t track_uuid;
 
-  // The tracks of the slices.
+  // The fields of slices.
   uint64_t timestamp;
   uint64_t category_iid;
   TraceString name;  // of kTrack, too
   std::vector<TraceAnnotation> annotations;
 
-  // For kTrack.
+  // The fields of kTrack.
   uint64_t parent_uuid;
   int32_t sibling_order_rank;
 
-  // For kStrings, which also introduces the process.
+  // The fields of kStrings, which also introduces the process.
   std::vector<TraceName> categories;
   std::vector<TraceName> annotation_names;
   int child_ordering;
@@ -72,12 +72,13 @@ struct TraceCorpus {
   size_t largest_packet;
 };
 
-// `trace` is a file of examples/ninja_trace. Returns null, and says why, for
-// any other: a packet that could not be written again as it was is an error.
+// Takes a trace apart. `trace` is a file of examples/ninja_trace. For any other
+// file, returns null and sets the error: a packet that could not be written
+// again unchanged is an error.
 std::shared_ptr<const TraceCorpus> ParseTrace(const std::string& trace,
                                               std::string* error);
 
-// The packets in order, the whole corpus again and again.
+// Returns the packets in order, with the whole corpus repeated.
 std::unique_ptr<InputCycle<TracePacketInput>> MakeTracePackets(
     const std::shared_ptr<const TraceCorpus>& corpus);
 

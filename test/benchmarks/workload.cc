@@ -23,13 +23,13 @@ std::unique_ptr<AnyInputCycle> MakeEvents(bool random) {
   return std::make_unique<EventCycle>(random ? kRandomCycleSize : 1);
 }
 
-// A workload with one kind of inputs.
+// Makes a workload with one kind of inputs.
 template <typename Make>
 Workload MakeWorkload(const char* name, size_t slot_size, Make make) {
   return {name, "", slot_size, [make](bool) { return make(); }, {&kL1Harness}};
 }
 
-// One that the aims are about.
+// Makes a workload that has a performance aim.
 Workload MakeEventWorkload(const char* name) {
   return {name,
           "",

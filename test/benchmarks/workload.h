@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The message of a workload, and the number of ways in which it is measured.
+// The message of a workload, and the ways in which it is measured.
 
 #ifndef TEST_BENCHMARKS_WORKLOAD_H_
 #define TEST_BENCHMARKS_WORKLOAD_H_
@@ -18,7 +18,7 @@
 namespace protozero {
 namespace bench {
 
-// Where the code of an encoder is when a message begins.
+// The place of an encoder's code when a message begins.
 enum class CodeIn {
   kL1,      // where the message before left it
   kL2,      // evicted from the first-level cache
@@ -34,37 +34,37 @@ struct Harness {
   CodeIn code_in;
 };
 
-// A trace buffer in use: the output is never in the cache when it is written,
-// and because all of it is read, neither the compiler nor the processor can
-// drop a store. Reading takes most of the time, and much of a fast encoder's
-// work hides behind it.
+// A trace buffer in use. The output is never in the cache when it is written.
+// All of it is read, so neither the compiler nor the processor can drop a
+// store. Reading takes most of the time and hides much of a fast encoder's
+// work.
 extern const Harness kRingHarness;
-// The encoder alone: output that fits the first-level cache, not read.
-// Subtract the Empty row to be rid of the loop and the call.
+// The encoder alone: the output fits the first-level cache and is not read.
+// Subtract the Empty row to remove the cost of the loop and the call.
 extern const Harness kL1Harness;
-// The same without the luck of predictable branches.
+// The same with random inputs, so that branches are not predictable.
 extern const Harness kL1RandomHarness;
-// The encoder in a program that does other things between two messages: a few,
-// or many.
+// The encoder in a program that does other things between two messages: few in
+// the first, many in the second.
 extern const Harness kColdHarness;
 extern const Harness kColdL2Harness;
-// As L1, for messages of every size.
+// Like kL1Harness, for messages of every size.
 extern const Harness kSizeHarness;
 
 struct Workload {
   // Its name among the encoders.
   std::string name;
-  // Appended to the benchmark's name: the size, where several workloads differ
-  // in nothing else.
+  // The suffix of the benchmark's name: the size, if several workloads differ
+  // only in that.
   std::string argument;
   // The memory that one message gets; a power of two from 64 on.
   size_t slot_size;
-  // Random or constant. Most workloads have but one kind of inputs.
+  // Makes random or constant inputs. Most workloads have only one kind.
   std::function<std::unique_ptr<AnyInputCycle>(bool random)> make_inputs;
   std::vector<const Harness*> harnesses;
 };
 
-// Without `corpus`, those that need no trace.
+// Returns all workloads, or without `corpus` those that need no trace.
 std::vector<Workload> AllWorkloads(
     const std::shared_ptr<const TraceCorpus>& corpus);
 

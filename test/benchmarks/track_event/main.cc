@@ -1,13 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What trace events take, of this library and of Perfetto's SDK, in one run:
-// nanoseconds an event, the median of rounds in which the libraries take turns.
-// The clock alone is a row, too.
+// Measures trace events of this library and of Perfetto's SDK in one run:
+// nanoseconds per event, the median of rounds in which the libraries take
+// turns. The clock alone is a row, too.
 //
 //   track_event_rows                      # both record in the process
 //   pztrace record --size 64M -o trace -- track_event_rows --service
 //
-// The rows "cold" are of one event, after much other code has run.
+// The rows "cold" measure one event after much other code has run.
 
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,8 @@ void ReadClock(int count) {
 using Function = void (*)(int);
 using Samples = std::map<std::string, std::vector<double>>;
 
-// In as many threads, each of which has written some before.
+// Measures as many threads at once, each of which has written some events
+// before.
 void Measure(const std::string& row,
              Function function,
              int num_threads,
@@ -66,7 +67,7 @@ void Measure(const std::string& row,
     (*samples)[row].push_back(it);
 }
 
-// Of a nanosecond.
+// Returns the number of ticks in a nanosecond.
 double MeasureTicks() {
   const double begin_ns = NowNs();
   const uint64_t begin = protozero::bench::ReadTicks();

@@ -9,15 +9,15 @@
 struct TrackEventRows {
   struct Outcome {
     uint64_t packets_lost = 0;
-    uint64_t bytes = 0;  // Of the trace.
+    uint64_t bytes = 0;  // The size of the trace.
   };
 
   const char* library;
-  // Between these, events are recorded in the process.
+  // Start and stop recording events in the process.
   void (*start)();
   Outcome (*stop)();
-  // Connects to the service that the environment names, for good. Returns when
-  // events are recorded, or false if that takes too long.
+  // Connects for good to the service that the environment names. Returns true
+  // when events are recorded, or false if that takes too long.
   bool (*connect)();
 
   void (*instant)(int count);
