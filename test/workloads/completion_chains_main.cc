@@ -1,15 +1,15 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // workload_chains_shared, workload_chains_static: chains of asynchronous
-// operations, after P0162R0, "A response to P0055R0". Ten independent flows;
-// each completion starts the flow's next operation. A completion takes the
-// operating system's interface, a handler, and memory for the operation's
-// state, and no more; so it is a worst case for tracing, which records every
+// operations, after P0162R0, "A response to P0055R0". There are ten independent
+// flows, and each completion starts the flow's next operation. A completion
+// needs only the operating system's interface, a handler, and memory for the
+// operation's state. So it is a worst case for tracing, which records every
 // completion.
 //
-// Both are this program. In one, the emulated operating system is a shared
-// library; in the other it is a static one, and the program is optimized at
-// link time.
+// This program is built twice. In the first, the emulated operating system is a
+// shared library. In the second, it is a static one, and the program is
+// optimized at link time.
 
 #include <stdint.h>
 
@@ -38,15 +38,15 @@ constexpr size_t kFlows = 10;
 
 // ---- The three ways to run a flow. Start() begins its first operation.
 
-// The common part of both.
+// The common part of all flows.
 template <typename Tracer>
 struct Flow {
   template <typename... Args>
   explicit Flow(Args&&... args) : tracer(std::forward<Args>(args)...) {}
 
-  // Passed on from each operation to the next.
+  // The value that each operation passes on to the next.
   uint64_t value = 0;
-  // How many operations have yet to be started.
+  // The number of operations that have not been started yet.
   uint64_t remaining = 0;
   Tracer tracer;
 };
@@ -110,7 +110,7 @@ struct CoroutineFlow : Flow<Tracer> {
 
 // ---- Measuring
 
-// Where the flows begin. Not known to the compiler.
+// The value of the first flow. Volatile, so that the compiler does not know it.
 volatile uint64_t first_value = 1000;
 
 double Nanoseconds(std::chrono::steady_clock::duration duration) {
@@ -124,7 +124,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Nanoseconds per call.
+// Returns nanoseconds per call.
 template <typename Function>
 double MeasureCall(const Function& function) {
   constexpr int kBatches = 25;
@@ -142,14 +142,14 @@ double MeasureCall(const Function& function) {
   return Median(std::move(times));
 }
 
-// Enough for the service to be late by a few milliseconds.
+// The size with which the service may be late by a few milliseconds.
 constexpr size_t kSharedMemorySize = size_t{4} << 20;
 
 // The number of batches and their size. The median of the batches counts, so
-// that an interruption of the processor in one of them does not. They are short
-// enough that most of them are not interrupted.
+// that an interruption of the processor in one of them does not. They are so
+// short that most of them are not interrupted.
 struct Amount {
-  // Operations per flow. Events fill the shared memory once while it warms up.
+  // Operations per flow. While it warms up, events fill the shared memory once.
   uint64_t warm_up;
   uint64_t batch;
   size_t batches;
@@ -159,7 +159,7 @@ Amount AmountFor(const WorkloadOptions& options) {
   return options.quick ? Amount{1000, 200, 25} : Amount{40000, 1000, 201};
 }
 
-// Triggers |count| completions. Returns whether there were as many.
+// Triggers |count| completions. Returns false if there were fewer.
 bool Trigger(uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!os_trigger_next_completion())
@@ -168,7 +168,7 @@ bool Trigger(uint64_t count) {
   return true;
 }
 
-// Runs |flows| to their end. Times what lies between warming up and the last
+// Runs |flows| to their end. Times the part between warming up and the last
 // operation of each flow.
 template <typename FlowType>
 void RunFlows(const Amount& amount,
@@ -207,8 +207,8 @@ void RunFlows(const Amount& amount,
     result->problem =
         std::to_string(result->allocations) + " allocations, where none is due";
   }
-  // Without what else the processor does; and with it, and what a batch takes
-  // now and then, as waiting for the service.
+  // The best time excludes the processor's other work. The mean includes it,
+  // and the rare costs of a batch, such as waiting for the service.
   result->figures = {
       {"best_ns", *std::min_element(times.begin(), times.end())},
       {"mean_ns", std::accumulate(times.begin(), times.end(), 0.0) /

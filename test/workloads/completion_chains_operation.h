@@ -16,17 +16,18 @@
 #include "test/workloads/completion_chains_os.h"
 
 // A small library of asynchronous I/O: a function that starts an operation and
-// tells a handler of its end, the same for coroutines, and the memory for the
+// tells a handler when it ends, the same for coroutines, and the memory for the
 // state of an operation.
 
 namespace protozero::workloads {
 
-// The operating system's context of an operation.
+// The context of an operation for the operating system.
 struct Operation {
   void (*complete)(Operation* operation, uint64_t result);
 };
 
-// The callback.
+// Completes the operation |context|. It is the callback for the operating
+// system.
 inline void CompleteOperation(void* context, uint64_t result) {
   Operation* const operation = static_cast<Operation*>(context);
   operation->complete(operation, result);
@@ -34,9 +35,9 @@ inline void CompleteOperation(void* context, uint64_t result) {
 
 // ---- Handlers
 
-// An operation whose end is told to a handler. Its memory is the handler's
-// allocator's, and is given back before the handler is called: so the next
-// operation, which the handler starts, can have the same.
+// An operation that tells a handler when it ends. Its memory is from the
+// handler's allocator, and is given back before the handler is called. So the
+// next operation, which the handler starts, can have the same memory.
 template <typename Handler>
 class HandlerOperation : public Operation {
  public:
@@ -87,7 +88,7 @@ class OperationMemory {
   alignas(std::max_align_t) unsigned char bytes_[64];
 };
 
-// For a handler that has an OperationMemory.
+// An allocator for a handler that has an OperationMemory.
 class CustomAllocator {
  public:
   explicit CustomAllocator(OperationMemory* memory) : memory_(memory) {}
@@ -98,8 +99,8 @@ class CustomAllocator {
   OperationMemory* memory_;
 };
 
-// For a handler without memory: keeps, for each thread, the block that was
-// given back last.
+// An allocator for a handler without memory. For each thread, it keeps the
+// block that was given back last.
 class RecyclingAllocator {
  public:
   static void* Allocate(size_t size) {
@@ -116,8 +117,8 @@ class RecyclingAllocator {
     kept_size_ = size;
   }
   // Frees the block of this thread. A thread that runs a loop calls this behind
-  // the loop: with a destructor, each access would test whether it is
-  // registered.
+  // the loop. With a destructor instead, each access would test whether the
+  // destructor is registered.
   static void FreeKeptBlock() {
     ::operator delete(std::exchange(kept_memory_, nullptr));
   }
@@ -129,7 +130,7 @@ class RecyclingAllocator {
 
 // ---- Coroutines
 
-// co_await gives the result. The operation is in the coroutine's frame.
+// co_await returns the result. The operation is in the coroutine's frame.
 class AwaitableOperation : private Operation {
  public:
   explicit AwaitableOperation(uint64_t argument)
@@ -153,7 +154,7 @@ class AwaitableOperation : private Operation {
   std::coroutine_handle<> coroutine_;
 };
 
-// A coroutine without a waiter.
+// A coroutine that nobody waits for.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }

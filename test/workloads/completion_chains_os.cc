@@ -12,13 +12,13 @@ struct PendingOperation {
   uint64_t argument;
 };
 
-// A ring. More than any program here has at a time.
+// The size of a ring. No program here has more pending operations at a time.
 constexpr size_t kMaxPending = 64;
 static_assert((kMaxPending & (kMaxPending - 1)) == 0, "indices wrap");
 
 OsCompletionCallback completion_callback;
 PendingOperation pending[kMaxPending];
-// Modulo 2^n. The oldest, and where the next one goes.
+// Indices modulo 2^n of the oldest operation and of the next free place.
 size_t oldest;
 size_t next;
 

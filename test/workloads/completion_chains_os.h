@@ -7,24 +7,26 @@
 #include <stdint.h>
 
 // An emulated operating system, as a program that does asynchronous I/O sees
-// it: operations are started, and complete some time later, in the order in
-// which they were started. C, as such interfaces are. One thread.
+// it: the program starts operations, and they complete some time later, in the
+// order in which they were started. It is in C, like such interfaces. Only one
+// thread may use it.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Told that an operation is complete: its context, and what came out.
+// Receives the context and the result of a completed operation.
 typedef void (*OsCompletionCallback)(void* context, uint64_t result);
 
-// The one that is told of all operations.
+// Sets the callback that receives all completions.
 void os_register_completion_callback(OsCompletionCallback callback);
 
-// Its result will be |argument| + 1. |context| is the caller's.
+// Starts an operation whose result will be |argument| + 1. |context| is the
+// caller's.
 void os_start_operation(void* context, uint64_t argument);
 
-// Lets the oldest operation complete: calls the callback, which may start
-// others. Returns false if there is none.
+// Completes the oldest operation: calls the callback, which may start other
+// operations. Returns false if there is none.
 bool os_trigger_next_completion(void);
 
 #ifdef __cplusplus

@@ -14,12 +14,12 @@ using protozero::trace::ClockSnapshot;
 using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
 
-// Of Perfetto's BuiltinClock.
+// The id in Perfetto's BuiltinClock.
 constexpr uint32_t kBoottime = 6;
-// The first of the clocks that a sequence can have of its own.
+// The first id of a clock that belongs to a sequence.
 constexpr uint32_t kSequenceClock = 64;
 
-// Any number will do that no other producer has.
+// Returns the track's id. It may be any number that no other producer has.
 uint64_t ProcessTrack() {
   return uint64_t{1} << 62 | static_cast<uint32_t>(getpid()) << 8;
 }

@@ -16,7 +16,7 @@
 #include "protozero/tracing/trace.h"
 #include "test/workloads/trace_clock.h"
 
-// The work of a flow for each of its completions.
+// The tracer's work for each completion of a flow.
 
 namespace protozero::workloads {
 
@@ -26,16 +26,15 @@ class NoTracer {
   [[gnu::always_inline]] inline void OnCompletion() {}
 };
 
-// An instant event on a track of the flow. Data that does not change from one
-// event to the next is not written with each of them:
+// A tracer that writes an instant event on a track of the flow. Data that does
+// not change from one event to the next is not written with each of them:
 // - a flow is a sequence of packets of its own, whose defaults name the track;
-// - the time is what has passed since the flow's last event, on a clock that
-// the
+// - the time is a difference to the flow's last event, on a clock that the
 //   sequence declares;
 // - the rest is a constant, encoded by the compiler.
 // That leaves ten bytes, and the length in front of them.
 //
-// For one session at a time.
+// Only for one session at a time.
 class FlowTracer {
  public:
   FlowTracer(std::shared_ptr<DataSource> source,
@@ -50,7 +49,7 @@ class FlowTracer {
   uint64_t events_written() const { return events_written_; }
   uint64_t events_lost() const { return writers_.packets_lost(); }
 
-  // Whether OnCompletion() could have written this packet.
+  // Returns true if OnCompletion() could have written this packet.
   static bool IsEvent(ConstBytes packet);
 
  private:
@@ -76,7 +75,7 @@ class FlowTracer {
     context->WriteTracePacket<TracePacket>(
         TracePacket::kTimestamp(since_last_event), kEvent);
   }
-  // Writes what events rely on.
+  // Writes the data that events refer to.
   [[gnu::noinline]] void BeginSequence(TraceContext* context);
 
   const TraceClock* const clock_;

@@ -11,13 +11,14 @@
 
 namespace protozero::workloads {
 
-// Counts durations by size, all sizes with the same relative precision, so that
-// nothing that happens once in a million times is averaged away:
+// A histogram counts durations by size. All sizes have the same relative
+// precision, so that an average does not hide an event that happens once in a
+// million times:
 //
 //   0   1   2  ...  2047 | 2048  2050 ... 4094 | 4096  4100 ... | 8192 ...
 //
-// each number up to 2047 by itself, then as many steps to each power of two.
-// Allocates in the constructor, 440 KB.
+// Each number up to 2047 has a bucket of its own, and each power of two after
+// it has equally many buckets. Allocates 440 KB in the constructor.
 class LatencyHistogram {
  public:
   static constexpr int kPrecisionBits = 10;
@@ -39,8 +40,9 @@ class LatencyHistogram {
                : static_cast<double>(sum_) / static_cast<double>(count_);
   }
 
-  // The value that |fraction| of all values, from 0 to 1, do not exceed, with
-  // an error of one part in 2^kPrecisionBits. 0 if there are none.
+  // Returns the value that |fraction| of all values (0 to 1) do not exceed,
+  // with an error of one part in 2^kPrecisionBits. Returns 0 if there are no
+  // values.
   uint64_t Quantile(double fraction) const {
     const double rank = fraction * static_cast<double>(count_);
     uint64_t below = 0;
@@ -57,7 +59,7 @@ class LatencyHistogram {
   static constexpr size_t kNumBuckets = (64 - kPrecisionBits + 1)
                                         << kPrecisionBits;
 
-  // How many of the low bits do not count.
+  // Returns the number of low bits that do not count.
   static int ShiftOf(uint64_t value) {
     return value < 2 * kSteps ? 0
                               : 63 - kPrecisionBits - __builtin_clzll(value);
@@ -67,7 +69,7 @@ class LatencyHistogram {
     return (static_cast<size_t>(shift) << kPrecisionBits) +
            static_cast<size_t>(value >> shift);
   }
-  // The largest value in it.
+  // Returns the largest value in the bucket.
   static uint64_t LastOf(size_t bucket) {
     if (bucket < 2 * kSteps)
       return bucket;

@@ -32,7 +32,7 @@ TEST(LatencyHistogramTest, SmallValuesAreExact) {
   EXPECT_EQ(histogram.mean(), 500.5);
 }
 
-// Alone in a histogram, around all powers of two.
+// Each value is alone in a histogram. The values are around all powers of two.
 TEST(LatencyHistogramTest, LargeValuesAreAlmostExact) {
   for (int bit = 0; bit < 64; ++bit) {
     for (uint64_t offset : {0u, 1u, 2u}) {

@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Two processes, each on a processor of its own, send a value of 64 bits to and
-// fro through shared memory. This one, the client, measures the round trip; the
+// fro through shared memory. This one, the client, measures the round trip. The
 // other one, its child, is one of several servers, see ping_pong_servers.h.
 //
 //   workload_ping_pong --list | --run=ROW [--quick] [--trace=FILE]
 //   workload_ping_pong --steps=VARIANT:COUNT
 //
-// The second does COUNT round trips with the client and the server taking turns
-// in one thread: for a profiler that counts instructions.
+// The second form does COUNT round trips with the client and the server taking
+// turns in one thread: for a profiler that counts instructions.
 
 #include <errno.h>
 #include <sched.h>
@@ -42,7 +42,7 @@ namespace protozero::workloads {
 
 namespace {
 
-// ---- What is done for each round trip
+// ---- The work of the tracer for each round trip
 
 // Compiled without instrumentation.
 class NoTracer {
@@ -52,8 +52,8 @@ class NoTracer {
   uint64_t events_lost() const { return 0; }
 };
 
-// An event with the time, which it reads from the clock itself, as it would
-// anywhere else.
+// A tracer that writes an event with the time. It reads the time from the clock
+// itself, as in any other program.
 class RoundTripTracer {
  public:
   RoundTripTracer(std::shared_ptr<DataSource> source, const TraceClock* clock)
@@ -94,7 +94,7 @@ class RoundTripTracer {
 
 // ---- The two processes
 
-// All zero at first.
+// The memory that both processes share. All of it is zero at first.
 struct Memory {
   ValueMemory values;
   PacketMemory packets;
@@ -109,8 +109,8 @@ void Find(Memory* memory, PacketMemory** part) {
   *part = &memory->packets;
 }
 
-// The processors that this process may use, up to two. A single processor is
-// not reserved for either process.
+// Returns the processors that this process may use, up to two. If there is only
+// one, neither process has it for itself.
 std::vector<int> Processors() {
   cpu_set_t allowed;
   std::vector<int> processors;
@@ -123,7 +123,7 @@ std::vector<int> Processors() {
   return processors;
 }
 
-// This thread, from now on.
+// Keeps this thread on one processor from now on.
 void StayOn(const std::vector<int>& processors, size_t index) {
   if (processors.size() < 2)
     return;
@@ -133,12 +133,12 @@ void StayOn(const std::vector<int>& processors, size_t index) {
   sched_setaffinity(0, sizeof(only), &only);
 }
 
-// Waits for the other process without letting go of the processor. If it takes
-// much longer than it should, the other process may be waiting for this
-// processor, so it lets go.
+// A loop's way to wait: it waits for the other process and keeps the processor.
+// After a long time, the other process may be waiting for this processor, so it
+// gives the processor up.
 class Patience {
  public:
-  // Returns true if it has been long.
+  // Returns true if the wait has been long.
   [[gnu::always_inline]] inline bool Wait() {
     return __builtin_expect(++num_waits_ % kWaitsUntilYield == 0, false) &&
            Yield();
@@ -155,10 +155,10 @@ class Patience {
   uint32_t num_waits_ = 0;
 };
 
-// Does not return.
+// Runs the server. Does not return.
 template <typename Server, typename Part>
 void RunServer(uint64_t warm_up, Memory* memory) {
-  // Nobody else would tell it that the client is gone.
+  // The server has no other way to learn that the client is gone.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() == 1)
     _exit(1);
   StayOn(Processors(), 1);
@@ -180,10 +180,10 @@ void RunServer(uint64_t warm_up, Memory* memory) {
   _exit(0);
 }
 
-// The server's process, and what it shares with this one.
+// The server's process, and the memory that it shares with this one.
 class Peer {
  public:
-  // REQUIRES: this process has one thread.
+  // Starts the server. REQUIRES: this process has only one thread.
   template <typename Server, typename Part>
   static std::unique_ptr<Peer> Start(uint64_t warm_up, std::string* problem) {
     void* const memory = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
@@ -215,9 +215,9 @@ class Peer {
 
   Memory* memory() const { return memory_; }
 
-  // Whether the process is still running.
+  // Returns true while the process is running.
   bool is_running() { return process_ > 0 && !Wait(WNOHANG); }
-  // Whether it has ended well. REQUIRES: it has been told to end.
+  // Returns true if the process has ended well. REQUIRES: it was told to end.
   bool Join() {
     if (process_ > 0)
       Wait(0);
@@ -227,7 +227,7 @@ class Peer {
  private:
   explicit Peer(Memory* memory) : memory_(memory) {}
 
-  // Returns whether it has ended.
+  // Returns true if the process has ended.
   bool Wait(int flags) {
     int status = 0;
     pid_t ended;
@@ -258,7 +258,8 @@ Amount AmountFor(const WorkloadOptions& options) {
   return options.quick ? Amount{1000, 2000} : Amount{50000, 1000000};
 }
 
-// Different from one to the next, in all of its bytes, and never kOver.
+// Returns a value that differs from the next one in all bytes and is never
+// kOver.
 constexpr uint64_t ValueOf(uint64_t index) {
   return (index + 1) * 0x9e3779b97f4a7c15;
 }
@@ -270,8 +271,8 @@ bool IsRight(const PacketClient& client) {
   return client.is_right();
 }
 
-// A round trip lasts from one look at the clock to the next, so that all its
-// work is part of one, and the look itself, too.
+// A round trip lasts from one reading of the clock to the next, so that it
+// includes all its work and one reading.
 template <typename Client, typename Tracer>
 void Measure(const Amount& amount,
              const TraceClock& clock,
@@ -282,13 +283,14 @@ void Measure(const Amount& amount,
              WorkloadResult* result) {
   Patience patience;
   bool is_right = true;
-  // Returns false if the server is gone.
+  // Sends a value and waits for the answer. Returns false if the server is
+  // gone.
   const auto go_there_and_back = [&](uint64_t value) {
     client->Send(value);
     uint64_t answer;
     while (__builtin_expect(!client->TryReceive(&answer), true)) {
       if (patience.Wait() && !peer->is_running()) {
-        // The last answer is received once.
+        // The last answer is received only once.
         if (!client->TryReceive(&answer))
           return false;
         break;
@@ -305,7 +307,7 @@ void Measure(const Amount& amount,
         return false;
       tracer->OnRoundTrip();
       const uint64_t now = clock.Now();
-      // Only a clock that is corrected goes back.
+      // The time goes back only if the clock is corrected.
       histogram->Add(now > before ? now - before : 0);
       before = now;
     }
@@ -333,7 +335,7 @@ void Measure(const Amount& amount,
   }
 }
 
-// The plot shows these, too.
+// The quantiles of the result. The plot shows these, too.
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10_ns", 0.1},       {"p50_ns", 0.5},     {"p75_ns", 0.75},
     {"p90_ns", 0.9},       {"p95_ns", 0.95},    {"p99_ns", 0.99},
@@ -352,9 +354,9 @@ void Report(const LatencyHistogram& latencies, WorkloadResult* result) {
   result->figures.emplace_back("mean_ns", latencies.mean());
 }
 
-// The cost of one call, in nanoseconds, in a loop that does nothing else: the
-// median of a few batches. Differences between round trips are far larger than
-// this cost.
+// Returns the cost of one call in nanoseconds, in a loop that does nothing
+// else: the median of a few batches. Differences between round trips are far
+// larger than this cost.
 template <typename Function>
 double CallCost(const TraceClock& clock, const Function& function) {
   constexpr size_t kBatches = 25;
@@ -399,7 +401,8 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
     return result;
   Recording::Options recording_options;
   recording_options.has_session = has_session;
-  // Enough for the service to be late: it may have no processor for itself.
+  // With this size, the service may be late: it may have no processor for
+  // itself.
   recording_options.shared_memory_size = size_t{4} << 20;
   if (has_session)
     recording_options.trace_file = options.trace_file;
@@ -408,7 +411,7 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
     return result;
   const TraceClock clock;
   LatencyHistogram latencies;
-  // Not before: the service and its threads may be anywhere.
+  // Not before this, because the service and its threads may use any processor.
   StayOn(Processors(), 0);
   {
     ValueClient client(&peer->memory()->values);

@@ -4,7 +4,7 @@
 
 namespace protozero::workloads {
 
-// Functions that are called or resumed by address are defined here, where the
+// Functions that are called or resumed by address are defined here, so that the
 // calling loops cannot see them.
 
 CallbackValueServer::CallbackValueServer(ValueMemory* memory)
@@ -33,8 +33,9 @@ ServerTask CoroutineSuspendServer::Serve() {
 
 namespace {
 
-// A chunk is free when it has been read and committed. Each by itself: many at
-// once would make one packet in thousands wait for all of them.
+// A chunk is free when it has been read and committed. Each chunk is committed
+// alone: a commit of many would make one packet in thousands wait for all of
+// them.
 SharedMemoryArbiter::Options ArbiterOptions() {
   SharedMemoryArbiter::Options options;
   options.commit_batch_bytes = 1;
@@ -59,7 +60,7 @@ SharedMemoryABI AbiOf(PacketMemory::Buffer* buffer) {
 
 PacketReader::Options ReaderOptions() {
   PacketReader::Options options;
-  // The first writer of an arbiter, which has no other here.
+  // The id of the arbiter's first writer. The arbiter has no other one here.
   options.writer_id = 1;
   options.max_packet_size = 64;
   return options;

@@ -22,8 +22,8 @@
 
 // The processes that send values back. Each server has
 //
-//   bool Poll();           answers, if there is something; returns whether
-//   bool is_over() const;  it has answered kOver
+//   bool Poll();           answers if there is a value; returns true then
+//   bool is_over() const;  returns true after it has answered kOver
 //   uint64_t num_answered() const;
 //
 // and each client
@@ -31,17 +31,17 @@
 //   void Send(uint64_t value);
 //   bool TryReceive(uint64_t* value);
 //
-// and there is nothing between them but memory.
+// and there is nothing but memory between them.
 
 namespace protozero::workloads {
 
-// No value of the measurement. Sent last.
+// The value that is sent last. The measurement never uses it.
 constexpr uint64_t kOver = 0;
 
 // ---- Values
 
-// In memory that is all zero at first: 0 is there before anything is sent, so
-// the last value is told from it by coming after others.
+// Values are passed in memory that is all zero at first. So a 0 is there before
+// anything is sent; the final 0 is different because it follows other values.
 struct ValueMemory {
   alignas(64) std::atomic<uint64_t> request;
   alignas(64) std::atomic<uint64_t> answer;
@@ -99,7 +99,7 @@ class ValueServer {
   uint64_t num_answered_ = 0;
 };
 
-// Answers where it looks: the floor.
+// A server that answers in Poll() itself: the floor.
 class SpinValueServer : public ValueServer {
  public:
   using ValueServer::ValueServer;
@@ -113,7 +113,7 @@ class SpinValueServer : public ValueServer {
   }
 };
 
-// The loop calls a function that it knows by its address only.
+// A server whose loop calls a function that it knows by its address only.
 class CallbackValueServer : public ValueServer {
  public:
   explicit CallbackValueServer(ValueMemory* memory);
@@ -133,7 +133,7 @@ class CallbackValueServer : public ValueServer {
   const Callback callback_;
 };
 
-// A coroutine that begins when it is first resumed, and is destroyed with this.
+// A coroutine that begins when it is first resumed. This object destroys it.
 class ServerTask {
  public:
   struct promise_type {
@@ -158,8 +158,8 @@ class ServerTask {
   const std::coroutine_handle<promise_type> coroutine_;
 };
 
-// A coroutine waits for a value, and answers as soon as it runs. It waits again
-// after the answer, so the round trip has a resumption in it, and no
+// A coroutine that waits for a value and answers as soon as it runs. It waits
+// again after the answer, so the round trip includes a resumption but no
 // suspension.
 class CoroutineResumeServer : public ValueServer {
  public:
@@ -188,9 +188,9 @@ class CoroutineResumeServer : public ValueServer {
   const ServerTask task_;
 };
 
-// A coroutine waits for a value, and says what to answer when it waits for the
-// next one. The loop that resumed it sends the answer when it is suspended: the
-// round trip has both in it.
+// A coroutine that waits for a value, and gives its answer when it waits for
+// the next one. The loop that resumed it sends the answer after the coroutine
+// is suspended, so the round trip includes both.
 class CoroutineSuspendServer : public ValueServer {
  public:
   explicit CoroutineSuspendServer(ValueMemory* memory);
@@ -235,7 +235,8 @@ struct PacketMemory {
   Buffer answers;
 };
 
-// Writes values as packets: an event that says what a counter stands at.
+// A sender that writes values as packets: each has an event with the value of a
+// counter.
 class PacketSender {
  public:
   explicit PacketSender(PacketMemory::Buffer* buffer);
@@ -259,7 +260,7 @@ class PacketSender {
   const std::unique_ptr<TraceWriter> writer_;
 };
 
-// For readers of such a buffer.
+// Return the layout of a buffer and the options for its reader.
 SharedMemoryABI AbiOf(PacketMemory::Buffer* buffer);
 PacketReader::Options ReaderOptions();
 
@@ -268,8 +269,8 @@ struct ValuePacket {
   uint64_t timestamp;
   uint64_t value;
 };
-// Field by field: a generated decoder makes an index of them, which pays only
-// for more fields.
+// Decodes a packet field by field. A generated decoder makes an index of them,
+// which pays only for more fields.
 inline ValuePacket DecodePacket(ConstBytes bytes) {
   using namespace protozero::trace;
   ValuePacket value = {};
@@ -290,8 +291,8 @@ class PacketClient {
  public:
   explicit PacketClient(PacketMemory* memory);
 
-  // The time in the packet is the number of the packet: the clock is not what
-  // this is about.
+  // Sends a packet whose time is its number, because the clock is not measured
+  // here.
   [[gnu::always_inline]] inline void Send(uint64_t value) {
     requests_.Send(++num_sent_, value);
   }
@@ -305,7 +306,8 @@ class PacketClient {
     *value = message.value;
     return true;
   }
-  // No packet was lost, and answers belong to their questions.
+  // Returns true if no packet was lost and all answers belong to their
+  // questions.
   bool is_right() const { return is_right_ && requests_.packets_lost() == 0; }
 
  private:
@@ -377,7 +379,7 @@ class PacketCallbackServer : public PacketServer {
   const Callback callback_;
 };
 
-// Answers as soon as it is resumed.
+// A server that answers as soon as it is resumed.
 class PacketCoroutineServer : public PacketServer {
  public:
   explicit PacketCoroutineServer(PacketMemory* memory);

@@ -27,11 +27,11 @@ using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 
 constexpr char kSourceName[] = "protozero.workload";
-// Answers take milliseconds, unless the other side hangs.
+// The timeout for answers. They take milliseconds unless the other side hangs.
 constexpr uint32_t kTimeoutMs = 60000;
 
-// The child's messages: one when it is ready, and one when it has read the
-// trace.
+// A message of the child. It sends one when it is ready, and one when it has
+// read the trace.
 struct Report {
   uint64_t events;
   uint64_t other_packets;
@@ -74,7 +74,7 @@ void SetProblem(const std::string& problem, Report* report) {
     strncpy(report->problem, problem.c_str(), sizeof(report->problem) - 1);
 }
 
-// The service's process.
+// The service, in the child process.
 class Child : private TracingService::Consumer {
  public:
   Child(const Recording::Options& options, std::string socket, int channel)
@@ -97,7 +97,7 @@ class Child : private TracingService::Consumer {
     if (!SendReport() || report_.problem[0] != '\0')
       return;
 
-    // A byte asks for the end; so does a closed socket.
+    // A byte asks the child to end, and so does a closed socket.
     std::thread listener([this] {
       char byte;
       ReceiveAll(channel_, &byte, sizeof(byte));
@@ -155,7 +155,7 @@ class Child : private TracingService::Consumer {
     return Count(data, size);
   }
 
-  // Whole packets.
+  // Counts whole packets.
   bool Count(const uint8_t* data, size_t size) {
     report_.bytes += size;
     if (file_ != nullptr && fwrite(data, 1, size, file_.get()) != size)

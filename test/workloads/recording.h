@@ -19,7 +19,7 @@
 namespace protozero::workloads {
 
 // The surroundings of a program that traces: a data source, a producer, and the
-// tracing service, in another process, as in real use. The service's process is
+// tracing service in another process, as in real use. The service's process is
 // a child of this one; it also reads the trace and counts its packets.
 //
 //   std::string problem;
@@ -30,54 +30,54 @@ namespace protozero::workloads {
 //   }
 //   Recording::Outcome outcome = recording->Stop();
 //
-// One at a time, by one thread.
+// There may be only one at a time, and only one thread may use it.
 class Recording {
  public:
   struct Options {
-    // Whether there is a session that records, or only a service.
+    // True if there is a session that records, false if only a service.
     bool has_session = true;
     BufferExhaustedPolicy policy = BufferExhaustedPolicy::kStall;
-    // How long a writer waits before it loses packets all the same.
+    // The time a writer waits before it loses packets in spite of kStall.
     uint32_t stall_timeout_ms = 60000;
-    // The producer's, in bytes; 0 for the service's default.
+    // The size of the producer's memory in bytes; 0 for the service's default.
     size_t shared_memory_size = 0;
     size_t page_size = 0;
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
-    // The size of the service's buffer, in bytes. All of the trace has to fit,
-    // unless it is streamed; if it does not, Stop() says so.
+    // The size of the service's buffer in bytes. All of the trace must fit,
+    // unless it is streamed. If it does not fit, Stop() reports that.
     size_t buffer_size = size_t{256} << 20;
-    // If not 0, the service looks at packets this often, and forgets them,
-    // while others are written, instead of when all is over. Reading takes
-    // longer than writing, so a writer may have to wait.
+    // The period in which the service reads and forgets packets while others
+    // are written; 0 if it reads all of them at the end. Reading takes longer
+    // than writing, so a writer may have to wait.
     uint32_t read_period_ms = 0;
-    // If not empty, where the child writes the trace to.
+    // The file that the child writes the trace to, or empty.
     std::string trace_file;
-    // Called in the child for each packet that has a track_event, with the
-    // packet; see Outcome::digest. May be null.
+    // The child calls this with each packet that has a track_event; see
+    // Outcome::digest. May be null.
     std::function<uint64_t(ConstBytes packet)> digest;
   };
 
   // The content of the trace.
   struct Outcome {
-    // Those with a track_event.
+    // The number of packets with a track_event.
     uint64_t events = 0;
-    // Those with anything else that came from writers, as descriptors.
+    // The number of other packets from writers, such as descriptors.
     uint64_t other_packets = 0;
-    // How many events said that something before them is missing.
+    // The number of events that said that packets before them are missing.
     uint64_t losses = 0;
     // The results of Options::digest, summed up modulo 2^64.
     uint64_t digest = 0;
     uint64_t bytes = 0;
-    // Why it is not to be relied upon, if so.
+    // The reason why this outcome is not reliable, or empty.
     std::string problem;
   };
 
-  // Starts all, and waits until the data source is enabled, if it is going to
-  // be. Returns null, and says why, if something fails. REQUIRES: this process
-  // has no thread but the one that calls.
+  // Starts all, and waits until the data source is enabled, if there is a
+  // session. Returns null and sets |problem| if something fails. REQUIRES: this
+  // process has only the calling thread.
   static std::unique_ptr<Recording> Start(const Options& options,
                                           std::string* problem);
-  // Ends the service. It keeps its data.
+  // Ends the service, which keeps its data.
   ~Recording();
 
   Recording(const Recording&) = delete;
@@ -85,15 +85,15 @@ class Recording {
 
   const std::shared_ptr<DataSource>& source() const { return source_; }
 
-  // Flushes, ends the session, and has the trace read. REQUIRES: called once;
-  // the DataSourceWriters, which count losses, are gone.
+  // Flushes, ends the session, and lets the child read the trace. REQUIRES:
+  // called once; the DataSourceWriters, which count losses, are gone.
   Outcome Stop();
 
  private:
   Recording() = default;
 
   pid_t child_ = -1;
-  // To the child.
+  // The socket to the child.
   int channel_ = -1;
   std::shared_ptr<DataSource> source_;
   std::unique_ptr<Producer> producer_;

@@ -22,8 +22,8 @@ uint64_t Timestamp(ConstBytes packet) {
   return TracePacket::Decoder(packet).timestamp();
 }
 
-// Events with the timestamps 1 to |count|, behind a packet that is none.
-// Returns how many were lost.
+// Writes events with the timestamps 1 to |count|, after one packet of another
+// kind. Returns how many were lost.
 uint64_t WriteEvents(const Recording& recording, uint64_t count) {
   DataSourceWriters writers(recording.source());
   writers.Trace([](TraceContext& context) {
@@ -72,7 +72,8 @@ TEST(RecordingTest, AccountsForWhatWasLost) {
   const auto recording = Recording::Start(options, &problem);
   ASSERT_NE(recording, nullptr) << problem;
   constexpr uint64_t kEvents = 50000;
-  // All of them: the packet that is not finished has the only chunk.
+  // WriteEvents() loses all packets, because the unfinished packet has the only
+  // chunk.
   DataSourceWriters holder(recording->source());
   uint64_t lost = 0;
   holder.Trace([&](TraceContext& context) {
@@ -83,11 +84,12 @@ TEST(RecordingTest, AccountsForWhatWasLost) {
   EXPECT_EQ(lost, 1 + kEvents);
   holder.Flush();
   EXPECT_EQ(holder.packets_lost(), 0u);
-  // As many as the service is too slow for, which may be none.
+  // This loses the packets for which the service is too slow, perhaps none.
   lost += WriteEvents(*recording, kEvents);
   const Recording::Outcome outcome = recording->Stop();
   EXPECT_EQ(outcome.problem, "");
-  // The one that was held, at least. The track may have come too early.
+  // At least the held packet arrives. The track's packet may have come too
+  // early.
   EXPECT_GE(outcome.events, 1u);
   EXPECT_LE(outcome.other_packets, 1u);
   EXPECT_EQ(outcome.events + outcome.other_packets + lost,

@@ -8,12 +8,12 @@
 namespace protozero::workloads {
 
 // Starts the program again, with the same arguments, if its environment is not
-// what fibers need:
+// the one that fibers need:
 // - |preload|, if it is not empty, as LD_PRELOAD;
-// - all functions of libraries found before main(). When one is found in its
-//   first call, all of the processor's registers are saved on the stack. That
-//   can be eleven kilobytes, and a fiber has eight.
-// To be called first, by main().
+// - all functions of libraries found before main(). If a function is found in
+//   its first call, all of the processor's registers are saved on the stack.
+//   That can be eleven kilobytes, and a fiber has eight.
+// REQUIRES: main() calls this first.
 void EnsureFiberEnvironment(char** argv, const std::string& preload);
 
 }  // namespace protozero::workloads

@@ -26,12 +26,12 @@ namespace protozero::workloads {
 // Skynet with a fiber of Boost.Fiber for each node. A node sends its answer to
 // its parent through a channel.
 //
-// A new fiber runs at once, and who has made it waits in the queue. So a leaf
-// is gone before its next sibling is made, and no more fibers have a stack at a
-// time than there are nodes that are no leaves, and one leaf in each thread.
+// A new fiber runs at once, and its maker waits in the queue. So a leaf is gone
+// before its next sibling is made. At any time, at most the inner nodes and one
+// leaf in each thread have a stack.
 //
-// Stack is one of Boost's allocators of stacks. This one's are blocks of the
-// program's allocator.
+// Stack is one of Boost's allocators of stacks. The default takes blocks from
+// the program's allocator.
 template <typename Tracer, typename Stack = boost::fibers::fixedsize_stack>
 class SkynetFibers {
  public:
@@ -39,7 +39,7 @@ class SkynetFibers {
   // Two pages.
   static constexpr size_t kStackSize = 8 * 1024;
 #else
-  // Far more is on the stack then.
+  // Without optimization, far more data is on the stack.
   static constexpr size_t kStackSize = 32 * 1024;
 #endif
 
@@ -56,7 +56,8 @@ class SkynetFibers {
 
  private:
   using Channel = boost::fibers::buffered_channel<uint64_t>;
-  // A power of two, and more than a node has children: none has to wait.
+  // A power of two that is larger than the number of a node's children, so that
+  // no child has to wait.
   static constexpr size_t kChannelCapacity = 16;
   static_assert(kChannelCapacity > SkynetTree::kBranches);
 
@@ -88,7 +89,7 @@ class SkynetFibers {
 };
 
 // This thread and others, which take fibers from each other when they have
-// none. Boost's scheduler allows one such group in the life of a process.
+// none. Boost's scheduler allows only one such group in the life of a process.
 template <typename Tracer>
 class WorkStealingThreads {
  public:

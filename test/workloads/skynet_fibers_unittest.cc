@@ -32,7 +32,7 @@ using protozero::trace::TrackEvent;
 
 constexpr SkynetTree kTree(1000);
 
-// A session, and what its trace has in the end.
+// A session and the sums of its trace.
 class SkynetFibersTest : public testing::Test {
  protected:
   SkynetFibersTest() {
@@ -81,7 +81,7 @@ TEST_F(SkynetFibersTest, TraceIsComplete) {
   EXPECT_EQ(StopRecording().FindProblem(kTree), "");
 }
 
-// Once only, and by a thread that ends with it: see WorkStealingThreads.
+// Runs only once, in a thread that ends with it: see WorkStealingThreads.
 TEST_F(SkynetFibersTest, FibersMayMove) {
   StartRecording();
   SkynetTracer tracer(recording_->source(), &clock_);
@@ -96,7 +96,7 @@ TEST_F(SkynetFibersTest, FibersMayMove) {
 }
 
 // A tracer that treats the thread's packet as the fiber's: the packet is open
-// while the fiber is suspended, as would be one around co_await.
+// while the fiber is suspended, like a packet around co_await.
 class SuspendedInPacketTracer {
  public:
   explicit SuspendedInPacketTracer(const std::shared_ptr<DataSource>& source)
@@ -158,7 +158,7 @@ TEST_F(SkynetFibersTest, PacketThatIsOpenAcrossSuspensionIsNoticed) {
   }
 }
 
-// Notes how much of the stacks was never written to.
+// An allocator that finds out how much of the stacks was never written to.
 class ProbedStack {
  public:
   using traits_type = boost::fibers::fixedsize_stack::traits_type;
@@ -192,7 +192,7 @@ size_t ProbedStack::least_free_bytes = SIZE_MAX;
 
 TEST_F(SkynetFibersTest, StackIsLargeEnough) {
   Recording::Options options;
-  // So small that writers wait, too.
+  // The memory is so small that writers wait, too.
   options.shared_memory_size = 8 * 4096;
   StartRecording(options);
   SkynetTracer tracer(recording_->source(), &clock_);
@@ -206,7 +206,7 @@ TEST_F(SkynetFibersTest, StackIsLargeEnough) {
   EXPECT_GE(ProbedStack::least_free_bytes, 1024u);
 }
 
-// Fibers do, for their stacks and channels; but no more of them.
+// Fibers allocate their stacks and channels. Tracing adds no allocations.
 TEST_F(SkynetFibersTest, TracingDoesNotAllocate) {
   NoSkynetTracer no_tracer;
   SkynetFibers<NoSkynetTracer> untraced(kTree, &no_tracer);

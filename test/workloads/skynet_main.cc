@@ -1,9 +1,10 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // workload_skynet: a million fibers, after the performance page of Boost.Fiber.
-// skynet_tree.h says what they do, skynet_fibers.h how. They run in one thread,
-// or in one for each processor, with the C library's allocator or with
-// tcmalloc. Beside them are threads, a hundred times fewer, as on that page.
+// See skynet_tree.h for their work and skynet_fibers.h for the way they do it.
+// They run in one thread, or in one for each processor, with the C library's
+// allocator or with tcmalloc. For comparison, there are a hundred times fewer
+// threads, as on that page.
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@ namespace protozero::workloads {
 namespace {
 
 constexpr SkynetTree kQuickFibers(10'000);
-// As many as the page has: it could not have more.
+// The same number as on the page, which could not have more.
 constexpr SkynetTree kThreads(10'000);
 constexpr SkynetTree kQuickThreads(100);
 
@@ -46,8 +47,8 @@ constexpr SkynetTree kQuickThreads(100);
 constexpr std::string_view kGlibc = "libc.so.6";
 constexpr std::string_view kTcmalloc = "libtcmalloc_minimal.so.4";
 
-// The files of the program's malloc() and of the malloc() of the libraries it
-// is linked with.
+// Returns the files of the program's malloc() and of the malloc() of the
+// libraries it is linked with.
 std::string_view AllocatorFile() {
   Dl_info info;
   void* const function = dlsym(RTLD_DEFAULT, "malloc");
@@ -67,8 +68,8 @@ uint64_t CpuNanoseconds() {
          static_cast<uint64_t>(time.tv_nsec);
 }
 
-// The most memory that this program has had at a time. Not from getrusage(),
-// whose figure includes the program that started this one.
+// Returns the most memory that this program has had at a time. Not from
+// getrusage(), whose figure includes the program that started this one.
 double PeakMiB() {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -80,7 +81,7 @@ double PeakMiB() {
   return 0;
 }
 
-// The time of a call, which is made a great many times.
+// Returns the time of a call, from a great many calls.
 template <typename Function>
 double NanosecondsOf(Function function) {
   constexpr uint64_t kCalls = 1'000'000;
@@ -93,8 +94,8 @@ double NanosecondsOf(Function function) {
   return std::chrono::duration<double, std::nano>(end - begin).count() / kCalls;
 }
 
-// The measurement: |workload| is SkynetFibers or SkynetThreads. An operation is
-// a leaf, as on the page, which divides the time of all fibers by a million.
+// Measures |workload|, a SkynetFibers or a SkynetThreads. An operation is a
+// leaf, as on the page, which divides the time of all fibers by a million.
 template <typename Workload>
 void Measure(const SkynetTree& tree,
              Workload workload,
@@ -171,7 +172,7 @@ WorkloadResult RunUntraced(const WorkloadOptions& options) {
   return result;
 }
 
-// Where the service's process leaves what it has found in the trace.
+// Memory in which the service's process leaves the sums of the trace.
 class SharedSums {
  public:
   SharedSums() {
@@ -225,8 +226,8 @@ WorkloadResult RunTraced(const WorkloadOptions& options,
     return result;
   result.problem = outcome.problem;
   if (!recording_options.has_session) {
-    // The cost for one node by itself: the measurement above varies by far
-    // more.
+    // This is the cost for one node alone. The measurement above varies by far
+    // more than this cost.
     result.figures.emplace_back("checks_ns", NanosecondsOf([&](uint64_t id) {
                                   tracer.Begin(id);
                                   tracer.End(id);
@@ -264,14 +265,15 @@ Recording::Options WithoutSession() {
   return options;
 }
 
-// Enough for the service to be late by milliseconds.
+// Returns options with so much memory that the service may be late by
+// milliseconds.
 Recording::Options ForFibers() {
   Recording::Options options;
   options.shared_memory_size = size_t{4} << 20;
   return options;
 }
 
-// Too little for that.
+// Returns options with too little memory for that.
 Recording::Options ForLosses() {
   Recording::Options options;
   options.policy = BufferExhaustedPolicy::kDrop;
@@ -279,7 +281,8 @@ Recording::Options ForLosses() {
   return options;
 }
 
-// More chunks than threads that wait for their children.
+// Returns options with more chunks than there are threads that wait for their
+// children.
 Recording::Options ForThreads() {
   Recording::Options options;
   options.shared_memory_size = size_t{16} << 20;

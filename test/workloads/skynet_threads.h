@@ -17,12 +17,12 @@
 #include "test/workloads/skynet_tree.h"
 
 // Skynet with a thread for each node, to compare fibers with. The variants make
-// the thread in different ways. Each starts one, by a function that returns the
-// node's answer, and waits for it.
+// the thread in different ways. Each variant starts a thread with a function
+// that returns the node's answer, and waits for it.
 
 namespace protozero::workloads {
 
-// With a stack of the size that the system likes.
+// A thread with a stack of the system's default size.
 class StdThread {
  public:
   template <typename Function>
@@ -51,13 +51,14 @@ class StdAsync {
   std::future<uint64_t> answer_;
 };
 
-// With a stack as small as it may be. That is more than the published eight
-// kilobytes: the system refuses less than what a signal handler may need.
+// A thread with the smallest possible stack. It has more than the published
+// eight kilobytes, because the system refuses less than a signal handler may
+// need.
 class SmallPthread {
  public:
   template <typename Function>
   void Start(Function function) {
-    // Static, because there is nothing like it for each node.
+    // Static, so that no node pays for making the attributes.
     static const Attributes attributes;
     struct Call {
       Function function;

@@ -25,44 +25,46 @@ struct SkynetTraceSums {
   uint64_t leaf_ends = 0;
   uint64_t leaf_begin_ordinals = 0;
   uint64_t leaf_end_ordinals = 0;
-  // Nodes whose beginning and end were written by different writers: by
-  // different threads, that is.
+  // The number of nodes whose beginning and end were written by different
+  // writers, which means by different threads.
   uint64_t moved = 0;
-  // Events that no tracer could have written: of no node, of a node that has
-  // begun or ended before, with a name that no viewer could know.
+  // The number of events that no tracer could have written: of no node, of a
+  // node that has begun or ended before, or with a name that no viewer could
+  // know.
   uint64_t wrong = 0;
 
-  // Empty if each node has begun once, and ended once, and nothing is wrong.
+  // Returns an empty string if each node has begun once and ended once, and
+  // nothing is wrong.
   std::string FindProblem(const SkynetTree& tree) const;
-  // The same, if |lost| events are missing.
+  // Does the same if |lost| events are missing.
   std::string FindProblem(const SkynetTree& tree, uint64_t lost) const;
 };
 
-// Reads the events of SkynetTracer.
+// A check that reads the events of SkynetTracer.
 class SkynetTraceCheck {
  public:
   // REQUIRES: |sums| outlives it.
   SkynetTraceCheck(const SkynetTree& tree, SkynetTraceSums* sums);
 
-  // Takes the next TracePacket with a track_event. The events of one writer
-  // come in the order in which they were written.
+  // Takes the next TracePacket with a track_event. REQUIRES: the events of one
+  // writer come in the order in which they were written.
   void OnEvent(ConstBytes packet);
 
  private:
-  // The writers of a node's beginning and of its end. 0 if there was none.
+  // The writers of a node's beginning and of its end, or 0 if there was none.
   struct Node {
     uint32_t begin_writer = 0;
     uint32_t end_writer = 0;
   };
 
-  // Returns false if it is wrong.
+  // Counts the event. Returns false if it is wrong.
   bool CountEvent(ConstBytes packet);
 
   const SkynetTree tree_;
   SkynetTraceSums* const sums_;
-  // By id.
+  // The index is the node's id.
   std::vector<Node> nodes_;
-  // By writer: whether a viewer knows the event's name.
+  // The key is the writer. True if a viewer knows the event's name.
   std::map<uint32_t, bool> knows_name_;
 };
 

@@ -54,7 +54,7 @@ constexpr auto kEnd = TrackEvent::TYPE_SLICE_END;
 constexpr uint32_t kFirst = TracePacket::SEQ_INCREMENTAL_STATE_CLEARED |
                             TracePacket::SEQ_NEEDS_INCREMENTAL_STATE;
 
-// Each node begins and ends.
+// Returns a trace in which each node begins and ends.
 std::vector<Event> CompleteTrace() {
   std::vector<Event> events;
   for (uint64_t id = 0; id < kTree.end_of_ids(); ++id) {
@@ -113,14 +113,14 @@ TEST(SkynetTraceCheckTest, MissingEventIsNoticed) {
     events.erase(events.begin() + static_cast<ptrdiff_t>(i));
     const SkynetTraceSums sums = Check(events);
     EXPECT_NE(sums.FindProblem(kTree), "") << i;
-    // As one that was lost, it is accounted for.
+    // If one event was lost, the check accounts for it.
     EXPECT_EQ(sums.FindProblem(kTree, 1), "") << i;
     EXPECT_NE(sums.FindProblem(kTree, 2), "") << i;
   }
 }
 
 TEST(SkynetTraceCheckTest, OtherEventIsNoticed) {
-  // The number of events is right in each case.
+  // Replaces event |i|. The number of events is right in each case.
   const auto expect_wrong = [](size_t i, const Event& event) {
     std::vector<Event> events = CompleteTrace();
     events[i] = event;
@@ -130,7 +130,7 @@ TEST(SkynetTraceCheckTest, OtherEventIsNoticed) {
   };
   const std::vector<Event> events = CompleteTrace();
   const size_t last = events.size() - 1;
-  // Twice, from this writer and another.
+  // An event that comes twice, from this writer and from another.
   expect_wrong(last, {kEnd, 1});
   expect_wrong(last, {kEnd, 1, /*writer=*/2});
   expect_wrong(last - 1, {kBegin, 1});
@@ -140,7 +140,7 @@ TEST(SkynetTraceCheckTest, OtherEventIsNoticed) {
   expect_wrong(last, {kEnd, 2});
   expect_wrong(last, {kEnd, 200});
   expect_wrong(last, {kEnd, UINT64_MAX});
-  // An event of no writer, of no kind.
+  // An event of no writer, and one of no kind.
   expect_wrong(last, {kEnd, events[last].id, /*writer=*/0});
   expect_wrong(last, {TrackEvent::TYPE_INSTANT, events[last].id});
 }
@@ -166,7 +166,7 @@ TEST(SkynetTraceCheckTest, UnknownNameIsNoticed) {
   events[50].flags = kFirst;
   EXPECT_EQ(Check(events).wrong, 0u);
 
-  // A viewer that has missed a packet has missed the name.
+  // A viewer that has missed a packet does not know the name.
   events = CompleteTrace();
   events[51].dropped_before = true;
   EXPECT_EQ(Check(events).wrong, kTree.num_nodes() - 26);

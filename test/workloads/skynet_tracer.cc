@@ -16,7 +16,7 @@ using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
 
 // The events. The compiler has encoded all but the time and the node. So
-// writing an event is a copy, and takes hardly any stack: the stack of a fiber
+// writing an event is a copy, and takes hardly any stack. The stack of a fiber
 // is cold memory, and each line of it costs as much as an event.
 constexpr Hole<9> kTime;
 constexpr Hole<3> kNode;
@@ -37,7 +37,8 @@ constexpr auto kBegin = MakeConstantMessage<TracePacket>([] {
                        TrackEvent::kTrackUuid(kNode),
                        TrackEvent::kNameIid(SkynetTracer::kEventName))));
 });
-// The same; viewers are to forget what they know, and to know the name.
+// The same event, which also tells viewers to forget all ids and gives them the
+// name.
 constexpr auto kFirstBegin = MakeConstantMessage<TracePacket>([] {
   return FieldList(
       TracePacket::kTimestamp(kTime),
@@ -56,7 +57,7 @@ constexpr auto kFirstBegin = MakeConstantMessage<TracePacket>([] {
 }  // namespace
 
 // A pointer, because it needs no initialization that each access would have to
-// look after.
+// check.
 thread_local SkynetTracer::Writer* SkynetTracer::this_thread_ = nullptr;
 
 SkynetTracer::Writer::Writer(const std::shared_ptr<DataSource>& source,
@@ -96,14 +97,14 @@ SkynetTracer::Totals SkynetTracer::Finish() {
   return totals;
 }
 
-// The arguments of the functions for the sessions are in registers: an object
+// The functions for the sessions get their arguments in registers. An object
 // with an address would take one more line of the stack.
 
 void SkynetTracer::WriteBegin(uint64_t id) {
   Writer* const writer = this_thread_;
   ++writer->events_written;
   writer->writers.Trace([writer, id](TraceContext& context) {
-    // A viewer that has missed something has forgotten the name.
+    // A viewer that has missed a packet has forgotten the name.
     const uint64_t losses = context.writer().packets_lost();
     if (__builtin_expect(context.TakeIncrementalStateCleared() ||
                              losses != writer->losses_seen,

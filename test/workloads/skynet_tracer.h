@@ -13,7 +13,7 @@
 #include "protozero/tracing/producer.h"
 #include "test/workloads/trace_clock.h"
 
-// The work of each node of Skynet when it begins and when it ends.
+// The tracer's work for each node of Skynet when it begins and when it ends.
 
 namespace protozero::workloads {
 
@@ -30,33 +30,34 @@ class NoSkynetTracer {
   [[gnu::always_inline]] inline void End(uint64_t) {}
 };
 
-// A slice on the node's own track, whose id is the node's.
+// A tracer that writes a slice on the node's own track. The track's id is the
+// node's id.
 //
-// Fibers are many and threads are few, so the writers are the threads'. A fiber
-// may go on in another thread than it was suspended in: it keeps nothing of a
-// thread, neither a packet nor the address of a thread-local variable, which a
-// compiler would gladly keep for it. Hence the functions that are not inline:
-// they look for the thread they are in, and no fiber is suspended in them.
+// There are many fibers and few threads, so each thread has a writer. A
+// suspended fiber may continue in another thread. So it keeps nothing of a
+// thread: no packet, and no address of a thread-local variable, which a
+// compiler would like to keep for it. The functions that are not inline prevent
+// that: they look for the current thread, and no fiber is suspended in them.
 //
-// Threads may be many, too, and gone soon. A writer is announced to the service
-// and takes a chunk with it when it goes, which is more than such a thread does
-// otherwise; so a thread leaves its writer to the next one.
+// There may also be many threads that end soon. Announcing a writer to the
+// service, and the chunk that it takes with it at its end, cost more than the
+// rest of such a thread's work. So a thread leaves its writer to the next one.
 //
-// For one session.
+// Only for one session.
 class SkynetTracer {
  private:
-  // One thread at a time has it.
+  // A thread's writer. Only one thread at a time has it.
   struct Writer {
     Writer(const std::shared_ptr<DataSource>& source,
            const TraceClock* trace_clock);
 
-    // Says what viewers need, too.
+    // Writes the beginning of a node, and the data that viewers need.
     [[gnu::noinline]] void WriteFirstBegin(TraceContext* context, uint64_t id);
 
     DataSourceWriters writers;
     const TraceClock* const clock;
     uint64_t events_written = 0;
-    // The losses when the interned data was written last.
+    // The losses at the time when the interned data was last written.
     uint64_t losses_seen = 0;
   };
 
@@ -64,9 +65,9 @@ class SkynetTracer {
   static constexpr uint64_t kEventName = 1;
   static constexpr char kEventNameText[] = "fiber";
 
-  // The state of a thread while it runs nodes. Its constructor needs more stack
-  // than a fiber may have, so it runs on the thread's stack. One for each
-  // thread.
+  // The state of a thread while it runs nodes, one for each thread. Its
+  // constructor needs more stack than a fiber may have, so it must run on the
+  // thread's stack.
   class Thread {
    public:
     explicit Thread(SkynetTracer* tracer);
@@ -92,7 +93,8 @@ class SkynetTracer {
       WriteEnd(id);
   }
 
-  // When all threads are gone: commits what they have written.
+  // The result of Finish(), which commits all events. REQUIRES: all threads are
+  // gone.
   struct Totals {
     uint64_t events_written = 0;
     uint64_t events_lost = 0;
@@ -102,14 +104,14 @@ class SkynetTracer {
  private:
   [[gnu::noinline]] static void WriteBegin(uint64_t id);
   [[gnu::noinline]] static void WriteEnd(uint64_t id);
-  // The thread's that calls.
+  // The writer of the calling thread.
   static thread_local Writer* this_thread_;
 
   const std::shared_ptr<DataSource> source_;
   const TraceClock* const clock_;
 
   std::mutex lock_;
-  // Those that no thread has now.
+  // The writers that no thread has now.
   std::vector<std::unique_ptr<Writer>> writers_;
 };
 

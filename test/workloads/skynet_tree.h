@@ -16,7 +16,7 @@ namespace protozero::workloads {
 //       100 ... 109 110   ...  190 ... 199
 //
 // The numbers above are the nodes' ids: the id of a child has one digit more
-// than its parent's. The id of a leaf is its ordinal, and a 1 in front of it.
+// than its parent's. The id of a leaf is a 1 followed by its ordinal.
 class SkynetTree {
  public:
   static constexpr uint64_t kBranches = 10;
@@ -27,23 +27,23 @@ class SkynetTree {
       : num_leaves_(num_leaves) {}
 
   constexpr uint64_t num_leaves() const { return num_leaves_; }
-  // The nodes of all levels: 1 + 10 + 100 + ... + num_leaves().
+  // Returns the number of nodes: 1 + 10 + 100 + ... + num_leaves().
   constexpr uint64_t num_nodes() const {
     return (num_leaves_ * kBranches - 1) / (kBranches - 1);
   }
-  // The root's answer.
+  // Returns the root's answer.
   constexpr uint64_t sum() const { return num_leaves_ * (num_leaves_ - 1) / 2; }
 
   constexpr bool IsLeaf(uint64_t id) const { return id >= num_leaves_; }
-  // REQUIRES: IsLeaf(id).
+  // Returns the ordinal of a leaf. REQUIRES: IsLeaf(leaf).
   constexpr uint64_t Ordinal(uint64_t leaf) const { return leaf - num_leaves_; }
   static constexpr uint64_t Child(uint64_t id, uint64_t index) {
     return id * kBranches + index;
   }
 
-  // All ids are less.
+  // Returns a number that is larger than all ids.
   constexpr uint64_t end_of_ids() const { return 2 * num_leaves_; }
-  // Whether any node has that id.
+  // Returns true if there is a node with that id.
   constexpr bool HasNode(uint64_t id) const {
     if (id >= end_of_ids())
       return false;
@@ -57,7 +57,7 @@ class SkynetTree {
   const uint64_t num_leaves_;
 };
 
-// The published one.
+// The tree of the published measurement.
 inline constexpr SkynetTree kMillionFibers(1'000'000);
 static_assert(kMillionFibers.sum() == 499'999'500'000);
 static_assert(kMillionFibers.num_nodes() == 1'111'111);

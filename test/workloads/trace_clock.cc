@@ -12,7 +12,8 @@ namespace protozero::workloads {
 
 namespace {
 
-// Counts at the same rate in all states of the processor, sleep included.
+// Returns true if the counter has the same rate in all states of the processor,
+// sleep included.
 bool IsCounterSteady() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kInvariant = 1u << 8;

@@ -12,24 +12,24 @@
 
 namespace protozero::workloads {
 
-// Reads CLOCK_BOOTTIME, the clock of trace viewers, as fast as possible.
-// clock_gettime(), which needs no system call, takes twice as long as the
-// processor's counter that it reads, because it guards against changes
-// meanwhile. Where the counter is known to be steady, this clock asks the
-// system once how the two go together, and then does a subtraction and a
-// multiplication.
+// A clock that reads CLOCK_BOOTTIME, the clock of trace viewers, as fast as
+// possible. clock_gettime() needs no system call, but takes twice as long as
+// the processor's counter that it reads, because it guards against changes
+// meanwhile. If the counter is known to be steady, this clock compares the two
+// once. Then each reading is a subtraction and a multiplication.
 //
-// The two drift apart by up to 0.05 % as the system's time is corrected. So a
-// program that traces for long calls Synchronize() now and then, and tells the
-// trace what clock it uses (see completion_chains_tracer.h).
+// The two drift apart by up to 0.05 % while the system's time is corrected. So
+// a program that traces for a long time calls Synchronize() now and then, and
+// names its clock in the trace (see completion_chains_tracer.h).
 //
-// One thread, or Synchronize() before there are others.
+// REQUIRES: there is one thread, or Synchronize() is called only before there
+// are others.
 class TraceClock {
  public:
-  // Takes 10 ms, if there is such a counter.
+  // Compares the clocks for 10 ms, if there is such a counter.
   TraceClock();
 
-  // Nanoseconds. Does not go back between calls of Synchronize().
+  // Returns nanoseconds. They never go back between calls of Synchronize().
   uint64_t Now() const {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (__builtin_expect(ns_per_tick_ != 0, true))
@@ -38,7 +38,7 @@ class TraceClock {
     return SystemNowOutOfLine();
   }
 
-  // Agrees with the system's clock again.
+  // Sets this clock to the system's time again.
   void Synchronize();
 
   bool uses_counter() const { return ns_per_tick_ != 0; }
@@ -56,16 +56,17 @@ class TraceClock {
 #if defined(__x86_64__) && defined(__GNUC__)
   __extension__ using Uint128 = unsigned __int128;
 
-  // The upper half of a product, which is where the processor leaves it.
+  // Returns the upper half of the product, which the processor leaves in a
+  // register of its own.
   uint64_t ToNanoseconds(uint64_t ticks) const {
     return static_cast<uint64_t>(Uint128{ticks} * ns_per_tick_ >> 64);
   }
 #endif
 
-  // The length of a tick in units of 2^-64 nanoseconds: less than one
-  // nanosecond. 0 without a counter.
+  // The length of a tick in units of 2^-64 nanoseconds, less than one
+  // nanosecond; 0 without a counter.
   uint64_t ns_per_tick_ = 0;
-  // The time when the counter was 0. Modulo 2^64.
+  // The time when the counter was 0, modulo 2^64.
   uint64_t offset_ns_ = 0;
 };
 

@@ -7,8 +7,8 @@
 namespace protozero::workloads {
 namespace {
 
-// How close the two are depends on the machine; that they are the same time
-// does not.
+// The distance of the two depends on the machine. But on every machine, they
+// are the same time.
 TEST(TraceClockTest, IsTheSystemsTime) {
   constexpr uint64_t kFarNs = 5'000'000'000;
   TraceClock clock;

@@ -18,7 +18,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
          text.substr(text.size() - end.size()) == end;
 }
 
-// |path| without its folder.
+// Returns |path| without its folder.
 std::string ProgramName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
@@ -35,7 +35,8 @@ std::string FormatDouble(double value) {
 
 }  // namespace
 
-// No name has a character that JSON would have to escape.
+// Returns the result as JSON. No name has a character that JSON would have to
+// escape.
 std::string ToJson(const std::string& row, const WorkloadResult& result) {
   std::string json = "{\"name\": \"" + row + "\"";
   json += ", \"ns_per_operation\": " + FormatDouble(result.ns_per_operation);

@@ -11,8 +11,8 @@
 #include <vector>
 
 // The common part of programs that measure the cost of tracing a workload. Each
-// has rows, named <Workload>_<Variant>_<Mode>, and measures one of them when it
-// is run:
+// has rows, named <Workload>_<Variant>_<Mode>, and each run measures one of
+// them:
 //
 //   program --list                  prints the names of its rows
 //   program --run=ROW [--quick]     prints a JSON object, see WorkloadResult
@@ -25,29 +25,29 @@
 //   Off       compiled with it; a data source is registered, and no session
 //   On        a session records
 //
-// A program whose measurement is wrong says why and exits with 1.
+// If its measurement is wrong, a program prints the reason and exits with 1.
 
 namespace protozero::workloads {
 
 struct WorkloadOptions {
-  // As little as shows that it works.
+  // True for the smallest amount of work that shows that the program works.
   bool quick = false;
-  // Where to write the trace; see Recording::Options. May be empty.
+  // The file to write the trace to, or empty; see Recording::Options.
   std::string trace_file;
 };
 
 struct WorkloadResult {
   double ns_per_operation = 0;
   uint64_t operations = 0;
-  // Begun by the workload. 0 unless the mode is On.
+  // The number of events that the workload has begun. 0 unless the mode is On.
   uint64_t events_written = 0;
-  // Counted by reading the recorded trace.
+  // The number of events that were found in the recorded trace.
   uint64_t events_received = 0;
-  // The losses that writers have counted.
+  // The number of losses that writers have counted.
   uint64_t events_lost = 0;
-  // While it was measured, by the threads that it is about.
+  // The number of allocations in the measured threads during the measurement.
   uint64_t allocations = 0;
-  // Further ones, by name: p50_ns, clock_ns, ...
+  // Other figures and their names: p50_ns, clock_ns, ...
   std::vector<std::pair<std::string, double>> figures;
   // The error, or empty.
   std::string problem;
@@ -58,15 +58,15 @@ struct WorkloadRow {
   std::function<WorkloadResult(const WorkloadOptions&)> run;
 };
 
-// The JSON object that is printed, without a line feed.
+// Returns the JSON object that is printed, without a line feed.
 std::string ToJson(const std::string& row, const WorkloadResult& result);
 
-// Checks, for any workload, that it did something, and that events are
-// accounted for. Empty if they are. |row| is the name.
+// Checks, for any workload, that it did something and that all events are
+// accounted for. Returns the problem, or an empty string. |row| is the name.
 std::string CheckResult(const std::string& row, const WorkloadResult& result);
 
-// A whole main(). Returns the exit code: 0, 1 if a measurement is wrong, 2 if
-// the arguments are.
+// Runs a whole main(). Returns the exit code: 0, 1 if a measurement is wrong, 2
+// if the arguments are wrong.
 int RunWorkloadProgram(int argc,
                        char** argv,
                        const std::vector<WorkloadRow>& rows);

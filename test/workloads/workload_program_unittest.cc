@@ -83,7 +83,8 @@ TEST(WorkloadResultTest, IsWrongIfItMakesNoSense) {
 
 class WorkloadProgramTest : public testing::Test {
  protected:
-  // Returns the exit code; the output is in |out_| and |err_|.
+  // Runs the program. Returns the exit code; the output is in |out_| and
+  // |err_|.
   int Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "program");
     std::vector<char*> argv;

@@ -16,7 +16,8 @@ namespace protozero::workloads {
 
 namespace {
 
-// The folder of this program; empty if the system does not tell.
+// Returns the folder of this program, or an empty path if the system does not
+// tell.
 std::string ProgramFolder() {
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
@@ -26,7 +27,7 @@ std::string ProgramFolder() {
   return program.substr(0, program.rfind('/') + 1);
 }
 
-// For the shell.
+// Returns |text| quoted for the shell.
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (char c : text)
@@ -34,7 +35,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "'";
 }
 
-// Returns the command's output; nothing if it fails.
+// Returns the command's output, or nullopt if the command fails.
 std::optional<std::string> OutputOf(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr)
@@ -71,7 +72,7 @@ void Run(const std::string& program,
          const std::string& row,
          ::benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
-    // Why it fails, it says itself.
+    // A program that fails prints the reason itself.
     const std::optional<std::string> json =
         OutputOf(Quoted(program) + " --run=" + Quoted(row));
     if (!json) {
@@ -94,7 +95,7 @@ void RegisterWorkloadBenchmarks() {
   std::ifstream programs(folder + "workload_programs.txt");
   for (std::string name; std::getline(programs, name);) {
     const std::string program = folder + name;
-    // One that was not built has no rows.
+    // A program that was not built has no rows.
     if (access(program.c_str(), X_OK) != 0)
       continue;
     const std::string rows = OutputOf(Quoted(program) + " --list").value_or("");

@@ -6,8 +6,8 @@
 namespace protozero::workloads {
 
 // Registers BM_ProtoWorkload_<row> with Google Benchmark for each row of the
-// programs that are beside this one. A repetition is a run of the program; its
-// time is the time of an operation.
+// programs beside this one. A repetition is a run of the program, and its time
+// is the time of one operation.
 void RegisterWorkloadBenchmarks();
 
 }  // namespace protozero::workloads
