@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// AppendFields(), AppendMessage() and EncodeMessage(): exact bytes, over every
-// delegate and chunk size, and the same as one setter after the other.
+// AppendFields(), AppendMessage() and EncodeMessage(): they write exact bytes,
+// over every delegate and chunk size, and the same bytes as single setters.
 
 #include "protozero/append_fields.h"
 
@@ -45,7 +45,7 @@ using Kind = test::Field::Kind;
 template <typename T>
 using Limits = std::numeric_limits<T>;
 
-// Every kind of field, with tags of every size.
+// Writes every kind of field, with tags of every size.
 template <uint32_t id>
 void ExpectEveryKind(uint64_t bits, const std::string& bytes) {
   using F = FieldsAt<id>;
@@ -106,8 +106,8 @@ TEST(AppendFieldsTest, EveryKindWithEveryTagAndBoundaryValue) {
   }
 }
 
-// Each kind alone and as the last one: the kinds differ in how far they may
-// write beyond their end.
+// Writes each kind alone and as the last field: the kinds differ in how far
+// they may write beyond their end.
 template <typename FieldValue>
 void ExpectLast(const MessageTree& tree, FieldValue value) {
   ExpectWrites(
@@ -151,7 +151,7 @@ TEST(AppendFieldsTest, StringsOfEverySize) {
   }
 }
 
-// Sizes that the compiler knows take a path of their own.
+// Strings whose size the compiler knows take a path of their own.
 TEST(AppendFieldsTest, Literals) {
   ExpectWrites(
       {BytesField(1, ""), BytesField(1, "a"), BytesField(1, "0123456789"),
@@ -224,7 +224,7 @@ TEST(AppendFieldsTest, NestedMessages) {
       });
 }
 
-// One byte tells 127; a string alone may be more, or only together with others.
+// A one-byte size goes up to 127. A string exceeds that alone or with others.
 TEST(AppendFieldsTest, NestedMessagesOfEverySize) {
   std::vector<size_t> sizes{126, 127, 128, 129, 300, 520, 16384};
   for (size_t size = 100; size <= 126; ++size)
@@ -249,7 +249,7 @@ TEST(AppendFieldsTest, NestedMessagesOfEverySize) {
   }
 }
 
-// Numbers can be too many for one byte, and they usually are not.
+// A size of one byte may be too small for numbers, but usually is not.
 TEST(AppendFieldsTest, NestedMessagesOfManyNumbers) {
   for (uint32_t bits = 0; bits <= 63; ++bits) {
     const uint64_t number = uint64_t{1} << bits;
@@ -268,7 +268,7 @@ TEST(AppendFieldsTest, NestedMessagesOfManyNumbers) {
   }
 }
 
-// With or without room: nothing is left open.
+// No message stays open, with or without room for it in the chunk.
 TEST(AppendFieldsTest, NestedMessagesAreSealed) {
   for (const size_t chunk_size : {16u, 256u}) {
     ChunkedStream stream(chunk_size);
@@ -297,8 +297,8 @@ TEST(AppendFieldsTest, ExtensionsAndBaseClasses) {
   EXPECT_EQ(stream.Bytes(), "08 01");
 }
 
-// Whatever is left of the chunk, down to nothing: with that much room, all
-// bytes are there, and no other is touched.
+// Appends the fields to buffers of every size. If the fields fit, all bytes are
+// there. No byte behind the buffer is ever touched.
 TEST(AppendFieldsTest, FillsAStaticBufferToTheLastByte) {
   constexpr size_t kSize = 6 + 11 + 2 + 9;
   for (size_t size = 0; size <= kSize + 40; ++size) {
@@ -328,7 +328,7 @@ TEST(AppendFieldsTest, IsDroppedAndCountedInTheErrorState) {
 }
 
 TEST(AppendFieldsTest, StringsThatAreTooLongAreAnError) {
-  // Nobody looks at the bytes. Sizes whose sum overflows are no trap.
+  // No code reads the bytes. The sum of the sizes may overflow.
   const char* const data = "";
   for (const size_t size : {proto_utils::kMaxMessageLength + 1,
                             ~size_t{0} / 2 + 1, ~size_t{0}, ~size_t{0} - 10}) {
@@ -356,7 +356,7 @@ TEST(AppendFieldsTest, StringsThatAreTooLongAreAnError) {
 // that is past all others. Sizes that are allowed one by one must not carry it
 // over the end.
 TEST(AppendFieldsTest, NoSumOfSizesFitsWhileAChildIsOpen) {
-  // As much of the first string as fits is copied.
+  // AppendFields() copies the part of the first string that fits.
   const std::string bytes(256, 'x');
   const auto field =
       Fields::kString(bytes.data(), size_t{proto_utils::kMaxMessageLength});
@@ -393,7 +393,7 @@ TEST(AppendFieldsTest, AFinalizedMessageTakesNothing) {
   EXPECT_MISTAKE(AppendFields(&unattached, Fields::kBool(false)), "Reset");
 }
 
-// Whether they had a child themselves or not: nothing is written anywhere.
+// Sealed messages write nothing, even if they had a child themselves.
 TEST(AppendFieldsTest, ChildrenThatAreSealedTakeNothing) {
   std::vector<uint8_t> buffer(256);
   StaticBuffered<Fields> message(buffer.data(), buffer.size());
@@ -416,7 +416,7 @@ TEST(AppendFieldsTest, ChildrenThatAreSealedTakeNothing) {
   EXPECT_EQ(message.bytes_needed(), 12u);
 }
 
-// A random sequence of calls, mixed with setters and children.
+// Makes random calls, mixed with setters and children.
 TEST(AppendFieldsTest, SameBytesAsSetters) {
   std::mt19937_64 random(1);
   for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
@@ -468,7 +468,8 @@ TEST(AppendFieldsTest, SameBytesAsSetters) {
   }
 }
 
-// A number, a string, a child that has both and a child of its own, a number.
+// Calls |use| with a number, a string, a child that has both and a child of its
+// own, and a number.
 template <typename Use>
 void WithRandomFields(std::mt19937_64& random, Use use) {
   const uint64_t bits = random() >> (random() % 64);
@@ -481,8 +482,8 @@ void WithRandomFields(std::mt19937_64& random, Use use) {
   use(number, string, child, number);
 }
 
-// AppendMessage(): the same bytes, sizes and errors as a message that is begun,
-// given the fields, and finalized.
+// AppendMessage() makes the same bytes, sizes and errors as a message that is
+// begun, given the fields, and finalized.
 TEST(AppendMessageTest, SameBytesAsAMessage) {
   std::mt19937_64 random(1);
   for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
@@ -579,7 +580,8 @@ TEST(AppendMessageTest, MessagesMayBeLongerThanTheLongestField) {
   }
 }
 
-// EncodeMessage(): the same bytes in a buffer of any size, and none beside it.
+// EncodeMessage() makes the same bytes in a buffer of any size, and touches no
+// other byte.
 TEST(EncodeMessageTest, SameBytesAsAMessage) {
   std::mt19937_64 random(1);
   for (size_t round = 0; round < 2000; round += test::kSeriesStep) {
@@ -588,7 +590,7 @@ TEST(EncodeMessageTest, SameBytesAsAMessage) {
       AppendFields(message.get(), fields...);
       const size_t expected_size = message.Finalize();
       const std::string expected = Hex(message.data(), expected_size);
-      // Children may need three bytes more each before they are sealed.
+      // Until they are sealed, children may need three more bytes each.
       constexpr size_t kSpare = 2 * 3;
       for (const size_t room : {size_t{0}, expected_size - 1, expected_size,
                                 expected_size + 1, expected_size + kSpare,
@@ -626,7 +628,7 @@ TEST(EncodeMessageTest, StringsThatAreTooLong) {
   }
 }
 
-// Values are literal types that know their field.
+// Field values are literal types that know their field.
 
 template <typename Field, typename T>
 constexpr bool IsValueOf(const Field&, FieldValue<Field, T>) {

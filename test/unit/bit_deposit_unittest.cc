@@ -18,7 +18,7 @@ TEST(BitDepositTest, TheMaskIsAllOrNothing) {
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-// The compiler's own detection, where it has one.
+// Compares with the compiler's own detection, if there is one.
 TEST(BitDepositTest, TheMaskIsZeroWithoutTheInstructions) {
   if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("lzcnt")) {
     EXPECT_EQ(kInlineEncodingMask, 0u);
@@ -28,7 +28,7 @@ TEST(BitDepositTest, TheMaskIsZeroWithoutTheInstructions) {
   }
 }
 
-// The result of the instructions, computed bit by bit.
+// Returns the result of the instructions, computed bit by bit.
 uint64_t DepositBitByBit(uint64_t value) {
   uint64_t result = 0;
   for (uint64_t i = 0; i < 56; ++i)
@@ -57,7 +57,7 @@ class BitDepositInstructionTest : public testing::Test {
       GTEST_SKIP() << "not on this processor";
   }
 
-  // Every magnitude is as likely as any other.
+  // Returns a random number. Every magnitude is equally likely.
   uint64_t Random() { return random_() >> random_() % 64; }
 
  private:
@@ -101,8 +101,8 @@ TEST_F(BitDepositInstructionTest, HighestBit) {
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
-// The addresses of no memory among them. The bytes behind valid addresses stay
-// as they are.
+// Addresses without memory are allowed. The bytes behind valid addresses do not
+// change.
 TEST(PrefetchTest, TakesAnyAddress) {
   if (kInlineEncodingMask == 0)
     GTEST_SKIP() << "not for this processor";

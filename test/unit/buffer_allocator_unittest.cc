@@ -28,8 +28,8 @@ using testing::IsEmpty;
 
 constexpr size_t kOverhead = ScatteredHeapBuffer::kSliceOverhead;
 
-// The heap, with a record of the requests, and optionally a limit. Checks that
-// each block comes back, with the size that it had.
+// The heap, with a record of the requests, and optionally a limit. It checks
+// that each block comes back with its size.
 class RecordingAllocator final : public BufferAllocator {
  public:
   explicit RecordingAllocator(size_t limit = SIZE_MAX) : limit_(limit) {}
@@ -54,7 +54,7 @@ class RecordingAllocator final : public BufferAllocator {
     ::operator delete(memory);
   }
 
-  // Their sizes, in their order.
+  // Returns the sizes of the allocations in their order.
   const std::vector<size_t>& allocations() const { return allocations_; }
   size_t num_in_use() const { return in_use_.size(); }
   size_t refusals() const { return refusals_; }
@@ -116,10 +116,10 @@ TEST(BufferAllocatorTest, WithoutMemoryAMessageIsLostUntilThereIsSome) {
     EXPECT_EQ(message.SerializeAsString(), "");
     EXPECT_THAT(message.GetRanges(), IsEmpty());
     EXPECT_EQ(allocator.allocations().size(), limit);
-    // Not asked again and again.
+    // The message asks only once.
     EXPECT_EQ(allocator.refusals(), 1u);
 
-    // The memory that it has got suffices for a smaller message.
+    // The memory that the message already has is enough for a smaller message.
     message.Reset();
     EXPECT_TRUE(message.ok());
     WriteMessage(message.get());
@@ -160,8 +160,8 @@ TEST(RecyclingBufferAllocatorTest, MessagesHaveTheMemoryOfTheOneBefore) {
   EXPECT_EQ(heap.num_in_use(), 0u);
 }
 
-// As in a chain of callbacks: a message begins when the one before is gone,
-// while those of other chains are there.
+// Messages in chains of callbacks: in each chain, a message begins when the one
+// before is gone, while the messages of other chains exist.
 TEST(RecyclingBufferAllocatorTest, ChainsTakeOneAllocationEach) {
   RecordingAllocator heap;
   RecyclingBufferAllocator allocator(4096, &heap);
@@ -210,7 +210,7 @@ TEST(RecyclingBufferAllocatorTest, KeepsNoMoreThanItMay) {
   EXPECT_EQ(heap.num_in_use(), 3u);
   allocator.Deallocate(third, 40);
   EXPECT_EQ(allocator.kept_bytes(), 100u);
-  // Nothing to write to.
+  // A block of one byte has no room for the list of kept blocks.
   allocator.Deallocate(tiny, 1);
   EXPECT_EQ(allocator.kept_bytes(), 100u);
   EXPECT_EQ(heap.num_in_use(), 2u);

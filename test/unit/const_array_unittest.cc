@@ -14,7 +14,7 @@
 namespace protozero {
 namespace {
 
-// The way generated setters take it.
+// Takes an array as generated setters do.
 size_t SizeOf(ConstArray<int32_t> array) {
   return array.size;
 }
@@ -52,7 +52,7 @@ template <typename Range, typename T>
 constexpr bool kConverts =
     std::is_convertible<const Range&, ConstArray<T>>::value;
 
-// Elements of another type would be read as what they are not.
+// Elements of another type would be read with the wrong type.
 static_assert(kConverts<std::vector<float>, float>);
 static_assert(!kConverts<std::vector<double>, float>);
 static_assert(!kConverts<std::vector<uint32_t>, int32_t>);

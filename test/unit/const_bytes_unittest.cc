@@ -13,7 +13,7 @@
 namespace protozero {
 namespace {
 
-// The way generated setters take it.
+// Takes bytes as generated setters do.
 size_t SizeOf(ConstBytes bytes) {
   return bytes.size;
 }
@@ -48,7 +48,7 @@ TEST(ConstBytesTest, ConvertsFromContiguousBytesWithoutCopying) {
   EXPECT_EQ(SizeOf(std::vector<uint8_t>()), 0u);
 }
 
-// Numbers are no bytes, and characters have an overload of their own.
+// Numbers are not bytes, and characters have an overload of their own.
 static_assert(!std::is_convertible<std::vector<int>, ConstBytes>::value);
 static_assert(!std::is_convertible<std::vector<char>, ConstBytes>::value);
 static_assert(!std::is_convertible<std::string, ConstBytes>::value);
@@ -65,7 +65,7 @@ TEST(ConstCharsTest, IsAnAggregateOfPointerAndSize) {
   static_assert(std::is_trivially_copyable<ConstChars>::value);
 }
 
-// As users of Perfetto's have one.
+// A string view that users of Perfetto's have in their own code.
 struct StringView {
   template <typename T,
             typename = std::enable_if_t<T::kConvertibleToStringView>>

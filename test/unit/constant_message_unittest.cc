@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Messages that the compiler encodes: exact bytes, and how they are appended,
+// Messages that the compiler encodes: their exact bytes, and appending them
 // over every delegate and chunk size.
 
 #include "protozero/constant_message.h"
@@ -66,14 +66,14 @@ std::string BytesOf(const Constant& constant) {
                      constant.size());
 }
 
-// The fields of a constant, as a tree that stands for its bytes.
+// Returns a field for the tree of a constant, which stands for its bytes.
 test::Field Raw(MessageTree fields) {
   test::Field field{0, Kind::kRaw, 0, {}, {}};
   field.fields = std::move(fields);
   return field;
 }
 
-// That all of this is done by the compiler.
+// The compiler does all of this.
 
 constexpr auto kEmpty = MakeConstantMessage<Fields>([] { return FieldList(); });
 static_assert(Is(kEmpty, {}), "");
@@ -131,14 +131,14 @@ constexpr auto kExtended = MakeConstantMessage<Extension>(
     [] { return FieldList(Extension::kExtra(true), Fields::kBool(false)); });
 static_assert(Is(kExtended, {0xc0, 0x3e, 0x01, 0x08, 0x00}), "");
 
-// Expects that |constant| has the fields of |tree|, also when it is appended.
+// Expects that |constant| has the fields of |tree|, also after appending it.
 template <uint32_t id, typename Constant>
 void ExpectConstant(const Constant& constant, const MessageTree& tree) {
   using F = FieldsAt<id>;
   const std::string bytes = BytesOf(constant);
   EXPECT_EQ(Hex(bytes), Hex(EncodeTreeCanonically(tree)));
   EXPECT_TRUE(test::ParsesAs(bytes, tree));
-  // Larger than most chunks: torn at every place.
+  // The message is larger than most chunks, so these tear it at every place.
   ExpectWrites({Raw(tree), NumberField(Kind::kTiny, 1, 1), Raw(tree)},
                [&](Message* m) {
                  AppendFields(static_cast<F*>(m), constant);
@@ -281,7 +281,7 @@ TEST(ConstantMessageTest, AllTypesWithEveryTag) {
   ExpectAllTypes<536870911>();
 }
 
-// Sizes are minimal on both sides of every border.
+// Sizes are minimal on both sides of every limit.
 
 #define TEN(x) x x x x x x x x x x
 #define FIFTY "01234567890123456789012345678901234567890123456789"
@@ -405,7 +405,7 @@ static_assert(!std::is_convertible<decltype(kStencil),
                                    ConstantMessage<Fields, 25>>::value,
               "");
 
-// The bytes of a stencil with one hole, for a value.
+// Returns the bytes of a stencil with one hole that is filled with |value|.
 template <typename Stencil, typename Value>
 std::string Filled(const Stencil& stencil, Value value) {
   StackBuffered<Fields, 128> message;
@@ -414,7 +414,7 @@ std::string Filled(const Stencil& stencil, Value value) {
   EXPECT_EQ(message.data()[Stencil::size()], 0x08);
   EXPECT_EQ(message.data()[Stencil::size() + 1], 0x01);
 
-  // Out of line, it must be the same.
+  // The slow path must write the same bytes.
   ChunkedStream stream(4);
   RootMessage<Fields> torn(&stream.writer);
   AppendFields(&torn, stencil(value));
@@ -499,8 +499,8 @@ TEST(MessageStencilTest, HolesForVarInts) {
   EXPECT_EQ(Filled(kSint64, int64_t{-1}), "08 81 80 80 80 80 80 80 80 80 00");
 }
 
-// The largest value of every width, the smallest, and one with every group its
-// own, against the simplest way to say it.
+// Fills a hole with the smallest value, the largest value of its width, and one
+// that has a different value in every group. Compares with a simple encoder.
 template <size_t width>
 void ExpectWidth() {
   static constexpr auto kStencil64 = MakeConstantMessage<Fields>(
@@ -518,7 +518,7 @@ void ExpectWidth() {
     EXPECT_EQ(Filled(kStencil64, value), Hex(expected));
   }
   if (width < 10) {
-    // One bit too many.
+    // This value has one bit too many.
     const uint64_t value = (most + 1) | 5;
     EXPECT_MISTAKE(Filled(kStencil64, value), "does not fit the hole");
     if (!PROTOZERO_DCHECK_IS_ON) {
@@ -553,7 +553,7 @@ TEST(MessageStencilTest, NarrowHolesForSignedTypes) {
 }
 
 TEST(MessageStencilTest, AppendedAtEveryPlace) {
-  // The tree's numbers are not padded; as bytes they can be written down.
+  // A tree has no padded numbers, so it has the filled stencil as bytes.
   const std::string filled = test::FromHex(
       "08 03 08 ff ff ff ff ff ff ff ff ff 01 "
       "0a 0a 0d 04 03 02 01 0a 03 61 62 63 08 01");

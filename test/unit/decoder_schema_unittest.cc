@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kNone = DecoderSchema::kNoSlot;
 
-// Finds every id of the schema, and nothing around them.
+// Finds every id of the schema, and none of the ids around them.
 template <uint32_t... ids>
 void ExpectToFindTheIds() {
   const DecoderSchema& schema = SchemaOf<ids...>::kSchema;
@@ -50,7 +50,7 @@ void ExpectToFindMultiples(std::integer_sequence<uint32_t, i...>) {
   ExpectToFindTheIds<((i + 1) * factor)...>();
 }
 
-// Whatever the pattern, it must not matter to the hash.
+// The hash must work with any pattern of ids.
 TEST(DecoderSchemaTest, FindsManySparseIds) {
   using Hundred = std::make_integer_sequence<uint32_t, 100>;
   ExpectToFindMultiples<1>(Hundred());

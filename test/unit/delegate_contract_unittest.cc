@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Delegates that break their contract: ranges that are none, and delegates that
-// write to the stream that is asking them.
+// Delegates that break their contract: delegates that return invalid ranges,
+// and delegates that write to the stream that is asking them.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ using test::ChunkedDelegate;
 using test::ChunkedStream;
 using test::Hex;
 
-// Returns |first|, of eight bytes, and then |bad| for ever.
+// A delegate that returns |first|, which has eight bytes, and then |bad| for
+// ever.
 class BadDelegate : public ScatteredStreamWriter::Delegate {
  public:
   BadDelegate(ContiguousMemoryRange first, ContiguousMemoryRange bad)
@@ -48,7 +49,7 @@ class BadDelegate : public ScatteredStreamWriter::Delegate {
 
 class BadRangeTest : public testing::Test {
  protected:
-  // Fills the first chunk, and then has |write| meet |bad|.
+  // Fills the first chunk, then runs |write|, which gets |bad|.
   void ExpectError(ContiguousMemoryRange bad,
                    WriteStatus status,
                    const std::function<void(ScatteredStreamWriter*)>& write) {
@@ -61,12 +62,12 @@ class BadRangeTest : public testing::Test {
     EXPECT_EQ(writer.status(), status);
     EXPECT_EQ(delegate.calls(), 2);
     EXPECT_EQ(writer.bytes_available(), 0u);
-    // The last byte of the first chunk may have been used.
+    // The stream may have used the last byte of the first chunk.
     before[39] = static_cast<char>(memory_[39]);
     EXPECT_EQ(Hex(memory_, sizeof(memory_)), Hex(before));
   }
 
-  // In every way that a stream is written to.
+  // Tests every way to write to a stream.
   void ExpectError(ContiguousMemoryRange bad, WriteStatus status) {
     ExpectError(bad, status, [](ScatteredStreamWriter* writer) {
       writer->WriteByte(1);
@@ -99,7 +100,7 @@ TEST_F(BadRangeTest, OneThatEndsBeforeItBegins) {
     ExpectError({memory_ + 31, memory_ + 31 - size},
                 WriteStatus::kInvalidBuffer);
   }
-  // As large as can be.
+  // The largest possible range.
   ExpectError({reinterpret_cast<uint8_t*>(UINTPTR_MAX), memory_},
               WriteStatus::kInvalidBuffer);
   ExpectError({memory_, nullptr}, WriteStatus::kInvalidBuffer);
@@ -126,7 +127,7 @@ TEST_F(BadRangeTest, OneThatIsTooShortForAReservation) {
   }
 }
 
-// Those that a stream is given by its owner, and not by a delegate.
+// The stream's owner gives it the bad range, instead of a delegate.
 TEST_F(BadRangeTest, OneForReset) {
   constexpr char kAdvice[] = "ends before it begins";
   const ContiguousMemoryRange reversed = {memory_ + 32, memory_ + 2};
@@ -188,12 +189,12 @@ TEST(BadPatchTest, OneThatIsNotZero) {
 #endif
 }
 
-// A stream with a message, whose delegate does something that it must not.
+// A stream with a message. Its delegate does something that is not allowed.
 class ReentrantStream {
  public:
   using Mistake = std::function<void(ReentrantStream*)>;
 
-  // It does that when it is asked for its chunk number |chunk|.
+  // The delegate does that when it is asked for chunk number |chunk|.
   explicit ReentrantStream(int chunk) : stream_(size_t{24}), chunk_(chunk) {
     stream_.delegate.set_on_new_buffer([this] {
       if (chunk_-- == 0)
@@ -211,8 +212,9 @@ class ReentrantStream {
   }
   void BeginChild() { child_ = root_.BeginNestedMessage<Message>(2); }
 
-  // |write|, which crosses chunks, meets |mistake|. Then the stream is in the
-  // error state whatever the caller writes, and usable after it was reset.
+  // Runs |write|, which crosses chunks and so causes |mistake|. Then the stream
+  // must be in the error state, even after more writes, and usable after a
+  // reset.
   void Run(const std::function<void(ReentrantStream*)>& write,
            const Mistake& mistake) {
     mistake_ = mistake;
@@ -247,7 +249,7 @@ class ReentrantStream {
 
 using Step = std::function<void(ReentrantStream*)>;
 
-// Ways to cross a chunk while a message is open.
+// Returns ways to cross a chunk while a message is open.
 std::vector<Step> WaysToCross() {
   return {
       [](ReentrantStream* s) {
@@ -265,7 +267,7 @@ std::vector<Step> WaysToCross() {
         s->child()->AppendVarInt(3, 3);
         s->writer()->Extend();
       },
-      // With the tag, or the size field, of a child.
+      // The tag or the size field of a child crosses the chunk.
       [](ReentrantStream* s) {
         s->Begin();
         s->root()->AppendString(3, std::string(20, 'x'));
@@ -299,8 +301,8 @@ class ReentranceTest : public testing::Test {
       EXPECT_MISTAKE(stream.Run(way, mistake), "may look at the stream");
     }
   }
-  // When it is asked for the first chunk, and for the second. Death tests take
-  // their time, so there are some only.
+  // Makes the mistake when asked for the first chunk, and for the second. Death
+  // tests are slow, so debug builds try only some ways.
   void ExpectMistake(const ReentrantStream::Mistake& mistake) {
     const std::vector<Step> all = WaysToCross();
 #if PROTOZERO_DCHECK_IS_ON
@@ -399,7 +401,7 @@ TEST_F(ReentranceTest, ByResettingTheStream) {
   EXPECT_EQ(Hex(buffer, sizeof(buffer)), Hex(std::string(64, '\0')));
 }
 
-// Where no message is open.
+// No message is open on the stream.
 TEST_F(ReentranceTest, OfAStreamOfBytes) {
   const std::vector<Step> ways = {
       [](ReentrantStream* s) {
@@ -448,7 +450,7 @@ TEST_F(ReentranceTest, FromAnnotatePatch) {
   EXPECT_MISTAKE(write(), "may look at the stream");
 }
 
-// A delegate may do this.
+// A delegate is allowed to do this.
 TEST(DelegateTest, MayLookAtTheStreamAndItsMessages) {
   ChunkedStream stream(size_t{24});
   RootMessage<> message(&stream.writer);

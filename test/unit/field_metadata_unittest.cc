@@ -36,7 +36,7 @@ void ExpectIs() {
   static_assert(std::is_empty<Metadata>::value);
 }
 
-// The type arguments that are given to it.
+// Checks that the metadata has its type arguments.
 template <ProtoSchemaType type,
           typename CppType,
           typename Singular,

@@ -128,7 +128,7 @@ TEST(FieldTest, GivesIntegersOfEveryType) {
   EXPECT_EQ(large.as_sint64(), std::numeric_limits<int64_t>::min());
 
   EXPECT_FALSE(VarInt(0).as_bool());
-  // Beyond 32 bits, and still true.
+  // A value beyond 32 bits is still true.
   EXPECT_TRUE(VarInt(uint64_t{1} << 40).as_bool());
   EXPECT_EQ(VarInt(uint64_t{1} << 40).as_uint32(), 0u);
 }
@@ -168,7 +168,7 @@ TEST(FieldTest, GivesBytes) {
   }
 }
 
-// The address of bytes must not leak as a number, nor a number become one.
+// The address of bytes must not appear as a number, or a number as an address.
 TEST(FieldTest, GivesNothingOfTheWrongKind) {
   const std::string bytes = "bytes";
   ExpectNoNumber(Bytes(1, ProtoWireType::kLengthDelimited, bytes));

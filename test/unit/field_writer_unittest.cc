@@ -19,7 +19,7 @@ using internal::FieldWriter;
 using proto_utils::ProtoSchemaType;
 using test::ExpectWritesHex;
 
-// The bytes that a setter of |type| with field id 1 writes for |value|.
+// Expects the bytes that a setter of |type| with field id 1 writes for |value|.
 template <ProtoSchemaType type, typename Value>
 void ExpectField(Value value, std::string_view hex) {
   ExpectWritesHex(hex, [value](Message* message) {
@@ -95,7 +95,7 @@ TEST(FieldWriterTest, StringsAndBytesByPointerOrView) {
   });
 }
 
-// Generic code names the writer by the field's metadata.
+// Appends by the writer in the field's metadata, as generic code does.
 template <typename Metadata>
 void Append(const Metadata&,
             Message* message,

@@ -16,7 +16,7 @@
 namespace protozero {
 namespace {
 
-// Whether |message| is memory of |arena| itself.
+// Returns true if |message| is in the memory of |arena| itself.
 bool IsInline(const MessageArena& arena, const Message* message) {
   const auto begin = reinterpret_cast<uintptr_t>(&arena);
   const auto address = reinterpret_cast<uintptr_t>(message);
@@ -93,7 +93,7 @@ TEST(MessageArenaTest, CrossingEveryLevelBackAndForthReusesTheSameMemory) {
   DeleteMessages(arena, messages);
   for (size_t depth = 1; depth <= messages.size(); ++depth) {
     ASSERT_EQ(arena.NewMessage(), messages[depth - 1]);
-    // Down by up to three, and up again.
+    // Deletes up to three messages and makes them again.
     for (size_t down = 1; down <= std::min<size_t>(3, depth); ++down) {
       for (size_t i = 1; i <= down; ++i)
         arena.DeleteMessagesFrom(messages[depth - i]);

@@ -50,8 +50,8 @@ class MessageDepthTest : public testing::Test {
     open_.push_back(parent->BeginNestedMessage<Message>(1));
   }
 
-  // Has the test fail if anything looks at the outermost |count| messages, in
-  // builds with address sanitizer, or changes them, in all builds.
+  // Makes the test fail if anything changes the outermost |count| messages or,
+  // in builds with AddressSanitizer, reads them.
   void ForbidAccess(size_t count) {
     while (kept_.size() < count) {
       const Message* const message = open_[kept_.size()];
@@ -68,7 +68,8 @@ class MessageDepthTest : public testing::Test {
     kept_.clear();
   }
 
-  // Each level is the rest of the message, and the innermost is |leaf|.
+  // Expects that each level is the rest of the message, and the innermost
+  // |leaf|.
   void ExpectNested(const std::string& leaf) {
     const std::string bytes = delegate_->Bytes();
     size_t pos = 0;
@@ -88,7 +89,7 @@ class MessageDepthTest : public testing::Test {
     EXPECT_EQ(delegate_->Complaints(), "");
   }
 
-  // The root message, which is looked at, comes in addition.
+  // The open messages without the root message, which may be read.
   std::vector<Message*> open_;
   std::vector<std::string> kept_;
   std::unique_ptr<ChunkedDelegate> delegate_;
@@ -96,7 +97,8 @@ class MessageDepthTest : public testing::Test {
   std::unique_ptr<RootMessage<>> root_;
 };
 
-// As many as can begin in a chunk of 16 bytes, and two that began before it.
+// The number of messages that can begin in a chunk of 16 bytes, plus two that
+// began before it.
 constexpr size_t kNear = 6;
 
 TEST_F(MessageDepthTest, AChunkCostsAsMuchAsTheMessagesThatBeganInIt) {
@@ -127,8 +129,8 @@ TEST_F(MessageDepthTest, AChunkCostsAsMuchAsTheMessagesThatBeganInIt) {
   }
 }
 
-// Messages that are sealed by themselves, from the innermost on, and not by the
-// one around them.
+// The test finalizes each message itself, from the innermost outwards, so that
+// no parent seals its child.
 TEST_F(MessageDepthTest, ASealedMessageCostsAsMuchAsTheOneAroundIt) {
   for (const auto patches : {ChunkedDelegate::Patches::kInPlace,
                              ChunkedDelegate::Patches::kRedirect}) {
@@ -138,7 +140,7 @@ TEST_F(MessageDepthTest, ASealedMessageCostsAsMuchAsTheOneAroundIt) {
         Begin();
       open_.back()->AppendString(1, "0123456789");
       for (size_t level = kDepth; level-- > 0;) {
-        // In other chunks than the child.
+        // These fields are in other chunks than the child.
         if (level % 3 == 0)
           open_[level]->AppendString(2, "0123456789");
         const uint32_t size = open_[level]->Finalize();
@@ -152,7 +154,7 @@ TEST_F(MessageDepthTest, ASealedMessageCostsAsMuchAsTheOneAroundIt) {
   }
 }
 
-// A message whose child has been finalized goes on through the stream.
+// After a child was finalized, the message continues through the stream.
 TEST_F(MessageDepthTest, RawBytesBehindAFinalizedChildAreCounted) {
   for (size_t chunk_size = 4; chunk_size < 40; ++chunk_size) {
     Start(chunk_size, ChunkedDelegate::Patches::kRedirect);

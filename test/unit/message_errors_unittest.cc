@@ -35,8 +35,8 @@ using test::MessageTree;
 
 // Streams that end too early
 
-// Gives up after every number of chunks. The bytes until then are those of a
-// complete message, except for the sizes; no other byte is touched.
+// Tests streams that end after every number of chunks. The bytes until then are
+// those of a complete message, except for the sizes. No other byte is touched.
 void ExpectEndsCleanly(const MessageTree& tree,
                        size_t chunk_size,
                        ChunkedDelegate::Patches patches) {
@@ -92,7 +92,7 @@ TEST(MessageErrorTest, SettersAfterTheEndDropEverything) {
   RootMessage<> message;
   message.Reset(&stream.writer);
   message.AppendVarInt(1, 1);
-  // Does not fit, and neither does what would have fit before it.
+  // This does not fit. After it, nothing fits, however small it is.
   message.BeginNestedMessage<Message>(1)->AppendFixed(1, uint64_t{0});
   const std::string chunk = stream.delegate.CurrentChunk();
   const std::string bytes(1000, 'a');
@@ -149,8 +149,9 @@ TEST(MessageErrorTest, SizesAreNotWrittenAfterTheEnd) {
 
 // Messages that grow too long
 
-// Hands out one large chunk again and again, and no byte of it is touched, so a
-// message of any length takes no time. Size fields have memory of their own.
+// A stream that hands out one large chunk again and again. No byte of it is
+// touched, so a message of any length takes no time. Size fields have memory of
+// their own.
 class EndlessStream : public ScatteredStreamWriter::Delegate {
  public:
   static constexpr size_t kChunkSize = 1 << 24;
@@ -176,7 +177,7 @@ class EndlessStream : public ScatteredStreamWriter::Delegate {
       size -= piece;
     }
   }
-  // The same, and makes sure that the bytes are the root message's.
+  // Does the same, and makes sure that the bytes belong to the root message.
   void SkipInMessage(uint64_t size) {
     message.AppendTinyVarInt(1, 1);
     Skip(size - 2);
@@ -198,7 +199,7 @@ TEST(MessageLengthTest, TheLongestMessageIsWhole) {
   EXPECT_EQ(nested->Finalize(), kMaxMessageLength);
   EXPECT_TRUE(stream.writer.ok());
   EXPECT_EQ(Hex(stream.size_fields.at(0).get(), 4), "ff ff ff 7f");
-  // Not too long for the root message, which has no size field.
+  // This is not too long for the root message, which has no size field.
   EXPECT_EQ(stream.message.Finalize(), 5 + kMaxMessageLength);
   EXPECT_TRUE(stream.writer.ok());
 }
@@ -238,7 +239,7 @@ TEST(MessageLengthTest, AGroupMayBeAsLongAsARootMessage) {
     stream.Skip(kMaxRootMessageLength + is_too_long);
     EXPECT_EQ(group->Finalize(), is_too_long ? 0u : kMaxRootMessageLength);
     EXPECT_EQ(stream.writer.ok(), !is_too_long);
-    // It and its tags are too long for the root message in any case.
+    // The group and its tags are always too long for the root message.
     EXPECT_EQ(stream.message.Finalize(), 0u);
     EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
   }
@@ -285,7 +286,7 @@ TEST(MessageLengthTest, ARootMessageThatIsTooLong) {
   EXPECT_EQ(stream.message.Finalize(), 0u);
   EXPECT_EQ(stream.message.Finalize(), 0u);
   EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
-  // The next one is none the worse.
+  // The error does not affect the next message.
   stream.writer.Reset(stream.GetNewBuffer());
   stream.message.Reset(&stream.writer);
   stream.message.AppendVarInt(1, 1);

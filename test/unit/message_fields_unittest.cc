@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Message's appenders, one field at a time: exact bytes, over every delegate
-// and chunk size.
+// Message's appenders, one field at a time: they write exact bytes, over every
+// delegate and chunk size.
 
 #include "protozero/message.h"
 
@@ -125,7 +125,7 @@ TEST(MessageTest, TinyVarIntIsOnlyForTinyValues) {
                     std::numeric_limits<int>::max()}) {
     StackBuffered<Message, 32> message;
     EXPECT_MISTAKE(message->AppendTinyVarInt(1, value), "takes any value");
-    // Whatever became of it, it is a whole field or none.
+    // The message has a whole field or none.
     EXPECT_EQ(message.Finalize(), PROTOZERO_DCHECK_IS_ON ? 0u : 2u);
     if (!PROTOZERO_DCHECK_IS_ON) {
       EXPECT_LT(message.data()[1], 128u);
@@ -177,8 +177,8 @@ TEST(MessageTest, RawBytesAreWrittenAsTheyAre) {
   });
 }
 
-// Sizes around everything that treats sizes differently: the copy, the size's
-// own encoding, and the chunks.
+// Sizes around all limits at which the code changes: of the copy, of the size's
+// own encoding, and of the chunks.
 TEST(MessageTest, StringsOfEverySize) {
   std::vector<size_t> sizes;
   for (size_t size = 0; size <= 70; ++size)
@@ -189,7 +189,7 @@ TEST(MessageTest, StringsOfEverySize) {
     std::string bytes(size, '\0');
     for (size_t i = 0; i < size; ++i)
       bytes[i] = static_cast<char>(i * 7 + 1);
-    // The next field shows whether the cursor is where it should be.
+    // The next field shows whether the cursor is in the right place.
     ExpectWrites({BytesField(1, bytes, Kind::kString),
                   BytesField(2048, bytes, Kind::kScattered),
                   NumberField(Kind::kTiny, 1, 1)});
@@ -226,7 +226,8 @@ TEST(MessageTest, TagBytesOfEveryIdBoundary) {
 }
 
 // Every appender with every length of tag and of value, at every position
-// within a chunk (the field before it shifts it), and parsed by libprotobuf.
+// within a chunk (the field before it shifts it). libprotobuf parses the
+// result.
 TEST(MessageTest, EveryKindWithEveryTagAndValueAtEveryPlace) {
   std::vector<uint64_t> numbers{0, ~uint64_t{0}};
   for (uint32_t bit = 0; bit < 64; ++bit) {
@@ -250,8 +251,8 @@ TEST(MessageTest, EveryKindWithEveryTagAndValueAtEveryPlace) {
   }
 }
 
-// The shapes of generated classes, with ids the compiler knows: the constant
-// tags must be those of ids it does not know.
+// Messages like generated ones, with ids that the compiler knows: their
+// constant tags must be the same as the tags of ids that it does not know.
 template <uint32_t id>
 void WriteConstantId(Message* message) {
   message->AppendVarInt(id, uint64_t{1} << 40);

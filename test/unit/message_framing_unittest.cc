@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Root messages that are framed by hand: which bytes are written to the stream
-// while a message is open on it, and which the message's size counts.
+// Root messages that the caller frames: the tests check which bytes go to the
+// stream while a message is open on it, and which the message's size counts.
 
 #include <stdint.h>
 #include <string.h>
@@ -140,7 +140,7 @@ TEST(MessageFramingTest, WhatComesBeforeTheFirstFieldMayCrossChunks) {
   }
 }
 
-// Bytes in the midst of a message.
+// Bytes in the middle of a message.
 
 TEST(MessageFramingTest, WhatComesAfterTheFirstFieldIsCounted) {
   FramingStream stream;
@@ -163,7 +163,7 @@ TEST(MessageFramingTest, AStreamThatWasTakenFromAHandleIsTheMessages) {
       stream.message.set_size_field(size_field);
     ScatteredStreamWriter* const raw =
         MessageHandle<Message>(&stream.message).TakeStreamWriter();
-    // Takes the cursor, and writes nothing.
+    // This takes the cursor and writes nothing.
     stream.message.AppendRawProtoBytes(nullptr, 0);
     raw->WriteByte(0x08);
     raw->WriteByte(0x01);
@@ -174,7 +174,7 @@ TEST(MessageFramingTest, AStreamThatWasTakenFromAHandleIsTheMessages) {
   }
 }
 
-// It would be unclear which bytes the size counts.
+// Errors, because it would be unclear which bytes the size counts.
 
 TEST(MessageFramingTest, BytesBetweenTheSizeFieldAndTheFirstFieldAreAnError) {
   for (const size_t chunk_size : {size_t{4}, size_t{7}, size_t{100}}) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Messages between a start and an end tag. Random ones are in
-// message_model_unittest.cc.
+// Messages between a start and an end tag. message_model_unittest.cc tests
+// random ones.
 
 #include <stdint.h>
 
@@ -79,8 +79,8 @@ TEST_F(MessageGroupTest, InEveryChunkSizeAmongMessages) {
        NumberField(Kind::kTiny, 1, 1)});
 }
 
-// The message around a group is one byte short of a longer size, or one beyond,
-// by the group's end tag.
+// Some messages have more than 127 bytes, and so a longer size field, only
+// because of the group's end tag in them.
 TEST_F(MessageGroupTest, EndTagsCountForTheSizesAroundThem) {
   for (size_t size = 110; size < 130; ++size) {
     ExpectWrites({NestedField(
@@ -129,7 +129,7 @@ TEST_F(MessageGroupTest, ManyLevelsCloseWithoutRecursion) {
   for (size_t chunk_size : {size_t{4096}, size_t{1} << 20}) {
     Start(chunk_size);
     Message* message = message_.get();
-    // Debug builds take time in proportion to the square.
+    // The time of debug builds grows with the square of the depth.
     constexpr uint32_t kDepth = PROTOZERO_DCHECK_IS_ON ? 10000 : 100000;
     for (uint32_t i = 0; i < kDepth; ++i)
       message = BeginGroup(message);

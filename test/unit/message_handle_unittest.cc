@@ -36,7 +36,7 @@ static_assert(!std::is_copy_constructible<Handle>::value);
 static_assert(!std::is_copy_assignable<Handle>::value);
 static_assert(std::is_nothrow_move_constructible<Handle>::value);
 static_assert(std::is_nothrow_move_assignable<Handle>::value);
-// A handle is no number.
+// A handle is not a number.
 static_assert(!std::is_convertible<Handle, bool>::value);
 
 class Listener : public MessageFinalizationListener {
@@ -130,7 +130,7 @@ TEST_F(MessageHandleTest, AssigningFinalizesWhatTheHandleHeld) {
   EXPECT_FALSE(other.is_finalized());
   handle = Handle();
   EXPECT_TRUE(other.is_finalized());
-  // The listener was the first message's.
+  // The listener belonged to the first message.
   EXPECT_THAT(listener.finalized, ElementsAre(&event_));
 }
 
@@ -142,7 +142,7 @@ TEST_F(MessageHandleTest, AssigningAHandleToItselfChangesNothing) {
   EXPECT_FALSE(event_.is_finalized());
 }
 
-// Assigning the next handle of a message that is used again.
+// The caller assigns the next handle of a message that is used again.
 
 TEST_F(MessageHandleTest, AssigningTheNextUseOfTheMessageLeavesItOpen) {
   const auto begin_next = [this] {
@@ -181,7 +181,7 @@ TEST_F(MessageHandleTest, AssigningTheNextUseTellsItsListenerOnly) {
 TEST_F(MessageHandleTest, AssigningTheNextChildLeavesItOpen) {
   Handle child(event_.set_child());
   child->set_id(1);
-  // In the memory of the first one, which it seals.
+  // This child is in the memory of the first one, which it seals.
   child = Handle(event_.set_child());
   child->set_id(2);
   child = Handle(event_.set_child());
@@ -242,7 +242,7 @@ TEST_F(MessageHandleTest, TakeStreamWriterLeavesTheMessageOpen) {
   EXPECT_EQ(stream, &writer_);
   EXPECT_FALSE(event_.is_finalized());
   EXPECT_THAT(listener.finalized, IsEmpty());
-  // Goes to the child, which is still open.
+  // The bytes go to the child, which is still open.
   stream->WriteByte(0x08);
   stream->WriteByte(0x03);
   EXPECT_EQ(event_.Finalize(), 8u);
@@ -255,7 +255,7 @@ TEST_F(MessageHandleTest, AHandleOfANestedMessageSealsIt) {
     Handle child(event_.set_child());
     child->set_id(2);
   }
-  // Raw bytes are the parent's again.
+  // Raw bytes belong to the parent again.
   writer_.WriteByte(0x08);
   writer_.WriteByte(0x03);
   EXPECT_EQ(event_.Finalize(), 8u);
@@ -319,7 +319,7 @@ TEST_F(MessageHandleTest, AMessageResetOnAnotherWriterMakesItsHandleStale) {
 TEST_F(MessageHandleTest, ASiblingMakesTheHandleOfANestedMessageStale) {
   const auto destroy_stale_handle = [this] {
     Handle handle(event_.set_child());
-    // Takes the memory of the first child.
+    // The second child takes the memory of the first child.
     event_.set_child()->set_id(1);
   };
   EXPECT_MISTAKE(destroy_stale_handle(), kStale);
@@ -329,7 +329,7 @@ TEST_F(MessageHandleTest, ASiblingOfItsParentDoesNot) {
   {
     Handle handle(event_.set_child()->set_child());
     handle->set_id(1);
-    // Takes the memory of the first child, not of the child's child.
+    // The second child takes the memory of the first child, not of its child.
     event_.set_child()->set_id(2);
   }
   EXPECT_EQ(event_.Finalize(), 10u);

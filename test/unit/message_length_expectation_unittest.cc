@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Where messages have been long, the next one begins with a size field of four
-// bytes. An open message shows that, a sealed one never does.
+// If messages have been long, the next one begins with a size field of four
+// bytes. An open message shows that field, a sealed one never does.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,11 +42,11 @@ using Kind = test::Field::Kind;
 
 constexpr size_t kShort = 100;
 constexpr size_t kLong = 200;
-// How long the size field of an open message is.
+// The length of an open message's size field.
 constexpr size_t kNarrow = 1;
 constexpr size_t kWide = 4;
 
-// A message that has |size| bytes in front of |inner|.
+// Returns a message that has |size| bytes in front of |inner|.
 MessageTree MessageAround(size_t size, MessageTree inner) {
   MessageTree fields{NumberField(Kind::kTiny, 2, 2),
                      BytesField(3, std::string(size, 'x'))};
@@ -72,8 +72,8 @@ class MessageLengthExpectationTest : public LengthExpectationTest {
       GTEST_SKIP() << "debug builds expect nothing once a message was deleted";
   }
 
-  // Writes nested messages, one in the other, of at least |sizes| bytes, the
-  // outermost first. Returns how long their size fields were when they began.
+  // Writes nested messages of at least |sizes| bytes, the outermost first.
+  // Returns the lengths of their size fields when they began.
   std::vector<size_t> Write(const std::vector<size_t>& sizes) {
     ChunkedStream stream(size_t{100000});
     root_.Reset(&stream.writer);
@@ -92,7 +92,7 @@ class MessageLengthExpectationTest : public LengthExpectationTest {
     return widths;
   }
 
-  // How many zeros there are in front of where |bytes| were written last.
+  // Returns the number of zeros in front of the last |bytes| in the chunk.
   static size_t WidthBefore(ContiguousMemoryRange chunk,
                             std::string_view bytes) {
     const std::string_view all(reinterpret_cast<const char*>(chunk.begin),
@@ -147,7 +147,7 @@ TEST_F(MessageLengthExpectationTest, OneDepthAfterTheOther) {
     EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kNarrow, kNarrow}));
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
-  // The outer ones are long in any case.
+  // The outer messages are long because of the inner ones.
   EXPECT_EQ(Write({kShort, kShort, kShort}), (Widths{kWide, kWide, kNarrow}));
   EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
   EXPECT_EQ(Write({kShort, kShort}), (Widths{kWide, kWide}));
@@ -169,8 +169,8 @@ TEST_F(MessageLengthExpectationTest, OfSiblingsAsWell) {
   EXPECT_EQ(root_.Finalize(), 2 + 4 * (1 + 4 + 2 + 3 + kLong));
 }
 
-// Whatever widens a message widens those around it; so none may be narrow
-// around a wide one.
+// An event that widens a message also widens the messages around it. So no
+// narrow message may be around a wide one.
 TEST_F(MessageLengthExpectationTest, NoneThatIsWideInOneThatIsNarrow) {
   for (int i = 0; i < 4; ++i)
     Write({kLong, kLong});
@@ -204,7 +204,8 @@ TEST_F(MessageLengthExpectationTest, OnesThatAreAbandonedNeither) {
   EXPECT_EQ(Write({kLong}), Widths{kWide});
 }
 
-// Not even one with a size field right in front of it, which may shrink.
+// A root changes no expectation, even if its size field is right in front of
+// it, where it may shrink.
 TEST_F(MessageLengthExpectationTest, ARootSaysNothingOfItsChildren) {
   for (int i = 0; i < 2; ++i)
     Write({kLong});
@@ -222,8 +223,8 @@ TEST_F(MessageLengthExpectationTest, ARootSaysNothingOfItsChildren) {
   }
 }
 
-// Deeper than the arena's own memory: nothing is expected of messages on the
-// heap, and they change no expectation.
+// Messages deeper than the arena's own memory are on the heap. No length is
+// expected of them, and they change no expectation.
 TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   for (int i = 0; i < 4; ++i)
     Write({kLong, kLong});
@@ -231,7 +232,7 @@ TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   EXPECT_EQ(Write({kLong, kLong, kShort}), expected);
   const size_t depth = MessageArena::kInlineMessages + 30;
   expected.resize(depth, kNarrow);
-  // As all are that take more than a look at the arena.
+  // A message beyond the arena's current block begins wide.
   expected[MessageArena::kInlineMessages] = kWide;
   const std::vector<size_t> sizes(depth, kShort);
   for (int i = 0; i < 5; ++i)
@@ -239,14 +240,14 @@ TEST_F(MessageLengthExpectationTest, BlocksOnTheHeapChangeNothing) {
   EXPECT_EQ(Write({kLong, kLong, kShort}), (Widths{kWide, kWide, kNarrow}));
 }
 
-// Later messages on a writer, of the same type, begin with the expectations of
-// a message that has ended.
+// Later messages of the same type on a writer begin with the expectations of a
+// message that has ended.
 template <int>
 class TypedMessage : public Message {};
 
-// Writes |depth| messages to a new one of type T, one in the other, each with
-// |size| bytes in front of the next. Returns how long their size fields were
-// when they began.
+// Writes |depth| nested messages to a new one of type T, each with |size| bytes
+// in front of the next. Returns the lengths of their size fields when they
+// began.
 template <typename T>
 Widths WriteNew(size_t depth, size_t size) {
   std::string buffer(100000, 'u');
@@ -315,8 +316,8 @@ void WriteMany(int count, size_t size) {
   }
 }
 
-// Has |count| messages of a type differ, as they may from thread to thread.
-// Returns how often another one of them was expected to be long.
+// Writes |count| messages of a type that differ, as they may from thread to
+// thread. Returns the number of times that the expectation changed.
 template <typename T>
 int ChangesOfMind(int count) {
   Widths last;
@@ -329,7 +330,7 @@ int ChangesOfMind(int count) {
   return changes;
 }
 
-// All threads read this word, so it must not be written all the time.
+// All threads read this word, so no thread may write it all the time.
 TEST_F(MessageMemoryTest, IsSeldomWrittenToWhereMessagesDiffer) {
   using T = TypedMessage<4>;
   EXPECT_GT(ChangesOfMind<T>(300), 100);
@@ -354,7 +355,7 @@ TEST_F(MessageMemoryTest, ThreadsShareIt) {
   std::vector<std::thread> threads;
   for (const size_t size : {kLong, kShort, kLong}) {
     threads.emplace_back([size] {
-      // Whatever the others do, the bytes are those that they should be.
+      // The bytes are right, whatever the other threads do.
       for (int i = 0; i < 500; ++i)
         WriteNew<T>(3, size);
     });

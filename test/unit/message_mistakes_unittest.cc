@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Mistakes of callers with messages: debug builds stop, release builds are as
-// harmless as the comments say.
+// Mistakes of callers with messages: debug builds stop, and release builds do
+// no more harm than the comments say.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,11 +29,11 @@ namespace {
 using test::ChunkedStream;
 using test::Hex;
 
-// Messages that are sealed, while another one is where they were.
+// Messages that are sealed, while another message is in their place.
 
 class StaleMessageTest : public testing::Test {
  protected:
-  // The parent of those in question: at the first level, or at a deeper one.
+  // Returns the parent of the tested messages, at the first or a deeper level.
   Message* Start(int levels, size_t chunk_size) {
     stream_.emplace(chunk_size);
     message_.Reset(&stream_->writer);
@@ -47,7 +47,7 @@ class StaleMessageTest : public testing::Test {
   void ExpectStale([[maybe_unused]] Message* stale) {
 #if PROTOZERO_DCHECK_IS_ON
     constexpr char kAdvice[] = "this message is sealed";
-    // One way after the other: with sanitizers, a death takes long.
+    // Tries one way at a time, because a death takes long with sanitizers.
     switch (deaths_++ % 3) {
       case 0:
         EXPECT_DEATH(stale->AppendVarInt(3, 3), kAdvice);
@@ -62,7 +62,8 @@ class StaleMessageTest : public testing::Test {
 #endif
   }
 
-  // Begins and ends a message in |parent| in some way, and returns it.
+  // A function that begins and ends a message in |parent| in some way, and
+  // returns it.
   using Use = std::function<Message*(Message* parent)>;
 
   void ExpectStaleAfter(const Use& use) {
@@ -83,7 +84,7 @@ class StaleMessageTest : public testing::Test {
         ExpectStale(below);
         EXPECT_NE(message_.Finalize(), 0u);
         EXPECT_TRUE(stream_->writer.ok());
-        if (chunk_size < 100)  // Sizes of one byte or of four.
+        if (chunk_size < 100)  // In small chunks, sizes have one byte or four.
           continue;
         const std::string bytes = stream_->Bytes();
         const std::string live_bytes = "20 04 12 02 20 04 20 04";
@@ -143,7 +144,7 @@ TEST_F(StaleMessageTest, ThatIsLong) {
   for (const size_t size : {200u, 600u}) {
     ExpectStaleAfter([size](Message* parent) {
       Message* child = nullptr;
-      // The third one is expected to be so.
+      // Messages are expected to be long from the third one on.
       for (int i = 0; i < 4; ++i) {
         child = parent->BeginNestedMessage<Message>(2);
         child->AppendString(1, std::string(size, 'x'));
@@ -178,8 +179,8 @@ TEST_F(StaleMessageTest, ThatWasTheFirstOfMany) {
   });
 }
 
-// In release builds, sealed messages drop what they are given, unless another
-// message has got their memory: then it goes to that one.
+// In release builds, sealed messages drop all fields. If another message has
+// their memory, the fields go to that message.
 TEST_F(StaleMessageTest, WritesToTheLiveOneInReleaseBuilds) {
 #if PROTOZERO_DCHECK_IS_ON
   GTEST_SKIP() << "debug builds stop";
@@ -277,7 +278,7 @@ class FieldIdTest : public testing::TestWithParam<uint32_t> {
  protected:
   FieldIdTest() : stream_(size_t{100}) { message_.Reset(&stream_.writer); }
 
-  // Compilers do not know it.
+  // Returns an id that compilers do not know.
   uint32_t id() const { return GetParam(); }
 
   ChunkedStream stream_;
@@ -286,7 +287,7 @@ class FieldIdTest : public testing::TestWithParam<uint32_t> {
 
 class BadFieldIdTest : public FieldIdTest {
  protected:
-  // Of |append|, to the outermost message and to a nested one.
+  // Expects that |append| fails on the outermost message and on a nested one.
   template <typename Append>
   void ExpectMistake(const Append& append) {
     constexpr char kAdvice[] = "field ids are 1 to 536870911";
@@ -394,7 +395,7 @@ TEST(InterleavedMessagesTest, OnlyTheOneThatBeganLastIsOpen) {
     }
     messages[2].AppendVarInt(2, 2);
   }
-  // Closed as they stood, without a size.
+  // The messages ended as they were, without a size.
   EXPECT_EQ(messages[0].Finalize(), 0u);
   EXPECT_EQ(messages[1].Finalize(), 0u);
   EXPECT_EQ(messages[2].Finalize(), 6u);

@@ -30,7 +30,7 @@ using test::ChunkSizes;
 using test::Hex;
 using test::MessageTree;
 
-// Chunks of 4 bytes and more, up to an equally random magnitude.
+// Returns chunks of 4 bytes or more, up to a random magnitude.
 ChunkSizes RandomChunkSizes(std::mt19937_64& random) {
   ChunkSizes sizes;
   const uint64_t magnitude = uint64_t{1} << (2 + random() % 10);
@@ -46,8 +46,8 @@ void WriteRandomMessages(MakeTree make_tree) {
   const uint64_t messages = test::Flag("messages", 20000);
   RootMessage<> message;
   for (uint64_t i = 0; i < messages; ++i) {
-    // To repeat a failure: --seed=<this seed> --messages=1; or with those
-    // before it, if it takes what the arena remembers of them.
+    // To repeat a failure, run --seed=<this seed> --messages=1. If the failure
+    // depends on what the arena remembers, begin with an earlier seed.
     SCOPED_TRACE("--seed=" + std::to_string(seed + i));
     std::mt19937_64 random(seed + i);
     const MessageTree tree = make_tree(random);
@@ -84,7 +84,7 @@ TEST(MessageModelTest, NestedMessagesOfSizesAroundTheLimits) {
     const size_t size = 100 + random() % (random() % 4 == 0 ? 1000 : 450);
     const uint32_t max_depth = static_cast<uint32_t>(random() % 10);
     MessageTree tree = test::RandomTreeOfSize(random, size, max_depth);
-    // Where the arena's own memory ends.
+    // At this depth, the arena's own memory ends.
     const uint64_t levels_around = random() % 16 == 0 ? 90 + random() % 20 : 0;
     for (uint64_t i = 0; i < levels_around; ++i)
       tree = {test::NestedField(1, std::move(tree))};

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Messages in messages: sizes and where they are written, who is open and who
-// is sealed.
+// Messages in messages: their sizes, the places of the size fields, and which
+// messages are open or sealed.
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static_assert(std::is_trivially_destructible<Message>::value);
 static_assert(!std::is_copy_constructible<Message>::value);
 static_assert(!std::is_copy_assignable<Message>::value);
 
-// A root message on a foreign delegate.
+// A root message on a delegate that is not the library's own.
 class MessageNestingTest : public testing::Test {
  protected:
   void Start(
@@ -65,7 +65,7 @@ class MessageNestingTest : public testing::Test {
   std::unique_ptr<RootMessage<>> message_;
 };
 
-// A message of |size| bytes, as one field if that is possible.
+// Returns a message of |size| bytes, as one field if that is possible.
 MessageTree TreeOfSize(size_t size) {
   if (size == 0)
     return {};
@@ -99,7 +99,7 @@ TEST_F(MessageNestingTest, LargerSizesTakeFour) {
                 {2097152, "0a 80 80 80 01"}};
   for (const auto& c : kCases) {
     Start({3000000});
-    // In raw bytes, because no field has exactly this size.
+    // The bytes are raw, because no field has exactly this size.
     const std::string bytes(c.size, '\0');
     Begin()->AppendRawProtoBytes(bytes.data(), bytes.size());
     EXPECT_EQ(message_->Finalize(), 5 + c.size);
@@ -117,7 +117,7 @@ TEST(MessageNestingModelTest, EverySizeAroundTheLimitInEveryChunkSize) {
 }
 
 TEST(MessageNestingModelTest, CompactedChildrenMakeTheirParentFit) {
-  // The parent has 127 bytes only once its children have moved.
+  // The parent has 127 bytes only after its children have moved.
   for (size_t size = 100; size < 125; ++size) {
     ExpectWrites(
         {NestedField(1, {NestedField(1, {NestedField(1, {NestedField(1, {})})}),
@@ -135,7 +135,7 @@ TEST(MessageNestingModelTest, AChunkBoundaryAtEveryOffset) {
       BytesField(7, std::string(20, 'z'))};
   const size_t size = test::EncodeTree(tree, {4}).size();
   for (size_t first = 4; first <= size + 4; ++first) {
-    // One boundary, and then a second one close to it.
+    // Tests one boundary, and then a second one close to it.
     test::ExpectWritesToChunks(tree, {first, 1000});
     for (size_t second = 4; second <= 20; ++second)
       test::ExpectWritesToChunks(tree, {first, second, 1000});
@@ -162,7 +162,7 @@ MessageTree Chain(uint32_t depth) {
 }
 
 TEST(MessageNestingModelTest, EveryDepthTo300) {
-  // In slow builds all up to where messages have left the arena's own memory.
+  // Slow builds test all depths only up to the end of the arena's own memory.
   constexpr uint32_t kStep = test::kIsSlowBuild ? 17 : 1;
   for (uint32_t depth = 1; depth <= 300; depth += depth < 130 ? 1 : kStep) {
     const MessageTree tree = Chain(depth);
@@ -177,12 +177,12 @@ TEST(MessageNestingModelTest, EveryDepthTo300) {
 TEST_F(MessageNestingTest, ManyLevelsCloseWithoutRecursion) {
   Start({1 << 20});
   Message* message = message_.get();
-  // Debug builds take time in proportion to the square.
+  // The time of debug builds grows with the square of the depth.
   constexpr int kDepth = PROTOZERO_DCHECK_IS_ON ? 10000 : 100000;
   for (int i = 0; i < kDepth; ++i)
     message = message->BeginNestedMessage<Message>(1);
   message->AppendVarInt(1, 1);
-  // All but the innermost ones have sizes of four bytes.
+  // All messages except the innermost ones have sizes of four bytes.
   EXPECT_GT(message_->Finalize(), 5u * (kDepth - 100));
   EXPECT_TRUE(writer_->ok());
   EXPECT_EQ(delegate_->Complaints(), "");
@@ -232,7 +232,7 @@ TEST_F(MessageNestingTest, EveryAppenderOfTheParentSealsTheChild) {
     EXPECT_TRUE(grandchild->is_finalized()) << i;
     EXPECT_EQ(message_->nested_message(), nullptr) << i;
   }
-  // The memory of a child is its next sibling's, but in debug builds.
+  // In release builds, the next sibling takes the memory of a child.
   Start({100});
   Message* child = Begin();
   Message* grandchild = child->BeginNestedMessage<Message>(1);
@@ -292,9 +292,9 @@ TEST_F(MessageNestingTest, ChildrenOfASealedMessageDropEverything) {
   EXPECT_EQ(Bytes(), "0a 00 10 02");
 }
 
-// Also if a child of its own was sealed with it.
+// Messages that were sealed together with a child take no fields either.
 TEST_F(MessageNestingTest, AMessageThatWasSealedWithItsChildTakesNoFields) {
-  // Where nothing was written, there is no chunk to begin a short message in.
+  // If nothing was written, there is no chunk for a short message to begin in.
   for (int i = 0; i < 8; ++i) {
     const int levels = i / 2 + 1;
     const bool has_chunk = i % 2 != 0;
@@ -338,7 +338,7 @@ TEST_F(MessageNestingTest, AChildMayBeFinalizedByHand) {
     EXPECT_EQ(size, 8u);
     EXPECT_EQ(child->Finalize(), size);
     EXPECT_MISTAKE(child->AppendVarInt(4, 4), "sealed");
-    // Raw bytes now go to the parent.
+    // Raw bytes now belong to the parent.
     writer_->WriteByte(0x20);
     writer_->WriteByte(0x04);
     Begin(5)->AppendVarInt(1, 1);
@@ -363,8 +363,8 @@ TEST_F(MessageNestingTest, FinalizingAChildSealsWhatIsOpenInIt) {
 }
 
 TEST_F(MessageNestingTest, AFinalizedChildStaysOutOfLaterChunks) {
-  // The child is finalized by hand, still its parent's latest, and the stream
-  // goes on to further chunks: its size is settled.
+  // The child was finalized directly and is still its parent's latest one. The
+  // stream continues in further chunks, but the child's size is final.
   Start({8, 8, 100}, ChunkedDelegate::Patches::kRedirect);
   Message* child = Begin();
   child->AppendVarInt(1, 1);
@@ -398,7 +398,7 @@ TEST_F(MessageNestingTest, EveryOpenMessageIsPatchedOncePerLife) {
 TEST_F(MessageNestingTest, MessagesWithinAChunkAreNotPatched) {
   Start({10}, ChunkedDelegate::Patches::kRedirect);
   for (int i = 0; i < 50; ++i) {
-    // Five bytes while it is open, two once it is sealed.
+    // A child takes five bytes while it is open, and two when it is sealed.
     Begin(1);
     message_->AppendTinyVarInt(1, 1);
     writer_->Extend();
@@ -411,7 +411,8 @@ TEST_F(MessageNestingTest, MessagesWithinAChunkAreNotPatched) {
 TEST_F(MessageNestingTest, ASizeFieldAtTheVeryEndOfAChunk) {
   for (const auto patches : {ChunkedDelegate::Patches::kInPlace,
                              ChunkedDelegate::Patches::kRedirect}) {
-    // Sealed before anything else is written: within the chunk, moved.
+    // It is sealed before anything else is written, so it moves within the
+    // chunk.
     Start({5, 100}, patches);
     Begin();
     EXPECT_EQ(message_->Finalize(), 2u);
@@ -438,8 +439,8 @@ TEST_F(MessageNestingTest, AnUnwantedSizeIsNotWrittenAnywhere) {
   EXPECT_EQ(delegate_->Complaints(), "");
 }
 
-// A writer of shared-memory chunks: when a chunk is full it looks at every open
-// message, and moves the size fields to a list of its own.
+// When a chunk is full, a writer of shared-memory chunks looks at every open
+// message and moves the size fields to a list of its own.
 TEST_F(MessageNestingTest, GetNewBufferMayMoveTheSizeFieldsItself) {
   Start({16});
   Message* child = Begin(1);
@@ -459,7 +460,7 @@ TEST_F(MessageNestingTest, GetNewBufferMayMoveTheSizeFieldsItself) {
       }
     }
   });
-  // 10 bytes of headers; the second of these crosses the chunk.
+  // There are 10 bytes of headers. The second field crosses the chunk.
   grandchild->AppendFixed(1, uint32_t{1});
   grandchild->AppendFixed(1, uint32_t{2});
   ASSERT_EQ(patched.size(), 2u);
@@ -474,7 +475,7 @@ TEST_F(MessageNestingTest, GetNewBufferMayMoveTheSizeFieldsItself) {
 }
 
 TEST_F(MessageNestingTest, ASizeFieldThatWasMovedStaysWhereItIs) {
-  // Within one chunk, too: the message does not move up.
+  // The message does not move up, even within one chunk.
   for (const size_t size : {size_t{2}, size_t{127}, size_t{200}}) {
     uint8_t elsewhere[5] = {0xee, 0xee, 0xee, 0xee, 0xee};
     for (uint8_t* size_field :
@@ -503,7 +504,7 @@ TEST_F(MessageNestingTest, ARootMessageHasNoSizeFieldUnlessItIsGivenOne) {
   EXPECT_EQ(message_->size_field(), size_field);
   message_->AppendString(1, std::string(10, 'a'));
   EXPECT_EQ(message_->Finalize(), 12u);
-  // It is somewhere else, so it cannot shrink.
+  // The size field is somewhere else, so it cannot shrink.
   EXPECT_EQ(Hex(size_field, 5), "8c 80 80 00 ee");
 }
 
@@ -545,8 +546,8 @@ TEST_F(MessageNestingTest, ASizeFieldOfARootMessageCrossesChunksLikeAnyOther) {
 }
 
 TEST_F(MessageNestingTest, ChunksThatTouchEachOtherAreStillTwoChunks) {
-  // A size field in the last four bytes of one chunk, and its message in the
-  // first bytes of the next, with no gap in memory.
+  // A delegate of adjacent chunks: a size field is in the last four bytes of
+  // one chunk, and its message begins in the next, with no gap in memory.
   class Adjacent : public ScatteredStreamWriter::Delegate {
    public:
     ContiguousMemoryRange GetNewBuffer() override {
@@ -576,7 +577,7 @@ TEST_F(MessageNestingTest, TwoMessagesOnTwoWritersDoNotMeet) {
   other_delegate.set_writer(&other_writer);
   RootMessage<> other;
   other.Reset(&other_writer);
-  // Alternately, level by level.
+  // The messages are written by turns, level by level.
   Message* a = message_.get();
   Message* b = &other;
   for (int i = 0; i < 20; ++i) {
@@ -597,7 +598,7 @@ TEST_F(MessageNestingTest, TwoMessagesOnTwoWritersDoNotMeet) {
 }
 
 TEST_F(MessageNestingTest, WhatLiesBehindTheCursorIsNeverPartOfTheMessage) {
-  // Moving a message up leaves bytes behind it; the next write covers them.
+  // Moving a message up leaves old bytes behind it. The next write covers them.
   Start({5000});
   for (size_t size = 2; size < 60; ++size) {
     WriteTree({BytesField(1, std::string(size, 'a'))}, Begin());

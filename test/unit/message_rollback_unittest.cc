@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Taking back nested messages that are still open.
+// Tests that take back nested messages that are still open.
 
 #include <memory>
 #include <string>
@@ -35,7 +35,7 @@ class Stream {
   Message* message() { return &message_; }
   ScatteredStreamWriter* writer() { return &writer_; }
 
-  // All bytes, once finalized.
+  // Finalizes the message and returns all its bytes.
   std::string Finish() {
     message_.Finalize();
     EXPECT_EQ(delegate_.Complaints(), "");
@@ -58,9 +58,9 @@ void Append(Message* message, size_t size) {
   message->AppendString(1, std::string(size, 'x'));
 }
 
-// A message with |levels| open messages in one another, |before| bytes in each,
-// and in the innermost one another message with |inside| bytes, |deeper| levels
-// deep, which is taken back; or is not there, or stays there.
+// |levels| nested open messages with |before| bytes in each. The innermost one
+// has a message with |inside| bytes, |deeper| levels deep. That message is
+// taken back, or was never there, or stays.
 struct Shape {
   size_t chunk_size;
   size_t levels;
@@ -208,7 +208,7 @@ TEST(MessageRollbackTest, FreesTheMessagesInTheArena) {
   ASSERT_TRUE(stream.message()->RollBackNestedMessage());
   for (int i = 0; i < 1000; ++i) {
     Message* child = Begin(stream.message());
-    // Debug builds leave them in quarantine.
+    // Debug builds keep the memory in quarantine.
     EXPECT_EQ(child == first, !PROTOZERO_DCHECK_IS_ON);
     Message* deepest = child;
     for (int level = 0; level < 150; ++level)

@@ -10,7 +10,7 @@
 namespace protozero {
 namespace {
 
-// The item of type 5, or "none".
+// Returns the item of type 5, or "none".
 std::string Find(std::string_view bytes) {
   const MessageDecoder<1> set(bytes);
   const Field field =

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The number of bytes that are reserved for the size of an open message: one,
-// and four from the moment on when one may not be enough. The written bytes do
-// not show it.
+// and four from the moment when one may not be enough. The written bytes do not
+// show the difference.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,12 +45,12 @@ using test::NumberField;
 using test::WriteTree;
 using Kind = test::Field::Kind;
 
-// Where a message becomes too large for a size field of one byte, for good and
-// for now.
+// Sizes around the limits for a size field of one byte: a sealed message may
+// have 127 bytes, an open one about 512.
 constexpr size_t kSizesOfInterest[] = {0,   2,   3,   126, 127, 128, 129,
                                        510, 511, 512, 513, 514, 530};
 
-// How the bytes of a message come to be.
+// The way in which the bytes of a message are written.
 enum class Fill {
   kTinyFields,  // By as many setters as possible.
   kLongFields,  // By fields of 15 bytes, the longest that a number takes.
@@ -60,18 +60,18 @@ enum class Fill {
 constexpr Fill kFills[] = {Fill::kTinyFields, Fill::kLongFields,
                            Fill::kOneField, Fill::kRaw};
 
-// Before the messages of interest, because the first write asks for a chunk and
-// so begins a wide message; and after them, to seal them.
+// The field before the tested messages: the first write asks for a chunk, and
+// so begins a wide message. The field after them seals them.
 const test::Field kFirst = NumberField(Kind::kTiny, 1, 1);
 const test::Field kLast = NumberField(Kind::kTiny, 2, 2);
 
-// A field of |size| bytes. REQUIRES: size >= 2, and not 130, since a length of
-// 127 takes one byte, and of 128 two.
+// Returns a field of |size| bytes. REQUIRES: size >= 2, and not 130, since a
+// length of 127 takes one byte, and a length of 128 takes two.
 test::Field FieldOfSize(size_t size) {
   return BytesField(1, std::string(size - (size < 130 ? 2 : 3), 'x'));
 }
 
-// A message of |size| bytes. REQUIRES: size != 1.
+// Returns a message of |size| bytes. REQUIRES: size != 1.
 MessageTree TreeOfSize(size_t size, Fill fill) {
   MessageTree tree;
   const auto add = [&](test::Field field, size_t field_size) {
@@ -90,7 +90,7 @@ MessageTree TreeOfSize(size_t size, Fill fill) {
   return tree;
 }
 
-// Writes it as |fill| says. REQUIRES: |tree| has no nested message.
+// Writes |tree| as |fill| says. REQUIRES: |tree| has no nested message.
 void WriteFilled(const MessageTree& tree, Fill fill, Message* message) {
   if (fill != Fill::kRaw)
     return WriteTree(tree, message);
@@ -103,7 +103,7 @@ TEST(MessageWidthTest, EverySizeOfInterestAtEveryDistanceFromTheChunksEnd) {
     for (const size_t size : kSizesOfInterest) {
       const MessageTree child = TreeOfSize(size, fill);
       const MessageTree tree{kFirst, NestedField(1, child), kLast};
-      // From "nothing fits" to "it is whole however it is begun".
+      // From room for nothing to room for the whole message, wide or narrow.
       for (size_t first = 4; first <= size + 40; first += kSeriesStep) {
         const ChunkSizes chunk_sizes{first, 5000};
         ChunkedStream stream(chunk_sizes);
@@ -121,8 +121,8 @@ TEST(MessageWidthTest, EverySizeOfInterestAtEveryDistanceFromTheChunksEnd) {
   }
 }
 
-// |depth| messages in each other, the outermost of |size| bytes when its child
-// has been sealed, if sizes take one byte.
+// Returns |depth| nested messages. The outermost has |size| bytes after its
+// child was sealed, if sizes take one byte.
 MessageTree ChainOfSize(size_t depth, size_t size, Fill fill) {
   if (depth == 1)
     return TreeOfSize(size, fill);
@@ -132,7 +132,7 @@ MessageTree ChainOfSize(size_t depth, size_t size, Fill fill) {
 TEST(MessageWidthTest, ManyLevelsCrossTheLimitsAtOnce) {
   for (const size_t limit : {127u, 512u}) {
     for (size_t depth = 2; depth <= 12; ++depth) {
-      // From "no level is too large" to "all of them are".
+      // The sizes range from "no level is too large" to "all levels are".
       for (size_t size = limit - 3; size <= limit + 2 * depth + 3;
            size += kSeriesStep) {
         for (const Fill fill :
@@ -141,7 +141,7 @@ TEST(MessageWidthTest, ManyLevelsCrossTheLimitsAtOnce) {
               kFirst, NestedField(3, ChainOfSize(depth, size, fill)),
               NestedField(4, {NumberField(Kind::kTiny, 1, 1)})};
           ExpectWritesToChunks(tree, {10000});
-          // The last field lies on the border of the chunk as well.
+          // The last field lies at the end of the chunk, too.
           for (size_t room = size + 5 * depth - 20;
                room <= size + 5 * depth + 20; room += 3) {
             ExpectWritesToChunks(tree, {room, 10000});
@@ -154,7 +154,7 @@ TEST(MessageWidthTest, ManyLevelsCrossTheLimitsAtOnce) {
 }
 
 TEST(MessageWidthTest, ChildrenOfEverySizeInsideParentsOfEverySize) {
-  // The parent becomes large before, by, or after its child.
+  // The parent becomes large before, through, or after its child.
   for (const size_t before : {0u, 2u, 100u, 124u, 380u, 496u, 509u}) {
     for (const size_t inside : kSizesOfInterest) {
       for (const size_t after : {0u, 2u, 15u, 125u, 400u}) {
@@ -174,12 +174,12 @@ TEST(MessageWidthTest, ChildrenOfEverySizeInsideParentsOfEverySize) {
   }
 }
 
-// The arena has its blocks on the heap from 100 levels on.
+// From 100 levels on, the arena has its blocks on the heap.
 TEST(MessageWidthTest, DeepLevelsAreWidenedLikeAnyOther) {
   for (const size_t depth : {98u, 99u, 100u, 101u, 102u, 227u, 228u, 229u}) {
     for (const size_t size : {2u, 100u, 128u, 400u, 600u}) {
       MessageTree tree = TreeOfSize(size, Fill::kTinyFields);
-      // Siblings on both sides of the border between two blocks.
+      // There are siblings on both sides of the border between two blocks.
       for (size_t i = 0; i < depth; ++i) {
         MessageTree parent{NestedField(1, std::move(tree))};
         if (i < 6 || i % 40 == 0) {
@@ -203,7 +203,7 @@ TEST(MessageWidthTest, DeepLevelsAreWidenedLikeAnyOther) {
 
 // While messages are open
 
-// Three open messages in each other, in a chunk with room for much more.
+// Three nested open messages, in a chunk with room for much more.
 struct OpenMessages {
   static constexpr uint32_t kLevels = 3;
 
@@ -218,7 +218,7 @@ struct OpenMessages {
     leaf->AppendTinyVarInt(2, 2);
   }
 
-  // The chunk as it is, without asking the writer.
+  // Returns the bytes of the chunk without asking the writer.
   std::string Chunk(size_t size) const {
     return Hex(stream.delegate.CurrentChunk().substr(0, size));
   }
@@ -228,8 +228,7 @@ struct OpenMessages {
               "10 02");
   }
 
-  // Everything else that was written is |more|, to the leaf, and |after|, to
-  // its parent.
+  // Expects these fields. The leaf also has |more|, and its parent |after|.
   void ExpectFinalBytes(const MessageTree& more = {},
                         const MessageTree& after = {}) {
     MessageTree tree{NumberField(Kind::kTiny, 2, 2)};
@@ -296,7 +295,7 @@ TEST(MessageWidthTest, EveryAccessorSeesFourBytes) {
   for (size_t i = 0; i < accesses.size(); ++i) {
     SCOPED_TRACE(i);
     OpenMessages open;
-    // A second access finds the same.
+    // A second access finds the same bytes.
     for (int twice = 0; twice < 2; ++twice) {
       accesses[i](open, open.stream.writer);
       open.ExpectAllAreWide();
@@ -360,7 +359,7 @@ TEST(MessageWidthTest, RawWritesBelongToTheLeaf) {
       OpenMessages open;
       writes[i](open.stream.writer);
       open.leaf->AppendTinyVarInt(4, 4);
-      // Another narrow one among wide ones.
+      // This begins another narrow message among wide ones.
       open.leaf->BeginNestedMessage<Message>(5)->AppendTinyVarInt(4, 4);
       writes[j](open.stream.writer);
       open.ExpectFinalBytes(
@@ -385,7 +384,7 @@ TEST(MessageWidthTest, ExtendCrossesTheChunkWithAllLevels) {
 TEST(MessageWidthTest, ResetContinuesInAnotherRangeWithAllLevels) {
   OpenMessages open;
   uint8_t range[100];
-  // It goes to the leaf, which began in another chunk, and so is wide.
+  // The field goes to the leaf, which is wide because of its earlier chunk.
   const std::string before = open.stream.delegate.CurrentChunk();
   open.stream.writer.Reset({range, range + sizeof(range)});
   open.leaf->AppendTinyVarInt(3, 3);
@@ -403,8 +402,8 @@ TEST(MessageWidthTest, SizeFieldsMaySetElsewhereOnAnyLevel) {
     uint8_t size_field[4] = {};
     open.levels[level]->set_size_field(size_field);
     open.leaf->AppendTinyVarInt(3, 3);
-    // Where the widths were not asked for, sizes shrink to one byte; in this
-    // one's place four zeros stay.
+    // The sizes that nobody asked for shrink to one byte. Four zeros stay in
+    // the place of this one.
     const uint32_t size = open.root.Finalize();
     EXPECT_EQ(size, 16u + 3);
     EXPECT_EQ(Hex(size_field, 4), level == 1   ? "8c 80 80 00"
@@ -430,11 +429,11 @@ TEST(MessageWidthTest, LargeOpenMessagesAreWide) {
         Message* message = outermost;
         for (size_t i = 1; i < depth; ++i)
           message = message->BeginNestedMessage<Message>(1);
-        // Most of it is in the innermost one, ...
+        // Most of the bytes are in the innermost message.
         const std::string bytes(size - 2 * (depth - 1), '\0');
         message->AppendRawProtoBytes(bytes.data(), bytes.size());
         append(message, fields);
-        // ... which becomes wide not before it is sealed.
+        // That message becomes wide only when it is sealed.
         outermost->AppendRawProtoBytes(nullptr, 0);
         append(outermost, 10);
         ASSERT_EQ(Hex(stream.delegate.CurrentChunk().substr(2, 5)),
@@ -445,7 +444,7 @@ TEST(MessageWidthTest, LargeOpenMessagesAreWide) {
   }
 }
 
-// Messages that are finalized before their parents go on
+// Messages that are finalized before their parents continue.
 
 TEST(MessageWidthTest, AHandleFinalizesANarrowMessage) {
   class CallCounter : public MessageFinalizationListener {
@@ -459,7 +458,7 @@ TEST(MessageWidthTest, AHandleFinalizesANarrowMessage) {
    private:
     int calls_ = 0;
   };
-  // The innermost, or one with others open in it.
+  // Takes the innermost message, or one that has open messages inside.
   for (size_t level = 1; level <= OpenMessages::kLevels; ++level) {
     OpenMessages open;
     CallCounter listener;
@@ -483,8 +482,8 @@ TEST(MessageWidthTest, AHandleMayGiveAwayTheStreamOfANarrowMessage) {
   open.ExpectFinalBytes({NumberField(Kind::kTiny, 3, 3)});
 }
 
-// A finalized message is sealed for good, whatever happens to the stream and to
-// its parents.
+// A finalized message stays sealed, whatever happens to the stream and to its
+// parents.
 TEST(MessageWidthTest, AFinalizedMessageStaysSealedWhenItsParentsAreWidened) {
   const std::function<void(OpenMessages&)> widenings[] = {
       [](OpenMessages& open) { EXPECT_EQ(open.stream.writer.written(), 20u); },
@@ -554,7 +553,7 @@ TEST(MessageWidthTest, ChunksOfAnySizeHoldWhatTheyHoldAndNothingElse) {
       }
     }
   }
-  // Smaller than a patch, which no delegate may hand out: not a byte beyond.
+  // Chunks smaller than a patch are not allowed. No byte outside is touched.
   for (size_t chunk_size = 1; chunk_size < 4; ++chunk_size) {
     ChunkedStream stream(chunk_size, 1000);
     RootMessage<> root(&stream.writer);
@@ -586,7 +585,7 @@ TEST(MessageWidthTest, AnErrorOnAnyLevelSealsAllLevels) {
 
 TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
   for (const bool look : {false, true}) {
-    // On some processors, from the start.
+    // On some processors, all messages are wide from the start.
     const bool are_wide = look || internal::kInlineEncodingMask == 0;
     OpenMessages open;
     if (look) {
@@ -596,7 +595,7 @@ TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
     for (size_t level = 1; level <= OpenMessages::kLevels; ++level)
       EXPECT_TRUE(open.levels[level]->is_finalized());
     EXPECT_MISTAKE(open.leaf->AppendTinyVarInt(7, 7), "sealed");
-    // Their chunk may be gone: they are not widened any more.
+    // The messages are not widened any more, because their chunk may be gone.
     EXPECT_EQ(open.stream.writer.written(), are_wide ? 23u : 14u);
     if (are_wide)
       open.ExpectAllAreWide();
@@ -606,7 +605,7 @@ TEST(MessageWidthTest, OpenMessagesEndWithTheirRootAsTheyStand) {
   }
 }
 
-// Static initialization: this may come before the library's own.
+// Runs in static initialization, perhaps before the library's own.
 std::string WriteAtStartup() {
   ChunkedStream stream(64);
   RootMessage<> root(&stream.writer);

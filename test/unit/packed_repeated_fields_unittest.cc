@@ -39,8 +39,8 @@ TEST(PackedVarIntTest, IsEmptyAtFirst) {
   EXPECT_TRUE(packed.ok());
 }
 
-// Makes a T in |storage| by value-initialization: a class without a constructor
-// of its own is cleared by that, all 8 KB of it.
+// Makes a T in |storage| by value-initialization. For a class without a
+// constructor of its own, that clears all 8 KB.
 template <typename T>
 void MakeIn(void* storage) {
   new (storage) T();
@@ -50,8 +50,8 @@ template <typename T>
 size_t CountBytesTouchedByMaking() {
   alignas(T) static uint8_t storage[sizeof(T)];
   memset(storage, 0xa5, sizeof(storage));
-  // Through a volatile pointer, or the compiler might conclude that the earlier
-  // content cannot be read.
+  // Calls through a volatile pointer. Otherwise the compiler might conclude
+  // that the earlier content cannot be read.
   void (*volatile make)(void*) = &MakeIn<T>;
   make(storage);
   size_t touched = 0;
@@ -134,7 +134,7 @@ void ExpectElements(Packed& packed,
     expected += element_hex(i);
   }
   EXPECT_TRUE(packed.ok());
-  // No EXPECT_EQ: the report would be larger than a terminal.
+  // Not EXPECT_EQ, because its report would be larger than a terminal.
   EXPECT_TRUE(HexOf(packed) == expected) << count << " elements";
 }
 
@@ -152,8 +152,8 @@ void ExpectVarInts(PackedVarInt& packed, size_t count) {
 }
 
 TEST(PackedBufferBaseTest, MovesToTheHeapWithAllItsElements) {
-  // Around the end of the object's own storage, minus the bytes that it keeps
-  // free.
+  // Counts around the end of the object's own storage, minus the bytes that it
+  // keeps free.
   const size_t storage = PackedBufferBase::kOnStackStorageSize;
   for (size_t count :
        {storage / 2, storage - 11, storage - 10, storage - 9, storage - 1,
@@ -183,8 +183,8 @@ TEST(PackedBufferBaseTest, ResetEmptiesItOnTheStackAndOnTheHeap) {
   }
 }
 
-// The three ways to write elements: one by one, as an array, and as a whole
-// field, whose bytes follow its tag and its size.
+// Each test tries three ways to write elements: one by one, as an array, and as
+// a whole field, whose bytes follow its tag and its size.
 
 template <typename Packed, typename T>
 void ExpectPacks(const std::vector<T>& values, const std::string& hex) {
@@ -214,10 +214,10 @@ TEST(PackedArrayTest, VarIntsOfEveryLength) {
     values.push_back(~uint64_t{0} >> (bits < 63 ? 57 - bits : 0));
   }
   ExpectPacks<PackedVarInt>(values, hex);
-  // The same bits with a sign.
+  // These values are the same bits with a sign.
   ExpectPacks<PackedVarInt>(std::vector<int64_t>(values.begin(), values.end()),
                             hex);
-  // Zigzag: what gives the same integers.
+  // The zigzag encoding of these values has the same integers.
   std::vector<int64_t> decoded;
   for (const uint64_t value : values)
     decoded.push_back(proto_utils::ZigZagDecode(value));
@@ -241,7 +241,7 @@ TEST(PackedArrayTest, VarIntsOfEveryType) {
                                   "ff ff ff ff 0f 01 00 02 fe ff ff ff 0f");
 }
 
-// A vector of bools is no array.
+// A vector of bools is not an array.
 TEST(PackedArrayTest, Bools) {
   const bool values[] = {true, false, true};
   PackedVarInt packed;
@@ -309,7 +309,7 @@ TEST(PackedArrayTest, IsTheSameWithAndWithoutFastInstructions) {
   EXPECT_EQ(Hex(bytes), Hex(portable));
 }
 
-// Elements of all sizes, so that blocks end anywhere.
+// Returns numbers of all sizes, so that blocks end anywhere.
 std::vector<uint64_t> ManyNumbers(size_t count) {
   std::vector<uint64_t> values;
   for (size_t i = 0; i < count; ++i)
@@ -327,8 +327,7 @@ std::string OneByOne(const std::vector<uint64_t>& values) {
                      packed.size());
 }
 
-// How many elements of ManyNumbers() take as many bytes as the storage, or a
-// little less.
+// Returns the number of elements of ManyNumbers() that fill |bytes| bytes.
 template <typename Packed>
 size_t CountFilling(size_t bytes) {
   size_t count = bytes / sizeof(uint64_t);
@@ -345,7 +344,7 @@ void ExpectGrowsLikeOneByOne() {
                              filling + 1, 2 * filling, 9 * filling}) {
     const std::vector<uint64_t> values = ManyNumbers(count);
     const std::string bytes = OneByOne<Packed>(values);
-    // Beginning at any element, and in one part or two.
+    // Appends the elements in one part or in two.
     for (const size_t part : {size_t{0}, size_t{1}, size_t{5}, count / 2}) {
       Packed packed;
       packed.Append(values.data(), part);
@@ -380,7 +379,7 @@ TEST(PackedArrayTest, FieldsOfAnySize) {
   ExpectFieldsOfAnySize<PackedFixedSizeInt<uint64_t>>();
 }
 
-// The bytes of such a field need memory that a test does not have.
+// This tests the header only, because a test has no memory for such a field.
 TEST(PackedArrayTest, FieldsThatAreTooLong) {
   for (const uint64_t size :
        {uint64_t{proto_utils::kMaxMessageLength} + 1, ~uint64_t{0}}) {

@@ -17,8 +17,8 @@
 #include "protozero/proto_decoder.h"
 #include "test/testing/hex.h"
 
-// Bytes that are no message. Every decoder gets them in memory of just their
-// size, so that AddressSanitizer sees a byte too many that is read.
+// Bytes that are not a message. Every decoder gets them in memory of exactly
+// their size, so that AddressSanitizer notices each read beyond them.
 
 namespace protozero {
 namespace {
@@ -41,7 +41,7 @@ class ExactBytes {
   size_t size_;
 };
 
-// Uses all of a field, so that sanitizers see what it refers to.
+// Reads all of a field, so that sanitizers check the memory it refers to.
 uint64_t Use(const Field& field) {
   uint64_t sum = field.as_uint64() + field.as_bool();
   for (size_t i = 0; i < field.size(); ++i)
@@ -65,13 +65,13 @@ Outcome ReadAll(const ExactBytes& bytes) {
   outcome.status = decoder.status();
   outcome.offset = decoder.error_offset();
   EXPECT_EQ(decoder.bytes_left() == 0, outcome.status == DecodeStatus::kOk);
-  // It stays there.
+  // The decoder stays at the error.
   const size_t offset = decoder.read_offset();
   EXPECT_FALSE(decoder.ReadField().valid());
   EXPECT_EQ(decoder.status(), outcome.status);
   EXPECT_EQ(decoder.error_offset(), outcome.offset);
   EXPECT_EQ(decoder.read_offset(), offset);
-  // And starts again.
+  // After Reset(), it starts again.
   decoder.Reset();
   EXPECT_EQ(decoder.status(), DecodeStatus::kOk);
   EXPECT_EQ(decoder.error_offset(), 0u);
@@ -81,7 +81,7 @@ Outcome ReadAll(const ExactBytes& bytes) {
 
 using Typed = MessageDecoder<1, 2, 3, 4, 5, 500, 536870911>;
 
-// Calls everything that a typed decoder has, on any bytes.
+// Calls all functions of a typed decoder on any bytes.
 uint64_t ReadTyped(const ExactBytes& bytes) {
   const Typed decoder(bytes.data(), bytes.size());
   uint64_t sum = 0;
@@ -112,7 +112,7 @@ uint64_t ReadTyped(const ExactBytes& bytes) {
   return sum;
 }
 
-// The fields before the error are there, in both decoders.
+// Expects an error, and all fields before it, in both decoders.
 void ExpectError(const std::string& hex,
                  size_t fields,
                  DecodeStatus status,
@@ -145,13 +145,13 @@ TEST(ProtoDecoderErrorTest, Truncated) {
   expect("80", 0, 0);  // In a tag.
   expect("08 01 ff ff ff ff", 1, 2);
   expect("08", 0, 0);           // Before a varint.
-  expect("08 01 10 80", 1, 2);  // In one.
+  expect("08 01 10 80", 1, 2);  // In a varint.
   expect("08 ff ff ff ff ff ff ff ff ff", 0, 0);
   expect("0d 00 00 00", 0, 0);  // In a fixed32.
   expect("08 01 0d", 1, 2);
   expect("09 00 00 00 00 00 00 00", 0, 0);  // In a fixed64.
   expect("0a", 0, 0);                       // Before the size of a payload.
-  expect("0a 80", 0, 0);                    // In it.
+  expect("0a 80", 0, 0);                    // In the size.
   expect("0a 01", 0, 0);                    // Before the payload.
   expect("0a 05 61 62 63 64", 0, 0);
   expect("08 01 0a 7f 61", 1, 2);
@@ -167,12 +167,12 @@ TEST(ProtoDecoderErrorTest, TruncatedGroup) {
   const auto expect = [](const std::string& hex, size_t fields, size_t offset) {
     ExpectError(hex, fields, DecodeStatus::kTruncated, offset);
   };
-  // A group without an end: where the outermost one begins.
+  // In a group without an end, the error is at the outermost group's beginning.
   expect("0b", 0, 0);
   expect("08 01 0b 08 01", 1, 2);
   expect("0b 13 14", 0, 0);
   expect("0b 13", 0, 0);
-  // A field in it.
+  // A field in a group.
   expect("0b 08", 0, 1);
   expect("0b 08 01 0a 05 61", 0, 3);
   expect("0b 0b 80", 0, 2);
@@ -187,7 +187,7 @@ TEST(ProtoDecoderErrorTest, BadVarInt) {
   expect("08 80 80 80 80 80 80 80 80 80 80", 0, 0);
   expect("08 01 0a 80 80 80 80 80 80 80 80 80 80 00", 1, 2);
   expect("0b 08 80 80 80 80 80 80 80 80 80 80 00 0c", 0, 1);
-  // Tags: longer than five bytes, more than 32 bits.
+  // Tags that are longer than five bytes, or have more than 32 bits.
   expect("88 80 80 80 80 00 01", 0, 0);
   expect("88 80 80 80 10 01", 0, 0);
   expect("80 80 80 80 80", 0, 0);
@@ -221,7 +221,7 @@ TEST(ProtoDecoderErrorTest, UnmatchedEndGroup) {
   expect("0c", 0, 0);
   expect("08 01 0c", 1, 2);
   expect("0b 0c 0c", 1, 2);
-  // Another id than the group's.
+  // The end tag has another id than the group.
   expect("0b 14", 0, 1);
   expect("0b 08 01 13 0c 14", 0, 4);
 }
@@ -241,7 +241,7 @@ TEST(ProtoDecoderErrorTest, TooDeep) {
 }
 
 #if defined(__linux__) && defined(__LP64__)
-// Zeros that take no memory, with some bytes at their beginning.
+// Zeros that take no memory, with some bytes at the beginning.
 class HugeInput {
  public:
   explicit HugeInput(size_t size) : size_(size) {
@@ -294,7 +294,7 @@ TEST(ProtoDecoderErrorTest, TooLong) {
   EXPECT_EQ(group.error_offset(), 0u);
 }
 
-// Where fields begin that are further away than 32 bits can say.
+// Fields begin at offsets that do not fit 32 bits.
 TEST(ProtoDecoderErrorTest, ReadsBeyondFourGigabytes) {
   HugeInput input(6 * kGigabyte);
   if (input.data() == nullptr)
@@ -315,7 +315,7 @@ TEST(ProtoDecoderErrorTest, ReadsBeyondFourGigabytes) {
 }
 #endif
 
-// A message with everything. The test reads every prefix of it.
+// Reads every prefix of a message that has all kinds of fields.
 TEST(ProtoDecoderErrorTest, EveryPrefixIsReadAndKnownAsTruncated) {
   const std::vector<std::string> fields = {
       FromHex("08 01"),
@@ -338,7 +338,7 @@ TEST(ProtoDecoderErrorTest, EveryPrefixIsReadAndKnownAsTruncated) {
     message += field;
 
   size_t complete = 0;  // fields in the prefix
-  size_t begin = 0;     // of the first one that is not complete
+  size_t begin = 0;     // of the first incomplete field
   for (size_t size = 0; size <= message.size(); ++size) {
     SCOPED_TRACE(size);
     while (complete < fields.size() &&
@@ -363,8 +363,8 @@ TEST(ProtoDecoderErrorTest, EveryPrefixIsReadAndKnownAsTruncated) {
   EXPECT_EQ(complete, fields.size());
 }
 
-// Any bytes: sanitizers look for errors, and the two decoders agree. The bytes
-// are mostly such that something can be read.
+// Reads any bytes. Sanitizers look for errors, and the two decoders must agree.
+// Most of the bytes are such that a decoder can read something.
 TEST(ProtoDecoderErrorTest, AnyBytesAreRead) {
   std::mt19937 random(20261121);
   const auto below = [&](uint32_t limit) { return random() % limit; };

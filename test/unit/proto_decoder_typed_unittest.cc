@@ -99,7 +99,7 @@ TEST(MessageDecoderTest, IsNotLargerThanItsFieldsNeed) {
   static_assert(sizeof(TypedProtoDecoder<100>) <= 64 + 16 + 100 * 20);
 }
 
-// A copy refers to the same bytes, and to no other object.
+// A copy refers to the same bytes, and not to the other object.
 template <typename Decoder>
 void ExpectCopiesToWork() {
   const std::string bytes = FromHex(kEvent);

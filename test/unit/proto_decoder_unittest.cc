@@ -47,7 +47,7 @@ TEST(ProtoDecoderTest, ReadsEveryWireType) {
   EXPECT_EQ(field.id(), 3u);
   EXPECT_EQ(field.type(), ProtoWireType::kLengthDelimited);
   EXPECT_EQ(field.as_std_string(), "abc");
-  // Where it is, not a copy.
+  // The field refers to the message's bytes, not to a copy.
   EXPECT_EQ(field.as_string().data, bytes.data() + 14);
 
   field = decoder.ReadField();
@@ -117,12 +117,13 @@ TEST(ProtoDecoderTest, FindsTheFirstFieldOfAnId) {
   EXPECT_FALSE(decoder.FindField(3).valid());
   EXPECT_FALSE(decoder.FindField(0).valid());
   EXPECT_EQ(decoder.status(), DecodeStatus::kOk);
-  // It does not move.
+  // The offset does not move.
   EXPECT_EQ(decoder.read_offset(), 2u);
   EXPECT_EQ(decoder.ReadField().id(), 2u);
 }
 
-// Both sides of every power of two, in any number of bytes that they may take.
+// Values on both sides of every power of two, with each allowed number of
+// bytes.
 TEST(ProtoDecoderTest, ReadsVarIntsOfEverySize) {
   for (int bit = 0; bit < 64; ++bit) {
     for (const uint64_t value :
@@ -135,7 +136,7 @@ TEST(ProtoDecoderTest, ReadsVarIntsOfEverySize) {
           const uint64_t group = i < 10 ? value >> (7 * i) & 0x7f : 0;
           bytes += static_cast<char>(group | (i + 1 < size ? 0x80 : 0));
         }
-        // At the end of the buffer, and with bytes behind it.
+        // The value is at the end of the buffer, or has bytes behind it.
         for (const char* rest : {"", "\x10\x01", "\x12\x07xxxxxxx"}) {
           const std::string message = bytes + rest;
           const std::vector<char> exact(message.begin(), message.end());
@@ -200,7 +201,7 @@ TEST(ProtoDecoderTest, ReadsPayloadsOfEverySize) {
   }
 }
 
-// The writer's output.
+// Reads the output of Message.
 TEST(ProtoDecoderTest, ReadsWhatMessagesWrite) {
   uint8_t buffer[1024];
   StaticBuffered<Message> message(buffer, sizeof(buffer));
@@ -296,7 +297,7 @@ TEST(ProtoDecoderGroupTest, AreSkippedToADepthOf100) {
   EXPECT_EQ(ProtoDecoder::kMaxGroupDepth, 100u);
 }
 
-// Siblings do not add up.
+// The number of siblings does not matter.
 TEST(ProtoDecoderGroupTest, AreCountedByDepthOnly) {
   std::string contents;
   for (int i = 0; i < 1000; ++i)

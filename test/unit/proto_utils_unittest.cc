@@ -43,7 +43,7 @@ static_assert(GetTagFieldId(MakeTagLengthDelimited(536870911)) == 536870911);
 static_assert(GetTagFieldType(13) == ProtoWireType::kFixed32);
 static_assert(GetTagFieldType(10) == ProtoWireType::kLengthDelimited);
 
-// Instantiates for the ids that have a one-byte tag.
+// This instantiates the function for ids that have a one-byte tag.
 static_assert((proto_utils::StaticAssertSingleBytePreamble<1>(),
                proto_utils::StaticAssertSingleBytePreamble<15>(),
                true));
@@ -95,7 +95,8 @@ TEST(EncodedTagTest, IsTheVarIntOfTheTagForEveryBitOfTheId) {
 
 TEST(EncodedTagTest, ShortTagsAreStoredWithoutTouchingMore) {
   for (uint32_t field_id : {1u, 15u, 16u, 2047u}) {
-    // Longer than it needs to be: compilers do not see that the tag is short.
+    // The buffer is longer than needed, so that compilers do not see that the
+    // tag is short.
     uint8_t buffer[8];
     memset(buffer, 0xee, sizeof(buffer));
     const auto tag =

@@ -26,7 +26,7 @@ using test::FromHex;
 
 using Decoder = MessageDecoder<1, 2, 3, 500>;
 
-// Both ways to iterate.
+// Returns the values, after iterating in both ways.
 template <typename Iterator>
 auto Values(Iterator it) {
   using T = std::decay_t<decltype(*it)>;
@@ -45,7 +45,7 @@ auto Scalars(const std::string& hex, bool* parse_error = nullptr) {
   const std::string bytes = FromHex(hex);
   const Decoder decoder(bytes);
   const auto values = Values(decoder.GetRepeatedScalar<type>(2, parse_error));
-  // The iterator that is one for all types of the schema.
+  // This iterator is of one type for all types of the schema.
   using T = typename decltype(values)::value_type;
   const RepeatedFieldIterator<T> it = decoder.GetRepeated<type>(2, parse_error);
   EXPECT_EQ(Values(it), values);
@@ -69,7 +69,7 @@ TEST(RepeatedFieldIteratorTest, GivesAllInTheOrderOfTheWire) {
   EXPECT_EQ(Strings(decoder, 500), (std::vector<std::string>{"y"}));
   EXPECT_EQ(Values(decoder.GetRepeated<int32_t>(1)),
             (std::vector<int32_t>{1, 2, 3}));
-  // Not in the message, not in the schema.
+  // One field is not in the message, the other one not in the schema.
   EXPECT_TRUE(Strings(Decoder(nullptr, 0), 2).empty());
   EXPECT_TRUE(Strings(decoder, 4).empty());
 }
@@ -86,7 +86,7 @@ TEST(RepeatedFieldIteratorTest, GivesFields) {
   EXPECT_FALSE(!it);
   ++it;
   EXPECT_FALSE(static_cast<bool>(it));
-  ++it;  // Harmless.
+  ++it;  // This is harmless.
   EXPECT_FALSE(static_cast<bool>(it));
   EXPECT_EQ(*it, 0);
   EXPECT_FALSE(RepeatedFieldIterator<int32_t>());
@@ -118,7 +118,7 @@ TEST(RepeatedFieldIteratorTest, PassesOverWireTypesThatDoNotFit) {
                        ProtoWireType::kFixed64}));
 }
 
-// A million children take a pass over the message, not one each.
+// Reading a million children takes one pass over the message, not one each.
 TEST(RepeatedFieldIteratorTest, ManyChildrenAreReadInOnePass) {
   HeapBuffered<Message> message(65536, 65536);
   constexpr uint32_t kChildren = 1000000;
@@ -246,7 +246,7 @@ TEST(RepeatedScalarIteratorTest, StopsWhereAPayloadIsMalformed) {
               kOneTwo)
         << malformed;
     EXPECT_TRUE(parse_error) << malformed;
-    // With or without a place for the error.
+    // The values do not depend on a place for the error.
     EXPECT_EQ(Scalars<ProtoSchemaType::kInt32>(malformed), kOneTwo);
   }
   bool parse_error = false;
@@ -261,8 +261,8 @@ TEST(RepeatedScalarIteratorTest, StopsWhereAPayloadIsMalformed) {
   EXPECT_TRUE(parse_error);
 }
 
-// The iterator of all schema types with the same C++ type, in a parameter, a
-// member or either branch of `?:`.
+// The iterators of all schema types with the same C++ type fit one parameter,
+// one member, or both branches of `?:`.
 TEST(RepeatedFieldIteratorTest, IsOneTypeForAllSchemaTypes) {
   const std::string bytes =
       FromHex("08 05 08 06 15 07 00 00 00 1a 02 01 04 1a 01 05 18 03");
@@ -282,7 +282,7 @@ TEST(RepeatedFieldIteratorTest, IsOneTypeForAllSchemaTypes) {
   holder.it = decoder.GetRepeated<ProtoSchemaType::kSint32>(3);
   EXPECT_EQ(Values(holder.it), (std::vector<int32_t>{-1, 2, -3, -2}));
 
-  // Each element is a field, those of packed ones too.
+  // Each element is a field, even in a packed field.
   std::vector<int32_t> raw;
   for (; holder.it; ++holder.it) {
     EXPECT_EQ(holder.it.field().id(), 3u);
@@ -350,7 +350,7 @@ TEST(PackedRepeatedFieldIteratorTest, ReadsEnums) {
                             Weekday::kNone}));
 }
 
-// The builders' output.
+// Reads the output of the builders.
 TEST(PackedRepeatedFieldIteratorTest, ReadsWhatIsWritten) {
   HeapBuffered<Message> message;
   PackedVarInt varints;

@@ -48,7 +48,7 @@ TEST(RootMessageTest, IsReusableManyTimesOnOneWriter) {
   ChunkedStream stream(16);
   RootMessage<> message;
   std::string expected;
-  for (uint32_t i = 0; i < 70000; ++i) {  // More often than 16 bits count.
+  for (uint32_t i = 0; i < 70000; ++i) {  // A counter of 16 bits would wrap.
     message.Reset(&stream.writer);
     EXPECT_FALSE(message.is_finalized());
     if (i % 1000 == 0) {
@@ -101,8 +101,8 @@ TEST(RootMessageTest, AWriterInTheErrorStateTakesMessagesAndDropsThem) {
   EXPECT_EQ(stream.delegate.num_refusals(), 1u);
 }
 
-// A message and a writer that go on to another buffer in one step: the first
-// one, or one after another.
+// A message and a writer that continue in another buffer in one step. It is
+// their first buffer, or they have had one before.
 class ResetInRangeTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr size_t kSize = 64;
@@ -123,7 +123,7 @@ class ResetInRangeTest : public ::testing::TestWithParam<bool> {
     return Hex(buffers_[buffer], size);
   }
 
-  // Its own chunks are for messages that do not fit into a buffer.
+  // The stream's own chunks are for messages that do not fit into a buffer.
   ChunkedStream stream_{16, 2};
   RootMessage<> message_;
   uint8_t buffers_[2][kSize] = {};
@@ -170,7 +170,7 @@ TEST_P(ResetInRangeTest, CutsOtherMessagesShort) {
   message_.AppendVarInt(3, 3);
   EXPECT_EQ(message_.Finalize(), 2u);
   EXPECT_EQ(Written(0, 3), "18 03 00");
-  // Its message is not open any more.
+  // No message is open on the other stream any more.
   other_stream.writer.WriteByte(0);
   EXPECT_EQ(other_stream.Bytes(), "08 02 00");
 }
@@ -272,7 +272,7 @@ TEST_P(MeetAgainTest, AMessageWhereAnotherWas) {
     message.emplace();
     EXPECT_TRUE(message->is_finalized());
     ExpectWrites(&*message, &stream_, i);
-    // The writer remembers its predecessor.
+    // The writer remembers the message that was in the same place.
     message.emplace();
     EXPECT_TRUE(message->is_finalized());
     ExpectWrites(&*message, &other_stream_, i);
@@ -324,7 +324,7 @@ TEST_P(MeetAgainTest, AMessageWhoseWriterHasTakenTheCursor) {
   stream_.writer.WriteByte(0);
   ExpectWrites(&message, &stream_, 2);
   EXPECT_TRUE(stale->is_finalized());
-  // Nobody's child is in its way.
+  // No open child takes this byte.
   stream_.writer.WriteByte(0);
   ExpectWrites(&message, &stream_, 3);
 }
@@ -364,8 +364,8 @@ INSTANTIATE_TEST_SUITE_P(InARange,
                          ::testing::Bool(),
                          ::testing::PrintToStringParamName());
 
-// One thread at a time is for one message and its writer. Whatever the library
-// shares between them must be safe: ThreadSanitizer watches.
+// Two threads use one message and one writer each. Anything that the library
+// shares between them must be safe: ThreadSanitizer checks it.
 TEST(RootMessageTest, ThreadsWithMessagesOfTheirOwnDoNotDisturbEachOther) {
   std::string results[2];
   const auto write_messages = [](std::string* result) {
@@ -379,7 +379,7 @@ TEST(RootMessageTest, ThreadsWithMessagesOfTheirOwnDoNotDisturbEachOther) {
       nested->AppendString(2, "abcdefgh");
       message.AppendVarInt(3, i);
 #if !PROTOZERO_DCHECK_IS_ON
-      if (i % 5 != 0)  // Sealed: what it begins is shared by all threads.
+      if (i % 5 != 0)  // The sealed message begins one that all threads share.
         nested->BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
 #endif
       message.Finalize();
@@ -393,7 +393,7 @@ TEST(RootMessageTest, ThreadsWithMessagesOfTheirOwnDoNotDisturbEachOther) {
   EXPECT_TRUE(results[0] == results[1]);
 }
 
-// A plain Message, as foreign code with an arena of its own uses it.
+// A plain Message, as other code with an arena of its own uses it.
 TEST(PlainMessageTest, IsFinalizedBeforeItsMemoryGoesAway) {
   ChunkedStream stream(64);
   MessageArena arena;

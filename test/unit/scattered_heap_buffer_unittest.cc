@@ -49,7 +49,7 @@ TEST(ScatteredHeapBufferSliceTest, ADefaultOneIsEmpty) {
   EXPECT_EQ(slice.GetUsedRange().size(), 0u);
 }
 
-// A buffer with a writer, as HeapBuffered has them.
+// A buffer with a writer, like those in HeapBuffered.
 struct HeapStream {
   explicit HeapStream(size_t initial = 128, size_t maximum = 128 * 1024)
       : buffer(initial, maximum), writer(&buffer) {
@@ -103,7 +103,7 @@ TEST(ScatteredHeapBufferTest, SlicesHoldAtLeastASizeField) {
 TEST(ScatteredHeapBufferTest, StitchesTheUsedParts) {
   HeapStream stream(8, 8);
   stream.Write(7);
-  stream.writer.ReserveBytes(4);  // Skips a byte.
+  stream.writer.ReserveBytes(4);  // This skips a byte.
   stream.writer.set_write_ptr(stream.writer.cur_range().begin);
   stream.Write(3);
   const std::string expected = "00 01 02 03 04 05 06 07 08 09";
@@ -135,8 +135,8 @@ TEST(ScatteredHeapBufferTest, AWriterThatLeavesASliceEarlyKeepsWhatItWrote) {
   EXPECT_EQ(Hex(stream.buffer.StitchSlices()), "00 01 02 03 04");
 }
 
-// Names that a schema declares in a message become members of its class, and
-// may be anything.
+// Names that a schema declares in a message become members of its class. They
+// may be any names.
 TEST(HeapBufferedTest, NamesInTheMessageDoNotHideItsBase) {
   class HasMessage : public Message {
    public:
@@ -219,7 +219,7 @@ TEST(HeapBufferedTest, AnEmptyMessageSerializesToNothing) {
 TEST(HeapBufferedTest, ResetBeginsAnewWhateverTheStateWas) {
   HeapBuffered<> message(8, 64);
   for (uint32_t i = 0; i < 20; ++i) {
-    // Open, nested, finalized, in turn.
+    // The message is open, has a nested message, or is finalized, by turns.
     message->AppendVarInt(1, i);
     if (i % 3 == 0)
       message->BeginNestedMessage<Message>(2)->AppendString(3, "0123456789");
@@ -233,11 +233,10 @@ TEST(HeapBufferedTest, ResetBeginsAnewWhateverTheStateWas) {
   }
 }
 
-// More than 2^28-1 bytes. Only one range has memory.
 TEST(HeapBufferedTest, AfterAnErrorItSerializesToNothingUntilReset) {
   HeapBuffered<> message(16, 16);
   message->AppendVarInt(1, 1);
-  // More than any slice has.
+  // No slice has that many bytes.
   ScatteredStreamWriter* writer =
       MessageHandle<Message>(message.get()).TakeStreamWriter();
   EXPECT_EQ(writer->ReserveBytes(17), nullptr);

@@ -209,7 +209,7 @@ class ThrowingDelegate : public ScatteredStreamWriter::Delegate {
   ContiguousMemoryRange GetNewBuffer() override { throw 1; }
 };
 
-// Callers have nothing that would clean up after it.
+// Callers have no code that would clean up after the exception.
 TEST(ScatteredStreamWriterTest, ADelegateThatThrowsEndsTheProgram) {
   ThrowingDelegate delegate;
   ScatteredStreamWriter writer(&delegate);
@@ -311,7 +311,7 @@ TEST(ScatteredStreamWriterTest, AnnotatePatchAsksTheDelegate) {
   EXPECT_EQ(stream.delegate.num_patches(), 1u);
 }
 
-// Delegates and what they do wrong or can do no more.
+// Delegates that make mistakes or run out of memory.
 
 TEST(ScatteredStreamWriterErrorTest, ADelegateThatGivesUpAfterAnyChunk) {
   for (size_t max_chunks = 0; max_chunks < 4; ++max_chunks) {
@@ -336,7 +336,7 @@ TEST(ScatteredStreamWriterErrorTest, ItIsNotAskedAgain) {
   EXPECT_EQ(stream.delegate.num_refusals(), 1u);
 }
 
-// Fails |stream| while its chunk of 8 bytes has room for five more.
+// Makes |stream| fail while its chunk of 8 bytes has room for five more.
 void FailWithRoomLeft(ChunkedStream& stream) {
   stream.Write("00 01 02");
   EXPECT_EQ(stream.writer.ReserveBytes(6), nullptr);
@@ -407,7 +407,7 @@ TEST(ScatteredStreamWriterErrorTest, ResetEndsIt) {
   EXPECT_EQ(stream.writer.status(), WriteStatus::kOutOfBuffer);
 }
 
-// Hands out what a test tells it to.
+// A delegate that hands out the ranges that a test gives it.
 class ScriptedDelegate : public ScatteredStreamWriter::Delegate {
  public:
   using Ranges = std::vector<ContiguousMemoryRange>;
@@ -453,7 +453,7 @@ TEST(ScatteredStreamWriterErrorTest, TinyChunksHoldBytesNevertheless) {
   EXPECT_EQ(Hex(buffer, 6), "61 62 63 64 65 66");
 }
 
-// While a message is open it holds the cursor.
+// While a message is open, it holds the cursor.
 
 TEST(ScatteredStreamWriterMessageTest, AccessorsSeeWhatTheOpenMessageWrites) {
   ChunkedStream stream(8);
@@ -570,8 +570,8 @@ TEST(ScatteredStreamWriterMessageTest, ResetAfterAnErrorClosesTheOpenMessage) {
   EXPECT_EQ(Hex(buffer, 4), "08 01 00 00");
 }
 
-// The size field of an open message: one byte, or four on processors without
-// inline encoding.
+// Returns the size field of an open message: one byte, or four on processors
+// without inline encoding.
 std::string OpenSize() {
   return internal::kInlineEncodingMask == 0 ? "00 00 00 00" : "00";
 }
@@ -591,7 +591,7 @@ TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
   EXPECT_MISTAKE(first.AppendVarInt(5, 5), "sealed");
   EXPECT_MISTAKE(nested->AppendVarInt(5, 5), "sealed");
   EXPECT_EQ(second.Finalize(), 2u);
-  // The size of the message that was cut short is not known.
+  // The size of the interrupted message is not known.
   EXPECT_EQ(first.Finalize(), 0u);
   EXPECT_EQ(stream.Bytes(), "08 01 12 " + OpenSize() + " 18 03 20 04");
 }
@@ -651,7 +651,7 @@ TEST(ScatteredStreamWriterMessageTest, TheChunkMayDieBeforeAnOpenMessage) {
   ScatteredStreamWriter writer(&delegate, {chunk.get(), chunk.get() + 64});
   RootMessage<> message(&writer);
   message.BeginNestedMessage<Message>(2)->AppendVarInt(3, 3);
-  // AddressSanitizer checks that it is not touched afterwards.
+  // AddressSanitizer checks that the chunk is not touched afterwards.
   chunk.reset();
 }
 

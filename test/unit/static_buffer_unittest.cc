@@ -76,8 +76,8 @@ class GuardedWrite {
   std::vector<uint8_t> memory_;
 };
 
-// Buffers of every size up to the one that is enough for certain. Those that
-// are too small fail without a byte outside of them; all others give the same.
+// Tests buffers of every size up to one that is certainly enough. Too small
+// ones fail and touch no byte outside. All others give the same bytes.
 void ExpectFailsOrFits(const MessageTree& tree) {
   const std::string expected = EncodeTree(tree, OneLargeChunk());
   size_t bytes_needed = 0;
@@ -98,7 +98,7 @@ void ExpectFailsOrFits(const MessageTree& tree) {
       EXPECT_EQ(write.Bytes(), Hex(expected));
       EXPECT_EQ(write.result, expected.size());
     }
-    // The reported number of bytes is indeed enough.
+    // The reported number of bytes is really enough.
     if (!write.ok && write.bytes_needed != bytes_needed) {
       bytes_needed = write.bytes_needed;
       EXPECT_EQ(GuardedWrite(tree, bytes_needed).Bytes(), Hex(expected))
@@ -163,7 +163,8 @@ TEST(StaticBufferedTest, NestedMessagesFailWhereverTheyAreCut) {
 TEST(StaticBufferedTest, RandomMessagesFailOrFit) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 60; ++i) {
-    // Without fields that are taken back: these need room for a while only.
+    // The tree has no fields that are taken back, because these need room only
+    // for a while.
     MessageTree tree;
     EncodeTree(test::RandomTree(random, 4, 3), OneLargeChunk(), &tree);
     ExpectFailsOrFits(tree);
@@ -194,8 +195,8 @@ TEST(StaticBufferedTest, WritingGoesOnHarmlesslyAfterTheEnd) {
   EXPECT_EQ(message.Finalize(), 0u);
   EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
   EXPECT_EQ(buffer[2], 0xee);
-  // Two bytes, a header of five, five, another header and nine; the headers as
-  // large as they are while the messages are open.
+  // Two bytes, a header of five, five bytes, a header of five and nine bytes.
+  // The headers have their size while the messages are open.
   EXPECT_EQ(message.bytes_needed(), 1000u * (2 + 5 + 5 + 5 + 9));
 }
 

@@ -32,7 +32,7 @@ using test::Hex;
 
 constexpr uint8_t kUntouched = 0xee;
 
-// Both sides of every power of two, and the ends.
+// Returns values on both sides of every power of two, and the extremes.
 std::vector<uint64_t> BoundaryValues() {
   std::vector<uint64_t> values{0, std::numeric_limits<uint64_t>::max()};
   for (int bit = 0; bit < 64; ++bit) {
@@ -45,7 +45,7 @@ std::vector<uint64_t> BoundaryValues() {
   return values;
 }
 
-// The definition, in the simplest way.
+// Encodes by the definition, in the simplest way.
 std::string ReferenceVarInt(uint64_t value) {
   std::string bytes;
   for (; value > 127; value /= 128)
@@ -117,7 +117,7 @@ TEST(VarIntTest, WritesTheReferenceAtEveryBoundaryAndNothingBeyond) {
   }
 }
 
-// |write| is a function that may overwrite ten bytes whatever the length.
+// Expects that |write| may overwrite ten bytes for any length, but no more.
 template <typename Write>
 void ExpectWritesWithinTenBytes(uint64_t value, const Write& write) {
   const std::string expected = ReferenceVarInt(value);
@@ -133,7 +133,7 @@ TEST(VarIntTest, UnsafeVariantsWriteTheSameWithinTenBytes) {
     ExpectWritesWithinTenBytes(value, [](uint64_t v, uint8_t* dst) {
       return proto_utils::internal::WriteVarIntUnsafe(v, dst);
     });
-    // A type that leaves the compiler less to encode.
+    // With this type, the compiler has less to encode.
     if (value <= 0xffffffffu) {
       ExpectWritesWithinTenBytes(value, [](uint64_t v, uint8_t* dst) {
         return proto_utils::internal::WriteVarIntUnsafe(
@@ -143,7 +143,8 @@ TEST(VarIntTest, UnsafeVariantsWriteTheSameWithinTenBytes) {
   }
 }
 
-// Not to be called on a processor that lacks the instructions.
+// Returns false if the processor lacks the instructions, which must not run
+// then.
 bool CanRunInlineCode() {
   return ::protozero::internal::kInlineEncodingMask != 0;
 }
@@ -170,8 +171,8 @@ TEST(VarIntTest, TheInlineVariantWritesTheSameWithinEightBytes) {
   }
 }
 
-// The encoder may choose which values take the long way, but values for which
-// the short way has no room must be among them.
+// The encoder may choose which values take the slow path, but it must choose
+// all values that the fast path has no room for.
 TEST(VarIntTest, NoLongValueIsTakenForAShortOne) {
   using namespace proto_utils::internal;
   std::vector<uint64_t> values = BoundaryValues();
@@ -200,7 +201,7 @@ TEST(VarIntTest, TheInlineVariantForAllValuesWritesTheSameWithinTenBytes) {
   };
   for (uint64_t value : BoundaryValues())
     expect(value);
-  // Around the bound between the two ways.
+  // Values around the limit between the two paths.
   for (uint64_t i = 0; i < 100; ++i)
     expect(0x0080808080808080 - 50 + i);
   std::mt19937_64 random(1);
@@ -274,11 +275,11 @@ using ParseFunction = const uint8_t* (*)(const uint8_t*,
                                          const uint8_t*,
                                          uint64_t*);
 
-// All parsers have the same contract.
+// The contract that all parsers have in common.
 class ParseVarIntTest : public testing::TestWithParam<ParseFunction> {
  protected:
-  // Parses |bytes| from memory of exactly their size, so that
-  // AddressSanitizer sees a read beyond them. Returns how many were consumed.
+  // Parses |bytes| from memory of exactly their size, so that AddressSanitizer
+  // notices a read beyond them. Returns the number of consumed bytes.
   size_t Parse(std::string_view bytes) {
     const std::vector<uint8_t> copy(bytes.begin(), bytes.end());
     const uint8_t* end =
@@ -294,7 +295,7 @@ TEST_P(ParseVarIntTest, ReadsEveryBoundaryValueBack) {
     const std::string bytes = ReferenceVarInt(value);
     EXPECT_EQ(Parse(bytes), bytes.size());
     EXPECT_EQ(value_, value);
-    // With bytes after it, of either kind, as far as the unrolled parser looks.
+    // Bytes of either kind follow, as many as the unrolled parser reads.
     EXPECT_EQ(Parse(bytes + std::string(12, '\0')), bytes.size());
     EXPECT_EQ(value_, value);
     EXPECT_EQ(Parse(bytes + std::string(12, '\xff')), bytes.size());
@@ -343,7 +344,7 @@ TEST_P(ParseVarIntTest, RejectsAnEmptyRange) {
   EXPECT_EQ(GetParam()(nullptr, nullptr, &value_), nullptr);
 }
 
-// Not a function pointer to an always-inline function, which gcc refuses.
+// A function, because gcc refuses a pointer to an always-inline function.
 const uint8_t* CallParseVarIntFast(const uint8_t* start,
                                    const uint8_t* end,
                                    uint64_t* value) {
