@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Calls every function of include/protozero/c and prints what it writes and
-// reads: see c_compilers_test.py.
+// Calls every function of include/protozero/c and prints the bytes that it
+// writes and reads: see c_compilers_test.py.
 
 #include "protozero/c/pbz_decoder.h"
 #include "protozero/c/pbz_writer.h"

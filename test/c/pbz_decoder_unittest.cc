@@ -46,7 +46,7 @@ void ExpectSameField(const pbz_field& field, const FieldOfCpp& expected) {
   ASSERT_EQ(memcmp(&c, &d, sizeof(c)), 0);
 }
 
-// Reads |bytes| by both decoders, nested messages, too.
+// Reads |bytes|, and the messages nested in it, with both decoders.
 void ExpectSameReading(const std::string& input, int depth = 0) {
   // A copy of exactly this size, so that sanitizers see reads beyond its end.
   const std::vector<uint8_t> bytes(input.begin(), input.end());
@@ -88,7 +88,7 @@ void ExpectSameReading(const std::string& input, int depth = 0) {
   if (decoder.status != PBZ_DECODE_OK) {
     ASSERT_EQ(decoder.error_offset, expected.error_offset()) << Hex(input);
   }
-  // It stays where it is.
+  // The decoder stays at its end.
   ASSERT_FALSE(pbz_decoder_next(&decoder, &field));
 }
 
@@ -183,7 +183,7 @@ TEST(PbzDecoderTest, PackedAndSingleElements) {
     EXPECT_FALSE(pbz_packed_next(&packed, &number));
     statuses.push_back(packed.status);
   }
-  // The fixed32 field is none of them.
+  // The fixed32 field is not a packed field of varints.
   EXPECT_EQ(numbers, (std::vector<uint64_t>{1, 150, 5, 7}));
   EXPECT_EQ(statuses, (std::vector<pbz_decode_status>{
                           PBZ_DECODE_OK, PBZ_DECODE_OK, PBZ_DECODE_OK,

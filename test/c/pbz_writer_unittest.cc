@@ -26,8 +26,8 @@ namespace {
 
 using Kind = Field::Kind;
 
-// Hands out chunks of exactly these sizes, so that sanitizers see what is
-// written beyond them.
+// A source of chunks of exactly these sizes, so that sanitizers notice each
+// write beyond them.
 class Chunks {
  public:
   enum class Patches { kNone, kInPlace, kElsewhere, kUnwanted };
@@ -113,7 +113,7 @@ class Chunks {
   pbz_delegate delegate_;
 };
 
-// What C has a function for.
+// Returns the fields that C has functions for.
 MessageTree WithoutStream(const MessageTree& tree) {
   MessageTree kept;
   for (Field field : tree) {
@@ -262,7 +262,7 @@ TEST(PbzWriterTest, RandomTreesInChunksOfDifferentSizesAsInCpp) {
 
 TEST(PbzWriterTest, SizesThatNeedAnotherByte) {
   for (size_t size : {125u, 126u, 127u, 128u, 129u, 510u, 511u, 512u, 600u}) {
-    // One long child in another.
+    // The tree has one long child in another.
     const MessageTree tree = {NestedField(
         1, {NestedField(2, {BytesField(3, std::string(size, 'x'))}),
             NestedField(4, {NumberField(Kind::kUnsigned, 1, 150u)})})};
@@ -272,7 +272,7 @@ TEST(PbzWriterTest, SizesThatNeedAnotherByte) {
 }
 
 TEST(PbzWriterTest, ManyFieldsOfANarrowMessage) {
-  // Beyond the size up to which a message is narrow, byte by byte.
+  // The sizes pass the limit of narrow messages byte by byte.
   for (size_t count = 230; count < 270; ++count) {
     MessageTree fields(count, NumberField(Kind::kUnsigned, 1, 5u));
     const MessageTree tree = {
@@ -327,7 +327,7 @@ TEST(PbzWriterTest, PackedFieldsAsInCpp) {
     for (size_t i = 0; i < count; ++i) {
       uint64.push_back(random() >> random() % 64);
       if (count >= 245 && count <= 248)
-        uint64.back() %= 128;  // Just around the size of a block.
+        uint64.back() %= 128;  // One byte each: they are about a block.
       int64.push_back(static_cast<int64_t>(random() >> random() % 64));
       uint32.push_back(static_cast<uint32_t>(uint64.back()));
       int32.push_back(static_cast<int32_t>(uint64.back()));
@@ -571,7 +571,7 @@ TEST_F(PbzNestingTest, FieldNumbers) {
 }
 
 TEST_F(PbzNestingTest, FieldsThatAreTooLong) {
-  // Nothing is read: there is no such array.
+  // Nothing is read, because there is no such array.
   pbz_end(&child);
   pbz_append_bytes(&root, 1, buffer, size_t{1} << 28);
   EXPECT_EQ(pbz_writer_status(&writer), PBZ_MESSAGE_TOO_LONG);
@@ -583,7 +583,8 @@ TEST_F(PbzNestingTest, FieldsThatAreTooLong) {
 }
 
 TEST(PbzWriterTest, MessagesThatAreTooLong) {
-  // The same chunk again and again: what is in it does not matter.
+  // The writer gets the same chunk each time, because its content does not
+  // matter.
   static uint8_t chunk[1 << 20];
   static const uint8_t data[1 << 20] = {};
   pbz_delegate delegate = {

@@ -23,10 +23,10 @@ using pbz::FieldType;
 using pbz::MessageType;
 using pbz::SchemaType;
 
-// As deep as the transcoder goes.
+// The transcoder's limit.
 constexpr int kMaxDepth = 100;
 
-// Null if the field is unknown, or holds no message.
+// Returns null if the field is unknown or is not a message.
 const MessageType* MessageOf(const MessageType* type,
                              uint32_t id,
                              SchemaType wanted) {

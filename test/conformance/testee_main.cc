@@ -1,15 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The program that protobuf's official conformance_test_runner tests: reads a
-// message of a type that it is told, and writes it again. Does so with the
-// headers for C, too, and fails if these read or write anything else. See
-// run.py.
+// The program that protobuf's official conformance_test_runner tests. It reads
+// a message of a type that the request names, and writes it again. It does so
+// with the headers for C, too, and fails if these read or write anything else.
+// See run.py.
 //
 //   conformance_testee DESCRIPTOR_SET [--drop-unknown-fields]
 //
-// Requests come from the standard input and are answered on the standard
-// output, one after the other, each after its size in four bytes, the lowest
-// first.
+// It reads requests from the standard input and answers each on the standard
+// output. In front of each message is its size in four bytes, the lowest first.
 
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +34,8 @@ namespace {
 using pbzero::ConformanceRequest;
 using pbzero::ConformanceResponse;
 
-// The runner's first request: a message of this type, the failures to expect.
-// An empty one will do, because run.py tells the runner.
+// The type of the runner's first request: it asks for the expected failures. An
+// empty answer is enough, because run.py tells them to the runner.
 constexpr std::string_view kFailureSet = "conformance.FailureSet";
 
 void Answer(const pbz::Schema& schema,
@@ -62,7 +61,7 @@ void Answer(const pbz::Schema& schema,
       CompareCWithCpp(*type, request.protobuf_payload());
   if (!difference.empty())
     return response->set_runtime_error("by C: " + difference);
-  // Small chunks, so that messages are larger than some.
+  // The chunks are small, so that some messages are larger than a chunk.
   HeapBuffered<Message> out(64, 1024);
   if (!transcoder->Transcode(*type, request.protobuf_payload(), out.get()))
     return response->set_parse_error(transcoder->error());

@@ -25,10 +25,10 @@ using pbz::SchemaType;
 using proto_utils::ProtoWireType;
 
 // The depth of messages inside the first one, which are transcoded with
-// recursion. Protobuf's own default.
+// recursion. Protobuf has the same default.
 constexpr int kMaxDepth = 100;
 
-// Field ids of map entries, and of the parts of a MessageSet.
+// The field ids of map entries, and of the parts of a MessageSet.
 constexpr uint32_t kMapKey = 1;
 constexpr uint32_t kMapValue = 2;
 constexpr uint32_t kMessageSetItem = 1;
@@ -50,15 +50,15 @@ bool IsMap(const FieldType& type) {
   return type.message != nullptr && type.message->is_map_entry;
 }
 
-// Whether the number, if it is one of an enum, is a value of it.
+// Returns true if the type is not a closed enum or the number is a value of it.
 bool IsValue(const FieldType& type, int32_t number) {
   return type.enum_type == nullptr || !type.enum_type->is_closed ||
          type.enum_type->FindName(number) != nullptr;
 }
 
-// Whether |field| is the field that the schema means by its id, and not an
-// unknown one with the same id. Each element of a packed field has to be
-// tested.
+// Returns true if |field| is the field of the schema with that id, and not an
+// unknown one with the same id. The elements of a packed field need a test
+// each.
 bool IsKnown(const FieldType& type, const Field& field) {
   if (field.type() == WireTypeOf(type))
     return IsValue(type, field.as_int32());
@@ -66,7 +66,7 @@ bool IsKnown(const FieldType& type, const Field& field) {
          field.type() == ProtoWireType::kLengthDelimited;
 }
 
-// The field as it is read if it is not there.
+// Returns the field that readers see if the field is absent.
 Field DefaultOf(const FieldType& type) {
   Field field;
   field.initialize(type.id, WireTypeOf(type),
@@ -74,8 +74,8 @@ Field DefaultOf(const FieldType& type) {
   return field;
 }
 
-// The bytes of fields one after the other: that is how messages are merged.
-// Copied to |storage| if they are more than one.
+// Returns the bytes of the fields one after the other, which merges messages.
+// Copies them to |storage| if there are several fields.
 ConstBytes Concatenate(const std::vector<Field>& fields, std::string* storage) {
   if (fields.size() == 1)
     return fields.front().as_bytes();
@@ -96,7 +96,7 @@ auto ValueOf(const Field& field) {
   return value;
 }
 
-// The builder for packed values of this type.
+// The type that builds packed values of this type.
 template <SchemaType type>
 using PackedBuffer = std::conditional_t<
     proto_utils::ProtoSchemaToWireType(type) != ProtoWireType::kVarInt,
@@ -161,14 +161,14 @@ bool Transcoder::TranscodeFields(const MessageType& type,
 }
 
 // The fields of a message with the option message_set_wire_format are
-// extensions, each inside of a group:
+// extensions, each inside a group:
 //
 //   repeated group Item = 1 {
 //     required uint32 type_id = 2;   // The extension's field id.
 //     required bytes message = 3;
 //   }
 //
-// Parsers also take them as they are in other messages.
+// Parsers also accept them in the form that other messages have.
 bool Transcoder::TranscodeMessageSet(const MessageType& type,
                                      ConstBytes in,
                                      Message* out) {
@@ -275,7 +275,7 @@ bool Transcoder::WriteMessages(const FieldType& type,
 bool Transcoder::WriteMap(const FieldType& type,
                           const Fields& fields,
                           Message* out) {
-  // Always written, also if they are 0.
+  // Keys and values are always written, even if they are 0.
   FieldType key_type = *type.message->FindField(kMapKey);
   FieldType value_type = *type.message->FindField(kMapValue);
   key_type.has_presence = value_type.has_presence = true;
@@ -284,7 +284,7 @@ bool Transcoder::WriteMap(const FieldType& type,
     Fields key;
     Fields value;
   };
-  std::map<std::string, Entry> entries;  // By the key as it is written.
+  std::map<std::string, Entry> entries;  // By the encoded key.
   Fields unknown;
   for (const Field& field : fields) {
     Entry entry;

@@ -15,24 +15,25 @@
 
 namespace protozero::conformance {
 
-// Reads messages with ProtoDecoder and writes them with Message. The output is
-// that of a protobuf library that has parsed the message to objects: each
-// singular field once, messages merged, entries of maps without duplicates,
-// repeated fields packed as the schema says, and unknown fields unchanged.
+// A transcoder reads messages with ProtoDecoder and writes them with Message.
+// The output is the same as from a protobuf library that parses the message to
+// objects: it has each singular field once, merged messages, map entries
+// without duplicates, repeated fields packed as the schema says, and unknown
+// fields unchanged.
 class Transcoder {
  public:
-  // |drops_unknown_fields| is a mistake, to see whether it is found.
+  // |drops_unknown_fields| makes a mistake, to test that the tests find it.
   explicit Transcoder(bool drops_unknown_fields)
       : drops_unknown_fields_(drops_unknown_fields) {}
 
-  // Appends to |out| the fields of the message |in|. Returns false if it is
-  // malformed; error() tells why, and some fields may have been appended.
+  // Appends the fields of the message |in| to |out|. Returns false if it is
+  // malformed; then error() has the reason, and |out| may have some fields.
   bool Transcode(const pbz::MessageType& type, ConstBytes in, Message* out) {
     depth_ = 0;
     return TranscodeMessage(type, in, out);
   }
 
-  // In words. For the last call that returned false.
+  // Returns the error of the last call that returned false, in words.
   const std::string& error() const { return error_; }
 
  private:
@@ -42,7 +43,8 @@ class Transcoder {
   bool TranscodeFields(const pbz::MessageType&, ConstBytes, Message*);
   bool TranscodeMessageSet(const pbz::MessageType&, ConstBytes, Message*);
 
-  // Write the occurrences of one field: in the order of the input, one or more.
+  // Write all occurrences of one field, in the order of the input. REQUIRES:
+  // there is at least one.
   bool Write(const pbz::FieldType&, const Fields&, Message*);
   bool WriteMessages(const pbz::FieldType&, const Fields&, Message*);
   bool WriteMap(const pbz::FieldType&, const Fields&, Message*);

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The conformance tests parse the testee's output, and so do not see most of a
-// parser's work: if a field is written twice the last one counts, with or
-// without the testee. Here the bytes are compared.
+// Bytewise tests of the transcoder. The conformance tests parse the testee's
+// output, and so miss most of a parser's work: if a field is written twice, the
+// last one counts anyway.
 
 #include "test/conformance/transcoder.h"
 
@@ -59,7 +59,7 @@ constexpr char kProto2[] = R"(
 
 class TranscoderTest : public testing::Test {
  protected:
-  // Hexadecimal, as are the arguments. The error if there is one.
+  // Transcodes hexadecimal digits. Returns such digits or the error.
   static std::string Transcode(const char* schema_text,
                                std::string_view hex,
                                bool drops_unknown_fields = false) {
@@ -119,7 +119,7 @@ TEST_F(TranscoderTest, EntriesOfMapsHaveKeyAndValueAndNoDuplicates) {
   EXPECT_EQ(Proto3("32 03 0a 01 61  32 04 12 02 08 01"
                    "32 07 12 02 08 02 0a 01 61"),
             "32 06 0a 00 12 02 08 01 32 07 0a 01 61 12 02 08 02");
-  // Both twice in an entry, and something else.
+  // The entry has its key and its value twice, and another field.
   EXPECT_EQ(Proto3("32 10 12 02 08 01 0a 01 61 12 02 50 02 0a 01 62 18 01"),
             "32 09 0a 01 62 12 04 08 01 50 02");
 }
@@ -135,7 +135,7 @@ TEST_F(TranscoderTest, NumbersThatClosedEnumsLackAreUnknownFields) {
 TEST_F(TranscoderTest, UnknownFieldsFollowInTheirOrder) {
   EXPECT_EQ(Proto3("a8 06 01 ab 06 08 01 ac 06 08 01 aa 06 01 61"),
             "08 01 a8 06 01 ab 06 08 01 ac 06 aa 06 01 61");
-  // Fields with another wire type than theirs.
+  // These fields have other wire types than the schema's.
   EXPECT_EQ(Proto3("0a 01 61 10 01 1b 1c 08 01"), "08 01 0a 01 61 10 01 1b 1c");
   EXPECT_EQ(Transcode(kProto2, "12 02 01 63 a8 06 01", true), "12 01 01");
 }
@@ -158,11 +158,11 @@ TEST_F(TranscoderTest, Proto3StringsAreUtf8) {
 }
 
 TEST_F(TranscoderTest, ItemsOfMessageSetsAreMerged) {
-  // The type before the message and after it, and as in other messages.
+  // The type comes before or after the message, or as in other messages.
   EXPECT_EQ(Proto2("32 16 0b 10 e8 07 1a 02 08 01 0c"
                    "0b 1a 03 22 01 61 10 e8 07 0c c2 3e 00"),
             "32 0c 0b 10 e8 07 1a 05 08 01 22 01 61 0c");
-  // An unknown one.
+  // This type is unknown.
   EXPECT_EQ(Proto2("32 09 0b 10 e9 07 1a 02 08 01 0c"),
             "32 09 0b 10 e9 07 1a 02 08 01 0c");
 }

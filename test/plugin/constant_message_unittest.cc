@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Fused and constant fields of generated classes, read by libprotobuf.
+// Fused and constant fields of generated classes. libprotobuf reads the bytes.
 
 #include <stdint.h>
 
@@ -141,7 +141,7 @@ TEST_F(ConstantMessageTest, Extensions) {
   EXPECT_EQ(Text(&base), "id: 1 [golden.main.Mixed.mixed_too] { name: \"x\" }");
 }
 
-// Varints that are padded, and negative ones without their upper half.
+// The stencil has padded varints, and negative ones without their upper half.
 constexpr auto kStencil = MakeConstantMessage<Everything>([] {
   return FieldList(
       Everything::kFieldDouble(Hole()), Everything::kFieldFloat(Hole()),

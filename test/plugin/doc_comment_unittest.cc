@@ -48,15 +48,16 @@ TEST(DocCommentTest, MarksOfCommentsAreText) {
 }
 
 TEST(DocCommentTest, CharactersThatWouldDoHarm) {
-  // UTF-8 of two, three and four bytes stays.
+  // UTF-8 characters of two, three and four bytes stay unchanged.
   const std::string text = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
   EXPECT_EQ(DocComment(text, ""), "/// " + text + "\n");
-  // A byte alone, too long, a surrogate, beyond Unicode, and cut.
+  // Malformed UTF-8: a lone byte, overlong bytes, a surrogate, a character
+  // beyond Unicode, and a cut one.
   EXPECT_EQ(DocComment("\xff|\xa9|\xc0\x80|\xe0\x80\x80|\xed\xa0\x80|"
                        "\xf4\x90\x80\x80|\xe2\x82",
                        ""),
             "/// ?|?|?\?|?\?\?|?\?\?|?\?\?\?|?\?\n");
-  // Controls, of ASCII and beyond, and those that turn text around.
+  // Control characters, of ASCII and others, and those that reverse text.
   EXPECT_EQ(DocComment(std::string("\0\x1b\x7f\f\r|", 6), ""), "/// ?????|\n");
   EXPECT_EQ(DocComment("\xc2\x85|\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\xa8", ""),
             "/// ?|?|?|?\n");
@@ -66,7 +67,7 @@ TEST(DocCommentTest, LongLinesAreBroken) {
   std::string words;
   for (int i = 0; i < 100; ++i)
     words += " word" + std::to_string(i);
-  // Also where there is no space: between characters, and not in one.
+  // Lines break even without a space, but only between characters.
   for (const std::string& text :
        {words, std::string(1000, 'x'), std::string(500, '\\'),
         "  " + std::string(300, 'x') + " " + std::string(300, 'y'), [] {
@@ -81,7 +82,7 @@ TEST(DocCommentTest, LongLinesAreBroken) {
       EXPECT_LE(line.size(), 100u) << line;
       EXPECT_NE(line.back(), '\\');
       ASSERT_EQ(line.substr(0, 6), "  /// ");
-      // Is unchanged, so no character was cut.
+      // Formatting it again changes nothing, so no character was cut.
       EXPECT_EQ(DocComment(line.substr(5), "  "), line + "\n");
       joined += line.substr(6);
     }

@@ -105,7 +105,7 @@ std::string DynamicSchema::ToText(const std::string& message,
                                                 static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream input(&stream);
   input.SetExtensionRegistry(impl_->importer->pool(), &impl_->factory);
-  // Partial: this test does not set a schema's required fields.
+  // Parses partially: this test does not set a schema's required fields.
   if (!parsed->ParsePartialFromCodedStream(&input) ||
       !input.ConsumedEntireMessage()) {
     return "malformed bytes";

@@ -8,9 +8,9 @@
 
 namespace protozero::plugin {
 
-// Reads a .proto at run time and shows messages of it as text, all done by
-// libprotobuf. So it says what bytes mean without any generated code: that of
-// libprotobuf would not compile for some of the names we test with.
+// A schema that reads a .proto at run time and shows messages of it as text,
+// with libprotobuf only. So it explains bytes without generated code: the code
+// of libprotobuf would not compile for some of our tests' names.
 class DynamicSchema {
  public:
   // `path` is relative to the root of the source tree, which the environment
@@ -18,12 +18,12 @@ class DynamicSchema {
   explicit DynamicSchema(const std::string& path);
   ~DynamicSchema();
 
-  // One line of text format. "unknown message", "malformed bytes" or "unknown
-  // field in <text>" if the bytes are that.
+  // Returns one line of text format. Returns "unknown message", "malformed
+  // bytes" or "unknown field in <text>" in these cases.
   std::string ToText(const std::string& message, const std::string& bytes);
 
-  // The message that the text describes, as libprotobuf encodes it. Fails the
-  // test if there is none.
+  // Returns libprotobuf's encoding of the message that the text describes.
+  // Fails the test if the text is invalid.
   std::string FromText(const std::string& message, const std::string& text);
 
  private:

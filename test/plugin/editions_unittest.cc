@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Writes and reads through code that was generated from an edition, and has a
-// libprotobuf that knows editions do the opposite. See editions_test.py.
+// Writes and reads with code that was generated from an edition. A libprotobuf
+// that knows editions reads and writes the same. See editions_test.py.
 
 #include <stdint.h>
 
@@ -62,7 +62,8 @@ TEST_F(EditionsTest, RepeatedFieldEncoding) {
       "packed: -1 packed: 1 expanded: -2 expanded: 2 open: OPEN_ONE "
       "open: OPEN_ZERO closed: CLOSED_TWO strings: \"s\"";
   EXPECT_EQ(Text(&m), text);
-  // The very bytes, so packed where libprotobuf packs and only there.
+  // The bytes are the same, so exactly the fields that libprotobuf packs are
+  // packed.
   EXPECT_EQ(m.SerializeAsString(), schema_.FromText("editions.Repeated", text));
 }
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Writes through generated classes and has libprotobuf read it.
+// Writes with generated classes. libprotobuf reads the result.
 
 #include <stdint.h>
 
@@ -319,7 +319,7 @@ TEST_F(GeneratedCodeTest, MessageSets) {
   HeapBuffered<pz::SetItems_extends_MessageSet> m;
   m->set_item()->set_x(1);
   m->set_other();
-  // Text has the type of an item, if the extension is in the type's scope.
+  // Text shows the type of an item if the extension is in the type's scope.
   EXPECT_EQ(Text(&m),
             "[golden.main.SetItems.other] { } [golden.main.SetItems] { x: 1 }");
   const std::string libprotobuf = schema_.FromText(
@@ -331,7 +331,7 @@ TEST_F(GeneratedCodeTest, MessageSets) {
   EXPECT_EQ(other_order.SerializeAsString(), libprotobuf);
 }
 
-// If several members were written, a reader takes the last.
+// If several members were written, a reader takes the last one.
 TEST_F(GeneratedCodeTest, Oneof) {
   HeapBuffered<pz::Everything> m;
   m->set_number(1);
@@ -435,7 +435,7 @@ TEST_F(GeneratedCodeTest, AllBuffersTakeGeneratedClasses) {
   EXPECT_EQ(root.Finalize(), 2u);
 }
 
-// Everything below is known at compile time.
+// All values below are known at compile time.
 
 using Everything = pz::Everything;
 
@@ -549,7 +549,7 @@ TEST_F(GeneratedCodeTest, NestedEnumsParseInTheirClass) {
   EXPECT_EQ(kind, Everything::Nested::Deep::SOME);
 }
 
-// A nested enum by each of its names.
+// A nested enum has two names.
 static_assert(std::is_same<Everything::Nested::Deep::Kind,
                            pz::Everything_Nested_Deep_Kind>::value,
               "");

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads through generated decoders what libprotobuf and generated classes have
-// written.
+// Reads the output of libprotobuf and of generated classes with generated
+// decoders.
 
 #include <stdint.h>
 
@@ -39,7 +39,7 @@ static_assert(std::is_same<pz::Wrapper::Decoder, pz::Wrapper_Decoder>::value,
               "");
 static_assert(std::is_base_of<TypedProtoDecoderBase, Decoder>::value, "");
 
-// The types that users of Perfetto's decoders have in their code.
+// The types that the code of Perfetto's users has for decoders.
 static_assert(std::is_same<decltype(&Decoder::field_enum),
                            int32_t (Decoder::*)() const>::value,
               "");
@@ -83,8 +83,8 @@ std::string Copy(ConstBytes value) {
   return value.ToStdString();
 }
 
-// Whether these are the values of a repeated field. Not matchers, which compile
-// for longer than all the rest of this file.
+// Returns true if these are the values of a repeated field. Not a matcher,
+// because matchers take longer to compile than the rest of this file.
 template <typename Iterator,
           typename T = decltype(Copy(*std::declval<Iterator>()))>
 ::testing::AssertionResult Are(Iterator it, const std::vector<T>& expected) {
@@ -139,7 +139,7 @@ TEST_F(GeneratedDecoderTest, EveryScalar) {
   EXPECT_TRUE(d.has_largest_id());
   EXPECT_FALSE(d.has_field_message());
   EXPECT_FALSE(d.has_repeated_double());
-  // Not copied.
+  // The string is not a copy.
   EXPECT_GE(d.field_string().data, bytes.data());
   EXPECT_LT(d.field_string().data, bytes.data() + bytes.size());
 }
@@ -195,11 +195,11 @@ TEST_F(GeneratedDecoderTest, AbsentFieldsHaveTheDefaultOfTheSchema) {
   EXPECT_EQ(d.default_bytes().ToStdString(), std::string("\xff\0x", 3));
   EXPECT_EQ(d.default_enum(), -1);
   EXPECT_EQ(d.default_enum_enum(), pz::MINUS_ONE);
-  // The default of an enum without one is the first value, and that is not 0.
+  // If an enum has no default, the default is its first value, which is not 0.
   EXPECT_EQ(d.first_enum_enum(), ::golden::imported::pbzero::LOW);
   EXPECT_EQ(d.with_default(), 7);
 
-  // A present value is not overridden, even where it is zero.
+  // A default does not replace a value that is present, even if it is zero.
   const std::string bytes = Encode(
       "default_int32: 0 default_bool: false default_string: '' "
       "default_double: 0 default_enum: ZERO with_default: 0");
@@ -280,7 +280,7 @@ TEST_F(GeneratedDecoderTest, PackedFieldsOfEveryType) {
   EXPECT_FALSE(error);
 }
 
-// As the specification of protobuf demands: packed or not, or some of each.
+// The specification of protobuf demands this: packed, not packed, or mixed.
 TEST_F(GeneratedDecoderTest, EitherEncodingOfRepeatedNumbers) {
   HeapBuffered<Message> m;
   const int32_t numbers[] = {2, 3};
@@ -394,7 +394,7 @@ TEST_F(GeneratedDecoderTest, Extensions) {
   EXPECT_EQ(pz::Mixed::Decoder(mixed.mixed()).name().ToStdString(), "n");
   const pz::test_protos_plugin_golden_extends_Everything::Decoder file(bytes);
   EXPECT_EQ(file.at_file_level().ToStdString(), "x");
-  // The message's own fields are the message's decoder's.
+  // The message's own decoder reads the message's own fields.
   EXPECT_EQ(Decoder(bytes).field_int32(), 1);
 }
 
@@ -423,7 +423,7 @@ TEST_F(GeneratedDecoderTest, Proto3) {
   EXPECT_TRUE(Are(d.names(), {"n"}));
 }
 
-// A number that the schema does not have is returned as it is.
+// The getter returns a number that the schema does not have.
 TEST_F(GeneratedDecoderTest, UnknownEnumValue) {
   HeapBuffered<Message> m;
   m->AppendVarInt(Everything::kFieldEnumFieldNumber, 99);
@@ -443,12 +443,13 @@ TEST_F(GeneratedDecoderTest, TruncatedInputIsReported) {
     const Decoder d(bytes.substr(0, size));
     complete += d.status() == DecodeStatus::kOk ? 1 : 0;
   }
-  // The empty message, and those that end between two of the four fields.
+  // The empty message is complete, and so are prefixes that end between two of
+  // the four fields.
   EXPECT_EQ(complete, 4u);
   EXPECT_EQ(Decoder(bytes).status(), DecodeStatus::kOk);
 }
 
-// Every value that was read goes back through the setter of its field.
+// The setter of each field takes the value that its getter returned.
 TEST_F(GeneratedDecoderTest, WhatWasReadCanBeWritten) {
   const std::string bytes = Encode(
       "field_double: 0.5 field_string: 'chars' field_bytes: '\\000' "

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// One test per error message of the plugin, with its exact text: what users
-// see, and what tells them what to do.
+// One test for each error message of the plugin, with its exact text: users see
+// it, and it tells them what to do.
 
 #include <string>
 
@@ -43,7 +43,8 @@ message A_B {})"}},
             "message p.A_B of b.proto; rename one of them");
 }
 
-// Nothing would notice if the two headers never met in a translation unit.
+// Without this error, two headers that never meet in a translation unit would
+// go unnoticed.
 TEST(GeneratorErrorsTest, FlattenedNameIsTakenInOtherFileOfTheRun) {
   const ProtocResult result = RunProtoc(
       {{"a.proto", "syntax = 'proto2'; package p; message A { message B {} }"},
@@ -56,7 +57,8 @@ TEST(GeneratorErrorsTest, FlattenedNameIsTakenInOtherFileOfTheRun) {
             "message p.A.B of a.proto; rename one of them");
 }
 
-// Files are generated one by one: what a name yields to is in its own file.
+// Each file is generated alone, so a name can yield only to names in its own
+// file.
 TEST(GeneratorErrorsTest, DecoderIsTakenInImportedFile) {
   const ProtocResult result = RunProtoc({{"a.proto", R"(syntax = "proto2";
 package p;
@@ -410,8 +412,8 @@ TEST(GeneratorErrorsTest, OptionWithBadValue) {
   }
 }
 
-// A schema that uses each kind of name once, for a name that no parser lets
-// pass.
+// Returns a schema that uses each kind of name once. The name of |kind| is one
+// that no parser accepts.
 google::protobuf::FileDescriptorProto Named(const std::string& kind) {
   const auto name = [&](const char* of, const char* otherwise) {
     return kind == of ? std::string("1") + otherwise : otherwise;
@@ -469,7 +471,7 @@ TEST(GeneratorErrorsTest, NameBeginsWithADigit) {
   }
 }
 
-// What libprotobuf lets pass is ours to refuse.
+// libprotobuf accepts these names, so the plugin must refuse them.
 TEST(GeneratorErrorsTest, NameHasOtherCharacters) {
   for (const char* name : {"", "a-b", "a b", "a.b", "\xc3\xa4", "a\nb", "a*/b",
                            "a\"b", "a/b", "a$"}) {
@@ -502,7 +504,7 @@ TEST(GeneratorErrorsTest, PathCannotStandInAnInclude) {
   }
 }
 
-// Code names the types of imports, too.
+// The code names the types of imports, too.
 TEST(GeneratorErrorsTest, PathOfAnImportCannotStandInAnInclude) {
   const ProtocResult result =
       RunProtoc({{"a.proto", "syntax = 'proto3'; import 'b\\\"c.proto';"},
@@ -531,7 +533,7 @@ message A_B {})"},
             "A.B; rename one of them\n"
             "b.proto:1: set_y.y: its C++ name set_y is also that of the class "
             "itself; rename one of them");
-  // Nothing is written, not even for the file without errors.
+  // No file is written, not even the one without errors.
   EXPECT_TRUE(result.files.empty());
 }
 

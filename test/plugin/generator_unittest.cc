@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The generator's output for small schemas. The golden test shows the whole
-// text; here is one case per decision.
+// text; here each test shows one decision.
 
 #include <algorithm>
 #include <sstream>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The header of a.proto. The test fails if there is none.
+// Returns the header of a.proto. Fails the test if there is none.
 std::string Header(const ProtocResult& result) {
   EXPECT_EQ(result.error, "");
   EXPECT_TRUE(result.ok);
@@ -106,7 +106,7 @@ TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {
   EXPECT_THAT(usual, HasSubstr("\nnamespace pz = "
                                "::protozero::PROTOZERO_ABI_NAMESPACE;\n"));
   EXPECT_THAT(usual, HasSubstr("class M : public ::pz::Message {"));
-  // The only other names in `protozero` are the schema's own.
+  // All other names in `protozero` belong to the schema.
   size_t found = 0;
   for (size_t i = usual.find("::protozero::"); i != std::string::npos;
        i = usual.find("::protozero::", i + 1)) {
@@ -115,7 +115,7 @@ TEST(GeneratorTest, RuntimeNamespaceIsAnAliasOfTheLibrarys) {
   }
   EXPECT_EQ(found, 1u);
 
-  // Names of the schema yield.
+  // A name of the schema takes precedence.
   EXPECT_THAT(header("syntax = 'proto2'; package pz; message M {}"),
               HasSubstr("\nnamespace pz_ {\n"));
   EXPECT_THAT(header("syntax = 'proto2'; message pz {}"),
@@ -250,7 +250,7 @@ message M {
   EXPECT_THAT(header, HasSubstr("set_b(const ::protozero::PackedVarInt& "));
 }
 
-// A proto3 optional field has a oneof of its own in the descriptor.
+// In the descriptor, a proto3 optional field has a oneof of its own.
 TEST(GeneratorTest, Proto3Optional) {
   const std::string header = Header(RunProtoc(
       "syntax = 'proto3'; message M { optional int32 a = 1; oneof o { string "
@@ -278,7 +278,7 @@ message M {
                                 "AsBool(1) : true; }"));
 }
 
-// The oneof that the descriptor of a proto3 `optional` field has is not real.
+// In the descriptor, a proto3 `optional` field has a oneof, which is not real.
 TEST(GeneratorTest, OnlyRealOneofsHaveACase) {
   const std::string header = Header(RunProtoc(
       "syntax = 'proto3'; message M { optional int32 a = 1; oneof o { string "
@@ -422,8 +422,8 @@ message Both {
   EXPECT_THAT(header, HasSubstr("class Both_extends_B : "));
 }
 
-// Its class must be the message's own, or set_w() would offer the fields of
-// Base for writing into a W.
+// The field's class must be the message's own, or set_w() would offer the
+// fields of Base for writing into a W.
 TEST(GeneratorTest, WrapperThatIsAlsoTheTypeOfAFieldHasTwoClasses) {
   const std::string header = Header(RunProtoc(R"(syntax = "proto2";
 package p;
@@ -477,15 +477,16 @@ enum E {
   C = 0;
 })"));
   EXPECT_THAT(header, HasSubstr("  A = 1,\n  B = 1,\n  C = 0,\n"));
-  // By number; a search finds the first of several.
+  // The values are in the order of numbers. A search finds the first of equal
+  // ones.
   EXPECT_THAT(header,
               HasSubstr("  {0, \"C\"},\n  {1, \"A\"},\n  {1, \"B\"},\n};"));
   EXPECT_THAT(header, HasSubstr("E_MIN = E::C;"));
   EXPECT_THAT(header, HasSubstr("E_MAX = E::A;"));
 }
 
-// The name of a file must not depend on its importers, so an escape that is
-// needed in one place is made everywhere.
+// The name of a file must not depend on its importers. So a name that needs an
+// escape in one place is escaped everywhere.
 TEST(GeneratorTest, EscapedNamesAreTheSameInOtherFiles) {
   const std::string header = Header(
       RunProtoc({{"a.proto",
@@ -522,7 +523,7 @@ TEST(GeneratorTest, OutermostNamespaceMeetsTheCLibrary) {
               HasSubstr("namespace protozero::internal::pbzero {"));
 }
 
-// Anywhere in the package: they would hide the types that setters take.
+// Such namespaces, anywhere in the package, would hide the types of setters.
 TEST(GeneratorTest, NamespacesDoNotHideTheTypesOfFields) {
   EXPECT_THAT(Header(RunProtoc("syntax = 'proto2'; package p.uint32_t.q.size_t;"
                                "message M { optional uint32 x = 1; }")),
@@ -536,7 +537,7 @@ TEST(GeneratorTest, ParametersAreRenamedOnlyWhereTheyWouldHideSomething) {
   EXPECT_THAT(Header(RunProtoc("syntax = 'proto2'; enum E { value = 0; }"
                                "message M { optional int32 x = 1; }")),
               HasSubstr("void set_x(int32_t value_arg) {"));
-  // Also where the enum value is of another header of the package.
+  // The enum value may be in another header of the package.
   EXPECT_THAT(
       Header(RunProtoc(
           {{"a.proto",
@@ -575,7 +576,7 @@ service S { rpc Call(M) returns (stream M); })"));
   EXPECT_THAT(header, Not(HasSubstr("Call")));
 }
 
-// A comment in C++ goes on in the next line after a backslash.
+// A backslash continues a C++ comment in the next line.
 TEST(GeneratorTest, PathCannotBreakTheCommentsThatNameIt) {
   const std::string path = "a\\.proto";
   const ProtocResult result =
@@ -607,7 +608,7 @@ TEST(GeneratorTest, GuardDependsOnPathAndNamespace) {
       guard("a-b", "p", ""),
       guard("a/b", "p.x", ""),
   };
-  // The same namespace by other means is the same code.
+  // The same namespace makes the same code, however it was chosen.
   EXPECT_EQ(guards[4], guards[6]);
   guards.pop_back();
   std::sort(guards.begin(), guards.end());

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Uses generated code with names that are taken: it must compile without a
+// Uses generated code with names that are taken. It must compile without a
 // warning, have the documented names, and write the right bytes.
 
-// The C library first, so that names in the global namespace meet it.
+// The C library comes first, so that global names conflict with its names.
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -101,7 +101,7 @@ TEST_F(HostileNamesTest, TypesThatGeneratedCodeNamesBare) {
             "a { size_t: 1 } b: uint64_t c { } d: \"d\" e: \"e\"");
 }
 
-// The runtime and users call functions of messages by name.
+// The runtime and users call these functions of messages by name.
 template <typename T>
 void WorksInEveryBuffer() {
   HeapBuffered<T> heap;
@@ -187,7 +187,7 @@ TEST_F(HostileNamesTest, CamelCase) {
   m->set__(7);
   m->set___(8);
   EXPECT_EQ(Text(&m), "fooBar: 2 foo__bar: 3 FooBar: 4 _: 7 __: 8 foo_bar: 10");
-  // The lowest number has the plain name.
+  // The field with the lowest number has the plain name.
   EXPECT_EQ(hz::CamelCase::kFooBarFieldNumber, 2);
   EXPECT_EQ(hz::CamelCase::kFooBar_3FieldNumber, 3);
   EXPECT_EQ(hz::CamelCase::kFooBar_10FieldNumber, 10);
@@ -265,7 +265,7 @@ typename T::Decoder Read(HeapBuffered<T>* message, std::string* bytes) {
   return typename T::Decoder(*bytes);
 }
 
-// A getter has the name of its field, as long as C++ permits.
+// A getter has the name of its field, if C++ permits it.
 TEST_F(HostileNamesTest, Getters) {
   HeapBuffered<hz::Readers> m;
   m->set_status(1);
@@ -302,7 +302,7 @@ TEST_F(HostileNamesTest, Getters) {
   EXPECT_EQ(d.ReadField(), 15);
   EXPECT_EQ(d.Reset(), 16);
   EXPECT_EQ(d.size(), 21);
-  // Fields come before names that are made up for other fields.
+  // Names of fields take precedence over names made for other fields.
   EXPECT_EQ(d.has_x(), 9);
   EXPECT_TRUE(d.has_x_());
   EXPECT_TRUE(d.has_has_x());
@@ -311,7 +311,7 @@ TEST_F(HostileNamesTest, Getters) {
   EXPECT_EQ(d.id_enum_(), hz::Readers::KIND_ONE);
   EXPECT_EQ(d.has_class(), 20);
   EXPECT_TRUE(d.has_class_());
-  // Keywords, macros, and what the class needs.
+  // Keywords, macros, and names that the class needs.
   EXPECT_EQ(d.class_(), 12);
   EXPECT_TRUE(d.class__());
   EXPECT_EQ(d.MessageDecoder_(), 13);
@@ -319,7 +319,7 @@ TEST_F(HostileNamesTest, Getters) {
   EXPECT_EQ(d.assert_(), 17);
   EXPECT_EQ(d.offsetof_(), 18);
   EXPECT_EQ(d.int32_t_(), 19);
-  // Base functions that are hidden are still there.
+  // The hidden functions of the base are still available.
   EXPECT_EQ(d.ProtoDecoder::status(), protozero::DecodeStatus::kOk);
   // The oneof and its case.
   EXPECT_EQ(d.PickCase(), 33);
@@ -350,8 +350,8 @@ TEST_F(HostileNamesTest, GettersThatHideWhatGettersCall) {
 }
 
 TEST_F(HostileNamesTest, MadeUpNamesYield) {
-  // The nested message keeps its names, and the decoder of a message
-  // `Taken_Decoder_` is in the way, too.
+  // The nested message keeps its names. The decoder of a message
+  // `Taken_Decoder_` conflicts, too.
   HeapBuffered<hz::Taken> m;
   hz::Taken::Decoder* nested = m->set_decoder();
   nested->set_x(1);
@@ -397,7 +397,7 @@ TEST_F(HostileNamesTest, Extensions) {
   e->set_goto_raw("\x2a\x01x");
   EXPECT_EQ(Text(&e), "[hostile.namespace.protozero.std.goto] { e: \"x\" }");
 
-  // An extension that is called like a field.
+  // An extension with the name of a field.
   HeapBuffered<hz::test_protos_plugin_hostile_extends_E> hidden;
   hidden->set_hidden("extension");
   hidden->hz::E::set_hidden(1);
@@ -406,7 +406,7 @@ TEST_F(HostileNamesTest, Extensions) {
             "\"extension\"");
 }
 
-// In the global namespace, where even `time` and `std` are taken.
+// This is the global namespace, where even `time` and `std` are taken.
 TEST(HostileGlobalNamesTest, NamesOfTheCLibrary) {
   protozero::plugin::DynamicSchema schema(
       "test/protos/plugin/hostile_global.proto");

@@ -16,7 +16,7 @@ namespace protozero::plugin {
 // The result of running protoc with the plugin.
 struct ProtocResult {
   bool ok = false;
-  std::string error;                         // The plugin's, or protoc's own.
+  std::string error;                         // From the plugin or protoc.
   std::map<std::string, std::string> files;  // Path -> text.
 
   const std::string& header(const std::string& path) const {
@@ -29,21 +29,21 @@ struct ProtocResult {
 //   schemas: path -> text of every .proto, imports included. google/protobuf/
 //       descriptor.proto is always there.
 //   to_generate: paths; all of `schemas` if empty.
-//   parameter: what stands before the colon in --plugin_out.
-//   languages: those that the plugin knows.
+//   parameter: the text before the colon in --plugin_out.
+//   languages: the languages that the plugin knows.
 ProtocResult RunProtoc(
     const std::map<std::string, std::string>& schemas,
     const std::vector<std::string>& to_generate = {},
     const std::string& parameter = "wrapper_namespace=pbzero",
     const std::vector<Language>& languages = Languages());
 
-// Runs the generator alone on a descriptor, which protoc's parser need not have
-// made.
+// Runs the generator alone on a descriptor, even one that protoc's parser would
+// not make.
 ProtocResult RunOnDescriptor(
     const google::protobuf::FileDescriptorProto& descriptor,
     const std::string& parameter);
 
-// The one file a.proto.
+// Runs the plugin on one file, a.proto.
 ProtocResult RunProtoc(const std::string& schema);
 
 }  // namespace protozero::plugin

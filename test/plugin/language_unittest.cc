@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The plugin with a second language: what a language needs is in the model, and
-// one line makes it known.
+// The plugin with a second language: the model has all that a language needs,
+// and one line makes the language known.
 
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ std::string NameOf(const Declaration& declaration) {
   std::string name;
   for (const char c : declaration.name)
     name += ToUpperCase(c);
-  // The one reserved word.
+  // END is the only reserved word.
   return name == "END" ? name + "_" : name;
 }
 

@@ -10,10 +10,10 @@
 
 namespace protozero::plugin {
 
-// A second output language, for tests: it lists what a schema declares, a line
-// for each field. Its words are in capitals, so it has names, literals,
-// reserved words, an option and errors of its own. Its target depends on the
-// model and on nothing else of the plugin.
+// Writes a second output language, for tests: it lists the declarations of a
+// schema, with a line for each field. Its words are in capitals, so it has its
+// own names, literals, reserved words, option and errors. Its target depends
+// only on the model of the plugin.
 bool GenerateListing(const Schema& schema,
                      const std::vector<Option>& options,
                      std::vector<OutputFile>* output,

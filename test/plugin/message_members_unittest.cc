@@ -13,8 +13,9 @@
 namespace protozero::plugin {
 namespace {
 
-// Names of the functions that class Message declares in its public part, by the
-// house formatting: declarations are indented by two columns, bodies by more.
+// Returns the names of the functions in the public part of class Message. It
+// relies on our formatting: declarations are indented by two columns, bodies by
+// more.
 std::set<std::string> PublicFunctionsOfMessage() {
   const char* root = getenv("PROTOZERO_SOURCE_ROOT");
   std::ifstream header(std::string(root != nullptr ? root : ".") +
@@ -36,7 +37,7 @@ std::set<std::string> PublicFunctionsOfMessage() {
       names.insert(match[1]);
     }
   }
-  // Constructors; `operator=` does not match.
+  // These are constructors; `operator=` does not match.
   names.erase("Message");
   return names;
 }
@@ -49,8 +50,8 @@ TEST(ReservedWordsTest, MessageMembersAreThoseOfTheHeader) {
     EXPECT_TRUE(IsMessageMember(name)) << name << " is not in kMessageMembers";
 }
 
-// Functions that getters in the golden file call by their name alone: they
-// would call a getter of that name.
+// Finds functions that getters in the golden file call by their unqualified
+// name: a getter of that name would be called instead.
 TEST(ReservedWordsTest, FunctionsUsedOfDecodersAreThoseOfTheGoldenFile) {
   const char* root = getenv("PROTOZERO_SOURCE_ROOT");
   std::ifstream header(std::string(root != nullptr ? root : ".") +

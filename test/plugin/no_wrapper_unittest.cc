@@ -10,8 +10,9 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "test/plugin/dynamic_schema.h"
 
-// The types of the import are only declared so far, and must be the same ones
-// once their header defines them. (In an unnamed namespace they would not.)
+// Until now, the types of the import are only declared. They must be the same
+// types when their header defines them. (In an unnamed namespace they would not
+// be.)
 using DeclaredMessage = ::no_wrapper::other::Imported;
 using DeclaredEnum = ::no_wrapper::other::Level;
 using DeclaredNestedEnum = ::no_wrapper::other::Imported_Kind;

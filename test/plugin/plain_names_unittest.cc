@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Names that are macros somewhere, but not here: they are called what the
-// schema calls them, as with Perfetto's plugin. Includes nothing of the system.
+// Names that are macros on other systems, but not here: the code has the
+// schema's names, as with Perfetto's plugin. This file includes no header of
+// the system.
 
 #include "test/protos/plugin/macros.pbzero.h"
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Names that this system's headers define as macros: after those headers, what
-// is generated for them compiles, and works by its second names.
-// system_macros_test.py has the macros of all headers.
+// Names that this system's headers define as macros. The generated code
+// compiles after those headers, and its second names work.
+// system_macros_test.py tests the macros of all headers.
 
 #include <arpa/inet.h>
 #include <complex.h>
@@ -33,7 +33,7 @@ namespace {
 
 TEST(SystemMacrosTest, AfterTheHeadersOfTheSystem) {
   EXPECT_TRUE(system_macros::WritesAndReads());
-  // And these still mean what the system says.
+  // These names still have the system's values.
   EXPECT_EQ(O_RDONLY, 0);
   EXPECT_NE(SA_SIGINFO, 3);
   struct stat status{};

@@ -3,8 +3,8 @@
 #ifndef TEST_PLUGIN_SYSTEM_MACROS_USE_H_
 #define TEST_PLUGIN_SYSTEM_MACROS_USE_H_
 
-// Code that uses what is generated for names that are macros, by names that
-// never are: it compiles whatever was included before.
+// Code that uses the generated code for names that are macros. It uses names
+// that never are, so it compiles after any header.
 
 #include <stddef.h>
 

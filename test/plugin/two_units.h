@@ -7,8 +7,8 @@
 
 #include "test/protos/plugin/golden.pbzero.h"
 
-// Addresses of definitions in a generated header, as one translation unit sees
-// them.
+// The addresses of definitions in a generated header, as one translation unit
+// sees them.
 struct Definitions {
   const void* metadata;
   const void* enum_limit;
@@ -18,7 +18,7 @@ struct Definitions {
   void (::golden::main::pbzero::Everything::*setter)(int32_t);
 };
 
-// The definition is in two_units_other.cc.
+// Returns the addresses that two_units_other.cc sees.
 Definitions OtherDefinitions();
 std::string WriteInOtherUnit();
 void AppendInOtherUnit(::golden::main::pbzero::Everything* message);

@@ -1,13 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // One generated header in two translation units, and several of them in one
-// program: that it links is half of the test.
+// program. Half of the test is that the program links.
 
 #include "test/plugin/two_units.h"
 #include "test/protos/plugin/hostile.pbzero.h"
 #include "test/protos/plugin/hostile_global.pbzero.h"
 #include "test/protos/plugin/no_wrapper.pbzero.h"
-// Twice, for the guard.
+// The second inclusion tests the guard.
 #include "test/protos/plugin/no_wrapper.pbzero.h"
 
 #include "gtest/gtest.h"
