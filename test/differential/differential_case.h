@@ -22,11 +22,11 @@
 #include "test/differential/reader.h"
 #include "test/differential/recorder.h"
 
-// The header of generated drivers, and their interface.
+// The header of generated drivers and their interface.
 
 namespace protozero::test {
 
-// Elements in a row, which those of a std::vector<bool> are not.
+// Elements in one array, which a std::vector<bool> does not have.
 template <typename T>
 class Array {
  public:
@@ -42,7 +42,7 @@ class Array {
   size_t size_;
 };
 
-// The child that a C function begins.
+// Makes a child for a C function that begins it.
 template <typename Message, typename Child>
 Child NewChild(void (*)(Message*, Child*)) {
   return Child();
@@ -51,11 +51,11 @@ Child NewChild(void (*)(Message*, Child*)) {
 // One message type that a driver writes and reads, and the ways to do so.
 struct DifferentialCase {
   const char* full_name;
-  // The message whose `extend` block it is that the driver knows the fields of;
-  // empty if it knows no extensions.
+  // The message with the `extend` block whose fields the driver knows; empty if
+  // it knows no extensions.
   const char* extension_scope;
   void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
-  // The same with the functions that are generated for C.
+  // Does the same with the functions that are generated for C.
   void (*to_c_stream)(const Recorder& recorder, pbz_writer* writer);
   std::string (*to_heap)(const Recorder& recorder,
                          size_t initial_slice_size,
@@ -105,8 +105,8 @@ DifferentialCase MakeDifferentialCase(const char* full_name,
           }};
 }
 
-// All types of all drivers, and the FileDescriptorSet of them. Defined by the
-// generated code.
+// Return all types of all drivers, and their FileDescriptorSet. The generated
+// code defines these functions.
 std::vector<DifferentialCase> AllDifferentialCases();
 std::string_view DifferentialDescriptors();
 

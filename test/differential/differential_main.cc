@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Writes random messages of all types of the generated drivers, reads them with
-// libprotobuf and with the generated decoders, and compares. Writes them with
-// the functions generated for C, too, which give the same bytes. Arguments: a
-// seed, and how many messages of each type.
+// libprotobuf and with the generated decoders, and compares the results. Also
+// writes them with the functions generated for C, which make the same bytes.
+// Arguments: a seed, and the number of messages of each type.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -34,10 +34,10 @@ std::vector<size_t> RandomChunkSizes(std::mt19937_64& random) {
   return sizes;
 }
 
-// Bytes of any message here; only those that are written are ever touched.
+// The size for any message here; only the written bytes are ever touched.
 constexpr size_t kLargeBuffer = size_t{1} << 28;
 
-// Writes a message in one of the ways to do so. Returns its bytes.
+// Writes a message in one of the possible ways. Returns its bytes.
 std::string Write(const DifferentialCase& test_case,
                   const Recorder& recorder,
                   std::mt19937_64& random) {
@@ -91,7 +91,7 @@ std::string CompareWithC(DynamicTypes* types,
          Hex(bytes) + "\n-- by C++\n" + Hex(expected);
 }
 
-// A prefix of a message is malformed, or a message of fewer fields.
+// Checks that a prefix of a message is malformed, or a message of fewer fields.
 std::string ComparePrefixes(DynamicTypes* types,
                             const DifferentialCase& test_case,
                             const std::string& bytes,
@@ -109,7 +109,7 @@ std::string ComparePrefixes(DynamicTypes* types,
   return std::string();
 }
 
-// Returns an empty string, or what went wrong.
+// Returns an empty string, or a description of the difference.
 std::string CompareOne(DynamicTypes* types,
                        DynamicTypes* wire_types,
                        const DifferentialCase& test_case,
@@ -118,7 +118,7 @@ std::string CompareOne(DynamicTypes* types,
   std::mt19937_64 random(seed);
   Recorder::State state(seed);
   const auto expected = types->NewMessage(test_case.full_name);
-  // All fields of all messages, on each level, multiply.
+  // With all fields of all messages, the size multiplies with each level.
   const int depth = every_field ? 2 : static_cast<int>(random() % 5) + 1;
   const std::string bytes = Write(
       test_case, Recorder(expected.get(), &state, depth, every_field), random);
@@ -137,8 +137,8 @@ std::string CompareOne(DynamicTypes* types,
                        : error;
 }
 
-// A map may get a key twice, on both sides: the last value counts. libprotobuf
-// says so each time.
+// Ignores libprotobuf's report that a map has a key twice. Both sides allow
+// that, and the last value counts.
 void IgnoreRepeatedKeys(google::protobuf::LogLevel,
                         const char* file,
                         int line,
@@ -150,7 +150,7 @@ void IgnoreRepeatedKeys(google::protobuf::LogLevel,
 int Main(uint64_t seed, uint64_t messages) {
   google::protobuf::SetLogHandler(IgnoreRepeatedKeys);
   DynamicTypes types(DifferentialDescriptors());
-  // A string that is truncated is not even looked at by us.
+  // Our decoders do not even look at a truncated string.
   DynamicTypes wire_types(DifferentialDescriptors(),
                           DynamicTypes::Strictness::kWireOnly);
   const std::vector<DifferentialCase> cases = AllDifferentialCases();
@@ -168,7 +168,7 @@ int Main(uint64_t seed, uint64_t messages) {
       printf("FAILED: message %llu of type %s\n%s\n",
              static_cast<unsigned long long>(j), cases[i].full_name,
              error.substr(0, 400000).c_str());
-      break;  // One of each type is enough.
+      break;  // One failure of each type is enough.
     }
   }
   printf("%zu passed, %zu failed\n", cases.size() - failed, failed);

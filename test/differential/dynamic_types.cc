@@ -29,7 +29,7 @@ using google::protobuf::RepeatedPtrField;
   exit(2);
 }
 
-// See Strictness::kWireOnly.
+// A class that changes the types as Strictness::kWireOnly says.
 class Relaxer {
  public:
   void Relax(FileDescriptorSet* files) {
@@ -99,7 +99,7 @@ class Relaxer {
 
   bool is_proto3_ = false;
   std::map<std::string, int> numbers_;   // By enum and name of the value.
-  std::map<std::string, int> defaults_;  // By enum: its first value.
+  std::map<std::string, int> defaults_;  // The first value of each enum.
 };
 
 }  // namespace
@@ -167,7 +167,7 @@ std::string CompareReading(DynamicTypes* types,
   }
   if (state.malformed)
     return std::string();
-  // Unknown fields are for libprotobuf only.
+  // Only libprotobuf reads unknown fields.
   expected->DiscardUnknownFields();
   const std::string expected_bytes = Serialize(*expected);
   if (!state.errors.empty())

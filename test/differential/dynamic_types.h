@@ -23,12 +23,13 @@ class DynamicTypes {
     kAsDeclared,
     // libprotobuf checks more than the wire format: that strings are UTF-8,
     // that closed enums have one of their values, that maps have a key once.
-    // Here, strings are bytes, enums are int32, and maps are repeated messages.
+    // With this value, strings are bytes, enums are int32, and maps are
+    // repeated messages.
     kWireOnly,
   };
 
-  // The types of a FileDescriptorSet in which each file comes after its
-  // imports. Ends the program if the bytes are none.
+  // Takes a FileDescriptorSet in which each file comes after its imports. Ends
+  // the program if the bytes are malformed.
   explicit DynamicTypes(std::string_view descriptor_set,
                         Strictness = Strictness::kAsDeclared);
 
@@ -46,13 +47,13 @@ class DynamicTypes {
   google::protobuf::DynamicMessageFactory factory_{&pool_};
 };
 
-// Equal messages give equal bytes: entries of maps are sorted, and fields, too.
-// Unlike a comparison of values this tells 0.0 from -0.0, and one NaN from
-// another.
+// Returns equal bytes for equal messages: it sorts fields and the entries of
+// maps. Unlike a comparison of values, the bytes differ for 0.0 and -0.0, and
+// for different NaNs.
 std::string Serialize(const google::protobuf::Message& message);
 
-// Reads bytes with our decoder and with libprotobuf, and lets our writer write
-// what our decoder read. Returns an empty string, or what differs.
+// Reads bytes with our decoder and with libprotobuf, and writes the values from
+// our decoder with our writer. Returns an empty string, or the difference.
 std::string CompareReading(DynamicTypes* types,
                            const DifferentialCase& test_case,
                            ConstBytes bytes);

@@ -19,7 +19,7 @@ using google::protobuf::Reflection;
 // libprotobuf's default.
 constexpr int kMaxDepth = 100;
 
-// Also tells -0 from 0, and NaNs apart.
+// Compares bits, so -0 differs from 0, and one NaN from another.
 template <typename T>
 bool IsSame(T a, T b) {
   return memcmp(&a, &b, sizeof(T)) == 0;
@@ -224,7 +224,7 @@ std::vector<ConstBytes> Reader::Messages(int field_number,
       continue;
     }
     const auto* other = result_->GetDescriptor()->FindFieldByNumber(id);
-    // Another member of the oneof takes its place.
+    // Another member of the oneof replaces the message.
     if (oneof != nullptr && other != nullptr &&
         other->containing_oneof() == oneof) {
       messages.clear();
@@ -266,7 +266,8 @@ Reader Reader::Child(int field_number, ConstBytes bytes) {
 void Reader::Oneof(const char* name, int32_t field_number) {
   if (!result_)
     return;
-  // Not from |result_|: this message may be merged into an earlier one.
+  // Does not use |result_|, because this message may be merged into an earlier
+  // one.
   const auto& type = *result_->GetDescriptor();
   const auto* oneof = type.FindOneofByName(name);
   int32_t last = 0;

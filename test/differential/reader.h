@@ -17,36 +17,37 @@ class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
 
-// Generated drivers, which call the generated getters, are made of this.
+// The reader that generated drivers use. They call the generated getters.
 
 namespace protozero::test {
 
-// A field or extension of a message, by its number. Aborts if there is none.
+// Returns a field or extension of a message by its number. Aborts if there is
+// none.
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Message& message,
     int field_number);
 
-// Takes what a decoder says of one message, and makes a message of libprotobuf
-// of it: it should be the one that libprotobuf itself reads.
+// A reader makes a message of libprotobuf from the values that a decoder
+// returns for one message. It should be the one that libprotobuf itself reads.
 //
 //   if (r.Value(3, d.has_size(), d.size()))
 //     m->set_size(d.size());
 //
-// Fields are given by their number.
+// The number says which field it is.
 class Reader {
  public:
   // Shared by all readers of one tree of messages.
   struct State {
-    // Something is malformed.
+    // True if any part is malformed.
     bool malformed = false;
-    // Contradictions between getters, or with the schema.
+    // Contradictions between getters, or to the schema.
     std::string errors;
-    // Messages made of several.
+    // Messages that were merged from several.
     std::list<std::string> merged;
   };
 
-  // |result| may be null: then all getters are called, and nothing is made of
-  // it, nor checked.
+  // |result| may be null. Then all getters are called, but their values are
+  // neither kept nor checked.
   Reader(google::protobuf::Message* result,
          ConstBytes bytes,
          State* state,
@@ -54,10 +55,11 @@ class Reader {
 
   ConstBytes bytes() const { return bytes_; }
 
-  // As for libprotobuf, deep nesting is malformed.
+  // Returns true if the nesting is so deep that libprotobuf takes it as
+  // malformed.
   bool IsTooDeep();
 
-  // A field that is not repeated. Returns |has|.
+  // Takes a field that is not repeated. Returns |has|.
   template <typename T>
   bool Value(int field_number, bool has, T value) {
     if (result_) {
@@ -75,7 +77,7 @@ class Reader {
     return Value(field_number, has, number);
   }
 
-  // One of a repeated field.
+  // Takes one element of a repeated field.
   void Add(int field_number, int32_t value);
   void Add(int field_number, int64_t value);
   void Add(int field_number, uint32_t value);
@@ -86,18 +88,19 @@ class Reader {
   void Add(int field_number, ConstChars value);
   void Add(int field_number, ConstBytes value);
 
-  // Whether numbers of a repeated field are malformed.
+  // Notes if the numbers of a repeated field are malformed.
   void Packed(bool malformed) { state_->malformed |= malformed; }
 
-  // None or one, of a field that is not repeated. If the field is there more
-  // than once, all of them are merged, and their concatenation means that.
-  // |last| is the decoder's result.
+  // Returns no message or one, for a field that is not repeated. If the field
+  // occurs more than once, all occurrences are merged by concatenation. |last|
+  // is the decoder's result.
   std::vector<ConstBytes> Messages(int field_number, bool has, ConstBytes last);
 
-  // A message in this one.
+  // Returns a reader for a message in this one.
   Reader Child(int field_number, ConstBytes bytes);
 
-  // After all fields: which one of a oneof is set, or 0.
+  // Takes the number of the set field of a oneof, or 0. REQUIRES: called after
+  // all fields.
   void Oneof(const char* name, int32_t field_number);
 
   void Status(const ProtoDecoder& decoder);

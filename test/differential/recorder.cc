@@ -23,7 +23,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Reflection;
 using ProtobufMessage = google::protobuf::Message;
 
-// The functions of reflection for numbers of type T: of singular and of
+// Returns the functions of reflection for numbers of type T: of singular and of
 // repeated fields.
 template <typename T>
 constexpr auto SetAndAdd() {
@@ -91,7 +91,7 @@ T Recorder::Number(int field_number) {
   if constexpr (std::is_same<T, bool>::value) {
     value = bits % 2 != 0;
   } else if constexpr (std::is_floating_point<T>::value) {
-    // Any bits: NaNs and denormals too. Half of them are ordinary numbers.
+    // Any bits are allowed: NaNs and denormals, too. Half are ordinary numbers.
     if (state_->random() % 2)
       value = static_cast<T>(static_cast<int64_t>(bits)) / T{8};
     else
@@ -125,7 +125,7 @@ AnyEnum Recorder::Enum(int field_number) {
   const auto is_proto3 = [](const google::protobuf::FileDescriptor* file) {
     return file->syntax() == google::protobuf::FileDescriptor::SYNTAX_PROTO3;
   };
-  // Enums of proto3 are open: any number is a value.
+  // Enums of proto3 are open, so any number is a value.
   if (is_proto3(field->file()) && is_proto3(type.file()) &&
       state_->random() % 4 == 0) {
     number = static_cast<int>(RandomBits());
@@ -136,7 +136,8 @@ AnyEnum Recorder::Enum(int field_number) {
 }
 
 std::string Recorder::RandomText() {
-  // One to four bytes each: strings have to be valid UTF-8.
+  // The characters have one to four bytes each, because strings must be valid
+  // UTF-8.
   static constexpr const char* kCharacters[] = {"a",
                                                 "B",
                                                 "7",
@@ -182,7 +183,7 @@ const std::vector<uint8_t>& Recorder::Bytes(int field_number) {
 ProtobufMessage* Recorder::NewChild(int field_number) {
   const FieldDescriptor* field = Field(field_number);
   const Reflection* reflection = expected_->GetReflection();
-  // Writing a message twice merges the two; so does filling one twice.
+  // Writing a message twice merges the two, and so does filling one twice.
   return field->is_repeated() ? reflection->AddMessage(expected_, field)
                               : reflection->MutableMessage(expected_, field);
 }
@@ -215,7 +216,7 @@ void Recorder::RecordScalars() {
       case FieldDescriptor::CPPTYPE_STRING:
         String(number);
         break;
-      default:  // These are enough.
+      default:  // These types are enough.
         break;
     }
   }

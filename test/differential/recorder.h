@@ -20,11 +20,11 @@ class FieldDescriptor;
 class Message;
 }  // namespace google::protobuf
 
-// Generated drivers, which call the generated setters, are made of this.
+// The recorder that generated drivers use. They call the generated setters.
 
 namespace protozero::test {
 
-// Converts to the enum of any setter.
+// A value that converts to the enum of any setter.
 struct AnyEnum {
   template <typename Enum,
             typename = std::enable_if_t<std::is_enum<Enum>::value>>
@@ -34,12 +34,12 @@ struct AnyEnum {
   int32_t number;
 };
 
-// Makes up the values of one message, and sets each in a message of libprotobuf
-// as well, as the expectation.
+// A recorder makes random values of one message, and sets each in a message of
+// libprotobuf, too, which is the expectation.
 //
 //   message->set_size(recorder.Number<uint32_t>(3));
 //
-// Fields are given by their number. Values returned by reference are valid
+// The number says which field it is. Values returned by reference are valid
 // until the next call.
 class Recorder {
  public:
@@ -52,18 +52,19 @@ class Recorder {
     std::vector<uint8_t> bytes;
   };
 
-  // At |depth| levels below this one, messages stay empty. With |every_field|,
-  // every field is written at least once.
+  // From |depth| levels below this one, messages stay empty. With
+  // |every_field|, every field is written at least once.
   Recorder(google::protobuf::Message* expected,
            State* state,
            int depth,
            bool every_field);
 
-  // How many fields to write, and which one as the |i|th: 0 to num_fields - 1.
+  // Return the number of fields to write, and the field to write as the |i|th:
+  // 0 to num_fields - 1.
   int Count(int num_fields);
   int Pick(int num_fields, int i);
 
-  // A value of a field whose C++ type is T: int32_t, int64_t, uint32_t,
+  // Returns a value of a field whose C++ type is T: int32_t, int64_t, uint32_t,
   // uint64_t, float, double or bool.
   template <typename T>
   T Number(int field_number);
@@ -71,10 +72,10 @@ class Recorder {
   const std::string& String(int field_number);
   ConstChars Chars(int field_number);
   const std::vector<uint8_t>& Bytes(int field_number);
-  // The encoding of a message, as libprotobuf has it.
+  // Returns a message as libprotobuf encodes it.
   const std::string& Raw(int field_number);
 
-  // The values of a packed field.
+  // Returns the values of a packed field.
   template <typename T>
   std::vector<T> List(int field_number) {
     std::vector<T> values;
@@ -102,12 +103,12 @@ class Recorder {
     return values;
   }
 
-  // A message in this one.
+  // Returns a recorder for a message in this one.
   Recorder Child(int field_number);
 
  private:
   const google::protobuf::FieldDescriptor* Field(int field_number) const;
-  // A random number of any magnitude.
+  // Returns a random number of any magnitude.
   uint64_t RandomBits();
   std::string RandomText();
   size_t ListSize();

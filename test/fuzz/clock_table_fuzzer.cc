@@ -1,10 +1,11 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Gives ClockTable snapshots of few clocks, on few sequences, in any order, and
-// converts times between them. The first byte says whether times are of any
-// size; then only this is tested: a conversion does not depend on those before
-// it. Small times must also agree with the last snapshot, there and back, and
-// keep their order and distance where their clock was not read between them.
+// converts times between them. The first byte chooses the size of times. With
+// times of any size, the only test is that a conversion does not depend on
+// those before it. Small times must also agree with the last snapshot, in both
+// directions. They must keep their order and distance if no snapshot is between
+// them.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +31,7 @@ using protozero::internal::TraceClockState;
 using protozero::test::FuzzInput;
 using protozero::trace::ClockSnapshot;
 
-// Those of the system, those of a sequence, and others.
+// Clocks of the system, of a sequence, and others.
 constexpr uint32_t kClocks[] = {ClockTable::kRealtime,
                                 ClockTable::kMonotonic,
                                 ClockTable::kBootTime,
@@ -109,7 +110,7 @@ class Run {
     if (next != clock.said_ns.end() && *next <= second_ns)
       return;
     Check(first <= second, "times change places");
-    // Unless it is before the trace's clock was 0.
+    // The distance may change if the time is before the trace's clock was 0.
     Check(first == 0 || second - first == second_ns - first_ns,
           "a time span changes");
   }
@@ -125,10 +126,10 @@ class Run {
 
   struct Clock {
     uint64_t ticks = 0;
-    uint64_t said_ticks = 0;  // By the last snapshot that has the clock.
+    uint64_t said_ticks = 0;  // From the last snapshot of the clock.
     uint64_t unit = 1;
     bool is_incremental = false;
-    std::set<uint64_t> said_ns;  // By all snapshots.
+    std::set<uint64_t> said_ns;  // From all snapshots.
 
     uint64_t ns() const { return ticks * unit; }
   };
@@ -186,7 +187,7 @@ class Run {
       Check(table_.realtime_offset_ns() ==
                 real_ns - static_cast<int64_t>(trace_ns),
             "a snapshot does not hold for the real time");
-      // Snapshots in the order of time.
+      // The snapshots are in the order of time.
       Check(!is_direct_ || trace_ns < last_trace_ns_ ||
                 table_.RealtimeOf(trace_ns) == real_ns,
             "the real time is another one");
@@ -197,9 +198,9 @@ class Run {
 
   const bool has_large_times_;
   ClockTable table_;
-  ClockTable unused_;  // The same, which converts nothing.
+  ClockTable unused_;  // A copy that converts nothing.
   std::map<uint64_t, Clock> clocks_;
-  // All snapshots have the trace's clock, once, and are in its order.
+  // True if all snapshots have the trace's clock once and in its order.
   bool is_direct_ = true;
   uint64_t last_trace_ns_ = 0;
 };

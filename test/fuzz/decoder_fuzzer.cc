@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Calls all getters and iterators of generated decoders over bytes of any
-// content, and writes the results with generated setters: a message.
+// Calls all getters and iterators of generated decoders on bytes of any
+// content, and writes the results as a message with generated setters.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,8 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(is_well_formed || state.malformed, "what is malformed was not seen");
   Check(state.errors.empty(), state.errors.c_str());
 
-  // The output can be read, and reading and writing it once more changes
-  // nothing.
+  // The output can be read. Reading and writing it once more changes nothing.
   Reader::State copy_state;
   const std::string second = input.test_case->copy(
       Reader(nullptr,

@@ -12,7 +12,7 @@
 
 namespace protozero::test {
 
-// The input, zeros behind its end.
+// The input. Behind its end, it has zeros.
 class FuzzInput {
  public:
   FuzzInput(const uint8_t* data, size_t size) : data_(data), size_(size) {}

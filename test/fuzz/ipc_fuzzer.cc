@@ -1,18 +1,19 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Messages of a producer to the service, and writes to its memory in between.
-// The first byte says how it begins:
-//   bit 0  it has bound and initialized itself, and registered the data source
-//          "a" with the service, where two sessions ask for it
-//   bit 1  it does not read what comes back
+// Sends messages of a producer to the service, and writes to its memory in
+// between. The bits of the first byte choose the start:
+//   bit 0  the producer has bound and initialized itself, and registered the
+//          data source "a" with the service, where two sessions ask for it
+//   bit 1  the producer does not read the answers
 // Then operations follow, of one byte:
 //   bits 0 to 3  0 to 12: the call of a method, 13: bytes, 14: a frame, 15: a
-//                write to the memory, which begins at four times the two bytes
-//                that are next
+//                write to the memory; the next two bytes times four are its
+//                address
 //   bit 4        nobody waits for an answer
 //   bit 5        a file descriptor comes with it
-//   bit 6        that one is good for shared memory
-// and a length of one byte, and as many bytes: the method's arguments, the
+//   bit 6        the file descriptor is good for shared memory
+// and a length of one byte, and that many bytes: the method's arguments, the
+// frame, or the bytes to write. After any input, the output is a trace.
 // frame, or the bytes to write. After any input, the output is a trace.
 
 #include <fcntl.h>
@@ -156,9 +157,9 @@ class FuzzedProducer {
     }
   }
 
-  // The host reads its socket, and the producer the answers.
+  // Lets the host read its socket, and the producer the answers.
   void Deliver() {
-    // The turns are shorter than a message.
+    // A turn is shorter than a message.
     constexpr TurnShare kShare = {2, 512};
     while (!host_->is_broken() &&
            (host_->has_more() || IsReadable(host_->socket()))) {

@@ -21,7 +21,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Names that schemas are made of, so that references between types come about.
+// Names for schemas. They are few, so that references between types occur.
 constexpr const char* kWords[] = {
     "",       "a",      "b",       "A",       "B",       ".a",    ".A",
     ".a.A",   ".B.A",   "a.b",     "class",   "x_y",     "xY",    "_",
@@ -45,7 +45,7 @@ class Mutator {
     const auto& type = *message->GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i)
       fields.push_back(type.field(i));
-    // Extensions that are there can be changed, too.
+    // The mutator can change extensions that are present, too.
     std::vector<const FieldDescriptor*> present;
     message->GetReflection()->ListFields(*message, &present);
     fields.insert(fields.end(), present.begin(), present.end());
@@ -56,7 +56,7 @@ class Mutator {
  private:
   size_t Pick(size_t count) { return random_() % count; }
 
-  // All messages of the tree, and the strings in it.
+  // Collects all messages of the tree and their strings.
   void Collect(Message* message) {
     messages_.push_back(message);
     const Reflection* reflection = message->GetReflection();

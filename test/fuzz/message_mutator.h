@@ -14,10 +14,10 @@ class Message;
 
 namespace protozero::test {
 
-// The work of a fuzzer's LLVMFuzzerCustomMutator() for input that is mostly a
-// message: changes its values and its structure, or, sometimes and if it is no
-// message, its bytes. |message| is of the type in question; its content is
-// lost.
+// Does the work of a fuzzer's LLVMFuzzerCustomMutator() for input that is
+// mostly a message. Changes the message's values and structure. Sometimes, or
+// if the input is not a message, it changes the bytes instead. |message| has
+// the right type; its content is lost.
 size_t MutateEncoded(google::protobuf::Message* message,
                      uint8_t* data,
                      size_t size,

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Has a PacketReader read memory that other processes may write anything to.
+// Lets a PacketReader read memory that other processes may write anything to.
 // The input is a list of actions, see Do(). After any input, packets keep
 // within the limits, and reading comes to an end.
 
@@ -32,7 +32,7 @@ using ABI = protozero::SharedMemoryABI;
 
 constexpr size_t kPageSize = 4096;
 constexpr size_t kNumPages = 4;
-// No more records fit into the memory.
+// The memory has no room for more records.
 constexpr size_t kMaxPackets = kNumPages * kPageSize;
 
 void Check(bool condition, const char* what) {
@@ -59,11 +59,11 @@ class Run {
       case 1:
         shared_memory_.WritePageWord(input);
         break;
-      case 2:  // Writes a chunk, but does not commit it.
+      case 2:  // Writes a complete chunk without a commit.
       case 3:
         WriteChunk(input, ABI::kChunkComplete);
         break;
-      case 4:  // Does not finish it, either.
+      case 4:  // Writes an unfinished chunk without a commit.
         WriteChunk(input, ABI::kChunkBeingWritten);
         break;
       case 5: {  // Commits anything.
@@ -94,7 +94,7 @@ class Run {
       case 7:
         Read(input->Byte());
         break;
-      case 8: {  // Another reader goes on.
+      case 8: {  // Another reader continues.
         options_.writer_id = static_cast<WriterID>(input->Byte() % 8);
         options_.max_packet_size = input->HalfWord();
         options_.max_writers = input->Byte() % 8;
@@ -120,7 +120,7 @@ class Run {
                     (options_.writer_id == 0 ||
                      packet.writer_id == options_.writer_id),
                 "a packet of nobody");
-          // All of it is there.
+          // All bytes can be read.
           uint8_t sum = 0;
           for (size_t i = 0; i < packet.bytes.size; ++i)
             sum = static_cast<uint8_t>(sum + packet.bytes.data[i]);

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Has pbz decode any file, with and without a schema, and export it. The first
-// byte chooses what else:
-//   bit 0  the schema is that of the descriptor set which is the first field
+// Makes pbz decode any file, with and without a schema, and export it. The
+// first byte chooses the options:
+//   bit 0  the first field is a descriptor set, which is the schema
 //   bit 1  --offsets
 //   bit 2  --color
 //   bits 3 to 7  the size of the blocks in which the file is read
@@ -39,7 +39,7 @@ void Check(bool condition, const char* what) {
   abort();
 }
 
-// Prints, and remembers whether anything was malformed.
+// A printer that remembers if anything was malformed.
 class CheckedPrinter : public pbz::Printer {
  public:
   using Printer::Printer;
@@ -71,7 +71,8 @@ Output Print(const pbz::Printer::Options& options, Use use) {
   return output;
 }
 
-// Calls |use| with each run of fields of a file. Returns how many bytes of it.
+// Calls |use| with each run of fields of a file. Returns the number of bytes in
+// all runs.
 template <typename Use>
 uint64_t Stream(ConstBytes bytes,
                 size_t block_size,
@@ -98,7 +99,7 @@ uint64_t Stream(ConstBytes bytes,
   return offset + rest;
 }
 
-// Writes |bytes|, which are well-formed, as a row.
+// Writes |bytes| as a row. REQUIRES: they are well-formed.
 void ExportRow(const pbz::MessageType& type, ConstBytes bytes) {
   std::string error;
   const auto columns = pbz::RowColumns::Choose(type, "", &error);
@@ -147,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Check(schema || !error.empty(), "no schema and no error");
     if (!schema)
       return 0;
-    // Any type will do.
+    // The test takes any type.
     auto it = schema->messages().begin();
     std::advance(it, size % schema->messages().size());
     type = &it->second;
@@ -183,7 +184,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(whole.malformed || whole.text == streamed.text,
         "a stream is shown otherwise");
 
-  // Few paths are told apart, so that this limit is tested, too.
+  // With a low limit of different paths, the limit is tested, too.
   pbz::Stats stats(50);
   pbz::Walk(bytes, 0, type, &stats);
   uint64_t sum = 0;

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The plugin over a FileDescriptorSet of any content. libprotobuf refuses sets
-// that are no valid schemas, as it does for protoc. For a valid one, there is a
-// header for each file, or an error that says why not.
+// Runs the plugin on a FileDescriptorSet of any content. libprotobuf refuses
+// sets that are not valid schemas, as it does for protoc. For a valid schema,
+// the plugin writes a header for each file, or gives an error with the reason.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ void Check(bool condition, const char* what) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // Silences messages about invalid schemas.
+  // This silences messages about invalid schemas.
   google::protobuf::SetLogHandler(nullptr);
   return 0;
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Compares the fields that generated decoders read, and generated setters write
-// again, with the fields that libprotobuf reads.
+// Compares two sets of fields: those that generated decoders read and generated
+// setters write again, and those that libprotobuf reads.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,8 @@ using protozero::proto_utils::ProtoSchemaType;
 using protozero::proto_utils::ProtoWireType;
 using namespace protozero::test;
 
-// Below the limit of all readers here, so that none of them is asked.
+// The depth is below the limit of all readers here, so no reader reaches its
+// limit.
 constexpr int kMaxDepth = 60;
 
 DynamicTypes& Types() {
@@ -47,7 +48,7 @@ ConstBytes View(const std::string& bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
 }
 
-// Whether |bytes| are whole numbers.
+// Returns true if |bytes| are whole numbers.
 bool IsPacked(ConstBytes bytes, ProtoWireType element) {
   if (element != ProtoWireType::kVarInt) {
     const size_t size = element == ProtoWireType::kFixed64 ? 8 : 4;
@@ -65,14 +66,14 @@ bool IsPacked(ConstBytes bytes, ProtoWireType element) {
   return true;
 }
 
-// Removes fields that readers may see in different ways. Fields with another
-// wire type than the schema's are fields for our decoders and unknown ones for
-// libprotobuf. Extensions other than those of |extension_scope| are unknown to
-// our reader of this type, and known to libprotobuf. Tags and sizes may be
-// longer than necessary, and the two accept different ones.
+// Removes fields that readers may see in different ways. If a field has another
+// wire type than the schema says, it is a field for our decoders and an unknown
+// one for libprotobuf. Extensions other than those of |extension_scope| are
+// unknown to our reader of this type, and known to libprotobuf. Tags and sizes
+// may be longer than necessary, and the two accept different ones.
 //
 // Returns false if the message is malformed, at any depth. Only libprotobuf
-// looks into a malformed message that another member of a oneof has replaced.
+// reads a malformed message that another member of a oneof has replaced.
 bool Normalize(ConstBytes bytes,
                const google::protobuf::Descriptor& type,
                const std::string& extension_scope,

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Has the service read memory that a producer may write anything to, and answer
-// any request. The input is a list of the producer's actions, see Do(). After
-// any input, the service gives out a trace of valid packets, keeps within its
-// limits, and loses no packet of another producer.
+// Lets the service read memory that a producer may write anything to, and
+// answer any request. The input is a list of the producer's actions, see Do().
+// After any input, the service gives out a trace of valid packets, keeps within
+// its limits, and loses no packet of another producer.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,7 +57,7 @@ void Check(bool condition, const char* what) {
   abort();
 }
 
-// Acknowledges nothing by itself.
+// A producer that acknowledges nothing by itself.
 class FuzzedProducer : public TracingService::RemoteProducer {
  public:
   void Connect(TracingService* service, int32_t uid, const char* data_source) {
@@ -90,7 +90,7 @@ class FuzzedProducer : public TracingService::RemoteProducer {
   void ClearIncrementalState(
       const std::vector<DataSourceInstanceID>&) override {}
 
-  // The service's. Null if it is not tracing.
+  // The service's end of the memory, or null if it is not tracing.
   uint8_t* memory = nullptr;
   BufferID buffer = 0;
   std::unique_ptr<TracingService::ProducerConnection> connection;
@@ -128,10 +128,10 @@ class Run {
         shared_memory().WritePageWord(input);
         break;
       case 2:
-      case 3:  // Writes a chunk, and commits it, as writers do.
+      case 3:  // Writes a chunk and commits it, as writers do.
         WriteChunk(input, ABI::kChunkComplete);
         break;
-      case 4:  // Does not finish it.
+      case 4:  // Writes an unfinished chunk.
         WriteChunk(input, ABI::kChunkBeingWritten);
         break;
       case 5: {  // Commits anything.
@@ -206,7 +206,7 @@ class Run {
           case 2:
             connection->NotifyDataSourceStopped(input->Byte());
             break;
-          case 3:  // Dies, and is born again.
+          case 3:  // The producer dies and connects again.
             fuzzer_.connection.reset();
             fuzzer_.Connect(&service_, kFuzzerUid, "fuzzer");
             break;
@@ -295,7 +295,7 @@ class Run {
     ProtoDecoder trusted(bytes.data + size, bytes.size - size);
     const uint32_t sequence_id = trusted.FindField(10).as_uint32();
     if (sequence_id == 0) {
-      // One of the service's, which has no uid.
+      // The packet is one of the service's own, which have no uid.
       Check(packet.FindField(10).as_uint32() == protozero::kServiceSequenceID,
             "a packet is not stamped");
       return;

@@ -16,8 +16,8 @@
 
 namespace protozero::test {
 
-// Writes to shared memory what the input says. Without memory, it takes as much
-// of the input.
+// A writer that writes to shared memory as the input says. Without memory, it
+// consumes the same amount of the input.
 class SharedMemoryWriter {
  public:
   using ABI = SharedMemoryABI;
@@ -25,7 +25,7 @@ class SharedMemoryWriter {
   SharedMemoryWriter(uint8_t* memory, size_t num_pages, size_t page_size)
       : memory_(memory), num_pages_(num_pages), page_size_(page_size) {}
 
-  // Overwrites any part of it.
+  // Overwrites any part of the memory.
   void WriteAnywhere(FuzzInput* input) {
     const size_t size = num_pages_ * page_size_;
     const size_t offset = input->HalfWord() % size;
@@ -42,7 +42,8 @@ class SharedMemoryWriter {
     SetPageWord(page, input->Word());
   }
 
-  // Writes a chunk, as writers do, and leaves it in |state|. Returns which.
+  // Writes a chunk, as writers do, and leaves it in |state|. Returns that
+  // chunk.
   CommitDataRequest::ChunkToMove WriteChunk(FuzzInput* input,
                                             WriterID writer_id,
                                             ABI::ChunkState state) {
@@ -60,7 +61,8 @@ class SharedMemoryWriter {
     if (memory_ == nullptr)
       return written;
     const ABI abi(memory_, num_pages_ * page_size_, page_size_);
-    // Others on the page stay as they are, if it is divided in the same way.
+    // The other chunks of the page stay unchanged if it is divided in the same
+    // way.
     const uint32_t before = abi.GetPageWord(page);
     const uint32_t shift = static_cast<uint32_t>(ABI::kChunkStateBits * index);
     const uint32_t others =

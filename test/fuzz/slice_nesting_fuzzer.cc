@@ -1,9 +1,10 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Gives the two stages that make slices of events, EventOrder and SliceNesting,
-// events of any kind, at any time, from few tracks. The first byte is how
-// many of them wait for their place. Each event comes out, those of a track in
-// order unless they came too late, and each beginning is a slice.
+// Gives events to the two stages that make slices of them, EventOrder and
+// SliceNesting. The events are of any kind, at any time, from few tracks. The
+// first byte is the number of events that wait for their place. Each event
+// comes out. The events of a track come in order unless they were too late.
+// Each beginning makes a slice.
 
 #include <stddef.h>
 #include <stdint.h>

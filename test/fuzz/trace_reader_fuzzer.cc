@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Reads the events of any trace, as pztrace does. Read in one piece and packet
-// by packet, it has the same slices, and arguments are JSON.
+// Reads the events of any trace, as pztrace does. Reading in one piece and
+// reading packet by packet give the same slices, and arguments are JSON.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -96,7 +96,7 @@ class Events {
     reader_.RealtimeOf(time_ns);
   }
 
-  // Whatever is asked about a track has an answer.
+  // Asks all questions about a track. Each has an answer.
   void Look(uint64_t track) {
     for (const uint64_t part : reader_.tracks().PathTo(track))
       reader_.tracks().Find(part);

@@ -2,7 +2,7 @@
 
 // Gives TrackTable descriptions of few tracks, processes and threads, which
 // repeat and contradict each other. The lists, the descriptions and the paths
-// of tracks agree, and none changes without another version.
+// of tracks agree, and none of them changes without a new version.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -149,7 +149,7 @@ class Run {
   struct Seen {
     TrackInfo info;
     std::vector<uint64_t> path;
-    bool is_known = false;  // All of the path is described.
+    bool is_known = false;  // True if all of the path is described.
   };
 
   static constexpr uint64_t kUuids = 12;
@@ -160,7 +160,7 @@ class Run {
   }
   static std::string Name(FuzzInput* input) {
     const uint32_t byte = input->Byte();
-    // One longer than texts are kept, which ends within a character.
+    // This text is longer than the table keeps, and its limit cuts a character.
     if (byte == 255) {
       std::string text(EventText::kMaxTextSize - 1, 'x');
       return text + "\xe2\x82\xac";
@@ -245,13 +245,13 @@ class Run {
               info.unit.size() <= EventText::kMaxTextSize &&
               info.merge_key.size() <= EventText::kMaxTextSize,
           "a name is too long");
-    // The rest of the character in Name().
+    // A part of the character in Name() would remain.
     Check(info.name.find('\xe2') == std::string::npos, "a character is cut");
     Check(!info.is_counter || (info.pid == 0 && info.tid == 0),
           "a counter is a thread");
   }
 
-  // Returns whether all of it is described.
+  // Returns true if all of the path is described.
   bool CheckPath(const std::vector<uint64_t>& path, uint64_t uuid) const {
     Check(!path.empty() && path.back() == uuid, "a path leads elsewhere");
     Check(path.size() <= kMaxPath, "a path is too long");

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Writes messages for ParseTypedInput(), one file each, to a directory: a few
-// of each type, small enough that a fuzzer can work on them.
+// Writes messages for ParseTypedInput() to a directory, one file each: a few of
+// each type, so small that a fuzzer can work on them.
 
 #include <stdint.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ namespace {
 namespace pb = google::protobuf;
 using Type = pb::FieldDescriptor::CppType;
 
-// The value of element |i| of a repeated field, or of a singular field.
+// Returns the value of element |i| of a repeated field, or of a singular field.
 Json TreeOf(const pb::Message& message);
 
 Json TreeOf(const pb::Message& message,
@@ -155,7 +155,7 @@ Json Answer(const Json& request) {
 }  // namespace protozero::test
 
 int main() {
-  // Without a reference to them, they do not register themselves.
+  // Without these references, the types would not register themselves.
   (void)interop::Scalars2::default_instance();
   (void)interop::Scalars3::default_instance();
   (void)interop::Groups2::default_instance();

@@ -24,7 +24,7 @@
 namespace protozero::test {
 namespace {
 
-// Fields are all pointers (see nanopb3.options): to a value, to an array of
+// All fields are pointers (see nanopb3.options): to a value, to an array of
 // values, or, for repeated strings and bytes, to an array of pointers.
 
 using FieldType = google::protobuf::FieldDescriptorProto;
@@ -131,7 +131,7 @@ Json TreeOf(const NanopbType& type, void* message) {
 
 void Fill(const NanopbType& type, const Json& tree, void* message);
 
-// Makes a string or bytes. They have sizes of their own.
+// Makes a string or bytes, whose sizes differ.
 void* MakeText(int type, const Json& value) {
   if (type == FieldType::TYPE_STRING) {
     const std::string text = value.get<std::string>();

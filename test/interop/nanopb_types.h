@@ -13,16 +13,16 @@
 
 namespace protozero::test {
 
-// A generated struct, and what nanopb's description of it leaves out.
+// A generated struct, and the field types, which nanopb's description lacks.
 struct NanopbType {
   const pb_msgdesc_t* fields;
   size_t size;
-  // FieldDescriptorProto.Type by the field's id.
+  // FieldDescriptorProto.Type. The key is the field's id.
   std::map<uint32_t, int> field_types;
 };
 
-// By the name of the message, as in "package.Outer.Inner". In
-// nanopb_types.cc, which generate_walkers.py writes.
+// Returns the types by the names of messages, as in "package.Outer.Inner".
+// Defined in nanopb_types.cc, which generate_walkers.py writes.
 const std::map<std::string, NanopbType>& NanopbTypes();
 
 }  // namespace protozero::test

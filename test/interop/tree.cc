@@ -41,7 +41,7 @@ int Serve(const std::function<Json(const Json& request)>& answer) {
     } catch (const std::exception& error) {
       result = Json{{"error", error.what()}};
     }
-    // Strings that are not UTF-8 shall compare as different, not stop us.
+    // Strings that are not UTF-8 must compare as different, and not stop us.
     std::cout << result.dump(-1, ' ', true, Json::error_handler_t::replace)
               << '\n';
   }

@@ -16,15 +16,15 @@
 
 #include <nlohmann/json.hpp>
 
-// The common part of the C++ programs of run.py: trees, as schema.py describes
-// them, and their input.
+// The common part of run.py's C++ programs: trees, which schema.py describes,
+// and the input of these programs.
 
 namespace protozero::test {
 
 using Json = nlohmann::json;
 
 std::string Hexadecimal(std::string_view bytes);
-// Throws if |tree| is not hexadecimal.
+// Returns the bytes. Throws if |tree| is not hexadecimal.
 std::string FromHexadecimal(const Json& tree);
 
 template <typename T>

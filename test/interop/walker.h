@@ -34,17 +34,17 @@ namespace protozero::test {
 struct Form {
   const char* name;
   size_t chunk_size;
-  // AppendFields() in place of setters.
+  // True for AppendFields() instead of setters.
   bool fused = false;
-  // Packed fields from builders in place of arrays, entries of maps in one call
-  // in place of as messages.
+  // True for packed fields from builders instead of arrays, and for map entries
+  // in one call instead of messages.
   bool other_setters = false;
-  // Each nested message is first written in vain.
+  // True if each nested message is first written and rolled back.
   bool rolled_back = false;
 };
 
-// Nested messages of the first have sizes of one byte where they can; of the
-// others, sizes of four bytes wherever a chunk ends.
+// In the first form, nested messages have sizes of one byte if possible. In the
+// others, they have sizes of four bytes at the end of each chunk.
 inline constexpr Form kForms[] = {
     {"one chunk", 1 << 20},
     {"chunks of 4", 4},
@@ -62,12 +62,12 @@ struct Walker {
   Json (*read)(std::string_view bytes, DecodeStatus* status);
 };
 
-// By the name of the message, as in "package.Outer.Inner".
+// Returns the walkers by the names of messages, as in "package.Outer.Inner".
 const std::map<std::string, Walker>& Walkers();
 
 // The rest is for walkers.cc.
 
-// Marks the type of bytes fields.
+// A tag for the type of bytes fields.
 struct Bytes;
 
 inline bool HasAll(const Json& tree, std::initializer_list<const char*> ids) {
@@ -92,7 +92,7 @@ auto Value(const Json& value) {
   }
 }
 
-// The elements of a repeated field; a singular one is its only element.
+// Returns the elements of a repeated field; a singular field is one element.
 inline const Json& Elements(const Json& tree, const char* id, Json* storage) {
   const auto it = tree.find(id);
   if (it == tree.end())
@@ -124,7 +124,7 @@ void WritePacked(const Json& tree,
       builder.Append(Value<T>(element));
     setter(builder);
   } else {
-    // Not a vector: that of bool has no array.
+    // Not a vector, because a vector of bool has no array.
     const auto array = std::make_unique<T[]>(elements.size());
     size_t i = 0;
     for (const Json& element : elements)
@@ -142,7 +142,8 @@ void WriteNested(const Json& tree,
   Json storage;
   for (const Json& element : Elements(tree, id, &storage)) {
     if (form.rolled_back) {
-      // Without rolling back in there: each level would double the work.
+      // Rolls back only on this level, because each level would double the
+      // work.
       Form plain = form;
       plain.rolled_back = false;
       Write(element, plain, begin());

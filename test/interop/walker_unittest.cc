@@ -2,7 +2,7 @@
 
 // Our generated decoders read the output of our generated classes: all of the
 // messages that run.py exchanges with other languages, whole and cut off
-// everywhere. Runs in the build directory.
+// everywhere. The test runs in the build directory.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +26,8 @@
 namespace protozero::test {
 namespace {
 
-// Prefixes of longer messages are many, and much the same: of the part in the
-// middle, some are enough.
+// Longer messages have many similar prefixes. In the middle part, the test
+// tries only every kStep-th end, and all ends of fields.
 constexpr size_t kEndsTriedFully = 200;
 constexpr size_t kStep = 97;
 
@@ -55,7 +55,7 @@ const std::vector<Vector>& Vectors() {
   return vectors;
 }
 
-// The different bytes that there are for a message, by the name of a form.
+// Returns the different encodings of a message. The value is a form's name.
 std::map<std::string, const char*> Encodings(const Vector& vector) {
   std::map<std::string, const char*> encodings;
   for (const Form& form : kForms) {
@@ -65,7 +65,7 @@ std::map<std::string, const char*> Encodings(const Vector& vector) {
   return encodings;
 }
 
-// Without repeated fields that are empty.
+// Returns the tree without empty repeated fields.
 Json Normal(const Json& tree) {
   if (!tree.is_object())
     return tree;
@@ -81,7 +81,7 @@ Json Normal(const Json& tree) {
   return result;
 }
 
-// Where the fields of a message end.
+// Returns the offsets at which the fields of a message end.
 std::set<size_t> Ends(const std::string& bytes) {
   std::set<size_t> ends = {0};
   ProtoDecoder decoder(bytes);
@@ -100,7 +100,7 @@ TEST(WalkerTest, DecodersReadWhatWasWritten) {
       EXPECT_EQ(Walkers().at(vector.type).read(bytes, &status),
                 Normal(vector.tree));
       EXPECT_EQ(status, DecodeStatus::kOk);
-      // An older version knows less; run.py compares what.
+      // An older version knows fewer fields; run.py compares them.
       Walkers().at(vector.read_as).read(bytes, &status);
       EXPECT_EQ(status, DecodeStatus::kOk);
     }
@@ -108,7 +108,7 @@ TEST(WalkerTest, DecodersReadWhatWasWritten) {
 }
 
 TEST(WalkerTest, FormsDiffer) {
-  // Otherwise they would test nothing.
+  // Equal forms would test nothing.
   std::set<std::string> names;
   for (const Vector& vector : Vectors()) {
     for (const auto& [bytes, form] : Encodings(vector))
@@ -132,7 +132,7 @@ TEST(WalkerTest, MessagesThatAreCutOffAreTruncated) {
           continue;
         }
         ++num_prefixes;
-        // A copy on the heap, so that AddressSanitizer sees its end.
+        // AddressSanitizer checks the end of a copy on the heap.
         const auto copy = std::make_unique<char[]>(size);
         bytes.copy(copy.get(), size);
         const std::string_view prefix(copy.get(), size);
@@ -144,7 +144,8 @@ TEST(WalkerTest, MessagesThatAreCutOffAreTruncated) {
                   is_whole ? DecodeStatus::kOk : DecodeStatus::kTruncated)
             << "of " << size << " bytes";
         if (!is_whole) {
-          // After the last whole field, be it in a group that begins there.
+          // The error is after the last whole field, or in a group that begins
+          // there.
           EXPECT_GE(decoder.error_offset(), *--ends.upper_bound(size));
           EXPECT_LT(decoder.error_offset(), size);
         }

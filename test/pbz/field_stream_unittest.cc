@@ -11,7 +11,7 @@ namespace pbz {
 
 namespace {
 
-// The runs of a file, with a bar between them.
+// Returns the runs of a file, with a bar between them.
 std::string Runs(const std::string& bytes, size_t block_size) {
   const ScopedFile file = FileOf(bytes);
   FieldStream stream(file.get(), block_size);
@@ -93,13 +93,13 @@ TEST(FieldStreamTest, EndsWithWhatIsTruncated) {
 }
 
 TEST(FieldStreamTest, EndsWithWhatIsMalformed) {
-  // Field id 0 after one field.
+  // Field id 0 comes after one field.
   const std::string rest(100, 'x');
   EXPECT_EQ(Runs(Bytes("0801 00") + rest, 4),
             Bytes("0801") + '|' + Bytes("00") + "x|99");
 }
 
-// A size of 2^62 must not be believed.
+// The reader must not trust a size of 2^62.
 TEST(FieldStreamTest, MemoryFollowsTheBytesThatAreThere) {
   const std::string bytes =
       Bytes("12 ffffffffffffffff3f") + std::string(9, 'x');

@@ -122,7 +122,7 @@ TEST_F(PrinterTest, WhatTheSchemaDoesNotHaveIsUnknown) {
   EXPECT_EQ(DecodeTyped("9201 00"), "18: \"\"\n");  // Not a group.
 }
 
-// As protoc shows them: without guesses, and less deep.
+// Unknown fields look as in protoc: without guesses, and only to a lower depth.
 TEST_F(PrinterTest, UnknownFieldsAreMessagesIfTheyCanBe) {
   EXPECT_EQ(DecodeTyped("b80cffffffffffffffffff01"),
             "199: 18446744073709551615\n");
@@ -153,7 +153,7 @@ TEST_F(PrinterTest, ItemsOfMessageSetsAreExtensions) {
   const std::string item = "0b 10feffffff07 1a020805 0c";
   EXPECT_EQ(DecodeTyped("c2010c" + item),
             "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
-  // In the other order; unknown items; fields that are no items.
+  // The fields in the other order; unknown items; fields that are not items.
   EXPECT_EQ(DecodeTyped("c2010c 0b 1a020805 10feffffff07 0c"),
             "set {\n  [p.Item] {\n    x: 5\n  }\n}\n");
   EXPECT_EQ(DecodeTyped("c20108 0b 1005 1a020805 0c"),
@@ -212,7 +212,7 @@ TEST_F(PrinterTest, DepthIsLimited) {
   EXPECT_NE(Decode(deeper, type)
                 .find("malformed: messages are nested deeper than 100 levels"),
             std::string::npos);
-  // A guess may be wrong: nothing is malformed.
+  // If a guess is wrong, nothing is malformed.
   EXPECT_EQ(Decode(deeper).find("malformed"), std::string::npos);
 }
 
@@ -228,13 +228,13 @@ TEST(GuessTest, Numbers) {
 TEST(GuessTest, TextIsAString) {
   EXPECT_EQ(Guess("0a0568656c6c6f"), "1: \"hello\"\n");
   EXPECT_EQ(Guess("0a00"), "1: \"\"\n");
-  // Also {12: 49}.
+  // These bytes could also be {12: 49}.
   EXPECT_EQ(Guess("0a026031"), "1: \"`1\"\n");
 }
 
 TEST(GuessTest, WhatParsesIsAMessage) {
   EXPECT_EQ(Guess("0a03089601"), "1 {  # message?\n  1: 150\n}\n");
-  // A string in field 1, 32 bytes: all of it could be text.
+  // Field 1 is a string of 32 bytes. All of the bytes could be text.
   EXPECT_EQ(Decode(Bytes("0a220a20") + std::string(32, 'x')),
             "1 {  # message?\n  1: \"" + std::string(32, 'x') + "\"\n}\n");
 }
@@ -244,7 +244,7 @@ TEST(GuessTest, OtherBytesAreNumbersOfAKindOrBytes) {
   EXPECT_EQ(Guess("0a0701ffffffff0f00"),
             "1: \"\\001\\377\\377\\377\\377\\017\\000\"  # bytes?\n");
   EXPECT_EQ(Guess("0a02ff80"), "1: \"\\377\\200\"  # bytes?\n");
-  // Longer than need be.
+  // The varint is longer than necessary.
   EXPECT_EQ(Guess("0a028000"), "1: \"\\200\\000\"  # bytes?\n");
 }
 
@@ -259,7 +259,7 @@ TEST(GuessTest, TruncatedPrefixesAreMalformedAtTheLastField) {
     const bool is_whole = size == 3 || size == 8 || size == 12;
     const size_t end = text.find("# malformed: ");
     EXPECT_EQ(end == std::string::npos, is_whole) << size;
-    // The fields before it are printed.
+    // The fields before the error are printed.
     const std::string before = text.substr(0, end);
     EXPECT_EQ(whole.substr(0, before.size()), before) << size;
   }

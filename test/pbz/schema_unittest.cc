@@ -15,7 +15,7 @@ namespace pbz {
 
 namespace {
 
-// Fails the test if there is no such field.
+// Returns the field. Fails the test if there is none.
 FieldType FieldOf(const Schema& schema,
                   const std::string& message,
                   uint32_t id) {
@@ -52,7 +52,7 @@ TEST(SchemaTest, TypesAreThoseOfTheFile) {
   ASSERT_TRUE(message);
   EXPECT_EQ(message->full_name, "p.q.M");
   ASSERT_EQ(message->fields.size(), 6u);
-  EXPECT_EQ(message->fields[0].name, "b");  // By id.
+  EXPECT_EQ(message->fields[0].name, "b");  // The order is by id.
   EXPECT_EQ(message->FindField(2), nullptr);
   EXPECT_EQ(message->FindField(0), nullptr);
   EXPECT_EQ(message->FindField(201), nullptr);
@@ -118,7 +118,8 @@ TEST(SchemaTest, Proto3PacksAndHasOpenEnums) {
   EXPECT_TRUE(FieldOf(*schema, "M", 8).message->is_map_entry);
 }
 
-// Made up, as protoc 3.21 has no other way to encode fields as groups.
+// The descriptor is made by hand, because protoc 3.21 has no other way to
+// encode fields as groups.
 TEST(SchemaTest, GroupsHaveTheNameOfTheirTypeInText) {
   google::protobuf::FileDescriptorSet set;
   const auto add_file = [&](const char* name) {
@@ -183,7 +184,7 @@ TEST(SchemaTest, RootMessagesAreNotImportedOnes) {
   set.mutable_file(2)->add_dependency("A");
   set.mutable_file(2)->add_dependency("B");
   EXPECT_EQ(roots(), std::vector<std::string>{"C"});
-  // All of them are.
+  // Now all of them are roots.
   set.mutable_file(0)->add_dependency("C");
   EXPECT_EQ(roots().size(), 3u);
 }
@@ -203,7 +204,7 @@ TEST(SchemaTest, ExtensionsAreFieldsOfWhatTheyExtend) {
   EXPECT_EQ(schema->FindMessage("p.Scope")->fields.size(), 0u);
 }
 
-// protoc 3.21 knows no editions: the bytes of the features, by hand.
+// protoc 3.21 does not know editions, so the test has the features as bytes.
 TEST(SchemaTest, EditionsChooseFeatures) {
   google::protobuf::FileDescriptorSet set;
   auto* file = set.add_file();
@@ -260,7 +261,8 @@ TEST(SchemaTest, EditionsChooseFeatures) {
   EXPECT_TRUE(FieldOf(*schema, "M", 9).is_utf8);
   EXPECT_FALSE(FieldOf(*schema, "M", 10).is_utf8);
 
-  // A file's features are those of all that is in it, which may choose again.
+  // A file's features are the defaults for everything in it, which may choose
+  // again.
   file->mutable_options()->mutable_unknown_fields()->AddLengthDelimited(
       50, Bytes("0802 1002 1802 2802"));
   const auto other = Schema::Parse(AsBytes(set.SerializeAsString()), &error);
@@ -308,13 +310,13 @@ TEST(SchemaTest, RefusesWhatIsNoSchema) {
   EXPECT_EQ(ErrorOf(""), "not a descriptor set: it has no messages");
   EXPECT_NE(ErrorOf("\x7f\x45LF").find("not a descriptor set: "),
             std::string::npos);
-  // A truncated one.
+  // The set is truncated.
   const std::string set = DescriptorSet("syntax = 'proto3'; message M {}");
   EXPECT_NE(ErrorOf(set.substr(0, set.size() - 1)), "");
 }
 
 TEST(SchemaTest, NestedTypesDoNotExhaustTheStack) {
-  // A message in a message, 100,000 times, and four bytes of size each.
+  // Messages are nested 100,000 levels deep, with sizes of four bytes.
   std::string message;
   size_t size = 0;
   for (int i = 0; i < 100000; ++i) {
@@ -346,7 +348,7 @@ TEST(SchemaTest, NamesCannotFoolATerminal) {
   EXPECT_TRUE(schema->FindMessage("M??31m?"));
 }
 
-// As descriptions in traces have it, of several programs.
+// Traces have such sets, with the descriptions of several programs.
 TEST(SchemaTest, FirstOfSeveralDefinitionsCounts) {
   const std::string first = DescriptorSet(R"(
     syntax = "proto2"; package p;

@@ -13,7 +13,7 @@ namespace pbz {
 
 namespace {
 
-// One line for each path: name, count, bytes, overhead, total.
+// Returns one line for each path: name, count, bytes, overhead, total.
 std::string Summary(const Stats& stats) {
   std::string text;
   for (const Stats::Path& path : stats.Paths()) {

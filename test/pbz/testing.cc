@@ -38,7 +38,7 @@ std::string DescriptorSet(const std::string& proto) {
   if (!parser.Parse(&tokenizer, &file))
     return std::string();
   file.set_name("t.proto");
-  // To have the names of types in full, as protoc writes them.
+  // The pool gives the full names of types, as protoc writes them.
   google::protobuf::DescriptorPool pool;
   const auto* descriptor = pool.BuildFile(file);
   if (!descriptor) {

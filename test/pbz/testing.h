@@ -15,19 +15,19 @@
 
 namespace pbz {
 
-// The descriptor set of the one file t.proto, made by libprotobuf's parser of
-// schemas. Fails the test, and returns nothing, if it is none.
+// Returns the descriptor set of one file, t.proto, as made by libprotobuf's
+// parser. Fails the test, and returns nothing, if the schema is invalid.
 std::string DescriptorSet(const std::string& proto);
 
-// The schema in it. Fails the test if there is none.
+// Returns the schema of t.proto. Fails the test if there is none.
 std::unique_ptr<Schema> ParseSchema(const std::string& proto);
 
-// The bytes of hexadecimal digits, with or without spaces.
+// Returns the bytes of hexadecimal digits, with or without spaces.
 std::string Bytes(std::string_view hex);
 
 protozero::ConstBytes AsBytes(const std::string& bytes);
 
-// The output of |print| to a file.
+// Returns the output of |print| to a file.
 std::string Printed(const std::function<void(FILE*)>& print);
 
 // A file to read |bytes| from.

@@ -44,8 +44,8 @@ TEST(TextTest, TextIsUtf8WithoutControlCharacters) {
            "\xe2\x80\xae",  // Shows the following text from right to left.
            "\x80",
            "\xc3",              // Half a character each.
-           "\xc0\xaf",          // '/', longer than need be.
-           "\xe0\x9f\xbf",      // Likewise.
+           "\xc0\xaf",          // '/', longer than necessary.
+           "\xe0\x9f\xbf",      // Longer than necessary, too.
            "\xed\xa0\x80",      // Half a surrogate pair.
            "\xf4\x90\x80\x80",  // Beyond U+10FFFF.
            "\xf8\x88\x80\x80\x80",
@@ -101,7 +101,7 @@ TEST(TextTest, NumbersReadBackAsTheSame) {
   EXPECT_EQ(Float(0.1f), "0.1");
   EXPECT_EQ(Float(1.0f / 3), "0.333333343");
   EXPECT_EQ(Float(-HUGE_VALF), "-inf");
-  // Six digits would do, but not for protoc.
+  // Six digits would be enough, but protoc writes more.
   EXPECT_EQ(Float(ldexpf(1, -140)), "7.17464814e-43");
   EXPECT_EQ(Float(std::numeric_limits<float>::min()), "1.17549435e-38");
 }
