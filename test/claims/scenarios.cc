@@ -25,22 +25,22 @@ namespace {
 
 using claims::pbzero::Everything;
 
-// With the entries of the map in the deepest message, 100 levels are nested. In
-// debug builds, 50 messages may be, next to each other or not: 11 on each
-// level.
+// The map entries are inside the deepest message, so 100 levels are nested. In
+// debug builds, there may be only 50 messages, nested or not, and each level
+// takes 11.
 constexpr int kMaxDepth = PROTOZERO_DCHECK_IS_ON ? 3 : 99;
 static_assert(kMaxDepth < MessageArena::kInlineMessages);
 
-// Enough for kMaxDepth levels of everything.
+// The size of a buffer for kMaxDepth levels of every field.
 constexpr size_t kLargeBuffer = 128 * 1024;
 
-// A scenario that goes wrong proves nothing.
+// Ends the program if a scenario goes wrong, because it would prove nothing.
 void Check(bool condition) {
   if (!condition)
     abort();
 }
 
-// Two small chunks, handed out in turns: every other field crosses a boundary.
+// Two small chunks, handed out by turns: every other field crosses a boundary.
 class TwoChunks : public ScatteredStreamWriter::Delegate {
  public:
   ContiguousMemoryRange GetNewBuffer() override {

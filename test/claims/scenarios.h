@@ -15,18 +15,18 @@ namespace protozero::test {
 // Calls every setter of |message| once, and begins and ends nested messages.
 void SetEverything(claims::pbzero::Everything* message);
 
-// Calls every setter on |depth| levels, one inside the other, on the way down.
+// Calls every setter on |depth| nested levels, from the outermost one inwards.
 void SetEverythingNested(claims::pbzero::Everything* message, int depth);
 
 class Scenario {
  public:
   virtual ~Scenario();
   virtual const char* name() const = 0;
-  // Writes messages from their construction to their end. Can be repeated.
+  // Writes messages, from their construction to their end. May be repeated.
   virtual void Run() = 0;
 };
 
-// All ways to write messages. Their memory is allocated here.
+// Returns all ways to write messages. Allocates their memory.
 std::vector<std::unique_ptr<Scenario>> MakeScenarios();
 
 }  // namespace protozero::test

@@ -16,7 +16,7 @@ namespace {
 
 using proto_utils::ProtoSchemaType;
 
-// However many fields there are, of any id and at any depth.
+// Decoders allocate nothing for any number of fields, at any depth.
 TEST(ZeroAllocReadingTest, NoDecoderAllocates) {
   HeapBuffered<Message> message;
   for (uint32_t i = 0; i < 1000; ++i) {

@@ -1,9 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The claim: nothing is allocated between the construction of a message and
-// Finalize(), at up to 100 levels of nesting; in debug builds, for up to 50
-// nested messages. And when the first allocations do happen, and what becomes
-// of the message if they fail.
+// The claim: between the construction of a message and Finalize(), nothing is
+// allocated, at up to 100 levels of nesting; in debug builds, for up to 50
+// nested messages. The file also tests when the first allocation happens, and
+// the state of the message if it fails.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ size_t CountAllocations(const Function& function) {
   return counter.count();
 }
 
-// Keeps the compiler from seeing that memory is not used.
+// A pointer that keeps the compiler from seeing that memory is not used.
 void* volatile sink;
 
 TEST(AllocationCounterTest, SeesEveryWayToAllocate) {
@@ -65,7 +65,7 @@ TEST(AllocationCounterTest, SeesEveryWayToAllocate) {
               delete[] static_cast<int*>(sink);
             }),
             1u);
-  // Inside of the standard library.
+  // The standard library allocates this memory in its own code.
   EXPECT_GE(CountAllocations([] {
               std::string string("0123456789");
               string.append(1000, 'x');
@@ -127,7 +127,7 @@ TEST(FirstAllocationTest, MessagesNextToEachOtherNeedNoneButInDebugBuilds) {
       message.BeginNestedMessage<Message>(1)->AppendVarInt(1, 1);
     EXPECT_EQ(message.Finalize(), static_cast<uint32_t>(4 * count));
   };
-  // Whatever root messages there were before.
+  // The number of earlier root messages makes no difference.
   for (int count = 0; count <= 50; ++count) {
     EXPECT_EQ(CountAllocations([&] { write(count); }), 0u);
     EXPECT_EQ(CountAllocations([&] { write(50); }), 0u);
@@ -169,7 +169,7 @@ TEST(FirstAllocationTest, ChainsOfMessagesThatRecycleNeedNone) {
   const auto write = [&allocator] {
     HeapBuffered<Everything> message(256, 512, &allocator);
     test::SetEverythingNested(message.get(), 20);
-    // In both, so that there are slices of two messages.
+    // Both messages write fields, so that there are slices of two messages.
     HeapBuffered<Everything> next(256, 512, &allocator);
     test::SetEverythingNested(next.get(), 10);
     EXPECT_TRUE(message.ok() && next.ok());
@@ -215,7 +215,8 @@ TEST(FirstAllocationTest, ArraysUpToTheStorageNeedNone) {
   EXPECT_EQ(append(1), 1u);
 }
 
-// Whether or not its elements must be encoded, and however many they are.
+// Setters of arrays allocate nothing for any number of elements, even if they
+// encode the elements.
 TEST(FirstAllocationTest, SettersOfArraysNeedNone) {
   const std::vector<int64_t> values(PackedBufferBase::kOnStackStorageSize, -1);
   std::vector<uint8_t> buffer(64 * 8192);
@@ -232,7 +233,7 @@ TEST(FirstAllocationTest, SettersOfArraysNeedNone) {
   EXPECT_TRUE(message.ok());
 }
 
-// Out of memory is a state.
+// ---- Messages without memory: this is a state.
 
 class OutOfMemoryTest : public testing::Test {
  protected:
@@ -268,8 +269,8 @@ TEST_F(OutOfMemoryTest, MessagesThatAreTooDeepDropEverything) {
   EXPECT_EQ(message.status(), WriteStatus::kOutOfMemory);
 }
 
-// Setters that drop what they are given may store to the message all the same:
-// two threads must not get the same one.
+// Setters may store to a message even if they drop their argument, so two
+// threads must not get the same message.
 TEST_F(OutOfMemoryTest, EachRootHasAMessageOfItsOwnThatDropsEverything) {
   uint8_t buffer[4096];
   const NothrowAllocationsFail fail;

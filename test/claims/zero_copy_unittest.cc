@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The claim: setters encode straight into the delegate's chunk. It is watched
-// after every setter: the bytes are there, whole, and nothing else changed.
+// The claim: setters encode straight into the delegate's chunk. The tests look
+// at the chunk after every setter: all its bytes are there, and nothing else
+// changed.
 
 #include <stdint.h>
 
@@ -95,7 +96,7 @@ TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
     ChunkedStream stream(kChunkSize);
     RootMessage<Everything> message;
     message.Reset(&stream.writer);
-    // Twice, so that the second one is not at the chunk's beginning.
+    // Writes it twice, so that the second one is not at the chunk's beginning.
     const std::string bytes = FromHex(step.hex);
     for (size_t i = 0; i < 2; ++i) {
       if (i == 1 && message.nested_message() != nullptr)
@@ -113,7 +114,7 @@ TEST(ZeroCopyTest, BytesAreInTheChunkAsSoonAsTheSetterReturns) {
 }
 
 TEST(ZeroCopyTest, ChunksThatAreFullHoldTheirBytesForGood) {
-  // In chunks of every size: all bytes up to the cursor are in place at once.
+  // In chunks of every size, all bytes up to the cursor are in place at once.
   for (size_t chunk_size = 4; chunk_size <= 64; ++chunk_size) {
     ChunkedStream stream(chunk_size);
     RootMessage<Everything> message;
@@ -134,7 +135,7 @@ TEST(ZeroCopyTest, FieldsOfNestedMessagesAreInTheChunkWhileTheyAreOpen) {
   message.Reset(&stream.writer);
   Everything* child = message.set_child();
   child->set_bool_value(true);
-  // How many bytes are reserved for sizes depends on the processor, too.
+  // The number of bytes reserved for a size depends on the processor, too.
   const std::string open = "b2 01 00 (00 00 00 )?68 01 ";
   EXPECT_THAT(Hex(stream.delegate.CurrentChunk()),
               testing::MatchesRegex(open + ".*"));
@@ -147,7 +148,7 @@ TEST(ZeroCopyTest, FieldsOfNestedMessagesAreInTheChunkWhileTheyAreOpen) {
 }
 
 TEST(ZeroCopyTest, ALongStringIsInTheChunkAtOnce) {
-  // Larger than any buffer in between could sensibly be.
+  // The string is larger than any sensible intermediate buffer.
   constexpr size_t kSize = 1 << 20;
   ChunkedStream stream(2 * kSize);
   RootMessage<Everything> message;

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The claim: no system call is made between the construction of a message and
-// Finalize(). A child process forbids itself all of them, except the one to
-// end, and runs the scenarios.
+// The claim: between the construction of a message and Finalize(), no system
+// call is made. A child process forbids itself all of them, except the one to
+// exit, and runs the scenarios.
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -37,8 +37,8 @@ struct Report {
 };
 Report* report = nullptr;
 
-// The one system call that is left. Not declared [[noreturn]]: sanitizers make
-// a system call before they call such a function.
+// Makes the one system call that is left. Not declared [[noreturn]], because
+// sanitizers make a system call before they call such a function.
 void Exit(int code) {
   syscall(SYS_exit_group, code);
 }
@@ -48,14 +48,14 @@ void OnForbiddenSyscall(int, siginfo_t* info, void*) {
   Exit(1);
 }
 
-// Returns 0 or an errno.
+// Forbids all other system calls. Returns 0 or an errno.
 int ForbidSystemCalls() {
   struct sigaction action = {};
   action.sa_sigaction = OnForbiddenSyscall;
   action.sa_flags = SA_SIGINFO;
   if (sigaction(SIGSYS, &action, nullptr) != 0)
     return errno;
-  // It returns from no handler, so rt_sigreturn() can be forbidden as well.
+  // No handler returns, so rt_sigreturn() can be forbidden as well.
   sock_filter instructions[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
@@ -80,8 +80,8 @@ class ZeroSyscallTest : public testing::Test {
   }
   ~ZeroSyscallTest() override { munmap(report, sizeof(Report)); }
 
-  // Runs |function| in a child process without system calls. Returns what
-  // happened: "no system call", or which.
+  // Runs |function| in a child process without system calls. Returns "no system
+  // call", or the name of the first one.
   static std::string Observe(const std::function<void()>& function) {
     *report = Report();
     const pid_t child = fork();
@@ -105,7 +105,7 @@ class ZeroSyscallTest : public testing::Test {
       return "system call " + std::to_string(report->forbidden_syscall);
     }
     if (WIFSIGNALED(status)) {
-      // ThreadSanitizer's way to call the handler takes system calls itself.
+      // ThreadSanitizer makes system calls itself to call the handler.
       if (WTERMSIG(status) == SIGSYS)
         return "some system call";
       return std::string("died of ") + strsignal(WTERMSIG(status));

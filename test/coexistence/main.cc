@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Prints what the library writes that the argument names, having had all of
-// them write in turn.
+// Lets all libraries write in turn, twice, then prints the output of the
+// library that the argument names.
 
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "test/coexistence/writers.h"
 
-// Mapbox's library has no generated classes. The fields of FillPacket(), and
-// all of them once more as they are read.
+// Mapbox's library has no generated classes. This writes the fields of
+// FillPacket(), and all of them once more while it reads them.
 std::string WriteByMapbox() {
   std::string bytes;
   for (int i = 0; i < kMessages; ++i) {

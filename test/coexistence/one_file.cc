@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Another library's namespace `protozero` and ours, as `pz`, in one file, with
-// all of our headers. For ours.cc and perfetto_sdk.cc, or for one of them.
+// One file with another library's namespace `protozero` and ours, as `pz`, and
+// with all of our headers. It replaces ours.cc and perfetto_sdk.cc, or one of
+// them.
 
 #if defined(WITH_PERFETTO)
 #include <perfetto.h>

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Compiled for each build of ours, with
-//   WRITE_BY    what the function is called
-//   NAMESPACE   the generated classes' own
+// This file is compiled for each build of ours, with
+//   WRITE_BY    the name of the function
+//   NAMESPACE   the namespace of the generated classes
 
 #include "include/protozero/tracing/trace.pbzero.h"
 #include "protozero/scattered_heap_buffer.h"

@@ -8,8 +8,8 @@
 
 #include <string>
 
-// The output of each library of a program, written by its own classes. Such a
-// part of the program exports only these functions.
+// Each function returns the output of one library of a program, written by its
+// own classes. The library's part of the program exports only this function.
 constexpr int kMessages = 1000;
 
 std::string WriteByOurs();
@@ -18,8 +18,8 @@ std::string WriteByOursDebug();
 std::string WriteByPerfetto();
 std::string WriteByMapbox();
 
-// A packet of either library: both are called `TracePacket` and have fields
-// that are set by functions of the same names.
+// Fills a packet of either library. Both call the class `TracePacket` and have
+// setters of the same names.
 template <typename TracePacket>
 void FillPacket(TracePacket* packet, int i) {
   packet->set_timestamp(uint64_t{1209600} * 1000000000 + uint64_t(i) * 1001);
@@ -34,8 +34,8 @@ void FillPacket(TracePacket* packet, int i) {
   annotation->set_int_value(-i);
 }
 
-// Each message once to a buffer that it fits and once to slices that it does
-// not fit.
+// Writes each message once to a buffer that it fits, and once to slices that it
+// does not fit.
 template <typename Fixed, typename Heap>
 std::string WriteMessages() {
   std::string bytes;

@@ -34,7 +34,7 @@ class CommandLineTest : public testing::Test {
     return exit_code;
   }
 
-  // Expects that |words| are wrong, and |problem| the reason.
+  // Expects that |words| are wrong and that |problem| is the reason.
   void ExpectWrong(Words words, const std::string& problem) {
     EXPECT_EQ(Run(std::move(words)), kWrongUsage) << problem;
     EXPECT_EQ(out_, "");

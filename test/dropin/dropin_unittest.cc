@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The differences in differences.txt that need no change: calls as users of
-// Perfetto's protozero write them.
+// The differences in differences.txt that need no change: these calls are
+// written as users of Perfetto's protozero write them.
 
 #include <stddef.h>
 #include <stdint.h>

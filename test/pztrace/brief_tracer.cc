@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Traces a few hundred events, and ends, whether they are recorded or not: for
+// Traces a few hundred events, and exits even if they are not recorded: for
 // tests in which the recording may fail.
 
 #include <stdint.h>

@@ -2,8 +2,8 @@
 
 // A program with trace events of several categories. With --wait, it waits
 // until "app" is recorded, says that it has traced, and traces again for each
-// line of its standard input, until that ends. Its extensions are described by
-// a thread that is gone.
+// line of its standard input, until the input ends. The thread that describes
+// its extensions in the trace has ended by then.
 
 #include <stdio.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ PROTOZERO_TRACE_CATEGORY("net.io", "", "");
 
 int main(int argc, char**) {
   const bool waits = argc > 1;
-  // Without a name, it has that of the program.
+  // Without a name in the options, the producer has the program's name.
   protozero::Producer producer({});
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   if (!producer.Sync(10000))

@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A program whose events have fields of its own. Arguments: the file to write,
-// and how many threads trace, one after the other; `ring` for a ring buffer.
+// A program whose events have fields of its own. Its arguments are the file to
+// write, and the number of threads that trace, one after the other; `ring`
+// chooses a ring buffer.
 
 #include <stdlib.h>
 #include <string.h>

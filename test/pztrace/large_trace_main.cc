@@ -5,12 +5,12 @@
 //   large_trace slices 1640000 >slices.pftrace
 //   large_trace tracks 731000 >tracks.pftrace
 //
-// The first has so many slices on eight threads, nested up to six deep, some
-// with arguments and flows. The second has so many tracks below two processes,
-// three slices on each, of which the last two are nested in the first. Both are
-// as our own programs write them: interned names, times that are differences,
-// and a sequence for each thread, whose packets arrive in runs. The same
-// arguments give the same bytes.
+// The first has that many slices on eight threads, nested up to six deep, some
+// with arguments and flows. The second has that many tracks below two
+// processes, and three slices on each: the last two are nested in the first.
+// Both look like traces of our own programs: interned names, times that are
+// differences, and a sequence for each thread, whose packets arrive in runs.
+// The same arguments give the same bytes.
 
 #include <errno.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ class Sequence {
  public:
   explicit Sequence(uint32_t thread) : thread_(thread) {}
 
-  // Describes the thread, its process, and what later packets refer to.
+  // Describes the thread, its process, and the ids that later packets use.
   void Begin() {
     Write([this](TracePacket* packet) {
       packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
@@ -113,8 +113,8 @@ class Sequence {
     });
   }
 
-  // Writes an event so long after the last one. A |name| of 0 is an end, a
-  // |track| of 0 the thread.
+  // Writes an event |passed_ns| after the last one. A |name| of 0 means an end,
+  // and a |track| of 0 means the thread's track.
   void WriteEvent(uint32_t passed_ns, uint32_t name, uint64_t track) {
     time_ns_ += passed_ns;
     Write([&](TracePacket* packet) {
@@ -143,7 +143,7 @@ class Sequence {
     });
   }
 
-  // The open slices of the thread.
+  // The number of the thread's slices that are open.
   uint32_t depth = 0;
 
  private:
@@ -179,7 +179,7 @@ class Sequence {
 
   const uint32_t thread_;
   uint64_t time_ns_ = 1000000000;
-  uint64_t begun_ = 0;  // Slices of the thread.
+  uint64_t begun_ = 0;  // The number of slices that the thread has begun.
 };
 
 std::vector<Sequence> BeginSequences() {
@@ -211,9 +211,10 @@ void WriteSlices(uint64_t slices) {
   }
 }
 
-// A request whose first slice has the other two in it, one after the other.
+// Writes |tracks| tracks, one per request. The request's first slice contains
+// the other two, one after the other.
 void WriteTracks(uint64_t tracks) {
-  // The slices of a thread that are open at a time.
+  // The number of a thread's requests that are open at a time.
   constexpr uint32_t kOpen = 16;
   constexpr uint32_t kNameOfStep[] = {1, 2, 0, 3, 0, 0};
   struct Request {

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Traces the lines of its standard input, one event each, and prints "traced"
-// for each, or "off" if it is not recorded. It commits nothing by itself before
-// its input ends, not even when it is idle.
+// Traces each line of its standard input as one event, and prints "traced" for
+// each, or "off" if it is not recorded. Before its input ends, it never commits
+// by itself, even when it is idle.
 //
 //   line_tracer [PRODUCER_NAME [DATA_SOURCE_NAME...]]
 
@@ -40,10 +40,11 @@ int Main(int argc, char** argv) {
     sources.push_back(std::make_shared<DataSource>(descriptor));
     producer.RegisterDataSource(sources.back());
   }
-  // As long as it takes: what it has to say must not depend on who is faster.
+  // No timeout: the program's output must not depend on the speed of the
+  // service.
   const bool is_synced = producer.Sync(UINT32_MAX);
   DataSourceWriters writers(sources[0]);
-  // Longer than what a pipe holds.
+  // A pipe holds fewer bytes than this.
   static char line[1 << 18];
   uint64_t timestamp = 0;
   while (fgets(line, sizeof(line), stdin) != nullptr) {

@@ -1,18 +1,17 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Traces, loses packets, and says how many: "BEGUN begun, LOST lost" on the
-// standard output. It is the command of a pztrace record, which it stops to
-// fill its memory.
+// Traces, loses packets, and prints their numbers on the standard output:
+// "BEGUN begun, LOST lost". It is the command of a pztrace record, which it
+// stops to fill its memory.
 //
 //   losing_tracer drop | stall   the memory is full for a while
-//   losing_tracer ended          the thread ends while it is
-//   losing_tracer one            a thread begins and ends while it is
-//   losing_tracer events         trace events, while it is full and afterwards
+//   losing_tracer ended          the thread ends while the memory is full
+//   losing_tracer one            a thread begins and ends in that time
+//   losing_tracer events         trace events, in that time and afterwards
 //   losing_tracer short          trace events at once, and end
-//   losing_tracer unannounced    is killed while the service has read nothing
-//   of
-//                                most of its writers
-//   losing_tracer threads N      N threads after each other, a packet each
+//   losing_tracer unannounced    is killed while the service has not read
+//                                anything of most of its writers
+//   losing_tracer threads N      N threads, one by one, write a packet each
 //   losing_tracer exit | kill    the process ends between two packets
 //   losing_tracer packet         the process ends in a packet
 
@@ -55,7 +54,7 @@ void Write(DataSourceWriters* writers, uint64_t count) {
   }
 }
 
-// As a thread of its own does.
+// Writes like a program with a thread of its own for this.
 void WriteInThread(const std::shared_ptr<DataSource>& source, uint64_t count) {
   std::thread([&] {
     DataSourceWriters writers(source);
@@ -64,7 +63,7 @@ void WriteInThread(const std::shared_ptr<DataSource>& source, uint64_t count) {
   }).join();
 }
 
-// Five events a round.
+// Writes five events for each round.
 void WriteEvents(uint64_t rounds) {
   for (uint64_t i = 0; i < rounds; ++i) {
     PROTOZERO_TRACE_EVENT("app", "slice", "round", i);
@@ -76,7 +75,7 @@ void WriteEvents(uint64_t rounds) {
   }
 }
 
-// Returns when it does not run any more.
+// Stops the process. Returns when it does not run any more.
 void Stop(pid_t process) {
   kill(process, SIGSTOP);
   const std::string path = "/proc/" + std::to_string(process) + "/stat";
@@ -84,7 +83,7 @@ void Stop(pid_t process) {
     FILE* const file = fopen(path.c_str(), "r");
     if (file == nullptr)
       return;
-    // The name in parentheses comes first.
+    // The name in parentheses comes before the state.
     if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
       state = 'T';
     fclose(file);
@@ -108,7 +107,7 @@ int Main(int argc, char** argv) {
   protozero::Producer::Options options;
   options.name = "losing_tracer";
   options.shared_memory_size = (mode == "unannounced" ? 4096 : 64) * 1024;
-  // These are to lose nothing, however slow the service is.
+  // In this mode, nothing may be lost, even if the service is slow.
   const bool waits = mode == "threads";
   options.stall_timeout_ms = waits ? UINT32_MAX : 1;
   auto& producer = *new protozero::Producer(options);
@@ -132,7 +131,7 @@ int Main(int argc, char** argv) {
     Report(g_lost);
   } else if (mode == "unannounced") {
     Stop(service);
-    // More than the socket has room for.
+    // The socket has no room for so many messages.
     for (int i = 0; i < 500; ++i) {
       DataSourceWriters writers(source);
       Write(&writers, 10);
@@ -151,7 +150,7 @@ int Main(int argc, char** argv) {
     WriteEvents(10);
     Stop(service);
     WriteEvents(20000);
-    // One whose descriptors find no memory.
+    // The descriptors of this thread find no memory.
     std::thread(WriteEvents, 1000).join();
     kill(service, SIGCONT);
     for (int i = 0; i < 100; ++i) {
@@ -179,7 +178,7 @@ int Main(int argc, char** argv) {
     Stop(service);
     Write(&writers, 450000);
     kill(service, SIGCONT);
-    // Until it has memory again.
+    // Waits until the thread has memory again.
     for (uint64_t lost = 0; lost != writers.packets_lost();) {
       lost = writers.packets_lost();
       usleep(1000);

@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Describes its extensions once, as other libraries do, and again for each line
-// of its standard input, but then differently. Prints "described" each time.
+// Describes its extensions once, as other libraries do, and once more for each
+// line of its standard input, each time differently. Prints "described" each
+// time.
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Runs a program that can not have a memfd, as in a sandbox that does not know
+// Runs a program that cannot have a memfd, as in a sandbox that does not know
 // the system call:
 //
 //   without_memfd ERRNO PROGRAM [ARGUMENT...]
 //
-// Exit code: 77 if there is no such sandbox here, otherwise the program's.
+// Exit code: 77 if this system has no such sandbox, otherwise the program's.
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Our service, for one session with Perfetto's probes. See probes_test.py.
+// Runs our service for one session with Perfetto's probes. See probes_test.py.
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ TraceConfig Config() {
   TraceConfig config;
   config.buffers.push_back({16 * 1024 * 1024, BufferFillPolicy::kDiscard});
   config.data_sources.resize(2);
-  // Its chunks are large, and what it writes is little.
+  // Its chunks are large, and it writes little.
   config.flush_period_ms = 200;
 
   HeapBuffered<Message> process_stats;

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A producer whose packets are known, and a check that they have arrived. See
+// A producer of known packets, and a check that they have arrived. See
 // traced_test.py.
 
 #include <signal.h>
@@ -54,7 +54,7 @@ struct Written {
   uint64_t lost;
 };
 
-// The work of one thread. Returns a line for each of its streams.
+// Does the work of one thread. Returns a line for each of its streams.
 std::vector<Written> WriteStreams(Producer* producer,
                                   const std::shared_ptr<DataSource>& source,
                                   uint32_t thread,
@@ -67,10 +67,10 @@ std::vector<Written> WriteStreams(Producer* producer,
     bool is_behind = false;
     uint64_t lost = 0;
     for (uint32_t index = 0; index < flags.packets; ++index) {
-      // A service that is stopped for a while frees no chunks.
+      // While the service is stopped, it frees no chunks.
       if (flags.stop_service != 0 && index == flags.packets / 3) {
-        // So that all of the memory is free, and is used up, for sure, in the
-        // middle of this packet.
+        // All of the memory is free after this. So it certainly becomes full in
+        // the middle of this packet.
         writers.Flush();
         producer->Sync(30000);
         kill(static_cast<pid_t>(flags.stop_service), SIGSTOP);
@@ -84,7 +84,7 @@ std::vector<Written> WriteStreams(Producer* producer,
         kill(static_cast<pid_t>(flags.stop_service), SIGCONT);
         is_behind = true;
       }
-      // Until there is a chunk to be had.
+      // Waits until there is a free chunk.
       if (is_behind) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         is_behind = writers.packets_lost() != lost;
