@@ -343,7 +343,7 @@ class PlotRowsTest(PlotTest):
 
   @needs_matplotlib
   def test_committed_picture(self):
-    run = self.run_tool(PAGES / 'zen3.md')
+    run = self.run_tool(PAGES / 'rows.txt')
     self.assertEqual(run.returncode, 0, run.stderr)
     self.check_drawn_as('rows')
 
