@@ -24,7 +24,7 @@ OTHERS = re.compile(
     r'M_(?:begin|end|set|add|x|XEntry)\w*|Child_end|a_b_\w+|'
     r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'
     r'ProcessScoped|EventContext|SetTrackDescriptor|'
-    r'PTHREAD_\w+|S3Queue|cityHash64|Distributed|from_protobuf|trace_processor_shell|'
+    r'PTHREAD_\w+|S3Queue|Distributed|from_protobuf|'
     r'mutable_\w+|nanopb_generator|(?:pb|PB)_\w+|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
 # A generated name, and the field or message that it is made of.
