@@ -19,7 +19,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Fields of a message, in their order, as the value of a field of its type.
+// The fields of a message, in their order, as the value of a field of its type.
 template <typename... Values>
 struct FieldList {
   constexpr explicit FieldList(const Values&... v) : values{{v}...} {}
@@ -33,21 +33,21 @@ struct FieldList {
 //
 // writes the same bytes as event->set_id(id), event->set_name(name) and so on
 // in that order, but asks only once whether there is room for all of them, and
-// keeps the cursor in a register throughout. Any fields of numbers, bools,
-// enums, strings and bytes, in any order, any of them more than once. Fields of
-// other messages do not compile; extensions of the message do. Constants of
-// "protozero/constant_message.h" may be among them, and nested messages, as
-// lists of their fields:
+// keeps the cursor in a register throughout. It takes any fields of numbers,
+// bools, enums, strings and bytes, in any order, any of them more than once.
+// Fields of other messages do not compile; extensions of the message do. It
+// also takes constants of "protozero/constant_message.h", and nested messages,
+// as lists of their fields:
 //
 //   AppendFields(event, Event::kId(id),
 //                Event::kSource(protozero::FieldList(
 //                    Source::kFile(file), Source::kLine(line))));
 //
-// which are sealed then.
+// The nested messages are sealed then.
 //
 // Where there is no room (at the end of a chunk, while a child of the message
-// is open, after an error), the fields are appended one by one, by calls.
-// Everything said about setters holds here as well.
+// is open, after an error), AppendFields() appends the fields one by one, by
+// calls. Everything said about setters holds here as well.
 //
 // REQUIRES: strings and bytes do not overlap the current chunk.
 template <typename T, typename... Values>
@@ -67,14 +67,14 @@ PROTOZERO_ALWAYS_INLINE void AppendFields(T* message, const Values&... values) {
 //   protozero::AppendMessage<Event>(&writer, Event::kId(id),
 //                                   Event::kName(name));
 //
-// appends to the stream what a RootMessage would that is reset to it, given the
-// same fields by AppendFields(), and finalized; but where there is room for all
+// appends the same bytes as a RootMessage that is reset to the stream, gets the
+// fields by AppendFields(), and is finalized. But where there is room for all
 // of it, no message object is made. Returns the message's size in bytes, which
 // the stream does not contain; 0 in the error state, see
 // ScatteredStreamWriter::status().
 //
-// A message that is still open on the writer is closed for good, as it stands.
-// REQUIRES: as AppendFields().
+// Closes a message that is still open on the writer for good: its bytes stay as
+// they are. REQUIRES: the same as AppendFields().
 template <typename T, typename... Values>
 PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
                                                const Values&... values) {
@@ -84,15 +84,15 @@ PROTOZERO_ALWAYS_INLINE uint32_t AppendMessage(ScatteredStreamWriter* writer,
   }
 }
 
-// The same, of a message in a buffer of its own, and without a stream:
+// The same for a message in a buffer of its own, without a stream:
 //
 //   const size_t size = protozero::EncodeMessage<Event>(
 //       packet, sizeof(packet), Event::kId(id), Event::kName(name));
 //
 // Returns the message's size; 0 if it does not fit into the |size| bytes at
-// |begin|, or is longer than proto_utils::kMaxRootMessageLength, or a field
-// than kMaxMessageLength. All of the buffer may be overwritten, whatever the
-// size. REQUIRES: as AppendFields().
+// |begin|, or is longer than proto_utils::kMaxRootMessageLength, or has a field
+// longer than kMaxMessageLength. May overwrite all of the buffer, whatever the
+// message's size. REQUIRES: the same as AppendFields().
 template <typename T, typename... Values>
 PROTOZERO_ALWAYS_INLINE size_t EncodeMessage(uint8_t* begin,
                                              size_t size,

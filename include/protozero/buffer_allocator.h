@@ -10,8 +10,8 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Where ScatteredHeapBuffer and HeapBuffered get their memory, for those who
-// know better than the heap. Implement it for memory of your own:
+// The source of memory for ScatteredHeapBuffer and HeapBuffered, if it is not
+// the heap. Implement it for memory of your own:
 //
 //   class PoolAllocator final : public protozero::BufferAllocator {
 //    public:
@@ -20,23 +20,24 @@ PROTOZERO_ABI_BEGIN
 //    ...
 //   };
 //
-// There is one in pmr_buffer_allocator.h for std::pmr. The interface is not
-// that one, because it must be able to say, without exceptions, that there is
-// no more memory: a message that gets none is lost, and says so; see
-// WriteStatus. The program goes on.
+// "pmr_buffer_allocator.h" has one for std::pmr. The interface differs from
+// std::pmr's, because it must be able to say, without exceptions, that there is
+// no more memory. A message that gets none is lost, and reports it, see
+// WriteStatus; the program goes on.
 class PROTOZERO_EXPORT BufferAllocator {
  public:
   PROTOZERO_COLD virtual ~BufferAllocator();
 
-  // Returns |size| bytes, aligned for any type, or null if they are not to be
-  // had. Must not throw.
+  // Returns |size| bytes, aligned for any type, or null if there is no memory.
+  // Must not throw.
   virtual void* Allocate(size_t size) = 0;
-  // Takes back what Allocate() has returned for |size|. Must not throw.
+  // Takes back memory that Allocate() has returned for |size|. Must not throw.
   virtual void Deallocate(void* memory, size_t size) = 0;
 };
 
-// Keeps what is given back, for whoever wants as much again: the second message
-// and all that follow are written to the memory of the first.
+// An allocator that keeps the memory that is given back, for later requests of
+// the same size: the second message and all later ones use the memory of the
+// first.
 //
 //   protozero::RecyclingBufferAllocator allocator;  // One for each thread.
 //   for (...) {
@@ -44,23 +45,24 @@ class PROTOZERO_EXPORT BufferAllocator {
 //     ...
 //   }
 //
-// Where one HeapBuffered can live as long as the loop, its Reset() does the
-// same. This is for messages that are handed on, or begin where another one
+// If one HeapBuffered can live as long as the loop, its Reset() does the same.
+// This class is for messages that are handed on, or begin where another one
 // ends, as in chains of callbacks.
 //
-// Looks at what it keeps, block by block: for few sizes, and few buffers at a
-// time. One thread at a time.
+// It searches the blocks that it keeps one by one, so it suits few sizes, and
+// few buffers at a time. One thread at a time may use it.
 class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
  public:
-  // How much is kept, unless the constructor says otherwise.
+  // The number of bytes that are kept at most, unless the constructor says
+  // otherwise.
   static constexpr size_t kDefaultMaxKeptBytes = 64 * 1024;
 
-  // What would be more than |max_kept_bytes| together is not kept. |upstream|
-  // is where memory comes from, the heap if null. REQUIRES: it outlives this.
+  // Keeps at most |max_kept_bytes| together. Gets memory from |upstream|, or
+  // from the heap if it is null. REQUIRES: |upstream| outlives this.
   PROTOZERO_COLD explicit RecyclingBufferAllocator(
       size_t max_kept_bytes = kDefaultMaxKeptBytes,
       BufferAllocator* upstream = nullptr);
-  // Gives back what it has kept. REQUIRES: the buffers are gone.
+  // Gives back the memory that it has kept. REQUIRES: the buffers are gone.
   PROTOZERO_COLD ~RecyclingBufferAllocator() override;
 
   RecyclingBufferAllocator(const RecyclingBufferAllocator&) = delete;
@@ -69,11 +71,11 @@ class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
   PROTOZERO_COLD void* Allocate(size_t size) override;
   PROTOZERO_COLD void Deallocate(void* memory, size_t size) override;
 
-  // How much it keeps now, for buffers to come.
+  // Returns the number of bytes that it keeps now for later buffers.
   size_t kept_bytes() const { return kept_bytes_; }
 
  private:
-  // At the beginning of a block that is kept.
+  // The header at the beginning of a block that is kept.
   struct KeptBlock {
     KeptBlock* next;
     size_t size;
@@ -82,13 +84,14 @@ class PROTOZERO_EXPORT RecyclingBufferAllocator final : public BufferAllocator {
   const size_t max_kept_bytes_;
   BufferAllocator* const upstream_;
   size_t kept_bytes_ = 0;
-  // The one that was given back last comes first: it is in the cache.
+  // The list of kept blocks. The block that was given back last comes first: it
+  // is in the cache.
   KeptBlock* kept_blocks_ = nullptr;
 };
 
 namespace internal {
 
-// Of |allocator|, or of the heap if it is null.
+// Call |allocator|, or the heap if it is null.
 PROTOZERO_COLD void* AllocateBuffer(BufferAllocator* allocator, size_t size);
 PROTOZERO_COLD void DeallocateBuffer(BufferAllocator* allocator,
                                      void* memory,

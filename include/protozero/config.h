@@ -5,39 +5,40 @@
 
 // The macros that users see: the version, and below it those that you may set,
 // on the compiler's command line or in front of the first header of the
-// library. Headers of the library, and generated ones, leave no other macro
-// visible, but include guards.
+// library. Headers of the library, and generated ones, leave no other macros
+// visible except include guards.
 
-// The version of the library, and of all that comes with it: every other place
-// reads it here. It is 10203 for 1.2.3. There are no macros for its parts,
+// The version of the library, and of all that comes with it; every other file
+// reads it from here. It is 10203 for 1.2.3. There are no macros for its parts,
 // since Mapbox's protozero has PROTOZERO_VERSION_MAJOR, _MINOR and _PATCH.
 #define PROTOZERO_VERSION 100
 
-// PROTOZERO_GENERATION: generated headers compile only with a runtime of the
-// generation that their plugin knew. It goes up when code that was generated
-// before would no longer compile, or no longer mean the same.
+// PROTOZERO_GENERATION: generated headers compile only with a runtime of their
+// plugin's generation. The number goes up when code that was generated before
+// would no longer compile, or no longer mean the same.
 #define PROTOZERO_GENERATION 1
 
-// PROTOZERO_INLINE_SETTERS: 1 has setters encode in place, 0 has them call a
-// function. Both write the same bytes. In place is faster in hot code, and
-// takes 50 to 300 bytes of code a field; strings of up to 64 bytes and nested
-// messages are in place, too. A call takes 20 bytes, which suits code that runs
-// seldom: it has to be fetched first.
+// PROTOZERO_INLINE_SETTERS: with 1, setters encode in place; with 0, they call
+// a function. Both write the same bytes. Encoding in place is faster in hot
+// code, and takes 50 to 300 bytes of code a field; strings of up to 64 bytes
+// and nested messages are in place, too. A call takes 20 bytes, which suits
+// code that runs seldom: the processor has to fetch such code first.
 //
 // Set it for the whole program, the library included, since an inline function
 // of yours that calls setters has one body. Files that differ from the library
 // do not link: it has none of the functions that they call. For a single hot
-// place, AppendFields() and EncodeMessage() are in place in any case.
+// place, use AppendFields() and EncodeMessage(): they encode in place in any
+// case.
 #if !defined(PROTOZERO_INLINE_SETTERS)
 #define PROTOZERO_INLINE_SETTERS 0
 #endif
 
 // PROTOZERO_DCHECK_IS_ON: 1 stops the program at a mistake of the caller. The
 // default is 1 without NDEBUG. Files may differ, for no layout depends on it;
-// writes to messages that have ended are noticed where the library has it.
-// With 0 the runtime still tolerates the mistake: it touches nothing outside of
-// the buffers, and what it writes remains protobuf. Comments of functions say
-// what happens to the write.
+// the library's own setting decides whether writes to messages that have ended
+// are noticed. With 0 the runtime still tolerates the mistake: it touches
+// nothing outside of the buffers, and the bytes that it writes remain protobuf.
+// Comments of functions say what happens to the write.
 #if !defined(PROTOZERO_DCHECK_IS_ON)
 #if defined(NDEBUG)
 #define PROTOZERO_DCHECK_IS_ON 0
@@ -57,8 +58,8 @@
 #define PROTOZERO_SHARED 0
 #endif
 
-// PROTOZERO_USE_BIT_DEPOSIT: 1, the default on x86-64, has inline code of
-// setters use `pdep` where the processor has a fast one. 0 makes that code
+// PROTOZERO_USE_BIT_DEPOSIT: with 1, the default on x86-64, inline code of
+// setters uses `pdep` where the processor has a fast one. 0 makes that code
 // portable: on processors without BMI2 or with a slow `pdep` (AMD before Zen
 // 3), a setter then takes about half the time. Set it for the whole program,
 // the library included.

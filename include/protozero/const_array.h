@@ -13,20 +13,20 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Elements that somebody else owns, one after the other in memory, as handed to
-// the setter of a packed field. Arrays, and containers whose data() points to
-// elements of exactly type T, convert to it; nothing is copied, so the elements
-// must outlive the view. (std::vector<bool> has no such elements.)
+// A view of elements that somebody else owns, one after the other in memory,
+// for the setter of a packed field. Arrays, and containers whose data() points
+// to elements of exactly type T, convert to it. Nothing is copied, so the
+// elements must outlive the view. (std::vector<bool> has no such elements.)
 template <typename T>
 struct ConstArray {
   constexpr ConstArray(const T* d, size_t n) : data(d), size(n) {}
 
-  // A whole array.
+  // Views a whole array.
   template <size_t n>
   constexpr ConstArray(const T (&array)[n])  // NOLINT: a view, implicit.
       : data(array), size(n) {}
 
-  // A container, such as std::vector and std::string.
+  // Views a container, such as std::vector and std::string.
   template <typename Range,
             typename Element = std::remove_cv_t<std::remove_pointer_t<
                 decltype(std::declval<const Range&>().data())>>,
@@ -34,7 +34,7 @@ struct ConstArray {
   constexpr ConstArray(const Range& range)  // NOLINT: a view, implicit.
       : data(range.data()), size(range.size()) {}
 
-  // The first element, and how many there are.
+  // The first element, and the number of elements.
   const T* data;
   size_t size;
 };

@@ -17,20 +17,20 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Bytes that somebody else owns, as read from or handed to a bytes field. Any
-// contiguous container of uint8_t or std::byte converts to it; nothing is
-// copied, so the container must outlive the view.
+// A view of bytes that somebody else owns, for reading and setting bytes
+// fields. Any contiguous container of uint8_t or std::byte converts to it.
+// Nothing is copied, so the container must outlive the view.
 struct ConstBytes {
-  // Traits that string views and hashes of users ask for, as those of Perfetto
-  // do, in order to take what has |data| and |size|.
+  // Traits for users' string views and hashes, such as Perfetto's, which accept
+  // classes with |data|, |size| and these traits.
   static constexpr bool kConvertibleToStringView = true;
   static constexpr bool kHashable = true;
 
-  // No bytes, or the |n| bytes from |d| on.
+  // Views no bytes, or the |n| bytes from |d| on.
   constexpr ConstBytes() = default;
   constexpr ConstBytes(const uint8_t* d, size_t n) : data(d), size(n) {}
 
-  // A container of bytes.
+  // Views a container of bytes.
   template <
       typename Range,
       typename Element = std::remove_const_t<
@@ -41,7 +41,7 @@ struct ConstBytes {
       : data(reinterpret_cast<const uint8_t*>(range.data())),
         size(range.size()) {}
 
-  // The same bytes as a view, and a copy of them, which allocates.
+  // Return the same bytes as a view, and as a copy, which allocates.
   std::string_view ToStdStringView() const {
     return std::string_view(reinterpret_cast<const char*>(data), size);
   }
@@ -49,25 +49,25 @@ struct ConstBytes {
     return std::string(reinterpret_cast<const char*>(data), size);
   }
 
-  // The first byte, and how many there are.
+  // The first byte, and the number of bytes.
   const uint8_t* data = nullptr;
   size_t size = 0;
 };
 
-// Characters that somebody else owns, not null-terminated.
+// A view of characters that somebody else owns, not null-terminated.
 struct ConstChars {
   static constexpr bool kConvertibleToStringView = true;
   static constexpr bool kHashable = true;
 
-  // The same characters as a view, and a copy of them, which allocates.
+  // Return the same characters as a view, and as a copy, which allocates.
   std::string_view ToStdStringView() const {
     return std::string_view(data, size);
   }
   std::string ToStdString() const { return std::string(data, size); }
-  // So that what was read can be handed to a setter.
+  // Converts a string that was read, so that a setter can take it.
   operator std::string_view() const { return ToStdStringView(); }
 
-  // The first character, and how many there are.
+  // The first character, and the number of characters.
   const char* data = nullptr;
   size_t size = 0;
 };

@@ -19,9 +19,9 @@
 
 #include "protozero/internal/macros.h"
 
-// Messages that the compiler encodes. What an instrumentation point always
-// writes the same, a source location, say, is encoded once, when the program is
-// compiled, and appended by one copy:
+// Messages that the compiler encodes. A message that an instrumentation point
+// always writes with the same values, say, a source location, is encoded once,
+// when the program is compiled, and appended by one copy:
 //
 //   constexpr auto kHere = protozero::MakeConstantMessage<Location>([] {
 //     return protozero::FieldList(Location::kFile("main.cc"),
@@ -30,8 +30,8 @@
 //
 //   AppendFields(event, Event::kId(id), Event::kSource(kHere));
 //
-// A field can be left open, as a hole of fixed width, and the constant becomes
-// a stencil, which is called with what goes into the holes:
+// A field can be left open, as a hole of fixed width. Then the constant becomes
+// a stencil, which is called with the values for the holes:
 //
 //   constexpr auto kSample = protozero::MakeConstantMessage<Event>([] {
 //     return protozero::FieldList(Event::kType(Type::SAMPLE),
@@ -49,17 +49,18 @@ PROTOZERO_ABI_BEGIN
 
 // An encoded message of class T. Sizes and numbers are as short as they can be.
 //
-// Goes where fields go: as the value of a field of type T, tag and size being
-// constants then, too; or, its fields, into a message that is a T.
+// It can be appended in two ways: as the value of a field of type T, whose tag
+// and size are constants then, too; or field by field, to a message that is a
+// T.
 //
 //   AppendFields(event, Event::kSource(kHere), Event::kSource(kThere));
 //   AppendFields(location, kHere);
 //
-// Can also be written by other means: data() and size() are all there is to it.
+// Other code can write it, too: data() and size() are all there is to it.
 template <typename T, size_t N>
 class ConstantMessage {
  public:
-  // The encoded fields, without a tag and a size of their own.
+  // Return the encoded fields, without a tag and size for the whole.
   constexpr const uint8_t* data() const { return bytes_; }
   static constexpr size_t size() { return N; }
 
@@ -67,22 +68,23 @@ class ConstantMessage {
   uint8_t bytes_[N != 0 ? N : 1];
 };
 
-// A ConstantMessage with holes. Called with one value for each of them, in the
-// order of the fields, each of its field's type, it is a message without holes,
-// which goes where a ConstantMessage goes. Appending it is one copy, and one or
+// A ConstantMessage with holes. Calling it with one value for each hole, in the
+// order of the fields and of the fields' types, makes a message without holes,
+// which can be appended like a ConstantMessage. That takes one copy, and one or
 // two stores a hole.
 template <typename T, size_t N, typename... Holes>
 class MessageStencil {
  public:
-  // Fills the holes. REQUIRES: the stencil outlives what is returned.
+  // Fills the holes. REQUIRES: the stencil outlives the returned message.
   constexpr internal::FilledStencil<T, N, Holes...> operator()(
       typename Holes::Value... values) const& {
     return {this, {{values}...}};
   }
-  // It is gone before it is used: keep it in a static constexpr variable.
+  // Deleted: such a stencil is gone before it is used. Keep it in a static
+  // constexpr variable.
   void operator()(typename Holes::Value...) const&& = delete;
 
-  // The bytes, holes being zeros of their width.
+  // Return the bytes. A hole is as many zeros as it is wide.
   constexpr const uint8_t* data() const { return bytes_; }
   static constexpr size_t size() { return N; }
 
@@ -127,9 +129,10 @@ struct ConstantResult<T, N, TypeList<Holes...>> {
 
 }  // namespace internal
 
-// Encodes what |fields| returns, a FieldList of constant expressions, at
-// compile time. A ConstantMessage; a MessageStencil if there are holes. Values
-// of message fields are other constants, or FieldLists for fields of their own:
+// Encodes the FieldList of constant expressions that |fields| returns, at
+// compile time. Returns a ConstantMessage; a MessageStencil if there are holes.
+// Values of message fields are other constants, or FieldLists of the nested
+// message's fields:
 //
 //   constexpr auto kEvent = protozero::MakeConstantMessage<Event>([] {
 //     return protozero::FieldList(
@@ -137,8 +140,8 @@ struct ConstantResult<T, N, TypeList<Holes...>> {
 //         Event::kSource(protozero::FieldList(Location::kLine(7))));
 //   });
 //
-// |fields| is a function without captures rather than a list, because only
-// what it returns, unlike an argument, can determine the size of an array.
+// |fields| is a function without captures rather than a list, because a value
+// that it returns can determine the size of an array; an argument cannot.
 template <typename T, typename Function>
 constexpr auto MakeConstantMessage(Function fields) {
   static_assert(
@@ -162,7 +165,7 @@ constexpr auto MakeConstantMessage(Function fields) {
 
 namespace internal {
 
-// How AppendFields() treats constants.
+// The treatment of constants in AppendFields().
 
 template <typename T, size_t N>
 struct Appendable<ConstantMessage<T, N>> : std::true_type {
@@ -223,7 +226,7 @@ struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
     filled.template Store<true>(pos);
     return pos + N;
   }
-  // Holes cannot be filled in where the bytes may be torn between chunks.
+  // Fills the holes in a copy: in the stream, chunks may tear the bytes apart.
   static void Append(Message& message, const Filled& filled) {
     uint8_t bytes[N];
     filled.template Store<false>(bytes);
@@ -231,7 +234,7 @@ struct ConstantEncoder<FilledStencil<T, N, Holes...>> {
   }
 };
 
-// With tag and size.
+// A field whose value is a constant: with tag and size.
 template <typename Field, typename Value, typename Of, size_t N>
 struct ConstantFieldEncoder {
   static_assert(AreFieldsOf<typename Field::cpp_field_type, Of>(),

@@ -12,16 +12,16 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // A half-open range [begin, end) of writable bytes that somebody else owns. A
-// default-initialized one is indeterminate, like any plain pointer pair; write
-// ContiguousMemoryRange{} for an invalid one.
+// default-initialized range is indeterminate, like any plain pointer pair;
+// write ContiguousMemoryRange{} for an invalid one.
 //
-// Trivial: arrays of ranges are filled by the caller of AppendScatteredBytes(),
-// and no constructor may run for elements that are never used.
+// It is trivial, because callers of AppendScatteredBytes() fill arrays of
+// ranges, and no constructor may run for elements that are never used.
 struct ContiguousMemoryRange {
   uint8_t* begin;
   uint8_t* end;
 
-  // Whether there is a chunk at all; reset() makes that false.
+  // Returns whether there is a chunk at all; reset() makes that false.
   bool is_valid() const { return begin != nullptr; }
   void reset() {
     begin = nullptr;

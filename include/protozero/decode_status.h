@@ -10,7 +10,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Why a decoder stopped before the end of its input.
+// The reason why a decoder stopped before the end of its input.
 enum class DecodeStatus : uint8_t {
   kOk,
   // A tag, a value or a payload goes beyond the end, or a group has no end.
@@ -20,7 +20,7 @@ enum class DecodeStatus : uint8_t {
   kBadVarInt,
   // Field id 0.
   kBadFieldId,
-  // 6 or 7.
+  // Wire type 6 or 7.
   kBadWireType,
   // The end of a group that has not begun, or of one with another field id.
   kUnmatchedEndGroup,
@@ -30,7 +30,7 @@ enum class DecodeStatus : uint8_t {
   kTooLong,
 };
 
-// A sentence for a log line. Never null.
+// Returns a sentence for a log line. Never null.
 PROTOZERO_EXPORT const char* DecodeStatusToString(DecodeStatus status);
 
 PROTOZERO_ABI_END

@@ -14,8 +14,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // A value of an enum as the schema declares it. Generated code has an array of
-// them for each enum, in ascending order of the numbers; of several names for
-// one number, the first in the schema comes first.
+// them for each enum, in ascending order of the numbers. Several names for one
+// number are in the order of the schema.
 struct EnumValue {
   int32_t number;
   const char* name;
@@ -23,7 +23,7 @@ struct EnumValue {
 
 namespace internal {
 
-// The first value with |number|, or null.
+// Returns the first value with |number|, or null.
 template <size_t n>
 constexpr const EnumValue* FindEnumValue(const EnumValue (&values)[n],
                                          int32_t number) {
@@ -46,7 +46,8 @@ constexpr const char* EnumName(const EnumValue (&values)[n], int32_t number) {
   return value != nullptr ? value->name : "PBZERO_UNKNOWN_ENUM_VALUE";
 }
 
-// Leaves |value| alone if there is no such name.
+// Finds the value with |name|. Returns false, and leaves |value| unchanged, if
+// there is none.
 template <size_t n, typename EnumType>
 constexpr bool ParseEnum(const EnumValue (&values)[n],
                          std::string_view name,

@@ -20,46 +20,47 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A field as it was read: its id, its wire type, and its number or where its
-// bytes are. Nothing is copied, so the bytes that were decoded must outlive it.
+// A field as it was read: its id, its wire type, and its number or the address
+// of its bytes. Nothing is copied, so the decoded bytes must outlive it.
 //
 // The bytes may come from anybody, so a field may have another wire type than
-// the schema promises. Every accessor works on every field: those that give
-// numbers give 0 for bytes, those that give bytes give none for numbers, a
-// float is read from four bytes and a double from eight only. What the schema
-// calls a group (wire type kStartGroup) has bytes as well: its contents,
-// without tags.
+// the schema promises. Every accessor works on every field. Accessors of
+// numbers return 0 for bytes, and accessors of bytes return none for numbers. A
+// float is read from four bytes only, a double from eight only. A group of the
+// schema (wire type kStartGroup) has bytes as well: its contents, without tags.
 //
-// `Field()` is invalid, like what ReadField() returns at the end. Without the
-// parentheses it is not initialized, so that arrays of fields cost nothing.
+// `Field()` is invalid, like the field that ReadField() returns at the end.
+// Without the parentheses it is not initialized, so that arrays of fields cost
+// nothing.
 class Field {
  public:
   // The largest id that protobuf knows.
   static constexpr uint32_t kMaxId = proto_utils::kMaxFieldId;
 
-  // False for "there is no such field". All accessors give 0 or nothing then.
+  // Returns false for "there is no such field". All accessors return 0 or
+  // nothing then.
   bool valid() const { return tag_ != 0; }
   explicit operator bool() const { return valid(); }
 
-  // The number of the field in its message, and the form that it has on the
-  // wire.
+  // Return the number of the field in its message, and its form on the wire.
   uint32_t id() const { return proto_utils::GetTagFieldId(tag_); }
   proto_utils::ProtoWireType type() const {
     return proto_utils::GetTagFieldType(tag_);
   }
 
-  // True for every number but 0.
+  // Returns true for every number but 0.
   bool as_bool() const { return as_uint64() != 0; }
-  // Larger numbers lose their upper bits, as in all of protobuf.
+  // Cut off the upper bits of larger numbers, as all of protobuf does.
   uint32_t as_uint32() const { return static_cast<uint32_t>(as_uint64()); }
   int32_t as_int32() const { return static_cast<int32_t>(as_uint64()); }
   // Un-zigzag.
   int32_t as_sint32() const { return proto_utils::ZigZagDecode(as_uint32()); }
   int64_t as_sint64() const { return proto_utils::ZigZagDecode(as_uint64()); }
-  // As it is on the wire.
+  // Return the number as it is on the wire.
   uint64_t as_uint64() const { return has_bytes() ? 0 : value_; }
   int64_t as_int64() const { return static_cast<int64_t>(as_uint64()); }
-  // 0 unless the field has four bytes; as_double(), eight.
+  // as_float() returns 0 unless the field has four bytes, as_double() unless it
+  // has eight.
   float as_float() const {
     const uint32_t bits =
         type() == proto_utils::ProtoWireType::kFixed32 ? as_uint32() : 0;
@@ -74,14 +75,14 @@ class Field {
     memcpy(&value, &bits, sizeof(value));
     return value;
   }
-  // Views of the field's bytes; as_std_string() copies, and allocates.
+  // Return views of the field's bytes; as_std_string() copies, and allocates.
   ConstChars as_string() const {
     return {reinterpret_cast<const char*>(data()), size()};
   }
   std::string as_std_string() const { return as_string().ToStdString(); }
   ConstBytes as_bytes() const { return {data(), size()}; }
 
-  // Of the bytes. Null and 0 for numbers.
+  // Return the address and size of the bytes; null and 0 for numbers.
   const uint8_t* data() const {
     return has_bytes() ? reinterpret_cast<const uint8_t*>(
                              static_cast<uintptr_t>(value_))
@@ -89,11 +90,11 @@ class Field {
   }
   size_t size() const { return size_; }
 
-  // The number, or the address of the bytes.
+  // raw_int_value() returns the number, or the address of the bytes.
   uint64_t raw_int_value() const { return value_; }
   uint32_t raw_size() const { return size_; }
 
-  // For generic code: as_...() by the type of the argument.
+  // Generic code uses get(): it calls as_...() by the type of the argument.
   void get(bool* value) const { *value = as_bool(); }
   void get(uint32_t* value) const { *value = as_uint32(); }
   void get(int32_t* value) const { *value = as_int32(); }
@@ -116,8 +117,9 @@ class Field {
   void get_signed(int32_t* value) const { *value = as_sint32(); }
   void get_signed(int64_t* value) const { *value = as_sint64(); }
 
-  // REQUIRES: 0 < id <= kMaxId; |int_value| is the address of |size| bytes for
-  // kLengthDelimited and kStartGroup, and |size| is 0 for the others.
+  // Sets all of the field. REQUIRES: 0 < id <= kMaxId; |int_value| is the
+  // address of |size| bytes for kLengthDelimited and kStartGroup, and |size| is
+  // 0 for the others.
   void initialize(uint32_t id,
                   proto_utils::ProtoWireType type,
                   uint64_t int_value,
@@ -140,13 +142,14 @@ class Field {
   }
 
   // Appends the field as it would be on the wire, its varints with as few bytes
-  // as possible. Nothing for an invalid one. Allocates what |dst| needs.
+  // as possible. Appends nothing for an invalid field. Allocates as |dst| needs
+  // it.
   PROTOZERO_EXPORT void SerializeAndAppendTo(std::string* dst) const;
   PROTOZERO_EXPORT void SerializeAndAppendTo(std::vector<uint8_t>* dst) const;
 
  private:
-  // kLengthDelimited or kStartGroup: the only ones with this bit, kEndGroup is
-  // no field.
+  // Returns true for kLengthDelimited and kStartGroup. No other field has this
+  // bit: kEndGroup is no field.
   bool has_bytes() const { return (tag_ & 2) != 0; }
 
   template <typename Container>
@@ -154,7 +157,7 @@ class Field {
 
   uint64_t value_;
   uint32_t size_;
-  uint32_t tag_;  // As on the wire: id << 3 | wire type. 0 if invalid.
+  uint32_t tag_;  // The tag on the wire: id << 3 | wire type. 0 if invalid.
 };
 
 static_assert(sizeof(Field) == 16, "two registers");

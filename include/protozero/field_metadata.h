@@ -14,23 +14,23 @@
 
 #include "protozero/internal/macros.h"
 
-// What a generated class knows about each of its fields, as a type: kFoo, the
-// constant of this type, stands for the field in generic code, and kFoo(value)
-// is a FieldValue. There is a class for each schema type and repetition:
+// Types that describe the fields of generated classes. The constant kFoo of
+// such a type stands for the field in generic code, and kFoo(value) is a
+// FieldValue. There is a class for each schema type and repetition:
 //
 //   using FieldMetadata_Id = ::protozero::meta::Int32<1, Event>;
 //   using FieldMetadata_Tags = ::protozero::meta::RepeatedString<2, Event>;
 //   using FieldMetadata_Kind = ::protozero::meta::Enum<3, Kind, Event>;
 //
-// with the members
+// They have the members
 //
 //   kFieldId, kRepetitionType, kProtoFieldType, cpp_field_type, message_type
 //
 // A header uses one for each field, and compilers spend nearly half of the time
-// that they read it on them. So they are classes, with few arguments and all
-// members in place: aliases of one class with more arguments take longer, with
-// gcc by a tenth of the whole. So does a call operator that looks into what it
-// may be given before it is called.
+// for the header on them. So they are classes, with few arguments and all
+// members in place. Aliases of one class with more arguments take longer, with
+// gcc by a tenth of the whole. A call operator that inspects its argument types
+// before it is called takes longer, too.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -48,15 +48,15 @@ namespace meta {
     call                                                            \
   };
 
-// How the constant of a class |name| is called: with whatever Notation<name>
-// makes a FieldValue of.
+// The call operator of a class |name|. It takes anything that Notation<name>
+// can turn into a FieldValue.
 #define PROTOZERO_CALL(name, Notation)                                     \
   template <typename... Values>                                            \
   constexpr auto operator()(Values&&... values) const {                    \
     return internal::Notation<name>::Of(static_cast<Values&&>(values)...); \
   }
-// Or first of all with a |Value|, as the setter is: the caller converts to it,
-// so that it is the caller who is warned about narrowing.
+// The same, but the first choice is a |Value|, as for the setter: the caller
+// converts to it, so that compilers warn about narrowing in the caller's code.
 #define PROTOZERO_CALL_WITH(name, Value, Notation, ...)                       \
   constexpr auto operator()(Value value) const {                              \
     return FieldValue<name, Value>{value};                                    \
@@ -69,13 +69,14 @@ namespace meta {
         static_cast<Values&&>(values)...);                                    \
   }
 
-// What the classes are templates of; those of enums and messages say which.
+// The template arguments of the classes. Classes for enums and messages name
+// the C++ type, too.
 #define PROTOZERO_SCALAR() template <uint32_t field_id, typename MessageType>
 #define PROTOZERO_DECLARED() \
   template <uint32_t field_id, typename CppType, typename MessageType>
 
-// The classes of a type that is not packed; CALL is one of the above, and the
-// rest its arguments.
+// The classes of a type that is not packed. CALL is one of the call operators
+// above, and the rest are its arguments.
 #define PROTOZERO_FIELDS(TEMPLATE, type, CppFieldType, CALL, ...)            \
   TEMPLATE()                                                                 \
   PROTOZERO_FIELD(type, kNotRepeated, k##type, CppFieldType,                 \

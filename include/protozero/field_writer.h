@@ -13,8 +13,8 @@
 
 #include "protozero/internal/macros.h"
 
-// From a schema type to the appender that encodes it, for generic code over
-// FieldMetadata:
+// FieldWriter maps a schema type to the appender that encodes it, for generic
+// code over FieldMetadata:
 //
 //   FieldWriter<FieldMetadata_Id::kProtoFieldType>::Append(
 //       message, FieldMetadata_Id::kFieldId, value);
@@ -101,7 +101,7 @@ struct FieldWriter<SchemaType::kSint64> : ZigZagFieldWriter<int64_t> {};
 
 template <>
 struct FieldWriter<SchemaType::kBool> {
-  // Either value takes one byte.
+  // Appends a bool; either value takes one byte.
   PROTOZERO_ALWAYS_INLINE static void Append(Message& message,
                                              uint32_t field_id,
                                              bool value) {
@@ -111,7 +111,7 @@ struct FieldWriter<SchemaType::kBool> {
 
 template <>
 struct FieldWriter<SchemaType::kEnum> {
-  // Any enum type, or its number.
+  // Appends a value of any enum type, or its number.
   template <typename EnumType>
   PROTOZERO_ALWAYS_INLINE static void Append(Message& message,
                                              uint32_t field_id,

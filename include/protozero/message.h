@@ -27,9 +27,9 @@ struct MessageNesting;
 struct MessageRuntime;
 struct OpenMessages;
 
-// Appends the tag and the size of a length-delimited field of |size| bytes,
-// which are to follow. Returns false if |message| takes no such field, or if
-// the size is too large: then the stream is in the error state.
+// Appends the tag and the size of a length-delimited field; the caller then
+// appends its |size| bytes. Returns false if |message| takes no such field, or
+// if the size is too large: then the stream is in the error state.
 inline bool AppendBytesHeader(Message* message,
                               uint32_t field_id,
                               uint64_t size);
@@ -40,24 +40,26 @@ inline bool AppendBytesHeader(Message* message,
 //
 // Every setter of a generated class encodes its argument straight into the
 // stream's current chunk: one bounds test against the field's largest size, a
-// constant tag, the value. Nothing is kept, so nothing can be read back or
-// changed, and setting a field twice writes it twice. Subclasses add no state.
+// constant tag, the value. The message keeps no values, so a field can be
+// neither read back nor changed, and setting it twice writes it twice.
+// Subclasses add no state.
 //
 // Nested messages. BeginNestedMessage() returns a child that stays open until
 // its parent is written to, begins another child, or is finalized; then the
 // child is sealed and must not be used any more. The size of a child stands in
-// front of its fields and is not known before it is sealed. One byte is kept
-// free for it, which is enough for most; a longer child is moved down by three
-// bytes to make that four, which it fills to their full width:
+// front of its fields and is not known before it is sealed. The child reserves
+// one byte for it, which is enough for most children. A longer child is moved
+// down by three bytes, to have four for its size; all four are used, whatever
+// the size:
 //
 //   begun, written   | tag | 00 | field | field | ...          "narrow"
 //   sealed           | tag | 16 | field | field | ...          size 22
 //   or               | tag | 96 81 80 00 | field | field | ... size 150
 //
-// A child is widened before it is sealed when it grows beyond kMaxNarrowSize,
-// so that little has to be moved, or before its chunk is left: the size can be
-// written to those four bytes later, or elsewhere, where
-// ScatteredStreamWriter::Delegate::AnnotatePatch() says. Where the arena
+// A child is widened before it is sealed if it grows beyond kMaxNarrowSize, so
+// that few bytes have to be moved, or if its chunk is left. The size can be
+// written to those four bytes later, or to the place that
+// ScatteredStreamWriter::Delegate::AnnotatePatch() returns. Where the arena
 // expects a long child, the child begins widened. A widened child that turns
 // out to be short, and is still whole within the current chunk, is moved back
 // up.
@@ -71,44 +73,45 @@ inline bool AppendBytesHeader(Message* message,
 //   sealed           | start tag | field | field | ... | end tag |
 //
 // Only one message of a tree is written to at any time, the leaf. It holds the
-// stream's cursor. Every other open message has a cursor past all limits, and
-// keeps it when it is sealed; a leaf that is sealed gets a limit before all
-// addresses. So the test whether a field fits is also the test whether this
-// message is the leaf, and sealing a child, widening, the next chunk and every
-// error share the slow path behind that one branch. All states and transitions
-// are drawn in "internal/message_state.h".
+// stream's cursor. The cursor of every other open message lies past all limits,
+// and stays there when the message is sealed; a leaf that is sealed gets a
+// limit before all addresses. So one test finds out both whether a field fits
+// and whether this message is the leaf. Sealing a child, widening, the next
+// chunk and every error share the slow path behind that one branch.
+// "internal/message_state.h" draws all states and transitions.
 //
 // A stream has at most one open root message: Reset() closes the one that is
 // open there. Perfetto's protozero lets several root messages append in turns;
-// their bytes mix, and no parser can read them. Here, that is a caller's
-// mistake.
+// their bytes mix, and no parser can read them. Here, writing to the closed one
+// is a caller's mistake.
 //
-// Errors are the stream's: see ScatteredStreamWriter::status().
+// The stream holds the errors: see ScatteredStreamWriter::status().
 //
-// Writing to a sealed or closed message is a caller's mistake. It stops the
-// program where the library has debug checks: for a nested message of an
+// Writing to a sealed or closed message is a caller's mistake. Where the
+// library has debug checks, it stops the program: for a nested message of an
 // earlier use of its root message, until MessageArena::kMinQuarantine others
 // have begun; for all others, always. In release builds the write is dropped,
 // unless another message has begun at the same depth since, in this use of the
 // root message or a later one. That message has the same address: it gets the
 // field, and its open child, if any, is sealed.
 //
-// One thread at a time. No allocation up to MessageArena::kInlineMessages
-// levels of nesting; in debug builds, MessageArena::kMinQuarantine nested
-// messages. Users declare a RootMessage, HeapBuffered, StaticBuffered or
-// StackBuffered of a generated class rather than a Message.
+// One thread at a time may use a message. Release builds allocate only beyond
+// MessageArena::kInlineMessages levels of nesting; debug builds, beyond
+// MessageArena::kMinQuarantine nested messages. Users declare a RootMessage,
+// HeapBuffered, StaticBuffered or StackBuffered of a generated class rather
+// than a Message.
 class PROTOZERO_EXPORT Message {
  public:
-  // Trivial: slots of the arena become messages without running any code.
+  // Trivial, so that slots of the arena become messages without running any
+  // code.
   Message() = default;
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
 
-  // Begins a root message on |writer|. A message that is still open on the
-  // writer is closed for good, as it stands.
-  // REQUIRES: neither pointer is null; both outlive the message's last use; a
-  // message that RootMessage does not own is finalized, or reset, before its
-  // memory goes away.
+  // Begins a root message on |writer|. Closes a message that is still open on
+  // the writer for good: its bytes stay as they are. REQUIRES: neither pointer
+  // is null; both outlive the message's last use; a message that RootMessage
+  // does not own is finalized, or reset, before its memory goes away.
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
                                      MessageArena* arena);
 
@@ -119,66 +122,71 @@ class PROTOZERO_EXPORT Message {
   // kMaxRootMessageLength, 2 GiB. More is the error kMessageTooLong.
   PROTOZERO_ALWAYS_INLINE uint32_t Finalize();
 
-  // Whether Finalize() has been called since Reset().
+  // Returns whether Finalize() has been called since Reset().
   bool is_finalized() const {
     return (state_.flags & internal::MessageState::kFinalized) != 0;
   }
 
-  // Where Finalize() writes the size: four bytes. Null if it does not, which is
-  // the default for root messages, and for groups. A size field that directly
-  // precedes the message may shrink to one byte, as described above.
-  // Invalidated, like every position in the chunk, by the next write to any
-  // message of the tree. Widens the open messages, so that the bytes are there.
+  // Returns the address to which Finalize() writes the size: four bytes. Null
+  // if it does not, which is the default for root messages, and for groups. A
+  // size field that directly precedes the message may shrink to one byte, as
+  // described above. The next write to any message of the tree invalidates it,
+  // like every position in the chunk. Widens the open messages, so that the
+  // bytes are there.
   uint8_t* size_field() noexcept;
-  // Where the size field will be when the open messages have been widened.
-  // Changes nothing: other fields are at that address until then.
+  // Returns the address that the size field will have when the open messages
+  // have been widened. Changes nothing: other fields are at that address until
+  // then.
   uint8_t* size_field() const noexcept;
-  // REQUIRES: |size_field| is not among the bytes that the message counts, see
+  // Sets the address to which Finalize() writes the size. REQUIRES:
+  // |size_field| is not among the bytes that the message counts, see
   // ScatteredStreamWriter; otherwise the message ends with the error
   // kAmbiguousSize.
   void set_size_field(uint8_t* size_field) noexcept;
 
   // Takes back the child that was begun last, with all that is nested in it:
-  // the stream continues where it would if the child had never begun. Returns
-  // false and changes nothing if there is no open child, or if it is out of
-  // reach: when its chunk has been left, or an error has occurred. A child that
-  // was taken back must not be used any more, as if it were sealed.
+  // the stream continues as if the child had never begun. Returns false and
+  // changes nothing if there is no open child, if the child's chunk has been
+  // left, or if an error has occurred. A child that was taken back must not be
+  // used any more, as if it were sealed.
   bool RollBackNestedMessage() noexcept;
 
-  // The child that was begun last and has not been sealed by this message.
+  // Returns the child that was begun last and has not been sealed by this
+  // message.
   Message* nested_message() noexcept {
     return write_ptr_ == internal::LentCursor() ? nested_ : nullptr;
   }
 
-  // The stream that the message goes to.
+  // Returns the stream that the message goes to.
   const ScatteredStreamWriter* stream_writer() const { return writer_; }
 
-  // Appenders. REQUIRES: |field_id| is 1 to 536,870,911. Another one stops
+  // Appenders. REQUIRES: |field_id| is 1 to 536,870,911. Any other id stops
   // debug builds; in release builds the field is not written, and a child drops
-  // its fields. Where |field_id| is a compile-time constant, as in generated
-  // code, so is the tag, and nothing is checked.
+  // its fields. If |field_id| is a compile-time constant, as in generated code,
+  // the tag is one, too, and nothing is checked.
 
-  // int32, int64, uint32, uint64, bool and enum fields. Negative values of any
-  // width take ten bytes.
+  // Appends an int32, int64, uint32, uint64, bool or enum field. Negative
+  // values of any width take ten bytes.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint32_t field_id, T value);
 
-  // sint32 and sint64 fields.
+  // Appends a sint32 or sint64 field.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendSignedVarInt(uint32_t field_id, T value) {
     AppendVarInt(field_id, proto_utils::ZigZagEncode(value));
   }
 
-  // A varint that is known to be short. REQUIRES: 0 <= value < 128.
+  // Appends a varint that is known to be short. REQUIRES: 0 <= value < 128.
   PROTOZERO_ALWAYS_INLINE void AppendTinyVarInt(uint32_t field_id,
                                                 int32_t value);
 
-  // fixed32, fixed64, sfixed32, sfixed64, float and double fields.
+  // Appends a fixed32, fixed64, sfixed32, sfixed64, float or double field.
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendFixed(uint32_t field_id, T value);
 
-  // The same by schema types, an enum being an int32, for generated code:
-  // compilers find a function in less time than the arguments of a template.
+  // The same, one function for each schema type, for generated code: compilers
+  // find a function in less time than the arguments of a template. An enum is
+  // an int32.
   PROTOZERO_ALWAYS_INLINE void AppendInt32(uint32_t field_id, int32_t value) {
     AppendVarInt(field_id, value);
   }
@@ -223,27 +231,27 @@ class PROTOZERO_EXPORT Message {
     AppendFixed(field_id, value);
   }
 
-  // A string or bytes field. A terminating null is not written.
+  // Appends a string or bytes field, without a terminating null.
   PROTOZERO_ALWAYS_INLINE void AppendString(uint32_t field_id,
                                             std::string_view str) {
     AppendBytes(field_id, str.data(), str.size());
   }
 
-  // A length-delimited field: string, bytes, packed or encoded elsewhere. A
-  // |size| beyond proto_utils::kMaxMessageLength is the error
+  // Appends a length-delimited field: string, bytes, packed or encoded
+  // elsewhere. A |size| beyond proto_utils::kMaxMessageLength is the error
   // kMessageTooLong. REQUIRES: |src| does not overlap the current chunk.
   PROTOZERO_ALWAYS_INLINE void AppendBytes(uint32_t field_id,
                                            const void* src,
                                            size_t size);
 
-  // A length-delimited field that is the concatenation of |num_ranges|
-  // |ranges|. Returns the bytes in them, whether or not there was room.
+  // Appends a length-delimited field that is the concatenation of |num_ranges|
+  // |ranges|. Returns their size in bytes, whether or not there was room.
   size_t AppendScatteredBytes(uint32_t field_id,
                               ContiguousMemoryRange* ranges,
                               size_t num_ranges) noexcept;
 
-  // Fields that are encoded already, tags included. Whether they belong to
-  // this message is not checked.
+  // Appends fields that are encoded already, tags included. Does not check that
+  // they belong to this message.
   void AppendRawProtoBytes(const void* data, size_t size) noexcept;
 
   // Begins a message-typed field. See the class comment for the life of the
@@ -264,7 +272,7 @@ class PROTOZERO_EXPORT Message {
   friend struct internal::MessageRuntime;
   friend struct internal::OpenMessages;
 
-  // The dropping message.
+  // Makes the message that drops all its fields.
   constexpr explicit Message(internal::MessageState state)
       : write_ptr_(nullptr),
         fast_limit_(0),
@@ -278,23 +286,25 @@ class PROTOZERO_EXPORT Message {
   // open, or was sealed together with this message; ReturnedCursor() while the
   // writer has taken it from this message.
   uint8_t* write_ptr_;
-  // Below this address, kFastRoom bytes can be written: none of them beyond the
-  // current chunk, with kWidening bytes to spare for each narrow message that
-  // is open, nor beyond the kMaxNarrowSize-th of such a message. 0 if the
-  // message was sealed as the leaf, or the writer is in the error state.
+  // The limit below which kFastRoom bytes can be written at the cursor: none of
+  // them beyond the current chunk, with kWidening bytes to spare for each
+  // narrow message that is open, nor beyond the kMaxNarrowSize-th byte of such
+  // a message. 0 if the message was sealed as the leaf, or the writer is in the
+  // error state.
   uintptr_t fast_limit_;
   ScatteredStreamWriter* writer_;
-  // This message's first byte in the current chunk. Of a frozen message: the
-  // frozen message around it, see ScatteredStreamWriter::frozen_.
+  // This message's first byte in the current chunk. In a frozen message: a
+  // pointer to the frozen message around it, see
+  // ScatteredStreamWriter::frozen_.
   uint8_t* base_;
   union {
     // Unset while the message is narrow, has no size, or is sealed.
     uint8_t* size_field_;
-    // Of a group.
+    // The end tag of a group.
     uint32_t end_tag_;
   };
-  // The child. Null while the writer has the cursor of this message, otherwise
-  // unset unless the cursor is lent.
+  // The child while the cursor is lent; null while the writer has the cursor of
+  // this message; otherwise unset.
   Message* nested_;
   internal::MessageState state_;
 };

@@ -15,8 +15,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Told when a message that was handed out through a MessageHandle is complete:
-// the owner of the message can publish it, or reuse it, from then on.
+// A listener that learns when a message that was handed out through a
+// MessageHandle is complete. The owner of the message can publish it, or reuse
+// it, from then on.
 class PROTOZERO_EXPORT MessageFinalizationListener {
  public:
   PROTOZERO_COLD virtual ~MessageFinalizationListener();
@@ -24,26 +25,27 @@ class PROTOZERO_EXPORT MessageFinalizationListener {
   virtual void OnMessageFinalized(Message* message) = 0;
 };
 
-// Finalizes a message that somebody else owns when it goes out of scope. Moves,
-// does not copy. A handle must be gone when its message is reset for another
-// use; or, if it is a nested one, when another one begins at the same depth of
-// the same root message, which in release builds is the same object. If not,
-// debug builds stop at the next use of the handle, the end of its scope
-// included. Release builds finalize what is there: it gets no more fields.
+// A handle that finalizes a message, which somebody else owns, when the handle
+// goes out of scope. It can be moved, not copied. A handle must be gone when
+// its message is reset for another use. A handle of a nested message must be
+// gone when another one begins at the same depth of the same root message,
+// which in release builds is the same object. If it is not gone, debug builds
+// stop at the next use of the handle, the end of its scope included. Release
+// builds finalize the message that is there now, which gets no more fields.
 class PROTOZERO_EXPORT MessageHandleBase {
  public:
-  // Inline where exceptions unwind, too: so compilers need no address of the
-  // handle.
+  // Inline even in code for unwinding exceptions, so that compilers need no
+  // address of the handle.
   PROTOZERO_ALWAYS_INLINE ~MessageHandleBase() {
     if (message_ != nullptr)
       FinalizeMessage();
   }
 
   MessageHandleBase(MessageHandleBase&& other) noexcept { MoveFrom(other); }
-  // Finalizes what the handle held, unless |other| holds the same message: then
-  // that is the message's use from now on, and the one before it is over. So a
-  // message that is handed out again and again, or a nested one and the next,
-  // can have one handle:
+  // Finalizes the message that the handle held, unless |other| holds the same
+  // message for its next use: then the use before is over already. So one
+  // handle can serve a message that is handed out again and again, or one
+  // nested message after the other:
   //
   //   MessageHandle<MyEvent> packet = writer->NewTracePacket<MyEvent>();
   //   packet->set_timestamp(now);
@@ -60,23 +62,23 @@ class PROTOZERO_EXPORT MessageHandleBase {
     return *this;
   }
 
-  // Whether it holds a message.
+  // Returns whether it holds a message.
   explicit operator bool() const {
     CheckNotStale();
     return message_ != nullptr;
   }
 
-  // |listener| is called once, by the finalization through this handle.
+  // Sets the listener, which finalizing through this handle calls once.
   // REQUIRES: |listener| outlives the handle, or is replaced by null.
   void set_finalization_listener(MessageFinalizationListener* listener) {
     listener_ = listener;
   }
 
   // Lets go of the message without finalizing it and returns its stream, for
-  // code that goes on writing the message's fields as raw bytes. They count as
-  // the message's (or its open child's), even if it has no field yet; its owner
-  // may still finalize it. The
-  // listener is not called. REQUIRES: the handle is not empty.
+  // code that goes on writing the message's fields as raw bytes. The message
+  // (or its open child) counts these bytes, even if it has no field yet; its
+  // owner may still finalize it. Does not call the listener. REQUIRES: the
+  // handle is not empty.
   PROTOZERO_COLD ScatteredStreamWriter* TakeStreamWriter();
 
  protected:
@@ -98,7 +100,8 @@ class PROTOZERO_EXPORT MessageHandleBase {
                      "else now: let go of a handle before the next message");
   }
 
-  // Whether, in release builds, the message of |other| were the same object.
+  // Returns whether, in release builds, the message of |other| would be the
+  // same object.
   bool IsReplacedBy(const MessageHandleBase& other) const {
     return PROTOZERO_DCHECK_IS_ON &&
            internal::MessageInline::EpochOf(message_) != epoch_ &&
@@ -121,7 +124,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
     message_ = nullptr;
     Finalize(message, listener_);
   }
-  // Not given the handle itself, which can remain in registers.
+  // Does not take the handle itself, so that it can remain in registers.
   static void Finalize(Message* message, MessageFinalizationListener* listener);
 
   Message* message_ = nullptr;
@@ -138,7 +141,7 @@ class PROTOZERO_EXPORT MessageHandleBase {
 template <typename T>
 class MessageHandle : public MessageHandleBase {
  public:
-  // An empty handle, or one that finalizes |message|.
+  // Makes an empty handle, or one that finalizes |message|.
   MessageHandle() : MessageHandle(nullptr) {}
   explicit MessageHandle(T* message) : MessageHandleBase(message) {}
 
@@ -148,7 +151,7 @@ class MessageHandle : public MessageHandleBase {
   // REQUIRES: the handle is not empty.
   T& operator*() const { return *get(); }
   T* operator->() const { return get(); }
-  // Null if the handle is empty.
+  // Returns null if the handle is empty.
   T* get() const { return static_cast<T*>(message()); }
 };
 

@@ -12,8 +12,8 @@
 
 #include "protozero/internal/macros.h"
 
-// Message sets: messages of nothing but extensions, in an encoding of their own
-// that proto2 has kept. Each extension is an item,
+// Message sets: messages that have only extensions, in an old encoding that
+// proto2 still supports. Each extension is an item,
 //
 //   repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
 //
@@ -24,8 +24,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The message of the last item with |type_id| among |items|, or an invalid
-// field.
+// Returns the message of the last item with |type_id| among |items|, or an
+// invalid field.
 inline Field FindMessageSetItem(RepeatedFieldIterator<ConstBytes> items,
                                 uint32_t type_id) {
   Field found = Field();

@@ -18,16 +18,16 @@
 #include "protozero/internal/macros.h"
 
 // Packed repeated fields: all elements in one field, without tags of their own,
-// after the bytes that they take together:
+// after their size in bytes:
 //
 //   | tag | size | element | element | ...
 //
-// Elements that lie in an array already are written by the generated setter:
+// The generated setter writes elements that are already in an array:
 //
 //   event->set_samples(array, count);
 //
-// Elements that are computed one by one are collected first, since their size
-// goes before them:
+// A buffer first collects elements that are computed one by one, because their
+// size goes before them:
 //
 //   protozero::PackedVarInt samples;
 //   for (const Window& window : windows)
@@ -39,11 +39,12 @@ PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
-// The encodings of elements. Write() takes elements of type T to |dst|, and
-// returns what follows them. It may overwrite all of the
-// count * kMaxSize<T> bytes there. REQUIRES: they are writable.
+// The encodings of elements. Write() encodes elements of type T to |dst|, and
+// returns the end of the encoded bytes. It may overwrite all of the count *
+// kMaxSize<T> bytes there. REQUIRES: they are writable.
 
-// Of each element, EncodingOfBits makes the integer that becomes the varint.
+// Varints. EncodingOfBits turns each element into the integer that becomes the
+// varint.
 template <typename EncodingOfBits>
 struct PackedVarIntEncoding {
   template <typename T>
@@ -55,7 +56,8 @@ struct PackedVarIntEncoding {
   template <typename T>
   static uint8_t* Write(const T* values, size_t count, uint8_t* dst) {
     using namespace proto_utils::internal;
-    // Asked once for all elements, and not at all where it is known.
+    // The test is once for all elements, and compilers drop it where they know
+    // the mask.
     if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0))
       return WritePortably(values, count, dst);
     for (size_t i = 0; i < count; ++i)
@@ -110,19 +112,20 @@ struct PackedFixedEncoding {
 
 }  // namespace internal
 
-// What collects elements. The first kOnStackStorageSize bytes live in the
-// object itself, which is meant to be on the stack; more than that moves to the
-// heap. Making one touches none of these bytes. One thread at a time.
+// A buffer that collects elements. The first kOnStackStorageSize bytes live in
+// the object itself, which is meant to be on the stack; longer content moves to
+// the heap. The constructor touches none of these bytes. One thread at a time
+// may use it.
 class PROTOZERO_EXPORT PackedBufferBase {
  public:
-  // How much fits before the heap is used.
+  // The number of bytes that fit before the heap is used.
   static constexpr size_t kOnStackStorageSize = 8192;
 
-  // An empty buffer. The destructor gives heap memory back.
+  // Makes an empty buffer. The destructor gives heap memory back.
   PackedBufferBase() { SetStorage(kOnStackStorageSize); }
   ~PackedBufferBase();
 
-  // The cursor points into the object.
+  // Not copyable: the cursor points into the object.
   PackedBufferBase(const PackedBufferBase&) = delete;
   PackedBufferBase& operator=(const PackedBufferBase&) = delete;
 
@@ -132,21 +135,22 @@ class PROTOZERO_EXPORT PackedBufferBase {
     ok_ = true;
   }
 
-  // The encoded elements. Invalidated by the next Append().
+  // Return the encoded elements. The next Append() invalidates them.
   const uint8_t* data() const { return storage(); }
   size_t size() const { return static_cast<size_t>(write_ptr_ - storage()); }
 
-  // False if memory ran out since the last Reset(). Elements are missing then.
+  // Returns false if memory ran out since the last Reset(). Elements are
+  // missing then.
   bool ok() const { return ok_; }
 
  protected:
-  // Makes room for |size| <= kOnStackStorageSize more bytes. Returns false,
-  // and changes nothing, if that takes memory that there is not.
+  // Makes room for |size| <= kOnStackStorageSize more bytes. Returns false, and
+  // changes nothing, if there is not enough memory.
   bool Reserve(size_t size) {
     return PROTOZERO_LIKELY(size <= room()) || Grow();
   }
 
-  // Like Message::AppendVarInt().
+  // Works like Message::AppendVarInt().
   template <typename T>
   PROTOZERO_ALWAYS_INLINE void AppendVarInt(uint64_t bits) {
     using namespace proto_utils::internal;
@@ -170,7 +174,7 @@ class PROTOZERO_EXPORT PackedBufferBase {
     while (count > 0) {
       if (!Reserve(kMaxSize))
         return;
-      // As many as fit, whatever their sizes.
+      // The number of elements that fit even if all have the largest size.
       const size_t fitting =
           count < room() / kMaxSize ? count : room() / kMaxSize;
       if constexpr (kIsCopy) {
@@ -191,8 +195,8 @@ class PROTOZERO_EXPORT PackedBufferBase {
   const uint8_t* storage() const { return heap_ ? heap_ : on_stack_; }
   size_t room() const { return static_cast<size_t>(end_ - write_ptr_); }
 
-  // Begins to write to storage(), which has |capacity| bytes. Where size counts
-  // this is smaller than a function of its own, too.
+  // Begins to write to storage(), which has |capacity| bytes. Inlining it makes
+  // code smaller, too.
   PROTOZERO_ALWAYS_INLINE void SetStorage(size_t capacity) {
     write_ptr_ = storage();
     end_ = write_ptr_ + capacity;
@@ -205,8 +209,8 @@ class PROTOZERO_EXPORT PackedBufferBase {
   void AppendVarIntSlowPath(uint64_t bits);
 
   uint8_t* end_;
-  // Below this address, any varint can be written by WriteVarInt56Inline(): 0
-  // where that must not be entered.
+  // The address below which WriteVarInt56Inline() can write any varint; 0 where
+  // that function must not be called.
   uintptr_t fast_limit_;
   uint8_t* heap_ = nullptr;
   bool ok_ = true;
@@ -215,8 +219,9 @@ class PROTOZERO_EXPORT PackedBufferBase {
 
 namespace internal {
 
-// Appends a packed field whose elements need encoding, without the heap: what
-// does not fit one block is encoded twice, the first time for its size.
+// Appends a packed field whose elements need encoding, without the heap.
+// Encodes elements that do not fit one block twice, the first time to learn
+// their size.
 template <typename Encoding, typename T>
 PROTOZERO_NOINLINE void EncodePackedField(Message* message,
                                           uint32_t field_id,
@@ -283,7 +288,7 @@ PROTOZERO_ALWAYS_INLINE void AppendPackedField(Message* message,
 //                            the error kMessageTooLong. REQUIRES: the array
 //                            does not overlap the current chunk.
 
-// What the two builders of varints share.
+// The common base of the two builders of varints.
 template <typename EncodingOfBits>
 class PackedVarIntBuffer : public PackedBufferBase {
   using Encoding = internal::PackedVarIntEncoding<EncodingOfBits>;
@@ -311,7 +316,7 @@ class PackedVarIntBuffer : public PackedBufferBase {
 // Packed int32, int64, uint32, uint64, bool and enum fields.
 class PackedVarInt : public PackedVarIntBuffer<internal::PlainBits> {
  public:
-  // A constructor of one's own: `PackedVarInt()` would else clear the storage.
+  // Declared because `PackedVarInt()` would otherwise clear the storage.
   PackedVarInt() {}
 };
 
@@ -335,7 +340,7 @@ class PackedFixedSizeInt : public PackedBufferBase {
   // Empty.
   PackedFixedSizeInt() {}
 
-  // As those of PackedVarIntBuffer.
+  // Do the same as in PackedVarIntBuffer.
   void Append(T value) {
     if (PROTOZERO_LIKELY(Reserve(sizeof(T))))
       write_ptr_ = Encoding::Write(&value, 1, write_ptr_);

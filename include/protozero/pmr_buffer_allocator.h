@@ -14,18 +14,18 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Lets buffers have their memory from a std::pmr::memory_resource:
+// An allocator that gives buffers memory from a std::pmr::memory_resource:
 //
 //   std::pmr::unsynchronized_pool_resource pool;
 //   protozero::PmrBufferAllocator allocator(&pool);
 //   protozero::HeapBuffered<MyEvent> event(256, 4096, &allocator);
 //
-// A resource that has no memory throws. Here the exception, whatever it is,
-// ends as any lack of memory does: the message is lost, see WriteStatus. Code
-// that is compiled without exceptions can not catch it; there, the resource has
-// to have enough.
+// A resource that has no memory throws. The allocator catches any exception and
+// treats it like any lack of memory: the message is lost, see WriteStatus. Code
+// that is compiled without exceptions cannot catch it; there, the resource must
+// have enough memory.
 //
-// As many threads at a time as the resource is for.
+// It may be used by as many threads at a time as the resource.
 class PmrBufferAllocator final : public BufferAllocator {
  public:
   // REQUIRES: |resource| is not null, and outlives this.

@@ -19,15 +19,15 @@
 
 #include "protozero/internal/macros.h"
 
-// Reading protobuf messages, without copying and without allocating: from a
-// loop over whatever fields there are (ProtoDecoder) to classes that know a
-// schema's fields (MessageDecoder, which generated decoders derive from).
+// Decoders read protobuf messages without copying and without allocating.
+// ProtoDecoder loops over whatever fields there are; MessageDecoder, which
+// generated decoders derive from, knows a schema's fields.
 //
 // The bytes may come from anybody: no input makes a decoder crash, hang, or
-// read outside of it. They must stay as they are while the decoder, and the
-// fields and iterators that it has given, are in use. Objects are independent
-// of each other and of threads; one that is shared between threads needs a lock
-// unless all of them call const functions.
+// read outside of it. The bytes must not change while the decoder, or a field
+// or iterator from it, is in use. Objects are independent of each other and of
+// threads. An object that is shared between threads needs a lock unless all of
+// them call const functions.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -46,7 +46,7 @@ PROTOZERO_ABI_BEGIN
 // A nested message or group is a field with bytes, for a decoder of its own.
 class PROTOZERO_EXPORT ProtoDecoder {
  public:
-  // How deep groups may be nested in a group.
+  // The depth to which groups may be nested in a group.
   static constexpr uint32_t kMaxGroupDepth = 100;
 
   // REQUIRES: the bytes outlive the decoder and the fields that it returns.
@@ -61,43 +61,45 @@ class PROTOZERO_EXPORT ProtoDecoder {
   explicit ProtoDecoder(const ConstBytes& bytes)
       : ProtoDecoder(bytes.data, bytes.size) {}
 
-  // The next field. At the end, and where a field is malformed, an invalid one:
-  // status() tells which. Once that has happened it happens again.
+  // Returns the next field. At the end, and where a field is malformed, returns
+  // an invalid one, and again with each later call; status() tells which of the
+  // two it is.
   Field ReadField();
 
-  // The first field with this id in the message, or an invalid one. ReadField()
-  // goes on where it was. Looks at the fields before it only, but what is
-  // malformed there sets status().
+  // Returns the first field with this id in the message, or an invalid one.
+  // Does not move ReadField(). Looks only at the fields before it, but a
+  // malformed one there sets status().
   Field FindField(uint32_t id);
 
-  // To the beginning, or to |pos|. REQUIRES: |pos| is where a field begins.
+  // Moves to the beginning, or to |pos|. REQUIRES: a field begins at |pos|.
   void Reset() { Reset(begin_); }
   void Reset(const uint8_t* pos) {
     read_ptr_ = pos;
     status_ = DecodeStatus::kOk;
   }
 
-  // Why ReadField() or FindField() found a malformed field, kOk as long as they
-  // did not. Reset() makes it kOk.
+  // Returns the reason why ReadField() or FindField() found a field malformed;
+  // kOk if they found none. Reset() makes it kOk.
   DecodeStatus status() const { return status_; }
-  // Where the tag of the malformed field is, from begin() on; in a group, the
-  // field inside of it (unless the group has no end). 0 if status() is kOk.
+  // Returns the offset of the malformed field's tag from begin(). In a group,
+  // it is the field inside of the group that counts (unless the group has no
+  // end). 0 if status() is kOk.
   size_t error_offset() const {
     return status_ == DecodeStatus::kOk
                ? 0
                : static_cast<size_t>(error_ptr_ - begin_);
   }
 
-  // Where the next field begins, from begin() on.
+  // Returns the offset of the next field from begin().
   size_t read_offset() const { return static_cast<size_t>(read_ptr_ - begin_); }
-  // How much has not been read. begin() and end() are those of the whole
-  // message.
+  // Returns the number of bytes not yet read. begin() and end() belong to the
+  // whole message.
   size_t bytes_left() const { return static_cast<size_t>(end_ - read_ptr_); }
   const uint8_t* begin() const { return begin_; }
   const uint8_t* end() const { return end_; }
 
  protected:
-  // What common code does not read.
+  // Reads the fields that the code for common ones leaves out.
   PROTOZERO_NOINLINE Field ReadAnyField();
   PROTOZERO_COLD void SetError(const uint8_t* field);
 
@@ -112,25 +114,26 @@ class PROTOZERO_EXPORT ProtoDecoder {
 //   for (const Field& field : decoder.unknown_fields())
 class UnknownFieldRange {
  public:
-  // Independent of the range.
+  // An iterator that does not need the range.
   class PROTOZERO_EXPORT Iterator {
    public:
     // <string_view> declares this tag for its own iterators. <iterator> would
-    // bring streams and locales along.
+    // include streams and locales, too.
     using iterator_category = std::input_iterator_tag;
     using value_type = Field;
     using difference_type = ptrdiff_t;
     using pointer = const Field*;
     using reference = const Field&;
 
-    // For UnknownFieldRange.
+    // UnknownFieldRange makes these.
     Iterator(const uint8_t* begin,
              const uint8_t* end,
              const internal::DecoderSchema* schema)
         : next_(begin), end_(end), schema_(schema) {
       ++*this;
     }
-    // The field, until the iterator moves on. ++ reads the next one.
+    // Returns the field, valid until the iterator moves on. ++ reads the next
+    // one.
     const Field& operator*() const { return field_; }
     const Field* operator->() const { return &field_; }
     Iterator& operator++();
@@ -145,8 +148,8 @@ class UnknownFieldRange {
     friend bool operator!=(const Iterator& a, const Iterator& b) {
       return a.pos_ != b.pos_;
     }
-    // How many fields there are from |b| to |a|: reads them. REQUIRES: |a| is
-    // not before |b|.
+    // Counts the fields from |b| to |a| by reading them. REQUIRES: |a| is not
+    // before |b|.
     friend ptrdiff_t operator-(const Iterator& a, Iterator b) {
       ptrdiff_t count = 0;
       for (; b != a; ++b)
@@ -155,20 +158,20 @@ class UnknownFieldRange {
     }
 
    private:
-    const uint8_t* pos_;  // Where the field begins; end_ behind the last one.
+    const uint8_t* pos_;  // The field's beginning; end_ behind the last one.
     const uint8_t* next_;
     const uint8_t* end_;
     const internal::DecoderSchema* schema_;
     Field field_{};
   };
 
-  // For decoders, which return it.
+  // Decoders make and return it.
   UnknownFieldRange(const uint8_t* begin,
                     const uint8_t* end,
                     const internal::DecoderSchema* schema)
       : begin_(begin), end_(end), schema_(schema) {}
 
-  // For loops over it.
+  // Ranges of a for loop.
   Iterator begin() const { return Iterator(begin_, end_, schema_); }
   Iterator end() const { return Iterator(end_, end_, schema_); }
 
@@ -178,33 +181,35 @@ class UnknownFieldRange {
   const internal::DecoderSchema* schema_;
 };
 
-// A message whose fields have been read once, when the decoder was constructed,
-// so that each can be asked for at no cost. The constructor stops at a
-// malformed field: status() tells, and all fields before it are there.
+// A message whose fields the constructor has read, so that asking for each
+// costs nothing. The constructor stops at a malformed field: status() tells,
+// and all fields before it are there.
 //
-// Of a field that is there more than once the last one counts, as protobuf says
-// of fields that are not repeated. (It also says that nested messages are to be
-// merged: GetRepeated<ConstBytes>() has all of them.)
+// If a field is there more than once, the last one counts: protobuf's rule for
+// fields that are not repeated. (Protobuf also merges nested messages; this
+// class does not, but GetRepeated<ConstBytes>() has all of them.)
 class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
  public:
-  // The field, or an invalid one if the message or the schema does not have it.
+  // Returns the field, or an invalid one if the message or the schema does not
+  // have it.
   const Field& Get(uint32_t id) const {
     const uint32_t slot = schema_->SlotOf(id);
     return slot != internal::DecoderSchema::kNoSlot && first_[slot] != 0
                ? slots_[slot]
                : kAbsent;
   }
-  // Whether Get() returns a valid field.
+  // Returns whether Get() returns a valid field.
   bool HasField(uint32_t id) const { return Get(id).valid(); }
 
-  // All of them. Nothing if the schema does not have the id. Iterators take
-  // their values from the message, from the first of them on.
+  // Returns all fields with the id; none if the schema does not have it.
+  // Iterators read their values from the message, beginning at the first of
+  // these fields.
   template <typename T>
   RepeatedFieldIterator<T> GetRepeated(uint32_t id) const {
     return RepeatedFieldIterator<T>(FieldsOf(id));
   }
 
-  // The same of numbers of the schema's type |type|, packed or not. See
+  // The same for numbers of the schema's type |type|, packed or not. See
   // RepeatedScalarIterator for |parse_error|.
   template <proto_utils::ProtoSchemaType type>
   RepeatedFieldIterator<typename internal::ScalarTypeOf<type>::type>
@@ -213,7 +218,7 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
   }
 
   // The same, faster where fields are packed: the type of the iterator tells
-  // the encoding. Those of different schema types are different.
+  // the encoding. Different schema types have different iterators.
   template <proto_utils::ProtoSchemaType type>
   RepeatedScalarIterator<type> GetRepeatedScalar(
       uint32_t id,
@@ -233,18 +238,18 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
     return {FieldsOf(id), parse_error};
   }
 
-  // Which of these fields, the members of a oneof, is the last in the message;
-  // 0 for none. REQUIRES: the schema has the ids.
+  // Returns the id of the last of these fields, the members of a oneof, in the
+  // message; 0 if there is none. REQUIRES: the schema has the ids.
   uint32_t WhichOneof(std::initializer_list<uint32_t> ids) const;
 
-  // Up to the end, or to where the message is malformed.
+  // Returns the unknown fields up to the end, or up to the malformed field.
   UnknownFieldRange unknown_fields() const {
     return UnknownFieldRange(begin_, end_, schema_);
   }
 
  protected:
-  // |first| and |slots| have an element for each field of the schema. ReadAll()
-  // comes next.
+  // Needs a call of ReadAll() afterwards. |first| and |slots| have an element
+  // for each field of the schema.
   TypedProtoDecoderBase(const void* data,
                         size_t size,
                         const internal::DecoderSchema* schema,
@@ -254,9 +259,10 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
         schema_(schema),
         first_(first),
         slots_(slots) {}
-  // REQUIRES: |first| is all zero. |slots| need not be initialized.
+  // Reads the message into |first| and |slots|. REQUIRES: |first| is all zero.
+  // |slots| need not be initialized.
   void ReadAll();
-  // Takes over all but where fields are stored.
+  // Copies |other|, but stores the fields in |first| and |slots|.
   TypedProtoDecoderBase(const TypedProtoDecoderBase& other,
                         uint32_t* first,
                         Field* slots)
@@ -275,7 +281,8 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
   static const Field kAbsent;
 
  private:
-  // In an element of |first_|: there is more than one.
+  // The bit of an element of |first_| that says that there is more than one
+  // field.
   static constexpr uint32_t kSeveral = uint32_t{1} << 31;
 
   internal::RepeatedFields FieldsOf(uint32_t id) const;
@@ -284,17 +291,17 @@ class PROTOZERO_EXPORT TypedProtoDecoderBase : public ProtoDecoder {
   }
 
   const internal::DecoderSchema* schema_;
-  // By slot: 0 if there is no field of its id. Otherwise where the first one
-  // begins, one more than its offset (where that does not fit, 1, the beginning
-  // of the message), and kSeveral.
+  // One element for each slot: 0 if there is no field of its id. Otherwise the
+  // first field's offset plus one (if that does not fit, 1, the beginning of
+  // the message), and kSeveral.
   uint32_t* first_;
-  // The last one, not initialized if there is none.
+  // The last field of each slot, not initialized if there is none.
   Field* slots_;
 };
 
 namespace internal {
 
-// A typed decoder with slots inside.
+// A typed decoder that contains its slots.
 template <size_t slot_count>
 class DecoderWithSlots : public TypedProtoDecoderBase {
  public:
@@ -310,7 +317,7 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   }
 
  protected:
-  // |used_count| is the schema's, as a constant.
+  // |used_count| is the number of fields in the schema, as a constant.
   DecoderWithSlots(const void* data,
                    size_t size,
                    const DecoderSchema* schema,
@@ -325,14 +332,14 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   }
   ~DecoderWithSlots() = default;
 
-  // For generated getters, which know the ranks of their ids. A slot is an int,
-  // as those literals are, so that compilers have nothing to convert.
+  // Generated getters call these: they know the ranks of their ids. A slot is
+  // an int, like literals, so that compilers have nothing to convert.
   bool Has(int slot) const { return storage_.by_slot.first[slot] != 0; }
   const Field& Slot(int slot) const {
     return Has(slot) ? storage_.by_slot.slots[slot] : kAbsent;
   }
-  // Its value. One name instead of two for compilers to look up, in each getter
-  // of a header.
+  // Return the value in a slot. Compilers so look up one name instead of two in
+  // each getter of a header.
   bool AsBool(int slot) const { return Slot(slot).as_bool(); }
   ConstBytes AsBytes(int slot) const { return Slot(slot).as_bytes(); }
   double AsDouble(int slot) const { return Slot(slot).as_double(); }
@@ -346,7 +353,8 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   uint64_t AsUint64(int slot) const { return Slot(slot).as_uint64(); }
 
  private:
-  // A union, so that it is copied as bytes: not all of it is initialized.
+  // A union is copied as bytes. That is needed because not all of it is
+  // initialized.
   union Storage {
     Storage() {}
     struct {
@@ -367,10 +375,10 @@ constexpr uint32_t ConstantSlotOf(uint32_t id) {
 
 }  // namespace internal
 
-// A decoder for messages with the fields |ids|, in ascending order; what else
-// is in a message is skipped, see unknown_fields(). Generated decoders, such as
+// A decoder for messages with the fields |ids|, in ascending order; it skips
+// all other fields, see unknown_fields(). Generated decoders, such as
 // Event::Decoder, derive from it. Takes 20 bytes per id, inside the object;
-// never allocates. What the ids are does not matter to the time it takes.
+// never allocates. The time it takes does not depend on the values of the ids.
 template <uint32_t... ids>
 class MessageDecoder : public internal::DecoderWithSlots<sizeof...(ids)> {
  public:
@@ -399,8 +407,8 @@ class MessageDecoder : public internal::DecoderWithSlots<sizeof...(ids)> {
 };
 
 // A decoder for the fields 1 to MAX_FIELD_ID, without generated code. The
-// second argument is for source compatibility: any field can be asked for as
-// repeated.
+// second argument is for source compatibility with Perfetto: GetRepeated()
+// works for any field.
 template <int MAX_FIELD_ID, bool HAS_NONPACKED_REPEATED_FIELDS = false>
 class TypedProtoDecoder
     : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
@@ -430,21 +438,21 @@ class TypedProtoDecoder
 // The ids, in any order, that a SelectiveTypedProtoDecoder shall know.
 template <uint32_t... ids>
 struct SelectiveDecodeMask {
-  // The largest one; 0 if there is none.
+  // The largest id; 0 if there is none.
   static constexpr uint32_t kMaxFieldId = [] {
     uint32_t max = 0;
     ((max = ids > max ? ids : max), ...);
     return max;
   }();
-  // Whether |id| is one of them.
+  // Returns whether |id| is one of them.
   static constexpr bool contains([[maybe_unused]] uint32_t id) {
     return ((id == ids) || ...);
   }
 };
 
-// Knows some of the fields 1 to MAX_FIELD_ID, which the constructor says; all
-// others are unknown_fields(). For code that looks into a few fields and passes
-// the rest on as it is.
+// A decoder that knows only those fields of 1 to MAX_FIELD_ID that the
+// constructor names; all others are unknown_fields(). It is for code that looks
+// into a few fields and passes the rest on unchanged.
 template <int MAX_FIELD_ID>
 class SelectiveTypedProtoDecoder
     : public internal::DecoderWithSlots<size_t{MAX_FIELD_ID}> {
@@ -463,7 +471,7 @@ class SelectiveTypedProtoDecoder
     static_assert(((ids <= MAX_FIELD_ID) && ...), "fields 1 to MAX_FIELD_ID");
   }
 
-  // Invalid for those that are not in the mask.
+  // Returns an invalid field for ids that are not in the mask.
   template <uint32_t id>
   const Field& at() const {
     static_assert(0 < id && id <= MAX_FIELD_ID, "the schema has no such field");

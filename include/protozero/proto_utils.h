@@ -53,7 +53,8 @@ enum class ProtoSchemaType {
   kSint64 = 18,
 };
 
-// The type's name as written in a .proto file; "group" and "enum" for those.
+// Returns the type's name as written in a .proto file; "message", "group" or
+// "enum" for types that the schema names.
 inline const char* ProtoSchemaToString(ProtoSchemaType type) {
   switch (type) {
     case ProtoSchemaType::kUnknown:
@@ -98,8 +99,8 @@ inline const char* ProtoSchemaToString(ProtoSchemaType type) {
   return "unknown";
 }
 
-// The wire type of one unpacked value of |type|. kGroup and kUnknown have no
-// wire type of their own here and give kLengthDelimited.
+// Returns the wire type of one unpacked value of |type|; kLengthDelimited for
+// kGroup and kUnknown, too.
 constexpr ProtoWireType ProtoSchemaToWireType(ProtoSchemaType type) {
   switch (type) {
     case ProtoSchemaType::kInt64:
@@ -129,18 +130,18 @@ constexpr ProtoWireType ProtoSchemaToWireType(ProtoSchemaType type) {
   return ProtoWireType::kLengthDelimited;
 }
 
-// The largest size that the four reserved bytes of a message can express, and
-// so the largest nested message and field: 28 bits.
+// The largest size of a nested message or field: it is the largest that the
+// four reserved bytes of a message can express, 28 bits.
 inline constexpr size_t kMaxMessageLength = (size_t{1} << 28) - 1;
 // The largest message that has no size in front of it, a root message or a
-// group: what protobuf's parsers take, 2 GiB less one byte.
+// group: the largest that protobuf's parsers take, 2 GiB less one byte.
 inline constexpr size_t kMaxRootMessageLength = (size_t{1} << 31) - 1;
-// Messages up to here end up with a one-byte size where that is possible.
+// The largest message that gets a one-byte size where that is possible.
 inline constexpr size_t kMaxOneByteMessageLength = 127;
-// Field ids have 29 bits.
+// The largest field id: ids have 29 bits.
 inline constexpr uint32_t kMaxFieldId = (uint32_t{1} << 29) - 1;
 inline constexpr size_t kMaxTagEncodedSize = 5;
-// A tag and the longest varint.
+// The largest size of a tag and a varint.
 inline constexpr size_t kMaxSimpleFieldEncodedSize =
     kMaxTagEncodedSize + kMaxVarIntEncodedSize;
 
@@ -174,35 +175,35 @@ constexpr void StaticAssertSingleBytePreamble() {
                 "only field ids 1 to 15 have a one-byte tag");
 }
 
-// How often a field may occur, and how the schema has it written.
+// The number of values that a field may have, and their encoding in the schema.
 enum class RepetitionType {
   kNotRepeated,
   kRepeatedPacked,
   kRepeatedNotPacked,
 };
 
-// What all classes of "protozero/field_metadata.h" derive from.
+// The base of all classes of "protozero/field_metadata.h".
 struct FieldMetadataBase {};
 
 namespace internal {
 
-// A tag as it stands in the buffer: one to five bytes. Where the field id is a
-// constant the compiler folds all of it, Store() is one move, and passing it to
-// a function is a 32-bit constant for all ids below 2^18.
+// A tag as it stands in the buffer: one to five bytes. If the field id is a
+// constant, the compiler folds all of it: Store() is one move, and an argument
+// of this type is a 32-bit constant for all ids below 2^18.
 class EncodedTag {
  public:
   constexpr EncodedTag(uint64_t bytes, uint32_t size)
       : bytes_and_size_(bytes << 3 | size) {}
 
-  // The bytes, lowest first.
+  // Returns the bytes, lowest first.
   constexpr uint64_t encoded() const { return bytes_and_size_ >> 3; }
   constexpr uint32_t size() const { return bytes_and_size_ & 7; }
   constexpr ProtoWireType wire_type() const {
     return static_cast<ProtoWireType>(encoded() & 7);
   }
 
-  // REQUIRES: eight writable bytes at |dst| where size() is three or more, and
-  // size() bytes otherwise.
+  // Writes the tag, and returns its end. REQUIRES: eight writable bytes at
+  // |dst| if size() is three or more, and size() bytes otherwise.
   PROTOZERO_ALWAYS_INLINE uint8_t* Store(uint8_t* dst) const {
     using PROTOZERO_RUNTIME::internal::StoreLittleEndian;
     if (size() == 1) {
@@ -216,8 +217,8 @@ class EncodedTag {
     return StoreAsWord(dst);
   }
 
-  // Store() without branches, for tags that are known at run time only.
-  // REQUIRES: eight writable bytes at |dst|.
+  // Does the work of Store() without branches, for tags that are known at run
+  // time only. REQUIRES: eight writable bytes at |dst|.
   PROTOZERO_ALWAYS_INLINE uint8_t* StoreAsWord(uint8_t* dst) const {
     PROTOZERO_RUNTIME::internal::StoreLittleEndian(dst, encoded());
     return dst + size();
@@ -231,8 +232,8 @@ constexpr bool IsFieldId(uint32_t field_id) {
   return field_id - 1 < kMaxFieldId;  // Wraps for 0.
 }
 
-// Without a loop, so that every optimization level folds it for a constant.
-// REQUIRES: IsFieldId(field_id).
+// Encodes a tag without a loop, so that every optimization level folds it for a
+// constant. REQUIRES: IsFieldId(field_id).
 constexpr EncodedTag EncodeTag(uint32_t field_id, ProtoWireType wire_type) {
   const uint32_t tag = MakeTag(field_id, wire_type);
   const uint32_t size = 1u + (tag >= 1u << 7) + (tag >= 1u << 14) +

@@ -22,23 +22,24 @@
 //   for (ConstChars name : decoder.name())
 //     Use(name);
 //
-// Iterators read the bytes of the message on their way: they take no memory,
-// and need the bytes but not the decoder that they come from. They can be
-// copied.
+// Iterators read the bytes of the message as they advance: they allocate
+// nothing, and need the bytes but not the decoder that they come from. They can
+// be copied.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace internal {
 
-// Finds the fields of one id in a message.
+// A scanner that finds the fields of one id in a message.
 class PROTOZERO_EXPORT FieldScanner {
  public:
   FieldScanner() = default;
   FieldScanner(const uint8_t* begin, const uint8_t* end, uint32_t id)
       : pos_(begin), end_(end), id_(id) {}
 
-  // The next one, or an invalid one at the end or where bytes are malformed.
+  // Returns the next field, or an invalid one at the end or where bytes are
+  // malformed.
   Field Next();
 
  private:
@@ -47,13 +48,13 @@ class PROTOZERO_EXPORT FieldScanner {
   uint32_t id_ = 0;
 };
 
-// All fields of an id: the first one, and where to look for others.
+// All fields of an id: the first one, and a scanner for the others.
 struct RepeatedFields {
   Field first{};
   FieldScanner others;
 };
 
-// What range-for needs of an iterator that is its own range.
+// The members that range-for needs of an iterator that is its own range.
 struct EndOfRange {};
 template <typename Iterator>
 class IteratorRange {
@@ -66,7 +67,7 @@ class IteratorRange {
   friend bool operator==(const Iterator& it, EndOfRange) { return !it; }
 };
 
-// Strings, bytes, or fields of any kind.
+// A cursor over strings, bytes, or fields of any kind.
 template <typename T>
 class BytesCursor {
  public:
@@ -96,16 +97,16 @@ class BytesCursor {
   Field field_{};
 };
 
-// Numbers. One class for all their types, which a caller may mix: the encoding
-// is a value.
+// A cursor over numbers. All their types have this one class, so that a caller
+// may mix them: the encoding is a value.
 class PROTOZERO_EXPORT NumberCursor {
  public:
   NumberCursor() = default;
-  // Of whatever encoding, but not packed.
+  // Reads numbers of any encoding, but not packed ones.
   explicit NumberCursor(const RepeatedFields& fields) : others_(fields.others) {
     Enter(fields.first);
   }
-  // Of the schema's type |type|, packed or not.
+  // Reads numbers of the schema's type |type|, packed or not.
   NumberCursor(const RepeatedFields& fields,
                proto_utils::ProtoSchemaType type,
                bool* parse_error)
@@ -118,27 +119,29 @@ class PROTOZERO_EXPORT NumberCursor {
     Enter(fields.first);
   }
 
-  // An element of a packed field is a field by itself.
+  // Returns the current field. An element of a packed field becomes a field by
+  // itself.
   const Field& field() const { return field_; }
   void Next();
   bool IsZigZag() const { return is_zigzag_; }
 
  private:
-  // To the first number in |field|, or in another one after it.
+  // Moves to the first number in |field|, or in another one after it.
   void Enter(Field field);
 
   FieldScanner others_;
   Field field_{};
   const uint8_t* pos_ = nullptr;  // In the payload of a packed field.
   const uint8_t* end_ = nullptr;
-  uint32_t tag_ = 0;  // Of its elements, were they not packed.
+  uint32_t tag_ =
+      0;  // The tag that its elements would have if they were not packed.
   bool* parse_error_ = nullptr;
   bool is_typed_ = false;
   bool is_zigzag_ = false;
   proto_utils::ProtoWireType wire_type_ = proto_utils::ProtoWireType::kVarInt;
 };
 
-// The bits of a value on the wire, as a T.
+// Converts the bits of a value on the wire to a T.
 template <typename T, bool zigzag>
 T FromWire(uint64_t bits) {
   if constexpr (std::is_same<T, bool>::value) {
@@ -163,15 +166,16 @@ T FromWire(uint64_t bits) {
 
 }  // namespace internal
 
-// The values of a repeated field: T is a type that Field::get() takes. Fields
-// of the id with a wire type that no T has are passed over. All numbers of one
-// C++ type have one iterator, whichever the schema's types are:
+// The values of a repeated field: T is a type that Field::get() takes. The
+// iterator skips numbers if T is bytes, and bytes if T is a number. All numbers
+// of one C++ type have the same iterator, whatever their types in the schema
+// are:
 //
 //   RepeatedFieldIterator<uint64_t> ids =
 //       is_short ? decoder.uint64_ids() : decoder.fixed64_ids();
 //
-// One that knows the schema's type reads packed fields, too, and un-zigzags
-// sint32 and sint64: see TypedProtoDecoderBase::GetRepeated().
+// An iterator that knows the schema's type reads packed fields, too, and
+// un-zigzags sint32 and sint64: see TypedProtoDecoderBase::GetRepeated().
 template <typename T>
 class RepeatedFieldIterator
     : public internal::IteratorRange<RepeatedFieldIterator<T>> {
@@ -181,21 +185,21 @@ class RepeatedFieldIterator
 
  public:
   RepeatedFieldIterator() = default;
-  // For decoders, which return it.
+  // Decoders make and return it.
   explicit RepeatedFieldIterator(const internal::RepeatedFields& fields)
       : cursor_(fields) {}
-  // Of numbers. |parse_error| is that of RepeatedScalarIterator.
+  // Iterates over numbers. For |parse_error|, see RepeatedScalarIterator.
   RepeatedFieldIterator(const internal::RepeatedFields& fields,
                         proto_utils::ProtoSchemaType type,
                         bool* parse_error)
       : cursor_(fields, type, parse_error) {}
 
-  // False behind the last element.
+  // Returns false behind the last element.
   explicit operator bool() const { return field().valid(); }
-  // The element as a T.
+  // Returns the element as a T.
   T operator*() const {
     if constexpr (std::is_integral<T>::value) {
-      // No need to ask whether the field has bytes.
+      // The cursor of numbers gives no field that has bytes.
       const uint64_t bits = field().raw_int_value();
       if constexpr (std::is_signed<T>::value) {
         if (cursor_.IsZigZag())
@@ -208,12 +212,12 @@ class RepeatedFieldIterator
       return value;
     }
   }
-  // The field as it is on the wire, so that as_sint32() un-zigzags. An element
-  // of a packed one is as if it were not packed.
+  // Returns the field as it is on the wire, so that as_sint32() un-zigzags. An
+  // element of a packed field looks like a field that is not packed.
   const Field* operator->() const { return &field(); }
   const Field& field() const { return cursor_.field(); }
 
-  // To the next element. Stops for good behind the last one.
+  // Moves to the next element. Stops for good behind the last one.
   RepeatedFieldIterator& operator++() {
     cursor_.Next();
     return *this;
@@ -231,13 +235,13 @@ class RepeatedFieldIterator
 namespace internal {
 
 // A number, and the byte after it; null instead of that if it is malformed.
-// Returned in two registers.
+// Functions return it in two registers.
 struct ParsedNumber {
   const uint8_t* next;
   uint64_t value;
 };
 
-// The varint at |pos|. Bits beyond the 64th are dropped.
+// Reads the varint at |pos|. Drops bits beyond the 64th.
 PROTOZERO_EXPORT ParsedNumber ParseLongVarInt(const uint8_t* pos,
                                               const uint8_t* end);
 
@@ -263,8 +267,8 @@ PROTOZERO_ALWAYS_INLINE ParsedNumber ParseNumber(const uint8_t* pos,
   }
 }
 
-// The values of a repeated number, packed or not: protobuf wants parsers to
-// take both for either, and mixed.
+// The values of a repeated number, packed or not: protobuf requires parsers to
+// accept both forms, and a mix of them, whatever the schema says.
 template <proto_utils::ProtoWireType wire_type, typename T, bool zigzag>
 class ScalarIterator
     : public IteratorRange<ScalarIterator<wire_type, T, zigzag>> {
@@ -280,7 +284,7 @@ class ScalarIterator
       : others_(fields.others), parse_error_(parse_error) {
     Enter(fields.first);
   }
-  // Of the payload of one packed field.
+  // Iterates over the payload of one packed field.
   ScalarIterator(const uint8_t* data, size_t size, bool* parse_error)
       : pos_(data), end_(data + size), parse_error_(parse_error) {
     ++*this;
@@ -309,7 +313,7 @@ class ScalarIterator
   }
 
  private:
-  // To the first value of |field|, or of another one after it.
+  // Moves to the first value of |field|, or of another one after it.
   PROTOZERO_NOINLINE void Enter(Field field) {
     for (; field.valid(); field = others_.Next()) {
       if (field.type() == wire_type) {
@@ -326,7 +330,7 @@ class ScalarIterator
     valid_ = field.valid();
   }
 
-  // What follows may be anything.
+  // Ends the iteration, because the bytes that follow may be anything.
   void Fail() {
     *this = ScalarIterator(parse_error_);
     if (parse_error_ != nullptr)
@@ -334,7 +338,7 @@ class ScalarIterator
   }
   explicit ScalarIterator(bool* parse_error) : parse_error_(parse_error) {}
 
-  const uint8_t* pos_ = nullptr;  // in the payload of a packed field
+  const uint8_t* pos_ = nullptr;  // In the payload of a packed field.
   const uint8_t* end_ = nullptr;
   uint64_t bits_ = 0;
   bool valid_ = false;
@@ -368,12 +372,13 @@ PROTOZERO_SCALAR_TYPE(kSint64, int64_t)
 }  // namespace internal
 
 // The values of a repeated number of the schema's type |type|, in either
-// encoding; those of enums are int32_t. sint32 and sint64 are un-zigzagged.
+// encoding. Values of enums are int32_t; sint32 and sint64 are un-zigzagged.
 //
-// A packed field that is malformed ends the iteration after what could be read,
-// and sets |*parse_error|, if that is given, to true: for a varint that the
-// field cuts off, or a size that is no multiple of an element's. Nothing sets
-// it to false. Fields of the id with another wire type are passed over.
+// A malformed packed field ends the iteration after the values that could be
+// read, and sets |*parse_error| to true if that is given. It is malformed if it
+// cuts off a varint, or if its size is no multiple of an element's. Nothing
+// sets |*parse_error| to false. Fields of the id with another wire type are
+// skipped.
 template <proto_utils::ProtoSchemaType type>
 using RepeatedScalarIterator =
     internal::ScalarIterator<proto_utils::ProtoSchemaToWireType(type),

@@ -14,9 +14,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A message that is not nested in another one, with the memory for those that
-// will be nested in it. Takes about 6.5 KB, untouched until messages nest, so
-// it is cheap to construct on the stack and cheaper to reuse:
+// A message that is not nested in another one, with the memory for the messages
+// nested in it. Takes about 6.5 KB, untouched until messages nest, so it is
+// cheap to construct on the stack and cheaper to reuse:
 //
 //   protozero::ScatteredStreamWriter writer(&delegate);
 //   protozero::RootMessage<MyEvent> event;
@@ -28,14 +28,14 @@ PROTOZERO_ABI_BEGIN
 template <typename T = Message>
 class RootMessage : public T {
  public:
-  // Has no stream until Reset().
+  // Makes a message that has no stream until Reset().
   RootMessage() { internal::MessageRuntime::InitUnattached(this); }
   // Begins a message on |writer|, as Reset() does.
   explicit RootMessage(ScatteredStreamWriter* writer)
       : RootMessage(writer, size_hint_.Load()) {}
 
-  // A message that was not finalized ends as it stands: sizes of nested
-  // messages that are still open are not written.
+  // Ends a message that was not finalized as it stands: does not write the
+  // sizes of nested messages that are still open.
   ~RootMessage() {
     internal::MessageInline::Abandon(this);
     arena_.SaveHint(&size_hint_);
@@ -49,8 +49,8 @@ class RootMessage : public T {
     internal::MessageInline::ResetRoot(this, writer, &arena_);
   }
 
-  // The same as writer->Reset(range) and then Reset(writer), in less time,
-  // where each message has a buffer of its own.
+  // Does the same as writer->Reset(range) and then Reset(writer), in less time.
+  // It is for messages that each have a buffer of their own.
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
                                      ContiguousMemoryRange range) {
     internal::MessageInline::ResetRootIn(this, writer, range, &arena_);
@@ -65,7 +65,7 @@ class RootMessage : public T {
     Message::Reset(writer, &arena_);
   }
 
-  // Of all messages of this type, which tend to be alike.
+  // The hint for all messages of this type, which tend to be alike.
   static inline MessageArena::SharedSizeHint size_hint_;
 
   MessageArena arena_;

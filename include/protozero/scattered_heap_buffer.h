@@ -21,29 +21,30 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Serialization into heap memory that grows slice by slice; nothing is moved
-// when it grows. One thread at a time.
+// A buffer in heap memory that grows slice by slice; it moves nothing when it
+// grows. One thread at a time may use it.
 //
-// Everything that is allocated until a message is complete is slices, so a
-// message that fits the first one takes one allocation, or none if the buffer
-// has been reset, or if its BufferAllocator has what another one has left.
+// Until a message is complete, only slices are allocated. So a message that
+// fits the first slice takes one allocation; none if the buffer has been reset,
+// or if its BufferAllocator has kept memory of another buffer.
 class PROTOZERO_EXPORT ScatteredHeapBuffer
     : public ScatteredStreamWriter::Delegate {
  public:
-  // What the allocation of a slice takes, beside the slice.
+  // The number of bytes that the allocation of a slice takes beside the slice.
   static constexpr size_t kSliceOverhead = 3 * sizeof(size_t);
 
   // A part of the buffer, filled from its start.
   class PROTOZERO_EXPORT Slice {
    public:
     Slice() = default;
-    // One that has memory of its own; of size 0 if there is none.
+    // Makes a slice that has memory of its own; of size 0 if there is no
+    // memory.
     PROTOZERO_COLD explicit Slice(size_t size);
 
     Slice(Slice&&) noexcept = default;
     Slice& operator=(Slice&&) noexcept = default;
 
-    // All of its memory, and the part that has been written to.
+    // Return all of its memory, and the part that has been written to.
     ContiguousMemoryRange GetTotalRange() const {
       return {start_, start_ + size_};
     }
@@ -51,7 +52,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
       return {start_, start_ + (size_ - unused_bytes_)};
     }
 
-    // Where it begins, its size, and how many bytes at its end are free.
+    // Return its first byte, its size, and the number of free bytes at its end.
     uint8_t* start() const { return start_; }
     size_t size() const { return size_; }
     size_t unused_bytes() const { return unused_bytes_; }
@@ -65,18 +66,19 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     Slice(uint8_t* start, size_t size, size_t unused_bytes)
         : start_(start), size_(size), unused_bytes_(unused_bytes) {}
 
-    // Null if the memory is the buffer's.
+    // The slice's own memory; null if the memory is the buffer's.
     std::unique_ptr<uint8_t[]> owned_;
     uint8_t* start_ = nullptr;
     size_t size_ = 0;
     size_t unused_bytes_ = 0;
   };
 
-  // The first slice is of |initial_slice_size_bytes|, each further one twice
-  // as large as the one before, up to |maximum_slice_size_bytes|. Allocates
-  // nothing before the first write. Sizes below kPatchSize count as that.
+  // The first slice has |initial_slice_size_bytes|, each further one is twice
+  // as large as the one before, up to |maximum_slice_size_bytes|. Sizes below
+  // kPatchSize count as kPatchSize. Allocates nothing before the first write.
   // Slices come from |allocator|, which is asked for kSliceOverhead bytes more
-  // than that; from the heap if it is null. REQUIRES: it outlives the buffer.
+  // than a slice's size; from the heap if it is null. REQUIRES: |allocator|
+  // outlives the buffer.
   PROTOZERO_COLD explicit ScatteredHeapBuffer(
       size_t initial_slice_size_bytes = 128,
       size_t maximum_slice_size_bytes = 128 * 1024,
@@ -89,25 +91,25 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // Allocates; returns an invalid range if there is no memory.
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
 
-  // Whether there is no slice in use: nothing has been written.
+  // Returns whether there is no slice in use: nothing has been written.
   bool empty() const { return current_ == nullptr; }
 
-  // The slices in use, oldest first. How much of the last one is used is
-  // settled by AdjustUsedSizeOfCurrentSlice(). Valid until the next call.
-  // Allocates if there are more of them than ever before.
+  // Returns the slices in use, oldest first. The used size of the last one is
+  // as AdjustUsedSizeOfCurrentSlice() has set it. Valid until the next call.
+  // Allocates if there are more slices than ever before.
   const std::vector<Slice>& slices() const {
     slices_.resize(CountSlices());
     DescribeSlices(slices_.data());
     return slices_;
   }
 
-  // Settles that, then returns slices().
+  // Calls AdjustUsedSizeOfCurrentSlice(), then returns slices().
   const std::vector<Slice>& GetSlices() {
     AdjustUsedSizeOfCurrentSlice();
     return slices();
   }
 
-  // The used part of each slice.
+  // Returns the used part of each slice.
   std::vector<ContiguousMemoryRange> GetRanges() {
     AdjustUsedSizeOfCurrentSlice();
     std::vector<ContiguousMemoryRange> ranges(CountSlices());
@@ -115,13 +117,13 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     return ranges;
   }
 
-  // All bytes in one piece.
+  // Returns all bytes in one piece.
   std::vector<uint8_t> StitchSlices() {
     std::vector<uint8_t> stitched(GetUsedSize());
     CopyUsedBytes(stitched.data());
     return stitched;
   }
-  // As above; the second is the number of bytes.
+  // Returns all bytes in one piece, and their number.
   std::pair<std::unique_ptr<uint8_t[]>, size_t> StitchAsUniquePtr() {
     const size_t size = GetUsedSize();
     std::unique_ptr<uint8_t[]> stitched(new uint8_t[size]);
@@ -129,14 +131,14 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     return {std::move(stitched), size};
   }
 
-  // The stream that writes to this buffer. REQUIRES: |writer| outlives the
+  // Sets the stream that writes to this buffer. REQUIRES: |writer| outlives the
   // calls of any other function here.
   void set_writer(ScatteredStreamWriter* writer) { writer_ = writer; }
 
-  // Takes over from the writer how far the last slice is filled.
+  // Sets the used size of the last slice to that of the writer.
   PROTOZERO_COLD void AdjustUsedSizeOfCurrentSlice();
 
-  // Bytes in all slices, used or not.
+  // Returns the number of bytes in all slices, used or not.
   PROTOZERO_COLD size_t GetTotalSize() const;
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
@@ -144,7 +146,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   void Reset() { current_ = nullptr; }
 
  private:
-  // What stands in front of a slice's bytes.
+  // The header in front of a slice's bytes.
   struct SliceHeader {
     uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
     size_t used_bytes() const { return size - unused_bytes; }
@@ -158,15 +160,15 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // Calls |function(SliceHeader*)| for each slice in use, oldest first.
   template <typename Function>
   void ForEachSlice(const Function& function) const;
-  // Null if there is no memory.
+  // Returns null if there is no memory.
   PROTOZERO_COLD SliceHeader* NewSlice();
   PROTOZERO_COLD size_t CountSlices() const;
-  // Writes CountSlices() of them.
+  // Write descriptions of all CountSlices() slices.
   PROTOZERO_COLD void DescribeSlices(Slice* next) const;
   PROTOZERO_COLD void DescribeRanges(ContiguousMemoryRange* next) const;
   PROTOZERO_COLD size_t GetUsedSize();
-  // REQUIRES: nothing has been written since GetUsedSize(), whose size |dst|
-  // has.
+  // Copies all bytes. REQUIRES: nothing has been written since GetUsedSize(),
+  // and |dst| has the size that it returned.
   PROTOZERO_COLD void CopyUsedBytes(uint8_t* dst) const;
 
   const size_t initial_slice_size_bytes_;
@@ -174,12 +176,12 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   BufferAllocator* const allocator_;
   size_t next_slice_size_;
   ScatteredStreamWriter* writer_ = nullptr;
-  // What the writer had written when it got the last slice.
+  // The number of bytes that the writer had written when it got the last slice.
   uint64_t written_before_slice_ = 0;
-  // All slices. Those up to |current_| are in use, which is null if none is.
+  // All slices. The slices up to |current_| are in use; it is null if none is.
   SliceHeader* first_ = nullptr;
   SliceHeader* current_ = nullptr;
-  // What slices() has returned.
+  // The vector that slices() has returned.
   mutable std::vector<Slice> slices_;
 };
 
@@ -194,10 +196,10 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 template <typename T = Message>
 class HeapBuffered {
  public:
-  // Slices of 4 KiB.
+  // Uses slices of 4 KiB.
   HeapBuffered() : HeapBuffered(4096, 4096) {}
-  // The sizes of the slices, and where they come from, as for
-  // ScatteredHeapBuffer.
+  // Takes the sizes of the slices, and their allocator, as ScatteredHeapBuffer
+  // does.
   HeapBuffered(size_t initial_size_bytes,
                size_t maximum_size_bytes,
                BufferAllocator* allocator = nullptr)
@@ -207,18 +209,18 @@ class HeapBuffered {
     message_.Reset(&writer_);
   }
 
-  // There may be pointers into it.
+  // Not copyable: there may be pointers into it.
   HeapBuffered(const HeapBuffered&) = delete;
   HeapBuffered& operator=(const HeapBuffered&) = delete;
 
-  // The message. Reset() begins it anew, at the same address.
+  // Return the message. Reset() begins it anew, at the same address.
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
-  // True before the first field.
+  // Returns true before the first field.
   bool empty() const { return buffer_.empty(); }
 
-  // Those of the stream, see ScatteredStreamWriter::status().
+  // Return the stream's status, see ScatteredStreamWriter::status().
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }
 
@@ -239,7 +241,7 @@ class HeapBuffered {
       return {nullptr, 0};
     return buffer_.StitchAsUniquePtr();
   }
-  // The message where it lies, valid until Reset().
+  // Return the message where it lies, valid until Reset().
   std::vector<ContiguousMemoryRange> GetRanges() {
     if (!FinalizeAndCheck())
       return {};

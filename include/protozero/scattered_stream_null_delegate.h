@@ -15,9 +15,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Throws everything away: hands out the same chunk again and again. For
-// writers that must exist although nobody listens. Allocates in its
-// constructor only.
+// A delegate that throws everything away: it hands out the same chunk again and
+// again. It is for writers that must exist although nobody reads. Allocates in
+// its constructor only.
 class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
     : public ScatteredStreamWriter::Delegate {
  public:
@@ -26,7 +26,8 @@ class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
   PROTOZERO_COLD ~ScatteredStreamWriterNullDelegate() override;
 
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
-  // The chunk is overwritten as soon as it is left; its sizes are not wanted.
+  // Returns null: the chunk is overwritten as soon as it is left, so nobody
+  // wants its sizes.
   PROTOZERO_COLD uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
 
  private:

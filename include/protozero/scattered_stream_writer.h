@@ -49,72 +49,75 @@ struct OpenMessages;
 //
 // The cursor. While a Message is open on the writer, the message itself holds
 // the cursor, so that a run of setters touches one object only. The accessors
-// below look it up there; a write through this class takes the cursor back
-// first, and the message picks it up again with its next write. Nobody has to
-// care, but what is written to a writer while a message is open on it counts as
-// follows. Before the first field of a root message, it is not the message's:
+// below look it up there. A write through this class takes the cursor back
+// first, and the message picks it up again with its next write. Callers need
+// not care, except for this: a message may count the bytes that are written to
+// the writer while it is open. A root message does not count those before its
+// first field:
 //
 //   message.Reset(&writer);
 //   writer.WriteByte(tag);
 //   message.set_size_field(writer.ReserveBytes(4));
 //   message.AppendVarInt(1, 150);   // The size will be 3.
 //
-// Later, and in a nested message from its beginning, it is the leaf's. So is
-// what is written after MessageHandleBase::TakeStreamWriter(). What is written
-// between set_size_field() and the first field may be either, without that
-// call: then the message ends with the error kAmbiguousSize.
+// The leaf counts the bytes that are written later, in a nested message those
+// before its first field, too, and those that are written after
+// MessageHandleBase::TakeStreamWriter(). Without that call, bytes between
+// set_size_field() and the first field could be meant either way: then the
+// message ends with the error kAmbiguousSize.
 //
 // Errors. When the delegate has no buffer left, or a message grows too long,
 // status() says so from then on; later writes are dropped. written() goes on
-// counting them, so that one knows what would have been needed.
+// counting them, so that the caller learns how much room was needed.
 //
-// One thread at a time. Does not allocate.
+// One thread at a time may use a writer. It does not allocate.
 class PROTOZERO_EXPORT ScatteredStreamWriter {
  public:
-  // Supplies the chunks. Its owner keeps it alive as long as the writer is
-  // written to.
+  // The supplier of the chunks. Its owner keeps it alive as long as the writer
+  // is written to.
   class PROTOZERO_EXPORT Delegate {
    public:
-    // A patch fills in the size of a nested message.
+    // The size of a patch in bytes. A patch fills in the size of a nested
+    // message.
     static constexpr size_t kPatchSize = proto_utils::kMessageLengthFieldSize;
 
     virtual ~Delegate() = default;
 
     // Neither function below may throw: that ends the program. Nor may they
-    // write to the writer that calls them, or reset it, or change a message
-    // that is open on it, but for Message::set_size_field(): that stops debug
+    // write to the writer that calls them, reset it, or change a message that
+    // is open on it, except by Message::set_size_field(). Doing so stops debug
     // builds; in release builds, nothing is written, and the writer gets into
-    // the kReentered state. To look at both is fine.
+    // the kReentered state. They may look at both.
     //
     // Called when the current chunk is full, or when kPatchSize contiguous
-    // bytes no longer fit it. At this point the writer's accessors describe
-    // the chunk that is being left. Returns the next chunk, of any size from
+    // bytes no longer fit it. At this point the writer's accessors describe the
+    // chunk that is being left. Returns the next chunk, of any size from
     // kPatchSize bytes upward, which stays writable until the next call. A
-    // smaller one ends the stream where that many bytes are needed in one
-    // piece. Or returns an invalid or empty range if there is none, which puts
-    // the writer into the kOutOfBuffer state; one that ends before it begins
-    // is the error kInvalidBuffer.
+    // smaller chunk ends the stream where that many bytes are needed in one
+    // piece. If there is no chunk, returns an invalid or empty range, which
+    // puts the writer into the kOutOfBuffer state. A range that ends before it
+    // begins is the error kInvalidBuffer.
     virtual ContiguousMemoryRange GetNewBuffer() = 0;
 
     // Called, before GetNewBuffer(), for the size field of every message that
     // is still open: |patch_addr| points to kPatchSize bytes, all zero, in the
-    // chunk that is being left. Returns where the size is to be written
-    // instead, once it is known: the same address if the chunk stays writable,
+    // chunk that is being left. Returns the address to which the size shall be
+    // written once it is known: the same address if the chunk stays writable,
     // kPatchSize zero bytes elsewhere if the chunk is about to be given away,
-    // or null if the size is not wanted. The first of the bytes is non-zero
-    // once the size is there. No address can be told from a wrong one: the
-    // bytes are written to when the message is sealed, whoever owns them then.
-    // Debug builds look whether they are zero.
+    // or null if nobody wants the size. The first of the bytes is non-zero once
+    // the size is there. The writer cannot detect a wrong address: it writes to
+    // the bytes when the message is sealed, whoever owns them then. Debug
+    // builds check that they are zero.
     PROTOZERO_COLD virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
   };
 
-  // REQUIRES: |delegate| outlives the writer. Calls nothing: the first chunk
-  // is requested by the first write, or given by Reset().
+  // REQUIRES: |delegate| outlives the writer. Does not call it: the first write
+  // asks for the first chunk, unless Reset() gives one.
   explicit ScatteredStreamWriter(Delegate* delegate)
       : ScatteredStreamWriter(delegate, ContiguousMemoryRange{}) {}
 
-  // Starts in |range|, as after Reset(range). Without a |delegate|, if it is
-  // null, there is no other chunk. REQUIRES: as Reset().
+  // Starts in |range|, as after Reset(range). If |delegate| is null, there is
+  // no other chunk. REQUIRES: as Reset().
   ScatteredStreamWriter(Delegate* delegate, ContiguousMemoryRange range)
       : delegate_(delegate),
         write_ptr_(range.begin),
@@ -123,8 +126,8 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     PROTOZERO_DCHECK(!IsReversed(range), kReversedAdvice);
   }
 
-  // A message that is still open on the writer is closed for good: its setters
-  // do nothing from then on.
+  // Closes a message that is still open on the writer for good: its setters do
+  // nothing from then on.
   ~ScatteredStreamWriter() {
     if (has_open_root())
       AbandonRoot();
@@ -133,7 +136,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   ScatteredStreamWriter(const ScatteredStreamWriter&) = delete;
   ScatteredStreamWriter& operator=(const ScatteredStreamWriter&) = delete;
 
-  // One byte, which may need a new chunk.
+  // Writes one byte, which may need a new chunk.
   void WriteByte(uint8_t value) {
     if (PROTOZERO_UNLIKELY(bytes_available() == 0))
       return WriteBytesSlowPath(&value, 1);
@@ -160,14 +163,14 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     write_ptr_ += size;
   }
 
-  // What WriteBytes() does when |size| bytes do not fit the current chunk;
-  // correct for any size.
+  // Does the work of WriteBytes() when |size| bytes do not fit the current
+  // chunk. Correct for any size.
   PROTOZERO_COLD void WriteBytesSlowPath(const uint8_t* src,
                                          size_t size) noexcept;
 
   // Skips |size| contiguous bytes for the caller to fill in later, and returns
   // the first of them; moves to the next chunk if the current one has less
-  // room. The bytes keep what they held. Returns null in the error state, in
+  // room. Does not change the bytes. Returns null in the error state, in
   // particular if the delegate's next chunk is smaller than |size|.
   uint8_t* ReserveBytes(size_t size) {
     if (PROTOZERO_UNLIKELY(size > bytes_available()))
@@ -191,10 +194,10 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // REQUIRES: size + offset bytes were written to the current chunk.
   PROTOZERO_COLD void Rewind(size_t size, size_t offset) noexcept;
 
-  // Continues in |range|. What was written to the previous one stays counted
-  // in written(); an error state ends. An invalid range means: none for now,
-  // the delegate is asked at the next write. REQUIRES: |range| does not end
-  // before it begins; in release builds, it is empty then.
+  // Continues in |range|. written() still counts the bytes written to the
+  // previous chunk; an error state ends. An invalid range means that there is
+  // no chunk for now: the next write asks the delegate. REQUIRES: |range| does
+  // not end before it begins; release builds treat such a range as empty.
   PROTOZERO_ALWAYS_INLINE void Reset(ContiguousMemoryRange range) {
     PROTOZERO_DCHECK(!IsReversed(range), kReversedAdvice);
     if (PROTOZERO_UNLIKELY(!MayEnterAtOnce(range)))
@@ -202,23 +205,25 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     EnterAtOnce(range);
   }
 
-  // Leaves the current chunk, whatever is left of it, for the delegate's next.
+  // Moves on to the delegate's next chunk, however much room the current one
+  // has.
   PROTOZERO_COLD void Extend() noexcept;
 
-  // Bytes left in the current chunk behind write_ptr(). As that, in two forms.
+  // Returns the number of bytes in the current chunk from write_ptr() on. Has
+  // two forms, like write_ptr().
   size_t bytes_available() { return RoomAt(write_ptr()); }
   size_t bytes_available() const { return RoomAt(write_ptr()); }
 
-  // The current chunk, whole; invalid before the first one.
+  // Returns the whole current chunk; an invalid range before the first one.
   ContiguousMemoryRange cur_range() const { return cur_range_; }
 
-  // Of the current chunk: as for Message::fast_limit_.
+  // Returns the limit of the current chunk, as for Message::fast_limit_.
   uintptr_t fast_limit() const { return fast_limit_; }
 
-  // Where the next byte goes that is written to the stream itself. While nested
-  // messages are open, that is behind the room that their sizes may need. The
-  // first form makes that room (see Message), so that all bytes up to there are
-  // written; the second one changes nothing.
+  // Returns the address of the next byte that is written to the stream itself.
+  // While nested messages are open, it is behind the room that their sizes may
+  // need. The first form makes that room (see Message), so that all bytes up to
+  // there are written; the second one changes nothing.
   uint8_t* write_ptr() {
     return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
   }
@@ -226,11 +231,12 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     return PROTOZERO_UNLIKELY(cursor_is_lent()) ? LentWritePtr() : write_ptr_;
   }
 
-  // The same while no message is open on this writer; otherwise an address past
-  // all chunks.
+  // Returns the same while no message is open on this writer; otherwise an
+  // address past all chunks.
   uint8_t* own_write_ptr() const { return write_ptr_; }
 
-  // REQUIRES: |write_ptr| lies within the current chunk, or is its end.
+  // Sets the address of the next byte. REQUIRES: |write_ptr| lies within the
+  // current chunk, or is its end.
   void set_write_ptr(uint8_t* write_ptr) {
     TakeCursor();
     PROTOZERO_DCHECK(
@@ -239,8 +245,9 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     write_ptr_ = write_ptr;
   }
 
-  // Bytes written since construction, those dropped after an error included,
-  // and the room for the sizes of open messages. As write_ptr(), in two forms.
+  // Returns the number of bytes written since construction. It includes bytes
+  // dropped after an error, and the room for the sizes of open messages. Has
+  // two forms, like write_ptr().
   uint64_t written() {
     return written_previously_ +
            static_cast<uint64_t>(write_ptr() - cur_range_.begin);
@@ -250,16 +257,17 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
            static_cast<uint64_t>(write_ptr() - cur_range_.begin);
   }
 
-  // The part of written() that lies in chunks before the current one.
+  // Returns the part of written() that lies in chunks before the current one.
   uint64_t written_previously() const { return written_previously_; }
 
-  // Delegate::AnnotatePatch() of this writer's delegate, for code that writes
-  // nested messages through the raw stream.
+  // Calls Delegate::AnnotatePatch() of this writer's delegate, for code that
+  // writes nested messages through the raw stream.
   uint8_t* AnnotatePatch(uint8_t* patch_addr) {
     return delegate_ ? delegate_->AnnotatePatch(patch_addr) : patch_addr;
   }
 
-  // Why the stream takes no more bytes; kOk while it does.
+  // Returns the reason why the stream takes no more bytes; kOk while it takes
+  // them.
   WriteStatus status() const { return reasons_.status; }
   bool ok() const { return reasons_.status == WriteStatus::kOk; }
 
@@ -271,26 +279,26 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   friend struct internal::MessageRuntime;
   friend struct internal::OpenMessages;
 
-  // What a message asks for before it writes a field of bounded size: enough
-  // for any tag and number.
+  // The room that a message asks for before it writes a field of bounded size:
+  // enough for any tag and number.
   static constexpr size_t kFastRoom = 16;
   static_assert(kFastRoom >= proto_utils::kMaxSimpleFieldEncodedSize,
                 "a tag and the longest varint");
 
-  // At the addresses in |range| that are below this one, kFastRoom bytes fit.
-  // Before the range, or 0, if there are none; 0 if inline code is not for this
-  // processor.
+  // Returns the address below which kFastRoom bytes fit in |range|; an address
+  // before the range, or 0, if they fit nowhere. Returns 0, too, if inline code
+  // is not for this processor.
   static uintptr_t FastLimitOf(ContiguousMemoryRange range) {
     return PROTOZERO_LIKELY(MayHaveFastRoom(range))
                ? FastLimitOfLong(range) & internal::kInlineEncodingMask
                : 0;
   }
-  // Not if it is invalid.
+  // Returns false for an invalid range.
   static bool MayHaveFastRoom(ContiguousMemoryRange range) {
     return reinterpret_cast<uintptr_t>(range.end) >= kFastRoom;
   }
-  // Whether it ends before it begins. Integers are compared: the two need not
-  // be in one buffer then.
+  // Returns whether |range| ends before it begins. Compares integers, because
+  // the two pointers of such a range need not be in one buffer.
   static bool IsReversed(ContiguousMemoryRange range) {
     return reinterpret_cast<uintptr_t>(range.end) <
            reinterpret_cast<uintptr_t>(range.begin);
@@ -300,14 +308,15 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   }
 
   bool cursor_is_lent() const { return write_ptr_ == internal::LentCursor(); }
-  // Whether a message is open on this writer, with or without the cursor.
+  // Returns whether a message is open on this writer, with or without the
+  // cursor.
   bool has_open_root() const {
     return cursor_is_lent() || reasons_.cursor_taken != CursorTaken::kNot;
   }
 
-  // bytes_available(). REQUIRES: the writer holds the cursor.
+  // Returns bytes_available(). REQUIRES: the writer holds the cursor.
   PROTOZERO_ALWAYS_INLINE size_t room() const { return RoomAt(write_ptr_); }
-  // None after an error, nor in a range that ends before it begins.
+  // Returns 0 after an error, and in a range that ends before it begins.
   size_t RoomAt(const uint8_t* pos) const {
     return PROTOZERO_LIKELY(ok()) && PROTOZERO_LIKELY(pos < cur_range_.end)
                ? static_cast<size_t>(cur_range_.end - pos)
@@ -323,9 +332,9 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     write_ptr_ = internal::LentCursor();
     reasons_.cursor_taken = CursorTaken::kNot;
   }
-  // TakeCursor() in slow paths.
+  // Does the work of TakeCursor() in slow paths.
   PROTOZERO_COLD void TakeCursorSlowPath() noexcept;
-  // write_ptr() while the leaf has the cursor.
+  // Returns write_ptr() while the leaf has the cursor.
   PROTOZERO_COLD uint8_t* LentWritePtr() noexcept;
   PROTOZERO_COLD uint8_t* LentWritePtr() const noexcept;
   // Closes the message that is open, if any.
@@ -337,14 +346,14 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   static constexpr char kReenteredAdvice[] =
       "GetNewBuffer() and AnnotatePatch() may look at the stream and at its "
       "messages, but not write to them";
-  // Whether the delegate writes while it is asked for a buffer, by mistake.
-  // Then the stream fails, and nothing may be written.
+  // Returns whether the delegate, by mistake, writes while it is asked for a
+  // buffer. Then the stream fails, and nothing may be written.
   PROTOZERO_COLD bool IsReentered() noexcept;
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk() noexcept;
-  // Makes |range| the current chunk. REQUIRES: no message is open, or all know
-  // of it already.
+  // Makes |range| the current chunk. REQUIRES: no message is open, or all open
+  // ones have been adapted to |range| already.
   PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range,
                                           uintptr_t fast_limit) {
     written_previously_ += static_cast<uint64_t>(write_ptr_ - cur_range_.begin);
@@ -352,8 +361,8 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     fast_limit_ = fast_limit;
     write_ptr_ = range.begin;
   }
-  // Whether EnterAtOnce() does what Reset() does: no message is open, there was
-  // no error, and |range| is most likely a chunk.
+  // Returns whether EnterAtOnce() does all that Reset() has to do: no message
+  // is open, there was no error, and |range| is most likely a chunk.
   bool MayEnterAtOnce(ContiguousMemoryRange range) const {
     return PROTOZERO_LIKELY(!cursor_is_lent()) &&
            PROTOZERO_LIKELY(!HasSlowPathReason()) &&
@@ -362,11 +371,11 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   PROTOZERO_ALWAYS_INLINE void EnterAtOnce(ContiguousMemoryRange range) {
     EnterChunk(range, FastLimitOfLong(range));
   }
-  // Reset() where a message is open, which goes on in |range|, or ends with the
-  // error; or where |range| is invalid.
+  // Does the work of Reset() where a message is open, which goes on in |range|,
+  // or ends with the error; or where |range| is invalid.
   PROTOZERO_COLD void ResetSlowPath(ContiguousMemoryRange range) noexcept;
 
-  // Enters the error state, and counts |lost_bytes| that are not written.
+  // Enters the error state, and counts |lost_bytes|, which are not written.
   PROTOZERO_COLD void Fail(WriteStatus status, uint64_t lost_bytes) noexcept;
 
   bool HasSlowPathReason() const {
@@ -380,39 +389,40 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   // The cursor; LentCursor() while the leaf has it.
   uint8_t* write_ptr_;
   ContiguousMemoryRange cur_range_;
-  // Of cur_range_; 0 after an error.
+  // The limit of cur_range_; 0 after an error.
   uintptr_t fast_limit_;
   uint64_t written_previously_ = 0;
-  // When the writer took the cursor from the open message, and so to what the
-  // bytes belong that it has written since then.
+  // The time when the writer took the cursor from the open message. It decides
+  // which message counts the bytes that were written since then.
   enum class CursorTaken : uint8_t {
-    // It did not.
+    // The writer did not take it.
     kNot,
-    // Later than below: to the leaf.
+    // Later than the two below: the leaf counts them.
     kFromLeaf,
-    // Before the first field of the root message: not to that message.
+    // Before the first field of the root message, which does not count them.
     kBeforeFirstField,
-    // The same, and the message has its size field already.
+    // The same, but the message had its size field already.
     kBehindSizeField,
   };
-  // Why Reset() may have to take the slow path. Mostly all zero: one test for
-  // all of it.
+  // The reasons why Reset() may have to take the slow path. Mostly all zero, so
+  // that one test covers them.
   struct SlowPathReasons {
     WriteStatus status;
-    // Whether a message is open, but the writer has the cursor.
+    // Not kNot if a message is open, but the writer has the cursor.
     CursorTaken cursor_taken;
-    // Inline code is not for this processor, or the writer does not know yet
-    // whether it is.
+    // True if inline code is not for this processor, or the writer does not
+    // know yet whether it is.
     bool may_lack_inline_code;
-    // The delegate is being asked for a chunk. The writer has the cursor.
+    // True while the delegate is being asked for a chunk. The writer has the
+    // cursor.
     bool is_asking;
   };
   SlowPathReasons reasons_ = {WriteStatus::kOk, CursorTaken::kNot, true, false};
   // The outermost message that is open on this writer. If none is open, the
-  // last one that was, which may be gone: where the same message begins again
-  // and again, neither this nor arena_ has to be stored.
+  // last one that was, which may be gone: if the same message begins again and
+  // again, neither this nor arena_ has to be stored each time.
   Message* root_ = nullptr;
-  // Where root_ has the messages nested in it.
+  // The arena of the messages nested in root_.
   MessageArena* arena_ = nullptr;
   // The innermost frozen message, see src/protozero/open_messages.h. Unset
   // unless root_ has MessageState::kHasFrozen.

@@ -18,7 +18,7 @@ PROTOZERO_ABI_BEGIN
 // Serialization into one buffer of a fixed size, for messages whose size is
 // bounded. No allocation. One thread at a time.
 
-// Hands out its one buffer, once.
+// A delegate that hands out its one buffer, once.
 class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
  public:
   // REQUIRES: |buffer| holds |size| bytes and outlives the delegate.
@@ -32,7 +32,7 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
     return range_;
   }
 
-  // The whole buffer.
+  // Returns the whole buffer.
   ContiguousMemoryRange range() const { return range_; }
 
  private:
@@ -42,8 +42,8 @@ class StaticBufferDelegate : public ScatteredStreamWriter::Delegate {
 
 namespace internal {
 
-// A writer whose messages are destroyed before it: then there is nothing to do,
-// which compilers do not see.
+// A writer without a destructor. Its messages are destroyed before it, so the
+// destructor would have nothing to do; compilers do not see that.
 union UndestroyedWriter {
   explicit UndestroyedWriter(ContiguousMemoryRange range)
       : writer(nullptr, range) {}
@@ -70,11 +70,11 @@ class StaticBuffered {
   StaticBuffered(void* buffer, size_t size)
       : StaticBuffered(buffer, size, RootMessage<T>::size_hint_.Load()) {}
 
-  // There may be pointers into it.
+  // Not copyable: there may be pointers into it.
   StaticBuffered(const StaticBuffered&) = delete;
   StaticBuffered& operator=(const StaticBuffered&) = delete;
 
-  // The message.
+  // Return the message.
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
@@ -82,12 +82,13 @@ class StaticBuffered {
   // byte on; 0 for an empty message, and when the buffer was too small.
   size_t Finalize() { return message_.PROTOZERO_RUNTIME::Message::Finalize(); }
 
-  // Those of the stream, see ScatteredStreamWriter::status().
+  // Return the stream's status, see ScatteredStreamWriter::status().
   WriteStatus status() const { return writer_.writer.status(); }
   bool ok() const { return writer_.writer.ok(); }
 
-  // While ok(): the bytes written so far. Afterwards: a buffer size with which
-  // the same message fits, at most three bytes too many per nested message.
+  // Returns the number of bytes written so far while ok(). After an error,
+  // returns a buffer size with which the same message fits, at most three bytes
+  // too many per nested message.
   size_t bytes_needed() const {
     return PROTOZERO_RUNTIME::internal::ToSize(writer_.writer.written());
   }
@@ -105,14 +106,14 @@ class StaticBuffered {
   RootMessage<T> message_;
 };
 
-// StaticBuffered with its own N bytes, typically on the stack.
+// A StaticBuffered with its own N bytes, typically on the stack.
 template <typename T, size_t N>
 class StackBuffered : public StaticBuffered<T> {
  public:
-  // The buffer need not be alive yet for its address to be taken.
+  // Takes the buffer's address, which is allowed before its lifetime begins.
   StackBuffered() : StaticBuffered<T>(&bytes_[0], N) {}
 
-  // The buffer. What Finalize() returns is how many of its bytes count.
+  // Returns the buffer. Finalize() returns the number of its bytes that count.
   const uint8_t* data() const { return &bytes_[0]; }
 
  private:

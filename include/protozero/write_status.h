@@ -10,14 +10,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// Why a stream stopped taking bytes. The first cause stays until the stream is
-// reset; everything written after it is dropped.
+// The reason why a stream stopped taking bytes. The first reason stays until
+// the stream is reset; everything written after it is dropped.
 enum class WriteStatus : uint8_t {
   kOk,
   // The delegate had no buffer left (or one too small to be of use).
   kOutOfBuffer,
-  // A field, a nested message among them, is larger than kMaxMessageLength,
-  // 268,435,455 bytes; or a root message than kMaxRootMessageLength, 2 GiB.
+  // A field, such as a nested message, is larger than kMaxMessageLength,
+  // 268,435,455 bytes; or a root message is larger than kMaxRootMessageLength,
+  // 2 GiB.
   kMessageTooLong,
   // Messages are nested deeper than MessageArena::kInlineMessages, and there
   // was no memory for more.
@@ -26,12 +27,12 @@ enum class WriteStatus : uint8_t {
   kInvalidBuffer,
   // The delegate wrote to the stream that was asking it for a buffer.
   kReentered,
-  // A message got a size field that may be in the middle of what it counts; or
-  // somebody wrote to the stream between its size field and its first field.
+  // A message got a size field that may be among the bytes that it counts; or
+  // the caller wrote to the stream between its size field and its first field.
   kAmbiguousSize,
 };
 
-// A sentence for a log line. Never null.
+// Returns a sentence for a log line. Never null.
 PROTOZERO_COLD PROTOZERO_EXPORT const char* WriteStatusToString(
     WriteStatus status);
 
