@@ -11,11 +11,11 @@
 
 #include "protozero/internal/macros.h"
 
-// x86 instructions that encode a varint in a third of the instructions
-// that portable code takes, without asking for a build that needs them: the
-// inline code of the setters uses them, and is entered only where they are
-// fast. On other processors all setters take their out-of-line path.
-// See PROTOZERO_USE_BIT_DEPOSIT.
+// x86 instructions that encode a varint in a third of the instructions that
+// portable code takes. They need no special build: the inline code of the
+// setters uses them, and runs only on processors where they are fast. On other
+// processors all setters take their out-of-line path. See
+// PROTOZERO_USE_BIT_DEPOSIT.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -23,23 +23,23 @@ namespace internal {
 
 #if PROTOZERO_USE_BIT_DEPOSIT
 
-// All ones if the functions below may be called, and are fast; zero otherwise,
-// and until it is set, at the beginning of static initialization. Not const,
-// and so not initialized late: messages may be written before.
+// All ones if the functions below may be called, and are fast; zero otherwise.
+// It is set at the beginning of static initialization, and zero before. It is
+// not const, and so not initialized late: messages may be written before.
 extern PROTOZERO_EXPORT uintptr_t kInlineEncodingMask;
 
-// What they need besides the value. Functions that encode several have them in
-// registers, which takes an instruction and 8 bytes less a value than to have
-// them as operands in memory, and no port for loads.
+// The operands that the functions need besides the value. Functions that encode
+// several values keep them in registers. Compared with operands in memory, that
+// saves an instruction and 8 bytes of code a value, and the port for loads.
 struct VarIntMasks {
   uint64_t seven_bit_groups;
-  // Of all bytes but the last.
+  // The continuation bits of all bytes but the last.
   uint64_t continuation_bits;
 };
 
-// Not const: compilers must not know the values, or they make ten bytes of code
-// of them for each use again. So functions load them once, and again after
-// calls. Hidden: no detour through a table of addresses.
+// Not const: if compilers knew the values, they would make ten bytes of code
+// for each use. So functions load them once, and again after calls. Hidden, so
+// that no load goes through a table of addresses.
 __attribute__((visibility("hidden"))) inline VarIntMasks kVarIntMasks = {
     0x7f7f7f7f7f7f7f7f, 0x0080808080808080};
 
@@ -47,9 +47,9 @@ PROTOZERO_ALWAYS_INLINE VarIntMasks LoadVarIntMasks() {
   return kVarIntMasks;
 }
 
-// Opaque(), for which |masks| have to be there: where this is done on one side
-// of a branch and an encoder called on the other, compilers load them before
-// it, and then once for several such branches.
+// Does the work of Opaque(), and uses |masks|. If one side of a branch calls
+// this, and the other side an encoder, compilers load the masks before the
+// branch, and then once for several such branches.
 template <typename T>
 PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks masks, T value) {
   __asm__(""
@@ -69,7 +69,7 @@ DepositSevenBitGroups(uint64_t value, VarIntMasks masks = LoadVarIntMasks()) {
   return groups;
 }
 
-// The reverse: puts the groups together again.
+// Does the reverse: puts the groups together again.
 PROTOZERO_ALWAYS_INLINE uint64_t
 ExtractSevenBitGroups(uint64_t groups, VarIntMasks masks = LoadVarIntMasks()) {
   uint64_t value;
@@ -79,12 +79,12 @@ ExtractSevenBitGroups(uint64_t groups, VarIntMasks masks = LoadVarIntMasks()) {
   return value;
 }
 
-// The top bit of each byte that ends below the |count|-th bit, but for the
-// last byte. REQUIRES: count < 256.
+// Returns the top bit of each byte that ends below the |count|-th bit, except
+// for the last byte. REQUIRES: count < 256.
 PROTOZERO_ALWAYS_INLINE uint64_t
 ContinuationBitsBelow(uint32_t count, VarIntMasks masks = LoadVarIntMasks()) {
   uint64_t result;
-  // Of its operand, it reads the lowest byte.
+  // The instruction reads only the lowest byte of |count|.
   __asm__("bzhi{q %q1, %2, %0| %0, %2, %q1}"
           : "=r"(result)
           : "r"(count), "r"(masks.continuation_bits)
@@ -92,7 +92,7 @@ ContinuationBitsBelow(uint32_t count, VarIntMasks masks = LoadVarIntMasks()) {
   return result;
 }
 
-// Which bit is the highest one that is set. REQUIRES: value != 0.
+// Returns the number of the highest bit that is set. REQUIRES: value != 0.
 PROTOZERO_ALWAYS_INLINE uint32_t HighestBit(uint64_t value) {
   uint64_t leading_zeros;
   __asm__("lzcnt{q %1, %0| %0, %1}" : "=r"(leading_zeros) : "r"(value) : "cc");
@@ -115,10 +115,11 @@ PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks, T value) {
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
 // Asks for the cache line |offset| bytes behind |base|, in order to write to
-// it: a store to a line that another processor has waits, and all stores behind
-// it. Compilers only ask to read it unless the build says that the processor
-// can do this; those that the functions above may be called on can, or take it
-// for a `nop`. Any address will do. REQUIRES: kInlineEncodingMask is not zero.
+// it. Otherwise a store to a line that another processor has would wait, and
+// all stores behind it. Compilers ask only for reading it, unless the build
+// says that the processor has this instruction. All processors that the
+// functions above may be called on have it, or take it for a `nop`. Any address
+// will do. REQUIRES: kInlineEncodingMask is not zero.
 template <int offset>
 PROTOZERO_ALWAYS_INLINE void PrefetchForWriting(const uint8_t* base) {
 #if PROTOZERO_USE_BIT_DEPOSIT
@@ -132,9 +133,9 @@ PROTOZERO_ALWAYS_INLINE void PrefetchForWriting(const uint8_t* base) {
 #endif
 }
 
-// |base| + |index| + |offset|, of addresses or pointers. Compilers make two
-// instructions of it for x86 if they do not know the processor, for on some of
-// before 2019 the one takes longer.
+// Returns |base| + |index| + |offset|, for addresses or pointers, in one
+// instruction. Compilers make two of it for x86 if they do not know the
+// processor, because the one takes longer on some processors from before 2019.
 template <int offset, typename T>
 PROTOZERO_ALWAYS_INLINE T AddOffset(T base, size_t index) {
 #if PROTOZERO_USE_BIT_DEPOSIT

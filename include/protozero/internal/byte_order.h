@@ -29,10 +29,10 @@ inline constexpr bool kCopyIsLittleEndian = false;
 inline constexpr bool kCopyIsLittleEndian = true;
 #endif
 
-// What StoreLittleEndian() leaves in a buffer: types that are nobody else's,
-// not even a character's, so that a compiler knows that such a store changes
-// neither a message nor what a setter was given. After memcpy(), or a store of
-// a byte, it would load them again.
+// The type of words that StoreLittleEndian() writes to a buffer. No other
+// object has this type, and it is no character type. So compilers know that
+// such a store changes neither a message nor a setter's argument. After
+// memcpy(), or a store of a byte, they would load these again.
 #if defined(__GNUC__) || defined(__clang__)
 template <typename T>
 struct StreamWord {

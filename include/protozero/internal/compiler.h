@@ -13,7 +13,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// |value|, of which the compiler knows nothing any more.
+// Returns |value|, but the compiler no longer knows anything about it.
 template <typename T>
 PROTOZERO_ALWAYS_INLINE T Opaque(T value) {
 #if defined(__GNUC__) || defined(__clang__)
@@ -22,8 +22,8 @@ PROTOZERO_ALWAYS_INLINE T Opaque(T value) {
   return value;
 }
 
-// |value|, which fits, as a size_t. Where it is one already this casts nothing,
-// since gcc warns of casts that do nothing (-Wuseless-cast).
+// Returns |value| as a size_t, which it must fit. If it is one already this
+// does not cast, since gcc warns of casts that do nothing (-Wuseless-cast).
 template <typename T>
 PROTOZERO_ALWAYS_INLINE constexpr size_t ToSize(T value) {
   if constexpr (std::is_same_v<T, size_t>)
@@ -32,7 +32,7 @@ PROTOZERO_ALWAYS_INLINE constexpr size_t ToSize(T value) {
     return static_cast<size_t>(value);
 }
 
-// Prints where, which condition and the advice to stderr, then aborts.
+// Prints file, line, condition and advice to stderr, then aborts.
 [[noreturn]] PROTOZERO_COLD PROTOZERO_EXPORT void DcheckFailed(
     const char* file,
     int line,

@@ -22,14 +22,14 @@
 
 #include "protozero/internal/macros.h"
 
-// What the messages of "protozero/constant_message.h" consist of, and how it is
-// encoded in a constant expression.
+// The fields of messages for "protozero/constant_message.h", and their encoding
+// in a constant expression.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// In place of a value in MakeConstantMessage(): a value that is not known yet.
-// For numbers, bools and enums. In the encoded message, holes of
+// A placeholder in MakeConstantMessage() for a value that is not known yet: a
+// number, bool or enum. In the encoded message, holes of
 //
 //   fixed32, sfixed32, float       take 4 bytes
 //   fixed64, sfixed64, double      take 8 bytes
@@ -37,18 +37,18 @@ PROTOZERO_ABI_BEGIN
 //   int32, uint32, sint32, enum    take 5 bytes, or |width|
 //   int64, uint64, sint64          take 10 bytes, or |width|
 //
-// whatever is filled in: a shorter varint is padded with continuation bytes
+// whatever value fills them: a shorter varint is padded with continuation bytes
 // whose groups are zero, which every parser accepts:
 //
 //   300 in a hole of 5      | ac 82 80 80 00 |
 //
 // A narrower hole holds values of up to 7 * width bits (after zigzag encoding,
-// where that is the field's type). A larger value, which negative ones of
-// int32, int64 and enums are, is a mistake: stops debug builds; otherwise its
-// low 7 * width bits are written. Without a |width|, all values fit. Negative
-// ones of int32 and enums take 32 bits rather than the 64 that setters give
-// them: all parsers make the same int32 of that, but one to whom the field is
-// an int64 does not.
+// if the field's type has it). Negative values of int32, int64 and enums are
+// larger. A larger value is a mistake: it stops debug builds; otherwise its low
+// 7 * width bits are written. Without a |width|, all values fit. Negative
+// values of int32 and enums take 32 bits rather than the 64 that setters give
+// them. All parsers that know the field as an int32 read the same value, but
+// one to whom the field is an int64 does not.
 template <size_t width = 0>
 struct Hole {};
 
@@ -60,7 +60,7 @@ struct ConstantRef {
   const uint8_t* data;
 };
 
-// Of a hole: the type of its field, and how wide it is.
+// The type of a hole's field, and the hole's width.
 template <typename Field, size_t width>
 struct HoleOf {
   using Value = typename Field::cpp_field_type;
@@ -68,7 +68,7 @@ struct HoleOf {
   static constexpr bool kIsVarInt = proto_utils::ProtoSchemaToWireType(kType) ==
                                     proto_utils::ProtoWireType::kVarInt;
 
-  // 32 bits of an int32 or enum are enough to tell it.
+  // The low 32 bits of an int32 or enum determine its value.
   static constexpr size_t kFullWidth =
       kIsVarInt && sizeof(Value) == 4 ? 5 : kMaxNumberSize<kType>;
   static constexpr size_t kWidth = width != 0 ? width : kFullWidth;
@@ -77,7 +77,8 @@ struct HoleOf {
   static_assert(kWidth <= kFullWidth,
                 "this hole is wider than any value of its field");
 
-  // |inlined|: where kInlineEncodingMask is not zero.
+  // Fills the hole at |pos|. REQUIRES: if |inlined|, kInlineEncodingMask is not
+  // zero.
   template <bool inlined>
   PROTOZERO_ALWAYS_INLINE static void Fill(Value value, uint8_t* pos) {
     const auto number = ToWireNumber<kType>(value);
@@ -102,7 +103,8 @@ struct HoleOf {
   }
 };
 
-// Where a constant message is encoded to; nowhere, to get its size.
+// The destination of a constant message's bytes. Without |bytes|, it only
+// counts them.
 struct ConstantSink {
   constexpr void Byte(uint64_t byte) {
     if (bytes != nullptr)
@@ -135,7 +137,7 @@ constexpr size_t ConstantSize(const List& list) {
   return sink.size;
 }
 
-// Kinds of values without their tags.
+// EncodeConstantValue() encodes each kind of value without its tag.
 
 template <typename Field, typename T>
 constexpr std::enable_if_t<std::is_arithmetic<T>::value ||
@@ -207,8 +209,8 @@ constexpr void EncodeConstant(const FieldList<Values...>& list,
   EncodeConstantFields(list.values, sink);
 }
 
-// Which of a constant's fields are holes; and that all fields belong where they
-// are.
+// The list of a constant's holes. Also checks that all fields belong to their
+// messages.
 template <typename T, typename List>
 struct ConstantFields {
   static_assert(kAlwaysFalse<List>,

@@ -12,10 +12,10 @@
 
 #include "protozero/internal/macros.h"
 
-// Which fields a typed decoder knows, made by the compiler from their ids. Each
-// has a slot: its rank among the ids. Small ids are looked up in a table that
-// they index, large ones in a hash table, whose size depends on how many they
-// are and not on how large.
+// The fields that a typed decoder knows. The compiler makes this from their
+// ids. Each field has a slot: its rank among the ids. Small ids index a table;
+// large ids are in a hash table, whose size depends on the number of ids and
+// not on their values.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -24,7 +24,7 @@ namespace internal {
 struct DecoderSchema {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
-  // The slot of a field, or kNoSlot.
+  // Returns the slot of a field, or kNoSlot.
   PROTOZERO_ALWAYS_INLINE uint32_t SlotOf(uint32_t id) const {
     if (PROTOZERO_LIKELY(id < direct_size))
       return uint32_t{direct_slots[id]} - 1;
@@ -39,21 +39,22 @@ struct DecoderSchema {
     }
   }
 
-  // Fibonacci hashing: the upper bits of the product are the well mixed ones.
+  // Hashes by Fibonacci hashing: the upper bits of the product are well mixed.
   static constexpr uint32_t HashOf(uint32_t id, uint32_t shift) {
     return (id * 0x9e3779b1u) >> shift;
   }
 
   struct Entry {
-    uint32_t id = 0;  // Free.
+    uint32_t id = 0;  // The entry is free.
     uint32_t slot = kNoSlot;
   };
 
-  uint32_t count;  // of all fields
-  // By id, one more than the slot; 0 if there is none.
+  uint32_t count;  // The number of all fields.
+  // A table by id of one more than the slot; 0 if there is none.
   uint32_t direct_size;
   const uint16_t* direct_slots;
-  // By hash; what is taken, one further on. The last entry is free.
+  // A table by hash. If an entry is taken, the id goes to the next free one.
+  // The last entry is free.
   uint32_t hash_shift;
   const Entry* entries;
 };
@@ -69,8 +70,8 @@ constexpr bool AreAscendingFieldIds(const uint32_t* ids, size_t count) {
   return true;
 }
 
-// How many of the ids are small. The bound keeps tables in proportion to the
-// number of fields.
+// Returns the number of ids that are small. The bound keeps tables in
+// proportion to the number of fields.
 constexpr uint32_t CountSmallIds(const uint32_t* ids, size_t count) {
   uint32_t num_small = 0;
   while (num_small < count && ids[num_small] <= 64 + 8 * count)
@@ -87,7 +88,7 @@ struct DirectSlots {
   uint16_t slots[size] = {};
 };
 
-// At least twice as many places as there are ids.
+// Returns the shift for a table with at least twice as many places as ids.
 constexpr uint32_t HashShiftFor(size_t sparse_count) {
   uint32_t shift = 31;
   while ((size_t{1} << (32 - shift)) < 2 * sparse_count)
@@ -107,7 +108,7 @@ struct SparseIds {
     }
   }
 
-  // So many behind the table that none has to be looked for at its beginning.
+  // Enough places behind the table that no search wraps to its beginning.
   DecoderSchema::Entry
       entries[(size_t{1} << (32 - hash_shift)) + sparse_count + 1] = {};
 };
@@ -130,7 +131,7 @@ struct SchemaOf {
                                          kShift, kSparse.entries};
 };
 
-// In ascending order, each once.
+// The ids in ascending order, each once.
 template <size_t size>
 struct SortedIds {
   explicit constexpr SortedIds(const uint32_t* unsorted) {
@@ -149,7 +150,7 @@ struct SortedIds {
   size_t count = 0;
 };
 
-// SchemaOf those ids, in any order.
+// The SchemaOf ids that may be in any order.
 template <uint32_t... field_ids>
 struct UnsortedSchemaOf {
   static constexpr uint32_t kUnsorted[] = {field_ids..., 0};
@@ -170,7 +171,7 @@ struct IdentitySlots {
   uint16_t by_id[size] = {};
 };
 
-// Of the ids 1 to |max_id|.
+// The schema of the ids 1 to |max_id|.
 template <uint32_t max_id>
 struct DenseSchema {
   static_assert(0 < max_id && max_id < UINT16_MAX,

@@ -10,14 +10,14 @@
 
 #include "protozero/internal/macros.h"
 
-// Which arguments AppendFields() takes, and what it advises for others.
+// Checks of the arguments of AppendFields(), with advice for wrong ones.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The arguments of AppendFields(): the message class that each belongs to, and
-// how it is passed on.
+// The traits of an argument of AppendFields(): the message class that it
+// belongs to, and the form in which it is passed on.
 template <typename Value>
 struct Appendable : std::false_type {};
 template <typename Field, typename Value>
@@ -29,8 +29,8 @@ struct Appendable<FieldValue<Field, Value>> : std::true_type {
   }
 };
 
-// Whether a field of class |Of| may be appended to a |T|: its own fields, those
-// of the message that it extends, and all extensions of it.
+// Returns whether a field of class |Of| may be appended to a |T|: its own
+// fields, those of the message that it extends, and all extensions of it.
 template <typename T, typename Of>
 constexpr bool AreFieldsOf() {
   if constexpr (std::is_same<T, Of>::value) {
@@ -62,7 +62,7 @@ constexpr bool CheckMessage() {
   return (CheckField<T, Values>() && ...);
 }
 
-// The same for a FieldList.
+// The same for a field in a FieldList.
 template <typename T, typename Value>
 struct ListField {
   static_assert(kAlwaysFalse<Value>,

@@ -28,7 +28,7 @@ PROTOZERO_ABI_BEGIN
 // setter, with the same warnings about narrowing; a value of another kind does
 // not compile. Strings and bytes are not copied: they must outlive the value.
 //
-// A literal type: makes constant expressions from constant expressions.
+// It is a literal type, so constant arguments make a constant expression.
 template <typename Field, typename Value>
 struct FieldValue {
   Value value;
@@ -54,12 +54,12 @@ struct FilledStencil;
 template <typename>
 inline constexpr bool kAlwaysFalse = false;
 
-// What the constants of fields can be called with, by kind of field:
+// The call operators of field constants, one class for each kind of field:
 //
 //   Of()   from any argument to a FieldValue, or to the advice what to use
 //          instead
 //
-// They are instantiated by a call. Were they bases of the constants' classes,
+// A call instantiates them. If they were bases of the constants' classes,
 // compiling a generated header would take twice as long.
 
 template <typename Field, typename T>
@@ -82,8 +82,8 @@ struct NumberNotation {
 // Element and Range are char and ConstChars, or uint8_t and ConstBytes.
 template <typename Field, typename Element, typename Range>
 struct BytesNotation {
-  // What others are kept as. (A pointer to uint8_t cannot become one to char
-  // in a constant expression.)
+  // The type that keeps arguments other than a string_view. (A pointer to
+  // uint8_t cannot become one to char in a constant expression.)
   using Kept = std::conditional_t<std::is_same<Element, char>::value,
                                   std::string_view,
                                   Range>;
@@ -113,7 +113,7 @@ struct BytesNotation {
   }
 
  private:
-  // A template, lest the advice be given unasked.
+  // A template, so that the compiler gives the advice only when this is called.
   template <typename T = Field>
   static constexpr FieldValue<Field, Kept> Advise() {
     static_assert(!std::is_same<Element, char>::value || kAlwaysFalse<T>,
@@ -179,8 +179,8 @@ struct MessageNotation {
   }
 };
 
-// Whether a |From| becomes the |Value| that a field's setter takes. That any
-// pointer can be taken for a bool is never what was meant.
+// True if a |From| converts to the |Value| that a field's setter takes.
+// Converting a pointer to a bool does not count, since nobody means that.
 template <typename Value, typename From>
 inline constexpr bool kTakes =
     std::is_convertible<From, Value>::value &&
@@ -188,7 +188,7 @@ inline constexpr bool kTakes =
       (std::is_pointer<std::decay_t<From>>::value ||
        std::is_member_pointer<std::decay_t<From>>::value));
 
-// Has a |type| unless |Values| are one that is taken.
+// Has a |type| unless |Values| is one type that kTakes accepts.
 template <typename Value, typename... Values>
 struct EnableUnlessTaken : std::enable_if<!((sizeof...(Values) == 1) && ... &&
                                             kTakes<Value, Values>)> {};

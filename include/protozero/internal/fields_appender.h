@@ -29,8 +29,8 @@
 
 #include "protozero/internal/macros.h"
 
-// How AppendFields(), AppendMessage() and EncodeMessage() encode their
-// arguments: see "protozero/append_fields.h".
+// The encoders behind AppendFields(), AppendMessage() and EncodeMessage(): see
+// "protozero/append_fields.h".
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -50,16 +50,17 @@ constexpr size_t SizeOf(ConstBytes bytes) {
   return bytes.size;
 }
 
-// Writes |size| as a varint, and the bytes. For sizes that compilers do not
-// know: the copy is larger than the call. REQUIRES: size <= kMaxMessageLength,
-// and room for |size| bytes after kMaxVarIntEncodedSize others.
+// Writes |size| as a varint, and the bytes. It is for sizes that compilers do
+// not know, because inline code for the copy is larger than the call. REQUIRES:
+// size <= kMaxMessageLength, and room for |size| bytes after
+// kMaxVarIntEncodedSize others.
 PROTOZERO_EXPORT uint8_t* WriteSizeAndBytesUnsafe(size_t size,
                                                   const void* src,
                                                   uint8_t* dst) noexcept;
 
-// Makes room for a size of kMessageLengthFieldSize bytes instead of the one
-// that is there in front of |begin|, and writes |size|. Returns the end of the
-// |size| bytes, which move.
+// Widens the one-byte size in front of |begin| to kMessageLengthFieldSize
+// bytes, and writes |size| there. Moves the |size| bytes, and returns their
+// end.
 PROTOZERO_COLD PROTOZERO_EXPORT uint8_t* WidenSizeUnsafe(uint8_t* begin,
                                                          size_t size) noexcept;
 
@@ -72,7 +73,7 @@ constexpr proto_utils::internal::EncodedTag TagOf() {
       proto_utils::ProtoSchemaToWireType(Field::kProtoFieldType));
 }
 
-// Constants are encoded by "protozero/constant_message.h".
+// "protozero/constant_message.h" specializes this for constants.
 template <typename Value>
 struct ConstantEncoder {
   static_assert(kAlwaysFalse<Value>, "a Hole is for MakeConstantMessage()");
@@ -85,18 +86,17 @@ struct ConstantEncoder {
   static void Append(Message&, const Value&) {}
 };
 
-// How AppendFields() treats one of its arguments:
+// An Encoder treats one argument of AppendFields(). It has these members:
 //   kHeader        its largest size, without the bytes that BodySize() counts
 //   kMinHeader     its smallest size, without those bytes
-//   kAhead         how many bytes of kHeader may come before the last
+//   kAhead         the number of bytes of kHeader that may come before the last
 //                  kMaxSimpleFieldEncodedSize bytes
 //   BodySize()     the number of further bytes, known at run time
 //   SizeBits()     the bitwise or of all sizes that are to be written
-//   Encode()       writes the argument and returns its end. REQUIRES:
-//   SizeBits()
-//                  is at most kMaxMessageLength, and BodySize() bytes are
-//                  writable after kAhead and kMaxSimpleFieldEncodedSize others.
-//   Append()       does what the setter would, by a call
+//   Encode()       writes the argument and returns its end. REQUIRES: kAhead,
+//                  BodySize() and kMaxSimpleFieldEncodedSize bytes together
+//                  are writable; SizeBits() is at most kMaxMessageLength.
+//   Append()       does the work of the setter, by a call
 class FieldsAppender {
   static constexpr size_t SumOfAllButLast(std::initializer_list<size_t> sizes) {
     size_t sum = 0;
@@ -146,13 +146,13 @@ class FieldsAppender {
     return static_cast<uint32_t>(size);
   }
 
-  // The same, of a message in a buffer of its own.
+  // The same for a message in a buffer of its own.
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE static size_t EncodeMessage(uint8_t* begin,
                                                       size_t size,
                                                       Values... values) {
-    // Larger buffers take the slow path, too: a message that fits into the
-    // others is not too long.
+    // Larger buffers than a message may fill take the slow path, too. So a
+    // message that fits into a buffer here is not too long.
     if (PROTOZERO_UNLIKELY(
             !FitIntoBuffer(size & kInlineEncodingMask, values...))) {
       return EncodeMessageSlowPath<T>(begin, size, Rebuild(values)...);
@@ -160,8 +160,8 @@ class FieldsAppender {
     return static_cast<size_t>(Encode(begin, values...) - begin);
   }
 
-  // Whether the bytes are sure to be |max_size| at most, and to fit between
-  // |pos| and the end that |fast_limit| is for.
+  // Returns whether the bytes are certain to be at most |max_size|, and to fit
+  // between |write_ptr| and the end of the chunk that |fast_limit| is for.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static bool MayEncode(const uint8_t* write_ptr,
                                                 uintptr_t fast_limit,
@@ -169,11 +169,11 @@ class FieldsAppender {
                                                 Values... values) {
     if (!FitInto(max_size, values...))
       return false;
-    // Whether Message::HasFastRoom() would hold after |ahead| more bytes.
+    // Tests whether HasFastRoom() would be true after |ahead| more bytes.
     const uint64_t ahead = SizeAhead(values...);
     const uintptr_t pos = reinterpret_cast<uintptr_t>(write_ptr);
-    // No address, and no lent or returned cursor, is so large that a sum of
-    // seven sizes overflows; |fast_limit| may be zero.
+    // No address, and no lent or returned cursor, is so large that adding seven
+    // sizes overflows. |fast_limit| may be zero.
     if constexpr (sizeof(uintptr_t) >= sizeof(uint64_t) &&
                   sizeof...(values) <= 7) {
       return pos + ahead < fast_limit;
@@ -182,7 +182,7 @@ class FieldsAppender {
     }
   }
 
-  // Writes to |pos| what Append() would, and returns its end. REQUIRES:
+  // Writes the bytes of Append() to |pos|, and returns their end. REQUIRES:
   // MayEncode(), or FitIntoBuffer() where kInlineEncodingMask is not zero.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(uint8_t* pos,
@@ -193,14 +193,15 @@ class FieldsAppender {
  private:
   static constexpr uint64_t kNoMaxSize = ~uint64_t{0};
 
-  // What may be in front of the last kMaxSimpleFieldEncodedSize bytes.
+  // Returns the largest number of bytes in front of the last
+  // kMaxSimpleFieldEncodedSize ones.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static uint64_t SizeAhead(Values... values) {
     return Encoders<Values...>::kAhead +
            Encoders<Values...>::BodySize(values...);
   }
 
-  // Whether Encode() may be called if |size| bytes are writable.
+  // Returns whether Encode() may be called if |size| bytes are writable.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static bool FitInto(uint64_t size, Values... values) {
     static_assert((proto_utils::kMaxMessageLength &
@@ -211,15 +212,15 @@ class FieldsAppender {
                size;
   }
 
-  // The same, and not if there are more bytes than a message may have.
+  // The same, but returns false if |size| is larger than a message may be.
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static bool FitIntoBuffer(uint64_t size,
                                                     Values... values) {
     constexpr uint64_t kNeeded =
         Encoders<Values...>::kAhead + proto_utils::kMaxSimpleFieldEncodedSize;
     static_assert(kNeeded <= proto_utils::kMaxMessageLength);
-    // Wraps where there is less. In this order, so that the compiler sees that
-    // a single string is not too long.
+    // The subtraction wraps if |size| is too small. The tests have this order
+    // to show the compiler that a single string is not too long.
     const uint64_t room = size - kNeeded;
     return room <= proto_utils::kMaxMessageLength - kNeeded &&
            Encoders<Values...>::BodySize(values...) <= room &&
@@ -227,9 +228,9 @@ class FieldsAppender {
                proto_utils::kMaxMessageLength;
   }
 
-  // A copy of |value|, made of its parts, for the slow path: a call takes a
-  // list in memory. So the original can be in registers; gcc would store it on
-  // the fast path as well, in case that the call is needed.
+  // Returns a copy of |value|, made of its parts, for the slow path, because a
+  // call takes a list in memory. So the original can be in registers; otherwise
+  // gcc would store it on the fast path, too, in case that the call is needed.
   template <typename Value>
   PROTOZERO_ALWAYS_INLINE static Value Rebuild(Value value) {
     return value;
@@ -274,7 +275,7 @@ class FieldsAppender {
   template <typename Value, typename = void>
   struct Encoder : ConstantEncoder<Value> {};
 
-  // The same for several of them.
+  // The encoder of several arguments.
   template <typename... Values>
   struct Encoders {
     static constexpr size_t kHeader =
@@ -332,7 +333,7 @@ class FieldsAppender {
           return proto_utils::internal::WriteLongVarIntInline(bits, value_pos,
                                                               masks);
         }
-        // One addition to the cursor, which the next field waits for.
+        // This adds to the cursor once, because the next field waits for it.
         return proto_utils::internal::WriteVarInt56Inline<kTag.size()>(
             bits, pos, masks);
       } else {
@@ -399,8 +400,8 @@ class FieldsAppender {
     }
   };
 
-  // Writes the bytes of a child that begins, is written to and is sealed: its
-  // size takes one byte, or kMessageLengthFieldSize.
+  // Writes the same bytes as a child that begins, gets the fields and is
+  // sealed: its size takes one byte, or kMessageLengthFieldSize.
   template <typename Field, typename List, typename Indices>
   struct ListEncoder;
   template <typename Field, typename... Values, size_t... i>
@@ -427,7 +428,7 @@ class FieldsAppender {
 
     PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Value& field,
                                                    uint8_t* pos) {
-      // Both are known to the compiler where there are no strings.
+      // The compiler knows both conditions if there are no strings.
       const uint64_t body_size = BodySize(field);
       const bool is_long =
           All::kMinHeader + body_size > proto_utils::kMaxOneByteMessageLength;

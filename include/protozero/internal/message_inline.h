@@ -23,28 +23,32 @@
 
 #include "protozero/internal/macros.h"
 
-// What Message does in the code of its callers. With PROTOZERO_INLINE_SETTERS
-// that is all of a field, as long as there is room; without, a setter makes its
-// tag and calls MessageRuntime. "message.h" includes this.
+// The part of Message that is compiled into its callers. With
+// PROTOZERO_INLINE_SETTERS, setters write whole fields as long as there is
+// room; without, a setter makes its tag and calls MessageRuntime. "message.h"
+// includes this.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The inline parts of a message: `message` is the one that is written to.
+// The inline functions of messages. `message` is the message that is written
+// to.
 struct MessageInline {
   using EncodedTag = proto_utils::internal::EncodedTag;
   using ProtoWireType = proto_utils::ProtoWireType;
   using State = MessageState;
 
-  // How many bytes a message moves down when its size field is widened.
+  // The number of bytes by which a message moves down when its size field is
+  // widened.
   static constexpr size_t kWidening = proto_utils::kMessageLengthFieldSize - 1;
-  // The longest that a message grows while one byte is reserved for its size:
-  // nearly all messages are sealed before, and to move one takes little of the
-  // time that it took to write it.
+  // The largest size of a message while one byte is reserved for its size.
+  // Nearly all messages are sealed before they grow so long, and moving one
+  // takes little of the time that it took to write it.
   static constexpr size_t kMaxNarrowSize = 512;
 
-  // Of constant ids, nothing is left of this test.
+  // Returns whether |field_id| is valid. Compilers drop the test for constant
+  // ids.
   PROTOZERO_ALWAYS_INLINE static bool IsFieldId(uint32_t field_id) {
     const bool is_field_id = proto_utils::internal::IsFieldId(field_id);
     PROTOZERO_DCHECK(is_field_id, "field ids are 1 to 536870911");
@@ -71,15 +75,16 @@ struct MessageInline {
     return message->state_.epoch;
   }
 
-  // Whether kFastRoom bytes can be written at |pos| with nothing else to do:
-  // only if that is the cursor, and |message| has it. Integers are compared,
-  // and the limit lies before the chunk's end: no pointer beyond a buffer is
-  // formed.
+  // Returns whether kFastRoom bytes can be written at |pos| with nothing else
+  // to do. That is so only if |pos| is the cursor, and |message| has it.
+  // Compares integers, and the limit lies before the chunk's end, so that no
+  // pointer beyond a buffer is formed.
   static bool HasFastRoom(const Message* message, const uint8_t* pos) {
     return reinterpret_cast<uintptr_t>(pos) < message->fast_limit_;
   }
 
-  // The fast limit of a narrow message at |base| within one whose is |limit|.
+  // Returns the fast limit of a narrow message at |base|. |limit| is that of
+  // its parent.
   static uintptr_t NarrowLimit(uintptr_t limit, const uint8_t* base) {
     constexpr size_t kReach =
         kMaxNarrowSize - (ScatteredStreamWriter::kFastRoom - 2);
@@ -88,20 +93,20 @@ struct MessageInline {
     return limit < reach ? limit : reach;
   }
 
-  // The state of a message that begins.
+  // Returns the state of a message that begins.
   static State NewState(State::Flags flags, uint32_t tag_size) {
     return {flags, static_cast<uint8_t>(tag_size),
             PROTOZERO_DCHECK_IS_ON ? MessageRuntime::NextEpoch() : uint16_t{0},
             0};
   }
-  // In one store.
+  // Sets the state in one store.
   static void SetState(Message* message, State state) {
     memcpy(&message->state_, &state, sizeof(state));
   }
 
   // Root messages.
 
-  // REQUIRES: no message is open on |writer|.
+  // Begins a root message. REQUIRES: no message is open on |writer|.
   PROTOZERO_ALWAYS_INLINE static void BeginRoot(Message* message,
                                                 ScatteredStreamWriter* writer,
                                                 MessageArena* arena) {
@@ -121,10 +126,11 @@ struct MessageInline {
     writer->write_ptr_ = LentCursor();
   }
 
-  // Whether |message| was the last to begin on |writer|, and |writer| the last
-  // that it began on. REQUIRES: no other message uses |arena|. So the message
-  // that used it last on |writer| was at this address; and if that was another
-  // object, this one has not begun on |writer|.
+  // Returns whether |message| was the last root message to begin on |writer|,
+  // and |writer| was the last writer that it began on. REQUIRES: no other
+  // message uses |arena|. So if |writer| used |arena| last, it was for a
+  // message at this address; and if that was an earlier object, this one has
+  // not begun on |writer|.
   static bool IsRootOf(const Message* message,
                        const ScatteredStreamWriter* writer,
                        const MessageArena* arena) {
@@ -138,7 +144,7 @@ struct MessageInline {
       message->writer_->AbandonRoot();
   }
 
-  // Abandon() and message->Reset(writer, arena).
+  // Calls Abandon() and message->Reset(writer, arena).
   PROTOZERO_ALWAYS_INLINE static void ResetRoot(Message* message,
                                                 ScatteredStreamWriter* writer,
                                                 MessageArena* arena) {
@@ -149,7 +155,7 @@ struct MessageInline {
     }
     BeginRootAgain(message, writer);
   }
-  // Abandon(), writer->Reset(range) and message->Reset(writer, arena).
+  // Calls Abandon(), writer->Reset(range) and message->Reset(writer, arena).
   PROTOZERO_ALWAYS_INLINE static void ResetRootIn(Message* message,
                                                   ScatteredStreamWriter* writer,
                                                   ContiguousMemoryRange range,
@@ -164,15 +170,16 @@ struct MessageInline {
     BeginRootAgain(message, writer);
   }
 
-  // Whether |message| is a root message without a size field that has the
-  // cursor, |end|, and is whole within the current chunk: without any other
-  // flag, the stream has not failed.
+  // Returns whether |message| is a root message without a size field that has
+  // the cursor, |end|, and is whole within the current chunk. The absence of
+  // other flags shows that the stream has not failed.
   static bool IsWholeRoot(const Message* message, const uint8_t* end) {
     return IsShortEnough(message, end) &&
            message->state_.flags == State::kRootWithoutSize;
   }
-  // False for a cursor that is lent or returned, too: it is far away, unless
-  // addresses have 32 bits.
+  // Returns whether |end| is no lent or returned cursor, and the message is not
+  // too long. Such a cursor is too far away; with 32-bit addresses,
+  // HasFastRoom() rejects it.
   static bool IsShortEnough(const Message* message, const uint8_t* end) {
     const uintptr_t size = reinterpret_cast<uintptr_t>(end) -
                            reinterpret_cast<uintptr_t>(message->base_);
@@ -180,12 +187,12 @@ struct MessageInline {
             HasFastRoom(message, end)) &&
            size <= proto_utils::kMaxRootMessageLength;
   }
-  // Finalize() of a message that IsWholeRoot().
+  // Finalizes a message for which IsWholeRoot() is true.
   static uint32_t SealWholeRoot(Message* message, uint8_t* end) {
     const size_t size = static_cast<size_t>(end - message->base_);
     message->writer_->write_ptr_ = end;
-    // Setters are stopped by the cursor, not by a limit of 0: so compilers
-    // leave out the store of the cursor that the setter before has made.
+    // This cursor, not a limit of 0, stops later setters. So compilers leave
+    // out the store of the cursor by the setter before.
     message->write_ptr_ = ReturnedCursor();
     message->state_.size = static_cast<uint32_t>(size);
     message->state_.flags = State::kFinalized;
@@ -194,11 +201,11 @@ struct MessageInline {
 
   // Fields.
 
-  // Stores the cursor once more, at |pos|, where it is already: the first thing
-  // that a slow path does. So each setter stores the cursor on either way, and
-  // nobody reads what the setter before has stored: compilers leave that store
-  // out, and keep the cursor in a register from the first of several setters to
-  // the last. They must not know that this store changes nothing.
+  // Stores the cursor |pos| once more, as the first step of a slow path. So
+  // each setter stores the cursor on both of its paths, and nobody reads the
+  // cursor that the setter before has stored: compilers leave that store out,
+  // and keep the cursor in a register from the first of several setters to the
+  // last. Compilers must not know that this store changes nothing.
   PROTOZERO_ALWAYS_INLINE static void SpillCursor(
       [[maybe_unused]] Message* message,
       [[maybe_unused]] uint8_t* pos) {
@@ -220,15 +227,15 @@ struct MessageInline {
                            MayBeLongVarInt<T>(bits, masks))) {
       // SpillCursor(), with the masks in registers on both sides of the branch.
       message->write_ptr_ = OpaqueAfter(masks, pos);
-      // Inline, because the branch has been mispredicted already: a function
-      // that is called would take longer.
+      // Inline, because the branch has been mispredicted already: a call would
+      // take even longer.
       if (sizeof(T) == sizeof(uint64_t) && HasFastRoom(message, Opaque(pos))) {
         message->write_ptr_ =
             WriteLongVarIntInline(bits, tag.Store(pos), masks);
         return;
       }
-      // clang extends the sign here, not in front of the branch for both sides;
-      // gcc would keep a copy of the value for that.
+      // clang extends the sign here, instead of in front of the branch for both
+      // sides. With gcc, this would keep a copy of the value.
 #if defined(__clang__)
       if constexpr (std::is_signed<T>::value) {
         bits = proto_utils::ExtendValueForVarIntSerialization(Opaque(value));
@@ -257,7 +264,7 @@ struct MessageInline {
       SpillCursor(message, pos);
       return MessageRuntime::AppendVarInt(message, tag, bits);
     }
-    // Tag and value in one store.
+    // One store writes tag and value.
     const uint64_t bytes = tag.encoded() | bits << (8 * tag.size());
     if (tag.size() == 1) {
       StoreLittleEndian(pos, static_cast<uint16_t>(bytes));
@@ -291,7 +298,8 @@ struct MessageInline {
     constexpr int kSpareRoom =
         ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
     uint8_t* const pos = message->write_ptr_;
-    // HasFastRoom() for so many bytes. If the cursor is null, the limit is 0.
+    // This is HasFastRoom() for |size| bytes. If the cursor is null, the limit
+    // is 0.
     if (PROTOZERO_UNLIKELY(
             size > kMaxShortCopy ||
             AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size) >=
@@ -306,8 +314,8 @@ struct MessageInline {
 
   // Nested messages.
 
-  // Whether a child that is likely to be short can begin at |pos|, which is the
-  // cursor unless a child is open.
+  // Returns whether a child that is likely to be short can begin at |pos|,
+  // which is the cursor unless a child is open.
   PROTOZERO_ALWAYS_INLINE static bool MayBeginShort(const Message* parent,
                                                     const uint8_t* pos) {
     return PROTOZERO_LIKELY(HasFastRoom(parent, pos)) &&
@@ -337,9 +345,10 @@ struct MessageInline {
   PROTOZERO_ALWAYS_INLINE static BegunChild BeginShort(Message* parent,
                                                        EncodedTag tag,
                                                        uint8_t* pos) {
-    // First the stores to the output, where the last field went, then those to
-    // the arena, the parent and the child, which lie next to each other: the
-    // fewer times stores change from one cache line to another, the better.
+    // The stores to the output come first, because the last field went there;
+    // then come those to the arena, the parent and the child, which lie next to
+    // each other. The fewer times stores change from one cache line to another,
+    // the better.
     ScatteredStreamWriter* const writer = parent->writer_;
     MessageArena* const arena = writer->arena_;
     const uintptr_t limit = parent->fast_limit_;
@@ -363,8 +372,8 @@ struct MessageInline {
     StoreLittleEndian(size_field, uint32_t{0});
     uint8_t* const base = size_field + proto_utils::kMessageLengthFieldSize;
     Message* const child = parent->writer_->arena_->NewLongMessage();
-    // Opaque, or compilers copy the limit and the writer in one move, which
-    // waits for the two stores before it.
+    // Opaque, because compilers would otherwise copy the limit and the writer
+    // in one move, which waits for the two stores before it.
     const uintptr_t limit = Opaque(parent->fast_limit_);
     parent->nested_ = child;
     parent->write_ptr_ = LentCursor();
@@ -386,7 +395,7 @@ struct MessageInline {
     SetState(child, state);
   }
 
-  // Finalize(), inline where the message is a root message without open
+  // Finalizes the message. Inline if it is a root message without open
   // children.
   PROTOZERO_ALWAYS_INLINE static uint32_t Finalize(Message* message) {
     uint8_t* const end = message->write_ptr_;
@@ -399,7 +408,8 @@ struct MessageInline {
   }
 };
 
-// What a setter does: MessageInline, or as little as possible and a call.
+// The implementation of setters: MessageInline, or as little as possible and a
+// call.
 #if PROTOZERO_INLINE_SETTERS
 using MessageSetter = MessageInline;
 #else

@@ -50,16 +50,16 @@
 //   close   another root message begins on the stream; the root message or the
 //           writer is destroyed; the child is rolled back
 //
-// kCrossedChunk is set in addition in every open state: in all open messages
-// when the chunk is left, in the leaf when the stream fails. It is taken away
-// from a root message that begins again behind raw bytes, before its first
-// field.
+// kCrossedChunk may be set in addition in every open state: all open messages
+// get it when the chunk is left, the leaf when the stream fails. A root message
+// loses it if it begins again behind raw bytes, before its first field.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Eight bytes, so that one store begins a message and one store seals it.
+// The state of a message: eight bytes, so that one store begins a message and
+// one store seals it.
 struct MessageState {
   enum Flags : uint8_t {
     // No flag: a child whose size field is at Message::size_field_, and may be
@@ -91,7 +91,7 @@ struct MessageState {
     kRootWithoutSize = kRoot | kNoSize,
   };
 
-  // What is kept of a root message where children have their |tag_size|.
+  // The flags of a root message, kept where children have their |tag_size|.
   enum RootFlags : uint8_t {
     // It may count bytes that were written to the stream directly.
     kHasRawBytes = 1 << 0,
@@ -102,25 +102,26 @@ struct MessageState {
   };
 
   uint8_t flags;
-  // Of a child: the size of the tag that precedes its size field in the current
-  // chunk; 0 if the tag is not, or not whole, in this chunk. Of a root message:
+  // In a child: the size of the tag that precedes its size field in the current
+  // chunk; 0 if the tag is not, or not whole, in this chunk. In a root message:
   // RootFlags.
   uint8_t tag_size;
-  // Tells this use of the object from earlier ones. Zero unless the library has
-  // debug checks.
+  // The number of this use of the object, which tells it from earlier ones.
+  // Zero unless the library has debug checks.
   uint16_t epoch;
-  // The message's bytes in earlier chunks; once it is sealed, all of them.
+  // The number of the message's bytes in earlier chunks; once it is sealed, of
+  // all its bytes.
   uint32_t size;
 };
 
 static_assert(sizeof(MessageState) == sizeof(uint64_t), "one store");
 
 // Two values of a cursor that are no address. Both are past every limit, so
-// that the test for room fails, and stay so when nearly 2 GB (with 32-bit
+// that the test for room fails. They stay past it when nearly 2 GB (with 32-bit
 // addresses, the size of a short copy) are added to them.
 //
-// Lent: somebody further in has the cursor. A message has lent it to its child,
-// a writer to the leaf. One instruction stores this constant.
+// Lent: a message has lent the cursor to its child, or a writer to the leaf.
+// One instruction stores this constant.
 inline uint8_t* LentCursor() {
   return reinterpret_cast<uint8_t*>(
       sizeof(uintptr_t) >= sizeof(uint64_t)

@@ -16,9 +16,9 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // A number that threads share, and that orders nothing else between them: a
-// std::atomic<uint32_t> with relaxed loads and stores. Every file that writes
-// messages reads this header, and <atomic> alone takes compilers as long as
-// half of our headers.
+// std::atomic<uint32_t> with relaxed loads and stores. It avoids <atomic>
+// because every file that writes messages includes this header, and <atomic>
+// alone takes compilers as long as half of our headers.
 class RelaxedWord {
  public:
 #if defined(__GNUC__) || defined(__clang__)

@@ -19,9 +19,10 @@ namespace internal {
 
 inline constexpr size_t kMaxShortCopy = 64;
 
-// Sixteen bytes on their way from one place to another, stored so that
-// compilers know what does not change, as byte_order.h has it. In one move
-// each: gcc does not make one of two, and for clang a vector could be anything.
+// Sixteen bytes that are being copied. As in byte_order.h, the type of the
+// store tells compilers which objects it does not change. For gcc, a vector
+// makes each load and store one move, since gcc does not merge two. For clang,
+// a vector could alias anything, so it gets two words.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
 struct SixteenBytes {
   typedef unsigned long long Bits __attribute__((vector_size(16)));
@@ -51,13 +52,14 @@ struct SixteenBytes {
 };
 #endif
 
-// memcpy() of up to kMaxShortCopy bytes: most strings in traces are short, and
-// a library call costs more than the copy.
+// Copies up to kMaxShortCopy bytes. Most strings in traces are short, and a
+// call of memcpy() costs more than the copy.
 PROTOZERO_ALWAYS_INLINE void CopyShortBytes(uint8_t* dst,
                                             const uint8_t* src,
                                             size_t size) {
   // Two overlapping copies of a constant size cover every size in between. The
-  // code for names, as most strings in traces are, has no jump.
+  // code for the length of names, which most strings in traces are, has no
+  // jump.
   if (PROTOZERO_LIKELY(size >= 16)) {
     const SixteenBytes first = SixteenBytes::Load(src);
     const SixteenBytes last = SixteenBytes::Load(src + size - 16);

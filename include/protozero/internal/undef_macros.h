@@ -1,6 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What macros.h defines. Without an include guard: it is for many places.
+// Undefines the macros of macros.h. It has no include guard, because it is
+// included many times.
 #undef PROTOZERO_ABI_BEGIN
 #undef PROTOZERO_ABI_END
 #undef PROTOZERO_ABI_NAMESPACE

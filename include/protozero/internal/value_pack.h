@@ -13,9 +13,10 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Values of several types, one after another. An aggregate, which is copied as
-// plain bytes are; std::tuple, whose constructors ask a lot of every type,
-// takes compilers longer than all that is done with the values.
+// Values of several types, one after another. It is an aggregate, which
+// compilers copy like plain bytes. std::tuple has constructors that test each
+// type in many ways: it takes compilers longer than all other work with the
+// values.
 template <size_t i, typename T>
 struct PackedValue {
   T value;
@@ -35,7 +36,7 @@ constexpr const T& Get(const PackedValue<i, T>& packed) {
   return packed.value;
 }
 
-// Types, without values of them. Two lists are joined by the type of their sum.
+// A list of types. The type of the sum of two lists is the joined list.
 template <typename... T>
 struct TypeList {};
 template <typename... T, typename... U>

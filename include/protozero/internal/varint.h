@@ -50,9 +50,9 @@ constexpr std::make_signed_t<T> ZigZagDecode(T value) {
       static_cast<U>((bits >> 1) ^ (U{0} - static_cast<U>(bits & 1))));
 }
 
-// The 64 bits that protobuf's wire format wants for |value|: signed types and
-// enums are sign-extended, so that a negative int32 takes ten bytes and reads
-// back the same as int32 and int64.
+// Returns the 64 bits that protobuf's wire format has for |value|. Signed types
+// and enums are sign-extended, so that a negative int32 takes ten bytes and
+// reads back the same as int32 and int64.
 template <typename T>
 constexpr uint64_t ExtendValueForVarIntSerialization(T value) {
   if constexpr (std::is_enum<T>::value) {
@@ -67,7 +67,7 @@ constexpr uint64_t ExtendValueForVarIntSerialization(T value) {
   }
 }
 
-// How many bytes WriteVarInt() takes for |value|: 1 to 10.
+// Returns the number of bytes that WriteVarInt() writes for |value|: 1 to 10.
 inline size_t VarIntSize(uint64_t value) {
   size_t size = 1;
   while (value >= 0x80) {
@@ -95,13 +95,13 @@ PROTOZERO_ALWAYS_INLINE constexpr uint64_t SpreadSevenBitGroups(
   return value;
 }
 
-// How many bits of zero bytes there are above the highest byte that is not
-// zero: 0, 8, ... 56. REQUIRES: value != 0.
+// Returns the number of bits in the zero bytes above the highest byte that is
+// not zero: 0, 8, ... 56. REQUIRES: value != 0.
 inline uint32_t LeadingZeroByteBits(uint64_t value) {
 #if defined(__GNUC__) || defined(__clang__)
-  // Counting from the other end: without instruction set extensions, x86
-  // counts leading zeros by a microcoded instruction on some processors, but
-  // trailing ones by a fast one.
+  // Counts from the other end: without instruction set extensions, x86 counts
+  // leading zeros by an instruction that is microcoded on some processors, but
+  // trailing zeros by a fast one.
   return static_cast<uint32_t>(__builtin_ctzll(__builtin_bswap64(value))) &
          0x38;
 #else
@@ -117,15 +117,16 @@ inline uint32_t LeadingZeroByteBits(uint64_t value) {
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Unsafe(uint64_t value,
                                                      uint8_t* dst) {
   const uint64_t groups = SpreadSevenBitGroups(value);
-  // Every byte below the highest one continues. (Zero has one byte as well.)
+  // Every byte below the highest one has a continuation bit. (Zero has one byte
+  // as well.)
   const uint32_t unused_bits = LeadingZeroByteBits(groups | 1);
   PROTOZERO_RUNTIME::internal::StoreLittleEndian(
       dst, groups | (0x0080808080808080u >> unused_bits));
   return dst + sizeof(uint64_t) - unused_bits / 8;
 }
 
-// Encodes a value of 2^49 or more, of which the first eight bytes are known,
-// but for the continuation bit of the eighth.
+// Encodes a value of 2^49 or more. |first_eight| has its first eight encoded
+// bytes, without the continuation bit of the eighth.
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
                                                        uint64_t value,
                                                        uint8_t* dst) {
@@ -143,7 +144,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
   return dst + 8 + has_ninth + tenth;
 }
 
-// The same. Never inlined: rare, and long.
+// Does the same. Never inlined, because it is rare and long.
 PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntSlowPath(uint64_t value,
                                                            uint8_t* dst) {
   return WriteLongVarIntUnsafe(
@@ -151,8 +152,8 @@ PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntSlowPath(uint64_t value,
       value, dst);
 }
 
-// WriteVarInt() where kMaxVarIntEncodedSize bytes are known to be writable;
-// all of them may be overwritten, whatever the length.
+// Writes a varint where kMaxVarIntEncodedSize bytes are writable; may overwrite
+// all of them, whatever the length.
 template <typename T>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   const uint64_t bits = ExtendValueForVarIntSerialization(value);
@@ -162,9 +163,10 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   return WriteVarInt56Unsafe(bits, dst);
 }
 
-// WriteVarInt56Unsafe(), |offset| bytes behind |pos|, for the inline code of
-// setters, which is not entered where kInlineEncodingMask is zero. A constant
-// is encoded by the compiler, which knows nothing of what bit_deposit.h does.
+// Does the work of WriteVarInt56Unsafe(), |offset| bytes behind |pos|, for the
+// inline code of setters, which never runs where kInlineEncodingMask is zero. A
+// constant takes the portable code, which the compiler can evaluate, unlike the
+// instructions of bit_deposit.h.
 template <int offset>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
     uint64_t value,
@@ -181,14 +183,15 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
     last_byte = 7 - unused_bits / 8;
   } else {
     const uint64_t groups = DepositSevenBitGroups(value, masks);
-    // Adding one makes a bit of zero, and carries into no other byte. All bytes
-    // below the one that holds the highest bit continue.
+    // Adding one sets a bit if the value is zero, and carries into no other
+    // byte. All bytes below the one that holds the highest bit have
+    // continuation bits.
     const uint32_t highest = HighestBit(groups + 1);
     encoded = groups | ContinuationBitsBelow(highest, masks);
     last_byte = highest / 8;
   }
-  // One store for both: of one made out of two, compilers do not know any more
-  // what it cannot change.
+  // One store for both cases: if compilers merge two stores into one, they
+  // forget which objects it cannot change.
   StoreLittleEndian(pos + offset, encoded);
   if (PROTOZERO_IS_CONSTANT(value))
     return pos + offset + 1 + last_byte;
@@ -198,23 +201,23 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarInt56Inline(
 #endif
 }
 
-// Whether |bits| may be too many for that.
+// Returns whether |bits| may be too large for WriteVarInt56Inline().
 template <typename T>
 PROTOZERO_ALWAYS_INLINE bool MayBeLongVarInt(
     uint64_t bits,
     [[maybe_unused]] VarIntMasks masks) {
 #if PROTOZERO_USE_BIT_DEPOSIT
-  // A bound below 2^56 that is in a register already.
+  // The bound is below 2^56, and in a register already.
   if (sizeof(T) == sizeof(uint64_t) && !PROTOZERO_IS_CONSTANT(bits >> 56))
     return bits > masks.continuation_bits;
 #endif
-  // Of what is extended by its sign, gcc looks at that and not at eight bits.
+  // For sign-extended values, gcc tests the sign instead of eight bits.
   if (std::is_signed<T>::value && sizeof(T) < sizeof(uint64_t))
     return static_cast<int64_t>(bits) < 0;
   return bits >> 56 != 0;
 }
 
-// What is left for WriteVarInt56Inline(): a value of which MayBeLongVarInt().
+// Writes a value that WriteVarInt56Inline() cannot: MayBeLongVarInt() is true.
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntInline(
     uint64_t value,
     uint8_t* dst,
@@ -228,7 +231,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntInline(
 #endif
 }
 
-// WriteVarInt56Inline() for any value.
+// Does the work of WriteVarInt56Inline() for any value.
 template <int offset = 0>
 PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
     uint64_t value,
@@ -243,8 +246,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntInline(
 #endif
 }
 
-// What WritePaddedVarInt() stores. Of |groups|, the lower eight of |bits|,
-// those that |width| has no room for are dropped.
+// Stores the varint of WritePaddedVarInt(). |groups| has the lower eight groups
+// of |bits|; groups that do not fit |width| bytes are dropped.
 template <size_t width>
 PROTOZERO_ALWAYS_INLINE void StorePaddedGroups(uint64_t groups,
                                                uint64_t bits,
@@ -275,7 +278,7 @@ PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
   StorePaddedGroups<width>(SpreadSevenBitGroups(bits & kMask), bits, dst);
 }
 
-// The same, where kInlineEncodingMask is not zero.
+// Does the same. REQUIRES: kInlineEncodingMask is not zero.
 template <size_t width>
 PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
                                                      uint8_t* dst) {
@@ -338,16 +341,14 @@ inline const uint8_t* ParseVarInt(const uint8_t* start,
   return start;
 }
 
-// ParseVarInt() for a varint known to lie within the buffer with ten bytes to
-// spare, or to end before |end|: without a bounds test per byte where ten
-// bytes remain. Same result in every case.
+// Does the same as ParseVarInt(), without a bounds test per byte if ten bytes
+// remain. The result is the same in every case.
 inline const uint8_t* ParseVarIntUnrolled(const uint8_t* start,
                                           const uint8_t* end,
                                           uint64_t* out_value) {
   if (end - start < static_cast<ptrdiff_t>(kMaxVarIntEncodedSize))
     return ParseVarInt(start, end, out_value);
-  // Ten bytes may be read. Clearing the continuation bits while summing (each
-  // contributes exactly its own 0x80 << shift) keeps this a chain of adds.
+  // Ten bytes can be read here.
   uint64_t value = 0;
   for (uint32_t i = 0; i < kMaxVarIntEncodedSize; ++i) {
     const uint64_t byte = start[i];
@@ -361,8 +362,9 @@ inline const uint8_t* ParseVarIntUnrolled(const uint8_t* start,
   return start;
 }
 
-// ParseVarInt() that tests for the one-byte case inline first. Costs a few
-// more bytes of code per call: for tags and lengths, which are mostly short.
+// Does the same as ParseVarInt(), but tests for the one-byte case inline first.
+// Costs a few more bytes of code per call, so it is for tags and lengths, which
+// are mostly short.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseVarIntFast(const uint8_t* start,
                                                        const uint8_t* end,
                                                        uint64_t* out_value) {

@@ -13,8 +13,8 @@
 
 #include "protozero/internal/macros.h"
 
-// From the value of a number, bool or enum field to the integer that stands for
-// it on the wire.
+// Converts the value of a number, bool or enum field to the integer that stands
+// for it on the wire.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -26,8 +26,8 @@ namespace internal {
 #endif
 #endif
 
-// The bits of a floating-point number. A constant expression where the compiler
-// allows for it, as gcc does from 11 and clang from 9 on.
+// Returns the bits of a floating-point number. It is a constant expression if
+// the compiler supports that: gcc from 11 and clang from 9 on.
 #if defined(PROTOZERO_HAS_BIT_CAST)
 constexpr uint32_t BitsOf(float value) {
   return __builtin_bit_cast(uint32_t, value);
@@ -49,8 +49,9 @@ inline uint64_t BitsOf(double value) {
 #endif
 #undef PROTOZERO_HAS_BIT_CAST
 
-// Fixed-size types: their bits, as wide as they are on the wire. The others: an
-// integer whose varint, sign-extended if it is signed, is the field's value.
+// For fixed-size types, returns the bits, as wide as they are on the wire. For
+// all others, returns an integer whose varint, sign-extended if it is signed,
+// is the field's value.
 template <proto_utils::ProtoSchemaType type, typename T>
 constexpr auto ToWireNumber(T value) {
   using Type = proto_utils::ProtoSchemaType;
