@@ -13,7 +13,7 @@ namespace internal {
 
 namespace {
 
-// memcpy() takes its time to begin, too: here size counts.
+// Optimized for size, because memcpy() takes its time to begin, too.
 PROTOZERO_COLD uint8_t* WriteSizeAndLongBytesUnsafe(size_t size,
                                                     const void* src,
                                                     uint8_t* dst) {

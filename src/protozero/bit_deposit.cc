@@ -12,8 +12,8 @@ namespace internal {
 
 namespace {
 
-// What the processor says of itself; all zero for a leaf that it does not have.
-// <cpuid.h> is for one of the two assembler dialects only.
+// The processor's description of itself; all zero for a leaf that it does not
+// have. <cpuid.h> supports only one of the two assembler dialects.
 struct CpuId {
   explicit CpuId(unsigned leaf) {
     Ask(leaf & 0x80000000);
@@ -39,9 +39,8 @@ PROTOZERO_COLD bool DetectFastBitDeposit() {
   if (!(CpuId(7).ebx & kBmi2) || !(CpuId(0x80000001).ecx & kLzcnt))
     return false;
   // Before Zen 3 (family 0x19), AMD's processors, and Hygon's after them, have
-  // pdep in microcode, at up to 250 cycles.
-  // The last letters of "AuthenticAMD" and "HygonGenuine" tell them from all
-  // others.
+  // pdep in microcode, at up to 250 cycles. The last letters of "AuthenticAMD"
+  // and "HygonGenuine" tell them from all others.
   const unsigned vendor = CpuId(0).ecx;
   if (vendor != 0x444d4163 && vendor != 0x656e6975)
     return true;
@@ -50,8 +49,8 @@ PROTOZERO_COLD bool DetectFastBitDeposit() {
   return family >= 0x19;
 }
 
-// Before all constructors of a program that do not ask to be among the first:
-// they may start threads, which write messages.
+// Sets the mask before all constructors of a program that do not ask to be
+// among the first, because they may start threads, which write messages.
 __attribute__((constructor(101))) PROTOZERO_COLD void SetInlineEncodingMask() {
   kInlineEncodingMask = DetectFastBitDeposit() ? UINTPTR_MAX : 0;
 }

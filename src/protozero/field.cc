@@ -20,10 +20,10 @@ void Field::AppendTo(Container* dst) const {
   using proto_utils::ProtoWireType;
   if (!valid())
     return;
-  // Before the bytes: the tag and a number or a size.
+  // The part before the bytes: the tag and a number or a size.
   uint8_t head[proto_utils::kMaxSimpleFieldEncodedSize];
   uint8_t* head_end = proto_utils::WriteVarInt(tag_, head);
-  // After them: the end of a group.
+  // The part after them: the end of a group.
   uint8_t tail[proto_utils::kMaxTagEncodedSize];
   uint8_t* tail_end = tail;
   switch (type()) {

@@ -14,7 +14,7 @@ using proto_utils::ProtoWireType;
 
 namespace {
 
-// At most five bytes and 32 bits.
+// Reads a tag of at most five bytes and 32 bits.
 ParsedNumber ParseTag(const uint8_t* pos, const uint8_t* end) {
   const ParsedNumber tag = ParseVarInt(pos, end);
   if (tag.next == nullptr || tag.value > UINT32_MAX ||
@@ -24,7 +24,8 @@ ParsedNumber ParseTag(const uint8_t* pos, const uint8_t* end) {
   return tag;
 }
 
-// Of a payload, all of which is there, and which has less than 4 GiB.
+// Reads the size of a payload. Refuses one that is cut off, or has 4 GiB or
+// more.
 ParsedNumber ParseSize(const uint8_t* pos, const uint8_t* end) {
   const ParsedNumber size = ParseVarInt(pos, end);
   if (size.next == nullptr || size.value > UINT32_MAX ||
@@ -41,7 +42,7 @@ ParsedNumber ParseFixed(const uint8_t* pos, const uint8_t* end) {
   return {pos + sizeof(T), LoadLittleEndian<T>(pos)};
 }
 
-// The field with this tag whose value is at |pos|. Not for groups.
+// Reads the field with this tag whose value is at |pos|. It must be no group.
 const uint8_t* ParseValue(uint32_t tag,
                           const uint8_t* pos,
                           const uint8_t* end,
@@ -75,7 +76,7 @@ const uint8_t* ParseValue(uint32_t tag,
   return number.next;
 }
 
-// Why there is no varint of up to |max_size| bytes at |pos|.
+// Returns the reason why there is no varint of up to |max_size| bytes at |pos|.
 DecodeStatus VarIntError(const uint8_t* pos,
                          const uint8_t* end,
                          size_t max_size) {
@@ -84,13 +85,13 @@ DecodeStatus VarIntError(const uint8_t* pos,
 }
 
 DecodeStatus TagError(const uint8_t* pos, const uint8_t* end) {
-  // Longer than a tag may be, or cut off.
+  // The tag is longer than tags may be, or cut off.
   return ParseLongVarInt(pos, end).next != nullptr
              ? DecodeStatus::kBadVarInt
              : VarIntError(pos, end, kMaxTagEncodedSize);
 }
 
-// Why ParseValue() fails.
+// Returns the reason why ParseValue() fails.
 DecodeStatus ValueError(uint32_t tag, const uint8_t* pos, const uint8_t* end) {
   if (proto_utils::GetTagFieldId(tag) == 0)
     return DecodeStatus::kBadFieldId;
@@ -120,15 +121,16 @@ bool IsGroup(uint32_t tag) {
          proto_utils::GetTagFieldId(tag) != 0;
 }
 
-// The size of a group's contents, which are at |contents|, and the byte after
-// the tag that ends the group. |start| is the tag that begins it. If that
-// fails, says why in |error|.
+// Returns the size of a group's contents, which are at |contents|, and the byte
+// after the tag that ends the group. |start| is the tag that begins it. If the
+// group is malformed, sets |error|.
 ParsedNumber ParseGroup(const uint8_t* start,
                         uint32_t start_tag,
                         const uint8_t* contents,
                         const uint8_t* end,
                         DecodeError* error) {
-  // Of the groups that are open. Not recursive: the input decides on the depth.
+  // The ids of the open groups. Not recursive, because the input decides on the
+  // depth.
   uint32_t ids[ProtoDecoder::kMaxGroupDepth];
   uint32_t depth = 0;
   ids[depth++] = proto_utils::GetTagFieldId(start_tag);

@@ -16,26 +16,27 @@
 
 #include "protozero/internal/macros.h"
 
-// From bytes to fields: what all decoders share. The bytes may be anything, and
-// none but [pos, end) is looked at.
+// The parser that all decoders share. The bytes may be anything. It reads only
+// those in [pos, end).
 //
-// Nearly all fields have a tag of one or two bytes, a size of one or two bytes
-// or a number: reading those is inline code without a call, and so without
-// registers to save. All else, malformed fields among it, starts again in
-// ParseAnyField().
+// Nearly all fields have a tag of one or two bytes, and a size of one or two
+// bytes or a number. Inline code reads these without a call, and so without
+// registers to save. For all other fields, malformed ones included,
+// ParseAnyField() starts again.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The field at |pos|, to |field|. Returns the byte after it, or null if it is
-// malformed, with |field| in any state. REQUIRES: pos != end.
+// Reads the field at |pos| to |field|. Returns the byte after it. If it is
+// malformed, returns null and leaves |field| in any state. REQUIRES: pos !=
+// end.
 PROTOZERO_NOINLINE const uint8_t* ParseAnyField(const uint8_t* pos,
                                                 const uint8_t* end,
                                                 Field* field);
 
-// What is the matter with the field at |pos|, and where: the tag of the field,
-// or, in a group, of the one that is malformed. REQUIRES: ParseAnyField()
+// The reason why the field at |pos| is malformed, and the position of its tag;
+// in a group, of the malformed field inside of it. REQUIRES: ParseAnyField()
 // fails.
 struct DecodeError {
   DecodeStatus status;
@@ -43,7 +44,7 @@ struct DecodeError {
 };
 PROTOZERO_COLD DecodeError FindError(const uint8_t* pos, const uint8_t* end);
 
-// The groups of seven bits of eight bytes, put together.
+// Joins the groups of seven bits in eight bytes.
 PROTOZERO_ALWAYS_INLINE uint64_t JoinSevenBitGroups(uint64_t bytes) {
 #if PROTOZERO_USE_BIT_DEPOSIT
   if (PROTOZERO_LIKELY(kInlineEncodingMask != 0))
@@ -58,13 +59,13 @@ PROTOZERO_ALWAYS_INLINE uint64_t JoinSevenBitGroups(uint64_t bytes) {
   return bytes;
 }
 
-// The lowest byte that ends a varint, marked by its top bit; 0 if none does.
+// Returns the top bit of the lowest byte that ends a varint; 0 if no byte does.
 PROTOZERO_ALWAYS_INLINE uint64_t VarIntEnd(uint64_t bytes) {
   const uint64_t ends = ~bytes & 0x8080808080808080;
   return ends & (0 - ends);
 }
 
-// How many bytes that is. REQUIRES: varint_end != 0.
+// Returns the number of bytes up to there. REQUIRES: varint_end != 0.
 PROTOZERO_ALWAYS_INLINE size_t VarIntSizeOf(uint64_t varint_end) {
 #if defined(__GNUC__) || defined(__clang__)
   return static_cast<size_t>(__builtin_ctzll(varint_end)) / 8 + 1;
@@ -81,9 +82,8 @@ PROTOZERO_ALWAYS_INLINE uint64_t VarIntValue(uint64_t bytes,
   return JoinSevenBitGroups(bytes & (varint_end | (varint_end - 1)));
 }
 
-// The varint at |pos|, of two bytes or more, to |value|. Returns the byte after
-// it, or null if there is none or it is one of the last three bytes before
-// |end| that it begins with.
+// Reads the varint at |pos|, of two bytes or more, to |value|. Returns the byte
+// after it; null if it is malformed, or if too few bytes follow for this code.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
                                                          const uint8_t* end,
                                                          uint64_t* value) {
@@ -92,7 +92,8 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
   if (PROTOZERO_LIKELY(bytes_left >= 8)) {
     bytes = LoadLittleEndian<uint64_t>(pos);
   } else if (bytes_left >= 4) {
-    // Two words that overlap, and above them ones, where no varint ends.
+    // Two words that overlap. The bits above them are ones, where no varint
+    // ends.
     const uint64_t high = LoadLittleEndian<uint32_t>(end - 4);
     bytes = LoadLittleEndian<uint32_t>(pos) | high << (8 * (bytes_left - 4)) |
             ~uint64_t{0} << (8 * bytes_left);
@@ -110,24 +111,24 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
   }
   if (PROTOZERO_UNLIKELY(bytes_left < 10))
     return nullptr;
-  // Bits 56 to 62 and, if it is the last one, 63, which is zero.
+  // The ninth byte has bits 56 to 62. If it is the last one, bit 63 is zero.
   const uint64_t ninth = pos[8];
   *value = JoinSevenBitGroups(bytes) | ninth << 56;
   if (ninth < 0x80)
     return pos + 9;
   const uint64_t tenth = pos[9];
-  // The continuation bit of the ninth is where bit 63 belongs.
+  // The continuation bit of the ninth byte is in the place of bit 63.
   *value ^= (tenth ^ 1) << 63;
   return PROTOZERO_LIKELY(tenth < 0x80) ? pos + 10 : nullptr;
 }
 
-// Like ParseAnyField(), but null if that has to be called.
+// Does the same as ParseAnyField(), but returns null if that has to be called.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
                                                         const uint8_t* end,
                                                         Field* field) {
   using proto_utils::ProtoWireType;
   uint32_t tag = *pos++;
-  // One byte that is to follow, of a tag or of its value.
+  // At least one more byte is needed, of the tag or the value.
   if (PROTOZERO_UNLIKELY(pos == end))
     return nullptr;
   if (tag >= 0x80) {
@@ -181,14 +182,14 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
   return nullptr;
 }
 
-// ParseAnyField(), inline where that is worth it.
+// Does the same as ParseAnyField(), inline where that is worth it.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseField(const uint8_t* pos,
                                                   const uint8_t* end,
                                                   Field* field) {
   const uint8_t* next = ParseCommonField(pos, end, field);
   if (PROTOZERO_UNLIKELY(next == nullptr)) {
-    // One of its own: the address of |field| must not be known to anybody, or
-    // it could not be in registers.
+    // Passes another object, since nobody may get the address of |field|:
+    // otherwise it could not be in registers.
     Field any_field;
     next = ParseAnyField(pos, end, &any_field);
     *field = any_field;

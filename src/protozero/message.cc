@@ -36,7 +36,8 @@ PROTOZERO_COLD void AppendVarIntSlowPath(Message* message,
                                          uint64_t value) noexcept {
   if (!OpenMessages::TakeCursorFor(message, kFieldSize))
     return;
-  // Mostly a child has just been sealed.
+  // The usual reason for the slow path was an open child, which has just been
+  // sealed.
   if (MessageNesting::HasFastRoom(message))
     return MessageRuntime::AppendVarInt(message, tag, value);
   uint8_t field[kFieldSize];
@@ -68,14 +69,14 @@ void MessageRuntime::InitUnattached(Message* message) noexcept {
 }
 
 Message* MessageRuntime::DroppingMessage() noexcept {
-  // Shared by all, because a message that takes no children has no memory that
-  // is sure to be there. Setters that drop a field store the null cursor that
+  // All share this message, because a message that takes no children may have
+  // no memory for one. Setters that drop a field store the null cursor that
   // they find.
   static Message dropping({State::kFinalized | State::kDropsFields, 0, 0, 0});
   return &dropping;
 }
 
-// Wraps: a handle that is 65,536 messages old may go unnoticed.
+// Wraps around, so a stale handle may go unnoticed after 65,536 messages.
 PROTOZERO_COLD uint16_t MessageRuntime::NextEpoch() noexcept {
 #if PROTOZERO_DCHECK_IS_ON
   static std::atomic<uint16_t> last_epoch{0};
@@ -105,7 +106,7 @@ bool MessageRuntime::IsReplacedBy(
 void MessageRuntime::ResetRootSlowPath(Message* message,
                                        ScatteredStreamWriter* writer,
                                        MessageArena* arena) noexcept {
-  // Lets go of the arena, too, as sealed messages have done.
+  // This also lets go of the arena, which sealed messages have done already.
   MessageInline::Abandon(message);
   writer->AbandonRoot();
   MessageInline::BeginRoot(message, writer, arena);
@@ -206,7 +207,7 @@ uint8_t* Message::size_field() noexcept {
 uint8_t* Message::size_field() const noexcept {
   using State = internal::MessageState;
   if (internal::MessageNesting::IsNarrow(this)) {
-    // As Widen() moves it, after the messages around it.
+    // Widen() moves it like this, after the messages around it have moved.
     return base_ - 1 - internal::MessageInline::kWidening +
            internal::OpenMessages::MovedByWidening(writer_, this);
   }

@@ -14,7 +14,7 @@ PROTOZERO_ABI_BEGIN
 struct MessageArena::Block {
   static constexpr size_t kMessages = 128;
 
-  // Of those in use, the one before it; of the others, the one after it.
+  // If this block is in use, the block before it; otherwise the block after it.
   Block* other;
   Slot slots[kMessages];
 };
@@ -66,8 +66,8 @@ void MessageArena::DeleteMessagesFrom(Message* message) noexcept {
   }
 }
 
-// From then on, all messages are treated like messages in blocks: no message is
-// in the slot of its depth.
+// From then on, the arena treats all messages like messages in blocks, since no
+// message is in the slot of its depth.
 void MessageArena::QuarantineMessagesFrom(Message* message) noexcept {
   if (!state_.has_blocks)
     spare_blocks_ = current_block_ = nullptr;
@@ -89,7 +89,7 @@ void MessageArena::ReplaceQuarantined(Message* parent, bool is_first) noexcept {
   quarantined_ = replaced->nested_;
   replaced->nested_ = parent;
   state_.has_quarantined = quarantined_ != nullptr;
-  // Without blocks, and with fewer slots in use, enough inline slots are left
+  // If there are no blocks and fewer slots in use, enough inline slots are left
   // for this root message.
   if (is_first &&
       (current_block_ != nullptr || next_ > inline_slots_ + kMinQuarantine)) {
@@ -97,7 +97,7 @@ void MessageArena::ReplaceQuarantined(Message* parent, bool is_first) noexcept {
   }
   check_from_ =
       current_block_ ? current_block_->slots + Block::kMessages : inline_end();
-  // Has the message after the next one checked, too.
+  // The message after the next one needs a check, too.
   if (state_.has_quarantined && !NeedsCheck())
     check_from_ = next_ + 1;
 }

@@ -16,8 +16,8 @@
 
 #include "protozero/internal/macros.h"
 
-// Hot functions leave for their cold parts by tail calls only: a call that
-// returns would make them save registers on every entry.
+// Hot functions call their cold parts by tail calls only: a call that returns
+// would make them save registers on every entry.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -103,7 +103,7 @@ Message* MessageNesting::BeginInAnyRoom(Message* parent,
   Message* child = writer->arena_->NewMessage();
   if (child == nullptr)
     return StandInForChild(parent);
-  // A delegate may seal the child with the messages around it, by mistake.
+  // A delegate may, by mistake, seal the child with the messages around it.
   MessageRuntime::InitUnattached(child);
   uint8_t bytes[sizeof(uint64_t)];
   tag.StoreAsWord(bytes);
@@ -112,8 +112,8 @@ Message* MessageNesting::BeginInAnyRoom(Message* parent,
   uint8_t* size_field = nullptr;
   if (flags == State::kNested) {
     OpenMessages::ReturnCursor(parent);
-    // Null in the error state: nothing will be written, but the bytes go on
-    // being counted.
+    // Null in the error state: nothing will be written, but the writer still
+    // counts the bytes.
     size_field = writer->ReserveBytesSlowPath(kMessageLengthFieldSize);
     if (size_field != nullptr)
       memset(size_field, 0, kMessageLengthFieldSize);
@@ -150,8 +150,8 @@ Message* MessageNesting::StandInForChild(Message* parent) noexcept {
 inline void MessageNesting::MarkSealed(Message* message,
                                        uint64_t size,
                                        uint8_t group_flag) {
-  // One store: a chain is mostly sealed right before its root, and then there
-  // are too many stores already.
+  // One store: a chain is mostly sealed right before its root, where there are
+  // too many stores already.
   MessageInline::SetState(
       message, {static_cast<uint8_t>(State::kFinalized | group_flag), 0,
                 PROTOZERO_DCHECK_IS_ON ? message->state_.epoch : uint16_t{0},
@@ -168,7 +168,7 @@ inline void MessageNesting::SealShort(Message* message, size_t size) {
   MarkSealed(message, size);
 }
 
-// REQUIRES: inline code is for this processor, as it is where any message is
+// REQUIRES: inline code is for this processor. That is so if any message is
 // narrow or expected to be long.
 PROTOZERO_ALWAYS_INLINE void MessageNesting::SealWide(Message* message,
                                                       size_t size) {
@@ -230,7 +230,8 @@ uint8_t* MessageNesting::SealAt(Message* message, uint8_t* end) noexcept {
   return end;
 }
 
-// In this file only: a user of the headers may have other checks.
+// Defined in this file only, because users of the headers may set
+// PROTOZERO_DCHECK_IS_ON differently.
 inline void MessageNesting::DeleteNested([[maybe_unused]] Message* parent,
                                          MessageArena* arena,
                                          Message* child) {
@@ -262,7 +263,8 @@ inline void MessageNesting::ReplaceNested([[maybe_unused]] Message* parent) {
 
 PROTOZERO_ALWAYS_INLINE bool MessageNesting::SealShortBeforeNext(
     Message* parent) noexcept {
-  // A message in quarantine has to know that it is sealed.
+  // With debug checks, the state of a message in quarantine has to say that it
+  // is sealed.
   if (PROTOZERO_DCHECK_IS_ON)
     return false;
   Message* const child = parent->nested_;
@@ -276,7 +278,8 @@ PROTOZERO_ALWAYS_INLINE bool MessageNesting::SealShortBeforeNext(
   const size_t size = static_cast<size_t>(end - child->base_);
   if (PROTOZERO_UNLIKELY(size > kMaxOneByteMessageLength))
     return false;
-  // That is all: the message that begins next takes the child's slot.
+  // The child needs no other change: the message that begins next takes its
+  // slot.
   WriteShortSize(child, size);
   DeleteInlineNested(parent, arena, child);
   parent->write_ptr_ = end;
@@ -299,14 +302,15 @@ uint32_t MessageNesting::SealNested(Message* parent, Then then) noexcept {
       PROTOZERO_UNLIKELY(parent->is_finalized())) {
     return FinalizeLeaf(parent);
   }
-  // Outside of blocks, the open messages follow each other in memory. Seals
-  // them from the leaf up, because a child that moves makes its parents longer.
+  // Outside of blocks, the open messages follow each other in memory. They are
+  // sealed from the leaf up, because a child that moves makes its parents
+  // longer.
   MessageArena* const arena = parent->writer_->arena_;
   if (PROTOZERO_UNLIKELY(arena->IsScattered()))
     return SealNestedSlowPath(parent, then, nullptr, nullptr);
   Message* child = arena->LastInlineMessage();
-  // Either test means that it has the cursor, and that the stream has not
-  // failed.
+  // Either test shows that the child has the cursor, and that the stream has
+  // not failed.
   if (PROTOZERO_UNLIKELY(!IsNarrow(child)) &&
       PROTOZERO_UNLIKELY(!HasFastRoom(child))) {
     return SealNestedSlowPath(parent, then, nullptr, nullptr);
@@ -314,9 +318,9 @@ uint32_t MessageNesting::SealNested(Message* parent, Then then) noexcept {
   uint8_t* const end = child->write_ptr_;
   StopSetters(child);
   Message* const first = parent->nested_;
-  // Short messages first: a message that holds a long one is long. Calls
-  // nothing, see above. With a flag instead of the goto, compilers test it in
-  // the loop.
+  // Short messages come first: a message that holds a long one is long. The
+  // loop calls nothing, see the top of this file. With a flag instead of the
+  // goto, compilers would test it in the loop.
   for (;;) {
     const size_t size = static_cast<size_t>(end - child->base_);
     if (PROTOZERO_UNLIKELY(child->state_.flags != State::kNarrow) ||
@@ -453,7 +457,7 @@ void MessageNesting::CloseRoot(Message* root) noexcept {
 uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
   auto* const moved = static_cast<uint8_t*>(
       memmove(begin + MessageNesting::kWidening, begin, size));
-  // Inline code is for this processor where anything is narrow.
+  // Inline code is for this processor if any message is narrow.
   proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
       size, moved - kMessageLengthFieldSize);
   return moved + size;

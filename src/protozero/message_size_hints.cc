@@ -17,9 +17,9 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-// How often SaveHintSlowPath() found a hint that had changed often enough, and
-// was different again, modulo 256. Counted by the arena's address: arenas of
-// different threads are on different stacks, so mostly on pages whose counts
+// The number of times, modulo 256, that SaveHintSlowPath() found a different
+// hint after kMaxChanges changes. The arena's address chooses the count: arenas
+// of different threads are on different stacks, so mostly on pages whose counts
 // share no cache line. Not thread_local, which may allocate.
 struct alignas(64) Count {
   std::atomic<uint8_t> calls{0};
@@ -37,8 +37,8 @@ void MessageArena::NoteSize(Message* message, bool is_long) noexcept {
   state_.has_cleanup = true;
   auto* const slot = reinterpret_cast<Slot*>(message);
   if (is_long) {
-    // One depth after the other: a message that holds a long one is long. After
-    // two long messages, because one may be an exception.
+    // The depth grows by one at a time: a message that holds a long one is
+    // long. It takes two long messages, because one may be an exception.
     if (slot == long_end_) {
       long_end_ += state_.long_in_turn;
       state_.long_in_turn ^= 1;
@@ -61,9 +61,9 @@ void MessageArena::SaveHintSlowPath(SharedSizeHint* hint) const noexcept {
   if (static_cast<uint16_t>(known) == bits)
     return;
   // Threads whose messages differ would keep on taking the cache line from each
-  // other: after kMaxChanges changes, only one in 256 is made. One is made, so
-  // that no exception is taken for the rule for ever. (The count of changes may
-  // well begin again.)
+  // other. So after kMaxChanges changes, only one in 256 is made. It is made so
+  // that no exception remains the rule for ever. (The count of changes may well
+  // begin again.)
   constexpr uint32_t kChange = 1 << 16;
   constexpr uint32_t kMaxChanges = 255;
   if (known >= kMaxChanges * kChange) {

@@ -20,7 +20,8 @@ namespace {
 
 using State = MessageState;
 
-// Beyond the largest message the exact size is of no interest.
+// Limits |size| to 32 bits: beyond the largest message, its exact value does
+// not matter.
 uint32_t Saturate(uint64_t size) {
   return static_cast<uint32_t>(
       std::min<uint64_t>(size, std::numeric_limits<uint32_t>::max()));
@@ -143,7 +144,7 @@ void OpenMessages::ReturnCursor(Message* leaf) noexcept {
   writer->write_ptr_ = leaf->write_ptr_;
   writer->reasons_.cursor_taken = ScatteredStreamWriter::CursorTaken::kFromLeaf;
   leaf->write_ptr_ = ReturnedCursor();
-  // The end of the chain, for the writer to walk.
+  // Marks the end of the chain for the writer.
   leaf->nested_ = nullptr;
 }
 
@@ -166,8 +167,8 @@ void OpenMessages::TakeCursorFromLeaf(ScatteredStreamWriter* writer) noexcept {
 void OpenMessages::Abandon(ScatteredStreamWriter* writer) noexcept {
   if (!writer->has_open_root())
     return;
-  // A message that begins in its place gets the cursor, but may not write
-  // either.
+  // If the delegate is being asked, the next message gets the cursor, but the
+  // stream has failed for it, too.
   writer->IsReentered();
   if (writer->cursor_is_lent())
     writer->write_ptr_ = Leaf(writer)->write_ptr_;
@@ -205,11 +206,11 @@ void OpenMessages::Fail(Message* leaf,
 uint8_t* OpenMessages::WidenFor(const ScatteredStreamWriter* writer,
                                 size_t size,
                                 uint8_t* pos) noexcept {
-  // Without fast room, no message begins narrow, and those that did have been
+  // Without fast room, no message begins narrow, and the narrow ones have been
   // widened.
   if (writer->fast_limit_ == 0)
     return pos;
-  // The outermost message is not narrow either: it is a root message, or has
+  // The outermost thawed message is not narrow: it is a root message, or has
   // crossed a chunk.
   Message* const outermost = OutermostThawed(writer);
   if (PROTOZERO_LIKELY(!MessageNesting::HasNested(outermost)))
@@ -246,8 +247,9 @@ uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
   const size_t room = static_cast<size_t>(writer->cur_range_.end - pos);
   const bool widen_all = size > room || size + widenings > room;
   uintptr_t limit = writer->fast_limit_;
-  // From the outermost on, because those inside move along. No wide message is
-  // inside a narrow one: whatever widens a message widens those around it.
+  // Begins with the outermost message, because the messages inside it move
+  // along. No wide message is inside a narrow one: widening a message widens
+  // those around it.
   size_t moved_by = 0;
   for (Message* message = outermost; message;
        message = message->nested_message()) {
@@ -256,8 +258,8 @@ uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
       break;
     message->base_ += moved_by;
     if (MessageNesting::IsNarrow(message)) {
-      // Beyond kMaxNarrowSize already if children became wide when they were
-      // sealed.
+      // This is beyond kMaxNarrowSize already if children were widened when
+      // they were sealed.
       const size_t message_size = static_cast<size_t>(pos - message->base_);
       if (widen_all || message_size + size > MessageInline::kMaxNarrowSize) {
         pos = MessageNesting::Widen(message, pos);
@@ -313,7 +315,7 @@ void OpenMessages::EnterChunk(ScatteredStreamWriter* writer,
     const uint64_t size = MessageNesting::SizeAt(message, end);
     message->state_.flags |= State::kCrossedChunk;
     Message* const child = message->nested_;
-    // To freeze the leaf and its parent would not pay.
+    // Freezing the leaf and its parent would not pay.
     if (child == nullptr || child->nested_ == nullptr) {
       message->state_.size = Saturate(size);
       message->base_ = range.begin;
@@ -353,8 +355,8 @@ void OpenMessages::BeginFirstField(Message* root) noexcept {
   const CursorTaken taken = writer->reasons_.cursor_taken;
   writer->reasons_.cursor_taken = CursorTaken::kFromLeaf;
   if (taken == CursorTaken::kBeforeFirstField) {
-    // As if the message began here: a size field that is given to it later is
-    // in this chunk, or elsewhere.
+    // The message gets the state of one that begins here: a size field that is
+    // given to it later is in this chunk, or elsewhere.
     root->state_.flags &= static_cast<uint8_t>(~unsigned{State::kCrossedChunk});
   } else if (root->base_ != writer->write_ptr_ || root->state_.size != 0) {
     writer->Fail(WriteStatus::kAmbiguousSize, 0);
@@ -388,7 +390,7 @@ bool OpenMessages::MayCountSizeField(const Message* message,
       address < reinterpret_cast<uintptr_t>(end)) {
     return true;
   }
-  // It may be in one of the chunks before this one.
+  // The size field may be in one of the chunks before this one.
   constexpr uint8_t kLeft = State::kNoSize | State::kCrossedChunk;
   return (message->state_.flags & kLeft) == kLeft && HasRawBytes(message);
 }
@@ -402,7 +404,8 @@ void OpenMessages::SetSizeField(Message* message,
   if (message->state_.flags & (State::kFinalized | State::kGroup))
     return;
   if (writer->reasons_.is_asking) {
-    // A delegate moves size fields, and does not frame messages.
+    // A delegate only moves size fields; it sets none around the bytes of a
+    // message.
   } else if (writer->reasons_.cursor_taken > CursorTaken::kFromLeaf) {
     // The bytes that have been written so far are in front of the message.
     BeginAtWriter(message);

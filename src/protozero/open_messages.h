@@ -18,16 +18,17 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // The messages that are open on a writer: a chain from the root message, each
-// the parent of the next, to the leaf. What they and the writer do together:
-// pass the cursor on, and go from chunk to chunk.
+// the parent of the next, to the leaf. They and the writer pass the cursor on
+// to each other, and go together from chunk to chunk.
 //
 // Frozen messages. When a chunk is left, the open messages are frozen, except
-// for the leaf and its parent: nothing of them changes until their child is
+// for the leaf and its parent: their state does not change until their child is
 // sealed, whatever else is written and whatever chunks are left. So a chunk
 // costs as much as the messages that began in it, however many are open around
-// them. The frozen messages are the outer part of the chain; of each,
+// them. The frozen messages are the outer part of the chain. In each,
 //
-//   state_.size  is the bytes before its child, whose tag and size included,
+//   state_.size  is the number of bytes before its child, with the child's tag
+//                and size,
 //   base_        points to the frozen message around it, or is null.
 //
 // REQUIRES, unless a comment says otherwise: a message is open.
@@ -39,12 +40,12 @@ struct OpenMessages {
   }
   static Message* InnermostFrozen(const ScatteredStreamWriter* writer);
   static Message* OutermostThawed(const ScatteredStreamWriter* writer);
-  // The innermost open message.
+  // Returns the innermost open message.
   PROTOZERO_COLD static Message* Leaf(
       const ScatteredStreamWriter* writer) noexcept;
   // Writes the |size| of |child|, which has been sealed, to |size_field| unless
-  // that is null. Has its parent go on at |end|, if that is frozen. Returns
-  // |end|.
+  // that is null. Lets its parent go on at |end| if the parent is frozen.
+  // Returns |end|.
   PROTOZERO_COLD static uint8_t* ThawParentOf(ScatteredStreamWriter* writer,
                                               const Message* child,
                                               uint8_t* size_field,
@@ -53,25 +54,25 @@ struct OpenMessages {
 
   // The cursor.
 
-  // MessageRuntime::TakeCursor(), and has |size| more bytes accounted for in
-  // the size fields of the open messages.
+  // Calls MessageRuntime::TakeCursor(), and widens the open messages that
+  // |size| more bytes may make too long to stay narrow.
   PROTOZERO_NOINLINE static bool TakeCursorFor(Message* message,
                                                size_t size) noexcept;
-  // From the writer to the leaf, and back.
+  // Move the cursor from the writer to the leaf, and back.
   PROTOZERO_COLD static void LendCursorTo(Message* leaf) noexcept;
   PROTOZERO_COLD static void ReturnCursor(Message* leaf) noexcept;
-  // ReturnCursor() for a write to the stream itself. REQUIRES: the leaf has the
-  // cursor.
+  // Calls ReturnCursor() for a write to the stream itself. REQUIRES: the leaf
+  // has the cursor.
   PROTOZERO_NOINLINE static void TakeCursorFromLeaf(
       ScatteredStreamWriter* writer) noexcept;
-  // Closes the messages without touching the chunk, which may be gone. Nothing
-  // needs to be open.
+  // Closes the messages without touching the chunk, which may be gone. No
+  // message needs to be open.
   PROTOZERO_COLD static void Abandon(ScatteredStreamWriter* writer) noexcept;
 
   // Writing. REQUIRES: |leaf| has the cursor.
 
-  // Over chunk boundaries where it has to. Not inlined: its callers are many,
-  // and all are slow paths.
+  // Writes bytes, over chunk boundaries if necessary. Not inlined: its callers
+  // are many, and all are slow paths.
   PROTOZERO_NOINLINE static void WriteBytes(Message* leaf,
                                             const uint8_t* src,
                                             size_t size) noexcept;
@@ -81,40 +82,41 @@ struct OpenMessages {
 
   // Widening.
 
-  // Widens the open messages that may not be short any more after |size| more
-  // bytes at |pos|, which is the cursor; all of them if the chunk could become
-  // too short for that. Returns where the cursor is then.
+  // Widens the open messages that |size| more bytes at |pos|, which is the
+  // cursor, may make longer than kMaxNarrowSize; all of them if the chunk may
+  // become too short for that. Returns the new cursor.
   PROTOZERO_COLD static uint8_t* WidenFor(const ScatteredStreamWriter* writer,
                                           size_t size,
                                           uint8_t* pos) noexcept;
-  // All of them, as for a size that is not known. Returns the leaf's cursor.
+  // Widens all of them, as for a size that is not known. Returns the leaf's
+  // cursor.
   PROTOZERO_COLD static uint8_t* WidenAll(
       const ScatteredStreamWriter* writer) noexcept;
-  // What WidenAll() would return. Changes nothing.
+  // Returns the cursor that WidenAll() would return. Changes nothing.
   PROTOZERO_COLD static uint8_t* CursorIfWidened(
       const ScatteredStreamWriter* writer) noexcept;
-  // How far WidenAll() would move the first byte of |message|; null: the end of
-  // the leaf. Changes nothing.
+  // Returns the distance by which WidenAll() would move the first byte of
+  // |message|, or, if that is null, the end of the leaf. Changes nothing.
   PROTOZERO_COLD static size_t MovedByWidening(
       const ScatteredStreamWriter* writer,
       const Message* message) noexcept;
 
   // Chunks.
 
-  // Asks |delegate| where the sizes of open messages go that the current chunk
-  // does not wait for.
+  // Asks the delegate for the addresses of the sizes that are still unknown
+  // when the current chunk is left.
   PROTOZERO_COLD static void AnnotatePatches(
       ScatteredStreamWriter* writer) noexcept;
-  // ScatteredStreamWriter::EnterChunk(), and the open messages, if any, go on
-  // in |range|. REQUIRES: the writer has the cursor.
+  // Calls ScatteredStreamWriter::EnterChunk(), and lets the open messages, if
+  // any, go on in |range|. REQUIRES: the writer has the cursor.
   PROTOZERO_COLD static void EnterChunk(ScatteredStreamWriter* writer,
                                         ContiguousMemoryRange range) noexcept;
 
-  // Raw bytes: which of the bytes that are written to the stream itself belong
-  // to a message.
+  // Raw bytes: bytes that are written to the stream itself, and the question
+  // which message counts them.
 
-  // What is written to the stream from here on belongs to |message|. Returns
-  // the stream.
+  // Makes |message| count the bytes that are written to the stream from now on.
+  // Returns the stream.
   PROTOZERO_COLD static ScatteredStreamWriter* ExpectRawFields(
       Message* message) noexcept;
   PROTOZERO_COLD static void SetSizeField(Message* message,
@@ -126,20 +128,20 @@ struct OpenMessages {
   static bool HasRawBytes(const Message* message);
   static bool IsFrozen(const ScatteredStreamWriter* writer,
                        const Message* message);
-  // WidenFor() for the messages in |outermost|, which has a child and is not
-  // narrow. REQUIRES: there is fast room in the chunk.
+  // Does the work of WidenFor() for the messages in |outermost|, which has a
+  // child and is not narrow. REQUIRES: there is fast room in the chunk.
   PROTOZERO_NOINLINE static uint8_t* WidenChainFor(
       const ScatteredStreamWriter* writer,
       Message* outermost,
       size_t size,
       uint8_t* pos) noexcept;
-  // Leaves the bytes that the writer has written so far out of |root|, which
-  // has no field yet. REQUIRES: the writer has the cursor.
+  // Makes |root|, which has no field yet, begin behind the bytes that the
+  // writer has written so far. REQUIRES: the writer has the cursor.
   static void BeginAtWriter(Message* root);
-  // The same, because bytes of |root| are next. REQUIRES: the writer has taken
-  // the cursor before the first field.
+  // Does the same when the next bytes are the first ones of |root|. REQUIRES:
+  // the writer has taken the cursor before the first field.
   PROTOZERO_COLD static void BeginFirstField(Message* root) noexcept;
-  // Whether |size_field| may be among the bytes that |message| counts.
+  // Returns whether |size_field| may be among the bytes that |message| counts.
   PROTOZERO_COLD static bool MayCountSizeField(
       const Message* message,
       const uint8_t* size_field) noexcept;

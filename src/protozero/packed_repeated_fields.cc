@@ -34,7 +34,8 @@ bool PackedBufferBase::Grow() {
 void PackedBufferBase::AppendVarIntSlowPath(uint64_t bits) {
   if (PROTOZERO_UNLIKELY(!Reserve(proto_utils::kMaxVarIntEncodedSize)))
     return;
-  // Now there is room, unless inline code is not for this processor.
+  // There is room now. A zero limit means that inline code is not for this
+  // processor.
   write_ptr_ = PROTOZERO_LIKELY(fast_limit_ != 0)
                    ? proto_utils::internal::WriteVarIntInline(bits, write_ptr_)
                    : internal::WriteVarIntSlowPath(bits, write_ptr_);

@@ -85,7 +85,7 @@ void internal::NumberCursor::Next() {
   else
     number = ParseNumber<ProtoWireType::kFixed64>(pos_, end_);
   if (PROTOZERO_UNLIKELY(number.next == nullptr)) {
-    // What follows may be anything.
+    // The iteration ends, because the bytes that follow may be anything.
     bool* const parse_error = parse_error_;
     *this = NumberCursor();
     if (parse_error != nullptr)
@@ -131,7 +131,8 @@ UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
 const Field TypedProtoDecoderBase::kAbsent{};
 
 void TypedProtoDecoderBase::ReadAll() {
-  // The compiler cannot know that fields are stored elsewhere.
+  // Copies of the members: the compiler cannot know that stores to the fields
+  // do not change them.
   const DecoderSchema* const schema = schema_;
   uint32_t* const first = first_;
   Field* const slots = slots_;
@@ -167,7 +168,7 @@ internal::RepeatedFields TypedProtoDecoderBase::FieldsOf(uint32_t id) const {
   const Field& last = slots_[slot];
   if ((first_[slot] & kSeveral) == 0)
     return {last, {}};
-  // Not further than necessary, where the end of the last one is known.
+  // Iterates no further than necessary if the end of the last field is known.
   const bool is_payload =
       last.type() == proto_utils::ProtoWireType::kLengthDelimited;
   internal::RepeatedFields fields;
@@ -179,7 +180,7 @@ internal::RepeatedFields TypedProtoDecoderBase::FieldsOf(uint32_t id) const {
 
 uint32_t TypedProtoDecoderBase::WhichOneof(
     std::initializer_list<uint32_t> ids) const {
-  // Mostly there is one at most, and nothing to look for.
+  // There is mostly one field at most. Then the message need not be read again.
   uint32_t which = 0;
   uint32_t count = 0;
   const uint8_t* first = end_;

@@ -118,8 +118,8 @@ void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
 void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
   if (current_ == nullptr || writer_ == nullptr)
     return;
-  // Counted rather than taken from the write pointer: the writer may have left
-  // the slice already. What it had to drop is counted, too.
+  // Computed from written() rather than the write pointer, because the writer
+  // may have left the slice already. written() includes the dropped bytes.
   const uint64_t written = writer_->written() - written_before_slice_;
   current_->unused_bytes = internal::ToSize(
       current_->size - std::min<uint64_t>(written, current_->size));

@@ -97,7 +97,7 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
     reasons_.is_asking = true;
     internal::OpenMessages::AnnotatePatches(this);
     range = delegate_->GetNewBuffer();
-    // A message that the delegate has begun has the cursor.
+    // The cursor is lent if the delegate has begun a message.
     if (cursor_is_lent()) {
       IsReentered();
       TakeCursorSlowPath();

@@ -11,7 +11,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// proto_utils::WriteVarInt() where being called is better than being fast.
+// Calls proto_utils::WriteVarInt() out of line, where small code is better than
+// fast code.
 PROTOZERO_COLD uint8_t* WriteVarIntSlowPath(uint64_t value,
                                             uint8_t* dst) noexcept;
 

@@ -36,7 +36,7 @@
 #define PBZ_NOINLINE static inline
 #endif
 
-// Why a decoder stopped before the end of its input.
+// The reason why a decoder stopped before the end of its input.
 typedef enum pbz_decode_status {
   PBZ_DECODE_OK = 0,
   // A tag, a value or a payload goes beyond the end, or a group has no end.
@@ -46,7 +46,7 @@ typedef enum pbz_decode_status {
   PBZ_DECODE_BAD_VARINT = 2,
   // Field number 0.
   PBZ_DECODE_BAD_FIELD_NUMBER = 3,
-  // 6 or 7.
+  // Wire type 6 or 7.
   PBZ_DECODE_BAD_WIRE_TYPE = 4,
   // The end of a group that has not begun, or of one with another number.
   PBZ_DECODE_UNMATCHED_END_GROUP = 5,
@@ -56,10 +56,10 @@ typedef enum pbz_decode_status {
   PBZ_DECODE_TOO_LONG = 7
 } pbz_decode_status;
 
-// How deep groups may be nested in a group.
+// The depth to which groups may be nested in a group.
 enum { PBZ_MAX_GROUP_DEPTH = 100 };
 
-// How a field is written, as its tag says. A group is a field with bytes.
+// The wire type in a field's tag. A group is a field with bytes.
 typedef enum pbz_wire_type {
   PBZ_WIRE_VARINT = 0,
   PBZ_WIRE_FIXED64 = 1,
@@ -69,24 +69,26 @@ typedef enum pbz_wire_type {
 } pbz_wire_type;
 
 // A field as it was read. It may have another wire type than the schema says:
-// the pbz_field_...() functions give 0 then.
+// then the pbz_field_...() functions return 0.
 typedef struct pbz_field {
   uint32_t number;
   pbz_wire_type wire_type;
   // 0 for bytes and groups.
   uint64_t value;
-  // Of bytes, and of a group without its tags. Null and 0 for numbers.
+  // The bytes, or a group's contents without its tags. Null and 0 for numbers.
   const uint8_t* data;
   size_t size;
 } pbz_field;
 
-// Where it reads, what is left, and why it stopped. pbz_decoder_init() sets it.
+// The state of a decoder: its position, its input and its status.
+// pbz_decoder_init() sets it.
 typedef struct pbz_decoder {
   const uint8_t* pos;
   const uint8_t* end;
   const uint8_t* begin;
   pbz_decode_status status;
-  // Of the tag of the malformed field. In a group: of the one in the group.
+  // The offset of the malformed field's tag. In a group, it is the field inside
+  // of the group that counts.
   size_t error_offset;
 } pbz_decoder;
 
@@ -104,8 +106,8 @@ static inline uint64_t pbz_load_(const uint8_t* pos, size_t size) {
   return value;
 }
 
-// Returns the byte after the varint, or null. Bits beyond the 64th are ignored,
-// as in all of protobuf.
+// Returns the byte after the varint, or null. Ignores bits beyond the 64th, as
+// all of protobuf does.
 static inline const uint8_t* pbz_get_varint_(const uint8_t* pos,
                                              const uint8_t* end,
                                              uint64_t* value) {
@@ -128,7 +130,8 @@ static inline const uint8_t* pbz_fail_decode_(pbz_decode_status* status,
   return NULL;
 }
 
-// Why there is no varint of up to |max_size| bytes.
+// Sets the reason why there is no varint of up to |max_size| bytes. Returns
+// null.
 static inline const uint8_t* pbz_fail_varint_(pbz_decode_status* status,
                                               const uint8_t* pos,
                                               const uint8_t* end,
@@ -138,7 +141,8 @@ static inline const uint8_t* pbz_fail_varint_(pbz_decode_status* status,
                                       : PBZ_DECODE_BAD_VARINT);
 }
 
-// The tag at |pos|. Returns the byte after it, or null with |status|.
+// Reads the tag at |pos|. Returns the byte after it; null, and sets |status|,
+// if it is malformed.
 static inline const uint8_t* pbz_get_tag_(const uint8_t* pos,
                                           const uint8_t* end,
                                           uint32_t* tag,
@@ -153,7 +157,8 @@ static inline const uint8_t* pbz_get_tag_(const uint8_t* pos,
   return next;
 }
 
-// The value at |pos| of a field that is no group. As above.
+// Reads the value at |pos| of a field that is no group. Returns the same as
+// pbz_get_tag_().
 static inline const uint8_t* pbz_get_value_(uint32_t tag,
                                             const uint8_t* pos,
                                             const uint8_t* end,
@@ -201,9 +206,10 @@ static inline const uint8_t* pbz_get_value_(uint32_t tag,
   }
 }
 
-// The group with |tag| whose contents are at |pos|. Returns the byte after its
-// end, or null with |status|, and |*error| moved to the tag in question. Not
-// recursive: the input decides on the depth.
+// Reads the group with |tag| whose contents are at |pos|. Returns the byte
+// after its end. If it is malformed, returns null, sets |status|, and moves
+// |*error| to the malformed field's tag. Not recursive, because the input
+// decides on the depth.
 PBZ_NOINLINE const uint8_t* pbz_get_group_(uint32_t tag,
                                            const uint8_t* pos,
                                            const uint8_t* end,
@@ -251,8 +257,8 @@ PBZ_NOINLINE const uint8_t* pbz_get_group_(uint32_t tag,
 
 // --- For users ---
 
-// REQUIRES: |size| bytes are at |data| as long as fields are read. |data| may
-// be null if there are none.
+// Begins to read at |data|. REQUIRES: the |size| bytes at |data| exist as long
+// as fields are read. |data| may be null if there are none.
 static inline void pbz_decoder_init(pbz_decoder* decoder,
                                     const void* data,
                                     size_t size) {
@@ -288,7 +294,7 @@ static inline bool pbz_decoder_next(pbz_decoder* decoder, pbz_field* field) {
   return true;
 }
 
-// A sentence for a log line. Never null.
+// Returns a sentence for a log line. Never null.
 static inline const char* pbz_decode_status_string(pbz_decode_status status) {
   switch (status) {
     case PBZ_DECODE_OK:
@@ -311,8 +317,8 @@ static inline const char* pbz_decode_status_string(pbz_decode_status status) {
   return "unknown status";
 }
 
-// The number of a field, by schema type; an enum is an int32. Larger numbers
-// lose their upper bits. 0 for bytes.
+// Return the number of a field, by schema type; an enum is an int32. Cut off
+// the upper bits of larger numbers. Return 0 for bytes.
 static inline uint64_t pbz_field_uint64(const pbz_field* field) {
   return field->value;
 }
@@ -335,7 +341,7 @@ static inline int32_t pbz_field_sint32(const pbz_field* field) {
 static inline bool pbz_field_bool(const pbz_field* field) {
   return field->value != 0;
 }
-// 0 unless the field has four bytes.
+// Returns 0 unless the field has four bytes.
 static inline float pbz_field_float(const pbz_field* field) {
   const uint32_t bits =
       field->wire_type == PBZ_WIRE_FIXED32 ? (uint32_t)field->value : 0;
@@ -343,7 +349,7 @@ static inline float pbz_field_float(const pbz_field* field) {
   memcpy(&value, &bits, sizeof(value));
   return value;
 }
-// 0 unless the field has eight bytes.
+// Returns 0 unless the field has eight bytes.
 static inline double pbz_field_double(const pbz_field* field) {
   const uint64_t bits = field->wire_type == PBZ_WIRE_FIXED64 ? field->value : 0;
   double value;
@@ -351,7 +357,7 @@ static inline double pbz_field_double(const pbz_field* field) {
   return value;
 }
 
-// Reads the numbers of one field that is repeated, packed or not:
+// A reader of the numbers in one repeated field, packed or not:
 //
 //   pbz_field number;
 //   pbz_packed packed;
@@ -365,12 +371,13 @@ typedef struct pbz_packed {
   const uint8_t* end;
   pbz_field number;
   pbz_decode_status status;
-  // Whether |number| is to be read: the field is not packed.
+  // True if the field is not packed, and |number| has not been read yet.
   bool is_single;
 } pbz_packed;
 
-// |wire_type| is that of the elements: varint, fixed32 or fixed64. A field of
-// another wire type, unless it is bytes, has no elements.
+// Begins to read |field|. |wire_type| is that of the elements: varint, fixed32
+// or fixed64. A field of another wire type, unless it is bytes, has no
+// elements.
 static inline void pbz_packed_init(pbz_packed* packed,
                                    const pbz_field* field,
                                    pbz_wire_type wire_type) {
@@ -385,7 +392,7 @@ static inline void pbz_packed_init(pbz_packed* packed,
   packed->is_single = field->wire_type == wire_type;
 }
 
-// Reads the next number; returns false if there is none, or none that is whole.
+// Reads the next number. Returns false if there is none, or if it is malformed.
 static inline bool pbz_packed_next(pbz_packed* packed, pbz_field* number) {
   if (packed->is_single) {
     packed->is_single = false;

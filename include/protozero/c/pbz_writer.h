@@ -35,50 +35,51 @@
 // Users call the functions that the plugin generates with `lang=c`, which know
 // field numbers and types, rather than those with a field number.
 //
-// Messages are objects of the caller, mostly on the stack. Of a tree of
-// messages one is written to at any time, the leaf: a child begins, is written
-// to and ends before its parent is written to again. Anything else is the error
-// PBZ_WRONG_NESTING. It is found without a look at the other messages of the
-// tree, which may be gone by then.
+// Messages are objects of the caller, mostly on the stack. Only one message of
+// a tree is written to at any time, the leaf: a child begins, is written to and
+// ends before its parent is written to again. Anything else is the error
+// PBZ_WRONG_NESTING. The library detects it without reading the other messages
+// of the tree, which may be gone by then.
 //
-// Errors are states of the writer: the first one stays, and what is written
-// afterwards is of no use. Nothing has to be checked in between.
+// Errors are states of the writer: the first one stays, and the bytes written
+// afterwards are of no use. Callers need to check the status only at the end.
 //
-// Sizes of nested messages are written when the message ends, as
-// "protozero/message.h" and docs/wire-format.md describe: one byte where the
-// message has at most 127 bytes and lies in one chunk, else four.
+// The end of a nested message writes its size, as "protozero/message.h" and
+// docs/wire-format.md describe: in one byte if the message has at most 127
+// bytes and lies in one chunk, in four otherwise.
 //
-// One thread at a time for one writer and its messages. Names that end with an
-// underscore are not for users.
+// One thread at a time may use a writer and its messages. Names that end with
+// an underscore are not for users.
 
-// A writer that gets its chunks from |delegate|. REQUIRES: no message is open
-// on |writer|, or none of them is used any more; so below.
+// Initializes a writer that gets its chunks from |delegate|. REQUIRES: no
+// message is open on |writer|, or no open one is used any more. The same holds
+// for pbz_writer_init_buffer().
 static inline void pbz_writer_init(pbz_writer* writer,
                                    const pbz_delegate* delegate) {
   memset(writer, 0, sizeof(*writer));
   writer->delegate = delegate;
 }
 
-// A writer to |size| bytes at |buffer|, and no more.
+// Initializes a writer to the |size| bytes at |buffer|, and no more.
 static inline void pbz_writer_init_buffer(pbz_writer* writer,
                                           void* buffer,
                                           size_t size) {
   pbz_writer_init(writer, NULL);
   writer->begin = (uint8_t*)buffer;
   writer->pos = writer->begin;
-  // Without a buffer, nothing may be added to its address.
+  // A null address allows no addition.
   writer->end = size != 0 ? writer->begin + size : writer->begin;
-  // Close to the end of the address space there is no such limit.
+  // A buffer shorter than PBZ_FAST_ROOM_ has no such limit.
   writer->fast_limit =
       size >= PBZ_FAST_ROOM_ ? pbz_fast_limit_of_(writer->end) : 0;
 }
 
-// The first error, PBZ_OK if there was none.
+// Returns the first error, PBZ_OK if there was none.
 static inline pbz_status pbz_writer_status(const pbz_writer* writer) {
   return writer->status;
 }
 
-// A sentence for a log line. Never null.
+// Returns a sentence for a log line. Never null.
 static inline const char* pbz_status_string(pbz_status status) {
   switch (status) {
     case PBZ_OK:
@@ -97,13 +98,14 @@ static inline const char* pbz_status_string(pbz_status status) {
   return "unknown status";
 }
 
-// Bytes in the stream, up to the last end of a root message.
+// Returns the number of bytes in the stream, up to the last end of a root
+// message.
 static inline uint64_t pbz_writer_written(const pbz_writer* writer) {
   return writer->pos == pbz_no_cursor_() ? writer->written_previously
                                          : pbz_position_(writer, writer->pos);
 }
 
-// Begins a root message where the last one has ended.
+// Begins a root message behind the last one that has ended.
 static inline void pbz_begin(pbz_message* root, pbz_writer* writer) {
   pbz_stop_(root, NULL, writer);
   if (writer->pos == pbz_no_cursor_()) {
@@ -116,8 +118,8 @@ static inline void pbz_begin(pbz_message* root, pbz_writer* writer) {
   writer->pos = pbz_no_cursor_();
 }
 
-// Begins a message-typed field of |parent|. Until it ends, |parent| takes
-// nothing else. Overwrites |child|, whatever it was.
+// Begins a message-typed field of |parent|. Until the child ends, |parent|
+// takes nothing else. Overwrites |child|, whatever it was.
 static inline void pbz_begin_nested(pbz_message* child,
                                     pbz_message* parent,
                                     uint32_t number) {
@@ -148,7 +150,7 @@ static inline void pbz_begin_group(pbz_message* child,
 static inline uint32_t pbz_end(pbz_message* message) {
   uint8_t* const pos = message->pos;
   if (message->kind == PBZ_NARROW_) {
-    // Of a message without the cursor, this is a large number.
+    // Without the cursor, this is a large number.
     const uintptr_t size = (uintptr_t)pos - (uintptr_t)message->size_field - 1;
     if (PBZ_LIKELY(size <= 127)) {
       *message->size_field = (uint8_t)size;
@@ -169,7 +171,7 @@ static inline uint32_t pbz_end(pbz_message* message) {
   return pbz_end_slow_(message);
 }
 
-// Fields. REQUIRES: |number| is 1 to 536,870,911. An enum is an int32.
+// Append fields. REQUIRES: |number| is 1 to 536,870,911. An enum is an int32.
 static inline void pbz_append_int32(pbz_message* message,
                                     uint32_t number,
                                     int32_t value) {
@@ -240,9 +242,9 @@ static inline void pbz_append_double(pbz_message* message,
   pbz_append_fixed_(message, number, bits, sizeof(bits));
 }
 
-// A string or bytes field, or a message that is encoded elsewhere. REQUIRES:
-// |data| does not overlap the current chunk; so below. |data| may be null if
-// |size| is 0.
+// Appends a string or bytes field, or a message that is encoded elsewhere.
+// |data| may be null if |size| is 0. REQUIRES: |data| does not overlap the
+// current chunk. The same holds for the data of the functions below.
 static inline void pbz_append_bytes(pbz_message* message,
                                     uint32_t number,
                                     const void* data,
@@ -262,21 +264,22 @@ static inline void pbz_append_bytes(pbz_message* message,
   }
 }
 
-// A string field. REQUIRES: |string| ends with a null, which is not written.
+// Appends a string field. REQUIRES: |string| ends with a null, which is not
+// written.
 static inline void pbz_append_string(pbz_message* message,
                                      uint32_t number,
                                      const char* string) {
   pbz_append_bytes(message, number, string, strlen(string));
 }
 
-// Fields that are encoded already, tags included.
+// Appends fields that are encoded already, tags included.
 static inline void pbz_append_encoded(pbz_message* message,
                                       const void* data,
                                       size_t size) {
   pbz_append_raw_slow_(message, data, size);
 }
 
-// Packed fields of |count| elements. A field of none is written, too.
+// Append packed fields of |count| elements; a field without elements, too.
 static inline void pbz_append_packed_int32(pbz_message* message,
                                            uint32_t number,
                                            const int32_t* values,

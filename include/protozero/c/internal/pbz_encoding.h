@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-// Tags, varints and numbers, to memory that has room for them. "pbz_writer.h"
-// undefines the macros.
+// Encoders of tags, varints and numbers, to memory that has room for them.
+// "pbz_writer.h" undefines the macros.
 
 #if defined(__GNUC__)
 #define PBZ_COLD static __attribute__((noinline, cold, unused))
@@ -18,7 +18,7 @@
 #define PBZ_LIKELY(condition) (condition)
 #endif
 
-// Little-endian stores of the lower bytes of |bits|.
+// Stores the |size| lower bytes of |bits|, lowest first.
 static inline void pbz_store_(uint8_t* pos, uint64_t bits, size_t size) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   memcpy(pos, &bits, size);
@@ -40,7 +40,8 @@ static inline uint8_t* pbz_put_long_varint_(uint8_t* pos, uint64_t value) {
 
 #if defined(__GNUC__)
 static inline size_t pbz_varint_size_(uint64_t value) {
-  // The number of bits, over 7 and rounded up. 9/64 is close enough to 1/7.
+  // The number of bits, divided by 7 and rounded up. 9/64 is close enough to
+  // 1/7.
   return (size_t)((64 - __builtin_clzll((unsigned long long)(value | 1))) * 9 +
                   64) /
          64;
@@ -54,11 +55,11 @@ static inline size_t pbz_varint_size_(uint64_t value) {
 }
 #endif
 
-// Writes a varint, and up to 10 bytes.
+// Writes a varint. May overwrite up to 10 bytes.
 static inline uint8_t* pbz_put_varint_(uint8_t* pos, uint64_t value) {
 #if defined(__GNUC__)
-  // Spreads groups of 28, then 14, then 7 bits, of the lower 56: without a
-  // branch that depends on the size, which processors could not predict.
+  // Spreads the lower 56 bits to groups of 28, then 14, then 7 bits. So no
+  // branch depends on the size, which processors could not predict.
   uint64_t bits = (value & 0x0fffffff) | (value & 0x00fffffff0000000) << 4;
   bits = (bits & 0x00003fff00003fff) | (bits & 0x0fffc0000fffc000) << 2;
   bits = (bits & 0x007f007f007f007f) | (bits & 0x3f803f803f803f80) << 1;
@@ -75,7 +76,7 @@ static inline uint8_t* pbz_put_varint_(uint8_t* pos, uint64_t value) {
 #endif
 }
 
-// Almost always |tag| is a constant, and one of these is left.
+// Writes a tag. It is almost always a constant, so only one branch is left.
 static inline uint8_t* pbz_put_tag_(uint8_t* pos, uint32_t tag) {
   if (tag < 0x80) {
     *pos = (uint8_t)tag;

@@ -10,18 +10,18 @@
 #include "protozero/c/internal/pbz_encoding.h"
 #include "protozero/c/pbz_stream.h"
 
-// What "pbz_writer.h" is made of: the cursor, chunks, fields, and nesting.
+// The parts of "pbz_writer.h": the cursor, chunks, fields, and nesting.
 
 enum {
-  // A tag and any number.
+  // The room for a tag and any number.
   PBZ_FAST_ROOM_ = 16,
   PBZ_WIDENING_ = 3,
-  // A message is narrow up to this size, so that little has to be moved.
+  // The largest size of a narrow message, so that few bytes have to be moved.
   PBZ_MAX_NARROW_SIZE_ = 512,
   PBZ_MAX_MESSAGE_SIZE_ = 268435455
 };
 
-// No address: past all limits.
+// Returns a cursor that is no address, but past all limits.
 static inline uint8_t* pbz_no_cursor_(void) {
   return (uint8_t*)UINTPTR_MAX;
 }
@@ -49,8 +49,8 @@ PBZ_COLD void pbz_fail_(pbz_message* message, pbz_status status) {
   message->fast_limit = 0;
 }
 
-// Widens all open messages: |message| is the leaf. Each byte moves once, to
-// make room for as many size fields as are in front of it.
+// Widens all open messages, of which |message| is the leaf. Moves each byte
+// once, to make room for all size fields in front of it.
 static inline void pbz_widen_(pbz_message* message) {
   pbz_writer* const writer = message->writer;
   size_t moved_by = 0;
@@ -73,7 +73,7 @@ static inline void pbz_widen_(pbz_message* message) {
   message->fast_limit = writer->fast_limit;
 }
 
-// Whether |message| takes fields. Widens the open messages.
+// Returns whether |message| takes fields. Widens the open messages.
 PBZ_COLD int pbz_take_(pbz_message* message) {
   if (message->pos == pbz_no_cursor_()) {
     pbz_fail_(message, PBZ_WRONG_NESTING);
@@ -96,7 +96,7 @@ PBZ_COLD int pbz_next_chunk_(pbz_message* message) {
   pbz_chunk chunk;
   chunk.begin = NULL;
   chunk.end = NULL;
-  // Whatever the delegate does to a message is an error.
+  // Any use of the message by the delegate is an error.
   message->pos = pbz_no_cursor_();
   if (delegate != NULL) {
     pbz_message* left;
@@ -131,7 +131,7 @@ PBZ_COLD int pbz_next_chunk_(pbz_message* message) {
   return 1;
 }
 
-// REQUIRES: pbz_take_().
+// Writes bytes over as many chunks as it takes. REQUIRES: pbz_take_().
 PBZ_COLD int pbz_write_(pbz_message* message, const void* data, size_t size) {
   const uint8_t* src = (const uint8_t*)data;
   while (size != 0) {
@@ -175,7 +175,7 @@ PBZ_COLD void pbz_append_fixed_slow_(pbz_message* message,
   pbz_append_raw_slow_(message, field, (size_t)(pos - field) + size);
 }
 
-// A tag and a size, to be followed by so many bytes.
+// Appends a tag and a size; the caller then appends so many bytes.
 PBZ_COLD int pbz_append_header_(pbz_message* message,
                                 uint32_t tag,
                                 uint64_t size) {
@@ -212,7 +212,7 @@ static inline void pbz_append_varint_(pbz_message* message,
   }
 }
 
-// REQUIRES: value < 128.
+// Appends a short number. REQUIRES: value < 128.
 static inline void pbz_append_tiny_(pbz_message* message,
                                     uint32_t number,
                                     uint8_t value) {
@@ -322,8 +322,8 @@ static inline void pbz_return_cursor_(pbz_message* message, uint8_t* pos) {
   }
 }
 
-// Ends a narrow message that takes four bytes. Those around it stay narrow:
-// room for their sizes is left.
+// Ends a narrow message whose size takes four bytes. The messages around it
+// stay narrow: room for their sizes is left.
 static inline uint32_t pbz_end_widened_(pbz_message* message) {
   uint8_t* const base = message->size_field + 1;
   const size_t size = (size_t)(message->pos - base);

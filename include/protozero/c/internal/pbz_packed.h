@@ -12,7 +12,7 @@
 
 #include "protozero/c/internal/pbz_message.h"
 
-// Packed fields, straight from an array to the stream.
+// Packed fields, written straight from an array to the stream.
 
 enum {
   PBZ_PACKED_INT32_,
@@ -43,7 +43,8 @@ static inline uint64_t pbz_element_(const void* values, size_t i, int type) {
   }
 }
 
-// The first time through the elements is for their size.
+// Appends the field in two passes over the elements. The first is for their
+// size.
 static inline void pbz_append_packed_(pbz_message* message,
                                       uint32_t number,
                                       const void* values,
@@ -87,7 +88,7 @@ static inline void pbz_append_packed_fixed_(pbz_message* message,
     pbz_fail_(message, PBZ_BAD_FIELD_NUMBER);
     return;
   }
-  // More bytes than there can be, if that overflows.
+  // If the product overflowed, this passes a size that is refused.
   if (!pbz_append_header_(message, pbz_tag_(number, 2),
                           count <= PBZ_MAX_MESSAGE_SIZE_
                               ? (uint64_t)count * value_size
