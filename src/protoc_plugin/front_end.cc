@@ -13,9 +13,9 @@
 #include "protozero/config.h"
 #include "src/protoc_plugin/generator.h"
 
-// If a schema has an edition, a libprotobuf without editions only says that the
-// syntax "editions" is unrecognized, before it asks the generator. So with such
-// a one we answer requests ourselves.
+// If a schema has an edition, a libprotobuf without editions only reports that
+// the syntax "editions" is unrecognized, before it asks the generator. So with
+// such a libprotobuf, the plugin answers requests itself.
 #if !PROTOZERO_PLUGIN_HAS_EDITIONS
 
 #include <vector>
@@ -49,8 +49,8 @@ FILE.pbzero_c.h, which is C.
   --version   print the version, and that of libprotobuf
 )";
 
-// "3.21.12". The version of the headers; libprotobuf refuses to run with
-// others.
+// Returns "3.21.12", the version of the headers. libprotobuf refuses to run
+// with others.
 std::string LibprotobufVersion() {
   constexpr int kVersionNumber = GOOGLE_PROTOBUF_VERSION;
   return std::to_string(kVersionNumber / 1000000) + "." +
@@ -58,7 +58,7 @@ std::string LibprotobufVersion() {
          std::to_string(kVersionNumber % 1000);
 }
 
-// "protozero_plugin 0.1.0 (libprotobuf 3.21.12, without editions)"
+// Returns "protozero_plugin 0.1.0 (libprotobuf 3.21.12, without editions)".
 std::string VersionText(const std::string& program) {
 #if PROTOZERO_PLUGIN_HAS_EDITIONS
   // EDITION_2023 is 1000, EDITION_2024 is 1001.
@@ -84,7 +84,7 @@ using google::protobuf::compiler::GeneratorContext;
 using google::protobuf::io::StringOutputStream;
 using google::protobuf::io::ZeroCopyOutputStream;
 
-// Files as parts of a response.
+// A context that collects files as parts of a response.
 class ResponseContext : public GeneratorContext {
  public:
   explicit ResponseContext(CodeGeneratorResponse* response)
@@ -100,7 +100,7 @@ class ResponseContext : public GeneratorContext {
   CodeGeneratorResponse* const response_;
 };
 
-// Empty if all files of |request| can be read.
+// Returns an error, which is empty if all files of |request| can be read.
 std::string EditionsError(const CodeGeneratorRequest& request) {
   for (const FileDescriptorProto& file : request.proto_file()) {
     if (file.syntax() != "editions")
@@ -108,7 +108,8 @@ std::string EditionsError(const CodeGeneratorRequest& request) {
     std::string text = file.name() + ":1: editions are unknown to " +
                        VersionText("protozero_plugin");
     if (request.has_compiler_version()) {
-      // protoc leaves out the number that is the library's alone.
+      // protoc's version leaves out the major number, which only the library
+      // has.
       text += ", but not to protoc " +
               std::to_string(request.compiler_version().minor()) + "." +
               std::to_string(request.compiler_version().patch());
@@ -120,13 +121,13 @@ std::string EditionsError(const CodeGeneratorRequest& request) {
   return std::string();
 }
 
-// For a response with an error: protoc compares editions before it prints the
-// error, and would tell the user to ask this plugin's owner for support.
+// Makes protoc print the error in the response. Otherwise it would compare
+// editions first, and tell the user to ask this plugin's owner for support.
 void ClaimEveryEdition(CodeGeneratorResponse* response) {
   constexpr uint64_t kSupportsEditions = 2;
   response->set_supported_features(response->supported_features() |
                                    kSupportsEditions);
-  // Fields that this libprotoc does not have yet.
+  // The numbers of fields that this libprotoc does not have yet.
   constexpr int kMinimumEdition = 3;
   constexpr int kMaximumEdition = 4;
   google::protobuf::UnknownFieldSet* fields =
@@ -135,7 +136,8 @@ void ClaimEveryEdition(CodeGeneratorResponse* response) {
   fields->AddVarint(kMaximumEdition, INT32_MAX);
 }
 
-// False: standard error says why, and there is no response.
+// Answers the request. Returns false if there is no response; standard error
+// has the reason.
 bool Answer(const CodeGeneratorRequest& request,
             CodeGeneratorResponse* response) {
   const Generator generator;

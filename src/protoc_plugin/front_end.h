@@ -5,8 +5,8 @@
 
 namespace protozero::plugin {
 
-// The plugin's main(): prints the version, or answers the request of protoc
-// that is on standard input.
+// Runs the plugin: prints the version, or answers the request of protoc that is
+// on standard input.
 int RunPlugin(int argc, char** argv);
 
 }  // namespace protozero::plugin

@@ -97,7 +97,7 @@ google::protobuf::Edition Generator::GetMinimumEdition() const {
 }
 
 google::protobuf::Edition Generator::GetMaximumEdition() const {
-  // Earlier versions have the name, but not the edition.
+  // Earlier versions have the name, but do not support the edition.
 #if GOOGLE_PROTOBUF_VERSION >= 6032000
   return google::protobuf::EDITION_2024;
 #else

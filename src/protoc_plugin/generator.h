@@ -13,17 +13,17 @@
 
 #include "src/protoc_plugin/languages.h"
 
-// Set by the version of libprotoc that we are compiled with: whether it knows
-// of editions.
+// True if the libprotoc that we are compiled with supports editions.
 #define PROTOZERO_PLUGIN_HAS_EDITIONS (GOOGLE_PROTOBUF_VERSION >= 5026000)
 
 namespace protozero::plugin {
 
-// Ties the parts to protoc's interface: descriptors -> model -> the files of
-// the language that the option `lang`, or `language`, names.
+// The generator in protoc's interface: it makes a model of the descriptors, and
+// of the model the files of the language that the option `lang`, or `language`,
+// names.
 //
-// All or nothing: if one file of a run has an error, nothing is written and all
-// errors of all files are reported, one per line.
+// It writes all files or none: if one file of a run has an error, it reports
+// all errors of all files, one per line.
 class Generator : public google::protobuf::compiler::CodeGenerator {
  public:
   explicit Generator(std::vector<Language> languages = Languages());
@@ -42,8 +42,9 @@ class Generator : public google::protobuf::compiler::CodeGenerator {
   uint64_t GetSupportedFeatures() const override;
 
 #if PROTOZERO_PLUGIN_HAS_EDITIONS
-  // The descriptor has resolved the features of an edition: is_packed(),
-  // type(), has_presence(). So all editions look alike here.
+  // Return the editions that the plugin supports. Descriptors resolve the
+  // features of an edition in is_packed(), type() and has_presence(), so all
+  // editions look alike here.
   google::protobuf::Edition GetMinimumEdition() const override;
   google::protobuf::Edition GetMaximumEdition() const override;
 #endif

@@ -16,21 +16,21 @@ struct OutputFile {
   std::string text;
 };
 
-// An output language: the interface behind which it keeps its names, its
-// literals, its reserved words and its options. languages.h lists them.
+// The interface of an output language, which has its own names, literals,
+// reserved words and options. languages.h lists the languages.
 struct Language {
   const char* name;  // In the option `lang=`.
 
-  // Appends the files for Schema::to_generate. All or nothing: returns false if
-  // anything is wrong with an option or a file, and sets `error` to lines that
-  // say what, see ToText().
+  // Appends the files for Schema::to_generate, or none. If an option or a file
+  // is wrong, returns false and sets `error` to lines that name the errors, see
+  // ToText().
   bool (*generate)(const Schema& schema,
                    const std::vector<Option>& options,
                    std::vector<OutputFile>* output,
                    std::string* error);
 };
 
-// Why a schema is refused, and what its author can do about it.
+// The reason why a schema is refused, and the remedy for its author.
 struct Diagnostic {
   std::string proto_path;
   int line = 1;
@@ -38,7 +38,8 @@ struct Diagnostic {
   std::string reason;   // "what is wrong; what to do"
 };
 
-// foo/bar.proto:12: package.Message.field: the problem; the remedy
+// Returns a line for each: foo/bar.proto:12: package.Message.field: the
+// problem; the remedy
 std::string ToText(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace protozero::plugin

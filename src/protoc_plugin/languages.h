@@ -11,7 +11,8 @@
 
 namespace protozero::plugin {
 
-// The languages of the plugin, a line for each. The first is the default.
+// Returns the languages of the plugin, a line for each. The first is the
+// default.
 inline std::vector<Language> Languages() {
   return {
       {"cpp", GenerateCpp},

@@ -60,7 +60,8 @@ struct Declaration {
   std::string name;
   std::string full_name;  // "package.Outer.name"
   int line = 1;           // In its file.
-  // The comments before it and behind it, without their marks. Any bytes.
+  // The comments before it and behind it, without their marks. They may have
+  // any bytes.
   std::string comment;
 };
 
@@ -75,7 +76,7 @@ struct Enum : Declaration {
 };
 
 // The value of an absent field, zero included; std::monostate for messages and
-// repeated fields. An enum's is its number, a string's its bytes.
+// repeated fields. For an enum it is its number, for a string its bytes.
 using DefaultValue = std::variant<std::monostate,
                                   bool,
                                   int32_t,
@@ -100,7 +101,7 @@ struct Field : Declaration {
   bool message_set_item = false;  // Encoded in a group that names its number.
 };
 
-// One that the schema declares, not that of proto3's `optional`.
+// A oneof that the schema declares. Those of proto3's `optional` are left out.
 struct Oneof : Declaration {};
 
 // All extensions of one message that one scope declares. Never empty.
@@ -119,11 +120,11 @@ struct Message : Declaration {
   std::vector<Message> messages;
   std::vector<ExtensionSet> extensions;  // In order of first appearance.
 
-  // The entry of a map: its fields are the key and the value.
+  // True for the entry of a map: its fields are the key and the value.
   bool is_map_entry = false;
 
-  // Holds only extensions of one message, and is the type of no field in its
-  // file:
+  // True if it holds only extensions of one message, and is the type of no
+  // field in its file:
   //
   //   message Wrapper { extend Base { optional int32 x = 100; } }
   bool is_extension_wrapper = false;

@@ -49,8 +49,9 @@ DefaultValue DefaultValueOf(const FieldDescriptor& field) {
   return {};
 }
 
-// In two passes, because fields may be of types that come later: the first
-// makes all messages and enums, which then stay where they are.
+// The builder of the model. It needs two passes, because fields may have types
+// that come later: the first makes all messages and enums, which then stay
+// where they are.
 class Builder {
  public:
   explicit Builder(bool comments) : comments_(comments) {}
@@ -114,7 +115,8 @@ class Builder {
   }
 
  private:
-  // Who reads extensions knows what they extend.
+  // Adds the files of extended messages. A reader of extensions knows these
+  // already.
   template <typename AnyDescriptor>
   static void AddExtendedFiles(const AnyDescriptor& descriptor,
                                std::set<const FileDescriptor*>* files) {
@@ -258,7 +260,7 @@ class Builder {
     }
     if (descriptor.enum_type() != nullptr)
       field.enum_type = enums_.at(descriptor.enum_type());
-    // Real ones come before those of proto3's optional fields.
+    // Real oneofs come before those of proto3's optional fields.
     if (descriptor.real_containing_oneof() != nullptr) {
       field.oneof =
           static_cast<size_t>(descriptor.real_containing_oneof()->index());

@@ -11,8 +11,8 @@
 
 namespace protozero::plugin {
 
-// The model of `files` and of everything that they import. This is the only
-// reader of descriptors. Without `comments`, all comments are empty.
+// Returns the model of `files` and of everything that they import. This is the
+// only reader of descriptors. Without `comments`, all comments are empty.
 Schema BuildSchema(
     const std::vector<const google::protobuf::FileDescriptor*>& files,
     bool comments);

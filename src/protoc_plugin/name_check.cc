@@ -12,7 +12,8 @@ namespace protozero::plugin {
 
 namespace {
 
-// Text of which a terminal shows all.
+// Returns `text` with question marks for characters that a terminal does not
+// show.
 std::string Printable(std::string_view text) {
   std::string printable;
   for (const char c : text)
@@ -51,7 +52,7 @@ class NameChecker {
     diagnostics_.push_back({path_, line, Printable(element), reason});
   }
 
-  // The path stands in #include "...".
+  // Checks the path, which stands in #include "...".
   void CheckPath(std::string_view path) {
     const bool is_plain =
         std::none_of(path.begin(), path.end(), [](const char c) {

@@ -10,9 +10,9 @@
 
 namespace protozero::plugin {
 
-// Returns a diagnostic for each name that is an identifier of no language, and
-// for each path that cannot stand in an #include. protoc's parser lets no such
-// name pass, but libprotobuf accepts names that begin with a digit, and
+// Returns a diagnostic for each name that no language accepts as an identifier,
+// and for each path that cannot stand in an #include. protoc's parser refuses
+// such names, but libprotobuf accepts names that begin with a digit, and
 // descriptors may come from elsewhere.
 std::vector<Diagnostic> CheckNames(const Schema& schema);
 

@@ -6,7 +6,7 @@ namespace protozero::plugin {
 
 namespace {
 
-// <ctype.h> depends on the locale.
+// Own functions, because those of <ctype.h> depend on the locale.
 bool IsLower(char c) {
   return c >= 'a' && c <= 'z';
 }

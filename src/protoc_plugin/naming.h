@@ -10,15 +10,15 @@
 
 namespace protozero::plugin {
 
-// Spellings that any output language may want. ASCII only, as names of a schema
-// are.
+// Spellings that any output language may need. They are for ASCII, like names
+// in a schema.
 
 bool IsDigit(char c);
 bool IsLetter(char c);
 char ToUpperCase(char c);
 
-// An identifier of most languages: letters, digits and underscores, no digit
-// first.
+// Returns whether `name` is an identifier of most languages: letters, digits
+// and underscores, no digit first.
 bool IsIdentifier(std::string_view name);
 
 // fooBar -> foobar.

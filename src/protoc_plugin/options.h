@@ -9,18 +9,18 @@
 
 namespace protozero::plugin {
 
-// One option: of `--plugin_out=wrapper_namespace=pbzero,sdk=true:DIR`, one of
-// two.
+// One option, such as each of the two in
+// `--plugin_out=wrapper_namespace=pbzero,sdk=true:DIR`.
 struct Option {
   std::string name;
-  std::optional<std::string> value;  // None: there is no `=`.
+  std::optional<std::string> value;  // None if there is no `=`.
 };
 
 // Splits a comma-separated list of name=value.
 std::vector<Option> SplitOptions(const std::string& text);
 
-// The error for an option that neither the plugin nor the language knows.
-// `known` are the options of the language, as users write them.
+// Returns the error for an option that neither the plugin nor the language
+// knows. `known` are the options of the language, as users write them.
 std::string UnknownOption(const std::string& name, const std::string& known);
 
 }  // namespace protozero::plugin

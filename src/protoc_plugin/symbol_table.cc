@@ -20,7 +20,7 @@ std::vector<SymbolTable::Clash> SymbolTable::FindClashes(
     const Symbol& symbol = symbols_[index];
     for (const size_t other_index : by_name_.at(symbol.qualified)) {
       const Symbol& other = symbols_[other_index];
-      // Names that are both derived clash because their bases do.
+      // Two derived names clash only because their bases do.
       if (other.kind == symbol.kind && symbol.kind != Symbol::kDeclared)
         continue;
       if (other.file == &file && other_index >= index)

@@ -12,7 +12,7 @@
 
 namespace protozero::plugin {
 
-// A name that generated code declares for all of a program.
+// A name that generated code declares for the whole program.
 struct Symbol {
   const File* file = nullptr;
   std::string qualified;  // In C++, "::package::pbzero::Outer_Inner".
@@ -28,7 +28,7 @@ struct Symbol {
   } kind = kDeclared;
 };
 
-// Finds two things of the schema that have become one in the output.
+// A table that finds two things of the schema with the same name in the output.
 class SymbolTable {
  public:
   void Add(const Symbol& symbol);
@@ -38,11 +38,11 @@ class SymbolTable {
     const Symbol* other;
   };
 
-  // Symbols of `file` that mean something else too. If both symbols are in the
-  // file, the later one is reported.
+  // Returns the symbols of `file` that mean something else, too. If both
+  // symbols are in the file, reports the later one.
   std::vector<Clash> FindClashes(const File& file) const;
 
-  // True if the name is a type, a function or a constant.
+  // Returns true if the name is a type, a function or a constant.
   bool IsDeclared(const std::string& qualified) const;
 
  private:

@@ -12,8 +12,8 @@ namespace protozero::plugin {
 
 namespace {
 
-// Keywords of C, up to C23, that are none of C++. The others begin with an
-// underscore and a capital.
+// Returns whether `name` is a keyword of C, up to C23, but not of C++. All but
+// two of these begin with an underscore and a capital.
 bool IsKeywordOfC(const std::string& name) {
   return name == "restrict" || name == "typeof_unqual" ||
          (name.size() > 1 && name[0] == '_' && ToUpperCase(name[1]) == name[1]);
@@ -47,7 +47,7 @@ class CNames::Deriver {
     DeclareEnums(file_.enums, package_);
     for (const Message& message : file_.messages)
       Declare(message);
-    // Only now is it known what names that are made up yield to.
+    // Only now are the names known that made-up names have to yield to.
     for (const Message& message : file_.messages)
       DeriveFunctions(message);
     DeriveExtensions(file_.extensions, package_);
@@ -81,7 +81,7 @@ class CNames::Deriver {
       Declare(nested);
   }
 
-  // A name that is made of others.
+  // Returns a name that is made of others.
   std::string MakeUp(const std::string& name,
                      const char* what,
                      const Declaration& declaration) {
@@ -132,7 +132,7 @@ class CNames::Deriver {
          declaration.full_name, declaration.line, Symbol::kDeclared});
     if (identifier.rfind("pbz_", 0) == 0 || identifier.rfind("PBZ_", 0) == 0) {
       std::vector<Diagnostic>& diagnostics = names_.of_runtime_[&file_];
-      // Of a package, once.
+      // A wrong package is reported once.
       if (diagnostics.empty() || package_.empty()) {
         diagnostics.push_back(
             {file_.path, declaration.line, declaration.full_name,
@@ -160,7 +160,7 @@ std::string CNames::ParameterSuffix() const {
     bool is_taken = false;
     for (const char* name : {"child", "count", "data", "item", "message",
                              "size", "string", "value", "values", "writer"}) {
-      // Of files that are imported, too.
+      // Names of imported files count, too.
       is_taken = is_taken || symbols_.IsDeclared(name + suffix);
     }
     if (!is_taken)

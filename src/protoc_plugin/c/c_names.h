@@ -14,18 +14,18 @@
 
 namespace protozero::plugin {
 
-// What the functions of one message are called.
+// The names of the type and the functions of one message.
 struct CMessageNames {
   std::string type;   // package_Outer_Inner
   std::string begin;  // package_Outer_Inner_begin
   std::string end;
 };
 
-// The same of a field.
+// The names for one field.
 struct CFieldNames {
   std::string number;  // package_Msg_name_number
   std::string setter;  // package_Msg_set_name, ..._add_name, ..._begin_name
-  std::string sized;   // Of a string: the setter that takes a size.
+  std::string sized;   // For a string: the setter that takes a size.
 };
 
 // The C names of everything in a schema. C has one scope, so each is preceded
@@ -49,11 +49,11 @@ class CNames {
   }
   const CFieldNames& Of(const Field& field) const { return fields_.at(&field); }
 
-  // What is to follow the name of every parameter, so that none hides a type of
-  // a schema without a package.
+  // Returns the suffix for the name of every parameter. With it, no parameter
+  // hides a type of a schema without a package.
   std::string ParameterSuffix() const;
 
-  // Appends what is wrong with the names of `file`.
+  // Appends a diagnostic for each wrong name of `file`.
   void Check(const File& file, std::vector<Diagnostic>* diagnostics) const;
 
  private:
@@ -63,7 +63,7 @@ class CNames {
   std::map<const Enum*, std::string> enums_;
   std::map<const EnumValue*, std::string> values_;
   std::map<const Field*, CFieldNames> fields_;
-  // Types and enum values of each file.
+  // The types and enum values of each file.
   std::map<const File*, std::set<std::string>> declared_;
   std::map<const File*, std::vector<Diagnostic>> of_runtime_;
   SymbolTable symbols_;

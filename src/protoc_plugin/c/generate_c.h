@@ -10,7 +10,7 @@
 
 namespace protozero::plugin {
 
-// The language C: `<path>.pbzero_c.h` for each file.
+// Generates C: `<path>.pbzero_c.h` for each file.
 bool GenerateC(const Schema& schema,
                const std::vector<Option>& options,
                std::vector<OutputFile>* output,

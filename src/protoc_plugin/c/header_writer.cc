@@ -16,8 +16,10 @@ namespace protozero::plugin {
 namespace {
 
 struct CType {
-  const char* type;    // Of an argument; null for messages, strings and bytes.
-  const char* suffix;  // Of the function of the runtime: pbz_append_int32().
+  const char*
+      type;  // The argument's type; null for messages, strings and bytes.
+  const char* suffix;  // The suffix in the name of the runtime's function:
+                       // pbz_append_int32().
 };
 
 CType TypeOf(FieldType type) {
@@ -104,7 +106,7 @@ class CHeaderWriter {
   }
 
  private:
-  // Types of other files are declared: their headers need not be there.
+  // Types of other files are declared, so that their headers need not be there.
 
   void FindForeignType(const Message* message) {
     if (message != nullptr && message->file != &file_)
@@ -142,7 +144,7 @@ class CHeaderWriter {
     }
   }
 
-  // All of them before the functions, which may take any of them.
+  // Writes all types, before the functions, which may take any of them.
   void WriteTypes(const Message& message) {
     const std::string& type = names_.Of(message).type;
     WriteEnums(message.enums);
@@ -199,7 +201,8 @@ class CHeaderWriter {
     return (message.file == &file_ ? "" : "struct ") + names_.Of(message).type;
   }
 
-  // The pbz_message of an object, whether or not its type is known here.
+  // Returns an expression for the pbz_message of an object, even if its type is
+  // only declared here.
   std::string AsMessage(const Message& type, const std::string& object) const {
     return type.file == &file_ ? "&" + object + "->message"
                                : "(pbz_message*)(void*)" + object;
@@ -246,7 +249,8 @@ class CHeaderWriter {
     }
   }
 
-  // repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
+  // Writes the setter of repeated group Item = 1 { int32 type_id = 2; bytes
+  // message = 3; }
   void WriteMessageSetItem(const Field& field,
                            const std::string& begin,
                            const std::string& message) {

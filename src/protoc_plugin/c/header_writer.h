@@ -13,7 +13,7 @@ namespace protozero::plugin {
 // foo/bar.proto -> foo/bar.pbzero_c.h
 std::string CHeaderPath(const std::string& proto_path);
 
-// The text of that header.
+// Returns the text of that header.
 std::string WriteCHeader(const CNames& names, const File& file);
 
 }  // namespace protozero::plugin

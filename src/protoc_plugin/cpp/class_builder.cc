@@ -24,7 +24,7 @@ class ClassScope {
     Claim(class_name, "the class itself");
   }
 
-  // False if the name is taken.
+  // Returns false if the name is taken.
   bool Claim(const std::string& name, const std::string& owner) {
     return owners_.emplace(name, owner).second;
   }
@@ -68,8 +68,9 @@ class ClassBuilder {
     for (const Field& entry : schema) {
       CppField field = MakeField(entry);
       CheckType(entry);
-      // As in other C++ code for protobuf. Names that this would make the same
-      // stay as they are: no field then has what looks like another's name.
+      // Names are in lower case, as in other C++ code for protobuf. If two
+      // names would become the same, both stay as they are, so that no field
+      // gets the name that another one seems to have.
       const std::string lower_case = ToLowerCase(field.name);
       if (uses_of_lower_case[lower_case] == 1)
         field.name = lower_case;
@@ -91,9 +92,9 @@ class ClassBuilder {
     return fields;
   }
 
-  // Names everything in the decoder of `fields`. Nothing is refused: where two
-  // things want a name, the getters of the schema's fields have it, and the
-  // others get underscores.
+  // Names everything in the decoder of `fields`. Refuses nothing: if two things
+  // want a name, the getters of the schema's fields get it, and the others get
+  // underscores.
   CppDecoder MakeDecoder(const std::vector<Oneof>& oneofs,
                          std::vector<CppField>* fields) const {
     CppDecoder decoder;
@@ -144,7 +145,7 @@ class ClassBuilder {
   }
 
   void AddNestedTypes(const Message& schema, CppMessage* message) {
-    // Types come first: they keep a name that a function of the class wants
+    // Types come first: they keep a name that a function of the class wants,
     // too.
     std::vector<AliasRequest> requests;
     message->nested_messages.resize(schema.messages.size());
@@ -193,7 +194,8 @@ class ClassBuilder {
     AddSecondNames(message);
   }
 
-  // Yields to everything, after which it has to be called.
+  // Names the descriptor function. The name yields to all others, so this has
+  // to be called after they are claimed.
   std::string NameDescriptorFunction() {
     std::string name = "DescriptorSet";
     while (!scope_.Claim(name, std::string()))
@@ -208,7 +210,8 @@ class ClassBuilder {
     std::string kind;
     std::string name;
     std::string* identifier;  // To be filled in.
-    bool is_made_up = false;  // By the plugin: the schema has no such name.
+    bool is_made_up =
+        false;  // Made up by the plugin: the schema has no such name.
   };
 
   void Error(const Declaration& where, const std::string& reason) {
@@ -283,7 +286,7 @@ class ClassBuilder {
       ClaimOrReport(*field->schema, name);
   }
 
-  // Made up last, they yield to everything.
+  // Adds second names. They are made up last, so they yield to all others.
   void AddSecondNames(CppMessage* message) {
     const auto claim = [this](std::string name) {
       if (!IsSystemMacro(name))

@@ -13,7 +13,7 @@
 namespace protozero::plugin {
 
 // Name all that is inside the classes of a message, or of a set of extensions.
-// Adds errors at the end of `diagnostics`.
+// Add errors at the end of `diagnostics`.
 CppMessage BuildMessage(const CppNames& names,
                         const Message& message,
                         std::vector<Diagnostic>* diagnostics);

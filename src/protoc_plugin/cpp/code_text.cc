@@ -10,7 +10,7 @@ void CodeText::Function(const std::string& declaration,
                         const std::string& statement,
                         const std::string& indent) {
   const std::string line = indent + declaration + " { " + statement + " }";
-  // Of a long literal, only the first line counts here.
+  // Only the first line of a long literal counts here.
   if (std::min(line.find('\n'), line.size()) <= kFunctionWidth) {
     Line(line);
     return;
@@ -27,7 +27,8 @@ void CodeText::List(const std::string& before,
   for (const std::string& item : items) {
     const bool is_last = &item == &items.back();
     const std::string part = item + (is_last ? after : ", ");
-    // Without the space behind the comma, should it be the last of its line.
+    // Counts no space behind the comma, because the item may be the last of its
+    // line.
     if (line.size() + item.size() + (is_last ? after.size() : 1) > kWidth) {
       Line(line.substr(0, line.find_last_not_of(' ') + 1));
       line = "      ";

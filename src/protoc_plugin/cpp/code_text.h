@@ -14,7 +14,8 @@ namespace protozero::plugin {
 // of kWidth columns, unless a single name is longer.
 struct CodeText {
   static constexpr size_t kWidth = 100;
-  // Headers are long: a function has a line of its own up to here.
+  // The largest width of a function in one line. It is larger because headers
+  // are long.
   static constexpr size_t kFunctionWidth = 130;
 
   template <typename... Parts>
@@ -23,13 +24,13 @@ struct CodeText {
     text += '\n';
   }
 
-  // `<declaration> { <statement> }`, in three lines if need be.
+  // Appends `<declaration> { <statement> }`, in three lines if necessary.
   void Function(const std::string& declaration,
                 const std::string& statement,
                 const std::string& indent = "  ");
 
-  // `<before><items><after>`, with commas between the items, in lines of kWidth
-  // columns at most, unless a name is longer.
+  // Appends `<before><items><after>`, with commas between the items, in lines
+  // of kWidth columns at most, unless a name is longer.
   void List(const std::string& before,
             const std::vector<std::string>& items,
             const std::string& after);
@@ -37,8 +38,9 @@ struct CodeText {
   std::string text;
 };
 
-// A line break in a comment, or a backslash at its end, would end it or extend
-// it. protoc accepts both in the name of a file.
+// Returns `text` so that it can stand in a comment. A line break would end the
+// comment, a backslash at its end would extend it, and protoc accepts both in
+// the name of a file.
 std::string CommentText(const std::string& text);
 
 }  // namespace protozero::plugin

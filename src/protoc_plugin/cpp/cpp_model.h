@@ -24,8 +24,8 @@ namespace protozero::plugin {
 struct CppEnumValue {
   const EnumValue* schema = nullptr;
   std::string identifier;  // The enumerator.
-  // Another enumerator of that number, for where a system header has made a
-  // macro of the first; empty where none does.
+  // Another enumerator of that number, for use where a system header defines
+  // the first as a macro; empty if none does.
   std::string second_name;
 };
 
@@ -37,7 +37,7 @@ struct EnumFunctions {
   std::string is_valid;  // bool (int32_t)
 };
 
-// How each of them is named, and its description in errors.
+// The name of each function, and its description in errors.
 struct EnumFunctionName {
   std::string EnumFunctions::* function;
   const char* suffix;
@@ -81,26 +81,27 @@ struct CppField {
   const Field* schema = nullptr;
   std::string name;   // In functions: set_<name>, add_<name>, has_<name>.
   std::string camel;  // k<camel>, k<camel>FieldNumber, FieldMetadata_<camel>.
-  std::string type_name;  // Qualified, of kMessage, kGroup and kEnum only.
+  std::string type_name;  // Qualified; for kMessage, kGroup and kEnum only.
   bool raw_setter = false;
 
-  // The key and the value of a map's entry, types only. Otherwise empty.
+  // The types of the key and the value of a map's entry. Empty for other
+  // fields.
   std::vector<CppField> map_entry;
 
-  // Functions of the decoder: x(), has_x() and, of kEnum only, x_enum().
+  // The functions of the decoder: x(), has_x() and, for kEnum only, x_enum().
   std::string getter;
-  std::string second_getter;  // As in CppEnumValue. Often empty.
+  std::string second_getter;  // The second name, see CppEnumValue. Often empty.
   std::string has_function;
   std::string enum_getter;
   // The result of the getter of an absent field: an expression of its type.
-  // Empty: zero, false, or nothing.
+  // Empty means zero, false, or no bytes.
   std::string default_value;
 };
 
 struct CppOneof {
   const Oneof* schema = nullptr;
   std::string case_type;      // enum class
-  std::string case_function;  // Of the decoder.
+  std::string case_function;  // A function of the decoder.
   std::string not_set;        // The enumerator for "none of them".
 };
 
@@ -109,7 +110,8 @@ struct CppDecoder {
   std::string identifier;
   std::string alias;  // Its name inside the class: "Decoder".
   std::vector<CppOneof> oneofs;
-  // A getter hides a function of the base class that generated code calls.
+  // True if a getter hides a function of the base class that generated code
+  // calls.
   bool hides_base = false;
 };
 
@@ -127,8 +129,8 @@ struct ConstantAlias {
 
 struct NestedEnum {
   TypeAlias alias;
-  EnumFunctions functions;         // In the class.
-  EnumFunctions target_functions;  // In the namespace, qualified.
+  EnumFunctions functions;         // The functions in the class.
+  EnumFunctions target_functions;  // The functions in the namespace, qualified.
   std::vector<ConstantAlias> constants;
 };
 
@@ -138,7 +140,7 @@ struct CppMessage {
   std::vector<TypeAlias> nested_messages;
   std::vector<NestedEnum> nested_enums;
   std::vector<TypeAlias>
-      second_names;  // Further names of both, as in CppEnumValue.
+      second_names;  // Second names of both, see CppEnumValue.
   std::vector<CppField> fields;
   CppDecoder decoder;
   // The type of each of the decoder's oneofs, by its name inside the class.
@@ -154,10 +156,10 @@ struct CppExtensionSet {
   std::string scope;  // For comments: the message or file that extends.
   std::vector<CppField> fields;
   CppDecoder decoder;
-  std::string descriptor_function;  // As in CppMessage.
+  std::string descriptor_function;  // See CppMessage.
 
-  // Not empty: the class exists only if this header is available to the
-  // compiler. See FileBuilder on custom options.
+  // If not empty, the class exists only if this header is available to the
+  // compiler. FileBuilder explains this for custom options.
   std::string required_header;
 };
 
@@ -165,7 +167,7 @@ struct CppExtensionSet {
 struct ForwardDeclaration {
   std::string identifier;
   bool is_enum = false;
-  // As in CppEnum.
+  // See CppEnum.
   std::string scope;
   std::string name_in_scope;
 };
@@ -177,13 +179,15 @@ struct ForwardDeclarations {
 
 struct CppFile {
   std::string proto_path;
-  // What classes hand out. Empty if they do not.
+  // The bytes that the classes' descriptor function returns. Empty if they have
+  // none.
   std::string descriptor_set;
   std::string header_path;
   std::string guard;
   std::vector<std::string> namespaces;  // Outermost first.
   std::string runtime;                  // "::protozero::"
-  // Names the namespace of the runtime if that is not `protozero`; else empty.
+  // Another name of the runtime's namespace, if that is not `protozero`; else
+  // empty.
   std::string runtime_alias;
   std::vector<std::string> includes;  // Headers of other .proto files.
   std::vector<ForwardDeclarations> forward_declarations;
@@ -191,11 +195,11 @@ struct CppFile {
   std::vector<CppMessage> messages;
   std::vector<CppExtensionSet> extension_sets;
 
-  // Further names of classes and enums, as in CppEnumValue.
+  // Second names of classes and enums, see CppEnumValue.
   std::vector<TypeAlias> second_names;
 
-  // Appended to parameter names of generated functions. Usually empty; it keeps
-  // `set_x(int32_t value)` from hiding an enumerator `value`.
+  // The suffix of parameter names in generated functions. Usually empty; it
+  // keeps `set_x(int32_t value)` from hiding an enumerator `value`.
   std::string parameter_suffix;
 };
 

@@ -14,12 +14,13 @@ namespace protozero::plugin {
 
 namespace {
 
-// The namespace of a message's enums.
+// Returns the namespace of a message's enums.
 std::string EnumScope(const Message& message) {
   return "perfetto_pbzero_enum_" + FlatName(message);
 }
 
-// A name that the plugin makes up yields to names of the schema.
+// Returns `name`, changed until it is not in `declared`: a name that the plugin
+// makes up yields to names of the schema.
 template <typename Names>
 std::string Unlike(const Names& declared, std::string name) {
   while (declared.count(name) != 0)
@@ -27,8 +28,8 @@ std::string Unlike(const Names& declared, std::string name) {
   return name;
 }
 
-// Empty if `name` needs none. One that ends with an underscore has none, or two
-// names could have the same.
+// Returns the second name; empty if `name` needs none. A name that ends with an
+// underscore has none, because two names could then have the same one.
 template <typename Names>
 std::string SecondNameOf(const std::string& name, const Names& declared) {
   if (!IsSystemMacro(name) || name.back() == '_')
@@ -36,7 +37,8 @@ std::string SecondNameOf(const std::string& name, const Names& declared) {
   return Unlike(declared, name + "_");
 }
 
-// The names that the enums nested in `message` declare in their namespace.
+// Returns the names that the enums nested in `message` declare in their
+// namespace.
 std::set<std::string> EnumScopeNames(const Message& message) {
   std::set<std::string> names;
   for (const Enum& entry : message.enums) {
@@ -242,7 +244,7 @@ class CppNames::Deriver {
     };
     std::vector<size_t>& by_number = names->by_number;
     std::stable_sort(by_number.begin(), by_number.end(), is_less);
-    // Of several values with the same number, the first of the schema.
+    // Picks the first of the schema if several values have the same number.
     names->min_value = by_number.front();
     names->max_value = *std::lower_bound(by_number.begin(), by_number.end(),
                                          by_number.back(), is_less);

@@ -30,7 +30,7 @@ class CppNames {
            const std::vector<std::string>& wrapper_namespaces,
            const std::string& runtime_namespace);
 
-  // The namespace of the library in generated code, and "::<that>::".
+  // Return the namespace of the library in generated code, and "::<that>::".
   const std::string& runtime_namespace() const { return runtime_namespace_; }
   const std::string& runtime() const { return runtime_; }
 
@@ -59,19 +59,19 @@ class CppNames {
   std::string Qualified(const Enum& entry) const {
     return Scope(*entry.file) + Of(entry).identifier;
   }
-  // "::package::pbzero::"
+  // Returns "::package::pbzero::".
   std::string Scope(const File& file) const;
 
-  // A name that an identifier of `file`'s namespace has besides: `ERROR_`, for
-  // where some header defines a macro `ERROR`. Empty if it needs none.
+  // Returns the second name of an identifier in `file`'s namespace: `ERROR_`,
+  // for use where some header defines a macro `ERROR`. Empty if it needs none.
   std::string SecondName(const File& file, const std::string& identifier) const;
 
-  // All names at namespace level, with the names of imports. `A.B` and `A_B` of
-  // one package make the same class; without imports, an error would appear
-  // only in a translation unit that includes both headers.
+  // Returns all names at namespace level, with the names of imports. `A.B` and
+  // `A_B` of one package make the same class; without imports, an error would
+  // appear only in a translation unit that includes both headers.
   const SymbolTable& symbols() const { return symbols_; }
 
-  // True if `name` is a type, a function or a constant in the innermost
+  // Returns true if `name` is a type, a function or a constant in the innermost
   // namespace of `file` or in one around it.
   bool IsVisibleIn(const File& file, const std::string& name) const;
 
@@ -87,7 +87,8 @@ class CppNames {
   const std::string runtime_namespace_;
   const std::string runtime_;
   std::map<const File*, FileNames> files_;
-  std::map<const void*, ClassNames> classes_;  // By Message or ExtensionSet.
+  std::map<const void*, ClassNames>
+      classes_;  // The key is a Message or an ExtensionSet.
   std::map<const Enum*, CppEnum> enums_;
   SymbolTable symbols_;
 };

@@ -15,7 +15,7 @@ namespace protozero::plugin {
 // begin with CppFile::runtime. Functions of the base class are not: a name that
 // could hide them is changed, see ClassBuilder.
 
-// How a FieldType looks in C++.
+// The form of a FieldType in C++.
 struct TypeTraits {
   const char* name;         // In "protozero/field_metadata.h", and k<name>.
   const char* cpp_type;     // Null: Field::type_name.
@@ -33,7 +33,7 @@ bool IsMessage(const CppField& field);
 
 std::string CppTypeOf(const CppField& field);
 
-// How the names of metadata begin.
+// Returns the beginning of the names of metadata.
 const char* MetadataPrefix(Repetition repetition);
 
 }  // namespace protozero::plugin

@@ -56,7 +56,7 @@ class DecoderWriter {
   }
 
  private:
-  // In its getters.
+  // Returns whether the getters use both slots and ids.
   bool HasSlotsAndIds() const {
     return std::any_of(fields_.begin(), fields_.end(), [](const auto& field) {
       return !field.schema->message_set_item &&
@@ -93,7 +93,7 @@ class DecoderWriter {
       condition = has;
     if (field.schema->oneof != Field::kNoOneof) {
       const CppOneof& oneof = decoder_.oneofs[field.schema->oneof];
-      // Only oneofs pay for finding the last of several members.
+      // Only members of oneofs pay for finding the last of several.
       has += " && " + oneof.case_function + "() == " + oneof.case_type + "::k" +
              field.camel;
       condition = field.has_function + "()";
@@ -135,7 +135,7 @@ class DecoderWriter {
     }
   }
 
-  // Under each of its names.
+  // Writes the getter under each of its names.
   void WriteGetter(const CppField& field,
                    const std::string& type,
                    const std::string& parameters,

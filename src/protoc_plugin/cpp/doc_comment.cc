@@ -19,7 +19,8 @@ bool IsContinuation(char c) {
   return (static_cast<uint8_t>(c) & 0xc0) == 0x80;
 }
 
-// The bytes of the character at the front of `text`; 0 if it is not UTF-8.
+// Returns the number of bytes of the character at the front of `text`; 0 if it
+// is not UTF-8.
 size_t Utf8Size(std::string_view text, uint32_t* character) {
   const auto lead = static_cast<uint8_t>(text[0]);
   *character = lead;
@@ -48,8 +49,8 @@ size_t Utf8Size(std::string_view text, uint32_t* character) {
 }
 
 bool IsHarmless(uint32_t character) {
-  // Compilers warn of those that change the direction: code may look like a
-  // comment.
+  // Compilers warn of characters that change the direction, because they can
+  // make code look like a comment.
   const bool is_direction = (character >= 0x202a && character <= 0x202e) ||
                             (character >= 0x2066 && character <= 0x2069);
   const bool is_line_break = character == 0x2028 || character == 0x2029;
@@ -81,12 +82,12 @@ std::vector<std::string> SplitIntoLines(const std::string& comment) {
     const size_t end = std::min(comment.find('\n', begin), comment.size());
     std::string line =
         Clean(std::string_view(comment).substr(begin, end - begin));
-    // Doc comments of the schema: protoc leaves the last of `///`, and of
-    // `/**`.
+    // For doc comments of the schema, protoc leaves the last character of
+    // `///`, and of `/**`.
     if (!line.empty() && (line[0] == '/' || (begin == 0 && line[0] == '*')))
       line.erase(0, 1);
     begin = end + 1;
-    // None that is empty at the begin.
+    // Empty lines at the beginning are left out.
     if (!line.empty() || !lines.empty())
       lines.push_back(line);
   }
@@ -95,7 +96,8 @@ std::vector<std::string> SplitIntoLines(const std::string& comment) {
   return lines;
 }
 
-// Removes what fits into a line from the front of `line`.
+// Removes the text that fits into one line from the front of `line`, and
+// returns it.
 std::string TakeLine(size_t width, std::string* line) {
   if (line->size() <= width) {
     std::string all;
@@ -105,7 +107,7 @@ std::string TakeLine(size_t width, std::string* line) {
   const size_t indent = line->find_first_not_of(' ');
   size_t end = line->rfind(' ', width);
   if (end == std::string::npos || end <= indent) {
-    // A single word.
+    // A single word is too long: it is broken.
     end = width;
     while (IsContinuation((*line)[end]))
       --end;

@@ -7,8 +7,8 @@
 
 namespace protozero::plugin {
 
-// Lines of `///` for a comment of the schema; none for one that is blank. Long
-// lines are broken. The lines are always comments without warnings: bytes that
+// Returns lines of `///` for a comment of the schema; none for a blank one.
+// Breaks long lines. The lines are always comments without warnings: bytes that
 // are not UTF-8, control characters, characters that change the direction of
 // text, and ends of lines that would continue in the next line become question
 // marks.

@@ -76,7 +76,7 @@ class FileBuilder {
                 " is the library's; set another wrapper_namespace or "
                 "runtime_namespace");
     } else if (IsGlobalName(namespaces[0])) {
-      // Not from the package, whose words are escaped.
+      // The package cannot be the cause: its words are escaped.
       Error(1, std::string(),
             "the namespace " + namespaces[0] +
                 " is taken by the C or C++ library; set another "
@@ -100,7 +100,8 @@ class FileBuilder {
     AddVisibleFile(file);
   }
 
-  // A header makes visible what it defines and what it includes.
+  // Adds a file, and its public imports: a header makes visible the names that
+  // it defines, and those of the headers that it includes.
   void AddVisibleFile(const File& file) {
     if (!visible_files_.insert(&file).second)
       return;
@@ -153,7 +154,7 @@ class FileBuilder {
     }
   }
 
-  // The types of fields that other files declare.
+  // Notes the types of `fields` that other files declare.
   void Reference(const std::vector<Field>& fields) {
     for (const Field& field : fields) {
       ForwardDeclaration declaration;
@@ -189,8 +190,8 @@ class FileBuilder {
     }
   }
 
-  // The inherited names of an extension class, if the base class is in another
-  // file, as far as a parameter could hide them.
+  // Adds the names that an extension class inherits from a base class in
+  // another file, if a parameter could hide them.
   void AddInheritedNames(const Message& base) {
     for (const Message& nested : base.messages)
       inherited_names_.insert(nested.name);
@@ -201,8 +202,8 @@ class FileBuilder {
     }
   }
 
-  // A parameter that hides an enumerator would be a warning in the build of
-  // every user of -Wshadow.
+  // Chooses names of parameters that hide no enumerator. Otherwise, every build
+  // with -Wshadow would warn.
   void ChooseParameterNames() {
     std::set<std::string> taken = inherited_names_;
     for (const CppMessage& message : file_.messages) {
@@ -240,7 +241,7 @@ class FileBuilder {
   std::set<std::string> includes_;
   std::set<std::string> inherited_names_;
   std::set<const File*> visible_files_;
-  // Ordered by name at both levels, so that the output is.
+  // Both levels are ordered by name, so that the output is, too.
   std::map<std::vector<std::string>,
            std::map<std::string, std::pair<const File*, ForwardDeclaration>>>
       references_;

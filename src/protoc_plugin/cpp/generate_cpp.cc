@@ -17,12 +17,12 @@ namespace protozero::plugin {
 namespace {
 
 struct CppOptions {
-  // Innermost namespaces of all generated code, inside those of the package.
-  // `wrapper_namespace=a::b` gives two; none is fine.
+  // The innermost namespaces of all generated code, inside those of the
+  // package. `wrapper_namespace=a::b` gives two; there may be none.
   std::vector<std::string> wrapper_namespaces;
-  // By which name generated code calls the library's namespace.
+  // The name of the library's namespace in generated code.
   std::string runtime_namespace = "protozero";
-  // Whether classes of extensions have the file's descriptors.
+  // True if classes of extensions have the file's descriptors.
   bool has_descriptors = false;
 };
 
@@ -53,15 +53,15 @@ bool IsOfOtherPlugins(const std::string& name) {
   return false;
 }
 
-// On failure returns false and sets `error` to a sentence that names the wrong
-// option and the allowed ones.
+// Parses the options. On failure returns false and sets `error` to a sentence
+// that names the wrong option and the allowed ones.
 bool ParseCppOptions(const std::vector<Option>& options,
                      CppOptions* result,
                      std::string* error) {
   std::set<std::string> seen;
   for (const auto& [name, value] : options) {
-    // Perfetto's plugin then includes the one header of its SDK. There is none
-    // here, and no need for another.
+    // With this option, Perfetto's plugin includes the one header of its SDK.
+    // This library has no such header, and needs no option for its own.
     if (name == "sdk" && (value == "true" || value == "1"))
       continue;
     if (name == "sdk") {

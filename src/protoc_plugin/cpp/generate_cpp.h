@@ -10,7 +10,7 @@
 
 namespace protozero::plugin {
 
-// The language C++: `<path>.pbzero.h` for each file, and an empty
+// Generates C++: `<path>.pbzero.h` for each file, and an empty
 // `<path>.pbzero.cc` for build systems that expect one.
 bool GenerateCpp(const Schema& schema,
                  const std::vector<Option>& options,

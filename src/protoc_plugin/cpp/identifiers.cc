@@ -14,7 +14,8 @@ namespace protozero::plugin {
 
 namespace {
 
-// FNV-1a: small, and the same on every machine, which std::hash is not.
+// Hashes by FNV-1a, which is small, and the same on every machine, unlike
+// std::hash.
 uint32_t Hash(std::string_view text) {
   uint32_t hash = 2166136261u;
   for (const char c : text) {

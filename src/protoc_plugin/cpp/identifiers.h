@@ -8,12 +8,12 @@
 
 namespace protozero::plugin {
 
-// How names of a schema become names of C++.
+// The conversion of a schema's names to names of C++.
 //
-// A schema may call things by words that C++ or its standard headers have
-// taken. Such a name gets an underscore at its end, in the one place where it
-// would stand bare: `class` becomes `class_`, while `set_class()` and
-// `Outer_class` need no change.
+// A schema may use names that are words of C++ or its standard headers. Such a
+// name gets an underscore at its end, but only where it would stand bare:
+// `class` becomes `class_`, while `set_class()` and `Outer_class` need no
+// change.
 
 // Escapes C++ keywords of all versions to C++20 (with alternative tokens such
 // as `xor`), macros that standard headers and compilers define (`EOF`, `errno`,
@@ -31,7 +31,7 @@ std::string HeaderPath(const std::string& proto_path);
 // foo/bar.proto -> foo/bar.pbzero.cc
 std::string SourcePath(const std::string& proto_path);
 
-// An include guard that no other pair of path and namespaces has.
+// Returns an include guard that no other pair of path and namespaces has.
 std::string IncludeGuard(const std::string& header_path,
                          const std::vector<std::string>& namespaces);
 

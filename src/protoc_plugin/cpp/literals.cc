@@ -32,7 +32,7 @@ std::string FloatingLiteral(T value, const char* type, const char* suffix) {
     return (value < 0 ? "-" : "") + limits + "::infinity()";
   if (value == 0 && !std::signbit(value))
     return std::string();
-  // The shortest text that is read as the same value.
+  // This finds the shortest text that is read as the same value.
   std::string text;
   for (int digits = std::numeric_limits<T>::digits10;; ++digits) {
     std::ostringstream output;

@@ -11,27 +11,27 @@
 
 namespace protozero::plugin {
 
-// C++ expressions for constants: of the very type, and of the very value. An
-// expression for zero (positive zero, for floating point), or for no bytes, is
-// empty: a caller has that anyway.
+// Functions that return C++ expressions for constants, of exactly the type and
+// the value. They return nothing for zero (positive zero, for floating point),
+// and for no bytes, because callers have those anyway.
 
-// But this one is never empty.
+// Returns the expression for any number, zero included.
 std::string NumberLiteral(int32_t value);
 
 std::string IntegerLiteral(int32_t value);
 std::string IntegerLiteral(int64_t value);
 std::string IntegerLiteral(uint32_t value);
 std::string IntegerLiteral(uint64_t value);
-// Infinities and NaN need <limits>.
+// Return an expression that needs <limits> for infinities and NaN.
 std::string FloatLiteral(float value);
 std::string FloatLiteral(double value);
 
-// A ConstChars, or a ConstBytes, of `runtime`: "::protozero::".
+// Returns a ConstChars, or a ConstBytes, of `runtime`: "::protozero::".
 std::string BytesLiteral(const std::string& value,
                          bool is_bytes,
                          const std::string& runtime);
 
-// Empty also for a field without a default.
+// Returns the default of a field; empty if it has none, too.
 std::string DefaultLiteral(const Field& field, const std::string& runtime);
 
 }  // namespace protozero::plugin

@@ -18,7 +18,7 @@ namespace protozero::plugin {
 
 namespace {
 
-// What every compiler takes as one literal.
+// The length up to which every compiler takes a literal.
 constexpr size_t kMaxLiteral = 65535;
 
 class Writer {
@@ -78,7 +78,7 @@ class Writer {
             "proto_utils.h"}) {
         headers.insert(std::string("protozero/") + header);
       }
-      // Only where they are needed: reading them takes time.
+      // Included only where needed, because reading them takes time.
       if (HasField([](const CppField& field) {
             return field.schema->repetition == Repetition::kRepeatedPacked;
           })) {
@@ -108,7 +108,8 @@ class Writer {
     }
 
     // With a runtime of another generation, errors in the code below would not
-    // say what is wrong. A runtime without the macro is older than all.
+    // tell the cause. A runtime without the macro is older than all
+    // generations.
     if (has_classes_ || !file_.enums.empty()) {
       const std::string generation = std::to_string(PROTOZERO_GENERATION);
       code_.Line("#if PROTOZERO_GENERATION != ", generation);
@@ -119,7 +120,7 @@ class Writer {
       code_.Line();
     }
 
-    // Behind all others, which undefine them.
+    // Included behind all other headers, which undefine the macros.
     if (uses_macros_) {
       code_.Line("#include \"protozero/internal/macros.h\"");
       code_.Line();
@@ -306,8 +307,8 @@ class Writer {
     code_.Line();
   }
 
-  // The bytes are in one class of the file, which |is_always_there|; the others
-  // ask that one.
+  // Writes the descriptor function. One class of the file, which
+  // |is_always_there|, has the bytes; the others call its function.
   void WriteDescriptorSet(const std::string& class_name,
                           const std::string& function,
                           bool is_always_there) {
@@ -348,7 +349,7 @@ class Writer {
   void WriteNestedEnum(const NestedEnum& nested) {
     const std::string& type = nested.alias.identifier;
     WriteAlias(nested.alias);
-    // A reference has the parameters of the function.
+    // The constant is a reference, so it has the parameters of the function.
     for (const EnumFunctionName& entry : kEnumFunctionNames) {
       code_.Line("  static constexpr auto& ", nested.functions.*entry.function,
                  " = ", nested.target_functions.*entry.function, ";");
@@ -453,7 +454,8 @@ class Writer {
                          "<T>(" + id + ");");
       return;
     }
-    // repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
+    // Writes the setter of repeated group Item = 1 { int32 type_id = 2; bytes
+    // message = 3; }
     code_.Line("  T* ", setter, "() {");
     code_.Line("    auto* ", item_, " = BeginNestedGroup<", file_.runtime,
                "Message>(1);");
@@ -462,7 +464,7 @@ class Writer {
     code_.Line("  }");
   }
 
-  // Overloads for strings and bytes.
+  // Writes the overloads for strings and bytes.
   void WriteBlockSetters(const CppField& field,
                          const std::string& setter,
                          const std::string& element) {
@@ -483,8 +485,8 @@ class Writer {
         "AppendString(" + id + ", " + value_ + ");");
   }
 
-  // Those that write an entry in one call. Written in terms of fields, not of
-  // the entry's class, which need not be defined yet.
+  // Writes the setters that write an entry in one call. They append fields,
+  // because the entry's class need not be defined yet.
   void WriteMapSetters(const CppField& field, const std::string& setter) {
     const CppField& key = field.map_entry[0];
     const CppField& value = field.map_entry[1];
@@ -528,7 +530,7 @@ class Writer {
   const CppFile& file_;
   const bool has_classes_ =
       !file_.messages.empty() || !file_.extension_sets.empty();
-  // Macros of the runtime that no user sees.
+  // True if the code uses macros of the runtime that no user sees.
   const bool uses_macros_ = has_classes_ || !file_.runtime_alias.empty();
   const std::string value_ = "value" + file_.parameter_suffix;
   const std::string data_ = "data" + file_.parameter_suffix;

@@ -9,8 +9,8 @@
 
 namespace protozero::plugin {
 
-// The text of `<path>.pbzero.h`. Cannot fail, and depends on the model alone:
-// the same schema gives the same bytes on every machine.
+// Returns the text of `<path>.pbzero.h`. Cannot fail, and depends on the model
+// alone: the same schema gives the same bytes on every machine.
 std::string WritePbzeroHeader(const CppFile& file);
 
 }  // namespace protozero::plugin

@@ -8,21 +8,22 @@
 namespace protozero::plugin {
 
 // Words that generated code cannot declare, or should not. Users see these
-// sets: adding a word renames things in their generated code.
+// sets: adding a word renames things in their generated code. Each function
+// returns whether `word` is in one set.
 
-// Of C++17 or C++20.
+// A keyword of C++17 or C++20.
 bool IsKeyword(std::string_view word);
 
 // Defined as a macro by a header of ISO C, or by one of POSIX that C++ headers
-// include, or by the compiler: a program cannot well do without.
+// include, or by the compiler. A program can hardly avoid such a macro.
 bool IsCommonMacro(std::string_view word);
 
 // Defined as a macro by some header of Linux or Windows (`ERROR`, `st_mtime`),
-// and none of the above. Most programs never see these, and may use the name,
-// so it stays, and there is a second one.
+// and none of the above. Most programs never see these macros, and may use the
+// name. So it stays, and gets a second name.
 bool IsSystemMacro(std::string_view word);
 
-// The same of those that are macros only before a parenthesis.
+// The same, for names that are macros only before a parenthesis.
 bool IsSystemFunctionMacro(std::string_view word);
 
 // Taken by some header in C: a macro of any kind, or declared at file scope.

@@ -18,8 +18,8 @@ bool IsWordChar(char c) {
 }
 
 // Returns the words in generated code that a system header may have defined as
-// macros. The text has all of them: namespaces, `set_x` and everything else
-// that the other functions here write.
+// macros. The text contains all words that the other writers produce:
+// namespaces, `set_x` and everything else.
 std::set<std::string> FindSystemMacros(std::string_view code) {
   std::set<std::string> found;
   std::unordered_set<std::string_view> seen;
@@ -33,12 +33,12 @@ std::set<std::string> FindSystemMacros(std::string_view code) {
     } else if (code.substr(i, 2) == "//") {
       i = code.find('\n', i);
     } else if (IsWordChar(code[i])) {
-      // A number is a word, too, and no macro.
+      // A number is a word, too, but no macro.
       const size_t begin = i;
       while (IsWordChar(code[i]))
         ++i;
       const bool is_called = code[i] == '(';
-      // A word, with the parenthesis that a macro may want.
+      // The word includes the parenthesis that a macro may need.
       const std::string_view use = code.substr(begin, i - begin + is_called);
       if (!seen.insert(use).second)
         continue;

@@ -9,9 +9,8 @@
 
 namespace protozero::plugin {
 
-// Lets names in the code from `begin` on mean themselves, though system headers
-// may define them as macros: sets the macros aside at `begin`, and brings them
-// back at the end.
+// Sets macros of system headers aside at `begin`, and brings them back at the
+// end, so that names in the code between have no other meaning.
 void HideSystemMacros(size_t begin, std::string* text);
 
 }  // namespace protozero::plugin

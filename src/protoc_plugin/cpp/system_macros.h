@@ -10,23 +10,24 @@
 namespace protozero::plugin {
 
 // The macros of the headers of Linux and Windows, which tools/list_macros takes
-// from those headers. Names that begin alike, up to their first underscore, are
-// one row, or a few. Rows are in the order of their prefixes.
+// from those headers. Names with the same prefix, up to the first underscore,
+// are one row, or a few. Rows are in the order of their prefixes.
 struct MacroGroup {
   std::string_view prefix;
   std::string_view endings;  // "INET INET6 ", each with a space behind it.
 };
 
-// Those that stand for something without arguments, in some header at least.
+// The macros that some header defines without arguments.
 extern const MacroGroup kSystemValueMacros[];
 extern const size_t kSystemValueMacrosSize;
 
-// Those that always take arguments: only a name before a parenthesis is one.
+// The macros that always take arguments: only a name before a parenthesis is
+// one.
 extern const MacroGroup kSystemFunctionMacros[];
 extern const size_t kSystemFunctionMacrosSize;
 
-// Names of C headers that are in neither: macros in C alone, and what the C
-// library declares at file scope.
+// Names of C headers that are in neither table: macros in C alone, and names
+// that the C library declares at file scope.
 extern const MacroGroup kNamesOfC[];
 extern const size_t kNamesOfCSize;
 
