@@ -133,8 +133,7 @@ class PROTOZERO_EXPORT NumberCursor {
   Field field_{};
   const uint8_t* pos_ = nullptr;  // In the payload of a packed field.
   const uint8_t* end_ = nullptr;
-  uint32_t tag_ =
-      0;  // The tag that its elements would have if they were not packed.
+  uint32_t tag_ = 0;  // The tag of its elements if they were not packed.
   bool* parse_error_ = nullptr;
   bool is_typed_ = false;
   bool is_zigzag_ = false;

@@ -16,10 +16,8 @@ namespace protozero::plugin {
 namespace {
 
 struct CType {
-  const char*
-      type;  // The argument's type; null for messages, strings and bytes.
-  const char* suffix;  // The suffix in the name of the runtime's function:
-                       // pbz_append_int32().
+  const char* type;    // The argument's; null for messages, strings and bytes.
+  const char* suffix;  // Ends the name of pbz_append_int32(), for example.
 };
 
 CType TypeOf(FieldType type) {
@@ -249,8 +247,9 @@ class CHeaderWriter {
     }
   }
 
-  // Writes the setter of repeated group Item = 1 { int32 type_id = 2; bytes
-  // message = 3; }
+  // Writes the function that begins an item:
+  //
+  //   repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
   void WriteMessageSetItem(const Field& field,
                            const std::string& begin,
                            const std::string& message) {

@@ -210,8 +210,7 @@ class ClassBuilder {
     std::string kind;
     std::string name;
     std::string* identifier;  // To be filled in.
-    bool is_made_up =
-        false;  // Made up by the plugin: the schema has no such name.
+    bool is_made_up = false;  // By the plugin: the schema has no such name.
   };
 
   void Error(const Declaration& where, const std::string& reason) {

@@ -87,8 +87,7 @@ class CppNames {
   const std::string runtime_namespace_;
   const std::string runtime_;
   std::map<const File*, FileNames> files_;
-  std::map<const void*, ClassNames>
-      classes_;  // The key is a Message or an ExtensionSet.
+  std::map<const void*, ClassNames> classes_;  // By Message or ExtensionSet.
   std::map<const Enum*, CppEnum> enums_;
   SymbolTable symbols_;
 };

@@ -454,8 +454,8 @@ class Writer {
                          "<T>(" + id + ");");
       return;
     }
-    // Writes the setter of repeated group Item = 1 { int32 type_id = 2; bytes
-    // message = 3; }
+    // The generated function begins an item:
+    //   repeated group Item = 1 { int32 type_id = 2; bytes message = 3; }
     code_.Line("  T* ", setter, "() {");
     code_.Line("    auto* ", item_, " = BeginNestedGroup<", file_.runtime,
                "Message>(1);");
