@@ -56,7 +56,7 @@ PROTOZERO_ABI_BEGIN
 //   AppendFields(event, Event::kSource(kHere), Event::kSource(kThere));
 //   AppendFields(location, kHere);
 //
-// Other code can write it, too: data() and size() are all there is to it.
+// Other code can write it, too, by data() and size().
 template <typename T, size_t N>
 class ConstantMessage {
  public:

@@ -25,9 +25,10 @@ PROTOZERO_ABI_BEGIN
 //
 // The bytes may come from anybody, so a field may have another wire type than
 // the schema promises. Every accessor works on every field. Accessors of
-// numbers return 0 for bytes, and accessors of bytes return none for numbers. A
-// float is read from four bytes only, a double from eight only. A group of the
-// schema (wire type kStartGroup) has bytes as well: its contents, without tags.
+// numbers return 0 for bytes, and accessors of bytes return no bytes for
+// numbers. A float is read from four bytes only, a double from eight only. A
+// group of the schema (wire type kStartGroup) has bytes as well: its contents,
+// without tags.
 //
 // `Field()` is invalid, like the field that ReadField() returns at the end.
 // Without the parentheses it is not initialized, so that arrays of fields cost
@@ -142,8 +143,8 @@ class Field {
   }
 
   // Appends the field as it would be on the wire, its varints with as few bytes
-  // as possible. Appends nothing for an invalid field. Allocates as |dst| needs
-  // it.
+  // as possible. Appends nothing for an invalid field. Allocates the memory
+  // that |dst| needs.
   PROTOZERO_EXPORT void SerializeAndAppendTo(std::string* dst) const;
   PROTOZERO_EXPORT void SerializeAndAppendTo(std::vector<uint8_t>* dst) const;
 

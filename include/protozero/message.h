@@ -286,11 +286,10 @@ class PROTOZERO_EXPORT Message {
   // open, or was sealed together with this message; ReturnedCursor() while the
   // writer has taken it from this message.
   uint8_t* write_ptr_;
-  // The limit below which kFastRoom bytes can be written at the cursor: none of
-  // them beyond the current chunk, with kWidening bytes to spare for each
-  // narrow message that is open, nor beyond the kMaxNarrowSize-th byte of such
-  // a message. 0 if the message was sealed as the leaf, or the writer is in the
-  // error state.
+  // The address below which kFastRoom bytes can be written. They end within the
+  // current chunk, with kWidening bytes to spare for each open narrow message,
+  // and at the kMaxNarrowSize-th byte of each such message at the latest. 0 if
+  // the message was sealed as the leaf, or the writer is in the error state.
   uintptr_t fast_limit_;
   ScatteredStreamWriter* writer_;
   // This message's first byte in the current chunk. In a frozen message: a

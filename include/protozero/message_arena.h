@@ -189,7 +189,7 @@ class PROTOZERO_EXPORT MessageArena {
   }
 
   // Returns memory for one more message, which NewMessage() never returns: it
-  // stands in for messages that there is no memory for.
+  // replaces messages that there is no memory for.
   Message* LastResort() {
     return reinterpret_cast<Message*>(inline_slots_ + kInlineMessages);
   }
@@ -227,7 +227,7 @@ class PROTOZERO_EXPORT MessageArena {
   Slot* long_end_;
   // The rarely used state: mostly all zero, in one word.
   struct State {
-    // The number of messages at long_end_ in turn that were long: 0 or 1.
+    // The number of messages in a row at long_end_ that were long: 0 or 1.
     uint32_t long_in_turn;
     // True if there is something to do at the end: blocks to free, or a hint to
     // save.

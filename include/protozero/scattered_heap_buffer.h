@@ -37,8 +37,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   class PROTOZERO_EXPORT Slice {
    public:
     Slice() = default;
-    // Makes a slice that has memory of its own; of size 0 if there is no
-    // memory.
+    // Makes a slice with its own memory; its size is 0 if there is no memory.
     PROTOZERO_COLD explicit Slice(size_t size);
 
     Slice(Slice&&) noexcept = default;
@@ -191,8 +190,8 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 //   event->set_timestamp(now);
 //   std::string bytes = event.SerializeAsString();
 //
-// If there is no memory, status() is kOutOfBuffer, what is written is dropped,
-// and the message serializes to nothing, until Reset().
+// If there is no memory, status() is kOutOfBuffer until Reset(): all writes are
+// dropped, and the message serializes to nothing.
 template <typename T = Message>
 class HeapBuffered {
  public:

@@ -52,19 +52,19 @@ struct OpenMessages;
 // below look it up there. A write through this class takes the cursor back
 // first, and the message picks it up again with its next write. Callers need
 // not care, except for this: a message may count the bytes that are written to
-// the writer while it is open. A root message does not count those before its
-// first field:
+// the writer while it is open. A root message does not count the bytes before
+// its first field:
 //
 //   message.Reset(&writer);
 //   writer.WriteByte(tag);
 //   message.set_size_field(writer.ReserveBytes(4));
 //   message.AppendVarInt(1, 150);   // The size will be 3.
 //
-// The leaf counts the bytes that are written later, in a nested message those
-// before its first field, too, and those that are written after
-// MessageHandleBase::TakeStreamWriter(). Without that call, bytes between
-// set_size_field() and the first field could be meant either way: then the
-// message ends with the error kAmbiguousSize.
+// The leaf counts all bytes that are written later. A nested message counts
+// them from its beginning, before its first field, too. After
+// MessageHandleBase::TakeStreamWriter(), a root message does as well. Without
+// that call, bytes between set_size_field() and the first field could be meant
+// either way: then the message ends with the error kAmbiguousSize.
 //
 // Errors. When the delegate has no buffer left, or a message grows too long,
 // status() says so from then on; later writes are dropped. written() goes on

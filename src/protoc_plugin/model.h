@@ -19,8 +19,8 @@ namespace protozero::plugin {
 //   FileDescriptor ──BuildSchema()──▶ Schema ──Language──▶ texts
 //
 // No struct here mentions a type of libprotobuf, so an output language needs
-// this header, and that of its interface, language.h. Pointers between structs
-// are valid as long as the Schema is.
+// only this header, and language.h, its interface. Pointers between structs are
+// valid as long as the Schema is.
 
 struct Enum;
 struct File;

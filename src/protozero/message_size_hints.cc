@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Which messages an arena expects to be long: what it learns from sizes, and
-// how it passes that on.
+// The size hints: an arena learns from sizes which messages to expect long, and
+// passes that on.
 
 #include <stddef.h>
 #include <stdint.h>

@@ -404,8 +404,8 @@ void OpenMessages::SetSizeField(Message* message,
   if (message->state_.flags & (State::kFinalized | State::kGroup))
     return;
   if (writer->reasons_.is_asking) {
-    // A delegate only moves size fields; it sets none around the bytes of a
-    // message.
+    // A delegate only moves size fields: it does not choose the bytes that they
+    // cover.
   } else if (writer->reasons_.cursor_taken > CursorTaken::kFromLeaf) {
     // The bytes that have been written so far are in front of the message.
     BeginAtWriter(message);

@@ -50,11 +50,12 @@ struct DecoderSchema {
   };
 
   uint32_t count;  // The number of all fields.
-  // A table by id of one more than the slot; 0 if there is none.
+  // The table of small ids. An element is one more than the id's slot; 0 if the
+  // id has none.
   uint32_t direct_size;
   const uint16_t* direct_slots;
-  // A table by hash. If an entry is taken, the id goes to the next free one.
-  // The last entry is free.
+  // The hash table of large ids. If an entry is taken, the id goes to the next
+  // free one. The last entry is free.
   uint32_t hash_shift;
   const Entry* entries;
 };

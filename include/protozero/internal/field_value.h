@@ -17,7 +17,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // A field together with a value for it. Each field constant of a generated
-// class makes them, from what the field's setter takes:
+// class makes them from the arguments that the field's setter takes:
 //
 //   Event::kId(7)                  // FieldValue<FieldMetadata_Id, int32_t>
 //   Event::kName("compositor")

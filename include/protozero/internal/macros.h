@@ -23,8 +23,8 @@
 #define PROTOZERO_ABI_NAMESPACE pz_0_1
 #endif
 
-// The namespace from anywhere, whatever else is called `protozero` or
-// `internal` there.
+// The full name of that namespace, which works wherever something else is
+// called `protozero` or `internal`, too.
 #define PROTOZERO_RUNTIME ::protozero::PROTOZERO_ABI_NAMESPACE
 
 // These two enclose all that the library declares in `protozero`.

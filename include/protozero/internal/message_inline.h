@@ -77,8 +77,8 @@ struct MessageInline {
 
   // Returns whether kFastRoom bytes can be written at |pos| with nothing else
   // to do. That is so only if |pos| is the cursor, and |message| has it.
-  // Compares integers, and the limit lies before the chunk's end, so that no
-  // pointer beyond a buffer is formed.
+  // Compares integers, and the limit lies before the chunk's end, so that the
+  // code forms no pointer beyond a buffer.
   static bool HasFastRoom(const Message* message, const uint8_t* pos) {
     return reinterpret_cast<uintptr_t>(pos) < message->fast_limit_;
   }
@@ -138,7 +138,8 @@ struct MessageInline {
            PROTOZERO_LIKELY(writer->arena_ == arena);
   }
 
-  // Closes |message| as it stands if it is still open on its writer.
+  // Closes |message| if it is still open on its writer. Its bytes stay as they
+  // are.
   static void Abandon(Message* message) {
     if (PROTOZERO_UNLIKELY(!message->is_finalized()))
       message->writer_->AbandonRoot();

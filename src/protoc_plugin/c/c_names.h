@@ -34,8 +34,8 @@ struct CFieldNames {
 //   package a.b; message M { message I { int32 x = 1; } }    a_b_M_I_set_x()
 //
 // A name that is a keyword of C or C++, a macro of some system's headers, or
-// declared by a header of the C library gets an underscore at its end. So does
-// a name that is made of another one, where the schema has it.
+// declared by a header of the C library gets an underscore at its end. A
+// made-up name gets one, too, if the schema has the same name.
 class CNames {
  public:
   explicit CNames(const Schema& schema);

@@ -78,9 +78,9 @@ class ClassBuilder {
       fields.push_back(std::move(field));
     }
 
-    // Different fields may come out as the same camel case: foo_1 and foo1. The
-    // lower number keeps the plain name, so that a field that is added to a
-    // schema does not rename those it already had.
+    // Different fields may have the same camel case: foo_1 and foo1. The field
+    // with the lower number keeps the plain name, so that adding a field to a
+    // schema does not rename older ones.
     std::vector<size_t> by_number(fields.size());
     for (size_t i = 0; i < by_number.size(); ++i)
       by_number[i] = i;
@@ -318,9 +318,9 @@ class ClassBuilder {
   // An alias in a class is a convenience: the name at namespace level is always
   // there. So where something else has the name, the alias yields and gets an
   // underscore. It also yields to inherited names, or a nested `message
-  // Finalize` would make Finalize() unreachable. Those that need no underscore
-  // choose first, which makes the result independent of the order of the
-  // schema.
+  // Finalize` would make Finalize() unreachable. Aliases that need no
+  // underscore choose first, which makes the result independent of the order of
+  // the schema.
   void ClaimAliases(const std::vector<AliasRequest>& requests) {
     const auto claim = [this](const std::string& name,
                               const AliasRequest& request) {

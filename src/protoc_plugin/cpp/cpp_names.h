@@ -43,8 +43,8 @@ class CppNames {
   // Base`. The extensions in any other message go into `Message_extends_Base`,
   // and extensions at file level go into `path_of_the_file_extends_Base`.
   //
-  // As always with derived classes, the setter of an extension that is called
-  // like a field of the extended message hides that field's setter.
+  // If an extension has the name of a field of the extended message, its setter
+  // hides that field's setter, as always in derived classes.
   const ClassNames& Of(const Message& message) const {
     return classes_.at(&message);
   }

@@ -11,9 +11,9 @@
 namespace protozero::plugin {
 
 // Types and namespaces are qualified from the global namespace, since a schema
-// may declare a message `protozero` or a package `std`: those of the library
-// begin with CppFile::runtime. Functions of the base class are not: a name that
-// could hide them is changed, see ClassBuilder.
+// may declare a message `protozero` or a package `std`: names of the library
+// begin with CppFile::runtime. Functions of the base class are not qualified:
+// ClassBuilder changes names that could hide them.
 
 // The form of a FieldType in C++.
 struct TypeTraits {

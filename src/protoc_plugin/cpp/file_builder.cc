@@ -140,8 +140,8 @@ class FileBuilder {
           BuildExtensionSet(names_, schema_, schema, &diagnostics_);
       const File& base_file = *schema.base->file;
       if (base_file.path == "google/protobuf/descriptor.proto") {
-        // A file that declares an option of its own seldom writes descriptors,
-        // so it does not need the header of descriptor.proto.
+        // A file that declares an option seldom writes descriptors, so it must
+        // not need the header of descriptor.proto.
         set.required_header = HeaderPath(base_file.path);
       } else {
         if (&base_file != &schema_)

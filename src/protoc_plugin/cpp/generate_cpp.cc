@@ -99,7 +99,7 @@ bool ParseCppOptions(const std::vector<Option>& options,
       *error = "option '" + name + "' is given twice; remove one of them";
       return false;
     }
-    // An explicitly empty value is how a build rule with a default says "none".
+    // A build rule with a default passes an empty value for "none".
     if (value->empty())
       continue;
     std::vector<std::string> namespaces;

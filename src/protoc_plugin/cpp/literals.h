@@ -12,8 +12,8 @@
 namespace protozero::plugin {
 
 // Functions that return C++ expressions for constants, of exactly the type and
-// the value. They return nothing for zero (positive zero, for floating point),
-// and for no bytes, because callers have those anyway.
+// the value. They return an empty string for zero (positive zero, for floating
+// point), and for no bytes, because callers have those anyway.
 
 // Returns the expression for any number, zero included.
 std::string NumberLiteral(int32_t value);
