@@ -21,10 +21,10 @@ namespace command_line {
 namespace {
 
 constexpr size_t kLineWidth = 80;
-// getopt_long() returns this for an argument that is no option.
+// The value that getopt_long() returns for an argument that is no option.
 constexpr int kArgument = 1;
-// It returns this for the first long option, and larger numbers for the others.
-// Short ones are bytes.
+// The value that it returns for the first long option. Other long options get
+// larger numbers; short ones are bytes.
 constexpr int kFirstLongOption = 256;
 
 // One name of an option.
@@ -45,7 +45,7 @@ bool TakesSeveral(const Option& option) {
   return std::holds_alternative<std::vector<std::string>*>(option.target);
 }
 
-// The parts of |names| that begin with a dash.
+// Returns the parts of |names| that begin with a dash.
 std::vector<std::string> SplitNames(std::string_view names) {
   std::vector<std::string> result;
   while (!names.empty() && names.front() == '-') {
@@ -115,8 +115,8 @@ std::string Store(const Target& target, const char* value) {
   return "";
 }
 
-// Counts the letters to add, remove, change or swap with the next one, to make
-// |b| of |a|.
+// Returns how many letters have to be added, removed, changed or swapped with
+// the next one, to make |b| of |a|.
 size_t DistanceOf(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last;
   std::vector<size_t> last;
@@ -148,7 +148,7 @@ std::string Suggestion(std::string_view word,
   const std::string* best = nullptr;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& name : names) {
-    // One letter is like any other.
+    // A name of one letter is nearly any other, so it is never suggested.
     const size_t distance = name.size() > 2 ? DistanceOf(word, name) : least;
     if (distance != 0 && distance < least) {
       best = &name;
@@ -165,7 +165,8 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
   options.push_back({"-h, --help", "print this", &wants_help});
   options.push_back({"--version", "print the version", &wants_version});
 
-  // "-" has arguments returned in their order, ":" has no error printed.
+  // "-" makes getopt_long() return arguments in their order. ":" keeps it from
+  // printing errors.
   std::string short_options = "-:";
   std::vector<option> long_options;
   std::map<int, Name> names;
@@ -194,7 +195,7 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
   long_options.push_back({});
 
   std::vector<const char*> arguments;
-  optind = 0;  // Has it begin anew.
+  optind = 0;  // Makes getopt_long() begin anew.
   int code;
   while ((code = getopt_long(argc, argv, short_options.c_str(),
                              long_options.data(), nullptr)) != -1) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 // The command line of a program, from one table: getopt_long() parses by it,
-// and the help prints it. With exceptions and without, unlike CLI11.
+// and the help prints it. It works with and without exceptions, unlike CLI11.
 //
 //   std::string output;
 //   bool quick = false;
@@ -28,8 +28,8 @@ namespace command_line {
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
-// Where the value of an option goes. A flag is set, a vector gets one more; of
-// the others, the last value counts.
+// The variable that gets the value of an option. A flag is set to true, a
+// vector gets one more value, any other variable has the last value.
 using Target = std::variant<bool*,
                             uint32_t*,
                             uint64_t*,
@@ -37,38 +37,40 @@ using Target = std::variant<bool*,
                             std::vector<std::string>*>;
 
 struct Option {
-  // As the help prints it: "--quick", "-o, --output FILE" or, if it is not an
-  // option but an argument that has to be given, "FILE". If the target of the
-  // last argument is a vector, there may be several.
+  // The names, in the form that the help prints: "--quick", "-o, --output FILE"
+  // or, for an argument that has to be given and is no option, "FILE". If the
+  // target of the last argument is a vector, there may be several.
   std::string_view names;
-  // Without line ends. An option without help is not shown.
+  // The text of the help, without line ends. An option without it is not shown.
   std::string_view help;
   Target target;
 };
 
 struct Command {
-  // The program and, if this is one of several, the command: "pztrace record".
+  // The name of the program and, if this is one of several, of the command:
+  // "pztrace record".
   std::string name;
   // The first line of the help, after the name.
   std::string_view usage;
-  // The lines of the help before and after the options.
+  // The lines of the help before the options. The lines after them are |notes|.
   std::string_view about;
   std::vector<Option> options;
   std::string_view notes = {};
-  // Gets the words after "--". If null, these are arguments as any other.
+  // The vector that gets the words after "--". If null, these are arguments
+  // like any other.
   std::vector<std::string>* rest = nullptr;
 };
 
-// Stores what |argv| says in the targets of |command|. argv[0] is passed over.
-// Returns an exit code if there is nothing left to do: it has printed the help,
-// the version or an error. REQUIRES: no other thread does the same.
+// Parses |argv|, and stores the values in the targets of |command|. Passes over
+// argv[0]. Returns an exit code if there is nothing left to do: it has printed
+// the help, the version or an error. REQUIRES: no other thread does the same.
 std::optional<int> Parse(const Command& command, int argc, char** argv);
 
 // Prints |problem| and how to get help. Returns kWrongUsage.
 int WrongUsage(const Command& command, const std::string& problem);
 
-// "; did you mean 'decode'?" if |word| is nearly one of |names|, otherwise an
-// empty string.
+// Returns "; did you mean 'decode'?" if |word| is nearly one of |names|,
+// otherwise an empty string.
 std::string Suggestion(std::string_view word,
                        const std::vector<std::string>& names);
 

@@ -22,11 +22,12 @@ namespace pbz {
 
 namespace {
 
-// A batch ends at whichever comes first.
+// The limits of a batch. It ends at the one that is reached first.
 constexpr int64_t kMaxRows = 1 << 16;
 constexpr size_t kMaxBytes = size_t{1} << 20;
 
-// The large types: JSON may have more than the 2 GiB of the others.
+// Returns the large types, because JSON may have more than the 2 GiB of the
+// others.
 std::shared_ptr<arrow::DataType> ArrowType(Column::Type type) {
   switch (type) {
     case Column::Type::kBool:
@@ -53,7 +54,7 @@ std::shared_ptr<arrow::Schema> ArrowSchema(const std::vector<Column>& columns) {
   return arrow::schema(std::move(fields));
 }
 
-// Errors stay in |file|.
+// Writes to |file|, which remembers errors.
 class FileOutput : public arrow::io::OutputStream {
  public:
   explicit FileOutput(FILE* file) : file_(file) {
@@ -80,8 +81,9 @@ class FileOutput : public arrow::io::OutputStream {
   bool is_closed_ = false;
 };
 
-// The cells of a column in a batch, as Arrow has them in memory: builders of
-// Arrow check and count more for each cell than it takes to store one.
+// The cells of a column in a batch, in the form that Arrow has in memory.
+// Builders of Arrow check and count more for each cell than it takes to store
+// one.
 struct Cells {
   explicit Cells(bool has_text) : ends(has_text ? 1 : 0) {}
 
@@ -94,11 +96,12 @@ struct Cells {
     return std::string_view(texts).substr(begin);
   }
 
-  // Numbers as their bits, or where each text begins and the last one ends.
+  // The bits of each number, or the place where each text begins and the last
+  // one ends.
   std::vector<uint64_t> numbers;
   std::vector<int64_t> ends;
   std::string texts;
-  // A bit for each row, from the first null on.
+  // A bit for each row, beginning with the first null.
   std::vector<uint8_t> is_valid;
   int64_t num_nulls = 0;
 };
@@ -189,7 +192,7 @@ class ArrowRows : public RowWriter {
     }
   }
 
-  // The bytes are numbers, and texts behind their sizes.
+  // Reads numbers from the bytes, and texts, each after its size.
   void Begin(const Beginning& beginning) override {
     const char* bytes = beginning.bytes.data();
     for (; next_column_ < beginning.num_cells; ++next_column_) {
@@ -238,7 +241,7 @@ class ArrowRows : public RowWriter {
   Cells& NextCells() { return columns_[next_column_++]; }
   void AddNumber(uint64_t bits) { NextCells().numbers.push_back(bits); }
 
-  // The array refers to |cells|.
+  // Returns an array that refers to |cells|.
   std::shared_ptr<arrow::ArrayData> ArrayOf(
       const std::shared_ptr<arrow::DataType>& type,
       Cells* cells) const {
@@ -265,8 +268,8 @@ class ArrowRows : public RowWriter {
                                   cells->num_nulls);
   }
 
-  // What cannot be written has set the file's error. There is nothing else but
-  // a lack of memory.
+  // Handles an error. Those of the output are already in the file's error
+  // state. The only other one is a lack of memory, which throws or aborts.
   void Check(const arrow::Status& status) {
     if (status.ok() || status.IsIOError())
       return;
@@ -283,7 +286,7 @@ class ArrowRows : public RowWriter {
   std::vector<Cells> columns_;
   size_t next_column_ = 0;
   int64_t rows_ = 0;
-  size_t size_ = 0;  // About how many bytes the rows have.
+  size_t size_ = 0;  // The approximate size of the rows in bytes.
 };
 
 }  // namespace

@@ -12,16 +12,16 @@
 
 namespace pbz {
 
-// Whether the program was built with Arrow.
+// Returns whether the program was built with Arrow.
 bool HasArrow();
 
-// What to do if it was not.
+// The advice to a user whose program was built without it.
 inline constexpr char kNoArrow[] =
     "this program was built without Arrow; docs/building.md says how to build "
     "it with Arrow";
 
-// The writer of TableFormat::kArrow. Its record batches have about a megabyte.
-// REQUIRES: HasArrow().
+// Returns the writer of TableFormat::kArrow. Its record batches have about a
+// megabyte. REQUIRES: HasArrow().
 std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
                                            const std::vector<Column>& columns);
 

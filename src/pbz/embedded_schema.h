@@ -7,8 +7,8 @@
 
 namespace pbz {
 
-// A descriptor set with the type of a trace file, perfetto.protos.Trace. Made
-// by embed_schema.py. Empty if the build had no protoc for that.
+// A descriptor set with the type of a trace file, perfetto.protos.Trace.
+// embed_schema.py makes it. It is empty if the build had no protoc for that.
 extern const protozero::ConstBytes kTraceSchema;
 
 }  // namespace pbz

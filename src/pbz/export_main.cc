@@ -70,8 +70,9 @@ void WriteSize(uint64_t size) {
   fwrite(varint, 1, static_cast<size_t>(end - varint), stdout);
 }
 
-// Returns false, and has printed why, if |file| cannot be read as the options
-// say. |use| reads what is readable, and gets the report of what is malformed.
+// Reads the file |name| by the options. |use| reads all that is readable, and
+// gets the report of the malformed bytes. Returns false, and has printed why,
+// if the file cannot be read.
 template <typename Use>
 bool ReadStream(const std::string& name, Framing framing, Use use) {
   const ScopedFile file = OpenFile(kProgram, name);
@@ -121,7 +122,7 @@ bool ExportRows(const ExportOptions& options,
                        rows->EndRow();
                        return !ferror(stdout);
                      });
-      // The rows before an error are there when it is printed.
+      // The rows before an error have to be written before it is printed.
       rows->Flush();
     };
     ok = ReadStream(name, options.framing(), write_rows) && ok;
@@ -129,7 +130,8 @@ bool ExportRows(const ExportOptions& options,
   return ok;
 }
 
-// Whether |bytes| are fields. |report| gets where they are not.
+// Returns whether |bytes| are fields. |report| gets the place where they are
+// not.
 bool CheckFields(ConstBytes bytes, uint64_t offset, MalformedReport* report) {
   protozero::ProtoDecoder decoder(bytes);
   size_t size = 0;
@@ -161,8 +163,8 @@ bool ExportDelimited(const ExportOptions& options,
   return ok;
 }
 
-// How many bytes of |name| there are to read. Returns false, and has printed
-// why, if that is not known.
+// Sets |size| to the number of bytes of |name| to read. Returns false, and has
+// printed why, if that is not known.
 bool FindSize(const std::string& name, uint64_t* size) {
   const ScopedFile file = OpenFile(kProgram, name);
   if (!file)
@@ -217,8 +219,8 @@ bool ExportEnvelope(const ExportOptions& options) {
   return true;
 }
 
-// Makes |schema| that of traces, with what all files describe. Returns false,
-// and has printed why, if they are no traces, or cannot be read twice.
+// Sets |schema| to that of traces, and adds what all files describe. Returns
+// false, and has printed why, if a file is no trace or cannot be read twice.
 bool ReadDescriptions(const ExportOptions& options,
                       std::optional<ExtendedSchema>* schema) {
   if (!ExtendedSchema::IsAvailable(kProgram))

@@ -23,10 +23,10 @@ using protozero::ProtoDecoder;
 using protozero::proto_utils::ProtoSchemaToWireType;
 using protozero::proto_utils::ProtoWireType;
 
-// Field ids of include/protozero/tracing/trace.proto. This program is built
-// without the plugin, too.
+// Field ids of include/protozero/tracing/trace.proto. They are repeated here
+// because this program is also built without the plugin.
 enum : uint32_t {
-  kPacket = 1,  // Of a Trace.
+  kPacket = 1,  // A field of Trace.
   kPacketTag =
       kPacket << 3 | static_cast<uint32_t>(ProtoWireType::kLengthDelimited),
   kPacketTimestamp = 8,
@@ -35,8 +35,8 @@ enum : uint32_t {
   kDescriptorExtensionSet = 1,
 };
 
-// Whether the fields of |packet| that |type| has are of its types. Sets
-// |is_marked| if there is one that about every packet has.
+// Returns whether the fields of |packet| that |type| knows have its types. Sets
+// |is_marked| if the packet has a field that nearly every packet has.
 bool Fits(ConstBytes packet, const MessageType& type, bool* is_marked) {
   ProtoDecoder decoder(packet);
   for (Field f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
@@ -98,7 +98,7 @@ bool ExtendedSchema::AreTrace(ConstBytes begin) const {
       return false;
     ++(Fits(f.as_bytes(), type, &is_marked) ? num_packets : num_others);
   }
-  // A large one is not there as a whole.
+  // If the first packet is large, |begin| has only a part of it.
   if (num_packets + num_others == 0)
     return begin.size == 0 || begin.data[0] == kPacketTag;
   // A few packets of a trace may be damaged.
@@ -166,7 +166,8 @@ void ExtendedSchema::AddSet(const std::string& descriptor_set) {
   }
   seen_.insert(descriptor_set);
   seen_bytes_ += descriptor_set.size();
-  // On its own, for a malformed one would spoil the others.
+  // Each set is parsed alone first, because a malformed one would spoil the
+  // others.
   if (ParseSet(kTraceSchema.ToStdString() + descriptor_set) == nullptr) {
     ++num_malformed_;
     return;

@@ -16,52 +16,54 @@
 
 namespace pbz {
 
-// In place of the name of a schema; ./auto is a file.
+// The word that stands for the schema of traces. A file of that name is ./auto.
 inline constexpr char kAutoSchema[] = "auto";
 
-// The schema of traces, and what a trace itself says of the fields that extend
-// it. Anybody can have written that, so it takes a limited amount of memory and
-// time, and never changes what the schema has.
+// The schema of traces, with the extension fields that a trace itself
+// describes. Anybody can have written these descriptions, so they take a
+// limited amount of memory and time, and never change what the schema has.
 class ExtendedSchema {
  public:
-  // Whether this build of the program has the schema of traces. REQUIRED by
-  // everything else. Prints the lack of it.
+  // Returns whether this build of the program has the schema of traces. Prints
+  // an error if it has not. REQUIRED by everything else.
   static bool IsAvailable(const char* program);
 
   ExtendedSchema();
 
-  // Whether |begin|, the first bytes of |file|, are packets of a trace. Prints
-  // it if not.
+  // Returns whether |begin|, the first bytes of |file|, are packets of a trace.
+  // Prints an error if they are not.
   bool IsTrace(const char* program,
                const char* file,
                protozero::ConstBytes begin) const;
 
-  // Reads all of |stream|, since what describes a field may come behind it, and
-  // goes back to its begin. Returns false, and does nothing, with a pipe, which
-  // is read only once.
+  // Reads all of |stream|, since a field may come before its description, and
+  // goes back to its begin. Returns false, and does nothing, for a pipe, which
+  // can be read only once.
   bool ReadAhead(FieldStream* stream);
 
-  // Adds what an ExtensionDescriptor describes.
+  // Adds the fields that an ExtensionDescriptor describes.
   void Add(protozero::ConstBytes extension_descriptor);
 
-  // The message of the file, with all that was added. Valid until the next call
-  // of anything here.
+  // Returns the type of the file's message, with all that was added. It is
+  // valid until the next call of any function of this class.
   const MessageType* Type();
 
-  // Returns the message of that name, null if there is none. As long valid.
+  // Returns the message of that name, null if there is none. It is valid as
+  // long as the result of Type().
   const MessageType* FindMessage(std::string_view name) const;
 
-  // The message of the file, for |packets| and those after them, which are
-  // looked into unless ReadAhead() has done that.
+  // Returns the type of the file's message, for |packets| and those after them.
+  // Adds the descriptions in |packets| first, unless ReadAhead() has done that.
   const MessageType* TypeOf(protozero::ConstBytes packets);
 
-  // Says which descriptions in |file| were of no use, if there were any.
+  // Prints which descriptions in |file| were of no use, if there were any.
   void ReportUnused(const char* program, const char* file) const;
 
  private:
   bool AreTrace(protozero::ConstBytes begin) const;
 
-  // Of a pipe, each is parsed with all that came before it.
+  // The limits of the descriptions that are read. Of a pipe, each one is parsed
+  // together with all that came before it.
   static constexpr size_t kMaxDescriptions = 64;
   static constexpr size_t kMaxBytes = size_t{1} << 20;
 
@@ -69,14 +71,14 @@ class ExtendedSchema {
   void AddFrom(protozero::ConstBytes packets);
   void AddSet(const std::string& descriptor_set);
 
-  std::string bytes_;  // One FileDescriptorSet.
+  std::string bytes_;  // A single FileDescriptorSet.
   std::unique_ptr<Schema> schema_;
   bool has_read_ahead_ = false;
   std::set<std::string> seen_;
   size_t seen_bytes_ = 0;
   size_t num_malformed_ = 0;
   bool has_more_ = false;
-  bool has_new_ = false;  // In |bytes_|, and not in |schema_|.
+  bool has_new_ = false;  // True if |bytes_| has more than |schema_|.
 };
 
 }  // namespace pbz

@@ -14,7 +14,8 @@ namespace pbz {
 
 namespace {
 
-// Takes the first field off |path|, and the dot behind it.
+// Removes the first field, and the dot behind it, from |path|. Returns the
+// field.
 std::string TakeField(std::string_view* path) {
   const size_t bracket =
       !path->empty() && path->front() == '[' ? path->find(']') : 0;
@@ -25,9 +26,9 @@ std::string TakeField(std::string_view* path) {
   return field;
 }
 
-// 0 if it is none.
+// Returns the number in |text|, or 0 if it is no field number.
 uint32_t FieldNumber(const std::string& text) {
-  constexpr size_t kMaxDigits = 9;  // Those of the largest number.
+  constexpr size_t kMaxDigits = 9;  // The digits of the largest field number.
   if (text.empty() || text.size() > kMaxDigits ||
       text.find_first_not_of("0123456789") != std::string::npos) {
     return 0;
@@ -53,7 +54,7 @@ std::vector<PathStep> ParseFieldPath(std::string_view text,
                                      std::string* error) {
   std::vector<PathStep> path;
   const bool has_schema = type != nullptr;
-  // An empty path has one field, which has no name.
+  // An empty path is parsed as one field with an empty name.
   do {
     const std::string field = TakeField(&text);
     PathStep step;

@@ -13,22 +13,22 @@
 
 namespace pbz {
 
-// A field of a path, which its predecessor's message has.
+// A field of a path. It is a field of the message before it.
 struct PathStep {
   uint32_t id = 0;
   const FieldType* type = nullptr;  // Null without a schema.
 };
 
-// Parses |text|, fields from a message of |type| on, with dots between them:
-// "log.requests". A field is a name, the full name of an extension in brackets,
-// or a number. Without a |type|, all are numbers. All but the last one are
-// messages. Returns an empty path, and says why in |error|, if there is no such
-// field.
+// Parses |text|, a path that begins in a message of |type|, with dots between
+// its fields: "log.requests". A field is a name, the full name of an extension
+// in brackets, or a number. Without a |type|, all are numbers. All but the last
+// one are messages. Returns an empty path, and says why in |error|, if there is
+// no such field.
 std::vector<PathStep> ParseFieldPath(std::string_view text,
                                      const MessageType* type,
                                      std::string* error);
 
-// The name of |field| in paths.
+// Returns the name that |field| has in paths.
 std::string PathName(const FieldType& field);
 
 }  // namespace pbz

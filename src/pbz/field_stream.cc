@@ -103,7 +103,7 @@ bool FieldStream::NextFields(Run* run) {
   while (!finished_) {
     const uint8_t* data = buffer_.data() + begin_;
     protozero::ProtoDecoder decoder(data, end_ - begin_);
-    size_t size = 0;  // The whole fields' size.
+    size_t size = 0;  // The size of the whole fields.
     while (decoder.ReadField().valid())
       size = decoder.read_offset();
     if (size == 0) {

@@ -15,14 +15,14 @@
 
 namespace pbz {
 
-// The framing of a file.
+// The structure of a file.
 enum class Framing : bool {
   kOneMessage,
   kDelimited,  // Messages, each after its size, a varint.
 };
 
-// Reads a message of any size, with as much of it in memory as its largest
-// field takes, or one block: cuts it where a field ends. Reads length-delimited
+// Reads a message of any size in runs that end where a field ends. It needs
+// memory for the largest field, or for one block. It reads length-delimited
 // messages one by one.
 //
 //   FieldStream stream(file);
@@ -30,19 +30,21 @@ enum class Framing : bool {
 //   while (stream.Next(&run))
 //     Use(run.data, run.size);
 //
-// Memory follows the bytes that are there, never a size that they claim.
+// Memory grows with the bytes that are there, never with a size that they
+// claim.
 class FieldStream {
  public:
   static constexpr size_t kBlockSize = size_t{1} << 18;
 
-  // Whole fields; the last run ends with the malformed bytes, if there are any.
+  // A run of whole fields. The last one ends with the malformed bytes, if any.
   struct Run {
     const uint8_t* data = nullptr;
     size_t size = 0;
-    uint64_t offset = 0;  // In the file.
-    // With kDelimited this is one message; the bytes of its size are in front.
+    uint64_t offset = 0;  // The place of |data| in the file.
+    // The size of the message's own size, which is in front of |data|. Only
+    // with kDelimited, where each run is one message.
     size_t size_size = 0;
-    // The reason why the message is not whole: its size is wrong.
+    // The reason, if the message is not whole because its size is wrong.
     const char* malformed = nullptr;
   };
 
@@ -52,36 +54,37 @@ class FieldStream {
 
   Framing framing() const { return framing_; }
 
-  // The first bytes of the file: a block of them, or |is_whole|. Before Next().
+  // Returns the first block of the file, or all of it, which sets |is_whole|.
+  // REQUIRES: Next() has not been called.
   protozero::ConstBytes Peek(bool* is_whole);
 
   // Sets |run|, which is valid until the next call. Returns false at the end of
   // the file, and after malformed bytes.
   bool Next(Run* run);
 
-  // Goes back to where the file was when this was made. Returns false, and does
-  // nothing, if it is a pipe or its like.
+  // Goes back to the place that the file had when this was made. Returns false,
+  // and does nothing, if it is a pipe or its like.
   bool Restart();
 
-  // Reads the rest. Returns how many bytes.
+  // Reads the rest, and returns its size in bytes.
   uint64_t SkipRest();
 
-  // Why there is no more to read: an error of the system, or a field larger
-  // than 2 GiB. Empty if there is none.
+  // Returns why there is no more to read: an error of the system, or a field
+  // larger than 2 GiB. Empty if there is no error.
   const std::string& error() const { return error_; }
 
  private:
   void Fill();
   bool NextFields(Run* run);
   bool NextMessage(Run* run);
-  // Hands out |size| bytes behind |size_size| others.
+  // Sets |run| to |size| bytes, which |size_size| others precede.
   void Take(size_t size_size, size_t size, Run* run);
 
   FILE* const file_;
-  const off_t start_;  // -1: of a pipe.
+  const off_t start_;  // The place at the beginning; -1 for a pipe.
   const Framing framing_;
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0;  // Where the unused bytes in the buffer begin.
+  size_t begin_ = 0;  // The first unused byte in the buffer.
   size_t end_ = 0;
   uint64_t offset_ = 0;  // The place of begin_ in the file.
   bool at_end_ = false;

@@ -21,7 +21,7 @@ using protozero::DecodeStatus;
 using protozero::ProtoDecoder;
 
 // The first bytes of compressed files. Messages begin with none of them but
-// zstd's, and with that seldom.
+// zstd's, and with that one seldom.
 struct Compression {
   const char* program;
   std::string_view magic;
@@ -30,8 +30,8 @@ constexpr Compression kCompressions[] = {
     {"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"xz", "\xfd\x37zXZ"},
     {"bzip2", "BZh"},     {"lz4", "\x04\x22\x4d\x18"},
 };
-// A message may begin with the string BZh, too. A bzip2 file goes on with the
-// block size and with pi.
+// The string BZh may also be the beginning of a message. In a bzip2 file, the
+// block size and the digits of pi follow it.
 constexpr std::string_view kBzip2Block = "\x31\x41\x59\x26\x53\x59";
 constexpr size_t kBzip2BlockOffset = 4;
 
@@ -42,10 +42,10 @@ bool IsMessage(ConstBytes bytes) {
   return decoder.status() == DecodeStatus::kOk;
 }
 
-// Whether |bytes| are messages, each after its size. A few, if they are only
-// the begin of a file.
+// Returns whether |bytes| are messages, each after its size. If |bytes| are
+// only the begin of a file, they have to hold at least two whole messages.
 bool IsStream(ConstBytes bytes, bool is_whole) {
-  int num_messages = 0;  // Empty ones are not counted.
+  int num_messages = 0;  // The number without empty ones.
   const uint8_t* at = bytes.data;
   const uint8_t* const end = at + bytes.size;
   while (at != end) {
@@ -61,7 +61,7 @@ bool IsStream(ConstBytes bytes, bool is_whole) {
   return num_messages > (is_whole ? 0 : 1);
 }
 
-// As one word of a shell's command.
+// Returns |word| in the form that a shell reads as one word.
 std::string Quoted(const std::string& word) {
   constexpr char kPlain[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@";
@@ -73,7 +73,7 @@ std::string Quoted(const std::string& word) {
   return quoted + '\'';
 }
 
-// |reader| gets the unpacked bytes of |file|.
+// Returns the command that unpacks |file| and passes its bytes to |reader|.
 std::string HowToUnpack(const char* compression,
                         const std::string& file,
                         const std::string& reader) {
@@ -112,7 +112,7 @@ std::string WhyNoMessage(ConstBytes bytes,
   if (const char* compression = CompressionOf(bytes))
     return HowToUnpack(compression, file, reader);
   const std::string_view text = bytes.ToStdStringView();
-  // The end may be in the middle of a character.
+  // The bytes may end in the middle of a character.
   constexpr size_t kMaxCharacter = 4;
   if (!IsText(text) &&
       (is_whole || !IsText(text.substr(0, text.size() - kMaxCharacter)))) {

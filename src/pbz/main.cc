@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The command line of pbz: which file, which schema, what to do, and what went
-// wrong.
+// The command line of pbz: it chooses the file, the schema and the command, and
+// prints what went wrong.
 
 #include <errno.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ using command_line::kWrongUsage;
 
 struct Options {
   bool is_stats = false;
-  bool has_command = false;  // Named one; decode is meant otherwise.
+  bool has_command = false;  // False means decode.
   std::string file;
   bool delimited = false;
   std::vector<std::string> import_dirs;
@@ -225,7 +225,7 @@ as protoc --decode does, without one with guesses, which comments say
 }  // namespace pbz
 
 int main(int argc, char** argv) {
-  // With and without exceptions.
+  // Handles a lack of memory alike with and without exceptions.
   std::set_new_handler([] {
     fflush(stdout);
     fputs("pbz: out of memory\n", stderr);

@@ -45,7 +45,7 @@ void AppendNumberJson(const FieldType& type, uint64_t bits, std::string* json) {
     AppendJsonString(NonFiniteName(floating), json);
 }
 
-// An invalid field is the default.
+// Appends the value of |field|, or the default if it is invalid.
 void AppendScalarJson(const FieldType& type,
                       protozero::Field field,
                       std::string* json) {
@@ -119,7 +119,7 @@ class JsonWriter {
   void AppendMap(const MessageType& entry_type, const Indices& entries) {
     const FieldType* const key_type = entry_type.FindField(kMapKey);
     const FieldType* const value_type = entry_type.FindField(kMapValue);
-    // The last one of a key counts.
+    // If a key is repeated, its last entry counts.
     std::map<std::string, Indices> values;
     for (const uint32_t entry : entries) {
       std::string key;
@@ -149,7 +149,7 @@ class JsonWriter {
     *json_ += values.empty() ? "{}" : "}";
   }
 
-  // A message that is there as several |parts|.
+  // Appends a message that the file has in several |parts|.
   void AppendMessage(const Indices& parts) { AppendFields(FieldsOf(parts)); }
 
   Indices FieldsOf(const Indices& parts) const {
@@ -159,7 +159,7 @@ class JsonWriter {
     return Sorted(fields);
   }
 
-  // Adds the fields of the message whose items these are.
+  // Adds the fields of the message that has the items from |begin| to |end|.
   void AddFields(uint32_t begin, uint32_t end, Indices* fields) const {
     for (uint32_t i = begin; i < end; i = all_[i].end)
       fields->push_back(i);
@@ -190,7 +190,8 @@ class JsonWriter {
   // Returns the fields of a message by number, without members of a oneof that
   // another one has replaced.
   Indices Sorted(const Indices& fields) const {
-    // From the last one on: null if members before it have been replaced.
+    // The member that the file has last, for each oneof. It becomes null at the
+    // first other member, which it replaced together with all before that.
     std::map<int, const FieldType*> members;
     Indices kept;
     for (auto field = fields.rbegin(); field != fields.rend(); ++field) {

@@ -25,13 +25,13 @@ struct Item {
   uint32_t end = 0;
 };
 
-// The known fields of a message and of those in it, as a list: the items of a
-// message follow its own, in the order of the file.
+// The known fields of a message and of the messages in it, as a list in the
+// order of the file. The items of a message follow its own item.
 class MessageItems : public Visitor {
  public:
-  // Reads |bytes|, a message of |type| at |offset| of the file, and forgets the
-  // one before. Returns false if it is malformed, which |report| gets, if it
-  // is not null. The items are valid as long as |bytes|.
+  // Reads |bytes|, a message of |type| at |offset| in the file, and forgets the
+  // one before. Returns false if it is malformed; |report|, which may be null,
+  // gets that. The items are valid as long as |bytes|.
   bool Read(protozero::ConstBytes bytes,
             uint64_t offset,
             const MessageType& type,
@@ -48,24 +48,24 @@ class MessageItems : public Visitor {
  private:
   std::vector<Item> items_;
   std::vector<uint32_t> open_;
-  int unknown_depth_ = 0;  // Unknown messages that are open.
+  int unknown_depth_ = 0;  // The number of unknown messages around.
   bool is_malformed_ = false;
   MalformedReport* report_ = nullptr;
 };
 
-// Appends the value of a field as JSON, an array or object if it is repeated or
-// a map. |parts| are its items among |all|: parsers merge messages that are
-// there several times, and take the last one of other values.
+// Appends the value of a field as JSON: an array if it is repeated, an object
+// if it is a map. |parts| are its items in |all|. Parsers merge a message that
+// is there several times, and take the last one of other values.
 //
-// This is protobuf's JSON, but for what databases read more easily: fields have
-// the names of the schema, integers of 64 bits are numbers, and well-known
+// This is protobuf's JSON, with changes that databases read more easily: fields
+// have the names of the schema, integers of 64 bits are numbers, and well-known
 // types are messages like others.
 void AppendFieldJson(const std::vector<Item>& all,
                      const std::vector<uint32_t>& parts,
                      const FieldType& type,
                      std::string* json);
 
-// Appends the message whose items |all| are as a JSON object.
+// Appends the message that has the items |all| as a JSON object.
 void AppendMessageJson(const std::vector<Item>& all, std::string* json);
 
 }  // namespace pbz

@@ -12,17 +12,17 @@
 
 namespace pbz {
 
-// A number of a field. That of an enum is an int64_t.
+// The number of a field. That of an enum is an int64_t.
 using Number = std::variant<bool, int64_t, uint64_t, float, double>;
 
-// The number of a field of |type| that has |bits| on the wire, which are the
-// value of a varint or the bytes of a fixed-size number.
+// Returns the number of a field of |type|. |bits| are the value of the varint
+// or the bytes of the fixed-size number.
 Number NumberOf(SchemaType type, uint64_t bits);
 
 float FloatOf(uint64_t bits);
 double DoubleOf(uint64_t bits);
 
-// Appends it as text format has it.
+// Appends the number in the form of text format.
 void AppendNumber(const Number& number, std::string* out);
 
 }  // namespace pbz

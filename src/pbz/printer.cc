@@ -14,16 +14,16 @@ namespace {
 
 using protozero::proto_utils::ProtoWireType;
 
-// Lines are written when they are this long, so that a line of any length needs
-// little memory.
+// The size at which a part of a line is written, so that a line of any length
+// needs little memory.
 constexpr size_t kFlushSize = size_t{1} << 16;
 
-// Columns of --offsets. Offsets of eleven digits are those of 100 GB.
+// The width of the columns of --offsets. Eleven digits are enough for 100 GB.
 constexpr int kOffsetWidth = 11;
 constexpr int kSizeWidth = 10;
 
-// Whether a number is one that people would write down. Integers read as
-// floating-point numbers are mostly not.
+// Returns whether people would write down this number. Integers that are read
+// as floating-point numbers are mostly not such.
 bool IsPlausible(double value) {
   return value == 0 || (fabs(value) >= 1e-9 && fabs(value) < 1e15);
 }
@@ -137,7 +137,7 @@ void Printer::AddName(const Node& node) {
 }
 
 void Printer::AddNumber(Node node, uint64_t bits) {
-  // A packed field of a closed enum may have elements that it does not know.
+  // A packed field of a closed enum may have elements that the enum lacks.
   if (node.type && !node.type->HasValue(static_cast<int32_t>(bits)))
     node.type = nullptr;
   AddName(node);

@@ -14,7 +14,7 @@
 namespace pbz {
 
 // Prints fields as protobuf's text format, in the order in which they are read.
-// With a schema each line is the one that protoc --decode prints:
+// With a schema, it prints the same lines as protoc --decode:
 //
 //   name: "text"
 //   child {
@@ -32,11 +32,11 @@ class Printer : public Visitor {
  public:
   struct Options {
     bool color = false;
-    // In front of each field: where it is in the file, and its size.
+    // True to print the place and the size of each field in front of it.
     bool offsets = false;
   };
 
-  // Writes to |file|, whose errors stay with it.
+  // Writes to |file|. The caller has to check its error state.
   Printer(FILE* file, const Options& options);
 
   void OnValue(const Node& node) override;
@@ -51,7 +51,7 @@ class Printer : public Visitor {
   void StartLine();
   void StartLine(uint64_t offset, size_t size);
   void AddName(const Node& node);
-  // With its name.
+  // Adds the field's name and the number.
   void AddNumber(Node node, uint64_t bits);
   void AddUntypedNumber(const Node& node, uint64_t bits);
   void AddGuessedNumbers(const Node& node);
@@ -62,7 +62,7 @@ class Printer : public Visitor {
 
   FILE* const file_;
   const Options options_;
-  uint64_t num_messages_ = 0;  // Calls of OnMessage().
+  uint64_t num_messages_ = 0;  // The number of calls of OnMessage().
   size_t depth_ = 0;
   std::string line_;
 };

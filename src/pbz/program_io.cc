@@ -29,7 +29,7 @@ void PrintShown(const char* program, const char* format, va_list args) {
   va_end(same_args);
   std::string text(size < 0 ? 0 : static_cast<size_t>(size), '\0');
   vsnprintf(&text[0], text.size() + 1, format, args);
-  // Names of files may be anything.
+  // The names of files may hold any bytes.
   fprintf(stderr, "%s: %s\n", program, Shown(text).c_str());
 }
 
@@ -40,7 +40,7 @@ void PrintError(const char* program, const char* format, ...) {
   va_list args;
   va_start(args, format);
 #if defined(__cpp_exceptions)
-  // The error may be that there is no memory, and no caller catches it.
+  // There may be no memory for the error, and no caller catches that.
   try {
     PrintShown(program, format, args);
   } catch (const std::bad_alloc&) {

@@ -25,31 +25,33 @@ struct CloseFile {
 };
 using ScopedFile = std::unique_ptr<FILE, CloseFile>;
 
-// A line on the standard error, without anything that a terminal would obey.
-// Leaves errno alone.
+// Prints a line on the standard error, without anything that a terminal would
+// obey. Keeps errno.
 __attribute__((format(printf, 2, 3))) void PrintError(const char* program,
                                                       const char* format,
                                                       ...);
 
-// Has the standard streams pass on bytes as they are, as they do anyway where
+// Makes the standard streams pass on bytes unchanged. They do so anyway where
 // lines end in one character.
 void UseBinaryStreams();
 
-// In these, a |path| of "-" is the standard input.
-// Null, and has printed why, if there is no such file.
+// Opens a file. In these functions, a |path| of "-" is the standard input.
+// Returns null, and has printed why, if there is no such file.
 ScopedFile OpenFile(const char* program, const std::string& path);
 // Returns false, and has printed why, if the file cannot be read.
 bool ReadFile(const char* program,
               const std::string& path,
               std::vector<uint8_t>* content);
-// Its name in errors.
+// Returns the name of the file in errors.
 const char* DisplayName(const std::string& path);
 
-// Returns false, and has printed why, if not all that was printed has arrived.
+// Returns false, and has printed why, if some of the output could not be
+// written.
 bool FlushStandardOutput(const char* program);
 
-// Whether to print in color: |when| is "always", "never", or "auto", which is
-// on a terminal, unless NO_COLOR is set. Null if it is none of them.
+// Returns whether to print in color. |when| is "always", "never", or "auto",
+// which means on a terminal, unless NO_COLOR is set. Null if it is none of
+// them.
 std::optional<bool> UseColor(std::string_view when);
 
 }  // namespace pbz

@@ -21,9 +21,9 @@ class MalformedReport {
   MalformedReport(const char* program, const char* file)
       : program_(program), file_(file) {}
 
-  // |reason| is what is wrong at |offset|.
+  // Reports that the bytes at |offset| are malformed, for this |reason|.
   void Add(uint64_t offset, const char* reason);
-  // Says how many more there were. Returns how many there are in all.
+  // Prints how many more there were. Returns how many there are in all.
   uint64_t Finish() const;
 
  private:
@@ -34,15 +34,15 @@ class MalformedReport {
 
 // Walks through all fields of |stream|, a message of |type|, which may be null.
 // Reports malformed bytes as MalformedReport does. Stops early if the standard
-// output can not be written to. Returns whether all is well.
+// output cannot be written to. Returns true if there was no error.
 bool WalkAndReport(const char* program,
                    const char* file,
                    const MessageType* type,
                    FieldStream* stream,
                    Visitor* visitor);
 
-// The same. |type| returns the type of the message, as far as it is known, for
-// fields that come next; it is called for each run of them.
+// Does the same with a |type| that may grow: it is called for each run of
+// fields, and returns the message's type for them.
 bool WalkAndReport(
     const char* program,
     const char* file,

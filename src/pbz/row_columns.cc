@@ -51,7 +51,7 @@ RowColumns::Slot* RowColumns::Group::Find(uint32_t id) {
   return slot != slots.end() && slot->type->id == id ? &*slot : nullptr;
 }
 
-// Other members of its oneof are needed, too: they replace it.
+// Adds |type| and the other members of its oneof, which may replace it.
 RowColumns::Slot* RowColumns::Group::Add(const FieldType& type,
                                          const MessageType& message) {
   for (const FieldType& field : message.fields) {

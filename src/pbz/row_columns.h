@@ -18,33 +18,33 @@
 
 namespace pbz {
 
-// Makes rows of messages: a column for each of some fields, those of messages
-// in the message included. A field that is repeated, or is a message that has
-// no columns of its own, is JSON.
+// Makes rows from messages: each chosen field has a column, and so may fields
+// of messages in the message. A repeated field, and a message that has no
+// columns of its own, is JSON.
 class RowColumns {
  public:
-  // More than this have to be chosen.
+  // The limit of columns. If there would be more, the user has to choose.
   static constexpr size_t kMaxColumns = 1000;
 
-  // Fields of |type|: |chosen| are their paths, with commas between them. If it
-  // is empty, all fields have columns, those of messages in it, too; a message
-  // in one of its own type is JSON. Returns null, and says why in |error|, if
-  // there is no such field.
+  // Makes columns for fields of |type|. |chosen| are their paths, with commas
+  // between them. If it is empty, all fields have columns, those of messages in
+  // it, too; a message in one of its own type is JSON. Returns null, and says
+  // why in |error|, if there is no such field.
   static std::unique_ptr<RowColumns> Choose(const MessageType& type,
                                             std::string_view chosen,
                                             std::string* error);
 
   std::vector<Column> Columns() const;
 
-  // Appends the cells of a message. Those of a field that is not there are
-  // null, or the default if the field has no presence.
+  // Appends the cells of a message. The cell of a missing field is null, or the
+  // default if the field has no presence.
   void Write(const std::vector<Item>& message, RowWriter* rows);
 
  private:
-  // A message that fields are wanted of.
+  // The wanted fields of one message.
   struct Group;
 
-  // What is wanted of a field.
+  // A wanted field: its column, or the group of its own fields.
   struct Slot {
     const FieldType* type = nullptr;
     size_t cell = kNone;
@@ -63,9 +63,9 @@ class RowColumns {
   struct Cell {
     std::string name;
     const FieldType* type = nullptr;
-    const Group* group = nullptr;  // The message that it is a field of.
+    const Group* group = nullptr;  // The message that has the field.
     bool is_json = false;
-    // Of the row at hand: the items of the field.
+    // The items of the field in the current row.
     std::vector<uint32_t> parts;
   };
 
@@ -74,7 +74,7 @@ class RowColumns {
   bool AddAll(const MessageType& type,
               std::vector<PathStep>* path,
               std::vector<const MessageType*>* around);
-  // Returns false if it is there already.
+  // Adds a column. Returns false if it is there already.
   bool Add(const std::vector<PathStep>& path);
   void Collect(const std::vector<Item>& items,
                uint32_t begin,

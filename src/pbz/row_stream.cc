@@ -24,8 +24,8 @@ bool IsMessageOf(const Field& field, const PathStep& step) {
   return !step.type || (step.type->type == SchemaType::kGroup) == is_group;
 }
 
-// |level| counts the steps of |path| that lead to |bytes|. Returns false if
-// |use| does.
+// Calls |use| with each message below |bytes|. |level| counts the steps of
+// |path| that lead to |bytes|. Returns false if |use| does.
 bool Descend(ConstBytes bytes,
              uint64_t offset,
              const std::vector<PathStep>& path,
@@ -40,7 +40,7 @@ bool Descend(ConstBytes bytes,
        field = decoder.ReadField()) {
     if (IsMessageOf(field, path[level])) {
       const ConstBytes content = field.as_bytes();
-      // Whose end tag, if it has one, follows it.
+      // A group's end tag is behind the content, so it does not change |place|.
       const auto place = static_cast<uint64_t>(content.data - bytes.data);
       if (!Descend(content, offset + place, path, level + 1, report, use))
         return false;

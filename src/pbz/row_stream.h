@@ -15,14 +15,14 @@
 
 namespace pbz {
 
-// Gets the bytes of a message, and where they begin in the file. Returns
-// whether to go on.
+// A function that gets the bytes of a message, and their place in the file. It
+// returns whether to go on.
 using OnMessageBytes = std::function<bool(protozero::ConstBytes, uint64_t)>;
 
 // Calls |use| with each message at |path| in |stream|, in the order of the
-// file. An empty path means the messages of the stream, or the one message that
-// it is, which is then in memory as a whole. Malformed bytes around them go to
-// |report|.
+// file. With an empty path, these are the messages of the stream; if the stream
+// is one message, all of it is in memory then. Malformed bytes around them go
+// to |report|.
 void ForEachMessage(FieldStream* stream,
                     const std::vector<PathStep>& path,
                     MalformedReport* report,

@@ -17,15 +17,15 @@ namespace pbz {
 namespace {
 
 constexpr size_t kBlockSize = size_t{1} << 16;
-// Spreadsheets compute a cell that begins with one of these.
+// The characters at the beginning of a cell that make spreadsheets compute it.
 constexpr std::string_view kFormulaBegins = "=+-@\t\r\n";
 
-// Returns whether CSV has the byte as it is, and without quotes.
+// Returns whether CSV has the byte unchanged, and without quotes.
 bool IsPlainInCsv(char byte) {
   return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != ',';
 }
 
-// Appends NaN or an infinity as protobuf's JSON has it.
+// Appends NaN or an infinity in the form of protobuf's JSON.
 void AppendNonFinite(double number, bool is_json, std::string* out) {
   const char* const quote = is_json ? "\"" : "";
   *out += quote;
@@ -63,16 +63,16 @@ class TextRows : public RowWriter {
   void CsvText(std::string_view text);
   void QuotedCsvText(std::string_view text);
   void SpecialCsvText(std::string_view text);
-  // Returns where |size| bytes may be written; |used_| is not moved.
+  // Returns a place for |size| bytes. Does not move |used_|.
   char* RoomFor(size_t size);
 
   FILE* const out_;
   const TableOptions options_;
-  // What is in front of the values of a row: in JSON also the names.
+  // The text in front of each value of a row. In JSON it has the names, too.
   std::vector<std::string> cell_begins_;
   size_t next_column_ = 0;
-  bool is_lone_null_ = false;  // The only cell of the row.
-  // Bytes that have not been written, in front of room for more.
+  bool is_lone_null_ = false;  // True if a null is the only cell of the row.
+  // The bytes that have not been written, and room for more.
   std::vector<char> buffer_;
   size_t used_ = 0;
   size_t row_begin_ = 0;
@@ -170,7 +170,7 @@ void TextRows::Json(std::string_view json) {
 }
 
 void TextRows::EndRow() {
-  // Readers take an empty line for no row.
+  // Readers do not take an empty line for a row.
   if (is_lone_null_)
     Append("\"\"");
   is_lone_null_ = false;
@@ -226,7 +226,8 @@ void TextRows::CsvText(std::string_view text) {
   used_ += text.size();
 }
 
-// JSON is nothing but plain bytes, commas and quotes, mostly.
+// Appends text in quotes, quickly: JSON is mostly plain bytes, commas and
+// quotes.
 void TextRows::QuotedCsvText(std::string_view text) {
   char* const room = RoomFor(2 * text.size() + 2);
   char* end = room;
@@ -249,14 +250,14 @@ void TextRows::SpecialCsvText(std::string_view text) {
     scratch_ += '\'';
   }
   AppendCsvText(text, &scratch_);
-  // Quotes are where they are needed only.
+  // Only a text with one of these needs quotes.
   if (scratch_.find_first_of("\",\r\n", 1) == std::string::npos)
     return Append(std::string_view(scratch_).substr(1));
   scratch_ += '"';
   Append(scratch_);
 }
 
-// Rows are in the buffer as a whole.
+// Returns room for |size| bytes. The buffer grows, as it holds whole rows.
 char* TextRows::RoomFor(size_t size) {
   if (buffer_.size() - used_ < size)
     buffer_.resize(used_ + size);

@@ -24,7 +24,8 @@ struct Column {
 
 enum class TableFormat {
   // RFC 4180, with a line of headings. An empty text is "", null is nothing.
-  // Control characters other than tabs and line ends are \u001b and the like.
+  // Control characters other than tabs and line ends become \u001b and the
+  // like.
   kCsv,
   kNdjson,  // One JSON object a line.
   kArrow,   // The stream of Arrow's inter-process communication.
@@ -32,7 +33,7 @@ enum class TableFormat {
 
 struct TableOptions {
   TableFormat format = TableFormat::kCsv;
-  // In CSV, a text that a spreadsheet would compute begins with a '.
+  // True to put a ' in front of texts in CSV that a spreadsheet would compute.
   bool escapes_formulas = false;
 };
 
@@ -40,9 +41,9 @@ struct TableOptions {
 // its column's type or null.
 class RowWriter {
  public:
-  // |out| gets blocks of rows, and what is left when the writer is destroyed.
-  // Whether it has taken them is seen by its error state. REQUIRES: HasArrow()
-  // if the format is Arrow.
+  // Makes a writer that gives blocks of rows to |out|, and the rest when it is
+  // destroyed. The error state of |out| says whether it has taken them.
+  // REQUIRES: HasArrow() if the format is Arrow.
   static std::unique_ptr<RowWriter> Create(FILE* out,
                                            const TableOptions& options,
                                            const std::vector<Column>& columns);
@@ -51,35 +52,37 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // Of any bytes: those that are no UTF-8 become U+FFFD.
+  // Writes any bytes. Those that are no UTF-8 become U+FFFD.
   virtual void Text(std::string_view text) = 0;
-  // In base64, where there are no bytes.
+  // Writes bytes, in base64 if the format is a text.
   virtual void Bytes(std::string_view bytes) = 0;
   virtual void Bool(bool value) = 0;
   virtual void Number(int64_t number) = 0;
   virtual void Number(uint64_t number) = 0;
-  // In text as protobuf's JSON has them: "NaN", "Infinity" and "-Infinity" are
-  // strings. A float is a kDouble, too.
+  // Writes a number. NaN and infinities are strings in text, like in protobuf's
+  // JSON: "NaN", "Infinity" and "-Infinity". A float is a kDouble, too.
   virtual void Number(float number) = 0;
   virtual void Number(double number) = 0;
-  // Part of the object of a line of JSON, a text otherwise.
+  // Writes JSON: a part of the object in NDJSON, a text in other formats.
   virtual void Json(std::string_view json) = 0;
-  // A CSV of one column has "" for it, since an empty line is no row.
+  // Writes a null. A CSV of one column has "" for it, since an empty line is no
+  // row.
   virtual void Null() = 0;
   virtual void EndRow() = 0;
 
-  // Cells that many rows begin with, as the table has them.
+  // Cells that many rows begin with, in the format of the table.
   struct Beginning {
     std::string bytes;
     size_t num_cells = 0;
   };
-  // Keeps the cells of the row so far, none of which is null. They are for this
-  // table, and for others of its format whose first columns are the same.
+  // Keeps the cells of the row so far. REQUIRES: none is null. They can be used
+  // in this table, and in others of its format that have the same first
+  // columns.
   virtual void KeepBeginning(Beginning* beginning) = 0;
   // Writes the first cells of a row.
   virtual void Begin(const Beginning& beginning) = 0;
 
-  // Passes on the rows so far.
+  // Passes the rows so far on to the file.
   virtual void Flush() = 0;
 
   void Number(std::optional<int64_t> number) {

@@ -8,21 +8,22 @@
 #include <string>
 #include <vector>
 
-// What differs between kinds of systems: run_protoc_posix.cc and
-// run_protoc_windows.cc are its two implementations.
+// The part of running protoc that depends on the kind of system.
+// run_protoc_posix.cc and run_protoc_windows.cc implement it.
 
 namespace pbz {
 
 struct ProtocResult {
   enum Outcome { kRan, kNoTemporaryFile, kNotStarted };
   Outcome outcome = kRan;
-  int error = 0;  // As errno, if it did not run. ENOENT: there is no protoc.
+  int error = 0;  // An errno if it did not run; ENOENT: there is no protoc.
   int exit_code = 0;
   std::vector<uint8_t> descriptor_set;
-  std::vector<uint8_t> messages;  // Of its standard error.
+  std::vector<uint8_t> messages;  // The bytes of its standard error.
 };
 
-// Runs the protoc of the PATH with |args| and --descriptor_set_out.
+// Runs protoc, which it looks for in the PATH, with |args| and
+// --descriptor_set_out.
 ProtocResult RunProtoc(const std::vector<std::string>& args);
 
 // The characters that end a folder in a path.

@@ -2,7 +2,7 @@
 
 #if defined(_WIN32)
 
-// Before the other headers of Windows, which need it.
+// This include has to precede the other headers of Windows.
 #include <windows.h>
 
 #include <errno.h>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kStandardError = 2;
 
-// An empty file of its own name, which goes with it. tmpfile() would make one
-// in a folder where most users must not write.
+// An empty file with a name of its own, which is deleted with this object.
+// tmpfile() would make one in a folder where most users must not write.
 class TemporaryFile {
  public:
   TemporaryFile() {
@@ -56,9 +56,9 @@ class TemporaryFile {
   std::string path_;
 };
 
-// Programs get one line, which their C library splits by these rules: quotes
-// around an argument, a backslash before a quote, and as many again before the
-// backslashes that a quote follows.
+// Returns |arg| for a command line. Programs get one line, which their C
+// library splits by these rules: quotes are around an argument, a backslash is
+// before a quote, and backslashes in front of a quote are doubled.
 std::string QuotedArgument(const std::string& arg) {
   std::string quoted = "\"";
   size_t backslashes = 0;

@@ -9,7 +9,7 @@ namespace pbz {
 
 namespace {
 
-// Type names of descriptors begin with a dot.
+// Removes the dot with which type names of descriptors begin.
 std::string_view WithoutDot(std::string_view name) {
   return !name.empty() && name.front() == '.' ? name.substr(1) : name;
 }
@@ -65,7 +65,7 @@ std::vector<std::string> Schema::RootMessages() const {
       continue;
     for (const FieldType& field : message.fields) {
       const MessageType* type = field.message;
-      // Entries stand for the values of their map.
+      // An entry of a map is passed over: the type of its value counts.
       if (type && type->is_map_entry) {
         inner.insert(type);
         const FieldType* value = type->FindField(kMapValue);

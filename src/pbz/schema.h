@@ -32,7 +32,7 @@ struct EnumType {
   const std::string* FindName(int32_t number) const;
 
   std::string full_name;
-  // A number without a value is an unknown field.
+  // True if a number without a value makes an unknown field.
   bool is_closed = false;
   std::vector<std::pair<int32_t, std::string>> values;  // By number.
 };
@@ -40,22 +40,23 @@ struct EnumType {
 struct FieldType {
   uint32_t id = 0;
   std::string name;  // An extension has its full name.
-  // As text format calls it, where groups have the name of their type.
+  // The name in text format, where a group has the name of its type.
   std::string text_name;
   // kGroup for every field that is encoded as one, `DELIMITED` fields included.
   SchemaType type = SchemaType::kUnknown;
   bool is_extension = false;
   bool is_repeated = false;
   bool is_required = false;
-  // Values are written packed. They may be read either way.
+  // True if values are written packed. They may be read either way.
   bool is_packed = false;
-  // Whether a value that equals the default is written.
+  // True if a value that equals the default is written.
   bool has_presence = false;
   bool is_utf8 = false;       // Strings with other bytes are malformed.
-  int oneof_index = -1;       // In MessageType::oneofs; -1: in none.
-  std::string default_value;  // As the schema has it; empty if it has none.
+  int oneof_index = -1;       // An index in MessageType::oneofs; -1: none.
+  std::string default_value;  // The text in the schema; empty if none.
   std::string type_name;      // The full name of the message, group or enum.
-  // Null if the field is none, or if the schema lacks its type.
+  // The type of a message or enum. Null for other fields, or if the schema
+  // lacks the type.
   const MessageType* message = nullptr;
   const EnumType* enum_type = nullptr;
 
@@ -63,15 +64,15 @@ struct FieldType {
     return type == SchemaType::kMessage || type == SchemaType::kGroup;
   }
 
-  // Whether |number| is a value of this field. Others of a closed enum are
-  // unknown fields.
+  // Returns whether |number| is a value of this field. Other numbers of a
+  // closed enum are unknown fields.
   bool HasValue(int32_t number) const {
     return !enum_type || !enum_type->is_closed || enum_type->FindName(number);
   }
 };
 
 struct MessageType {
-  // Extensions too. Returns null if there is none.
+  // Finds a field or an extension. Returns null if there is none.
   const FieldType* FindField(uint32_t id) const;
 
   std::string full_name;
@@ -82,19 +83,19 @@ struct MessageType {
   std::vector<std::string> oneofs;  // Proto3's `optional` makes one, too.
 };
 
-// The messages and enums of a FileDescriptorSet, which is what
+// The messages and enums of a FileDescriptorSet, the output of
 //
 //   protoc --include_imports --descriptor_set_out=FILE
 //
-// writes: proto2, proto3 and editions. Reads them, with the library's own
-// decoder, from any bytes: if a field stands there twice, the first one counts.
-// A message that stands there twice has the fields of both.
+// for proto2, proto3 and editions. It is read with the library's own decoder,
+// from any bytes. If a field stands there twice, the first one counts. A
+// message that stands there twice has the fields of both.
 //
 // Not copyable; the types point to each other, and live as long as this.
 class Schema {
  public:
-  // In bytes. Longer ones, which make each line that shows them as long, are
-  // refused.
+  // The longest name, in bytes. Each line that shows a name is as long, so
+  // longer ones are refused.
   static constexpr size_t kMaxName = 512;
 
   // Returns null, and says why in |error|, if the bytes are not a set of files
@@ -105,33 +106,34 @@ class Schema {
   Schema(const Schema&) = delete;
   Schema& operator=(const Schema&) = delete;
 
-  // |name| is a full name, or the end of one if only one message has that end:
-  // "Trace" or "protos.Trace" for "perfetto.protos.Trace". Returns null if none
-  // has, or several.
+  // Finds a message. |name| is a full name, or the end of one if only one
+  // message has that end: "Trace" or "protos.Trace" for
+  // "perfetto.protos.Trace". Returns null if no message has it, or several
+  // have.
   const MessageType* FindMessage(std::string_view name) const;
 
-  // The full names of all messages whose name ends in |name|.
+  // Returns the full names of all messages that end in |name|.
   std::vector<std::string> NamesEndingIn(std::string_view name) const;
 
-  // The full names of the messages that a file may consist of: messages that no
-  // other message refers to. If there are several, only those of files that no
-  // other file imports, if there are any: an imported message is seldom the one
-  // that a file consists of.
+  // Returns the full names of the messages that a file may consist of: messages
+  // that no other message refers to. If there are several, and some are in
+  // files that no other file imports, it returns only these: an imported
+  // message is seldom the one that a file consists of.
   std::vector<std::string> RootMessages() const;
 
   const std::map<std::string, MessageType, std::less<>>& messages() const {
     return messages_;
   }
 
-  // The names of types that fields refer to and the set lacks, as it does if it
-  // was written without --include_imports.
+  // Returns the names of types that fields refer to and the set lacks. A set
+  // that was written without --include_imports lacks some.
   const std::vector<std::string>& missing_types() const {
     return missing_types_;
   }
 
-  // Counts the fields and values of enums that the set defines more than once,
-  // and differently, as protoc would not do it, and names the first. The first
-  // definition counts.
+  // Returns the number of fields and values of enums that the set defines more
+  // than once, and differently, which protoc would not do, and the name of the
+  // first one. The first definition counts.
   size_t num_conflicts() const { return num_conflicts_; }
   const std::string& first_conflict() const { return first_conflict_; }
 
@@ -140,10 +142,10 @@ class Schema {
 
   Schema() = default;
 
-  // A map never moves its values.
+  // The types, which point to each other: a map never moves its values.
   std::map<std::string, MessageType, std::less<>> messages_;
   std::map<std::string, EnumType, std::less<>> enums_;
-  std::vector<bool> is_imported_;  // Whether another file imports the file.
+  std::vector<bool> is_imported_;  // True if another file imports it.
   std::vector<std::string> missing_types_;
   size_t num_conflicts_ = 0;
   std::string first_conflict_;

@@ -8,7 +8,7 @@
 #include "src/pbz/schema.h"
 #include "src/pbz/text_name.h"
 
-// Reads what google/protobuf/descriptor.proto describes.
+// Reads the messages of google/protobuf/descriptor.proto.
 
 namespace pbz {
 
@@ -19,13 +19,12 @@ using protozero::Field;
 using protozero::ProtoDecoder;
 using protozero::proto_utils::ProtoWireType;
 
-// How deep messages are declared inside each other. Types are parsed with
-// recursion.
+// The limit of messages that are declared inside each other. Types are parsed
+// with recursion.
 constexpr int kMaxNestedTypes = 100;
 
-// The full names of types may have that many bytes for each one of the set: a
-// long name of a message in front of those of many others in it would fill any
-// memory.
+// The limit of bytes in full names of types for each byte of the set. Without
+// it, a message with a long name and many others in it would fill any memory.
 constexpr size_t kMaxNameBytesPerByte = 16;
 constexpr size_t kMinNameBytes = 4096;
 
@@ -109,8 +108,8 @@ enum : uint64_t {
 };
 }  // namespace features
 
-// Names are shown to people. Characters that no name has, such as those that
-// control a terminal, become question marks.
+// Returns a name that can be shown to people. Characters that no name has, such
+// as those that control a terminal, become question marks.
 std::string Name(const Field& field) {
   std::string name = field.as_std_string();
   for (char& c : name) {
@@ -131,8 +130,9 @@ struct Features {
   bool is_utf8 = false;
   bool is_delimited = false;
 
-  // |options| belong to a file, message, enum or field. Each kind has the
-  // features in a field of another id.
+  // Returns these features with the changes in |options|, which belong to a
+  // file, message, enum or field. Each kind has the features in a field of
+  // another id.
   Features With(const Field& options, uint32_t features_id) const {
     Features result = *this;
     ProtoDecoder set(
@@ -168,7 +168,7 @@ bool IsPackable(SchemaType type) {
              ProtoWireType::kLengthDelimited;
 }
 
-// Type names of descriptors begin with a dot.
+// Returns a type's name without the dot that it has in descriptors.
 std::string TypeName(const Field& field) {
   const std::string name = Name(field);
   return name.compare(0, 1, ".") == 0 ? name.substr(1) : name;
@@ -240,7 +240,7 @@ class Schema::Parser {
     ProtoDecoder decoder(bytes);
     const std::string package = Name(decoder.FindField(file::kPackage));
     file_names_.push_back(decoder.FindField(file::kName).as_std_string());
-    Features features;  // proto2's.
+    Features features;  // They begin as proto2's.
     if (decoder.FindField(file::kEdition).valid()) {
       features.is_closed = false;
       features.is_packed = true;
@@ -323,7 +323,8 @@ class Schema::Parser {
     const auto [it, is_new] =
         schema_->messages_.try_emplace(std::move(name), std::move(type));
     if (!is_new) {
-      // Of the same message, as another version of the file has it.
+      // This is another definition of the same message. Its fields are added as
+      // extensions are.
       for (FieldType& field : type.fields) {
         field.oneof_index = -1;
         extensions_.emplace_back(it->first, std::move(field));
@@ -440,8 +441,8 @@ class Schema::Parser {
     return ok;
   }
 
-  // Sets |result| to the full name of what |scope| has. Returns false if that
-  // is too long.
+  // Sets |result| to the full name of |name| in |scope|. Returns false if it is
+  // too long.
   bool Join(const std::string& scope,
             const std::string& name,
             std::string* result) {
@@ -464,7 +465,7 @@ class Schema::Parser {
     std::vector<FieldType> kept;
     kept.reserve(message->fields.size());
     std::map<uint32_t, const FieldType*> by_id;
-    // An extension without a package may be called like a field.
+    // An extension without a package may have the name of a field.
     std::set<std::pair<bool, std::string_view>> names;
     for (FieldType& field : message->fields) {
       const auto known = by_id.find(field.id);
@@ -494,7 +495,8 @@ class Schema::Parser {
     auto& values = type->values;
     const auto once = values_once_.find(type);
     if (once != values_once_.end()) {
-      // Of its first definition, which may give two names to a number.
+      // The values of the first definition, which may give two names to a
+      // number.
       const auto end = values.begin() + static_cast<ptrdiff_t>(once->second);
       const std::set<std::pair<int32_t, std::string>> known(values.begin(),
                                                             end);
@@ -520,8 +522,8 @@ class Schema::Parser {
           AddMissing(field->type_name);
         else
           field->message = &it->second;
-        // Maps are repeated messages, whatever the file's feature for messages
-        // is.
+        // Maps are repeated messages, whatever feature the file has for
+        // messages.
         if (field->message && field->message->is_map_entry)
           field->type = SchemaType::kMessage;
         break;
@@ -549,14 +551,15 @@ class Schema::Parser {
   }
 
   Schema* const schema_;
-  size_t file_ = 0;  // The one that is being parsed.
+  size_t file_ = 0;  // The file that is being parsed.
   std::vector<std::string> file_names_;
   std::set<std::string> imports_;
-  // By the message that they extend. Other versions of messages are extensions.
+  // Extensions, and the message that each one extends. Fields of a message's
+  // later definitions are here, too.
   std::vector<std::pair<std::string, FieldType>> extensions_;
-  // How many values an enum had before it was defined again.
+  // The number of values that an enum had before it was defined again.
   std::map<const EnumType*, size_t> values_once_;
-  size_t name_bytes_ = 0;  // Of all full names.
+  size_t name_bytes_ = 0;  // The size of all full names.
   size_t max_name_bytes_ = 0;
   const char* error_ = nullptr;
 };

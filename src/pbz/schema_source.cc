@@ -19,7 +19,7 @@ namespace pbz {
 
 namespace {
 
-// How many messages an error names.
+// The number of messages that an error names.
 constexpr size_t kMaxNamed = 5;
 
 constexpr char kHowToMakeASet[] =
@@ -29,12 +29,12 @@ std::string FolderOf(const std::string& path) {
   const size_t end = path.find_last_of(kPathSeparators);
   if (end == std::string::npos)
     return ".";
-  // The root, or that of a drive, is its separator, too.
+  // In the root, or that of a drive, the folder is the separator, too.
   const bool is_root = end == 0 || path[end] == ':' || path[end - 1] == ':';
   return path.substr(0, is_root ? end + 1 : end);
 }
 
-// Returns false, and has printed why, if protoc does not compile the file.
+// Compiles the file. Returns false, and has printed why, if protoc refuses it.
 bool Compile(const char* program,
              const std::string& path,
              const std::vector<std::string>& import_dirs,
@@ -47,7 +47,7 @@ bool Compile(const char* program,
     dirs.push_back(".");
   for (const std::string& dir : dirs)
     args.push_back("--proto_path=" + dir);
-  // Such a path would be an option, or a file of options.
+  // protoc would take such a path for an option, or for a file of options.
   const bool is_special = path[0] == '-' || path[0] == '@';
   args.push_back(is_special ? "./" + path : path);
 
@@ -72,7 +72,8 @@ bool Compile(const char* program,
     const std::string shown =
         Shown(protozero::ConstBytes(result.messages).ToStdStringView());
     fwrite(shown.data(), 1, shown.size(), stderr);
-    // Old ones say a lot of an edition, but not that it is one.
+    // Old versions of protoc print a lot about editions, but not that they do
+    // not know them.
     const auto has = [&](const char* word) {
       return proto.find(word) != std::string_view::npos;
     };
@@ -93,7 +94,7 @@ bool IsNameOfProto(const std::string& path) {
              0;
 }
 
-// |before| each of a few names.
+// Lists a few of the names, each after |before|.
 std::string Few(const std::vector<std::string>& names, const char* before) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < kMaxNamed; ++i) {

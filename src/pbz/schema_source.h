@@ -9,21 +9,22 @@
 
 #include "src/pbz/schema.h"
 
-// The schema and the type that a command line names. Errors begin with
-// |program|.
+// Loads the schema and finds the type that a command line names. Errors begin
+// with |program|.
 
 namespace pbz {
 
-// Reads a descriptor set, or has protoc compile a .proto, whose imports are
-// looked for in |import_dirs|, if any, or the current directory, and in the
-// file's own. Returns null, and has printed why, if there is no such schema.
+// Reads a descriptor set, or makes protoc compile a .proto. Its imports are
+// looked for in |import_dirs|, or without any in the current directory, and in
+// the file's own. Returns null, and has printed why, if there is no such
+// schema.
 std::unique_ptr<Schema> LoadSchema(const char* program,
                                    const std::string& path,
                                    const std::vector<std::string>& import_dirs);
 
-// The message that |name| is the name of, or the end of that; without a name,
-// the only one that no other refers to. Returns null, and has printed why, if
-// there is none, or if it is not clear which.
+// Returns the message that has the full name |name|, or one that ends in it.
+// Without a name, returns the only message that no other refers to. Returns
+// null, and has printed why, if there is none, or if several fit.
 const MessageType* ChooseType(const char* program,
                               const Schema& schema,
                               const std::string& name);

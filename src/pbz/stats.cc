@@ -21,7 +21,8 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
   if (is_new) {
     if (entries_.size() >= max_paths_ && id != kOther && id != kSizes &&
         id != kMalformed) {
-      // One per parent, so these are limited by the others.
+      // Each parent has at most one such entry, so the limit of the others
+      // limits their number, too.
       entries_[parent].children.erase(it);
       return Add(parent, kOther);
     }
@@ -41,7 +42,7 @@ Stats::Path* Stats::Add(size_t parent, uint32_t id, const FieldType* type) {
       name += '[' + type->name + ']';
     else
       name += type->name;
-    // Paths below it have the same name then.
+    // All paths below this one get the same name then.
     if (name.size() > kMaxShownPath)
       name.replace(kMaxShownPath, name.npos, "...");
     entries_.push_back(Entry{Path{std::move(name)}, parent, {}});

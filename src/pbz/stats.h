@@ -17,20 +17,20 @@ namespace pbz {
 
 // Counts fields and bytes by path: "packet.timestamp" is the field timestamp in
 // all fields packet of the message. Each byte of the file belongs to one path,
-// so that they sum up to its size.
+// so their sum is its size.
 class Stats : public Visitor {
  public:
-  // One path. A message has |bytes| of its own: its tag and size.
+  // The counts of one path. A message has |bytes| of its own: its tag and size.
   struct Path {
     std::string name;
     uint64_t count = 0;
-    uint64_t bytes = 0;     // Not in a path below this one.
-    uint64_t overhead = 0;  // Tags and sizes, of |bytes|.
+    uint64_t bytes = 0;     // Without the paths below this one.
+    uint64_t overhead = 0;  // The tags and sizes in |bytes|.
     uint64_t total = 0;     // With all paths below.
   };
 
-  // More paths than this are not told apart: hostile files have one for each
-  // two bytes.
+  // The limit of paths that are told apart. A hostile file has one for each two
+  // bytes.
   static constexpr size_t kMaxPaths = 100000;
 
   explicit Stats(size_t max_paths = kMaxPaths);
@@ -45,14 +45,14 @@ class Stats : public Visitor {
   // malformed.
   void AddUnread(uint64_t bytes) { Add(0, kMalformed)->bytes += bytes; }
 
-  // All paths, the largest first, by |bytes|.
+  // Returns all paths. Those with the most |bytes| are first.
   std::vector<Path> Paths() const;
 
-  // Prints them as a table.
+  // Prints the paths as a table.
   void Print(FILE* file, bool color) const;
 
  private:
-  // Ids of rows that are no fields.
+  // Ids of rows that are not fields.
   static constexpr uint32_t kMalformed = 0;
   static constexpr uint32_t kOther = UINT32_MAX;
   static constexpr uint32_t kSizes = UINT32_MAX - 1;
@@ -63,7 +63,7 @@ class Stats : public Visitor {
     std::map<uint32_t, size_t> children;  // Index in |entries_|.
   };
 
-  // Returns the path of a field of the entry |parent|.
+  // Returns the path of a field in the entry |parent|.
   Path* Add(size_t parent, uint32_t id, const FieldType* type = nullptr);
 
   const size_t max_paths_;

@@ -19,8 +19,8 @@ namespace pbz {
 
 namespace {
 
-// Takes the first character off |bytes|. Returns its size, or 0 if there is no
-// valid one.
+// Decodes the first character of |bytes|. Returns its size, or 0 if it is not
+// valid.
 size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
   const uint8_t first = byte(0);
@@ -28,7 +28,7 @@ size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
     *code_point = first;
     return 1;
   }
-  // How many bytes, and the smallest code point that needs as many.
+  // The character's size, and the smallest code point that needs as many bytes.
   size_t size;
   uint32_t smallest;
   if (first >= 0xc0 && first < 0xe0) {
@@ -58,8 +58,8 @@ size_t NextCharacter(std::string_view bytes, uint32_t* code_point) {
   return size;
 }
 
-// Control characters, and characters that change the direction of text: a
-// terminal would show the following text in another order.
+// Returns whether a character controls the terminal, or changes the direction
+// of text: the terminal would show the following text in another order.
 bool IsControl(uint32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
          code_point == 0x61c || code_point == 0x200e || code_point == 0x200f ||
@@ -70,7 +70,8 @@ bool IsControl(uint32_t code_point) {
 // U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// Counts the bytes at the beginning that are ASCII, or a few less.
+// Returns the number of bytes at the beginning that are ASCII, or up to seven
+// less.
 size_t AsciiPrefix(std::string_view bytes) {
   constexpr uint64_t kHighBits = 0x8080808080808080;
   size_t size = 0;
@@ -91,12 +92,13 @@ void AppendUnicodeEscape(uint32_t code_point, std::string* out) {
   *out += escaped;
 }
 
-// Whether a JSON string has this byte as it is, and as a whole character.
+// Returns whether a JSON string has this byte unchanged, and as a whole
+// character.
 bool IsPlainInJson(char byte) {
   return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-// |bytes| are one character, or one byte that is none.
+// Appends |bytes|, which are one character, or one byte that is none.
 void AppendEscaped(std::string_view bytes, std::string* out) {
   for (const char c : bytes) {
     *out += '\\';
@@ -112,7 +114,7 @@ void AppendEscaped(std::string_view bytes, std::string* out) {
         break;
       default: {
         const auto byte = static_cast<unsigned char>(c);
-        // Always three digits: a digit may follow.
+        // There are always three digits, because a digit may follow.
         *out += static_cast<char>('0' + (byte >> 6));
         *out += static_cast<char>('0' + (byte >> 3 & 7));
         *out += static_cast<char>('0' + (byte & 7));
@@ -138,10 +140,10 @@ void AppendFloatingPoint(T value,
   snprintf(text, sizeof(text), "%.*g", digits, static_cast<double>(value));
   T parsed;
   if constexpr (std::is_same_v<T, float>)
-    parsed = strtof(text, nullptr);  // Rounded once, not twice.
+    parsed = strtof(text, nullptr);  // It is rounded once, not twice.
   else
     parsed = strtod(text, nullptr);
-  // The parser that protoc tries this with refuses such floats.
+  // protoc reads the number with a parser that refuses such floats.
   const bool is_subnormal = std::is_same_v<T, float> && value != 0 &&
                             fabs(value) < std::numeric_limits<T>::min();
   if (parsed != value || is_subnormal) {
@@ -154,7 +156,7 @@ void AppendFloatingPoint(T value,
 }  // namespace
 
 bool IsUtf8(std::string_view bytes) {
-  // Most texts are ASCII.
+  // A shortcut: most texts are ASCII.
   bytes.remove_prefix(AsciiPrefix(bytes));
   while (!bytes.empty()) {
     uint32_t code_point = 0;
@@ -297,7 +299,7 @@ void AppendBase64(std::string_view bytes, std::string* out) {
 }
 
 void AppendDouble(double value, std::string* out) {
-  // Integers of at most 15 digits are quick. -0 is none.
+  // A shortcut for integers of at most 15 digits. -0 is not one of them.
   if (fabs(value) < 1e15 && value == floor(value) &&
       !(value == 0 && signbit(value))) {
     char text[20];

@@ -11,7 +11,7 @@ namespace pbz {
 
 namespace {
 
-// The parts of a name before and after its last dot.
+// Return the parts of a name before and after its last dot.
 std::string_view ScopeOf(std::string_view full_name) {
   const size_t dot = full_name.rfind('.');
   return full_name.substr(0, dot == std::string_view::npos ? 0 : dot);
@@ -38,8 +38,8 @@ bool IsLikeGroup(const FieldType& field, const MessageType& message) {
          ScopeOf(field.message->full_name) == message.full_name;
 }
 
-// Extensions of message sets that a message declares in itself, with its own
-// type, have its name.
+// Returns whether |extension| extends a message set, and was declared inside
+// the message that is its type. Such an extension has the name of that message.
 bool IsOfMessageSet(const FieldType& extension, const MessageType& message) {
   return message.is_message_set && extension.type == SchemaType::kMessage &&
          !extension.is_repeated && !extension.is_required &&

@@ -9,8 +9,8 @@
 
 namespace pbz {
 
-// The name of |field|, a linked one of |message|, in text format: extensions
-// have their full name in brackets, groups the name of their type.
+// Returns the name of |field|, a linked field of |message|, in text format. An
+// extension has its full name in brackets, a group the name of its type.
 std::string TextName(const FieldType& field, const MessageType& message);
 
 }  // namespace pbz

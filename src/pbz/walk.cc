@@ -21,7 +21,8 @@ using protozero::proto_utils::VarIntSize;
 
 constexpr char kTooDeep[] = "messages are nested deeper than 100 levels";
 
-// How many unknown fields inside each other protoc takes for messages.
+// The depth of unknown fields inside each other up to which protoc takes them
+// for messages.
 constexpr int kMaxUnknownDepth = 10;
 
 // Field ids of a message set: `repeated group Item = 1 { type_id; message; }`.
@@ -36,7 +37,7 @@ bool IsWellFormed(ConstBytes bytes) {
   return decoder.status() == DecodeStatus::kOk;
 }
 
-// Returns null, or the problem.
+// Returns the problem, or null if there is none.
 const char* CheckPacked(ConstBytes bytes, ProtoWireType element) {
   if (element != ProtoWireType::kVarInt) {
     const size_t size = element == ProtoWireType::kFixed64 ? 8 : 4;
@@ -55,7 +56,7 @@ const char* CheckPacked(ConstBytes bytes, ProtoWireType element) {
   return nullptr;
 }
 
-// Whether bytes that are neither text nor a message are probably packed
+// Returns whether bytes that are neither text nor a message are probably packed
 // varints. Half of all sequences of bytes could be. But numbers in a list tend
 // to be of the same magnitude, and encoders do not pad them.
 bool LookLikeVarInts(ConstBytes bytes) {
@@ -80,9 +81,9 @@ bool LookLikeVarInts(ConstBytes bytes) {
 
 // Guesses the type of a length-delimited field without a schema.
 Shape GuessShape(ConstBytes bytes) {
-  // Text that is a well-formed message by chance is short, and more often meant
-  // as text. An exception is the tag of field 1, a line end: text seldom begins
-  // with it.
+  // A text that by chance is a well-formed message is short, and more often
+  // meant as a text. An exception is the tag of field 1, which is a line end:
+  // texts seldom begin with it.
   if (IsText(bytes.ToStdStringView()) &&
       (bytes.size == 0 || bytes.data[0] != '\n' || !IsWellFormed(bytes))) {
     return Shape::kString;
@@ -92,8 +93,8 @@ Shape GuessShape(ConstBytes bytes) {
   return LookLikeVarInts(bytes) ? Shape::kPacked : Shape::kBytes;
 }
 
-// The type that protoc assumes for a length-delimited field that the schema
-// does not have.
+// Returns the type that protoc assumes for a length-delimited field that the
+// schema does not have.
 Shape UnknownShape(ConstBytes bytes, int unknown_depth) {
   return bytes.size != 0 && unknown_depth < kMaxUnknownDepth &&
                  IsWellFormed(bytes)
@@ -106,8 +107,8 @@ bool IsScalar(SchemaType type) {
          ProtoSchemaToWireType(type) != ProtoWireType::kLengthDelimited;
 }
 
-// Whether |bytes|, a map's entry of |type|, has a value that its enum does not
-// have. The whole entry is an unknown field then.
+// Returns whether |bytes|, a map's entry of |type|, has a value that its enum
+// does not have. The whole entry is an unknown field then.
 bool HasUnknownValue(const MessageType& type, ConstBytes bytes) {
   const FieldType* value_type = type.FindField(kMapValue);
   if (!type.is_map_entry || !value_type || !value_type->enum_type)
@@ -117,9 +118,9 @@ bool HasUnknownValue(const MessageType& type, ConstBytes bytes) {
          !value_type->HasValue(value.as_int32());
 }
 
-// Where a message is.
+// The place of a message.
 struct Place {
-  int depth = 0;          // Messages around it.
+  int depth = 0;          // The number of messages around it.
   int unknown_depth = 0;  // Unknown fields among them, from the innermost on.
 };
 
@@ -196,8 +197,8 @@ class Walker {
     }
   }
 
-  // Shows an item of a message set as the extension that it is. Returns false
-  // if it does not consist of the extension's id and its message.
+  // Shows an item of a message set as the extension that it stands for. Returns
+  // false if it does not consist of the extension's id and its message.
   bool WalkItem(Node node, const MessageType& type, Place place) {
     const ConstBytes item = node.field.as_bytes();
     ProtoDecoder decoder(item);
