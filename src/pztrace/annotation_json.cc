@@ -38,7 +38,7 @@ std::string_view ViewOf(ConstChars text) {
   return {text.data, text.size};
 }
 
-// Appends the text of that number in a list of InternedData.
+// Appends the text that has the number |iid| in a list of InternedData.
 void AppendInterned(uint32_t list,
                     uint64_t iid,
                     const Context& context,
@@ -89,7 +89,7 @@ void AppendElements(const Annotation::Decoder& annotation,
   *json += ']';
 }
 
-// Appends the older form of dictionaries and lists.
+// Appends a value in the older form of dictionaries and lists.
 void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
   if (value.has_bool_value()) {
     *json += value.bool_value() ? "true" : "false";
@@ -115,7 +115,7 @@ void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
     *json += '{';
     const size_t begin = json->size();
     auto member = value.dict_values();
-    // A name without a value is none.
+    // A name without a value is left out.
     for (auto name = value.dict_keys(); name && member; ++name, ++member) {
       *json += json->size() == begin ? "" : ",";
       pbz::AppendJsonString(ViewOf(*name), json);
@@ -184,7 +184,7 @@ void AppendAnnotation(const Annotation::Decoder& annotation,
     case Case::kPointerValue:
       return AppendPointer(annotation.pointer_value(), json);
     case Case::kLegacyJsonValue: {
-      // Any text may be there.
+      // The field may hold any text.
       const std::string_view text = ViewOf(annotation.legacy_json_value());
       if (!AppendJsonText(text, json))
         pbz::AppendJsonString(text, json);
@@ -211,7 +211,7 @@ void AppendAnnotation(const Annotation::Decoder& annotation,
 std::string_view InternedText(ConstBytes entry) {
   if (entry.data == nullptr)
     return "?";
-  // EventName and its like have the same form.
+  // EventName and the like have the same form.
   constexpr uint32_t kText = protozero::trace::InternedString::kStrFieldNumber;
   const auto text = protozero::ProtoDecoder(entry).FindField(kText).as_bytes();
   return {reinterpret_cast<const char*>(text.data), text.size};

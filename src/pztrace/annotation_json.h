@@ -14,20 +14,21 @@
 
 namespace pztrace {
 
-// Returns the text of |entry|, a message of InternedData. "?" if it is null,
-// which is nothing that a sequence has interned.
+// Returns the text of |entry|, a message of InternedData. Returns "?" if it is
+// null, which means that the sequence has not interned it.
 std::string_view InternedText(protozero::ConstBytes entry);
 
-// The schema of arguments. Without it, as at first, only those are read that
-// each trace has.
+// The schema of arguments. Without one, which is the default, only arguments
+// that are part of each trace's schema are read.
 struct ArgSchema {
   const pbz::ExtendedSchema* messages = nullptr;
-  const pbz::MessageType* event = nullptr;  // TrackEvent.
+  const pbz::MessageType* event = nullptr;  // The message TrackEvent.
 };
 
-// Appends a DebugAnnotation of |event| as a member of a JSON object. What is
-// malformed is null. A message that the schema does not have is its type and
-// its bytes, as protobuf's JSON has an Any: {"@type":"a.B","value":"CAE="}
+// Appends a DebugAnnotation of |event| as a member of a JSON object. A
+// malformed one is null. A message that the schema does not have becomes its
+// type and its bytes, like an Any in protobuf's JSON:
+// {"@type":"a.B","value":"CAE="}
 void AppendMember(protozero::ConstBytes annotation,
                   const protozero::EventArgs& event,
                   const ArgSchema& schema,

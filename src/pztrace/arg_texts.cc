@@ -33,7 +33,7 @@ void ArgTexts::Resolve(std::string* json) const {
     size_t end = mark + 1;
     for (; (*json)[end] != '"'; ++end)
       id = 10 * id + static_cast<size_t>((*json)[end] - '0');
-    // The quote in front of it is the text's.
+    // The quote in front of the mark is left out, because the text has its own.
     resolved.append(*json, begin, mark - 1 - begin);
     if (resolved.size() + texts_[id].size() <= max_size)
       resolved += texts_[id];

@@ -11,17 +11,17 @@
 
 namespace pztrace {
 
-// By which a producer finds the service.
+// The environment variable by which a producer finds the service.
 inline constexpr char kSocketVariable[] = "PERFETTO_PRODUCER_SOCK_NAME";
 
-// The program that is recorded.
+// The program that is recorded, in a process of its own.
 class Command {
  public:
-  // |socket| is where it finds the service. If |output_is_trace|, its standard
-  // output goes to the standard error, as ours is the trace. |default_signals|
-  // are signals that this program ignores and the command does not. Returns
-  // false, and has printed why, if it can not be run. REQUIRES: |command| is
-  // not empty.
+  // Starts the command, which finds the service at |socket|. If
+  // |output_is_trace|, its standard output goes to the standard error, because
+  // ours is the trace. |default_signals| are signals that this program ignores
+  // and the command does not. Returns false, and has printed why, if it cannot
+  // be run. REQUIRES: |command| is not empty.
   bool Start(const std::vector<std::string>& command,
              const std::string& socket,
              bool output_is_trace,
@@ -29,7 +29,7 @@ class Command {
 
   bool is_running() { return pid_ > 0 && !Reap(/*waits=*/false); }
 
-  // If it is running.
+  // Sends a signal if it is running.
   void Signal(int signal);
 
   // Waits for it. Returns false, and has printed why, if it failed.

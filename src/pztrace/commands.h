@@ -5,7 +5,7 @@
 
 namespace pztrace {
 
-// The commands of pztrace. argv[0] is the name of the command; they return the
+// The commands of pztrace. argv[0] is the name of the command; each returns the
 // exit code.
 int RecordMain(int argc, char** argv);
 int StatMain(int argc, char** argv);

@@ -15,9 +15,10 @@ namespace pztrace {
 
 using pbz::CountOf;
 
-// Says for all commands what a trace lacks, in the same words. It is complete
-// if each packet that a program began during the recording is there. Slices
-// that began before the recording or ended after it are no loss.
+// Collects what a trace lacks, and says it in the same words for all commands.
+// A trace is complete if each packet that a program began during the recording
+// is there. Slices that began before the recording or ended after it are not
+// losses.
 class Completeness {
  public:
   static constexpr char kNothingLost[] = "nothing lost";
@@ -25,17 +26,17 @@ class Completeness {
   Completeness() = default;
   explicit Completeness(const protozero::TraceStats& stats);
 
-  // |reason| is the number of a LossReason.
+  // Adds lost packets. |reason| is the number of a LossReason.
   void AddLost(uint32_t reason, uint64_t packets);
   void AddNotWritten(uint64_t packets) { not_written_ += packets; }
-  // Places where nobody has counted what is lost.
+  // Adds places where nobody has counted the lost packets.
   void AddUnknown(uint64_t places) { unknown_ += places; }
-  // A loss without a number, in a few words.
+  // Adds a loss without a number, in a few words.
   void AddProblem(const std::string& problem);
 
-  // No loss is known.
+  // Returns true if no loss is known.
   bool is_complete() const;
-  // kNothingLost, or the losses by reason.
+  // Returns kNothingLost, or the losses by reason.
   std::string Text() const;
 
  private:

@@ -8,7 +8,7 @@
 namespace pztrace {
 
 // The page of page/timeline.html, with its style and scripts. It has the text
-// @TRACE@ once, in the place of the trace. Made by embed_page.py.
+// @TRACE@ once, in the place of the trace. embed_page.py makes it.
 extern const protozero::ConstBytes kTimelinePage;
 
 }  // namespace pztrace

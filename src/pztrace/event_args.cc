@@ -27,7 +27,7 @@ using protozero::proto_utils::ProtoWireType;
 using trace::InternedData;
 using trace::TrackEvent;
 
-// Writes an object, or the members of one, in braces that are there already.
+// Writes an object, or only its members if the braces are there already.
 class MemberWriter {
  public:
   MemberWriter(ArgTexts* texts, std::string* json)
@@ -181,8 +181,8 @@ void AddCorrelationId(const TrackEvent::Decoder& decoder,
   }
 }
 
-// Returns whether the event may have arguments besides debug annotations, which
-// it appends.
+// Appends the debug annotations. Returns whether the event may have other
+// arguments, too.
 bool AppendAnnotations(const EventArgs& event,
                        const ArgSchema& schema,
                        ArgTexts* texts,
@@ -225,7 +225,8 @@ void AppendEventArgs(const EventArgs& event,
   if (!AppendAnnotations(event, schema, texts, members))
     return;
   const TrackEvent::Decoder decoder(event.event());
-  // Below, because a debug annotation may have any name.
+  // These are in an object of their own, because a debug annotation may have
+  // any name.
   std::string others;
   MemberWriter writer(texts, &others);
   AddCorrelationId(decoder, event, &writer);

@@ -11,7 +11,7 @@
 
 namespace pztrace {
 
-// Appends everything that is shown of an event, beside its name, categories,
+// Appends everything that is shown of an event, besides its name, categories,
 // time and flows, as members of a JSON object with commas between them: debug
 // annotations, the source location, the correlation id, details of Chrome's
 // events, and extensions. Names may be repeated.

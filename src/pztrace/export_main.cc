@@ -47,7 +47,7 @@ enum TableId : size_t { kSlices, kInstants, kCounters, kLosses, kNumTables };
 constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
                                                  "counters", "losses"};
 
-// Longer names, which other programs hardly expect in each row, are cut.
+// The limit of names. Other programs hardly expect longer ones in each row.
 constexpr size_t kMaxNameSize = 256;
 constexpr size_t kMaxPathSize = 1024;
 
@@ -83,10 +83,10 @@ std::vector<Column> ColumnsOf(TableId table) {
   return columns;
 }
 
-// Null for the tables that are not wanted.
+// The writers of the tables, null for those that are not wanted.
 using Tables = std::array<std::unique_ptr<RowWriter>, kNumTables>;
 
-// Rows of the events of one file.
+// Writes rows for the events of one file.
 class Exporter {
  public:
   Exporter(const std::string& host,
@@ -111,7 +111,7 @@ class Exporter {
   }
 
  private:
-  // Where a track is.
+  // The place of a track.
   struct Place {
     std::string process;
     int64_t pid = 0;
@@ -120,21 +120,21 @@ class Exporter {
     // The names of the track and of those that it is part of, with slashes
     // between them, up to the thread or process.
     std::string path;
-    uint64_t group = 0;  // Of the tracks that it may share rows with.
-    // Later descriptions of other tracks do not change it.
+    uint64_t group = 0;  // The group of tracks that it may share rows with.
+    // False if a later description of another track may change it.
     bool is_complete = true;
   };
-  // A track, and the cells that its rows begin with.
+  // A track, and the first cells of its rows.
   struct Owner {
     uint64_t track = 0;
-    uint64_t version = UINT64_MAX;  // Of the tracks.
+    uint64_t version = UINT64_MAX;  // The version of Tracks that this is from.
     Place place;
     std::string unit;
     RowWriter::Beginning cells;  // Empty until there is a row.
     bool shares_rows = false;
-    std::optional<uint32_t> row_group;  // In the RowPacker.
+    std::optional<uint32_t> row_group;  // The group in the RowPacker.
   };
-  // The number of tracks whose owners are kept, a power of two.
+  // The number of tracks that have their owners kept, a power of two.
   static constexpr size_t kMaxOwners = 4096;
 
   TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {
@@ -226,7 +226,7 @@ class Exporter {
     rows->Json(InBrackets("[]", details.ended_flows));
   }
 
-  // Valid until the next call.
+  // Returns |list| in |brackets|. The result is valid until the next call.
   std::string_view InBrackets(std::string_view brackets,
                               std::string_view list) {
     if (list.empty())
@@ -258,7 +258,7 @@ class Exporter {
     }
   }
 
-  // Valid until the next call.
+  // Returns the owner of |track|. It is valid until the next call.
   Owner& OwnerOf(uint64_t track) {
     Owner& owner = KeptOwner(track);
     if (IsKnown(owner, track))
@@ -266,7 +266,7 @@ class Exporter {
     const Tracks& tracks = reader_.tracks();
     const std::optional<TrackInfo> info = tracks.Find(track);
     if (info && info->parent != 0) {
-      // Many tracks are in the same one.
+      // The parent's place is kept, because many tracks have the same parent.
       Owner& parent = KeptOwner(info->parent);
       if (!IsKnown(parent, info->parent))
         Find(info->parent, &parent);
@@ -314,7 +314,7 @@ class Exporter {
     owner->row_group.reset();
   }
 
-  // Goes from a track to |part|, which is in it.
+  // Changes |place| from a track's to that of |part|, which is in the track.
   static void AddPart(uint64_t part,
                       const std::optional<TrackInfo>& info,
                       Place* place) {
@@ -347,7 +347,7 @@ class Exporter {
   const std::string& file_;
   const Tables& tables_;
   TimelineReader reader_;
-  std::vector<Owner> owners_{kMaxOwners};  // By a hash of their tracks.
+  std::vector<Owner> owners_{kMaxOwners};  // The key is a hash of the track.
   RowPacker packer_;
   std::string json_;
 };
@@ -355,7 +355,7 @@ class Exporter {
 // The files that the tables go to.
 class Outputs {
  public:
-  // Without a |folder|, there is one table, on the standard output.
+  // Without a |folder|, there is only one table, on the standard output.
   Outputs(const std::string& folder, const pbz::TableOptions& options)
       : folder_(folder), options_(options) {}
 
@@ -498,7 +498,8 @@ are JSON arrays.
       ok = false;
       continue;
     }
-    // Not before there is something to read: no empty table follows an error.
+    // The tables are opened when there is something to read, so that no empty
+    // one follows an error.
     if (!is_open && !outputs.Open(wanted))
       return kFailure;
     is_open = true;

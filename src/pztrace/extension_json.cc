@@ -16,7 +16,8 @@ namespace pztrace {
 
 namespace {
 
-// Most events have none, and need not be read again.
+// Returns whether an event has extensions. Most have none, and need not be read
+// again.
 bool HasExtensions(protozero::ConstBytes bytes, const pbz::MessageType& type) {
   protozero::ProtoDecoder decoder(bytes);
   for (auto f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {

@@ -12,9 +12,9 @@
 namespace pztrace {
 
 // Appends the extensions in |bytes|, a message of |type|, as members of a JSON
-// object, with a comma in front of each if there is one already:
-// "[pkg.name]":value, as `pbz export` writes them. Does nothing with a message
-// that is malformed.
+// object, with a comma in front of each if there is a member already:
+// "[pkg.name]":value, in the form of `pbz export`. Does nothing with a
+// malformed message.
 void AppendExtensions(protozero::ConstBytes bytes,
                       const pbz::MessageType& type,
                       ArgTexts* texts,

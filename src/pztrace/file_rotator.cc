@@ -9,7 +9,8 @@ namespace {
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-// No thread is in the middle of an event for longer, unless it is stopped.
+// The longest time that a thread is in the middle of an event, unless it is
+// stopped.
 constexpr uint32_t kMaxEventMs = 1000;
 
 uint32_t TimeUntil(uint64_t end, uint64_t now) {
@@ -39,7 +40,7 @@ uint32_t FileRotator::Run() {
     Flush(kFlushesBefore);
   }
   if (step_ == kFlushesBefore && is_flushed_) {
-    // What is there, such as the header, belongs to the old file.
+    // The packets so far, such as the header, belong to the old file.
     const bool ok = drain_->ReadAll() && output_->BeginNext() &&
                     service_->RestartTrace(session_);
     step_ = kWaits;
@@ -75,7 +76,7 @@ bool FileRotator::IsDue(uint64_t now) const {
 void FileRotator::Flush(Step step) {
   step_ = step;
   is_flushed_ = false;
-  // An earlier one may end after this has begun.
+  // An earlier flush may end after this one has begun.
   const auto on_done = [this, flush = ++last_flush_](bool) {
     is_flushed_ = is_flushed_ || flush == last_flush_;
   };

@@ -11,22 +11,23 @@
 
 namespace pztrace {
 
-// Has the next file of the trace begin when it is time. Before that, all
-// threads are asked to commit what they wrote, so that it is in the old file.
-// That one is finished when all threads that wrote to it have gone on to the
-// new file. Idle ones do not; so, after a while in which no thread can be in
-// the middle of an event, what they wrote before is there, too.
+// Begins the next file of the trace when it is time. Before that, it asks all
+// threads to commit what they wrote, so that this is in the old file. The old
+// file is finished when all threads that wrote to it have gone on to the new
+// file. Idle threads do not go on. So after a while, when no thread can still
+// be in the middle of an older event, it asks once more, and then finishes the
+// old file.
 class FileRotator {
  public:
-  // REQUIRES: they outlive it, and it outlives the session.
+  // REQUIRES: the other objects outlive it, and it outlives the session.
   FileRotator(const Rotation& rotation,
               protozero::TracingService* service,
               protozero::TracingSessionID session,
               TraceDrain* drain,
               TraceOutput* output);
 
-  // To be called between two calls of the host. Returns for how many
-  // milliseconds that may wait, UINT32_MAX for any time.
+  // To be called between two calls of the host. Returns how many milliseconds
+  // the host may wait, UINT32_MAX for any time.
   uint32_t Run();
 
  private:

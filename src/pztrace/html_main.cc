@@ -28,7 +28,7 @@ using command_line::kSuccess;
 
 namespace {
 
-// Returns false, and has printed why, if the file cannot be written.
+// Writes the file. Returns false, and has printed why, if it cannot be written.
 bool WriteFile(const std::string& path, const std::string& content) {
   FILE* const file = fopen(path.c_str(), "wb");
   bool ok =
@@ -75,7 +75,7 @@ slice has to say, and the slowest ones.
   if (!input.Open(file_name, "html"))
     return kFailure;
   TrackRows rows;
-  // Those of most events are empty.
+  // Most events have no details, and share this.
   const EventDetails no_details;
   std::deque<EventDetails> kept_details;
   const auto keep = [&](const EventDetails& details) -> const EventDetails* {

@@ -20,7 +20,7 @@ bool Inflate(protozero::ConstBytes bytes,
   z_stream stream = {};
   if (bytes.size > UINT32_MAX || inflateInit(&stream) != Z_OK)
     return false;
-  // zlib does not write to its input.
+  // The cast is safe: zlib does not write to its input.
   stream.next_in = const_cast<uint8_t*>(bytes.data);
   stream.avail_in = static_cast<uInt>(bytes.size);
   const size_t begin = content->size();
@@ -31,7 +31,7 @@ bool Inflate(protozero::ConstBytes bytes,
     content->resize(size + step);
     stream.next_out = reinterpret_cast<uint8_t*>(&(*content)[size]);
     stream.avail_out = static_cast<uInt>(step);
-    // With no room left, this is Z_BUF_ERROR unless the end comes next.
+    // With no room left, the result is Z_BUF_ERROR unless the end comes next.
     result = inflate(&stream, Z_NO_FLUSH);
     content->resize(size + step - stream.avail_out);
   }

@@ -15,8 +15,8 @@ namespace pztrace {
 bool CanInflate();
 
 // Appends the content of |bytes|, a zlib stream (RFC 1950). Returns false if it
-// is malformed or larger than |max_size|, or if this build cannot; |content|
-// has anything then, of no more than that size.
+// is malformed or larger than |max_size|, or if this build has no zlib. Then
+// |content| may have got any bytes, at most that many.
 bool Inflate(protozero::ConstBytes bytes,
              size_t max_size,
              std::string* content);

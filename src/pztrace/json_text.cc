@@ -21,7 +21,8 @@ bool IsHexDigit(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Copies JSON from its text, value by value, and stops at what is none.
+// Copies JSON from its text, value by value. It stops at a value that is not
+// JSON.
 class JsonCopier {
  public:
   JsonCopier(std::string_view text, std::string* json)
@@ -47,7 +48,7 @@ class JsonCopier {
     text_.remove_prefix(size);
   }
 
-  // Copies |c| if it is next, behind spaces.
+  // Copies |c| if it is next, after spaces.
   bool CopyIf(char c) {
     SkipSpaces();
     if (!StartsWith(c))
@@ -163,12 +164,12 @@ size_t SizeOfString(std::string_view json) {
 }
 
 struct Member {
-  std::string_view name;  // As it is written, in quotes.
+  std::string_view name;  // The name in the text, with its quotes.
   std::string_view text;
   bool is_repeated = false;
 };
 
-// Takes the first member of |*json|, and the comma behind it.
+// Removes the first member of |*json|, and the comma behind it, and returns it.
 Member TakeMember(std::string_view* json) {
   Member member;
   size_t end = SizeOfString(*json);

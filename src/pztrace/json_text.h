@@ -10,21 +10,23 @@
 
 namespace pztrace {
 
-// Objects and lists in each other; what is deeper is null, or no JSON.
+// The limit of objects and lists in each other. A deeper one becomes null, or
+// is not taken for JSON.
 inline constexpr int kMaxJsonDepth = 32;
 
-// Appends the value that |text| is in JSON, without its spaces. Returns false,
-// and appends nothing, if it is none.
+// Appends the value of the JSON in |text|, without its spaces. Returns false,
+// and appends nothing, if it is not JSON.
 bool AppendJsonText(std::string_view text, std::string* json);
 
-// Appends |value|; infinities and NaN as texts, which JSON has no numbers for.
+// Appends |value|. Infinities and NaN are texts, because JSON has no numbers
+// for them.
 void AppendJsonDouble(double value, std::string* json);
 
-// Returns false if no two of |members| of an object, with commas between them,
-// have one name.
+// Returns false if it is certain that no two of |members| of an object, with
+// commas between them, have one name.
 bool MayRepeatMembers(std::string_view members);
 
-// Removes the members that another one of the same name follows. |json| ends in
+// Removes each member that another one of the same name follows. |json| ends in
 // members of an object with commas between them, which begin at |begin|.
 void RemoveRepeatedMembers(size_t begin, std::string* json);
 

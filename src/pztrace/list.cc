@@ -25,7 +25,7 @@ using pbz::PrintError;
 using protozero::TracingService;
 namespace trace = protozero::trace;
 
-// How often it is looked whether the command still runs.
+// The time between two checks that the command still runs.
 constexpr uint32_t kPollMs = 50;
 
 std::string Shown(protozero::ConstChars text) {
@@ -72,7 +72,7 @@ bool ListDataSources(const std::string& socket,
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
-  // Before the service, which calls the observer.
+  // This outlives the service, which calls the observer.
   std::set<std::string> printed;
   TracingService service;
   service.SetDataSourceObserver(
@@ -103,7 +103,7 @@ bool ListDataSources(const std::string& socket,
   }
   while (command.is_running())
     host.RunOnce(kPollMs);
-  // What it has sent before it ended.
+  // This handles messages that the command sent before it ended.
   host.RunOnce(0);
   return command.Finish();
 }

@@ -10,9 +10,9 @@ namespace pztrace {
 
 // Runs a service without sessions until the command ends, or for ever if it is
 // empty. Prints each data source that a producer offers, with its categories of
-// events, when it is offered; those that are the same only once. |socket| is
-// where producers connect; empty for one in RuntimeFolder(). Returns false, and
-// has printed why, if that cannot be, or if the command failed.
+// events, when it is offered; equal ones are printed once. Producers connect to
+// |socket|, or to one in RuntimeFolder() if it is empty. Returns false, and has
+// printed why, if the service cannot be run, or if the command failed.
 bool ListDataSources(const std::string& socket,
                      const std::vector<std::string>& command);
 

@@ -28,7 +28,7 @@ constexpr struct {
 
 // Makes sure that there are a standard input, output and error: otherwise the
 // trace, or a socket, would take the place of one, and messages would go there.
-// Closed ones are opened for reading only, so that printing to them fails.
+// Opens missing ones for reading only, so that printing to them fails.
 void OpenStandardStreams() {
   int fd;
   do {

@@ -5,7 +5,7 @@
 
 namespace pztrace {
 
-// Its errors begin with it.
+// The program's name, with which its errors begin.
 inline constexpr char kProgram[] = "pztrace";
 
 }  // namespace pztrace

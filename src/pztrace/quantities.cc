@@ -15,7 +15,7 @@ struct Unit {
   double factor;
 };
 
-// The first one is meant without a unit.
+// The units. The first one is the default.
 constexpr Unit kTimes[] = {{"s", 1e9},  {"ns", 1},   {"us", 1e3},
                            {"ms", 1e6}, {"m", 60e9}, {"h", 3600e9}};
 constexpr Unit kSizes[] = {{"B", 1},       {"k", 1 << 10}, {"K", 1 << 10},

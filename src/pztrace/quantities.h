@@ -9,37 +9,38 @@
 #include <string>
 #include <string_view>
 
-// Times and sizes as the command line has them. These functions return the
-// problem with |text|, the value of |option|, or an empty string if there is
-// none. A time is a number of seconds, or one with a unit from ns to h. A size
-// is a number of bytes, or one with k, M or G.
+// Times and sizes on the command line. These functions return the problem with
+// |text|, the value of |option|, or an empty string if there is none. A time is
+// a number of seconds, or one with a unit from ns to h. A size is a number of
+// bytes, or one with k, M or G.
 
 namespace pztrace {
 
-// At least a millisecond.
+// Parses a time of at least a millisecond.
 std::string ParseMilliseconds(std::string_view option,
                               const std::string& text,
                               uint32_t* milliseconds);
 
-// 0 is one, too.
+// Parses a time, which may be 0.
 std::string ParseNanoseconds(std::string_view option,
                              const std::string& text,
                              uint64_t* nanoseconds);
 
-// |from| and |to|, the values of --from and --to, which leave the time as it is
-// if they are empty. |from_ns| has to be before |to_ns|.
+// Parses |from| and |to|, the values of --from and --to. Keeps a time if its
+// text is empty. |from_ns| has to be before |to_ns|.
 std::string ParseTimeRange(const std::string& from,
                            const std::string& to,
                            uint64_t* from_ns,
                            uint64_t* to_ns);
 
-// At least a byte, and less than the service allows for a buffer.
+// Parses a size of at least a byte, and less than the service allows for a
+// buffer.
 std::string ParseSize(std::string_view option,
                       const std::string& text,
                       size_t* bytes);
 
-// One of them, and 0 for the other. A unit is needed, and "m" is none, because
-// that could be both.
+// Parses a size or a time, and sets the other one to 0. The text needs a unit.
+// "m" is not allowed, because it could be both.
 std::string ParseSizeOrMilliseconds(std::string_view option,
                                     const std::string& text,
                                     size_t* bytes,

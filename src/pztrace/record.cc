@@ -37,12 +37,12 @@ using protozero::ServiceHost;
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-// The time that producers have to answer, and the output's reader to take the
-// rest of the trace, after an interrupt.
+// The time after an interrupt in which producers may answer, and the output's
+// reader may take the rest of the trace.
 constexpr uint64_t kMaxEndMs = 700;
 
 // Messages of the signal handlers for the loop. They run in its thread: the
-// other one takes no signals.
+// other thread takes no signals.
 std::atomic<ServiceHost*> g_host{nullptr};
 volatile sig_atomic_t g_interruptions = 0;
 volatile sig_atomic_t g_last_interruption = 0;
@@ -58,7 +58,7 @@ void OnSignal(int signal) {
   errno = saved_errno;
 }
 
-// Signals wake the host up, as long as this exists.
+// Makes signals wake the host up, as long as this exists.
 class ScopedSignals {
  public:
   explicit ScopedSignals(ServiceHost* host) {
@@ -68,7 +68,7 @@ class ScopedSignals {
     action.sa_flags = SA_RESTART;
     for (size_t i = 0; i < kCount; ++i) {
       sigaction(kSignals[i], nullptr, &before_[i]);
-      // nohup has a say in that.
+      // A signal that the parent ignores, as nohup does, stays ignored.
       if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD)
         sigaction(kSignals[i], &action, nullptr);
     }
@@ -89,7 +89,7 @@ class ScopedSignals {
   struct sigaction before_[kCount] = {};
 };
 
-// SIGPIPE and SIGXFSZ are ignored, as long as this exists: what would raise
+// Ignores SIGPIPE and SIGXFSZ as long as this exists: the call that would raise
 // them fails with an error.
 class IgnoredSignals {
  public:
@@ -111,7 +111,8 @@ class IgnoredSignals {
   IgnoredSignals(const IgnoredSignals&) = delete;
   IgnoredSignals& operator=(const IgnoredSignals&) = delete;
 
-  // Those that were not ignored before. Other programs expect to find them so.
+  // Returns the signals that were not ignored before. Other programs expect
+  // that.
   const sigset_t& signals() const { return changed_; }
 
  private:
@@ -125,7 +126,7 @@ class IgnoredSignals {
 void PrintSummary(const TraceOutput& file,
                   const protozero::TraceStats& stats,
                   const Completeness& completeness) {
-  // If the file lacks some, it is unknown which of them are the service's.
+  // If the file lacks packets, some of these may be the service's.
   const std::string of_writers =
       file.packets_lost() == 0
           ? std::to_string(stats.packets_read()) + " of them "
@@ -142,7 +143,7 @@ void PrintSummary(const TraceOutput& file,
           completeness.Text().c_str());
 }
 
-// At the end: prints what the file has and what it lacks. |is_complete| if all
+// Prints at the end what the file has and what it lacks. |is_complete| if all
 // could be read. Returns whether all losses are counted ones, or, if the user
 // wants that, whether there are none.
 bool Report(const RecordOptions& options,
@@ -205,7 +206,7 @@ bool Record(const RecordOptions& options) {
                  const protozero::DataSourceDescriptor& source) {
         monitor.OnDataSource(source);
       });
-  // The output says when there is something to read.
+  // The service does not write by itself: the drain reads with this period.
   protozero::TraceConfig config = options.config;
   const uint32_t period_ms = std::exchange(config.write_period_ms, 0);
   const TracingSessionID session =
@@ -214,7 +215,7 @@ bool Record(const RecordOptions& options) {
     PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
     return false;
   }
-  // Not before it is clear that there is something to write to it.
+  // The file is opened only when there is something to write to it.
   if (!file.Open(options.output, options.rotation))
     return false;
 
@@ -250,7 +251,7 @@ bool Record(const RecordOptions& options) {
     host.RunOnce(std::min(wait_ms, drain.Run()));
     monitor.CheckHost();
   }
-  // When the first interrupt was seen.
+  // The time when the first interrupt was seen.
   std::optional<uint64_t> interrupted_ms;
   const auto time_left = [&]() -> uint32_t {
     if (g_interruptions == 0)
@@ -263,7 +264,7 @@ bool Record(const RecordOptions& options) {
   };
   time_left();
 
-  // A terminal interrupts both, other signals are for us to pass on.
+  // A terminal interrupts the command, too. Other signals are passed on here.
   if (g_interruptions != 0 && g_last_interruption != SIGINT)
     command.Signal(g_last_interruption);
   service.StopTracing(session);
@@ -287,14 +288,14 @@ bool Record(const RecordOptions& options) {
                 monitor, &file);
   });
   service.CloseSession(session);
-  // The losses are unknown then.
+  // Without memory, the losses are unknown.
   if (!has_memory) {
     ok = false;
     PrintError(kProgram, "out of memory");
   }
 
-  // A command may go on when there is nothing more to record. It keeps its
-  // producers connected until the user interrupts it once more.
+  // The command may go on when there is nothing more to record. It keeps its
+  // producers connected until the user interrupts once more.
   const int interruptions = g_interruptions;
   while (command.is_running() && g_interruptions == interruptions)
     host.RunOnce(UINT32_MAX);

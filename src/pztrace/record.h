@@ -12,16 +12,16 @@
 namespace pztrace {
 
 struct RecordOptions {
-  // Where the trace goes; "-" is the standard output.
+  // The file of the trace; "-" is the standard output.
   std::string output;
-  // REQUIRES, if it is on: |config| has a write period.
+  // REQUIRES, if the rotation is on: |config| has a write period.
   Rotation rotation;
   protozero::TraceConfig config;
-  // The wanted categories of events, as the user has written them.
+  // The wanted categories of events, in the user's words.
   std::string categories;
-  // Where producers connect. Empty for a socket in RuntimeFolder().
+  // The socket that producers connect to. Empty for one in RuntimeFolder().
   std::string socket;
-  // Makes lost packets a failure.
+  // True to make lost packets a failure.
   bool fails_on_loss = false;
   // The command and its arguments; may be empty.
   std::vector<std::string> command;

@@ -30,7 +30,8 @@ constexpr char kDefaultDataSource[] = "track_event";
 constexpr size_t kDefaultBufferSize = size_t{64} * 1024 * 1024;
 constexpr uint32_t kWritePeriodMs = 250;
 
-// Returns false, and has printed why, if the file cannot be read.
+// Reads a config. Returns false, and has printed why, if the file cannot be
+// read.
 bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
   std::vector<uint8_t> content;
   if (!pbz::ReadFile(kProgram, path, &content))

@@ -39,7 +39,8 @@ std::string AbsolutePath(const std::string& path, std::string* error) {
 
 std::string RuntimeFolder(std::string* error) {
   const char* const variable = getenv("XDG_RUNTIME_DIR");
-  // The command may have another current folder.
+  // The path becomes absolute because the command may have another current
+  // folder.
   const std::string base = variable == nullptr || *variable == '\0'
                                ? "/tmp"
                                : AbsolutePath(variable, error);
@@ -50,7 +51,7 @@ std::string RuntimeFolder(std::string* error) {
     *error = path + ": " + strerror(errno);
     return "";
   }
-  // Anybody can make a folder of that name in /tmp.
+  // Anybody can make a folder of that name in /tmp, so it is checked.
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) {
     *error = path + ": " + strerror(errno);

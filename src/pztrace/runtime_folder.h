@@ -13,19 +13,20 @@ namespace pztrace {
 // The folder in which `pztrace record` has its sockets and `pztrace stat` finds
 // them. It is in XDG_RUNTIME_DIR or /tmp, and only the user can enter it.
 
-// |path| as it is called from any folder. One that begins with '@' is no path,
-// and stays. Returns an empty one, and says why, if the folder is unknown.
+// Returns |path| in a form that is right in any folder. Keeps one that begins
+// with '@', which is no path. Returns an empty one, and says why, if the
+// current folder is unknown.
 std::string AbsolutePath(const std::string& path, std::string* error);
 
-// Makes it if need be. Returns its path, or an empty one, and says why, if
-// there is none to be trusted.
+// Makes the folder if need be. Returns its path, or an empty one, and says why,
+// if no folder can be trusted.
 std::string RuntimeFolder(std::string* error);
 
-// The sockets of the process that records.
+// Return the sockets of the process |pid|, which records.
 std::string ProducerSocket(const std::string& folder, pid_t pid);
 std::string StatsSocket(const std::string& folder, pid_t pid);
 
-// The processes that have a socket for statistics. They need not live.
+// Returns the processes that have a socket for statistics. They may have died.
 std::vector<pid_t> FindRecorders(const std::string& folder);
 
 }  // namespace pztrace

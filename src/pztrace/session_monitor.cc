@@ -25,7 +25,7 @@ using protozero::TraceStats;
 
 namespace trace = protozero::trace;
 
-// Producers may name any number of them.
+// The limit of categories. Producers may name any number of them.
 constexpr size_t kMaxCategories = 64;
 
 using Names = std::vector<std::string>;
@@ -41,7 +41,8 @@ std::string ListOf(const Names& names) {
   return list;
 }
 
-// Names what nobody offered, and the programs that connected and wrote nothing.
+// Prints the data sources that nobody offered, and the programs that connected
+// and wrote nothing.
 void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   if (stats.producers_seen == 0) {
     PrintError(kProgram, "no producer has connected, so nothing was recorded");
@@ -110,7 +111,7 @@ void SessionMonitor::OnDataSource(
   const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
   const trace::TrackEventDescriptor::Decoder events(
       fields.track_event_descriptor());
-  // Without memory, the message lacks some.
+  // Without memory, the message lacks some categories.
   protozero::RunsInMemory([&] {
     for (const protozero::ConstBytes bytes : events.available_categories()) {
       if (categories_.size() == kMaxCategories)
@@ -159,7 +160,7 @@ bool SessionMonitor::Report(const TraceConfig& config,
                stats.producers_without_memory, stats.producers_seen);
     is_complete = false;
   }
-  // A producer that could not connect may have the data source.
+  // Otherwise a producer that could not connect may have the data source.
   if (is_complete)
     PrintUnmetWishes(config, stats);
   return is_complete;

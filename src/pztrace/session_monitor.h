@@ -12,7 +12,7 @@
 namespace pztrace {
 
 // Tells the user what keeps producers from being part of the trace: each
-// problem when it is seen first, and all of them in the end.
+// problem when it is first seen, and all of them in the end.
 class SessionMonitor : public protozero::TracingService::Consumer {
  public:
   // REQUIRES: |host| outlives it.
@@ -24,7 +24,8 @@ class SessionMonitor : public protozero::TracingService::Consumer {
   // To be called whenever the host may have had a problem.
   void CheckHost();
 
-  // A TracingService::DataSourceObserver: remembers the categories of events.
+  // Remembers the categories of events, as a
+  // TracingService::DataSourceObserver.
   void OnDataSource(const protozero::DataSourceDescriptor& source);
   // Prints which categories there were, if |categories|, the wanted ones, have
   // recorded nothing.
@@ -32,8 +33,8 @@ class SessionMonitor : public protozero::TracingService::Consumer {
                         const protozero::TraceStats& stats) const;
 
   // Prints all losses. Returns false if a producer connected and could not be
-  // recorded. If no producer has a data source that |config| asks for, that is
-  // no failure.
+  // recorded. It is not a failure if no producer has a data source that
+  // |config| asks for.
   bool Report(const protozero::TraceConfig& config,
               const protozero::TraceStats& stats) const;
   // Prints the losses for which this process had no memory, and returns whether
@@ -47,7 +48,7 @@ class SessionMonitor : public protozero::TracingService::Consumer {
 
  private:
   const protozero::ServiceHost* const host_;
-  // The problems that have been printed.
+  // True for the problems that have been printed.
   bool knows_accept_error_ = false;
   bool knows_refusal_ = false;
   bool knows_lack_of_memory_ = false;

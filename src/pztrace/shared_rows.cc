@@ -73,7 +73,7 @@ uint32_t RowPacker::RowOf(uint32_t group,
   return row;
 }
 
-// Takes the row that is free, and has been for the shortest time.
+// Takes the free row that has been free for the shortest time, or a new row.
 uint32_t RowPacker::Take(uint32_t group, uint64_t root_ns) {
   uint64_t& first = groups_[group].first_row;
   const bool is_first_free = first != kTaken && first <= root_ns;

@@ -10,7 +10,7 @@ namespace pztrace {
 
 namespace {
 
-// Longer names make no table.
+// The limit of a name. Tables with longer ones cannot be read.
 constexpr size_t kMaxShownBytes = 80;
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string Cut(std::string_view name, size_t max_size) {
     return std::string(name);
   using pbz::ContinuesCharacter;
   size_t size = max_size;
-  // A character has up to three more bytes.
+  // A character has up to three bytes after its first one.
   while (size + 3 > max_size && size != 0 && ContinuesCharacter(name[size]))
     --size;
   return std::string(

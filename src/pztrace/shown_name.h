@@ -10,15 +10,16 @@
 
 namespace pztrace {
 
-// |text| without anything that a terminal would obey.
+// Returns |text| without anything that a terminal would obey.
 std::string Escaped(std::string_view text);
 
 // Returns the first bytes of |name|, at most |max_size|, without a part of a
-// character at their end, and "..." if that is not all.
+// character at their end. If that is not all, "..." follows.
 std::string Cut(std::string_view name, size_t max_size);
 
-// |name| as it may be printed. Producers choose their names, and those of data
-// sources. A name has any bytes and any length; this shows the first ones.
+// Returns |name| in a form that may be printed, cut if it is long. Producers
+// choose their names, and those of data sources, so these have any bytes and
+// any length.
 std::string ShownName(std::string_view name);
 
 }  // namespace pztrace

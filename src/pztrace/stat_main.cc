@@ -33,7 +33,7 @@ pid_t FindRecorder(const std::string& folder) {
   std::vector<pid_t> pids;
   for (const pid_t pid : FindRecorders(folder)) {
     std::string unused;
-    // A recorder that was killed has left its sockets.
+    // A recorder that was killed has left its sockets behind.
     if (FetchStats(StatsSocket(folder, pid), &unused, &unused)) {
       pids.push_back(pid);
     } else {
@@ -52,7 +52,7 @@ pid_t FindRecorder(const std::string& folder) {
   return 0;
 }
 
-// Returns false, and has printed why, if |bytes| are no statistics.
+// Prints statistics. Returns false, and has printed why, if |bytes| are none.
 bool Print(const std::string& bytes, pid_t pid) {
   if (bytes.empty()) {
     PrintError(kProgram, "process %d sends no statistics",

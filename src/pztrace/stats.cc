@@ -28,15 +28,16 @@ namespace {
 using protozero::ConstBytes;
 using protozero::SocketStatus;
 
-// For an answer, or for one to be taken.
+// The limit for an answer, and for the time until the reader takes it.
 constexpr int kTimeoutMs = 5000;
-// After something failed that will fail again.
+// The pause after a failure that would come again at once.
 constexpr int kPauseMs = 100;
-// More than those of TraceStats::kMaxWriters writers, and of as many producers
-// as there may be.
+// The limit of statistics. Those of TraceStats::kMaxWriters writers, and of as
+// many producers as possible, are smaller.
 constexpr size_t kMaxStatsSize = 4 * 1024 * 1024;
 
-// A producer may say that it has lost more than there ever was.
+// Returns the packets that are not lost. A producer may say that it has lost
+// more than there ever was.
 uint64_t PacketsNotLost(uint64_t begun, const protozero::PacketLosses& lost) {
   return begun - std::min(begun, lost.total());
 }
@@ -47,13 +48,14 @@ void Pause() {
 }
 
 // Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
+// Returns true if only |fd| is ready.
 bool WaitFor(int fd, short events, int other_fd) {
   pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
   int ready;
   do {
     ready = poll(fds, 2, kTimeoutMs);
   } while (ready < 0 && errno == EINTR);
-  // Without memory, asking again at once is no use.
+  // Without memory, it is of no use to ask again at once.
   if (ready < 0)
     Pause();
   return ready > 0 && fds[1].revents == 0;
@@ -90,7 +92,7 @@ std::string SerializeStats(const RecordingStats& stats) {
   Completeness completeness(stats.trace);
   completeness.AddNotWritten(stats.packets_not_written);
   message->set_losses(completeness.Text());
-  // Rather nothing than a part of it.
+  // A part of the statistics would mislead.
   return message.status() == protozero::WriteStatus::kOk
              ? message.SerializeAsString()
              : std::string();
@@ -110,7 +112,7 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
     names[producer.id()] = ShownName(producer.name().ToStdStringView()) + " (" +
                            std::to_string(producer.pid()) + ")";
   }
-  // A producer that has gone is known by its number only.
+  // Only the number of a producer that has gone is known.
   const auto name_of = [&names](uint32_t id) {
     const auto found = names.find(id);
     return found != names.end() ? found->second
@@ -180,13 +182,13 @@ void StatsServer::Run() {
     const protozero::ScopedFd connection =
         protozero::AcceptConnection(listening_.get());
     if (!connection.is_valid()) {
-      // Short of descriptors, for example. A client that waits to be accepted
-      // goes on waiting, and looking again at once would never end.
+      // The process may have too many descriptors. A client that waits to be
+      // accepted goes on waiting, so without a pause this loop would be busy.
       pollfd pause{wakeup_.fd(), POLLIN, 0};
       poll(&pause, 1, kPauseMs);
       continue;
     }
-    // Without memory, there is nothing to tell.
+    // Without memory, the statistics are empty.
     std::string bytes;
     protozero::RunsInMemory([&] { bytes = serialize_(); });
     const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());

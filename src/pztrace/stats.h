@@ -17,7 +17,7 @@
 
 namespace pztrace {
 
-// How a recording is going.
+// The state of a recording.
 struct RecordingStats {
   std::string file;
   uint64_t file_bytes = 0;
@@ -26,24 +26,24 @@ struct RecordingStats {
   protozero::TraceStats trace;
 };
 
-// As in stats.proto.
+// Returns the statistics in the form of stats.proto.
 std::string SerializeStats(const RecordingStats& stats);
 
-// Prints what SerializeStats() returned as a table. Returns false if it is
-// something else.
+// Prints the result of SerializeStats() as a table. Returns false if |bytes|
+// are something else.
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 
-// Gives everybody who connects to a socket the statistics of the moment.
+// Sends the current statistics to everybody who connects to a socket.
 class StatsServer {
  public:
-  // |serialize| is called on a thread of the server's.
+  // |serialize| is called on a thread of the server's own.
   explicit StatsServer(std::function<std::string()> serialize);
   ~StatsServer();
 
   StatsServer(const StatsServer&) = delete;
   StatsServer& operator=(const StatsServer&) = delete;
 
-  // Returns false, and says why, if the socket can not be had.
+  // Returns false, and says why, if it cannot have the socket.
   bool Start(const std::string& socket, std::string* error);
 
  private:
@@ -57,7 +57,8 @@ class StatsServer {
   protozero::BackgroundThread thread_;
 };
 
-// The other end. Returns false, and says why, if there is no answer in time.
+// Asks a StatsServer. Returns false, and says why, if there is no answer in
+// time.
 bool FetchStats(const std::string& socket,
                 std::string* bytes,
                 std::string* error);

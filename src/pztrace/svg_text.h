@@ -10,21 +10,22 @@
 
 namespace pztrace {
 
-// The width of a letter in pixels. That of slices is exact: their font has
+// The width of a letter in pixels. It is exact for slices: their font has
 // letters of one width.
 inline constexpr double kLetter = 6.7;
 
-// Up to 255 characters.
+// Appends up to 255 characters.
 __attribute__((format(printf, 2, 3))) void Append(std::string* out,
                                                   const char* format,
                                                   ...);
 
-// A name, which has any bytes, as a text of XML.
+// Returns a name, which has any bytes, as a text of XML.
 std::string XmlText(std::string_view name);
 
 size_t CountLetters(std::string_view utf8);
 
-// As much of |name| as fits into |width| pixels; empty if that says nothing.
+// Returns as much of |name| as fits into |width| pixels; empty if that says
+// nothing.
 std::string Fitting(std::string_view name, double width);
 
 }  // namespace pztrace

@@ -29,7 +29,7 @@ bool ReadTimeline(const std::string& file_name,
   std::optional<pbz::ExtendedSchema> schema;
   if (reads_ahead) {
     reader->set_schema(&schema.emplace());
-    // A pipe is read only once.
+    // A pipe can be read only once.
     if (stream.Restart()) {
       while (stream.Next(&run))
         reader->ReadAhead(ConstBytes(run.data, run.size));

@@ -16,28 +16,30 @@
 namespace pztrace {
 
 // Gives the whole |input|, which is called |file_name|, to |reader|. Returns
-// false, and has printed why, if that did not work, or the trace is damaged.
-// If it |reads_ahead|, it reads a file twice: details of events have the
-// extensions that the file describes anywhere, and tracks their last names.
+// false, and has printed why, if that did not work, or the trace is damaged. If
+// it |reads_ahead|, it reads a file twice: then details of events have the
+// extensions that the file describes anywhere, and tracks have their last
+// names.
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,
                   bool reads_ahead = false);
 
-// What the trace lacks. |is_damaged| if the file could not be read to its end.
+// Returns what the trace lacks. |is_damaged| if the file could not be read to
+// its end.
 Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged);
 
-// Lines that say what |reader| could not use, because the recording began
-// later or ended earlier, or because of losses.
+// Returns lines that say what |reader| could not use, because the recording
+// began later or ended earlier, or because of losses.
 std::vector<std::string> OmissionsOf(const TimelineReader& reader);
 
-// Lines that say where packets are missing, by thread.
+// Returns lines that say where packets are missing, by thread.
 std::vector<std::string> LostStretchesOf(const TimelineReader& reader);
 
-// Prints them, if there are any.
+// Prints the lines of OmissionsOf(), if there are any.
 void PrintOmissions(const TimelineReader& reader, FILE* file);
 
-// "12 ns", "3.40 us".
+// Returns a text such as "12 ns" or "3.40 us".
 std::string DurationText(uint64_t ns);
 
 }  // namespace pztrace

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPlaceOfTrace = "@TRACE@";
 
-// A list of numbers, as JSON. What is 0 everywhere is not written.
+// A list of numbers, as JSON. A list of zeros is not written.
 class NumberList {
  public:
   void Add(uint64_t number) {
@@ -29,7 +29,7 @@ class NumberList {
     json_ += (json_.empty() ? "" : ",") + std::to_string(number);
   }
 
-  // As the last member of |object|, which is not empty.
+  // Appends the list as the last member of |object|, which is not empty.
   void AppendTo(const char* name, std::string* object) const {
     if (!is_zero_)
       *object += ",\"" + std::string(name) + "\":[" + json_ + "]";
@@ -69,7 +69,7 @@ class Page {
     const uint64_t length = rows->is_empty() ? 0 : rows->last_ns() - first_ns_;
     from_ns_ = first_ns_ + std::min(options.from_ns, length);
     to_ns_ = first_ns_ + std::min(options.to_ns, length);
-    StringId("");  // 0 is the empty one.
+    StringId("");  // The empty string has the number 0.
   }
 
   std::string Json(const std::string& title,
@@ -87,7 +87,7 @@ class Page {
     }
     std::string json = "{\"name\":";
     pbz::AppendJsonString(title, &json);
-    // Numbers of JavaScript do not hold these.
+    // JavaScript's numbers cannot hold these exactly.
     json += ",\"first\":\"" + std::to_string(first_ns_) + "\",\"realtime\":";
     const auto offset = reader_.realtime_offset_ns();
     json += offset ? "\"" + std::to_string(*offset) + "\"" : "null";
@@ -113,7 +113,7 @@ class Page {
     return place->second;
   }
 
-  // Texts that are not on the page have no number.
+  // Returns the number of |text|. Only texts that are on the page have one.
   size_t TextId(const EventText& text) {
     const auto [place, is_new] = text_ids_.emplace(&text, text_ids_.size());
     if (is_new) {
@@ -141,7 +141,7 @@ class Page {
 
     Times begin;
     NumberList duration;
-    NumberList open;  // 1: it had not ended.
+    NumberList open;  // 1 for a slice that had not ended.
     NumberList nested;
     NumberList text;
     NumberList args;
@@ -186,8 +186,8 @@ class Page {
       AddFlowEnds(instant.details, instant.time_ns);
   }
 
-  // The second flow of the number 7, which begins after the first has ended, is
-  // "7/2".
+  // Returns the flows' names. The second flow of the number 7, which begins
+  // after the first has ended, is "7/2".
   std::string NamesOfFlows(const EventDetails& details,
                            uint64_t time_ns) const {
     if (flow_ends_.empty())
@@ -293,7 +293,7 @@ class Page {
 
   const TimelineReader& reader_;
   const uint64_t first_ns_;
-  // On the clock of the trace.
+  // The shown range, on the clock of the trace.
   uint64_t from_ns_;
   uint64_t to_ns_;
   std::unordered_map<std::string, size_t> string_ids_;
@@ -328,8 +328,8 @@ std::string MakePage(const TimelineReader& reader,
   std::string page(frame.substr(0, place));
   page.reserve(frame.size() + json.size());
   for (const char letter : json) {
-    // Nothing in the trace ends the element, or begins another one. In JSON,
-    // this letter is in strings only.
+    // So nothing in the trace ends the element, or begins another one. In JSON,
+    // this letter is only in strings.
     if (letter == '<')
       page += "\\u003c";
     else

@@ -16,17 +16,18 @@ namespace pztrace {
 
 struct PageOptions {
   std::string title;
-  // Since the first event. The page has what overlaps this time.
+  // The range since the first event. The page has all that overlaps it.
   uint64_t from_ns = 0;
   uint64_t to_ns = std::numeric_limits<uint64_t>::max();
 };
 
-// An HTML page with a timeline to zoom and search, which needs nothing but a
-// browser. The names in a trace have any bytes: none of them becomes markup.
+// Returns an HTML page with a timeline to zoom and search, which needs nothing
+// but a browser. The names in a trace have any bytes: none of them becomes
+// markup.
 //
-// |reader| is where |rows| come from; the details of their slices and instants
-// have to be there, or null. |is_damaged| if a part could not be read.
-// |rows| may be empty.
+// |rows| come from |reader|; the details of their slices and instants have to
+// be there, or null. |is_damaged| if a part could not be read. |rows| may be
+// empty.
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,

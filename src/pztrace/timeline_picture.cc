@@ -17,7 +17,7 @@ namespace pztrace {
 
 namespace {
 
-// In pixels.
+// The sizes in pixels.
 constexpr double kMargin = 10;
 constexpr double kLineHeight = 18;
 constexpr double kSliceHeight = kLineHeight - 1;
@@ -25,15 +25,15 @@ constexpr double kCounterHeight = 34;
 constexpr double kRowGap = 6;
 constexpr double kIndent = 12;
 constexpr double kMaxLabel = 200;
-// What is narrower is drawn with its neighbours.
+// The least width. Narrower slices are drawn with their neighbours.
 constexpr double kMinSlice = 0.8;
 constexpr double kMinLost = 2;
 
 constexpr uint32_t kNumColors = 7;
 
-// Light, or dark if the reader prefers that. The image has a background of its
-// own, for it cannot know what it stands on. Without variables of CSS, which
-// few programs but browsers know.
+// A light style, or a dark one if the reader prefers that. The image has a
+// background of its own, because it cannot know what is behind it. It has no
+// CSS variables, which few programs but browsers know.
 constexpr char kStyle[] = R"(<style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .p { font-weight: 600; } .q { fill: #59636e; font-size: 11px; }
@@ -61,7 +61,7 @@ constexpr char kHatching[] =
     "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
     "<path class=\"h\" d=\"M1 0V6\"/></pattern></defs>\n";
 
-// The least of 1, 2 or 5 times a power of ten that is |least| or more.
+// Returns the least of 1, 2 or 5 times a power of ten that is at least |least|.
 double RoundStep(double least) {
   double power = 1;
   while (power * 10 <= least)
@@ -120,7 +120,7 @@ class Drawing {
     return pztrace::LabelOf(InfoOf(row.track, tracks_));
   }
 
-  // What is below the label of a counter.
+  // Returns the text below the label of a counter.
   std::string MaxText(const TrackRow& row) const {
     double high = 0;
     for (const CounterValue& value : row.events->values) {
@@ -131,7 +131,7 @@ class Drawing {
     return "max " + NumberText(high) + (unit.empty() ? "" : " ") + unit;
   }
 
-  // Right of the labels.
+  // Places the time to the right of the labels.
   void PlaceTime() {
     double label = 0;
     for (const TrackRow& row : rows_) {
@@ -147,7 +147,7 @@ class Drawing {
         (width_ - kMargin - left_) / static_cast<double>(to_ns_ - from_ns_);
   }
 
-  // Where a time is, which may be outside.
+  // Returns the place of a time, which may be outside.
   double X(uint64_t time_ns) const {
     const uint64_t origin_ns = first_ns_ + from_ns_;
     return time_ns >= origin_ns
@@ -167,7 +167,8 @@ class Drawing {
 
   void DrawAxis(std::string* out) const {
     const double step = RoundStep(90 / scale_);
-    // Whole nanoseconds: doubles of a long time are further apart than that.
+    // The steps are whole nanoseconds: doubles of a long time are further apart
+    // than that.
     const auto step_ns = static_cast<uint64_t>(std::min(step, 1e19));
     const uint64_t first_ns = (from_ns_ + step_ns - 1) / step_ns * step_ns;
     for (uint64_t i = 0; i <= (to_ns_ - from_ns_) / step_ns; ++i) {
@@ -184,7 +185,8 @@ class Drawing {
     }
   }
 
-  // The unit is that of the step, so that the numbers are easy to compare.
+  // Returns a time in the unit of the step, so that the numbers are easy to
+  // compare.
   static std::string AxisText(double time, double step) {
     constexpr struct {
       double factor;
@@ -222,7 +224,7 @@ class Drawing {
     const TrackInfo& info = InfoOf(row.track, tracks_);
     const char* style = info.pid != 0 && info.tid == 0 ? "p" : "t";
     const double x = kMargin + kIndent * row.level;
-    // Nothing is right of a track without events.
+    // A track without events has nothing to the right of its label.
     const double end = row.events ? left_ : right();
     DrawText(style, x, y_ + 13, Fitting(LabelOf(row), end - kMargin - x),
              &shapes_);
@@ -295,7 +297,7 @@ class Drawing {
     }
   }
 
-  // Hatched. Those that are too close to be told apart are one.
+  // Draws losses hatched. Those that are too close to be told apart are one.
   void DrawLost(const std::vector<LostStretch>& stretches, double height) {
     double begin = 0;
     double end = 0;
@@ -330,7 +332,7 @@ class Drawing {
     draw();
   }
 
-  // A line with steps.
+  // Draws a line with steps.
   void DrawCounter(const TrackRow& row) {
     const std::vector<CounterValue>& values = row.events->values;
     double low = 0;
@@ -350,7 +352,7 @@ class Drawing {
     for (size_t i = 0; i < values.size(); ++i) {
       const double end =
           i + 1 < values.size() ? X(values[i + 1].time_ns) : right();
-      // The last one of each pixel.
+      // Only the last value in each pixel is drawn.
       if (end < last_x + kMinSlice || !isfinite(values[i].value))
         continue;
       const double begin =
@@ -378,13 +380,13 @@ class Drawing {
   const double width_;
   const uint64_t first_ns_;
   const uint64_t length_ns_;
-  // Since the first event.
+  // The shown range since the first event.
   const uint64_t from_ns_;
   const uint64_t to_ns_;
   const std::vector<TrackRow> rows_;
-  double left_ = 0;   // Where time begins.
-  double scale_ = 1;  // Pixels of a nanosecond.
-  double y_ = 0;      // Of the next row.
+  double left_ = 0;   // The place where time begins.
+  double scale_ = 1;  // Pixels for a nanosecond.
+  double y_ = 0;      // The top of the next row.
   std::string shapes_;
 };
 

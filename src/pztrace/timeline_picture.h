@@ -17,7 +17,7 @@ struct PictureOptions {
   static constexpr uint32_t kMaxWidth = 20000;
 
   uint32_t width = 1000;  // In pixels.
-  // Since the first event.
+  // The shown range since the first event.
   uint64_t from_ns = 0;
   uint64_t to_ns = std::numeric_limits<uint64_t>::max();
 };
@@ -27,9 +27,8 @@ struct PictureOptions {
 //
 // Slices that are too narrow to be seen apart are drawn as one, so the size of
 // the image depends on its width and the number of tracks, not on that of
-// events.
-// |tracks| are those of the reader that |rows| come from.
-// REQUIRES: !rows->is_empty().
+// events. |tracks| belong to the reader that |rows| come from. REQUIRES:
+// !rows->is_empty().
 std::string DrawPicture(const Tracks& tracks,
                         const PictureOptions& options,
                         TrackRows* rows);

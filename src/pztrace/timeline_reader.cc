@@ -23,11 +23,11 @@ using protozero::ConstBytes;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 
-// Services compress much less than this at once.
+// The limit of a compressed packet. Services compress much less at once.
 constexpr size_t kMaxInflatedBytes = size_t{64} << 20;
 
 // Calls |callback| with an |event| whose arguments have their texts, and each
-// name once: an end may have repeated one of the beginning's.
+// name once: an end may have repeated a name of the beginning.
 template <typename Event>
 std::function<void(const Event&)> WithWholeArgs(
     std::function<void(const Event&)> callback,

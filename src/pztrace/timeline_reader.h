@@ -19,15 +19,15 @@ using protozero::LostStretch;
 using protozero::Slice;
 using protozero::TrackInfo;
 
-// A TraceReader whose arguments of events are members of a JSON object:
+// A TraceReader that gives the arguments of events as members of a JSON object:
 // "a":1,"b":[2]
 class TimelineReader : public protozero::TraceReader {
  public:
   // Sets the callbacks that format arguments and inflate packets.
   explicit TimelineReader(Callbacks callbacks);
 
-  // Sets the schema that the trace's descriptions of extensions are added to,
-  // whose fields arguments are to have. Null, as at first: none.
+  // Sets the schema that arguments are read with. The reader adds the trace's
+  // descriptions of extensions to it. It may be null, which is the default.
   void set_schema(pbz::ExtendedSchema* schema) {
     schema_ = schema;
     arg_schema_ = {};
@@ -37,7 +37,7 @@ class TimelineReader : public protozero::TraceReader {
   Callbacks WithJson(Callbacks callbacks);
 
   pbz::ExtendedSchema* schema_ = nullptr;
-  ArgSchema arg_schema_;  // Without an event: to be found again.
+  ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;
 };
 

@@ -33,7 +33,7 @@ using command_line::kSuccess;
 using protozero::internal::CategoryRules;
 
 // Counts durations in steps of 1/16 of a power of two, so that the 99th
-// percentile of any number of them takes little memory: it is right to 6 %.
+// percentile of any number of them takes little memory. It is right to 6 %.
 class Histogram {
  public:
   void Add(uint64_t value) {
@@ -68,7 +68,7 @@ class Histogram {
     const auto shift = static_cast<uint32_t>(59 - __builtin_clzll(value));
     return shift * kSteps + static_cast<uint32_t>(value >> shift);
   }
-  // The largest value of the step.
+  // Returns the largest value of the step.
   static uint64_t EndOf(uint32_t step) {
     if (step < 2 * kSteps)
       return step;
@@ -77,7 +77,7 @@ class Histogram {
     return (first << shift) + ((uint64_t{1} << shift) - 1);
   }
 
-  // Few are in use, for most names have durations of one magnitude.
+  // Few groups are in use, because most names have durations of one magnitude.
   std::vector<std::unique_ptr<Group>> groups_;
   uint64_t total_ = 0;
 };
@@ -148,7 +148,7 @@ void AddNotes(const TimelineReader& reader,
               const std::string& prefix,
               std::vector<std::string>* notes) {
   const Completeness completeness = CompletenessOf(reader, is_damaged);
-  // Without statistics, nobody has counted.
+  // Without statistics, nobody has counted the losses.
   if (reader.has_stats() || !completeness.is_complete())
     notes->push_back(prefix + completeness.Text());
   for (const auto& lines : {LostStretchesOf(reader), OmissionsOf(reader)}) {
@@ -202,7 +202,7 @@ int TopMain(int argc, char** argv) {
       continue;
     }
     has_trace = true;
-    // By the number of the text in this file.
+    // The index is the number of the text in this file.
     std::vector<Row*> rows_of_file;
     const auto add_slice = [&](const Slice& slice) {
       if (!categories.empty() && !rules.Wants(slice.text->category, ""))

@@ -19,8 +19,8 @@ namespace {
 using protozero::ConstBytes;
 using protozero::DecodeStatus;
 
-// If the config wants the trace written now and then, and does not say how
-// often: as Perfetto's service does.
+// The write period if the config wants the trace written now and then, and does
+// not say how often. Perfetto's service has the same.
 constexpr uint32_t kDefaultWritePeriodMs = 5000;
 
 size_t FromKilobytes(uint32_t kilobytes) {

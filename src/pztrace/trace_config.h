@@ -14,8 +14,8 @@
 
 namespace pztrace {
 
-// The largest buffer: limited by TraceConfig's size_kb, and by the size of an
-// object.
+// The largest buffer. TraceConfig's size_kb limits it, and so does the size of
+// an object.
 inline constexpr size_t kMaxBufferSize = static_cast<size_t>(
     std::min<uint64_t>(uint64_t{UINT32_MAX} * 1024, PTRDIFF_MAX));
 

@@ -14,10 +14,10 @@ namespace {
 
 using protozero::TracingService;
 
-// After this time, the service has its turn.
+// The time after which it is the service's turn.
 constexpr uint64_t kTurnMs = 20;
-// Flushes have a period of their own, so this looks more often: what one of
-// them brings is soon in the file.
+// The number of reads in a period. Flushes have a period of their own, so with
+// several reads the packets of a flush are soon in the file.
 constexpr uint32_t kReadsPerPeriod = 4;
 
 }  // namespace
@@ -64,7 +64,8 @@ bool TraceDrain::ReadSome() {
           output_->Write(data, size);
           has_more = !output_->is_broken() &&
                      (output_->has_kept() || service_->NowMs() >= end);
-          // What a broken file does not take is counted.
+          // Packets that a broken file does not take are still read, and
+          // counted.
           return !has_more;
         });
   });

@@ -11,19 +11,20 @@
 namespace pztrace {
 
 // Takes packets from the buffers of a session to the output, a batch at a time.
-// While the output takes none, packets stay in the buffers, which are the limit
-// of what waits, and the service goes on: no reader keeps it from its work.
+// While the output takes none, packets stay in the buffers, which limit how
+// much can wait. The service goes on: no reader keeps it from its work.
 class TraceDrain {
  public:
-  // Reads every |period_ms|; 0 for at the end only. REQUIRES: they outlive it.
+  // Reads every |period_ms|; 0 for at the end only. REQUIRES: the other objects
+  // outlive it.
   TraceDrain(protozero::TracingService* service,
              protozero::TracingSessionID session,
              TraceOutput* output,
              uint32_t period_ms);
 
   // To be called between two calls of the host. Stops the session if it cannot
-  // go on. Returns for how many milliseconds the next call may wait, UINT32_MAX
-  // for any time.
+  // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
+  // time.
   uint32_t Run();
   // Reads a part of what there is, if the output takes some. Returns whether
   // that was all; then everything is in the output, too.
@@ -32,7 +33,7 @@ class TraceDrain {
   // no more, or if there is no memory.
   bool ReadAll();
 
-  // A part of the trace could not be read.
+  // Returns true if a lack of memory kept a part of the trace from being read.
   bool is_out_of_memory() const { return is_out_of_memory_; }
 
  private:

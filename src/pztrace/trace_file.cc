@@ -27,13 +27,13 @@ namespace pztrace {
 
 namespace {
 
-// Packets, as records of a trace.
+// Packets in the form of a trace.
 struct Records {
   size_t bytes = 0;
   uint64_t count = 0;
 };
 
-// Those that are whole.
+// Counts the records that are whole.
 Records CountRecords(const uint8_t* data, size_t size) {
   Records records;
   protozero::ProtoDecoder decoder(data, size);
@@ -44,16 +44,16 @@ Records CountRecords(const uint8_t* data, size_t size) {
   return records;
 }
 
-// How long to wait for a reader, before others have their turn.
+// The longest wait for a reader, before others have their turn.
 constexpr int kWaitMs = 5;
-// A regular file gets no more at once: a signal may end the work after it.
+// The limit of one write to a regular file: a signal may end the work after it.
 constexpr size_t kMaxWrite = 1 << 18;
 
-// Opens |fd|, a pipe or a terminal that others may share, once more: to make
-// that one non-blocking does not change it for the others. Returns -1 if it
-// cannot be.
+// Opens |fd|, a pipe or a terminal that others may share, once more. So it can
+// be made non-blocking without a change for the others. Returns -1 if it cannot
+// be opened.
 int OpenOnce(int fd, mode_t mode) {
-  // The controlling side of a terminal would become another terminal.
+  // The controlling side of a terminal would open another terminal.
   unsigned number = 0;
   if (!S_ISFIFO(mode) && (!isatty(fd) || ioctl(fd, TIOCGPTN, &number) == 0))
     return -1;
@@ -109,7 +109,7 @@ bool TraceFile::OpenFifo() {
 
 ssize_t TraceFile::WriteSome(const uint8_t* data, size_t size) {
   if (!OpenFifo()) {
-    // Without a reader: later.
+    // A FIFO without a reader is tried again later.
     if (errno == ENXIO)
       errno = EAGAIN;
     return -1;
@@ -118,7 +118,7 @@ ssize_t TraceFile::WriteSome(const uint8_t* data, size_t size) {
     return send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (is_own_ || S_ISREG(mode_))
     return write(fd_, data, std::min(size, kMaxWrite));
-  // There is room for this much if there is any.
+  // An output that is writable has room for this much.
   pollfd output{fd_, POLLOUT, 0};
   if (poll(&output, 1, 0) > 0)
     return write(fd_, data, std::min<size_t>(size, PIPE_BUF));
@@ -134,10 +134,10 @@ size_t TraceFile::Put(const uint8_t* data, size_t size) {
       written += static_cast<size_t>(result);
       continue;
     }
-    // No file system should write nothing; trying again might never end.
+    // A write of nothing should not happen; to try again might never end.
     if (result == 0)
       errno = EIO;
-    // The one who sent a signal may want this to end.
+    // After a signal, the caller decides: its sender may want this to end.
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
       Fail(strerror(errno));
     break;
@@ -223,7 +223,7 @@ void TraceFile::EndBehindPacket() {
 bool TraceFile::Close() {
   if (!is_broken_ && IsRemoved())
     FailAsRemoved();
-  // Some file systems say only now that there is no room.
+  // Some file systems report only now that there is no room.
   if (fd_ > STDERR_FILENO && close(fd_) != 0 && !is_broken_)
     Fail(strerror(errno));
   fd_ = -1;
@@ -241,7 +241,7 @@ bool TraceFile::is_standard_output() const {
     return true;
   struct stat file;
   struct stat output;
-  // Terminals and the like may be shared.
+  // A terminal or another device may be shared.
   return fstat(fd_, &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
          !S_ISCHR(file.st_mode) && file.st_dev == output.st_dev &&
          file.st_ino == output.st_ino;
@@ -256,7 +256,8 @@ bool TraceFile::Cut(size_t excess) {
   struct stat status;
   if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode))
     return false;
-  // The file may have been given to us, and then our part need not be the last.
+  // The file may have been opened by others, and our part need not be the last
+  // one.
   const off_t end = lseek(fd_, 0, SEEK_CUR);
   const off_t new_end = end - static_cast<off_t>(excess);
   return end == status.st_size && ftruncate(fd_, new_end) == 0 &&

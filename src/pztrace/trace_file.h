@@ -13,13 +13,13 @@
 
 namespace pztrace {
 
-// Where the trace goes.
+// The file that the trace goes to.
 //
 // It never waits for a reader: bytes that a pipe, a socket or a terminal does
 // not take at once are kept, until WriteKept() can write them. Bytes that the
 // output takes are written at once, so a reader sees them, and they stay there
 // if this process is killed. When the file takes no more, it is cut behind its
-// last whole packet, so that it can be read without an error, and what does not
+// last whole packet, so that it can be read without an error. All that does not
 // get into it is counted.
 class TraceFile {
  public:
@@ -29,44 +29,45 @@ class TraceFile {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  // "-" is the standard output. A FIFO may have no reader yet. Returns false,
-  // and has printed why, if it can not be opened.
+  // Opens |path|; "-" is the standard output. A FIFO may have no reader yet.
+  // Returns false, and has printed why, if it cannot be opened.
   bool Open(const std::string& path);
-  // |data| is whole packets. Returns false, and has printed why, if they can
-  // not be written, now or since an earlier call; then they are counted as
-  // lost.
+  // Writes |data|, which is whole packets. Returns false, and has printed why,
+  // if they cannot be written, now or since an earlier call; then they are
+  // counted as lost.
   bool Write(const uint8_t* data, size_t size);
   // Writes more of what is kept, as far as the output takes it. Returns false
   // as Write() does.
   bool WriteKept();
   // Waits until the output takes some of it, or a while, or for a signal.
   void WaitForReader() const;
-  // Takes what is kept, and what may follow, for lost.
+  // Counts what is kept, and what may follow, as lost.
   void GiveUp();
   // Returns false, and has printed the loss, unless the file has everything.
   bool Close();
 
-  // Whether something waits to be written.
+  // Returns whether something waits to be written.
   bool has_kept() const { return kept_begin_ != kept_.size(); }
 
-  // Whether text on the standard output would end up in the trace.
+  // Returns whether text on the standard output would end up in the trace.
   bool is_standard_output() const;
   const std::string& name() const { return name_; }
-  // Write() has returned false, or would.
+  // Returns true if Write() has returned false, or would.
   bool is_broken() const { return is_broken_; }
 
-  // The bytes and packets in the file, with the service's own packets. Any
-  // thread.
+  // Return the bytes and packets in the file, with the service's own packets.
+  // Any thread may call them.
   uint64_t bytes() const { return bytes_; }
   uint64_t packets() const { return packets_; }
-  // Packets and bytes that the file lacks.
+  // Return the packets and bytes that the file lacks.
   uint64_t packets_lost() const { return packets_lost_; }
   uint64_t bytes_lost() const { return bytes_lost_; }
 
  private:
   // Opens a FIFO that had no reader. Returns whether it is open.
   bool OpenFifo();
-  // Returns how many bytes the output takes at once; otherwise -1 and errno.
+  // Returns how many bytes the output has taken at once; otherwise -1 and
+  // errno.
   ssize_t WriteSome(const uint8_t* data, size_t size);
   // Writes whole packets, of which |begun_| bytes are in the file. Returns how
   // many bytes need not be written any more.
@@ -76,24 +77,24 @@ class TraceFile {
   void Fail(const char* reason);
   // Removes the part of a packet at the end, or prints that it is there.
   void EndBehindPacket();
-  // Removes the last |excess| bytes. Returns false if they can not be.
+  // Removes the last |excess| bytes. Returns false if it cannot.
   bool Cut(size_t excess);
-  // Whether the file was removed.
+  // Returns whether the file was removed.
   bool IsRemoved() const;
-  // Prints why, and takes everything for lost.
+  // Prints that the file was removed, and counts everything as lost.
   void FailAsRemoved();
 
   std::string name_;
-  int fd_ = -1;  // -1 of a FIFO without a reader, too.
+  int fd_ = -1;  // -1 also for a FIFO without a reader.
   mode_t mode_ = 0;
   bool is_standard_ = false;
-  // Nobody else shares it, so it does not block.
+  // True if nobody else shares it, so it does not block.
   bool is_own_ = false;
-  // Packets that are not in the file yet, but for the first |begun_| bytes.
+  // Packets that are not in the file yet, except for the first |begun_| bytes.
   std::vector<uint8_t> kept_;
   size_t kept_begin_ = 0;
   size_t begun_ = 0;
-  // A file without a name has none to lose.
+  // False if the file has no name that it can lose.
   bool has_name_ = false;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> packets_{0};

@@ -19,7 +19,7 @@ using protozero::Field;
 
 constexpr uint8_t kPacketTag = 0x0a;
 
-// Whether there is a packet, or the begin of a large one.
+// Returns whether there is a packet, or the begin of a large one.
 bool HasPacket(ConstBytes begin) {
   if (begin.data[0] == kPacketTag)
     return true;
@@ -40,7 +40,7 @@ bool TraceInput::Open(const std::string& file, const char* command) {
   stream_.emplace(file_.get());
   bool is_whole = false;
   const ConstBytes begin = stream_->Peek(&is_whole);
-  // Such as a folder's.
+  // This happens if the file is a folder, for example.
   if (!stream_->error().empty()) {
     pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file),
                     stream_->error().c_str());

@@ -11,11 +11,12 @@
 
 namespace pztrace {
 
-// A trace to read: a file that is not something else.
+// A trace to read. It has been checked that the file is not something else.
 class TraceInput {
  public:
-  // "-" is the standard input. |command| is what reads it, such as "top".
-  // Returns false, and has printed why, if it cannot be opened, or is no trace.
+  // Opens |file|; "-" is the standard input. |command| is the command that
+  // reads it, such as "top". Returns false, and has printed why, if it cannot
+  // be opened, or is no trace.
   bool Open(const std::string& file, const char* command);
 
   // REQUIRES: Open() has returned true.

@@ -25,7 +25,8 @@ using protozero::trace::TracePacket;
 
 constexpr char kPart[] = ".part";
 
-// As in 20260131T235959.123Z: names in this form are sorted by time.
+// Returns a time such as 20260131T235959.123Z: the order of such names is that
+// of their times.
 std::string TimeForName(const timespec& now) {
   tm parts;
   gmtime_r(&now.tv_sec, &parts);
@@ -43,7 +44,7 @@ bool Exists(const std::string& path) {
 
 }  // namespace
 
-// What decides where a packet goes.
+// The parts of a packet that decide which file it goes to.
 struct TraceOutput::PacketHeader {
   explicit PacketHeader(protozero::ConstBytes packet) {
     protozero::ProtoDecoder decoder(packet);
@@ -75,7 +76,7 @@ bool TraceOutput::Open(const std::string& path, const Rotation& rotation) {
   if (rotation_.is_on()) {
     const size_t slash = path.rfind('/');
     const size_t dot = path.rfind('.');
-    // The dot of a hidden file begins no extension.
+    // The dot of a hidden file does not begin an extension.
     const bool has_extension = dot != std::string::npos && dot != 0 &&
                                (slash == std::string::npos || dot > slash + 1);
     stem_ = path.substr(0, has_extension ? dot : path.size());
@@ -93,7 +94,8 @@ bool TraceOutput::Add() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   std::string path;
-  // A clock may go back, and others may record to the same folder.
+  // The name may be taken: a clock may go back, and others may record to the
+  // same folder.
   do {
     added->final_name = stem_ + "-" + TimeForName(now) + extension_;
     path = added->final_name + kPart;
@@ -136,13 +138,13 @@ bool TraceOutput::Finish() {
   const std::unique_ptr<File> file = std::move(files_.front());
   files_.pop_front();
   bool ok = false;
-  // It may have been removed.
+  // The file may have been removed, which changes the counts.
   Count(&file->file, [&] { ok = file->file.Close(); });
   is_broken_ = is_broken_ || !ok;
   const std::string& name = file->final_name;
   if (name.empty())
     return ok;
-  // Not if it is gone; that has been said.
+  // A removed file is not renamed; Close() has reported it.
   const std::string path = name + kPart;
   if (Exists(path) && rename(path.c_str(), name.c_str()) != 0) {
     pbz::PrintError(kProgram, "%s: cannot be renamed to %s: %s", path.c_str(),
@@ -153,7 +155,7 @@ bool TraceOutput::Finish() {
   if (rotation_.keep != 0) {
     finished_.push_back(name);
     if (finished_.size() > rotation_.keep) {
-      // Perhaps somebody has moved it before.
+      // This may fail: somebody may have moved the file before.
       unlink(finished_.front().c_str());
       finished_.pop_front();
     }
@@ -166,7 +168,7 @@ bool TraceOutput::Write(const uint8_t* data, size_t size) {
     WriteTo(files_.back().get(), data, size);
     return !is_broken_;
   }
-  // Of packets for the same file there is one write.
+  // Packets that follow each other and go to the same file are one write.
   File* file = files_.back().get();
   size_t begin = 0;
   size_t end = 0;
@@ -214,7 +216,7 @@ void TraceOutput::Count(TraceFile* file, const Function& function) {
   const uint64_t bytes = file->bytes();
   const uint64_t packets_lost = file->packets_lost();
   function();
-  // Fewer than before, if the file was removed.
+  // These are fewer than before if the file was removed.
   packets_ += file->packets() - packets;
   bytes_ += file->bytes() - bytes;
   packets_lost_ += file->packets_lost() - packets_lost;
@@ -225,7 +227,7 @@ void TraceOutput::WriteTo(File* file, const uint8_t* data, size_t size) {
     return;
   Count(&file->file,
         [&] { is_broken_ = !file->file.Write(data, size) || is_broken_; });
-  // Behind the service's own, with which any trace begins.
+  // These come after the service's own packets, with which any trace begins.
   WriteTo(file, std::exchange(file->extension_packets, {}));
 }
 
@@ -255,7 +257,7 @@ void TraceOutput::Describe(protozero::ConstBytes extensions,
       TracePacket::kExtensionDescriptorFieldNumber, extensions.data,
       extensions.size);
   const std::string packet = repeated.SerializeAsString();
-  // A file has to have room for more than that.
+  // A file needs room for other packets, too.
   const size_t max_size =
       rotation_.bytes == 0 ? kMaxExtensionBytes
                            : std::min(kMaxExtensionBytes, rotation_.bytes / 4);

@@ -17,25 +17,25 @@
 
 namespace pztrace {
 
-// When the next file of a trace begins.
+// The size or time at which the next file of a trace begins.
 struct Rotation {
-  // How long a file may become, and how long it may be written; 0 for any.
+  // The limits of a file's size and of the time that it is written; 0 for none.
   size_t bytes = 0;
   uint32_t ms = 0;
-  // How many of the files that are finished stay; 0 for all.
+  // The number of finished files that are kept; 0 for all.
   uint32_t keep = 0;
 
   bool is_on() const { return bytes != 0 || ms != 0; }
 };
 
-// Where the packets of a recording go: to one file, or to one after the other.
+// The files that the packets of a recording go to: one, or one after the other.
 //
-// Each file is a trace that can be read without the others, and all of them,
-// one after the other, are a trace, too. So it is not possible to end a file at
-// one moment: when the service has begun another trace, a thread goes on
-// to refer to what it said in the old one until its next packet, which says all
-// of that again. From BeginNext() to FinishOld() there are two files, and each
-// sequence of packets changes to the new one on its own:
+// Each file is a trace that can be read without the others. All of them, one
+// after the other, are a trace, too. So it is not possible to end a file at one
+// moment: when the service has begun another trace, a thread still refers to
+// what it said in the old one until its next packet, which says all of that
+// again. From BeginNext() to FinishOld() there are two files, and each sequence
+// of packets changes to the new one on its own:
 //
 //   old file    1 1 2 1 2 |   2   |            the service's, and
 //   new file              | S   1 | 1 2 1 S    sequences 1 and 2
@@ -55,38 +55,40 @@ class TraceOutput {
 
   // These functions print what is wrong when they return false.
 
-  // "-" is the standard output, if |rotation| is off.
+  // Opens |path|. "-" is the standard output, if |rotation| is off.
   bool Open(const std::string& path, const Rotation& rotation);
-  // |data| is whole packets, which are counted as lost if it returns false.
+  // Writes |data|, which is whole packets. They are counted as lost if it
+  // returns false.
   bool Write(const uint8_t* data, size_t size);
   // Writes more of what TraceFile keeps, and waits a moment if nobody reads.
-  // Returns false as Write() does.
+  // Returns false in the same cases as Write().
   bool WriteKept();
-  // Takes what is kept, and what may follow, for lost.
+  // Counts what is kept, and what may follow, as lost.
   void GiveUp();
   // REQUIRES: !has_two(), and Open() has had a rotation.
   bool BeginNext();
   bool FinishOld();
   bool Close();
 
-  // Whether packets wait for a reader.
+  // Returns whether packets wait for a reader.
   bool has_kept() const;
   bool has_two() const { return files_.size() == 2; }
-  // Nothing refers to the old file any more, as far as has been seen.
+  // Returns true if, as far as is known, no sequence refers to the old file any
+  // more.
   bool have_all_gone_on() const { return pinned_.empty(); }
-  // Of the newest file.
+  // Returns the size of the newest file.
   uint64_t bytes_of_file() const { return files_.back()->file.bytes(); }
 
-  // Whether text on the standard output would end up in the trace.
+  // Returns whether text on the standard output would end up in the trace.
   bool is_standard_output() const {
     return files_.back()->file.is_standard_output();
   }
-  // A pattern, if there may be many files.
+  // Returns the file's name, or a pattern if there may be many files.
   const std::string& name() const { return name_; }
-  // A file takes no more.
+  // Returns true if a file takes no more.
   bool is_broken() const { return is_broken_; }
 
-  // Of all files. Any thread.
+  // Return the sums of all files. Any thread may call them.
   uint64_t bytes() const { return bytes_; }
   uint64_t packets() const { return packets_; }
   uint64_t packets_lost() const { return packets_lost_; }
@@ -95,47 +97,48 @@ class TraceOutput {
  private:
   struct File {
     TraceFile file;
-    // What it is called when it is finished; empty if it is called that now.
+    // The name when it is finished; empty if it has that name already.
     std::string final_name;
-    // Those to write when there is something in it.
+    // The packets to write when something else is in the file.
     std::string extension_packets;
   };
 
   struct PacketHeader;
 
-  // Extensions are repeated only as far as the packets for it fit. Programs
-  // may send any number of them.
+  // The limit of repeated extensions. Programs may send any number of them, and
+  // later ones are not repeated.
   static constexpr size_t kMaxExtensionBytes = 16 << 20;
 
   bool Add();
   // Calls |function|, which writes to |file|, and counts what has changed.
   template <typename Function>
   void Count(TraceFile* file, const Function& function);
-  // To a file.
+  // Writes to one file.
   void WriteTo(File* file, const uint8_t* data, size_t size);
   void WriteTo(File* file, const std::string& packets);
-  // Where this packet goes.
+  // Returns the file that this packet goes to.
   File* FileOf(const PacketHeader& packet);
-  // Has all files have |extensions|, which is in a packet of |owner|.
+  // Adds |extensions|, which is in a packet of |owner|, to all other files.
   void Describe(protozero::ConstBytes extensions, const File* owner);
-  // The oldest one.
+  // Finishes the oldest file.
   bool Finish();
 
   Rotation rotation_;
   std::string name_;
-  // Of all files: the part of their names before the time, and behind it.
+  // The part of all files' names before the time, and the part behind it.
   std::string stem_;
   std::string extension_;
-  // One, or the old and the new one.
+  // One file, or the old and the new one.
   std::deque<std::unique_ptr<File>> files_;
-  // The files that are finished, the oldest first, if some are to be deleted.
+  // The names of the finished files, the oldest first, if some are to be
+  // deleted.
   std::deque<std::string> finished_;
-  // Sequences with incremental state: which have written since the newest file
-  // began, and which still belong to the old one.
+  // The sequences with incremental state that have written since the newest
+  // file began, and the sequences that still belong to the old one.
   std::set<uint32_t> active_;
   std::set<uint32_t> pinned_;
-  // The descriptions of extensions so far, and the packets that repeat them in
-  // their order: one may need another.
+  // The descriptions of extensions so far, and packets that repeat them in the
+  // same order: one may need another.
   std::set<std::string> extensions_;
   std::string extension_packets_;
   bool is_broken_ = false;

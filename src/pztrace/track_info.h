@@ -16,7 +16,8 @@ using Tracks = protozero::TraceTracks;
 // Returns what |tracks| says of |track|, or an empty description.
 TrackInfo InfoOf(uint64_t track, const Tracks& tracks);
 
-// "main 4711": its name, and its number if it is a thread or a process.
+// Returns a label such as "main 4711": the track's name, and its number if it
+// is a thread or a process.
 std::string LabelOf(const TrackInfo& info);
 
 }  // namespace pztrace

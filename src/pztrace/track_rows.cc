@@ -31,7 +31,7 @@ void SortByTime(TrackEvents* events) {
         line.begin(), line.end(),
         [](const Slice& a, const Slice& b) { return a.begin_ns < b.begin_ns; });
   }
-  // Those of several sequences.
+  // Several sequences may have added these.
   std::stable_sort(events->lost.begin(), events->lost.end(),
                    [](const LostStretch& a, const LostStretch& b) {
                      return a.begin_ns < b.begin_ns;
@@ -73,7 +73,7 @@ void TrackRows::Add(const LostStretch& lost) {
 std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
   using Key = std::vector<std::pair<int64_t, uint64_t>>;
   std::map<Key, std::vector<uint64_t>> groups;
-  // The first track of each group.
+  // The order and the track of the first member of each group.
   std::unordered_map<uint64_t, std::pair<int64_t, uint64_t>> firsts;
   for (auto& [track, events] : events_) {
     Key key;
@@ -98,7 +98,7 @@ std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
     for (const auto& [order, part] : key) {
       if (part == key.back().second)
         break;
-      // What a track is part of has a row of its own, once.
+      // A track that others are part of has one row of its own.
       if (said.insert(part).second && events_.count(part) == 0)
         rows.push_back({part, level, nullptr});
       ++level;
@@ -119,7 +119,7 @@ std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
 
 std::vector<const TrackEvents*> TrackRows::Share(
     const std::vector<uint64_t>& tracks) {
-  // The outermost slices, and how far those within them reach.
+  // The last end of the slices in each outermost one.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> ends;
   for (const uint64_t track : tracks) {
     SortByTime(&events_.at(track));
@@ -149,7 +149,8 @@ std::vector<const TrackEvents*> TrackRows::Share(
                   &shared_[first + row_of.at({slice.root_ns, track})].slices);
       }
     }
-    // In the row of the slice that it is in, or else the first one.
+    // An instant is in the row of the slice around it, or else in the first
+    // row.
     for (const Instant& instant : events.instants) {
       uint32_t row = 0;
       if (!events.slices.empty()) {

@@ -22,7 +22,7 @@ struct RowSlice : Slice {
 };
 
 struct TrackEvents {
-  // Those of each depth.
+  // The slices of each depth.
   std::vector<std::vector<RowSlice>> slices;
   std::vector<Instant> instants;
   std::vector<CounterValue> values;
@@ -31,17 +31,17 @@ struct TrackEvents {
 
 // A row of a timeline.
 struct TrackRow {
-  // If several share the row, the first one.
+  // The track, or the first one if several share the row.
   uint64_t track;
-  // How many other rows it is part of.
+  // The number of rows that it is part of.
   uint32_t level;
-  // In the order of their times. Null if the row is only there for others that
-  // are part of it.
+  // The events in the order of their times. Null if the row is only there for
+  // others that are part of it.
   const TrackEvents* events;
 };
 
-// The rows of a timeline: the tracks that have events, and those that they are
-// part of.
+// The rows of a timeline: the tracks that have events, and the tracks that they
+// are part of.
 //
 //   app 4711
 //     main      | Load          |
@@ -62,9 +62,9 @@ class TrackRows {
   uint64_t last_ns() const { return last_ns_; }
 
   // Sorts the events, and returns the rows from the top to the bottom. Siblings
-  // have the order that they ask for; processes and threads, that of their
-  // numbers. Siblings of one name share as few rows as there are at one time.
-  // The rows are good until the next Add().
+  // have the order that they ask for; processes and threads have that of their
+  // numbers. Siblings of one name share the fewest rows in which they do not
+  // overlap. The rows are good until the next Add().
   std::vector<TrackRow> Arrange(const Tracks& tracks);
 
  private:
@@ -78,7 +78,7 @@ class TrackRows {
   uint64_t last_ns_ = 0;
 };
 
-// "(no name)" if it has none.
+// Returns the event's name, or "(no name)" if it has none.
 const std::string& NameOf(const EventText& text);
 
 }  // namespace pztrace
