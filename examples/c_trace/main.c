@@ -37,7 +37,7 @@ typedef struct Step {
   int is_end;
 } Step;
 
-// The begin or the end of a step.
+// Writes the begin or the end of a step.
 static void write_step(pbz_message* message, void* context) {
   const Step* step = (const Step*)context;
   perfetto_protos_TracePacket* packet = (perfetto_protos_TracePacket*)message;
@@ -64,7 +64,7 @@ static void pause_ms(long milliseconds) {
   nanosleep(&time, NULL);
 }
 
-// "step 7", and so many dots.
+// Returns "step 7" and the like, with so many dots behind it.
 static char* name_of(unsigned step, size_t num_dots) {
   char* name = (char*)malloc(num_dots + 32);
   int size;
@@ -76,13 +76,13 @@ static char* name_of(unsigned step, size_t num_dots) {
   return name;
 }
 
-// The argument: how many dots the name of a step has, so that a packet takes
-// several chunks.
+// Takes one argument, the number of dots in the name of a step: with many, a
+// packet takes several chunks.
 int main(int argc, char** argv) {
   const size_t num_dots = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
   Tracer* tracer = tracer_create("c_trace");
   int tries;
-  // Until somebody records it.
+  // This goes on until somebody records it.
   for (tries = 0; tracer_trace(tracer, write_track, NULL) == 0; ++tries) {
     if (tries == 200) {
       fprintf(stderr, "c_trace: nobody records it\n");

@@ -31,7 +31,7 @@ struct Tracer {
         producer(Options()),
         writers(source) {
     producer.RegisterDataSource(source);
-    // Running sessions then have everything from the start.
+    // This makes sure that running sessions have everything from the start.
     producer.Sync(/*timeout_ms=*/1000);
   }
 
@@ -48,7 +48,7 @@ struct Tracer {
 
 namespace {
 
-// The chunks of a packet: those that its TraceWriter has for its stream.
+// The functions that give the chunks of the TraceWriter's stream to C.
 
 pbz_chunk RestOfChunk(ScatteredStreamWriter* stream) {
   return {stream->write_ptr(), stream->cur_range().end};
@@ -70,7 +70,8 @@ uint8_t* AnnotatePatch(void* context, uint8_t* patch) {
 bool WritePacket(TraceWriter* writer,
                  void (*write)(pbz_message* packet, void* context),
                  void* context) {
-  // This one ends the packet; the other gives up its message for the stream.
+  // The outer handle ends the packet. The inner one gives up the message, so
+  // that the stream can be used.
   const MessageHandle<Message> packet = writer->NewTracePacket<Message>();
   ScatteredStreamWriter* const stream =
       MessageHandle<Message>(packet.get()).TakeStreamWriter();

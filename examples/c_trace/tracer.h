@@ -7,9 +7,9 @@
 
 #include "protozero/c/pbz_writer.h"
 
-// Traces from C: TraceWriter and what it needs, behind functions of C. Packets
-// are written with the functions that the plugin generates for C, straight into
-// the memory that is shared with the tracing service.
+// Traces from C: TraceWriter and the objects that it needs, behind functions of
+// C. Packets are written with the functions that the plugin generates for C,
+// straight into the memory that is shared with the tracing service.
 //
 //   static void write(pbz_message* message, void* context) {
 //     my_Packet* packet = (my_Packet*)message;
@@ -22,25 +22,26 @@
 extern "C" {
 #endif
 
-// One thread at a time. Another thread has a tracer of its own.
+// A tracer for one thread at a time. Each thread has its own.
 typedef struct Tracer Tracer;
 
 // Offers the data source of this name to the service, wherever that is. Never
-// null: without a service, and while nothing is recorded, nothing is written.
+// returns null: without a service, and while nothing is recorded, the tracer
+// writes nothing.
 Tracer* tracer_create(const char* data_source);
 
-// Commits what there is. May be null.
+// Commits what there is, and frees the tracer, which may be null.
 void tracer_destroy(Tracer* tracer);
 
 // Calls |write| once for each session that records the data source, to fill a
-// packet. The message is that of a generated type, which has begun; |write|
-// ends the messages in it, but not the message itself. Returns how many
-// sessions have the packet, whole.
+// packet. The message has a generated type and has begun; |write| ends the
+// messages in it, but not the message itself. Returns how many sessions have
+// the whole packet.
 unsigned tracer_trace(Tracer* tracer,
                       void (*write)(pbz_message* packet, void* context),
                       void* context);
 
-// Packets that did not arrive.
+// Returns how many packets did not arrive.
 uint64_t tracer_packets_lost(const Tracer* tracer);
 
 #ifdef __cplusplus

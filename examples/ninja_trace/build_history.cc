@@ -11,7 +11,7 @@ namespace ninja_trace {
 size_t BuildHistory::StepKeyHash::operator()(const StepKey& key) const {
   const uint64_t times = uint64_t{key.start_ms} << 32 | key.end_ms;
   // The hash of the command is a good one already. The multiplication spreads
-  // the times over all bits, also if one of them is zero.
+  // the times over all bits, even if one of them is zero.
   return std::hash<uint64_t>()(key.command_hash ^ times * 0x9e3779b97f4a7c15u);
 }
 
@@ -48,7 +48,7 @@ void BuildHistory::AddEntry(const LogEntry& entry) {
     const BuildStep& step = builds_.back().steps[newest->second.step];
     if (step.start_ms == entry.start_ms && step.end_ms == entry.end_ms &&
         step.command_hash == entry.command_hash) {
-      return;  // The same line twice.
+      return;  // The log has the same line twice.
     }
     StartBuild();
     newest = newest_.find(output);

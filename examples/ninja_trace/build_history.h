@@ -15,10 +15,10 @@ namespace ninja_trace {
 
 // One line of a log: a command made an output.
 struct LogEntry {
-  // Milliseconds since ninja was started.
+  // The times in milliseconds since ninja was started.
   uint32_t start_ms = 0;
   uint32_t end_ms = 0;
-  // As the log has it: nanoseconds since 1970, or 0.
+  // The log's mtime: nanoseconds since 1970, or 0.
   int64_t mtime = 0;
   std::string_view output;
   uint64_t command_hash = 0;
@@ -44,7 +44,7 @@ struct Build {
 // write down where a build begins. Two things show it: the end times, which
 // only grow within a build, go backwards; or an output is made again. (So a
 // build goes unnoticed if its first command took longer than all of the build
-// before, and everything it made is new.)
+// before, and all its outputs are new.)
 //
 // Now and then ninja rewrites its log, keeping the newest entry of each output
 // in no particular order. Builds before that then look like many short ones;
@@ -60,14 +60,14 @@ class BuildHistory {
 
   explicit BuildHistory(Keep keep) : keep_(keep) {}
 
-  // Entries come in the order of the log.
+  // Adds an entry. Entries come in the order of the log.
   void AddEntry(const LogEntry& entry);
 
-  // The next line certainly belongs to another build.
+  // Tells that the next line certainly belongs to another build.
   void StartBuild();
 
-  // The builds, oldest first, with their steps in the order in which they
-  // ended. Builds without remaining steps are left out. Empties the history.
+  // Returns the builds, oldest first, with their steps in the order in which
+  // they ended. Leaves out builds without remaining steps. Empties the history.
   std::vector<Build> TakeBuilds();
 
  private:
@@ -78,7 +78,7 @@ class BuildHistory {
     size_t build;
     size_t step;
   };
-  // Outputs of the same command at the same time are of the same run of it.
+  // The key of one run of a command: its outputs have the same times.
   struct StepKey {
     bool operator==(const StepKey& other) const {
       return start_ms == other.start_ms && end_ms == other.end_ms &&
@@ -92,12 +92,12 @@ class BuildHistory {
     size_t operator()(const StepKey& key) const;
   };
 
-  // The step of the current build that |entry| belongs to.
+  // Returns the step of the current build that |entry| belongs to.
   size_t FindOrAddStep(const LogEntry& entry);
 
   const Keep keep_;
   std::vector<Build> builds_;
-  // For the current build, which is the last of builds_.
+  // The steps of the current build, which is the last of builds_.
   std::unordered_map<StepKey, size_t, StepKeyHash> current_steps_;
   uint32_t last_end_ms_ = 0;
   // Maps each output to the step that made its newest version.

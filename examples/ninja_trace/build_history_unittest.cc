@@ -31,7 +31,7 @@ LogEntry Entry(uint32_t start_ms,
   return entry;
 }
 
-// A line for each build: its steps, each with its times and outputs.
+// Returns a line for each build: its steps, each with its times and outputs.
 std::vector<std::string> Describe(const std::vector<Build>& builds) {
   std::vector<std::string> lines;
   for (const Build& build : builds) {
@@ -47,7 +47,7 @@ std::vector<std::string> Describe(const std::vector<Build>& builds) {
   return lines;
 }
 
-// Describes the builds that |entries| are.
+// Describes the builds that wrote |entries|.
 std::vector<std::string> Builds(Keep keep,
                                 const std::vector<LogEntry>& entries) {
   BuildHistory history(keep);
@@ -113,9 +113,9 @@ TEST(BuildHistoryTest, AllBuildsKeepsTheNewestVersionOfEachOutput) {
   EXPECT_THAT(
       Builds(Keep::kAllBuilds,
              {Entry(0, 5, "a", 1), Entry(0, 6, "b", 2), Entry(0, 6, "c", 2),
-              // b is not made by this command any more.
+              // This command does not make b any more.
               Entry(0, 4, "c", 3), Entry(2, 7, "a", 1),
-              // All of the second build is made again.
+              // This build makes all outputs of the second one again.
               Entry(0, 3, "a", 1), Entry(0, 4, "c", 3)}),
       ElementsAre("0-6 b", "0-3 a, 0-4 c"));
 }

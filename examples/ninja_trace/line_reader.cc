@@ -20,7 +20,7 @@ LineReader::Result LineReader::Next(std::string_view* line) {
       return too_long ? Result::kTooLongLine : Result::kLine;
     }
 
-    // Make room for the rest of the line.
+    // This makes room for the rest of the line.
     memmove(buffer_.data(), begin, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;

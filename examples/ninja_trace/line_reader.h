@@ -25,18 +25,19 @@ class LineReader {
     kUnterminatedLine,
     kTooLongLine,
     kEndOfFile,
-    // errno tells why.
+    // The system cannot read the file; errno tells why.
     kReadError,
   };
 
   // REQUIRES: |file| stays open while the reader is in use.
   explicit LineReader(FILE* file) : file_(file), buffer_(kMaxLineLength + 1) {}
 
-  // |line|, for the first two results, is the line without its newline. It
-  // stays valid until the next call.
+  // Reads a line. For the first two results, |line| is set to the line without
+  // its newline, and stays valid until the next call.
   Result Next(std::string_view* line);
 
-  // The number of the line that Next() returned last; the first one is 1.
+  // Returns the number of the line that Next() returned last; the first one is
+  // 1.
   uint64_t line_number() const { return line_number_; }
 
  private:

@@ -76,7 +76,7 @@ TEST(LineReaderTest, LongestLineIsReturnedAndLongerOneIsNot) {
 }
 
 TEST(LineReaderTest, LinesAreWholeWhereverTheBufferEnds) {
-  // Lines of a length that does not divide the buffer's.
+  // The length of these lines does not divide the buffer's.
   std::string content;
   const size_t count = 4 * kMax / 1000;
   for (size_t i = 0; i < count; ++i)
@@ -91,7 +91,7 @@ TEST(LineReaderTest, LinesAreWholeWhereverTheBufferEnds) {
 }
 
 TEST(LineReaderTest, ReadErrorIsTold) {
-  // A directory can be opened, and not read.
+  // A directory can be opened, but not read.
   FILE* file = fopen("/", "rb");
   ASSERT_NE(file, nullptr);
   LineReader reader(file);

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Shows what a build did, and when: converts a .ninja_log to a trace that the
-// Perfetto UI opens.
+// Shows the steps of a build, and their times: converts a .ninja_log to a trace
+// that the Perfetto UI opens.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ namespace {
 using command_line::kFailure;
 using command_line::kSuccess;
 
-// A file with a lot of damage is reported by its first lines.
+// The limit of reports: the first lines tell enough about a damaged file.
 constexpr uint64_t kMaxReportedLines = 20;
 
 constexpr std::string_view kStandardStream = "-";
@@ -48,12 +48,13 @@ struct CloseFile {
 };
 using ScopedFile = std::unique_ptr<FILE, CloseFile>;
 
-// "1 step", "2 steps".
+// Returns "1 step", "2 steps" and so on.
 std::string Count(uint64_t count, const char* noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
-// Completes |options|: the log may be its folder, and names the build.
+// Completes |options|: the log may be given as its folder, which also names the
+// build if the user does not.
 void UseFolder(Options* options) {
   std::error_code error;
   std::filesystem::path path = options->log;
@@ -68,7 +69,7 @@ void UseFolder(Options* options) {
   }
 }
 
-// Returns false, and has printed why, if there is no log.
+// Reads the log. Returns false, and has printed why, if there is none.
 bool ReadLog(const Options& options, BuildHistory* history) {
   const bool is_stdin = options.log == kStandardStream;
   const char* name = is_stdin ? "<stdin>" : options.log.c_str();
@@ -98,7 +99,7 @@ bool ReadLog(const Options& options, BuildHistory* history) {
   return is_log;
 }
 
-// Returns false, and has printed why, if the trace could not be written.
+// Writes the trace. Returns false, and has printed why, if that failed.
 bool WriteTrace(const Options& options, std::vector<Build> builds) {
   const bool is_stdout = options.output == kStandardStream;
   const char* name = is_stdout ? "<stdout>" : options.output.c_str();
@@ -113,7 +114,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   std::string error;
   if (!writer.Finish())
     error = writer.error();
-  // Some file systems tell only here that the disk is full.
+  // Some file systems report only here that the disk is full.
   if (!is_stdout && fclose(file) != 0 && error.empty())
     error = strerror(errno);
   if (!error.empty()) {

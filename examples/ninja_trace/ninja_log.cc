@@ -20,10 +20,10 @@ constexpr std::string_view kHeaderStart = "# ninja log v";
 constexpr int kOldestVersion = 5;
 constexpr int kNewestVersion = 7;
 
-// Ninja keeps times in an int.
+// The largest time: ninja keeps times in an int.
 constexpr uint32_t kMaxTime = std::numeric_limits<int32_t>::max();
 
-// True if all of |text| is a number that fits T.
+// Parses a number. Returns true if |text| is nothing else, and fits T.
 template <typename T>
 bool ParseNumber(std::string_view text, int base, T* value) {
   const char* end = text.data() + text.size();
@@ -32,8 +32,8 @@ bool ParseNumber(std::string_view text, int base, T* value) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-// Cuts |text| at its first tab and returns the part before it. False if there
-// is no tab.
+// Cuts |text| at its first tab and returns the part before it in |field|.
+// Returns false if there is no tab.
 bool CutField(std::string_view* text, std::string_view* field) {
   const size_t tab = text->find('\t');
   if (tab == std::string_view::npos)
@@ -43,7 +43,7 @@ bool CutField(std::string_view* text, std::string_view* field) {
   return true;
 }
 
-// For logs that went through a Windows machine.
+// Removes the '\r' of a log that went through a Windows machine.
 std::string_view WithoutCarriageReturn(std::string_view line) {
   if (!line.empty() && line.back() == '\r')
     line.remove_suffix(1);
@@ -103,7 +103,8 @@ bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history) {
       case LineReader::Result::kLine:
         break;
       case LineReader::Result::kUnterminatedLine:
-        // The last line may look complete, and have half of a name or a hash.
+        // The last line may look complete, and still have half of a name or a
+        // hash.
         reason = "the file ends in the middle of this line";
         break;
       case LineReader::Result::kTooLongLine:
@@ -132,7 +133,7 @@ bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history) {
 
     if (!reason) {
       if (StartsWith(line, kHeaderStart)) {
-        // Another log, appended by hand.
+        // Somebody has appended another log by hand.
         reason = ParseLogHeader(line);
         history->StartBuild();
       } else if (!line.empty() && line.front() != '#') {

@@ -21,19 +21,19 @@
 
 namespace ninja_trace {
 
-// The functions that parse return null, or a reason why |line|, which has no
+// The parsing functions return null, or a reason why |line|, which has no
 // newline at its end, is not as expected.
 
 const char* ParseLogHeader(std::string_view line);
 
-// |entry|->output points into |line|.
+// Parses |line|. |entry|->output points into it.
 const char* ParseLogEntry(std::string_view line, LogEntry* entry);
 
-// Is called for each line that cannot be used.
+// A function that is called for each line that cannot be used.
 using ReportLine = std::function<void(uint64_t line, std::string_view reason)>;
 
-// Reads |file| to its end. Passes over lines that are damaged. Returns false,
-// and has reported why, if |file| is no log or cannot be read.
+// Reads |file| to its end. Passes over damaged lines. Returns false, and has
+// reported why, if |file| is no log or cannot be read.
 bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history);
 
 }  // namespace ninja_trace

@@ -126,7 +126,7 @@ TEST(ParseLogEntryTest, DamagedLinesAreRefusedWithTheReason) {
 struct ReadResult {
   bool is_log;
   std::vector<std::string> reports;
-  // First outputs of all steps, in the order of the log.
+  // The first outputs of all steps, in the order of the log.
   std::vector<std::string> outputs;
 };
 

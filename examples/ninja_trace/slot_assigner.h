@@ -13,9 +13,9 @@
 
 namespace ninja_trace {
 
-// Spreads intervals over as few slots as possible, so that those of one slot
-// do not overlap. The log does not say which of ninja's jobs ran a command;
-// this gives a picture of the same width.
+// Spreads intervals over as few slots as possible, so that those of one slot do
+// not overlap. The log does not say which of ninja's jobs ran a command; this
+// gives a picture of the same width.
 //
 // Intervals are given in the order of their beginnings. Each takes the lowest
 // slot that is free: the number of slots is then the largest number of
@@ -35,14 +35,15 @@ class SlotAssigner {
     uint64_t time;
   };
 
-  // Returns a slot that is free, and is not until |end|.
+  // Takes the lowest free slot until |end|, and returns it.
   size_t Acquire(uint64_t end);
 
-  // Frees the slot whose interval ends first, if it does so by |time|, and
-  // says which it is. An interval may begin when another one ends.
+  // Frees the slot of the interval that ends first, if it ends by |time|. Sets
+  // |ended| and returns true if it did. An interval may begin when another
+  // ends.
   bool ReleaseNext(uint64_t time, Ended* ended);
 
-  // How many there are by now, free or not.
+  // Returns the number of slots so far, free or not.
   size_t slot_count() const { return slot_count_; }
 
  private:
@@ -50,7 +51,7 @@ class SlotAssigner {
   using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
   MinHeap<size_t> free_slots_;
-  // When, and which.
+  // The end of each interval, and its slot.
   MinHeap<std::pair<uint64_t, size_t>> busy_slots_;
   size_t slot_count_ = 0;
 };

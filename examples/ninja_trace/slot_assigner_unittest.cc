@@ -18,7 +18,8 @@ using ::testing::ElementsAre;
 
 using Interval = std::pair<uint64_t, uint64_t>;
 
-// The slot of each of |intervals|, which are in the order of their beginnings.
+// Returns the slot of each of |intervals|, which are in the order of their
+// beginnings.
 std::vector<size_t> Assign(const std::vector<Interval>& intervals) {
   SlotAssigner slots;
   std::vector<size_t> assigned;
@@ -76,7 +77,7 @@ TEST(SlotAssignerTest, AsManySlotsAsIntervalsOverlapAtMost) {
     std::sort(intervals.begin(), intervals.end());
     const std::vector<size_t> assigned = Assign(intervals);
 
-    // How many are under way when one begins, itself included.
+    // The most intervals that overlap at the beginning of one, itself included.
     size_t most = 0;
     for (size_t i = 0; i < intervals.size(); ++i) {
       size_t overlapping = 1;

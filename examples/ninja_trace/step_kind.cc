@@ -35,7 +35,7 @@ constexpr ExtensionKind kExtensionKinds[] = {
 StepKind GuessStepKind(std::string_view output) {
   const std::string_view name = output.substr(output.find_last_of('/') + 1);
   const size_t dot = name.find_last_of('.');
-  // Programs have no extension on most systems.
+  // On most systems, programs have no extension.
   if (dot == std::string_view::npos || dot == 0)
     return StepKind::kLink;
   const std::string_view extension = name.substr(dot);

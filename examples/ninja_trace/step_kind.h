@@ -22,7 +22,7 @@ inline constexpr size_t kStepKindCount = 6;
 
 StepKind GuessStepKind(std::string_view output);
 
-// The category of the step's slice in the trace.
+// Returns the category of the step's slice in the trace.
 const char* StepKindName(StepKind kind);
 
 }  // namespace ninja_trace

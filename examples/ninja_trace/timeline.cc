@@ -13,14 +13,15 @@ namespace {
 
 constexpr uint64_t kNanosecondsPerMillisecond = 1000 * 1000;
 
-// Stops at 292 years, so that a made-up log cannot make time go backwards.
+// Converts a time. Stops at 292 years, so that a made-up log cannot make time
+// go backwards.
 uint64_t Nanoseconds(uint64_t milliseconds) {
   constexpr uint64_t kMax = INT64_MAX / kNanosecondsPerMillisecond;
   return std::min(milliseconds, kMax) * kNanosecondsPerMillisecond;
 }
 
 void SortByStart(std::vector<BuildStep>* steps) {
-  // Sorting by name makes the trace the same each time.
+  // Sorting by name, too, makes the trace the same each time.
   std::sort(steps->begin(), steps->end(),
             [](const BuildStep& a, const BuildStep& b) {
               return std::tie(a.start_ms, a.end_ms, a.outputs) <
@@ -33,7 +34,7 @@ void SortByStart(std::vector<BuildStep>* steps) {
 TimelineSize WriteTimeline(std::vector<Build> builds, TraceWriter* writer) {
   TimelineSize size;
   SlotAssigner slots;
-  // Where the build before ended in the trace.
+  // The time in the trace at which the build before ended.
   uint64_t last_end_ms = 0;
 
   const auto end_steps_until = [&](uint64_t time_ms) {

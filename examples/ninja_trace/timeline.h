@@ -13,8 +13,8 @@
 
 namespace ninja_trace {
 
-// Between the end of a build and the beginning of the next one. The log does
-// not say how long it was.
+// The time in the trace between the end of a build and the beginning of the
+// next one. The log does not say how long it was.
 inline constexpr uint64_t kPauseBetweenBuildsMs = 1000;
 
 struct TimelineSize {

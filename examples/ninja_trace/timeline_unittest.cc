@@ -35,7 +35,7 @@ BuildStep Step(uint32_t start_ms, uint32_t end_ms, const char* output) {
   return step;
 }
 
-// A trace, checked, of |builds|.
+// Returns the trace of |builds|, which has been checked.
 TraceChecker Trace(std::vector<Build> builds, TimelineSize* size) {
   TemporaryFile file;
   TraceWriter writer(file.get(), "out");
@@ -50,7 +50,7 @@ TraceChecker Trace(std::vector<Build> builds, TimelineSize* size) {
   return checker;
 }
 
-// "track name begin-end", in milliseconds.
+// Returns texts like "track name begin-end", in milliseconds.
 std::vector<std::string> Describe(const std::vector<Slice>& slices) {
   std::vector<std::string> lines;
   for (const Slice& slice : slices) {
@@ -115,7 +115,7 @@ TEST(TimelineTest, ImpossiblyLongLogsDoNotWrapAround) {
   EXPECT_EQ(size.steps, 10'000u);
 }
 
-// From a log, with damage or without, to the trace that a viewer reads.
+// These tests go from a log, damaged or not, to the trace that a viewer reads.
 
 struct Conversion {
   std::vector<Slice> steps;
@@ -133,11 +133,11 @@ Conversion Convert(std::string_view log, BuildHistory::Keep keep) {
   return result;
 }
 
-// A log of |builds| builds on four jobs, as ninja would write it.
+// Returns a log of |builds| builds on four jobs, in the form that ninja writes.
 std::string MakeLog(int builds, int steps_per_build, std::mt19937* random) {
   std::string log = "# ninja log v5\n";
   for (int build = 0; build < builds; ++build) {
-    // The end and the result of each job.
+    // The end and the log lines of each running job.
     std::multimap<uint32_t, std::string> running;
     for (int step = 0; step < steps_per_build || !running.empty();) {
       uint32_t now = 0;

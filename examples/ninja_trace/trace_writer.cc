@@ -16,18 +16,20 @@ namespace pb = protozero::trace;
 
 namespace {
 
-// Ids that are unlikely in other traces, so that files can be concatenated.
+// The ids of this trace, which are unlikely in others, so that files can be
+// concatenated.
 constexpr uint32_t kSequenceId = 0x6e696e6a;
 constexpr uint64_t kProcessTrack = uint64_t{kSequenceId} << 32;
 constexpr uint64_t SlotTrack(size_t slot) {
   return kProcessTrack + 1 + slot;
 }
 
-// The log does not say which process ninja was. Viewers want a number.
+// A number for viewers, which want one. The log does not say which process
+// ninja was.
 constexpr int32_t kPid = 1;
 
-// Strings that many packets need are written once, and referred to by id; the
-// ids are ours to choose.
+// Returns the id of a string that many packets need. It is written once, and
+// this program may choose the ids.
 constexpr uint64_t CategoryId(StepKind kind) {
   return 1 + static_cast<uint64_t>(kind);
 }
@@ -149,7 +151,7 @@ pb::TracePacket* TraceWriter::BeginPacket() {
   if (batch_->stream_writer()->written() - batches_size_ >= kBatchSize)
     WriteBatch();
   ++packet_count_;
-  // The packet before, and all that is nested in it, ends here.
+  // This call also ends the packet before, and all messages in it.
   pb::TracePacket* packet = batch_->add_packet();
   packet->set_trusted_packet_sequence_id(kSequenceId);
   return packet;

@@ -35,21 +35,22 @@ class TraceWriter {
  public:
   static constexpr size_t kBatchSize = 64 * 1024;
 
+  // Writes to |file|. The viewer shows |process_name| for the whole trace.
   // REQUIRES: |file| stays open while the writer is in use.
-  // The viewer shows |process_name| for the whole trace.
   TraceWriter(FILE* file, std::string_view process_name);
 
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // |number| is 1 for the first one.
+  // Begins a build. |number| is 1 for the first one.
   void BeginBuild(size_t number, uint64_t time);
   void EndBuild(uint64_t time);
 
-  // Slots are numbered from 0; the first step of a slot may not come before
-  // the first step of a lower one. REQUIRES: |step| has an output.
+  // Begins a step in a slot. Slots are numbered from 0; the first step of a
+  // slot may not come before the first step of a lower one. REQUIRES: |step|
+  // has an output.
   void BeginStep(size_t slot, const BuildStep& step, uint64_t time);
-  // Ends the step that was begun last in that slot.
+  // Ends the step that began last in that slot.
   void EndStep(size_t slot, uint64_t time);
 
   // Writes the rest from memory. Returns false if there was any error since
@@ -63,7 +64,7 @@ class TraceWriter {
   void WriteProcessTrack(std::string_view process_name);
   void WriteSlotTrack(size_t slot);
 
-  // The result is valid until the next of these calls.
+  // Return a message that is valid until the next of these calls.
   protozero::trace::TracePacket* BeginPacket();
   protozero::trace::TrackEvent* BeginEvent(
       protozero::trace::TrackEvent_Type type,
@@ -75,7 +76,7 @@ class TraceWriter {
   FILE* const file_;
   protozero::HeapBuffered<protozero::trace::Trace> batch_{kBatchSize,
                                                           kBatchSize};
-  // Bytes that have left batch_.
+  // The number of bytes that have left batch_.
   uint64_t batches_size_ = 0;
   size_t slot_tracks_ = 0;
   uint64_t packet_count_ = 0;

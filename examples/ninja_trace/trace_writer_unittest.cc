@@ -96,7 +96,7 @@ TEST(TraceWriterTest, BatchesTogetherAreOneTrace) {
   for (uint64_t i = 0; i < count; ++i) {
     writer.BeginStep(0, Step({"obj/" + std::to_string(i) + ".o"}), i);
     writer.EndStep(0, i + 1);
-    // Whole batches leave the memory, and do so as soon as they are whole.
+    // A batch leaves the memory only when it is whole, and at once.
     const long batch = ftell(file.get()) - written;
     if (batch != 0) {
       EXPECT_GE(batch, long{TraceWriter::kBatchSize});
@@ -163,7 +163,7 @@ TEST(TraceWriterTest, FullDiskIsAnError) {
 }
 
 TEST(TraceWriterTest, PacketBeyondTheFormatIsAnError) {
-  // More names of 256 KiB than a message with 28 bits of size can hold.
+  // A message with 28 bits of size cannot hold that many names of 256 KiB.
   TemporaryFile file;
   TraceWriter writer(file.get(), "out");
   writer.BeginStep(

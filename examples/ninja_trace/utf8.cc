@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// The forms of a character of more than one byte: what its first byte may be,
-// and its second one. The second is restricted where other values would encode
-// something that has a shorter form, a surrogate, or nothing (beyond U+10FFFF).
+// A form of characters of more than one byte: the ranges of the first byte and
+// of the second one. The second is restricted where other values would encode a
+// character that has a shorter form, a surrogate, or nothing (beyond U+10FFFF).
 // All further bytes are 80 to BF.
 struct Form {
   uint8_t first_min, first_max;
@@ -27,7 +27,8 @@ constexpr Form kForms[] = {
     {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-// The size of the character that |text| begins with; 0 if it is none.
+// Returns the size of the character at the beginning of |text|, or 0 if there
+// is none.
 size_t CharacterSize(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   if (byte(0) < 0x80)

@@ -10,7 +10,7 @@ namespace ninja_trace {
 
 // Returns |text| with everything that is not UTF-8 replaced by U+FFFD. Names of
 // files may be any bytes; string fields of protobuf are UTF-8, and some parsers
-// refuse a message over it.
+// refuse a message with other bytes.
 std::string MakeValidUtf8(std::string_view text);
 
 }  // namespace ninja_trace

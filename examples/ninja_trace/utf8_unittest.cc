@@ -13,7 +13,7 @@ namespace ninja_trace {
 
 namespace {
 
-// The UTF-8 form of |code_point|, by definition.
+// Returns the UTF-8 form of |code_point|, by definition.
 std::string Encode(uint32_t code_point) {
   const auto byte = [](uint32_t value) { return static_cast<char>(value); };
   const auto tail = [&](int shift) {
@@ -54,13 +54,13 @@ TEST(MakeValidUtf8Test, EachByteThatIsWrongIsReplaced) {
       {"a\x80z", "a\uFFFDz"},
       {"a\xff", "a\uFFFD"},
       {"\xfe\xfe", "\uFFFD\uFFFD"},
-      // Cut short, at the end and before another character.
+      // These are cut short, at the end and before another character.
       {"\xc3", "\uFFFD"},
       {"\xe2\x82", "\uFFFD\uFFFD"},
       {"\xe2\x82z", "\uFFFD\uFFFDz"},
       {"\xf0\x9f\x98", "\uFFFD\uFFFD\uFFFD"},
       {"\xc3\xc3\xa9", "\uFFFD\u00E9"},
-      // Longer than necessary.
+      // These are longer than necessary.
       {"\xc0\xaf", "\uFFFD\uFFFD"},
       {"\xc1\xbf", "\uFFFD\uFFFD"},
       {"\xe0\x9f\xbf", "\uFFFD\uFFFD\uFFFD"},

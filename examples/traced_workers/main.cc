@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // A program that has something to trace: two processes, with several threads
-// each, that make texts, compress them, and check that they come out again.
+// each. They make texts, compress them, and check that they come out again.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,11 +37,11 @@ using pbz::PrintError;
 constexpr char kProgram[] = "traced_workers";
 constexpr uint64_t kMaxNumber = 1000000000;
 constexpr uint64_t kMaxThreads = 1000;
-// How long to wait for a service, if the environment names one.
+// The longest wait for a service, if the environment names one.
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 struct Options {
-  // Set for the second process, which is this program, too.
+  // True in the second process, which runs this program, too.
   bool is_child = false;
   uint64_t threads = 3;
   uint64_t items = 60;
@@ -93,7 +93,7 @@ Work DoWork(const Options& options,
   return work;
 }
 
-// Starts this program once more.
+// Starts this program once more, as the child.
 bool StartChild(const Options& options, pid_t* child) {
   std::vector<std::string> args = {
       "traced_workers", "--child",
@@ -114,12 +114,14 @@ bool StartChild(const Options& options, pid_t* child) {
 bool WorkInThreads(const Options& options) {
   protozero::Producer::Options producer_options;
   producer_options.name = "traced_workers";
-  // Room for all that a run writes, so that a slow service costs no packet.
+  // This is room for all that a run writes, so that a slow service costs no
+  // packet.
   producer_options.shared_memory_size = 1 << 20;
   protozero::Producer producer(producer_options);
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   protozero::SetTraceProcessName(kProgram);
-  // It would trace without this, too, but not from the beginning.
+  // Without this wait, the program would be traced, too, but not from its
+  // beginning.
   if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
       !producer.Sync(kConnectTimeoutMs))
     PrintError(kProgram, "not traced: %s", producer.why_off().c_str());
@@ -175,7 +177,8 @@ two processes. To see what they did:
   if (options.threads > kMaxThreads)
     return WrongUsage(command, "--threads is 1000 at most");
   pid_t child = -1;
-  // Before there are threads, so that there is nothing to inherit from them.
+  // The child starts before there are threads, so that it inherits nothing from
+  // them.
   if (!options.is_child && !StartChild(options, &child))
     return kFailure;
   bool ok = WorkInThreads(options);

@@ -14,11 +14,10 @@ namespace {
 
 // The compressed form is a sequence of
 //
-//   | n (1 to 127)        | n bytes                          |  literals
-//   | 128 + n (n < 128)   | distance, 2 bytes, little-endian |  n + 4 bytes
-//   that
-//                                                               were there
-//                                                               before
+//   | n (1 to 127)      | n bytes                          | literals
+//   | 128 + n (n < 128) | distance, 2 bytes, little-endian | n + 4 bytes
+//
+// The n + 4 bytes are a copy of the text at that distance before.
 constexpr size_t kMaxLiterals = 127;
 constexpr size_t kMinMatch = 4;
 constexpr size_t kMaxMatch = kMinMatch + 127;
@@ -52,9 +51,9 @@ std::string MakeText(uint64_t seed, size_t size) {
 
 std::string Compress(std::string_view text) {
   std::string out;
-  // Where four bytes of that hash were last, and 1.
+  // The last place of four bytes with that hash, plus 1; 0 for none.
   std::vector<size_t> last_seen(1 << 12);
-  size_t literals = 0;  // The first that has not been written.
+  size_t literals = 0;  // The first literal that has not been written.
   const auto flush_literals = [&](size_t end) {
     while (literals < end) {
       const size_t count = std::min(kMaxLiterals, end - literals);
@@ -110,7 +109,7 @@ std::string Decompress(std::string_view compressed) {
     pos += 2;
     if (distance == 0 || distance > text.size())
       return "";
-    // The source may overlap with the output.
+    // The source may overlap with the copy.
     for (size_t i = (head & 0x7f) + kMinMatch; i > 0; --i)
       text += text[text.size() - distance];
   }

@@ -9,19 +9,19 @@
 #include <string>
 #include <string_view>
 
-// Something for the workers to do. All of it depends on its arguments only.
+// The work of the threads. All results depend on the arguments only.
 
 namespace traced_workers {
 
-// A text of |size| bytes, the same for the same |seed|.
+// Returns a text of |size| bytes, the same for the same |seed|.
 std::string MakeText(uint64_t seed, size_t size);
 
-// Literals, and references to earlier text, by up to 64 KiB.
+// Returns literals, and references to text up to 64 KiB before.
 std::string Compress(std::string_view text);
-// The inverse. Empty if |compressed| is not what Compress() returns.
+// Reverses Compress(). Returns an empty text if |compressed| is not its result.
 std::string Decompress(std::string_view compressed);
 
-// How many primes there are below |limit|.
+// Returns how many primes there are below |limit|.
 size_t CountPrimes(size_t limit);
 
 }  // namespace traced_workers

@@ -13,8 +13,8 @@ namespace protozero::test {
 
 namespace {
 
-// Plain thread-local variables of the program itself: to reach them takes no
-// allocation, which would be a surprise in malloc().
+// The state of each thread. Plain thread-local variables of the program itself
+// are reached without an allocation, which would be a surprise in malloc().
 thread_local bool counting = false;
 thread_local size_t allocations = 0;
 thread_local bool nothrow_fails = false;
@@ -39,7 +39,7 @@ size_t AllocationCounter::count() const {
 }
 
 bool NothrowAllocationsFail::IsSupported() {
-  // Its operator new cannot be replaced.
+  // ThreadSanitizer's operator new cannot be replaced.
   return !PROTOZERO_TEST_HAS_TSAN;
 }
 
@@ -69,7 +69,7 @@ bool IsToFail() {
 
 }  // namespace
 
-// The default ones call the throwing ones, too.
+// These are replaced because the default ones call the throwing ones.
 
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return IsToFail() ? nullptr : ::operator new(size);
@@ -94,7 +94,7 @@ void __sanitizer_free_hook(const volatile void*) {}
 
 #else
 
-// Other names of glibc's malloc() and its siblings.
+// These are other names of glibc's malloc() and its siblings.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);

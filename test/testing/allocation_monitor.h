@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-// A program that links this has its malloc() and operator new, and those of
-// every library in it, watched. With sanitizers, which have an allocator of
-// their own, through their hooks.
+// Watches malloc() and operator new in a program that links this, with every
+// library in it. Sanitizers have an allocator of their own, which is watched
+// through their hooks.
 
 namespace protozero::test {
 
@@ -22,7 +22,7 @@ class AllocationCounter {
   size_t count() const;
 };
 
-// In its scope `new (std::nothrow)` returns null, after |allow| times.
+// Makes `new (std::nothrow)` return null in its scope, after |allow| calls.
 // REQUIRES: IsSupported(), which is false with ThreadSanitizer.
 class NothrowAllocationsFail {
  public:

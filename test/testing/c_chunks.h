@@ -16,8 +16,8 @@
 
 namespace protozero::test {
 
-// Chunks for C of these sizes, of which the last one is repeated: what
-// ChunkedStream is for C++.
+// Chunks of these sizes for C. The last size is repeated. ChunkedStream is the
+// same for C++.
 struct CChunks {
   explicit CChunks(std::vector<size_t> chunk_sizes)
       : sizes(std::move(chunk_sizes)) {
@@ -40,7 +40,7 @@ struct CChunks {
     return {begin, begin + size};
   }
 
-  // REQUIRES: no message is open.
+  // Returns the output so far. REQUIRES: no message is open.
   std::string Bytes() {
     if (!chunks.empty())
       chunks.back().second = static_cast<size_t>(writer.pos - writer.begin);

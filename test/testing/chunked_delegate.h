@@ -16,23 +16,24 @@
 
 namespace protozero::test {
 
-// A delegate as a user of the library might write it. It watches that the
+// A delegate as a user of the library might write it. It checks that the
 // library keeps its side of the contract: each chunk lies between guard bytes,
-// and a chunk that has been left is only touched where a patch was asked for.
+// and a chunk that was left is changed only where the library asked for a
+// patch.
 class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
  public:
   // The answer of AnnotatePatch().
   enum class Patches {
     kInPlace,   // The chunk stays writable.
-    kRedirect,  // The chunk is given away: sizes go to a list of patches.
-    kUnwanted,  // Null.
+    kRedirect,  // The chunk is given away; sizes go to a list of patches.
+    kUnwanted,  // The answer is null.
   };
 
-  // How chunks are filled before they are handed out.
+  // The byte that fills chunks before they are handed out.
   static constexpr uint8_t kUnwritten = 0xee;
 
-  // Chunks of |chunk_sizes|, of which the last one is repeated; none after
-  // |max_chunks|.
+  // Hands out chunks of |chunk_sizes|. The last size is repeated. There are
+  // none after |max_chunks|.
   explicit ChunkedDelegate(std::vector<size_t> chunk_sizes,
                            Patches patches = Patches::kInPlace,
                            size_t max_chunks = SIZE_MAX);
@@ -43,7 +44,7 @@ class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
   // REQUIRES: called before the first write.
   void set_writer(const ScatteredStreamWriter* writer) { writer_ = writer; }
 
-  // Called by GetNewBuffer() before it does anything.
+  // Sets a function that GetNewBuffer() calls before it does anything.
   void set_on_new_buffer(std::function<void()> callback) {
     on_new_buffer_ = std::move(callback);
   }
@@ -52,24 +53,24 @@ class ChunkedDelegate : public ScatteredStreamWriter::Delegate {
   uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
 
   size_t num_chunks() const { return chunks_.size(); }
-  // The current chunk from its first byte to its last, written or not.
+  // Returns the current chunk from its first byte to its last, written or not.
   std::string CurrentChunk() const;
-  // How often AnnotatePatch() was called.
+  // Returns how often AnnotatePatch() was called.
   size_t num_patches() const { return num_patches_; }
   size_t num_refusals() const { return num_refusals_; }
 
-  // The output: each chunk up to the place where it was left, with the patches
-  // of kRedirect applied.
+  // Returns the output: each chunk up to the place where it was left, with the
+  // patches of kRedirect applied.
   std::string Bytes() const;
-  // The same, each chunk on its own.
+  // Returns the same, each chunk on its own.
   std::vector<std::string> ChunkBytes() const;
 
-  // The library's mistake, or an empty string.
+  // Returns the library's mistakes, or an empty string.
   std::string Complaints() const;
 
  private:
   struct Chunk {
-    std::unique_ptr<uint8_t[]> memory;  // Guard, chunk, guard.
+    std::unique_ptr<uint8_t[]> memory;  // The chunk between two guards.
     size_t size;
     size_t used;
     // Its content when it was left.

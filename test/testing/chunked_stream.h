@@ -36,7 +36,7 @@ struct ChunkedStream {
                       bytes.size());
   }
 
-  // The output as hex: all of it, and chunk by chunk.
+  // Return the output as hex: all of it, and chunk by chunk.
   std::string Bytes() const { return Hex(delegate.Bytes()); }
   std::vector<std::string> Chunks() const {
     std::vector<std::string> chunks;

@@ -24,7 +24,7 @@ namespace protozero::test {
 namespace {
 
 using Write = std::function<void(Message*)>;
-// The expected output, given the sizes of the chunks.
+// A function that returns the expected output for chunks of given sizes.
 using Encode = std::function<std::string(const ChunkSizes&)>;
 
 std::string Describe(const char* delegate, const ChunkSizes& chunk_sizes) {
@@ -56,13 +56,13 @@ void RunForeign(const ChunkSizes& chunk_sizes,
   }
 }
 
-// The chunks grow from the first of the sizes to the last.
+// Runs a heap buffer. Its chunks grow from the first of the sizes to the last.
 void RunHeap(const ChunkSizes& chunk_sizes,
              const std::string& bytes,
              const Write& write) {
   SCOPED_TRACE(Describe("heap buffer", chunk_sizes));
   HeapBuffered<Message> message(chunk_sizes.front(), chunk_sizes.back());
-  // The second time in the memory of the first.
+  // The second message is written to the memory of the first.
   for (int i = 0; i < 2; ++i) {
     write(message.get());
     EXPECT_EQ(AsHex(message.SerializeAsArray()), AsHex(bytes));
@@ -72,7 +72,7 @@ void RunHeap(const ChunkSizes& chunk_sizes,
 }
 
 void RunStatic(const std::string& bytes, const Write& write) {
-  // A message that is being nested takes a little more than in the end.
+  // A message takes a little more while it is being nested than in the end.
   constexpr size_t kSlack = 4096;
   SCOPED_TRACE("static buffer");
   std::vector<uint8_t> buffer(bytes.size() + kSlack);
@@ -84,8 +84,8 @@ void RunStatic(const std::string& bytes, const Write& write) {
 }
 
 void RunAll(const Encode& encode, const Write& write) {
-  // Slow code takes seconds for thousands of chunks, which show little
-  // that hundreds do not.
+  // With thousands of chunks, slow code takes seconds and shows little more
+  // than with hundreds.
   constexpr size_t kMaxChunks = kIsSlowBuild ? 500 : SIZE_MAX;
   const std::string contiguous = encode(OneLargeChunk());
   RunStatic(contiguous, write);

@@ -13,20 +13,20 @@
 #include "test/testing/message_tree.h"
 #include "test/testing/sanitizers.h"
 
-// The same case over every delegate and every chunk size.
+// Runs the same case over every delegate and every chunk size.
 
 namespace protozero::test {
 
-// Whether the code is several times slower than users': debug builds and those
-// with sanitizers.
+// True if the code is several times slower than users': in debug builds and
+// those with sanitizers.
 inline constexpr bool kIsSlowBuild = PROTOZERO_DCHECK_IS_ON || kHasSanitizer;
 
-// For long series of sizes and for random messages, slow builds try only every
-// third. The others try all.
+// The step in long series of sizes and of random messages. Slow builds try only
+// every third one, the others try all.
 inline constexpr size_t kSeriesStep = kIsSlowBuild ? 3 : 1;
 
-// Chunk sizes worth trying: those from the smallest legal one to 64, and those
-// around the borders of the encoding.
+// Returns the chunk sizes worth trying: those from the smallest legal one to
+// 64, and those around the borders of the encoding.
 const ChunkSizes& InterestingChunkSizes();
 
 // Runs |write| over static buffers, heap buffers and a foreign delegate (with
@@ -37,14 +37,14 @@ const ChunkSizes& InterestingChunkSizes();
 void ExpectWrites(const MessageTree& tree,
                   const std::function<void(Message*)>& write);
 
-// The same, with WriteTree().
+// Does the same with WriteTree().
 void ExpectWrites(const MessageTree& tree);
 
-// The same for bytes written down as hex, of a message without nested ones.
+// Does the same for bytes given as hex, of a message without nested ones.
 void ExpectWritesHex(std::string_view hex,
                      const std::function<void(Message*)>& write);
 
-// One chunk sequence of the above, with the foreign delegate.
+// Does the same for one sequence of chunks, with the foreign delegate.
 void ExpectWritesToChunks(const MessageTree& tree,
                           const ChunkSizes& chunk_sizes);
 

@@ -20,8 +20,8 @@
 
 #include <atomic>
 
-// The linker has been told to call __wrap_f() in place of f(), and to call f()
-// where __real_f() is called. BUILD.gn names the same functions.
+// The linker has been told to call __wrap_f() instead of f(), and f() instead
+// of __real_f(). BUILD.gn names the same functions.
 
 namespace protozero::test {
 
@@ -78,10 +78,10 @@ constexpr CallInfo kCalls[kNumCalls] = {
     {"syscall", EPERM},         {"write", ENOSPC},
 };
 
-// Of CallsFail.
+// The errors that CallsFail sets.
 std::atomic<int> g_errors[kNumCalls];
 
-// Of NthCallFails.
+// The state of NthCallFails.
 std::atomic<bool> g_is_counting{false};
 std::atomic<uint64_t> g_count{0};
 std::atomic<uint64_t> g_first{0};
@@ -97,7 +97,7 @@ bool FailsByNumber() {
   return number >= g_first && number <= g_last;
 }
 
-// Whether it fails now; says so in errno.
+// Returns whether the call fails now, and sets errno then.
 bool Fails(Call call) {
   int error = g_errors[call];
   if (error == 0 && !g_counts_only_allocations && FailsByNumber())
@@ -200,7 +200,7 @@ int __wrap_fcntl(int fd, int command, ...);
 int __wrap_fcntl(int fd, int command, ...) {
   if (Fails(kFcntl))
     return -1;
-  // Whatever it is, it fits.
+  // The argument may be a number or a pointer; both fit into this.
   va_list args;
   va_start(args, command);
   void* const arg = va_arg(args, void*);
@@ -412,7 +412,7 @@ long __wrap_syscall(long number, ...) {
 ssize_t __real_write(int fd, const void* data, size_t size);
 ssize_t __wrap_write(int fd, const void* data, size_t size);
 ssize_t __wrap_write(int fd, const void* data, size_t size) {
-  // An eventfd has no disk that could be full.
+  // A write to an eventfd cannot fail for lack of disk space.
   struct stat status;
   const bool is_file =
       __real_fstat(fd, &status) == 0 && S_ISREG(status.st_mode);

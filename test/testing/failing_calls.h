@@ -5,19 +5,19 @@
 
 #include <stdint.h>
 
-// Has calls of the system fail, as they do when memory, descriptors, threads or
-// permission run out. A program that links this takes the system calls of its
-// own objects, though not those of shared libraries, through here;
-// failing_calls.cc lists them. One that links failing_allocations, too, does
-// the same with operator new, of libraries as well: but not with
-// ThreadSanitizer, whose own cannot be replaced, and without exceptions only
-// with the one that takes std::nothrow.
+// Makes system calls fail, as if memory, descriptors, threads or permission ran
+// out. In a program that links this, the system calls of its own objects go
+// through here, but not those of shared libraries. failing_calls.cc lists them.
+// A program that also links failing_allocations does the same with operator
+// new, also for libraries. There are two limits: ThreadSanitizer's operator new
+// cannot be replaced, and without exceptions only the one that takes
+// std::nothrow can fail.
 
 namespace protozero::test {
 
-// In its scope, every call of the function of that name fails with |error|, in
-// all threads: it returns -1 and sets errno, or returns the error, as that
-// function does.
+// Makes every call of the function of that name fail with |error|, in its scope
+// and in all threads. The call returns -1 and sets errno, or returns the error,
+// whichever is that function's way.
 class CallsFail {
  public:
   CallsFail(const char* name, int error);
@@ -29,10 +29,10 @@ class CallsFail {
   const int index_;
 };
 
-// In its scope, the |first|-th call fails, from 1, and no other one does, or
-// all that follow do, too; or only allocations count. Calls count that are made
-// in CodeUnderTest, each function with an error that it usually has. One at a
-// time.
+// Makes the |first|-th call in its scope fail, counted from 1: only that one,
+// or also all that follow. With kAllocationsFromThenOn, only allocations count
+// and fail. Only calls in CodeUnderTest count. Each function fails with its
+// usual error. One object at a time.
 class NthCallFails {
  public:
   enum Which { kOnce, kFromThenOn, kAllocationsFromThenOn };
@@ -41,13 +41,14 @@ class NthCallFails {
   NthCallFails(const NthCallFails&) = delete;
   NthCallFails& operator=(const NthCallFails&) = delete;
 
-  // How many calls there were.
+  // Returns how many calls there were.
   uint64_t count() const;
-  // From now on, none fails.
+  // Stops all failures from now on.
   void Stop();
 };
 
-// This thread's calls count, and for ever those of threads that it starts.
+// Makes this thread's calls count while it exists, and those of threads that it
+// starts for ever.
 class CodeUnderTest {
  public:
   CodeUnderTest();
@@ -57,7 +58,7 @@ class CodeUnderTest {
 };
 
 namespace internal {
-// Whether an allocation is to fail now.
+// Returns whether an allocation has to fail now.
 bool AllocationFails();
 }  // namespace internal
 

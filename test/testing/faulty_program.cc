@@ -1,13 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Linked into a program, has its N-th call fail, and with FAULTS=all those that
-// follow, too. failing_calls.h lists the calls. All threads count, from the
-// first constructor on.
+// Makes the N-th call of a program that links this fail, and with FAULTS=all
+// all that follow, too. failing_calls.h lists the calls. Calls of all threads
+// count, from the first constructor on.
 //
 //   FIRST_FAULT=N [FAULTS=all] [FAULT_COUNT=FILE] PROGRAM [ARGUMENT...]
 //
-// FILE is written when the program ends, if it is by exit(): how many calls
-// there were.
+// FILE gets the number of calls, if the program ends by exit().
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 namespace protozero::test {
 namespace {
 
-// Never destroyed: the program's last calls are to fail, too.
+// This object is never destroyed, so that the program's last calls fail, too.
 alignas(NthCallFails) unsigned char g_memory[sizeof(NthCallFails)];
 NthCallFails* g_fault = nullptr;
 
@@ -47,7 +46,7 @@ struct Start {
                      which != nullptr && strcmp(which, "all") == 0
                          ? NthCallFails::kFromThenOn
                          : NthCallFails::kOnce);
-    // For this thread, for ever.
+    // This makes the calls of this thread count for ever.
     alignas(CodeUnderTest) static unsigned char code[sizeof(CodeUnderTest)];
     new (code) CodeUnderTest;
   }

@@ -8,8 +8,8 @@
 #include "protozero/field_metadata.h"
 #include "protozero/message.h"
 
-// Message classes like those that the plugin makes, as far as field constants
-// are concerned, for tests that do without the plugin.
+// Message classes with field constants like those that the plugin makes, for
+// tests that do without the plugin.
 
 namespace protozero::test {
 

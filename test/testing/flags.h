@@ -9,8 +9,8 @@
 
 namespace protozero::test {
 
-// The value of --name=value on the test's command line, or |default_value|.
-// For programs that have main_with_flags.cc among their sources.
+// Returns the value of --name=value on the test's command line, or
+// |default_value|. Programs need main_with_flags.cc among their sources for it.
 uint64_t Flag(std::string_view name, uint64_t default_value);
 
 }  // namespace protozero::test

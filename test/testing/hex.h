@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
-// Bytes as text, so that a failed comparison can be read.
+// Shows bytes as text, so that a failed comparison can be read.
 
 namespace protozero::test {
 
-// Two digits a byte, with a space between bytes: "08 96 01".
+// Return two digits a byte, with a space between bytes: "08 96 01".
 std::string Hex(std::string_view bytes);
 std::string Hex(const void* data, size_t size);
 std::string Hex(const std::vector<uint8_t>& bytes);
 
-// Bytes to compare with others: written as hex only if a test fails.
+// Bytes to compare with others. They are written as hex only if a test fails.
 struct AsHex {
   explicit AsHex(std::string_view b) : bytes(b) {}
   AsHex(const void* data, size_t size)
@@ -35,7 +35,7 @@ struct AsHex {
   std::string_view bytes;
 };
 
-// The reverse. Spaces may stand anywhere between bytes.
+// Reverses Hex(). Spaces may stand anywhere between bytes.
 std::string FromHex(std::string_view hex);
 
 }  // namespace protozero::test

@@ -35,7 +35,7 @@ uint64_t Flag(std::string_view name, uint64_t default_value) {
 }  // namespace protozero::test
 
 int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);  // Takes out its own flags.
+  testing::InitGoogleMock(&argc, argv);  // Removes its own flags.
   protozero::test::Arguments().assign(argv + 1, argv + argc);
   return RUN_ALL_TESTS();
 }

@@ -38,7 +38,7 @@ std::string VarInt(uint64_t value) {
   return bytes;
 }
 
-// |value| as a varint of |size| bytes.
+// Returns |value| as a varint of |size| bytes.
 std::string PaddedVarInt(uint64_t value, size_t size) {
   std::string bytes;
   for (size_t i = 1; i <= size; ++i, value /= 128)
@@ -57,13 +57,13 @@ std::string Tag(uint32_t id, uint32_t wire_type) {
   return VarInt(uint64_t{id} * 8 + wire_type);
 }
 
-// Zigzag as its definition has it: 2n for n >= 0, and -2n-1 for n < 0.
+// Encodes by the definition of zigzag: 2n for n >= 0, and -2n-1 for n < 0.
 uint64_t ZigZag(int64_t value) {
   const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   return 2 * magnitude + (value < 0 ? 1 : 0);
 }
 
-// A field without the fields in it.
+// Returns the bytes of a field that has no fields in it.
 std::string SimpleField(const Field& field) {
   using Kind = Field::Kind;
   const uint64_t number = field.number;
@@ -114,16 +114,16 @@ std::string SimpleField(const Field& field) {
   return std::string();
 }
 
-// Chunks as they fill up.
+// Simulates chunks that fill up.
 class Chunks {
  public:
   explicit Chunks(const ChunkSizes& sizes) : sizes_(&sizes) {}
 
-  // The chunk being filled, and how far.
+  // Return the chunk that is being filled: its index, and its bytes so far.
   size_t index() const { return chunks_.empty() ? 0 : chunks_.size() - 1; }
   std::string& current() { return chunks_.back(); }
 
-  // Bytes that were written so far.
+  // Returns how many bytes were written so far.
   uint64_t written() const { return written_; }
 
   void Put(std::string_view bytes) {
@@ -137,14 +137,14 @@ class Chunks {
     }
   }
 
-  // The place of the next byte.
+  // Returns the place of the next byte.
   std::pair<size_t, size_t> NextByte() {
     if (room() == 0)
       Next();
     return {index(), current().size()};
   }
 
-  // Takes back the bytes since |place|. Returns false if |place| is not in the
+  // Removes the bytes since |place|. Returns false if |place| is not in the
   // current chunk.
   bool TakeBack(std::pair<size_t, size_t> place) {
     if (place.first != index())
@@ -168,8 +168,8 @@ class Chunks {
     chunks_[place.first].replace(place.second, bytes.size(), bytes);
   }
 
-  // Writes the size to the four bytes at |place|, three of which go away if
-  // they can.
+  // Writes the size to the four bytes at |place|. Removes three of them if it
+  // can.
   void PutSize(std::pair<size_t, size_t> place, uint64_t size) {
     if (size <= 127 && index() == place.first) {
       Replace(place, VarInt(size));
@@ -205,15 +205,16 @@ void EncodeTo(const MessageTree& tree,
               bool stays_open,
               MessageTree* kept);
 
-// A field with fields in it. If it |stays_open|, what sealing it would write is
-// left out. Appends it to |kept| unless that is null.
+// Encodes a field with fields in it. If it |stays_open|, leaves out the bytes
+// that sealing it would write. Appends it to |kept| unless that is null.
 void EncodeNestedTo(const Field& field,
                     Chunks& chunks,
                     bool stays_open,
                     MessageTree* kept) {
   const std::pair<size_t, size_t> place = chunks.NextByte();
   if (field.is_taken_back()) {
-    // It stays if another chunk begins before it is sealed.
+    // A field that is taken back stays if another chunk begins before it is
+    // sealed.
     Field nested = field;
     nested.kind = field.is_group() ? Field::Kind::kGroup : Field::Kind::kNested;
     Chunks attempt = chunks;
@@ -247,7 +248,8 @@ void EncodeTo(const MessageTree& tree,
               Chunks& chunks,
               bool stays_open,
               MessageTree* kept) {
-  // The last one that does something: those before it are sealed by the next.
+  // The last field that writes something. Each one before it is sealed by the
+  // next.
   const auto last = std::find_if(
       tree.rbegin(), tree.rend(),
       [](const Field& field) { return field.kind != Field::Kind::kLook; });
@@ -267,19 +269,19 @@ void EncodeTo(const MessageTree& tree,
   }
 }
 
-// The stream that |message| writes to, when raw bytes would be its own.
+// Returns the stream that |message| writes to, when raw bytes would be its own.
 ScatteredStreamWriter* StreamOf(Message* message) {
-  message->AppendRawProtoBytes(nullptr, 0);  // Seals a child.
+  message->AppendRawProtoBytes(nullptr, 0);  // This seals a child.
   return MessageHandle<Message>(message).TakeStreamWriter();
 }
 
-// Asks for something that depends on where the stream is.
+// Asks the stream for something that depends on its position.
 void Look(uint64_t at_what, Message* message) {
   const ScatteredStreamWriter& stream = *message->stream_writer();
-  // The tests' writers are not const.
+  // The cast is safe because the tests' writers are not const.
   auto& writer = const_cast<ScatteredStreamWriter&>(stream);
-  // Accessors of const objects compute what the others make true, and change
-  // nothing.
+  // Accessors of const objects return the same values as the others, without a
+  // change of the object.
   const uint8_t* const write_ptr = stream.write_ptr();
   const uint64_t written = stream.written();
   const size_t bytes_available = stream.bytes_available();
@@ -351,7 +353,8 @@ void WriteField(const Field& field, Message* message) {
     case Kind::kBytes:
       return message->AppendBytes(id, field.bytes.data(), field.bytes.size());
     case Kind::kScattered: {
-      // In three pieces, some of which are empty for short strings.
+      // The string is passed in three pieces, some of which are empty if it is
+      // short.
       std::string bytes = field.bytes;
       uint8_t* data = reinterpret_cast<uint8_t*>(bytes.data());
       const size_t third = bytes.size() / 3;
@@ -412,7 +415,7 @@ void WriteField(const Field& field, Message* message) {
   }
 }
 
-// Every magnitude is as likely as any other.
+// Returns a number. Every magnitude is as likely as any other.
 uint64_t RandomNumber(std::mt19937_64& random) {
   const uint64_t number = random() >> random() % 64;
   return random() % 8 == 0 ? ~number : number;
@@ -503,7 +506,8 @@ MessageTree RandomTreeOfSize(std::mt19937_64& random,
   while (size > 0) {
     MessageTree more;
     if (max_depth > 0 && random() % 3 != 0) {
-      // As large as there is room for, close to a border, or anything.
+      // The size is as large as there is room for, close to a border, or
+      // anything.
       uint64_t nested_size = size > 2 ? size - 2 : 0;
       if (random() % 3 == 0)
         nested_size = kBorders[random() % 3] + random() % 8 - 4;
@@ -518,7 +522,7 @@ MessageTree RandomTreeOfSize(std::mt19937_64& random,
       more = RandomTree(random, 1, 0);
     }
     tree.insert(tree.end(), more.begin(), more.end());
-    // Something is taken from |size| by every round: this ends.
+    // Nearly every round takes something from |size|, so this ends.
     const size_t written = EncodeTree(more, OneLargeChunk()).size();
     size -= std::min(size, std::max<size_t>(written, random() % 2));
   }

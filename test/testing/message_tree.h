@@ -14,9 +14,9 @@
 
 #include "protozero/message.h"
 
-// The content of a message as data, how to write it with the library, and the
-// expected bytes, made in the simplest way and without a line of the library's
-// code.
+// The content of a message as data, with a way to write it with the library.
+// The expected bytes are made in the simplest way and without a line of the
+// library's code.
 
 namespace protozero::test {
 
@@ -24,8 +24,8 @@ struct Field;
 using MessageTree = std::vector<Field>;
 
 struct Field {
-  // One for each function of Message that appends, and what else can be done
-  // to the stream in between.
+  // The kinds of fields: one for each function of Message that appends, and one
+  // for each other thing that can be done to the stream in between.
   enum class Kind {
     kUnsigned,        // AppendVarInt(uint64_t)
     kSigned,          // AppendVarInt(int64_t)
@@ -51,13 +51,13 @@ struct Field {
     kGroupTakenBack,  // BeginNestedGroup() and RollBackNestedMessage()
     kStream,          // ScatteredStreamWriter::WriteBytes(), of |fields|
     kReserved,        // ReserveBytes(), for up to two |bytes| with an id < 16
-    kLook,            // Writes nothing, but asks for the stream's position.
+    kLook,            // Writes nothing; asks for the stream's position.
   };
   static constexpr int kNumKinds = static_cast<int>(Kind::kLook) + 1;
 
   uint32_t id;
   Kind kind;
-  // The number, or its bits.
+  // The number, or the bits of a floating-point number.
   uint64_t number = 0;
   std::string bytes;
   MessageTree fields;
@@ -78,15 +78,16 @@ struct Field {
     return kind == Kind::kNestedAndDone || kind == Kind::kNestedHandle ||
            kind == Kind::kGroupAndDone;
   }
-  // As a message with a size or as a group, whether or not it stays.
+  // Returns whether it is a message with a size or a group. It may be taken
+  // back.
   bool is_nested() const {
     return kind == Kind::kNested || kind == Kind::kNestedAndDone ||
            kind == Kind::kNestedHandle || is_group() || is_taken_back();
   }
 };
 
-// Fields, for trees written down in a test. |Number| of a floating-point or
-// signed type stands for its bits.
+// Return fields, for trees that a test writes down. A |Number| of a
+// floating-point or signed type stands for its bits.
 template <typename Number>
 Field NumberField(Field::Kind kind, uint32_t id, Number number) {
   Field field{id, kind, 0, {}, {}};
@@ -110,35 +111,35 @@ Field NestedField(uint32_t id,
 // The sizes of the chunks that a delegate hands out. The last one is repeated.
 using ChunkSizes = std::vector<size_t>;
 
-// One chunk that is large enough for everything.
+// Returns one chunk that is large enough for everything.
 ChunkSizes OneLargeChunk();
 
 // Appends |tree| to |message|.
 void WriteTree(const MessageTree& tree, Message* message);
 
-// The bytes of |tree| in chunks of |chunk_sizes|. A nested message has a
-// one-byte size if it takes up to 127 bytes and lies within one chunk together
-// with its size field, and a four-byte size otherwise; the size field is never
-// split. A field that is taken back is gone if it began in the current chunk;
-// |*kept|, if not null, becomes the tree without it.
+// Returns the bytes of |tree| in chunks of |chunk_sizes|. A nested message has
+// a one-byte size if it takes up to 127 bytes and lies within one chunk
+// together with its size field, and a four-byte size otherwise; the size field
+// is never split. A field that is taken back is gone if it began in the current
+// chunk; |*kept|, if not null, becomes the tree without it.
 std::string EncodeTree(const MessageTree& tree,
                        const ChunkSizes& chunk_sizes,
                        MessageTree* kept = nullptr);
 
-// The bytes of |tree| as other encoders write them: all sizes are minimal, and
-// nothing is taken back.
+// Returns the bytes of |tree| in the form of other encoders: all sizes are
+// minimal, and nothing is taken back.
 std::string EncodeTreeCanonically(const MessageTree& tree);
 
-// Between none and |max_fields| random fields on each level, with values and
-// ids of random magnitude. Messages are nested up to |max_depth| deep.
+// Returns up to |max_fields| random fields on each level, with values and ids
+// of random magnitude. Messages are nested up to |max_depth| deep.
 MessageTree RandomTree(std::mt19937_64& random,
                        uint32_t max_fields,
                        uint32_t max_depth);
 
-// A tree of random fields. It has |size| bytes as EncodeTree() writes it in one
-// chunk, or a few bytes more. Most of it is in nested messages, up to
-// |max_depth| deep, whose sizes are often close to where a size field becomes
-// longer, and to 512, several levels of them by the same field.
+// Returns a tree of random fields. EncodeTree() makes |size| bytes of it in one
+// chunk, or a few more. Most of it is in nested messages, up to |max_depth|
+// deep. Their sizes are often close to 512, and to the sizes where a size field
+// becomes longer. One field may bring several levels there.
 MessageTree RandomTreeOfSize(std::mt19937_64& random,
                              size_t size,
                              uint32_t max_depth);

@@ -3,7 +3,7 @@
 #ifndef TEST_TESTING_SANITIZERS_H_
 #define TEST_TESTING_SANITIZERS_H_
 
-// Which sanitizer this is compiled with: 0 or 1 each. clang and gcc have
+// The sanitizers that this is compiled with: 0 or 1 each. clang and gcc have
 // different ways to say it.
 #if defined(__has_feature)
 #define PROTOZERO_TEST_HAS_ASAN __has_feature(address_sanitizer)

@@ -11,7 +11,8 @@
 
 namespace protozero::test {
 
-// Whether libprotobuf reads |bytes| as |tree|, and where it does not.
+// Returns whether libprotobuf reads |bytes| as |tree|, and the place where it
+// does not.
 testing::AssertionResult ParsesAs(std::string_view bytes,
                                   const MessageTree& tree);
 

@@ -10,7 +10,7 @@
 
 namespace ninja_trace {
 
-// A file without a name that is gone afterwards.
+// A file without a name, which is deleted with this object.
 class TemporaryFile {
  public:
   TemporaryFile() : file_(tmpfile()) {}
@@ -25,7 +25,7 @@ class TemporaryFile {
 
   FILE* get() const { return file_; }
 
-  // All of it.
+  // Returns all of it.
   std::string ReadContent() const {
     rewind(file_);
     std::string content;

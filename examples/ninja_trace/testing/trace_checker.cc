@@ -11,7 +11,8 @@ namespace pb = perfetto::protos;
 
 namespace {
 
-// Whether |message|, or one nested in it, has a field that its schema has not.
+// Returns whether |message|, or one nested in it, has a field that its schema
+// does not have.
 bool HasUnknownFields(const google::protobuf::Message& message) {
   const google::protobuf::Reflection* reflection = message.GetReflection();
   if (!reflection->GetUnknownFields(message).empty())

@@ -14,7 +14,7 @@
 
 namespace ninja_trace {
 
-// A slice as a viewer shows it.
+// A slice in the form that a viewer shows.
 struct Slice {
   std::string track;
   std::string name;
@@ -26,8 +26,8 @@ struct Slice {
   std::vector<std::string> outputs;
 };
 
-// Reads a trace as a viewer does, with libprotobuf, and is stricter: what a
-// viewer would silently leave out is a problem.
+// Reads a trace with libprotobuf, like a viewer, and is stricter: it reports
+// each problem that a viewer would silently leave out.
 //
 //   every packet    is on a sequence, whose first packet says that it is
 //   every id        of an interned string was defined before
@@ -37,18 +37,19 @@ struct Slice {
 //   every field     is one of the schema
 class TraceChecker {
  public:
-  // |bytes| is a serialized perfetto.protos.Trace.
+  // Reads |bytes|, a serialized perfetto.protos.Trace.
   explicit TraceChecker(const std::string& bytes);
 
-  // The error, in words. Empty if the trace is all right.
+  // Returns the problems, in words. Empty if the trace is all right.
   const std::vector<std::string>& problems() const { return problems_; }
 
-  // In the order of their beginnings.
+  // Returns all slices in the order of their beginnings.
   const std::vector<Slice>& slices() const { return slices_; }
-  // The slices of build steps; the others stand for whole builds.
+  // Returns the slices of build steps; the others stand for whole builds.
   std::vector<Slice> steps() const;
 
-  // Names of tracks below the process, in the order they are shown in.
+  // Returns the names of the tracks below the process, in the order of a
+  // viewer.
   std::vector<std::string> track_names() const;
   const std::string& process_name() const { return process_name_; }
   size_t packet_count() const { return packet_count_; }
@@ -62,7 +63,7 @@ class TraceChecker {
   void ReadTrack(const perfetto::protos::TrackDescriptor& track);
   void ReadEvent(const Packet& packet);
   void ReadAnnotations(const perfetto::protos::TrackEvent& event, Slice* slice);
-  // The string, or "" and a problem.
+  // Returns the string, or "" and adds a problem.
   std::string Find(const std::map<uint64_t, std::string>& strings, uint64_t id);
 
   size_t packet_count_ = 0;
@@ -76,7 +77,7 @@ class TraceChecker {
   std::map<uint64_t, std::string> annotation_names_;
   std::map<uint64_t, std::string> tracks_;
   std::vector<std::pair<int32_t, std::string>> ranked_tracks_;
-  // Indices of the slices of a track that have not ended.
+  // The indices of the slices of each track that have not ended.
   std::map<uint64_t, std::vector<size_t>> open_slices_;
 };
 

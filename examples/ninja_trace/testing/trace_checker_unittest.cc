@@ -17,7 +17,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The smallest trace with everything in it.
+// A small trace with everything in it.
 constexpr char kGoodTrace[] = R"(
   packet {
     trusted_packet_sequence_id: 7
@@ -57,7 +57,7 @@ constexpr char kGoodTrace[] = R"(
 )";
 enum { kProcessTrack, kSlotTrack, kBegin, kEnd };
 
-// Problems of kGoodTrace after |change|.
+// Returns the problems of kGoodTrace after |change|.
 std::vector<std::string> ProblemsAfter(
     const std::function<void(perfetto::protos::Trace*)>& change) {
   perfetto::protos::Trace trace;
