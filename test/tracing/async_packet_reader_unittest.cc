@@ -23,7 +23,7 @@
 namespace protozero::test {
 namespace {
 
-// A coroutine that runs at once, and stays when it is over.
+// A coroutine that runs at once, and stays when it has ended.
 class Task {
  public:
   struct promise_type {
@@ -75,8 +75,8 @@ class AsyncPacketReaderTest : public testing::Test {
   }
 
   Task Count() {
-    // As a declaration: gcc 12 stores the value of another condition over the
-    // beginning of the coroutine's frame.
+    // This is a declaration because gcc 12 stores the value of another
+    // condition over the beginning of the coroutine's frame.
     while ([[maybe_unused]] const auto* packet = co_await reader_->Next())
       ++count_;
   }

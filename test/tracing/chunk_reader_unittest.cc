@@ -56,7 +56,7 @@ TEST(CopyChunkTest, TakesBytesThatAreAChunk) {
   EXPECT_TRUE(copy.continues_from_previous && copy.continues_on_next &&
               copy.needs_patching && copy.is_complete);
   EXPECT_EQ(Hex(copy.payload), "01 aa");
-  // Less is known of one that is being written.
+  // Less is known of a chunk that is being written.
   ASSERT_TRUE(take(false));
   EXPECT_EQ(copy.num_packets, 1);
   EXPECT_TRUE(copy.continues_from_previous);
@@ -71,7 +71,7 @@ TEST(CopyChunkTest, TakesBytesThatAreAChunk) {
   EXPECT_FALSE(take(true));
 }
 
-// All sizes and alignments that chunks have.
+// This covers all sizes and alignments of chunks.
 TEST(CopyChunkTest, TakesAllBytesOfAChunk) {
   for (size_t page_size = ABI::kMinPageSize; page_size <= ABI::kMaxPageSize;
        page_size *= 2) {
@@ -133,7 +133,7 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   EXPECT_FALSE(ScrapeChunk(abi, 0, 1, WriterState::kAlive, &copy));
   EXPECT_FALSE(ScrapeChunk(abi, 1, 0, WriterState::kAlive, &copy));
   EXPECT_FALSE(copy.is_complete);
-  // Complete: read as a whole, and left where it is.
+  // A complete chunk is read as a whole, and stays where it is.
   writer->ReturnChunk();
   const uint32_t word = abi.GetPageWord(0);
   ASSERT_TRUE(ScrapeChunk(abi, 0, 0, WriterState::kAlive, &copy));
@@ -145,9 +145,9 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   service_.DrainAll();
 }
 
-// The thread sanitizer sees it if something is read that is being written. (As
-// it would if the chunk went to another use in the meantime; then what was
-// copied is thrown away.)
+// The thread sanitizer reports it if bytes are read while they are written. (It
+// would also report it if the chunk went to another use in the meantime; then
+// the copy is thrown away.)
 TEST(ScrapeChunkThreadsTest, PacketsAreReadWhileTheNextOneIsWritten) {
   constexpr uint32_t kNumPackets = 1000;
   constexpr size_t kLargePage = ABI::kMaxPageSize;

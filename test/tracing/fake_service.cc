@@ -42,7 +42,7 @@ CommitDataRequest CopiedRequest::Get() {
 }
 
 bool FakeService::DrainOne() {
-  // Held throughout: requests take effect one after the other.
+  // The lock is held throughout, so requests take effect one after the other.
   std::lock_guard<std::mutex> drain_lock(drain_lock_);
   CopiedRequest request;
   {

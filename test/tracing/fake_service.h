@@ -21,10 +21,10 @@
 
 namespace protozero::test {
 
-// Of most tests' memory.
+// The page size of most tests' memory.
 inline constexpr size_t kPageSize = 4096;
 
-// Memory as a producer and a service share it: aligned, all zero.
+// Memory that a producer and a service can share: aligned, all zero.
 class SharedMemory : public protozero::SharedMemory {
  public:
   explicit SharedMemory(size_t size);
@@ -37,13 +37,13 @@ class SharedMemory : public protozero::SharedMemory {
   uint8_t* start_;
 };
 
-// A request that outlives the call.
+// A copy of a request, which outlives the call.
 class CopiedRequest {
  public:
   CopiedRequest() = default;
   explicit CopiedRequest(const CommitDataRequest& request);
 
-  // Valid as long as this is.
+  // Returns a request that is valid as long as this.
   CommitDataRequest Get();
 
  private:
@@ -59,14 +59,15 @@ class CopiedRequest {
   std::vector<CommitDataRequest::WriterLosses> losses_;
 };
 
-// Keeps what was committed, each request whole, until it is told to drain.
+// A service that keeps the requests, each whole, until it is told to drain.
 class FakeService : public ProducerEndpoint {
  public:
   struct Packet {
     std::string bytes;
     bool previous_packet_dropped;
   };
-  // What came from a writer: in a buffer of its own, until it is complete.
+  // The packets of a writer. They are in a buffer of its own until they are
+  // complete.
   struct Sequence {
     explicit Sequence(BufferID target)
         : target_buffer(target), buffer(SIZE_MAX, BufferFillPolicy::kDiscard) {}
@@ -78,11 +79,11 @@ class FakeService : public ProducerEndpoint {
   FakeService(const SharedMemory& memory, size_t page_size)
       : abi_(memory.start(), memory.size(), page_size) {}
 
-  // From now on a commit is drained at once, by the thread that makes it.
+  // Makes each commit from now on drain at once, by the thread that makes it.
   void DrainOnCommit() { drains_on_commit_ = true; }
 
-  // Any thread; CommitData() may go on at the same time.
-  // Does the oldest request; returns false if there is none.
+  // Drains the oldest request; returns false if there is none. Any thread may
+  // call it; CommitData() may go on at the same time.
   bool DrainOne();
   void DrainAll();
 
@@ -91,19 +92,21 @@ class FakeService : public ProducerEndpoint {
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
 
-  // What has been drained, by writer. REQUIRES, for these: nobody drains.
+  // Return what has been drained, by writer. REQUIRES, for these: nobody
+  // drains.
   const std::map<WriterID, std::unique_ptr<Sequence>>& sequences() const {
     return sequences_;
   }
   std::vector<std::string> PacketsOf(WriterID writer_id) const;
   const std::vector<ChunkCopy>& chunks() const { return chunks_; }
   size_t num_patches() const { return num_patches_; }
-  // What the producer did wrong, or nothing.
+  // Returns the producer's mistakes, or an empty string.
   const std::string& complaints() const { return complaints_; }
 
   std::map<WriterID, BufferID> registered_writers() const;
   size_t num_requests() const;
-  // How many of that writer's chunks have been drained. Any thread.
+  // Returns how many chunks of that writer have been drained. Any thread may
+  // call it.
   size_t num_chunks_of(WriterID writer_id) const;
 
  private:

@@ -39,7 +39,7 @@ class HostileClient {
     socket_ = ConnectToUnixSocket(socket, &error);
   }
 
-  // Until it is killed or disconnected.
+  // Attacks the service until it is killed or disconnected.
   void Run() {
     if (!socket_.is_valid())
       return;
@@ -79,7 +79,8 @@ class HostileClient {
   }
 
  private:
-  // Forgets what there is to be read. Returns false if the connection is gone.
+  // Throws away all that there is to read. Returns false if the connection is
+  // gone.
   bool Receive() {
     uint8_t bytes[4096];
     for (;;) {
@@ -135,7 +136,8 @@ class HostileClient {
     return static_cast<uint32_t>(random_() % 32 != 0 ? random_() % limit
                                                      : random_());
   }
-  // Mostly that of its data source, which is the second one of all.
+  // Returns mostly the buffer of its data source, which is the second one of
+  // all.
   uint32_t AnyBuffer() { return Below(8) != 0 ? 2 : Below(4); }
   std::atomic<uint32_t>& Word(size_t offset) {
     return reinterpret_cast<std::atomic<uint32_t>*>(
@@ -151,7 +153,7 @@ class HostileClient {
     for (size_t page = 0; page < kHostilePages; ++page) {
       const auto layout =
           static_cast<SharedMemoryABI::PageLayout>(random_() % 8);
-      // All of its chunks complete, or in any state.
+      // Its chunks are all complete, or in any state.
       Word(page * kHostilePageSize) = static_cast<uint32_t>(
           layout << SharedMemoryABI::kLayoutShift |
           (random_() % 2 == 0 ? SharedMemoryABI::kAllChunksMask

@@ -1,6 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Producers that can not trace: what they say, and that they do no harm.
+// Tests producers that cannot trace: the reason they give, and that they do no
+// harm.
 
 #include <errno.h>
 #include <sys/wait.h>
@@ -31,13 +32,13 @@ std::shared_ptr<DataSource> NewSource() {
 
 class IpcOffTest : public IpcTest {
  public:
-  // For a producer that does not try again.
+  // Returns options of a producer that does not try again.
   Producer::Options OnceOptions() const {
     Producer::Options options = Options();
     options.max_reconnect_pause_ms = 0;
     return options;
   }
-  // What such a producer says when it has given up.
+  // Expects that such a producer has given up, for this reason.
   static void ExpectOff(Producer* producer,
                         OffReason reason,
                         const std::string& why) {
@@ -46,7 +47,8 @@ class IpcOffTest : public IpcTest {
     EXPECT_EQ(producer->off_reason(), reason);
     EXPECT_THAT(producer->why_off(), HasSubstr(why));
   }
-  // A service ends the connection to |producer| at once, so often.
+  // Acts as a service that ends the producer's connection at once, so many
+  // times.
   void Refuse(int listening_fd, int times) const {
     for (int i = 0; i < times; ++i)
       EXPECT_TRUE(
@@ -62,10 +64,10 @@ TEST_F(IpcOffTest, NobodyIsThere) {
 
 TEST_F(IpcOffTest, SyncTriesOnceAndDoesNotWait) {
   Producer producer(Options());
-  // A second has not passed when this returns: there is no limit to wait for.
+  // It does not wait for a time limit: this returns before a second has passed.
   EXPECT_FALSE(producer.Sync(UINT32_MAX));
   EXPECT_THAT(producer.why_off(), HasSubstr(socket()));
-  // Nor does it wait for the end of the pause when there is a service.
+  // With a service, it does not wait for the end of the pause, either.
   HostThread host(socket());
   EXPECT_TRUE(producer.Sync(UINT32_MAX)) << producer.why_off();
 }
@@ -74,7 +76,7 @@ TEST_F(IpcOffTest, ServiceDoesNotAnswerInTime) {
   HostThread host(socket());
   Producer producer(Options());
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
-  // No time at all.
+  // This allows no time at all.
   while (producer.Sync(0)) {
   }
   EXPECT_NE(producer.why_off(), "");
@@ -105,7 +107,7 @@ TEST_F(IpcOffTest, ServiceGoesAndComesBack) {
   EXPECT_EQ(producer.off_reason(), OffReason::kNone);
   EXPECT_EQ(producer.why_off(), "");
   host.reset();
-  // Between the two it says kConnectionLost.
+  // Before that, the reason is kConnectionLost.
   EXPECT_TRUE(
       WaitFor([&] { return producer.off_reason() == OffReason::kNoService; }));
   EXPECT_THAT(producer.why_off(), StartsWith("cannot connect to"));
@@ -137,7 +139,7 @@ TEST_F(IpcOffTest, ServiceHasNoMemory) {
       producer.emplace(Options());
       producer->RegisterDataSource(source);
       if (!session_is_first) {
-        // Nobody wants it.
+        // No session wants the data source yet.
         EXPECT_TRUE(producer->Sync(kTimeoutMs));
         session = host.Start();
       }
@@ -149,7 +151,7 @@ TEST_F(IpcOffTest, ServiceHasNoMemory) {
                 "memfd_create of 131072 bytes: Function not implemented");
       EXPECT_FALSE(source->is_enabled());
     }
-    // The next session has some.
+    // The next session gets shared memory.
     const TracingSessionID next = host.Start();
     EXPECT_TRUE(producer->Sync(kTimeoutMs));
     EXPECT_EQ(producer->why_off(), "");
@@ -164,7 +166,7 @@ TEST_F(IpcOffTest, MemoryCanNotBeMapped) {
   HostThread host(socket());
   host.Start();
   const auto source = NewSource();
-  // The service maps it, too.
+  // The service maps the memory, too.
   {
     const CallsFail fail("fstat", ENOMEM);
     Producer producer(OnceOptions());
@@ -174,7 +176,7 @@ TEST_F(IpcOffTest, MemoryCanNotBeMapped) {
     ExpectOff(&producer, OffReason::kNoSharedMemory, "Cannot allocate memory");
     EXPECT_FALSE(source->is_enabled());
   }
-  // It is tried again.
+  // The producer tries again.
   Producer producer(Options());
   {
     const CallsFail fail("fstat", ENOMEM);
@@ -201,7 +203,7 @@ TEST_F(IpcOffTest, DescriptorsComeBack) {
     producer.emplace(Options());
     EXPECT_TRUE(WaitFor(
         [&] { return producer->off_reason() == OffReason::kNoDescriptors; }));
-    // The thread has no descriptor to be woken by, but can be ended.
+    // The thread has no descriptor that could wake it, but it can be ended.
     Producer other(Options());
   }
   EXPECT_TRUE(producer->Sync(kTimeoutMs));
@@ -231,7 +233,7 @@ TEST_F(IpcOffTest, SocketVanishes) {
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   DataSourceWriters writers(source);
-  // The service finds some of them in the memory.
+  // The service finds some of these packets in the memory.
   uint32_t stream = 10;
   for (const char* call : {"sendmsg", "recvmsg", "poll"}) {
     const uint32_t connections = producer.num_connections();
@@ -267,7 +269,7 @@ TEST_F(IpcOffTest, BarrierIsForbiddenLater) {
     if (index % 2 != 0)
       fail.emplace("syscall", EPERM);
     WritePackets(&writers, 1, index, index + 1);
-    // Which takes the chunk, if it can be sure that nobody writes to it.
+    // The flush takes the chunk, if it can be sure that nobody writes to it.
     EXPECT_TRUE(host.Flush(session));
   }
   EXPECT_EQ(producer.why_off(), "");
@@ -275,7 +277,7 @@ TEST_F(IpcOffTest, BarrierIsForbiddenLater) {
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{1, 50}}));
 }
 
-// Can record one session at a time.
+// A data source that can record one session at a time.
 class PickyDataSource : public DataSource {
  public:
   PickyDataSource() : DataSource(DataSourceDescriptor{kSourceName}) {}

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What a ServiceHost does with clients that are no Producer: that talk to it
-// byte by byte, make mistakes, or do not listen.
+// Tests a ServiceHost with clients that are no Producer: they talk to it byte
+// by byte, make mistakes, or do not listen.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -49,18 +49,18 @@ TEST_F(IpcProtocolTest, RequestsAreAnsweredInOrder) {
 TEST_F(IpcProtocolTest, MistakesAreRefused) {
   HostThread host(socket());
   RawClient client(socket());
-  client.Invoke(10, kSync);  // Not bound.
+  client.Invoke(10, kSync);  // It is not bound yet.
   client.Bind("producer_port");
   client.Bind();
-  client.Invoke(11, kSync);  // Not initialized.
+  client.Invoke(11, kSync);  // It is not initialized yet.
   client.Initialize();
-  client.Initialize();   // Twice.
-  client.Invoke(12, 0);  // No method.
+  client.Initialize();   // This is the second time.
+  client.Invoke(12, 0);  // There is no such method.
   client.Invoke(13, 13);
   client.Invoke(14, UINT32_MAX);
   client.Invoke<Message>(15, kSync, [](Message*) {}, false, -1, /*service=*/2);
   client.Send([](pb::IPCFrame* frame) { frame->set_request_id(16); });
-  // A commit before there is memory, and one that is malformed.
+  // One commit comes before there is memory, the other one is malformed.
   client.Invoke(17, kCommit);
   client.Invoke<Message>(18, kCommit, [](Message* args) {
     args->AppendString(1, std::string("\x08"));
@@ -163,7 +163,7 @@ TEST_F(IpcProtocolTest, MemoryOfTheProducersOwn) {
                   "3 yes command setup", "3 yes command start", "4 yes"));
   EXPECT_FALSE(client.TakeFd().is_valid());
 
-  // What was written to it before can be committed now.
+  // Packets that were written to the memory before can be committed now.
   class Endpoint : public ProducerEndpoint {
    public:
     explicit Endpoint(RawClient* client) : client_(client) {}

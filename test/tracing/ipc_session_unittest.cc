@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Producers and a ServiceHost, at the two ends of a socket: in one process, so
-// that sanitizers see both, and in two.
+// Tests producers and a ServiceHost at the two ends of a socket: in one
+// process, so that sanitizers see both, and in two.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Says what it has been told.
+// A data source that notes down the calls.
 class Source : public DataSource {
  public:
   explicit Source(BufferExhaustedPolicy policy = BufferExhaustedPolicy::kStall,
@@ -85,7 +85,7 @@ class Source : public DataSource {
   std::vector<std::string> calls_;
 };
 
-// Writes what nobody counts, but does not fill the service's buffer.
+// Writes packets that nobody counts, few enough for the service's buffer.
 void TraceWhile(const std::function<bool()>& condition,
                 DataSourceWriters* writers) {
   for (int packets = 0; condition();) {
@@ -136,21 +136,21 @@ TEST_F(IpcSessionTest, SessionsThatRunStartDataSourcesOnRegistration) {
   const TracingSessionID second = host.Start();
   const auto source = std::make_shared<Source>();
   DataSourceWriters writers(source);
-  WritePackets(&writers, 7, 0, 10);  // To nobody.
+  WritePackets(&writers, 7, 0, 10);  // Nobody records these.
   Producer producer(Options());
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   EXPECT_TRUE(source->is_enabled());
   EXPECT_THAT(source->Calls(), ElementsAre("setup", "start", "setup", "start"));
 
-  // Each has what was written while it lasted.
+  // Each session has the packets that were written while it lasted.
   WritePackets(&writers, 1, 0, 100);
   writers.Flush();
   EXPECT_EQ(Received(host.StopAndRead(first)), (Streams{{1, 100}}));
   WritePackets(&writers, 2, 0, 100);
   writers.Flush();
   EXPECT_EQ(Received(host.StopAndRead(second)), (Streams{{1, 100}, {2, 100}}));
-  // And so does one that comes later.
+  // So has one that comes later.
   WritePackets(&writers, 7, 0, 10);
   const TracingSessionID third = host.Start();
   ASSERT_TRUE(source->WaitUntilEnabled(true));
@@ -171,7 +171,7 @@ TEST_F(IpcSessionTest, FlushAndStopReachChunksOfThreadsThatDoNothing) {
   EXPECT_TRUE(host.Flush(session));
   EXPECT_EQ(Received(host.Read(session)), (Streams{{1, 5}}));
   EXPECT_TRUE(source->WaitForCall("flush"));
-  // The next packets go to another chunk, for the flush was also for this.
+  // The flush also makes the next packets go to another chunk.
   WritePackets(&writers, 2, 0, 5);
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{2, 5}}));
 }
@@ -187,12 +187,13 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
   options.page_size = 4096;
   options.page_layout = SharedMemoryABI::kPageDiv1;
   options.idle_period_ms = 10;
-  // Nobody sees what is not committed.
+  // Without scraping, the service sees only committed packets.
   options.scraping = false;
   Producer producer(options);
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
-  // More of them than chunks, each with a packet, and then asleep.
+  // There are more writers than chunks. Each writes a packet, and then does
+  // nothing.
   Streams expected;
   std::vector<std::unique_ptr<DataSourceWriters>> sleepers;
   for (uint32_t i = 0; i < 12; ++i) {
@@ -207,7 +208,7 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
       received[stream.first] += stream.second;
     return received == expected;
   }));
-  // A flush takes them at once.
+  // A flush takes the chunks at once.
   for (uint32_t i = 0; i < 4; ++i)
     WritePackets(sleepers[i].get(), 20 + i, 0, 1);
   EXPECT_TRUE(host.Flush(session));
@@ -217,7 +218,7 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
   EXPECT_EQ(Received(host.StopAndRead(session)), Streams());
 }
 
-// A session that asks to clear incremental state all the time.
+// Starts a session that asks to clear incremental state all the time.
 TracingSessionID StartWithClears(HostThread* host) {
   TraceConfig config;
   config.buffers.push_back({1024 * 1024, BufferFillPolicy::kRingBuffer});
@@ -248,7 +249,7 @@ TEST_F(IpcSessionTest, IncrementalStateIsClearedOnDemand) {
   host.StopAndRead(session);
 }
 
-// How many packets of |trace| describe extensions by |set|.
+// Returns how many packets of |trace| describe extensions by |set|.
 size_t Descriptions(const std::string& trace, const std::string& set) {
   size_t count = 0;
   ProtoDecoder decoder(trace);
@@ -270,7 +271,7 @@ TEST_F(IpcSessionTest, ExtensionsAreDescribedOnceInEachSession) {
   Producer producer(Options());
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
-  // Larger than a chunk.
+  // The set is larger than a chunk.
   const std::string set(10000, 'd');
   const ConstBytes bytes(reinterpret_cast<const uint8_t*>(set.data()),
                          set.size());
@@ -312,7 +313,7 @@ TEST_F(IpcSessionTest, ExtensionsAreDescribedAgainAfterAClear) {
   }));
   writers.Flush();
   const size_t count = Descriptions(host.StopAndRead(session), set);
-  // Clears may come between the two calls.
+  // A clear may come between the two calls.
   EXPECT_GE(count, 2u);
   EXPECT_LE(count, 4u);
 }
@@ -333,11 +334,11 @@ TEST_F(IpcSessionTest, ExtensionsThatWereLostAreDescribedByTheNextCall) {
     });
     return writers.losses().total() == lost;
   };
-  // Far more than the shared memory, so that this takes the place of a moment
-  // in which there is none.
+  // This is far more than the shared memory has, so it fails as if there were
+  // no memory at the moment.
   const std::string too_long(size_t{32} << 20, 'd');
   EXPECT_FALSE(describe(too_long));
-  // Until there is room again.
+  // The next one succeeds as soon as there is room again.
   const std::string set = "descriptors";
   EXPECT_TRUE(WaitFor([&] { return describe(set); }));
   EXPECT_TRUE(describe(set));
@@ -355,7 +356,7 @@ TEST_F(IpcSessionTest, TracingAndCommittingAllocateNothing) {
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   DataSourceWriters writers(source);
-  // Of all sizes, so that what is kept for the next time is there.
+  // Packets of all sizes come first, to make the memory that is kept for later.
   WritePackets(&writers, 1, 0, 1000);
   writers.Flush();
   {
@@ -381,7 +382,7 @@ TEST_F(IpcSessionTest, UnregisteredDataSourceStops) {
   WritePackets(&writers, 2, 0, 5);
   EXPECT_TRUE(source->WaitForCall("stop"));
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{1, 5}}));
-  // And again.
+  // It can be registered again.
   producer.RegisterDataSource(source);
   const TracingSessionID other = host.Start();
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
@@ -391,7 +392,7 @@ TEST_F(IpcSessionTest, UnregisteredDataSourceStops) {
 
 TEST_F(IpcSessionTest, ProducerOutlivesServices) {
   const auto source = std::make_shared<Source>();
-  // A service that is gone frees no chunks.
+  // There is nobody to free chunks after a service has gone.
   Producer::Options options = Options();
   options.stall_timeout_ms = 1;
   Producer producer(options);
@@ -399,7 +400,7 @@ TEST_F(IpcSessionTest, ProducerOutlivesServices) {
   EXPECT_FALSE(producer.Sync(1));
   EXPECT_EQ(producer.state(), Producer::State::kConnecting);
 
-  // Writes all the time.
+  // The thread writes all the time.
   std::atomic<bool> done{false};
   std::atomic<uint32_t> index{0};
   std::thread thread([&] {
@@ -412,12 +413,12 @@ TEST_F(IpcSessionTest, ProducerOutlivesServices) {
   for (uint32_t i = 0; i < 5; ++i) {
     HostThread host(socket());
     const TracingSessionID session = host.Start();
-    // It may not have noticed yet that the one before is gone.
+    // The producer may not have noticed yet that the service before is gone.
     ASSERT_TRUE(WaitFor([&] { return producer.num_connections() == i + 1; }));
     ASSERT_TRUE(source->WaitUntilEnabled(true));
     const uint32_t begin = index;
     EXPECT_TRUE(WaitFor([&] { return index > begin + 100; }));
-    // Packets may be lost, even all of those, but none is torn.
+    // Packets may be lost, even all of these, but none is torn.
     PacketChecker checker(kMaxNumberedPacketSize);
     EXPECT_TRUE(WaitFor([&] {
       EXPECT_TRUE(host.Flush(session));
@@ -458,7 +459,8 @@ TEST_F(IpcSessionTest, ProducersThreadTakesNoSignals) {
   EXPECT_FALSE(sigismember(&signals_before, SIGTERM));
 
   ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
-  // Nobody ends without having handled what is his.
+  // A thread handles its signals before it ends. The producer's thread had
+  // none.
   producer.reset();
   EXPECT_EQ(g_num_signals, 0);
   pthread_sigmask(SIG_SETMASK, &signals_before, nullptr);
@@ -471,7 +473,7 @@ TEST_F(IpcSessionTest, EverythingCanGoInAnyOrder) {
   const TracingSessionID session = host.Start();
   Streams expected;
   uint32_t stream = 0;
-  // Threads write when the producer goes, and go on.
+  // Threads write when the producer is destroyed, and go on.
   for (int i = 0; i < 10; ++i) {
     auto source = std::make_shared<Source>();
     auto producer = std::make_unique<Producer>(Options());
@@ -549,7 +551,7 @@ TEST_F(IpcSessionTest, ProducersInOtherProcesses) {
   constexpr uint32_t kProcesses = 3;
   std::vector<pid_t> processes;
   Streams expected;
-  // Before there are threads here.
+  // The processes start before there are threads here.
   for (uint32_t i = 0; i < kProcesses; ++i) {
     expected[i] = 300;
     processes.push_back(Fork([&] {
@@ -569,7 +571,7 @@ TEST_F(IpcSessionTest, ProducersInOtherProcesses) {
   host.WaitForProducers(0);
   const std::string trace = host.StopAndRead(session);
   EXPECT_EQ(Received(trace), expected);
-  // Who it was.
+  // The trace says which process wrote each packet.
   ProtoDecoder packets(trace);
   std::map<uint32_t, uint32_t> pids;
   for (Field packet = packets.ReadField(); packet;
@@ -588,7 +590,7 @@ TEST_F(IpcSessionTest, ProducersInOtherProcesses) {
 
 TEST_F(IpcSessionTest, KilledProducersLoseNothingThatTheyHaveCommitted) {
   const auto kKills = static_cast<uint32_t>(Flag("kills", 10));
-  // Told by the child how far it has come.
+  // The child tells in this memory how far it has come.
   const auto memory = SharedMemoryFile::Create(4096);
   auto* const committed =
       reinterpret_cast<std::atomic<uint32_t>*>(memory->start());
@@ -603,7 +605,7 @@ TEST_F(IpcSessionTest, KilledProducersLoseNothingThatTheyHaveCommitted) {
       for (uint32_t index = 0;; index += 10) {
         WritePackets(&writers, 1, index, index + 10);
         writers.Flush();
-        // The socket may be full, and what was committed wait in here.
+        // The socket may be full, and commits wait in the producer.
         if (producer.Sync(kTimeoutMs))
           committed->store(index + 10);
       }
@@ -626,7 +628,8 @@ TEST_F(IpcSessionTest, ProgramsMayExitWhileTheirThreadsTrace) {
   for (uint32_t i = 0; i < kProcesses; ++i) {
     expected[i] = 100;
     processes.push_back(Fork([&] {
-      // Goes when the program does, and before the threads.
+      // The producer is destroyed when the program exits, before the threads
+      // end.
       static std::unique_ptr<Producer> producer;
       const auto source = std::make_shared<Source>();
       producer = std::make_unique<Producer>(Options());
@@ -660,7 +663,7 @@ TEST_F(IpcSessionTest, ChildProcessesShareNothing) {
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   auto writers = std::make_unique<DataSourceWriters>(source);
   WritePackets(writers.get(), 1, 0, 10);
-  // While others write, and in the middle of a packet.
+  // The process forks while others write, and in the middle of a packet.
   std::atomic<bool> done{false};
   std::thread thread([&] {
     DataSourceWriters other_writers(source);
@@ -689,7 +692,8 @@ TEST_F(IpcSessionTest, ChildProcessesShareNothing) {
       _exit(HasFailure());
     });
     const pid_t child = Fork([&] {
-      // As little as its parent had said.
+      // These packets do not reach the service, nor do those of the other
+      // child.
       WritePackets(writers.get(), 3, 0, 1000);
       writers.reset();
       const auto own_source = std::make_shared<Source>();

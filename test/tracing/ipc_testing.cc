@@ -10,16 +10,16 @@
 
 #include "test/tracing/numbered_packets.h"
 
-// ThreadSanitizer knows the one mapping of a producer's memory and the other,
-// of the service, as different memory. So it does not know that a chunk which
-// has become free, and whose entry in the arbiter's list is written again,
-// became so after that entry was read and the chunk committed. (That list is
-// looked at in tracing_unittests, where there is one mapping.)
+// ThreadSanitizer takes the producer's mapping of the memory and the service's
+// for different memory. So it does not know why an entry in the arbiter's list
+// may be written again: the entry was read and its chunk committed before the
+// chunk became free. (tracing_unittests, which have one mapping, check that
+// list.)
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race_top:protozero::SharedMemoryArbiter::QueueFinishedChunk\n";
 }
-// Child processes make threads.
+// The option lets child processes make threads.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "die_after_fork=0";

@@ -19,7 +19,8 @@
 namespace protozero::test {
 
 inline constexpr char kSourceName[] = "test.source";
-// Of what takes milliseconds. Only what hangs takes this long.
+// The limit for things that take milliseconds. Only one that hangs takes this
+// long.
 inline constexpr uint32_t kTimeoutMs = 60000;
 inline constexpr uint32_t kMaxNumberedPacketSize = 20000;
 
@@ -32,12 +33,13 @@ class HostThread {
   explicit HostThread(const std::string& socket);
   ~HostThread();
 
-  // The first one records kSourceName, and has room for all there is.
+  // Start a session. The first one records kSourceName, and has room for all
+  // packets.
   TracingSessionID Start();
   TracingSessionID Start(const TraceConfig& config);
   bool Flush(TracingSessionID session);
   std::string Read(TracingSessionID session);
-  // Stops the session, and returns what has not been read.
+  // Stops the session, and returns all that has not been read.
   std::string StopAndRead(TracingSessionID session);
   void WaitForProducers(size_t number);
 
@@ -47,25 +49,26 @@ class HostThread {
   std::thread thread_;
 };
 
-// Packets |first| to |end| - 1 of a stream.
+// Writes packets |first| to |end| - 1 of a stream.
 void WritePackets(DataSourceWriters* writers,
                   uint32_t stream,
                   uint32_t first,
                   uint32_t end);
 
-// How many packets of each stream a trace has, by number; see
-// numbered_packets.h. All of them have to be as they were written.
+// The number of packets of each stream in a trace, by the stream's number; see
+// numbered_packets.h. Received() expects that none has changed.
 using Streams = std::map<uint32_t, uint64_t>;
 Streams Received(const std::string& trace);
 
-// Has a folder, for a socket.
+// A test with a folder for a socket.
 class IpcTest : public testing::Test {
  public:
   IpcTest();
   ~IpcTest() override;
 
   const std::string& socket() const { return socket_; }
-  // For a producer that uses that socket, and is not slow to try again.
+  // Returns options of a producer that uses that socket, and is quick to try
+  // again.
   Producer::Options Options() const;
 
  private:

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What both ends of a connection are made of: frames, sockets, memory,
+// Tests the parts of both ends of a connection: frames, sockets, memory,
 // messages.
 
 #include <fcntl.h>
@@ -49,7 +49,8 @@ std::string FrameOfSize(size_t payload_size) {
   return Frame(std::string(payload_size, 'x'));
 }
 
-// What a reader finds in |stream| when it comes in pieces of |piece_size|.
+// Returns the frames that a reader finds in |stream| when it comes in pieces of
+// |piece_size|.
 std::vector<std::string> ReadFrames(std::string_view stream,
                                     size_t piece_size,
                                     bool* is_broken) {
@@ -113,7 +114,7 @@ TEST(FrameReaderTest, LargestFrame) {
 }
 
 TEST(FrameReaderTest, LargerFrameBreaksTheStream) {
-  // Just the header: nobody waits for the rest of it.
+  // The header is enough: the reader does not wait for the rest.
   for (const std::string& header :
        {FrameOfSize(131069).substr(0, 4), std::string("\xff\xff\xff\xff"),
         std::string("\x00\x00\x00\x80", 4)}) {
@@ -126,7 +127,7 @@ TEST(FrameReaderTest, LargerFrameBreaksTheStream) {
 
 TEST(FrameReaderTest, MemoryIsInProportionToWhatHasCome) {
   FrameReader reader;
-  // Announces the largest frame, and sends little of it.
+  // The stream announces the largest frame, and has little of it.
   const std::string stream = FrameOfSize(131068).substr(0, 100);
   size_t largest = 0;
   for (const char byte : stream) {
@@ -270,7 +271,7 @@ TEST_F(UnixSocketTest, DescriptorsPassAndNoneIsLeftOpen) {
     ASSERT_TRUE(received.is_valid());
     EXPECT_TRUE(fcntl(received.get(), F_GETFD) & FD_CLOEXEC);
 
-    // Many at once, more often than anybody asks for them.
+    // These messages have many descriptors. The receiver keeps one of them.
     for (int i = 0; i < 10; ++i) {
       int fds[20];
       std::fill(std::begin(fds), std::end(fds), here.get());
@@ -308,7 +309,7 @@ TEST(FrameSenderTest, SendsAtOnceOrWhenItCan) {
   std::string expected;
   std::string received;
   ScopedFd fd;
-  // Until the socket takes no more, and then some.
+  // Frames are sent until the socket takes no more, and then 1000 more.
   uint64_t id = 0;
   for (int more = 1000; more > 0; ++id) {
     more -= sender.has_queued();
@@ -343,7 +344,8 @@ TEST(FrameSenderTest, UsualFramesAllocateNothing) {
     return count;
   };
   count_allocations(1);
-  // The most that an arbiter commits at a time, after any number of others.
+  // The most messages that an arbiter commits at a time come after frames with
+  // any number of others.
   for (size_t others = 0; others < 60; ++others) {
     for (size_t i = 0; i < others; ++i)
       EXPECT_EQ(count_allocations(i), 0u);
@@ -355,7 +357,7 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   auto [here, there] = SocketPair();
   FrameSender sender(1 << 20);
   ScopedFd fd;
-  // At once.
+  // This frame is sent at once.
   sender.BeginFrame()->set_request_id(1);
   EXPECT_EQ(sender.EndFrame(here.get(), ScopedFd(dup(here.get()))),
             SendStatus::kOk);
@@ -363,7 +365,7 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   EXPECT_TRUE(fd.is_valid());
   fd.Reset();
 
-  // Behind frames that wait.
+  // This frame is sent behind others that wait.
   uint64_t id = 0;
   std::string before;
   while (!sender.has_queued()) {
@@ -450,7 +452,7 @@ TEST(SharedMemoryFileTest, IsZeroAndSharedAndOfOneSize) {
   EXPECT_EQ(SharedMemoryFile::Create(0), nullptr);
 }
 
-// Makes a limit of the process as low as can be, as long as it exists.
+// Makes a limit of the process as low as it can be, as long as it exists.
 class ScopedLimit {
  public:
   ScopedLimit(decltype(RLIMIT_FSIZE) resource, rlim_t limit)
@@ -495,7 +497,7 @@ TEST(SharedMemoryFileTest, OthersMemoryIsChecked) {
   EXPECT_EQ(attach(-1), nullptr);
   EXPECT_EQ(attach(open("/dev/null", O_RDWR | O_CLOEXEC)), nullptr);
   EXPECT_EQ(attach(open("/tmp", O_RDONLY | O_CLOEXEC)), nullptr);
-  // Too large.
+  // This file is too large.
   EXPECT_EQ(attach(dup(SharedMemoryFile::Create(8193)->fd())), nullptr);
   const auto unsealed = [](int seals) {
     const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -509,11 +511,11 @@ TEST(SharedMemoryFileTest, OthersMemoryIsChecked) {
   EXPECT_NE(attach(unsealed(F_SEAL_SEAL | F_SEAL_GROW | F_SEAL_SHRINK)),
             nullptr);
   EXPECT_NE(attach(unsealed(0), /*needs_seals=*/false), nullptr);
-  // Sealed against writing: it can not be mapped.
+  // This file is sealed against writing, so it cannot be mapped.
   EXPECT_EQ(attach(unsealed(F_SEAL_SEAL | F_SEAL_GROW | F_SEAL_SHRINK |
                             F_SEAL_WRITE)),
             nullptr);
-  // A file is none that can be sealed.
+  // A file on disk cannot be sealed.
   char path[] = "/tmp/protozero_ipc_XXXXXX";
   const int file = mkostemp(path, O_CLOEXEC);
   unlink(path);
@@ -594,7 +596,7 @@ TEST(MessagesTest, CommitDataRequest) {
       [&](auto* message) { WriteCommitDataRequest(written, message); });
 
   CommitDataReader reader;
-  // Twice: what it keeps of the first must not show.
+  // It is read twice: nothing of the first time must show in the second.
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(reader.Read(bytes));
     const CommitDataRequest& read = reader.request();
@@ -649,18 +651,18 @@ TEST(MessagesTest, NumbersOutOfRangeAreNotCutOff) {
   ASSERT_EQ(read.num_chunks_to_patch, 1u);
   EXPECT_EQ(read.chunks_to_patch[0].target_buffer, 0);
   EXPECT_EQ(read.chunks_to_patch[0].writer_id, 0);
-  // A patch of five bytes is none that can be applied.
+  // A patch of five bytes cannot be applied.
   ASSERT_EQ(read.chunks_to_patch[0].num_patches, 1u);
   EXPECT_EQ(read.chunks_to_patch[0].patches[0].offset, UINT32_MAX);
 }
 
 TEST(MessagesTest, MalformedRequestsAreRefusedAsAWhole) {
   CommitDataReader reader;
-  // A move that ends too early, behind a good one.
+  // A move that ends too early comes after a good one.
   EXPECT_FALSE(reader.Read(
       std::vector<uint8_t>{0x0a, 0x02, 0x08, 0x01, 0x0a, 0x05, 0x08}));
   EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x0a, 0x01, 0x08}));
-  // So does a patch.
+  // This patch ends too early, too.
   EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x12, 0x03, 0x22, 0x01, 0x08}));
 }
 

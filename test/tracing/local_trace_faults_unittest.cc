@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A LocalTrace, in which every allocation and every call of the system fails in
+// Tests a LocalTrace in which each allocation and each system call fails in
 // turn. The program goes on, the LocalTrace says that something is missing, and
 // when there is memory again, the next one records everything.
 
@@ -38,7 +38,7 @@ uint64_t CountEvents(const std::string& trace) {
   return count;
 }
 
-// What one LocalTrace said and wrote.
+// The result of one LocalTrace.
 struct Recorded {
   bool is_ok;
   std::string error;

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Whatever happens to a program that traces, and to what it has written: what
-// its writers have begun is in the trace, or lost for a reason that the service
-// knows. Short by default; at length:
+// Tests that each packet that a program's writers have begun is in the trace,
+// or lost for a reason that the service knows, whatever happens to the program.
+// The test is short by default; at length:
 //
 //   ipc_unittests --gtest_filter=LossLedgerTest.* --ledger-runs=1000
 
@@ -37,26 +37,27 @@ constexpr char kStallingSourceName[] = "test.stalling";
 constexpr size_t kMaxThreads = 4;
 constexpr size_t kWriterReasons = kNumWriterLossReasons;
 
-// How a process ends.
+// The ways in which a process ends.
 enum class End {
-  // Its threads and its producer do.
+  // The threads and the producer end before it.
   kOrderly,
-  // Threads have committed, and then begun chunks; no packet is open.
+  // It exits when threads have committed, and then begun chunks; no packet is
+  // open.
   kExitBetweenPackets,
-  // The same, in the middle of a packet.
+  // It exits in the same way, but in the middle of a packet.
   kExitInPacket,
-  // At any time.
+  // It is killed at any time.
   kKilled,
 };
 constexpr End kEnds[] = {End::kOrderly, End::kExitBetweenPackets,
                          End::kExitInPacket, End::kKilled};
 
-// What a thread of the traced process says of itself, in memory that outlives
-// it.
+// The report of a thread of the traced process, in memory that outlives it.
 struct ThreadReport {
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> finished;
-  // By its writers, the last time that it looked; and since it committed last.
+  // The losses of its writers when it last looked, and those since its last
+  // commit.
   std::atomic<uint64_t> lost[kWriterReasons];
   std::atomic<uint64_t> unreported;
   std::atomic<bool> is_done;
@@ -96,7 +97,7 @@ uint64_t CountPackets(const std::string& trace, const char* payload) {
   return count;
 }
 
-// A run: a service, and a process that traces.
+// A run of a service, and of a process that traces.
 class TracedRun {
  public:
   TracedRun(const std::string& socket, uint64_t seed, ThreadReport* reports)
@@ -125,7 +126,7 @@ class TracedRun {
   }
 
   End end() const { return end_; }
-  // Nothing was lost on the way from the buffer to the trace.
+  // Returns true if the buffer is large enough to lose nothing.
   bool is_buffer_large() const { return buffer_size_ == 1 << 26; }
 
   void Trace(Producer::Options options) {
@@ -153,7 +154,7 @@ class TracedRun {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       if (end_ == End::kKilled && turns-- == 0)
         kill(process, SIGKILL);
-      // A service that is busy elsewhere: memory fills up.
+      // Now and then the service is busy elsewhere, and memory fills up.
       if (random_() % 8 == 0)
         usleep(static_cast<useconds_t>(random_() % 4000));
       host_->RunOnce(1);
@@ -163,7 +164,7 @@ class TracedRun {
     ASSERT_TRUE(end_ == End::kKilled ? WIFSIGNALED(status) || status == 0
                                      : status == 0)
         << status;
-    // What it has sent is still to be read.
+    // The service still has to read what the process has sent.
     while (!service_.GetStats(session_).producers.empty() ||
            host_->num_connections() != 0) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -212,7 +213,7 @@ class TracedRun {
       while (end_ != End::kOrderly && !reports_[i].is_done)
         usleep(100);
     }
-    // Nothing is destroyed.
+    // The process exits without destroying anything.
     if (end_ != End::kOrderly)
       _exit(0);
     for (std::thread& thread : threads)
@@ -224,7 +225,7 @@ class TracedRun {
                 const std::shared_ptr<DataSource>& source,
                 ThreadReport* report) {
     std::mt19937_64 random(seed);
-    // Of these, some threads write one packet only.
+    // Some of the threads write one packet only.
     const uint64_t num_packets = random() % 4 == 0 ? 1 : 1 + random() % 3000;
     const size_t max_size = random() % 2 == 0 ? 100 : 9000;
     {
@@ -239,7 +240,7 @@ class TracedRun {
           nested->AppendString(1, bytes);
           if (finishes)
             return;
-          // Where its sibling threads are does not matter.
+          // The places of its sibling threads do not matter.
           report->is_done = true;
           for (;;)
             pause();
@@ -254,7 +255,7 @@ class TracedRun {
       }
       if (end_ == End::kExitBetweenPackets || end_ == End::kExitInPacket) {
         writers.Flush();
-        // What the socket did not take waits in here.
+        // Commits that the socket did not take wait in the producer.
         producer->Sync(kTimeoutMs);
         const uint64_t lost = writers.packets_lost();
         for (uint64_t i = random() % 4; i > 0; --i)
@@ -316,17 +317,18 @@ TEST_F(LossLedgerTest, WhatIsWrittenIsReceivedOrLost) {
       case End::kExitBetweenPackets:
         ASSERT_LE(stats.packets_begun(), begun);
         ASSERT_GE(stats.packets_begun() + unreported, begun);
-        // What was complete was not lost by its writer.
+        // No packet was open, so none is incomplete.
         ASSERT_EQ(lost.of(LossReason::kIncomplete), 0u);
         break;
       case End::kExitInPacket:
-        // The open one may be among those that are dropped.
+        // The open packet may be among those that were dropped.
         ASSERT_LE(stats.packets_begun(), begun);
         ASSERT_GE(stats.packets_begun() + unreported + kMaxThreads, begun);
         ASSERT_LE(lost.of(LossReason::kIncomplete), kMaxThreads);
         break;
       case End::kKilled:
-        // Those that it dropped since its last commit died with it.
+        // The counts of packets that were dropped since a writer's last commit
+        // died with it.
         ASSERT_LE(stats.packets_begun(), begun);
         ASSERT_LE(begun - stats.packets_begun(),
                   LostFor(size_t(LossReason::kMemoryFull)) +
@@ -335,7 +337,7 @@ TEST_F(LossLedgerTest, WhatIsWrittenIsReceivedOrLost) {
         ASSERT_LE(lost.of(LossReason::kIncomplete), kMaxThreads);
         break;
     }
-    // What the writers say is what the service says.
+    // The service's losses are those that the writers say.
     for (size_t k = 0; k < kWriterReasons; ++k) {
       if (run.end() == End::kOrderly && run.is_buffer_large())
         ASSERT_EQ(lost.packets[k], LostFor(k)) << "reason " << k;

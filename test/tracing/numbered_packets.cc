@@ -11,23 +11,24 @@ namespace protozero::test {
 
 namespace {
 
-// Of the packet. A service may write the others.
+// The field ids of the packet. A service may write the trusted ones.
 constexpr uint32_t kTimestampFieldId = 8;
 constexpr uint32_t kEventFieldId = 900;
 constexpr uint32_t kPreviousPacketDroppedFieldId = 42;
 constexpr uint32_t kTrustedFieldIds[] = {3, 10, 42, 79, 98};
-// Of the event.
+// The field ids of the event.
 constexpr uint32_t kStreamFieldId = 1;
 constexpr uint32_t kIndexFieldId = 2;
 constexpr uint32_t kNodeFieldId = 3;
-// Of a node.
+// The field ids of a node.
 constexpr uint32_t kBytesFieldId = 1;
 constexpr uint32_t kChildFieldId = 2;
 constexpr uint32_t kFixedFieldId = 3;
 
 constexpr int kMaxDepth = 6;
 
-// Never the same again, and the same everywhere.
+// Random numbers that are different for each packet, and the same on each
+// system.
 class Random {
  public:
   Random(uint32_t stream, uint32_t index)
@@ -69,8 +70,8 @@ void WriteNode(Random* random, uint32_t size, int depth, Message* node) {
   }
 }
 
-// What a message says, however its lengths are encoded. |nested| is the id of
-// the field that is a message, and what that is.
+// Appends the content of a message, however its lengths are encoded. |nested|
+// is the id of the field that is a message.
 enum class Kind { kPacket, kEvent, kNode };
 void Canonicalize(ConstBytes message, Kind kind, std::string* text) {
   ProtoDecoder decoder(message);

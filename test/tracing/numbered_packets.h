@@ -14,36 +14,36 @@
 
 namespace protozero::test {
 
-// Packets whose content follows from two numbers: messages nested up to six
-// deep, of all sizes from a few bytes to |max_size|, so that who has received
-// one knows what it should be. A stream is what one thread writes, in the order
-// of |index|.
+// Writes a packet with a content that follows from two numbers, so that a
+// receiver knows what it should be. It has messages nested up to six deep, of
+// all sizes from a few bytes to |max_size|. A stream is the packets of one
+// thread, in the order of |index|.
 void WriteNumberedPacket(uint32_t stream,
                          uint32_t index,
                          uint32_t max_size,
                          Message* packet);
 
-// Checks what has become of them in a trace.
+// Checks the numbered packets in a trace.
 class PacketChecker {
  public:
   struct Stream {
     uint64_t received = 0;
     uint32_t next_index = 0;
-    // How often something is missing before a packet.
+    // The number of packets that come after a loss.
     uint64_t gaps = 0;
   };
 
   explicit PacketChecker(uint32_t max_size) : max_size_(max_size) {}
 
-  // Records of Perfetto's Trace. Packets that are not numbered are left out.
+  // Adds records of Perfetto's Trace. Leaves out packets that are not numbered.
   void AddTrace(std::string_view trace);
-  // A packet that is torn, changed, duplicate, out of order, or that does not
-  // say that something is missing before it, is an error.
+  // Adds a packet. It is an error if the packet is torn, changed, duplicate or
+  // out of order, or does not say that something is missing before it.
   void AddPacket(ConstBytes packet);
 
   const std::map<uint32_t, Stream>& streams() const { return streams_; }
   uint64_t received() const;
-  // The first few, and how many there are.
+  // Return the first few errors, and how many there are.
   const std::string& errors() const { return errors_; }
   uint64_t num_errors() const { return num_errors_; }
 

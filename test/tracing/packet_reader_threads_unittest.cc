@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A reader and writers in threads of their own. What the thread sanitizer has
-// nothing to say about goes for processes, too.
+// Tests a reader and writers in threads of their own. If the thread sanitizer
+// finds no race, there is none between processes, either.
 
 #include <stdint.h>
 
@@ -25,8 +25,8 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-// Through so little memory that writers have to wait for the reader, and so
-// many chunks that some are patched late.
+// The memory is so small that writers have to wait for the reader, and the
+// packets have so many chunks that some are patched late.
 TEST(PacketReaderThreadsTest, EveryPacketIsReadOnceAndInOrder) {
   constexpr uint32_t kNumWriters = 3;
   constexpr size_t kNumPages = 6;
@@ -47,7 +47,7 @@ TEST(PacketReaderThreadsTest, EveryPacketIsReadOnceAndInOrder) {
     threads.emplace_back([&, i] {
       std::unique_ptr<TraceWriter> writer;
       for (uint32_t k = 0; k < num_packets; ++k) {
-        // A stream has one writer. Its id may be another one's afterwards.
+        // A stream has one writer. Another writer may have its id afterwards.
         if (k % kPacketsPerStream == 0)
           writer = arbiter.CreateTraceWriter(1, BufferExhaustedPolicy::kStall);
         WriteNumberedPacket(k / kPacketsPerStream * kNumWriters + i,
@@ -63,7 +63,7 @@ TEST(PacketReaderThreadsTest, EveryPacketIsReadOnceAndInOrder) {
   PacketChecker checker(kMaxSize);
   bool is_running = true;
   while (is_running) {
-    // What was written before is read now.
+    // All packets that were written before are read now.
     is_running = num_running != 0;
     reader.ReadPackets([&](const PacketReader::Packet& packet) {
       EXPECT_FALSE(packet.previous_packet_dropped);
@@ -76,7 +76,7 @@ TEST(PacketReaderThreadsTest, EveryPacketIsReadOnceAndInOrder) {
   EXPECT_EQ(checker.received(), kNumWriters * num_packets);
 }
 
-// One who stores whatever he likes while it is read.
+// A thread stores any values in the memory while it is read.
 TEST(PacketReaderThreadsTest, NothingThatIsReadHasToStayAsItIs) {
   constexpr size_t kNumPages = 2;
   constexpr uint32_t kNumStores = 300000;

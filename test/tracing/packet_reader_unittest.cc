@@ -29,7 +29,7 @@ namespace {
 using ABI = SharedMemoryABI;
 using testing::Test;
 
-// Chunks of 292 bytes, 284 of them for packets.
+// A test with chunks of 292 bytes, 284 of them for packets.
 class PacketReaderTest : public Test {
  protected:
   explicit PacketReaderTest(size_t num_pages = 2,
@@ -38,7 +38,7 @@ class PacketReaderTest : public Test {
         endpoint_(memory_.start(), memory_.size(), kPageSize) {
     SharedMemoryArbiter::Options options;
     options.page_layout = layout;
-    // Each chunk by itself.
+    // Each chunk is committed by itself.
     options.commit_batch_bytes = 1;
     arbiter_ = std::make_unique<SharedMemoryArbiter>(
         memory_.start(), memory_.size(), kPageSize, &endpoint_, options);
@@ -63,8 +63,8 @@ class PacketReaderTest : public Test {
     Write(writer_.get(), number, size);
   }
 
-  // The numbers of all packets there are, a ! before those that say that
-  // something is missing before them.
+  // Returns the numbers of all packets there are, with a ! before each one that
+  // says that something is missing before it.
   std::string Read() {
     std::string numbers;
     reader_->ReadPackets([&](const PacketReader::Packet& packet) {
@@ -83,7 +83,8 @@ class PacketReaderTest : public Test {
     return numbers;
   }
 
-  // A chunk as no TraceWriter may have written it: complete, or not.
+  // Writes any chunk, even one that no TraceWriter would write, complete or
+  // not.
   ABI::Chunk WriteChunk(WriterID writer_id,
                         ChunkID chunk_id,
                         uint16_t packets,
@@ -182,7 +183,7 @@ TEST_F(PacketReaderTest, ChunksAreFreeWhenTheyAreReadAndCommitted) {
   EXPECT_EQ(NumChunksInUse(), 1u);
   EXPECT_EQ(Read(), "2");
   EXPECT_EQ(NumChunksInUse(), 0u);
-  // Not there any more, or never was.
+  // These chunks are not there any more, or never were.
   Commit(second);
   endpoint_.CommitData({nullptr, 0, nullptr, 0});
   const CommitDataRequest::ChunkToMove moves[] = {{99, 0, 1}, {0, 99, 1}};
@@ -217,8 +218,9 @@ TEST_F(PacketReaderTest, ReadsNoMoreThanIsWanted) {
   EXPECT_EQ(reader_->ReadPackets(ignore), 0u);
 }
 
-// Of all sizes around those of one to six chunks: sizes of messages are stored
-// in chunks that are held back, and, if there are more of them, later.
+// The packets have all sizes around those of one to six chunks. The sizes of
+// messages are stored in chunks that are held back, or later if there are more
+// chunks.
 TEST_F(PacketReaderTest, PutsPacketsTogether) {
   for (size_t size = 200; size < 1800; size += 3) {
     {
@@ -249,7 +251,7 @@ TEST_F(PacketReaderTest, APacketWaitsForItsPatches) {
     auto packet = writer_->NewTracePacket();
     packet->AppendVarInt(1, 1u);
     Message* const nested = packet->BeginNestedMessage<Message>(3);
-    // More chunks than the writer holds back.
+    // These are more chunks than the writer holds back.
     for (int i = 0; i < 30; ++i)
       nested->AppendString(2, std::string(60, 'x'));
     EXPECT_EQ(Read(), "");
@@ -266,7 +268,7 @@ TEST_F(PacketReaderTest, APacketWaitsForItsPatches) {
   EXPECT_EQ(Read(), "1");
 }
 
-// All of it is never in the memory at the same time.
+// The whole packet is never in the memory at the same time.
 TEST_F(PacketReaderTest, APacketMayBeLargerThanTheMemory) {
   {
     auto packet = writer_->NewTracePacket();
@@ -287,7 +289,7 @@ TEST_F(PacketReaderTest, PacketsThatAreTooLongAreLost) {
   const auto write = [this](size_t size) {
     auto packet = writer_->NewTracePacket();
     packet->AppendVarInt(1, 1u);
-    // With a length of two bytes.
+    // The length of the string takes two bytes.
     packet->AppendString(2, std::string(size - 5, 'x'));
   };
   write(1000);
@@ -312,7 +314,7 @@ TEST_F(PacketReaderTest, PacketsThatAreTooLongAreLost) {
 
 TEST_F(PacketReaderTest, PacketsThatTheWriterGivesUpAreLost) {
   Write(1);
-  // Longer than all chunks.
+  // This packet is longer than all chunks.
   Write(2, 10000);
   Write(3);
   EXPECT_EQ(Read(), "1");
@@ -332,7 +334,7 @@ TEST_F(PacketReaderTest, ReadsAllWritersInTurn) {
     Write(second.get(), 20 + i);
     Write(third.get(), 30 + i);
   }
-  // The second one's chunk is on the second page.
+  // The second writer's chunk is on the second page.
   EXPECT_EQ(Read(), "10 30 20 11 31 21 12 32 22");
   // A writer that never lets up does not keep the reader from another.
   Write(second.get(), 23, 100);
@@ -369,7 +371,7 @@ TEST_F(PacketReaderTest, FollowsOneWriter) {
   second->ReturnChunk();
   EXPECT_EQ(Read(), "2");
   EXPECT_EQ(last_writer_id_, second->writer_id());
-  // What is not followed stays.
+  // The other writer's chunk stays.
   EXPECT_EQ(NumChunksInUse(), 1u);
   EXPECT_EQ(Read(), "");
 }
@@ -381,13 +383,13 @@ TEST_F(PacketReaderTest, WritersThatAreTooManyHaveToWait) {
   auto second = arbiter_->CreateTraceWriter(1);
   auto third = arbiter_->CreateTraceWriter(1);
   Write(1);
-  // The second one's chunk is on the second page.
+  // The second writer's chunk is on the second page.
   Write(third.get(), 2);
   Write(second.get(), 3);
   EXPECT_EQ(Read(), "1 2");
   writer_->ReturnChunk();
   EXPECT_EQ(Read(), "3");
-  // One after the other, any number.
+  // Any number of writers may come one after the other.
   third.reset();
   for (uint32_t i = 0; i < 100; ++i) {
     Write(arbiter_->CreateTraceWriter(1).get(), i);
@@ -397,7 +399,7 @@ TEST_F(PacketReaderTest, WritersThatAreTooManyHaveToWait) {
 }
 
 TEST_F(PacketReaderTest, ANewReaderBeginsWithTheOldestChunk) {
-  // Ids wrap around here, and are in another order than chunks.
+  // The ids wrap around here, and their order is not that of the chunks.
   WriteChunk(1, 1, 1, "02 08 04");
   WriteChunk(1, UINT32_MAX, 1, "02 08 02");
   WriteChunk(1, 0, 1, "02 08 03");
@@ -421,13 +423,13 @@ TEST_F(PacketReaderTest, ChunksMayBeMissing) {
   WriteChunk(1, 7, 1, "02 08 03");
   EXPECT_EQ(Read(), "!3");
   EXPECT_EQ(stats().chunk_gaps, 1u);
-  // In the middle of a packet.
+  // This gap is in the middle of a packet.
   WriteChunk(1, 8, 1 | ABI::kLastPacketContinuesOnNextChunk, "02 08 04");
   WriteChunk(1, 10, 2 | ABI::kFirstPacketContinuesFromPrevChunk,
              "02 08 05 02 08 06");
   EXPECT_EQ(Read(), "!6");
   EXPECT_EQ(stats().packets_torn, 1u);
-  // It did not continue, or nobody had begun it.
+  // The packet does not continue, or nobody has begun it.
   WriteChunk(1, 11, 1 | ABI::kLastPacketContinuesOnNextChunk, "02 08 07");
   WriteChunk(1, 12, 1, "02 08 08");
   EXPECT_EQ(Read(), "!8");
@@ -435,7 +437,7 @@ TEST_F(PacketReaderTest, ChunksMayBeMissing) {
              "02 08 09 02 08 0a");
   EXPECT_EQ(Read(), "!10");
   EXPECT_EQ(stats().packets_torn, 3u);
-  // Ids begin again, as those of another arbiter do.
+  // Ids begin again, like those of another arbiter.
   WriteChunk(1, 0, 1, "02 08 0b");
   WriteChunk(1, 1, 1, "02 08 0c");
   EXPECT_EQ(Read(), "!11 12");
@@ -444,24 +446,25 @@ TEST_F(PacketReaderTest, ChunksMayBeMissing) {
 }
 
 TEST_F(PacketReaderTest, ChunksMayBeCorrupt) {
-  // A record that is longer than the chunk; a length that does not end.
+  // One record is longer than the chunk; one length does not end.
   WriteChunk(1, 0, 3, "02 08 01 ff 7f 02 08 02");
   WriteChunk(1, 1, 1, "02 08 03");
   WriteChunk(1, 2, 2, "02 08 04 ff ff ff ff 7f");
   WriteChunk(1, 3, 1, "02 08 05");
   EXPECT_EQ(Read(), "1 !3 4 !5");
   EXPECT_EQ(stats().chunks_corrupt, 2u);
-  // More packets than there is room for are empty ones, up to the end.
+  // The chunk claims more packets than it has room for. They are empty ones, up
+  // to its end.
   WriteChunk(1, 4, 1023, "02 08 06");
   EXPECT_EQ(Read(), "6");
   EXPECT_EQ(stats().chunks_corrupt, 3u);
-  // Nobody's.
+  // No writer has these ids.
   WriteChunk(0, 4, 1, "02 08 07");
   WriteChunk(kMaxWriterID + 1, 4, 1, "02 08 07");
   EXPECT_EQ(Read(), "");
   EXPECT_EQ(stats().chunks_corrupt, 5u);
   EXPECT_EQ(NumChunksInUse(), 0u);
-  // None at all, where a packet was to go on.
+  // This chunk has no packet, where one was to go on.
   WriteChunk(1, 5, 1 | ABI::kLastPacketContinuesOnNextChunk, "02 08 07");
   WriteChunk(1, 6, 0 | ABI::kFirstPacketContinuesFromPrevChunk, "");
   WriteChunk(1, 7, 2 | ABI::kFirstPacketContinuesFromPrevChunk,
@@ -493,7 +496,8 @@ TEST_F(PacketReaderTest, ALastPacketThatIsNotPatchedHoldsItsWriterUp) {
     endpoint_.CommitData({nullptr, 0, &patches, 1});
     return Read();
   };
-  // Not this chunk; not all; out of bounds, which nobody does to himself.
+  // The patches are for another chunk, or not the last ones, or out of bounds.
+  // No writer sends such patches to itself.
   patches.chunk_id = 1;
   EXPECT_EQ(commit(), "");
   patches.chunk_id = 0;
@@ -526,7 +530,7 @@ TEST_F(PacketReaderTest, AllocatesNothingForAPacket) {
       EXPECT_EQ(counter.count(), 0u);
     }
   }
-  EXPECT_EQ(num_packets, 600u - 3);  // One of each round is empty.
+  EXPECT_EQ(num_packets, 600u - 3);  // One packet of each round is empty.
 }
 
 TEST(PacketReaderMemoryTest, MayBeEmpty) {
@@ -535,8 +539,8 @@ TEST(PacketReaderMemoryTest, MayBeEmpty) {
   EXPECT_FALSE(reader.TryNext(&packet));
 }
 
-// Random packets in a random order of writing and reading, in chunks of all
-// sizes: what is read is what was written.
+// Random packets are written and read in a random order, in chunks of all
+// sizes. The reader has to get exactly what was written.
 TEST(PacketReaderModelTest, WhatIsReadIsWhatWasWritten) {
   constexpr uint32_t kMaxSize = 20000;
   constexpr uint32_t kNumWriters = 3;
@@ -551,7 +555,7 @@ TEST(PacketReaderModelTest, WhatIsReadIsWhatWasWritten) {
       options.page_layout = static_cast<ABI::PageLayout>(layout);
       SharedMemoryArbiter arbiter(memory.start(), memory.size(), page_size,
                                   &endpoint, options);
-      // What each writes is a stream of its own: there is no order among them.
+      // Each writer writes a stream of its own: there is no order among them.
       struct Stream {
         std::unique_ptr<TraceWriter> writer;
         uint32_t number;
@@ -589,8 +593,8 @@ TEST(PacketReaderModelTest, WhatIsReadIsWhatWasWritten) {
   }
 }
 
-// Whatever is in the memory, the reader comes to an end, and does not go beyond
-// its limits.
+// The reader has to come to an end, and stay within its limits, whatever is in
+// the memory.
 TEST(PacketReaderHostileTest, AnyBytesAreHarmless) {
   constexpr size_t kNumPages = 4;
   std::mt19937 random(2);
@@ -604,7 +608,7 @@ TEST(PacketReaderHostileTest, AnyBytesAreHarmless) {
     PacketReader reader(abi, options);
     for (int step = 0; step < 20; ++step) {
       const size_t page = random() % kNumPages;
-      // Words that make sense, mostly, and then something else.
+      // Most of these words make sense. Other bytes follow them.
       const size_t layout = 1 + random() % (random() % 8 == 0 ? 7 : 5);
       const uint32_t word = static_cast<uint32_t>(
           layout << ABI::kLayoutShift | (random() & ABI::kAllChunksMask));
@@ -631,7 +635,7 @@ TEST(PacketReaderHostileTest, AnyBytesAreHarmless) {
           },
           random() % 50);
     }
-    // Nobody writes any more: there is an end.
+    // Nobody writes any more, so there is an end.
     const size_t limit = kNumPages * kPageSize;
     EXPECT_LT(reader.ReadPackets([](const PacketReader::Packet&) {}, limit),
               limit);

@@ -19,7 +19,7 @@ class PatchListTest : public testing::Test {
     list_.PushBack(patch);
     return patch;
   }
-  // The chunks of the groups that there are, in order.
+  // Returns the chunks of all groups in the list, in order.
   std::vector<ChunkID> Chunks() {
     std::vector<ChunkID> chunks;
     list_.TakeGroups([&](const PatchList::Group& group) {

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A producer, in which every allocation and every call of the system fails in
-// turn. The program goes on; the producer says why it is off; when there is
-// memory again, it traces again.
+// Tests a producer in which each allocation and each system call fails in turn.
+// The program goes on; the producer says why it is off; when there is memory
+// again, it traces again.
 
 #include <memory>
 #include <optional>
@@ -24,8 +24,8 @@ constexpr uint32_t kPackets = 20;
 
 class ProducerFaultsTest : public IpcTest {
  public:
-  // Traces while the |first|-th call fails, and those that follow, perhaps; and
-  // again when none does. Returns whether there was such a call.
+  // Traces while the |first|-th call fails, and perhaps those that follow.
+  // Traces again when none fails. Returns whether there was such a call.
   bool TraceWithFault(HostThread* host,
                       uint64_t first,
                       NthCallFails::Which which) const;
@@ -46,8 +46,8 @@ bool ProducerFaultsTest::TraceWithFault(HostThread* host,
     std::optional<CodeUnderTest> code(std::in_place);
     Producer producer(std::move(options));
     const bool is_registered = producer.RegisterDataSource(source);
-    // Until it works or has met the fault, however long that takes: what comes
-    // after it may have to wait in vain.
+    // The loop runs until the producer works or has met the fault, however long
+    // that takes. After the fault, it might wait in vain.
     while (
         !producer.Sync(/*timeout_ms=*/which == NthCallFails::kOnce ? 50 : 5) &&
         fault.count() < first) {
@@ -61,7 +61,7 @@ bool ProducerFaultsTest::TraceWithFault(HostThread* host,
     (void)why;
 
     if (producer.state() == Producer::State::kDisconnected) {
-      // It could not start.
+      // The producer could not start.
       EXPECT_TRUE(producer.off_reason() == Producer::OffReason::kNoThread ||
                   producer.off_reason() == Producer::OffReason::kOutOfMemory)
           << producer.why_off();
@@ -69,7 +69,7 @@ bool ProducerFaultsTest::TraceWithFault(HostThread* host,
       EXPECT_FALSE(producer.Sync(kTimeoutMs));
       EXPECT_FALSE(source->is_enabled());
     } else {
-      // What was missing is there again.
+      // Nothing is missing any more.
       if (!is_registered) {
         EXPECT_TRUE(producer.RegisterDataSource(source));
       }
@@ -95,7 +95,8 @@ void ProducerFaultsTest::TraceWithEachFault(NthCallFails::Which which) const {
     HostThread host(socket());
     ASSERT_FALSE(TraceWithFault(&host, UINT64_MAX, which));
   }
-  // Without a host, which may be about to close the last connection.
+  // They are counted without a host, which may be about to close the last
+  // connection.
   const size_t descriptors = CountOpenDescriptors();
   {
     HostThread host(socket());

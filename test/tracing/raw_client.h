@@ -25,7 +25,7 @@
 
 namespace protozero::test {
 
-// A client that says what the test wants it to; or the other end of one.
+// A client that sends whatever the test wants, or the other end of one.
 class RawClient {
  public:
   explicit RawClient(ScopedFd socket) : socket_(std::move(socket)) {}
@@ -46,7 +46,8 @@ class RawClient {
     WriteFrameHeader(payload.size(), reinterpret_cast<uint8_t*>(&bytes[0]));
     return bytes + payload;
   }
-  // Waits while the socket takes no more; returns false if it is closed.
+  // Sends bytes. Waits while the socket takes no more; returns false if it is
+  // closed.
   bool SendBytes(const std::string& bytes, int fd = -1) {
     size_t begin = 0;
     while (begin < bytes.size()) {
@@ -63,7 +64,7 @@ class RawClient {
     }
     return true;
   }
-  // Whether something could not be sent.
+  // Returns whether something could not be sent.
   bool is_broken() const { return is_broken_; }
   void Bind(const std::string& name = "ProducerPort") {
     Send([&](tracing::pbzero::IPCFrame* frame) {
@@ -101,7 +102,7 @@ class RawClient {
         false, fd);
   }
 
-  // The payload of the next frame, or nothing at the end of the stream.
+  // Returns the payload of the next frame, or nothing at the end of the stream.
   std::string Receive() {
     ConstBytes payload;
     while (!reader_.NextFrame(&payload)) {
@@ -116,12 +117,12 @@ class RawClient {
     }
     return payload.ToStdString();
   }
-  // Whether Receive() has something to receive, if only the end.
+  // Returns whether Receive() has something to receive, if only the end.
   bool HasReceived() {
     pollfd fd{socket_.get(), POLLIN, 0};
     return reader_.HasFrame() || poll(&fd, 1, 0) == 1;
   }
-  // What the next frame says, in short.
+  // Returns the content of the next frame, in short.
   std::string ReceiveText() {
     const std::string payload = Receive();
     if (payload.empty())
@@ -147,7 +148,7 @@ class RawClient {
     }
     return text;
   }
-  // Of the frames that have come, without waiting for more.
+  // Counts the frames that have come, without waiting for more.
   size_t CountReceived() {
     size_t count = 0;
     for (;;) {
@@ -163,8 +164,8 @@ class RawClient {
         return count;
     }
   }
-  // Whether the other end has closed the connection. REQUIRES: it has sent
-  // nothing that was not received.
+  // Returns whether the other end has closed the connection. REQUIRES:
+  // everything that it has sent was received.
   bool IsClosed() {
     uint8_t byte;
     size_t size = 0;
@@ -178,7 +179,7 @@ class RawClient {
     return texts;
   }
   ScopedFd TakeFd() { return std::move(received_fd_); }
-  // Of what came last, and named it.
+  // Return the ids in the last frame that named some.
   uint64_t instance_id() const { return instance_id_; }
   BufferID target_buffer() const { return target_buffer_; }
 
@@ -218,7 +219,7 @@ class RawClient {
   bool is_broken_ = false;
 };
 
-// Methods, by the ids that the host gives them.
+// The methods, by the ids that the host gives them.
 enum : uint32_t {
   kInitialize = 1,
   kRegister = 2,

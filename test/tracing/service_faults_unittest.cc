@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A service and its host, in which every allocation and every call of the
-// system fails in turn. Connections may end, packets may be lost, and are
-// counted then; when there is memory again, all is well, and nothing is left
+// Tests a service and its host, in which each allocation and each system call
+// fails in turn. Connections may end, and packets may be lost, which are
+// counted then. When there is memory again, all is well, and nothing is left
 // behind.
 
 #include <stddef.h>
@@ -35,15 +35,15 @@ namespace {
 
 namespace pb = tracing::pbzero;
 
-// So long that a string takes memory for it.
+// A name so long that a string allocates memory for it.
 constexpr char kLongName[] = "test.source.whose.name.is.long";
-// Some are larger than a chunk.
+// The limit of a packet's size. Some packets are larger than a chunk.
 constexpr uint32_t kMaxPacketSize = 3000;
-// At a time.
+// The number of packets that are written at a time.
 constexpr uint32_t kFewPackets = 12;
 
-// A producer in the thread of the host: it waits for nothing, so that
-// everything happens in the same order each time.
+// A producer in the thread of the host. It waits for nothing, so everything
+// happens in the same order each time.
 class SteppedProducer : public ProducerEndpoint {
  public:
   SteppedProducer(const std::string& socket, uint32_t stream)
@@ -68,11 +68,11 @@ class SteppedProducer : public ProducerEndpoint {
         });
   }
   ~SteppedProducer() override {
-    // It still commits.
+    // The writer still commits.
     writer_.reset();
   }
 
-  // Does what the service wants. Returns whether the connection goes on.
+  // Does all that the service wants. Returns whether the connection goes on.
   bool Step() {
     while (is_connected_ && client_.HasReceived()) {
       const std::string text = client_.ReceiveText();
@@ -95,7 +95,7 @@ class SteppedProducer : public ProducerEndpoint {
         if (writer_ != nullptr)
           writer_->Flush();
         CommitDataRequest request{};
-        // All that there are.
+        // This acknowledges all flushes that there are.
         request.flush_request_id = UINT64_MAX;
         CommitData(request);
       } else if (is("stop")) {
@@ -159,7 +159,7 @@ class SteppedProducer : public ProducerEndpoint {
 
 class TraceConsumer : public TracingService::Consumer {
  public:
-  // What it takes does not count.
+  // The memory for the trace is taken before, so it does not count.
   TraceConsumer() { trace.reserve(1 << 20); }
   std::string trace;
 
@@ -171,7 +171,7 @@ class TraceConsumer : public TracingService::Consumer {
   }
 };
 
-// One run, in which the |first|-th call fails, and perhaps those that follow.
+// One run, in which the |first|-th call fails, and perhaps all that follow.
 class FaultyRun {
  public:
   FaultyRun(std::string socket, uint64_t first, NthCallFails::Which which)
@@ -184,7 +184,7 @@ class FaultyRun {
   // Calls |function| of the code under test. Returns false if it has thrown.
   template <typename Function>
   static bool Try(const Function& function) {
-    // In front of the code, whose exceptions take memory.
+    // This is around the code under test, whose exceptions take memory.
     return RunsInMemory([&] {
       const CodeUnderTest code;
       function();
@@ -215,7 +215,7 @@ class FaultyRun {
 
 TraceConfig FaultyRun::Config() {
   TraceConfig config;
-  // The first is too small for all that is written.
+  // The first buffer is too small for all packets.
   config.buffers.push_back({40000, BufferFillPolicy::kRingBuffer});
   config.buffers.push_back({1 << 20, BufferFillPolicy::kDiscard});
   config.data_sources.emplace_back();
@@ -228,7 +228,7 @@ TraceConfig FaultyRun::Config() {
   return config;
 }
 
-// Returns false if that has failed.
+// Starts the service and a session. Returns false if that has failed.
 bool FaultyRun::Start() {
   std::string error;
   ServiceHost::Options options;
@@ -259,7 +259,7 @@ void FaultyRun::Trace() {
     first.Write();
     second.Write();
     num_written_ += second.num_written();
-    // It ends without having committed what is in its last chunk.
+    // The second producer ends without a commit of its last chunk.
   }
   Turns({&first});
   Try([&] {
@@ -268,7 +268,7 @@ void FaultyRun::Trace() {
   Turns({&first});
   Try([&] { service_->StopTracing(session_); });
   Turns({&first});
-  // It does not say that it has stopped.
+  // The first producer does not say that it has stopped.
   now_ += 1000;
   Turns({&first});
   num_written_ += first.num_written();
@@ -279,7 +279,7 @@ void FaultyRun::Trace() {
   });
 }
 
-// When nothing fails any more.
+// Checks the results when nothing fails any more.
 void FaultyRun::Check() {
   Turns({});
   EXPECT_EQ(host_->num_connections(), 0u);
@@ -297,7 +297,7 @@ void FaultyRun::Check() {
   const TraceStats stats = service_->GetStats(session_);
   EXPECT_EQ(stats.packets_read(), checker.received());
   EXPECT_EQ(stats.packets_begun(), stats.packets_read() + stats.lost().total());
-  // If there is no unknown loss, all that was written is known.
+  // If there is no unknown loss, all written packets are known.
   if (stats.unknown_losses() == 0) {
     EXPECT_EQ(stats.packets_begun(), num_written_);
   }
@@ -376,7 +376,7 @@ class IdleProducer : public TracingService::RemoteProducer {
       const std::vector<DataSourceInstanceID>&) override {}
 };
 
-// Both producers are of one process, and have no memory to share.
+// Both producers belong to one process, and have no memory to share.
 TEST(ConnectionFaultsTest, TheLastConnectionOfAProcessEndsWithoutAllocating) {
   TracingService service;
   IdleProducer producer;

@@ -1,8 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Neighbours that are a nuisance to a ServiceHost, and a victim beside them:
-// what one gets done in a turn, and how many have a place. The turns are taken
-// one by one, and the service's time stands still unless a test says otherwise.
+// Tests a ServiceHost with neighbours that are a nuisance, and a victim beside
+// them: how much one client gets done in a turn, and how many have a place. The
+// turns are taken one by one, and the service's time stands still unless a test
+// says otherwise.
 
 #include "protozero/tracing/service_host.h"
 
@@ -35,12 +36,12 @@ namespace {
 
 namespace pb = tracing::pbzero;
 
-// As in service_host.cc.
+// The same limits as in service_host.cc.
 constexpr size_t kAcceptsPerTurn = 16;
 constexpr size_t kFramesPerTurn = 256;
 constexpr size_t kMinTurnBytes = 4096;
 
-// A frame that asks for nothing but an answer.
+// Returns a frame that asks only for an answer.
 std::string SyncFrame() {
   HeapBuffered<pb::IPCFrame> frame;
   frame->set_request_id(5);
@@ -57,7 +58,7 @@ std::string SyncFrames(size_t count) {
   return frames;
 }
 
-// Connections of another process, that do nothing.
+// Connections of another process that send nothing.
 class OtherProcess {
  public:
   OtherProcess(const std::string& socket, size_t num_connections, uid_t uid) {
@@ -105,12 +106,12 @@ class ServiceHostTest : public IpcTest {
     ASSERT_TRUE(host_->Listen(&error)) << error;
   }
   void Turn() { host_->RunOnce(0); }
-  // So many that nothing is left to be done.
+  // Takes so many turns that nothing is left to be done.
   void Turns() {
     for (int i = 0; i < 200; ++i)
       Turn();
   }
-  // A client that is connected and has said who it is.
+  // Returns a client that is connected and has introduced itself.
   std::unique_ptr<RawClient> Connect() {
     auto client = std::make_unique<RawClient>(socket());
     client->Bind();
@@ -121,7 +122,7 @@ class ServiceHostTest : public IpcTest {
     }
     return client;
   }
-  // Connections that say nothing.
+  // Returns connections that send nothing.
   std::vector<ScopedFd> HalfOpen(size_t count) {
     std::vector<ScopedFd> connections;
     std::string error;
@@ -163,7 +164,7 @@ TEST_F(ServiceHostTest, ConnectingInALoopStarvesNobody) {
     EXPECT_EQ(victim->CountReceived(), 1u);
     EXPECT_LE(host_->num_connections(), 1 + kAcceptsPerTurn);
   }
-  // Until 4000 have come and gone.
+  // After these turns, 4000 connections have come and gone.
   for (int turn = 0; turn < 400; ++turn)
     Turn();
   EXPECT_EQ(host_->num_connections(), 1u);
@@ -173,7 +174,7 @@ TEST_F(ServiceHostTest, FloodIsServedInShares) {
   Listen();
   const auto flooder = Connect();
   const auto victim = Connect();
-  // So that it receives more than a turn's share at a time.
+  // After this frame, the host receives more than a turn's share at a time.
   flooder->SendBytes(
       RawClient::Framed(std::string(kMaxFramePayloadSize / 2, '\xff')));
   Turns();
@@ -187,14 +188,14 @@ TEST_F(ServiceHostTest, FloodIsServedInShares) {
     host_->RunOnce(UINT32_MAX);
     EXPECT_EQ(victim->CountReceived(), 1u);
     const size_t more = flooder->CountReceived();
-    // Both are of one process.
+    // Both clients belong to one process.
     EXPECT_LE(more, kFramesPerTurn / 2);
     answers += more;
   }
   EXPECT_EQ(answers, kFrames);
   EXPECT_LE(turns, kFrames / (kFramesPerTurn / 2) + 1);
 
-  // What is left is done without anything that happens.
+  // The host does the rest even if nothing happens.
   flooder->SendBytes(SyncFrames(kFrames));
   for (answers = 0; answers < kFrames;) {
     host_->RunOnce(UINT32_MAX);
@@ -259,7 +260,7 @@ TEST_F(ServiceHostTest, CopyingChunksIsPaidForWithTurns) {
   RegisterSource(&client, 4);
   Turns();
   EXPECT_EQ(client.ReceiveTexts(6).back(), "4 yes");
-  // So many that each has the smallest share.
+  // These are so many that each has the smallest share.
   const std::vector<ScopedFd> others = HalfOpen(63);
   Turns();
   ASSERT_EQ(host_->num_connections(), 64u);
@@ -304,7 +305,7 @@ TEST_F(ServiceHostTest, WhoDoesNotSayWhoItIsIsDisconnected) {
   Turns();
   EXPECT_EQ(host_->num_connections(), 5u);
   ++now_;
-  // It need not be told that it is time.
+  // The host itself knows that it is time.
   host_->RunOnce(UINT32_MAX);
   EXPECT_EQ(host_->num_connections(), 1u);
   EXPECT_TRUE(binds_only.IsClosed());
@@ -321,7 +322,7 @@ TEST_F(ServiceHostTest, ProcessHasSoManyPlaces) {
   const std::vector<ScopedFd> others = HalfOpen(1100);
   Turns();
   EXPECT_EQ(host_->num_connections(), options_.max_connections_per_process);
-  // The others were closed, not kept waiting.
+  // The connections beyond the limit were closed, not kept waiting.
   const OtherProcess other(socket(), 1, getuid());
   Turns();
   EXPECT_EQ(host_->num_connections(), options_.max_connections_per_process + 1);
@@ -345,7 +346,7 @@ TEST_F(ServiceHostTest, ProcessWithManyPlacesMakesRoom) {
     Turns();
     EXPECT_EQ(victim->CountReceived(), 1u);
   }
-  // Now there are eight processes with a place each, and no more.
+  // Now eight processes have a place each, and no more.
   others.emplace_back(socket(), 1, getuid());
   Turns();
   EXPECT_EQ(host_->num_connections(), 8u);
@@ -360,7 +361,7 @@ TEST_F(ServiceHostTest, UserWithManyPlacesMakesRoom) {
   options_.max_connections = 10;
   options_.max_connections_per_user = 8;
   Listen();
-  // Anybody may come in.
+  // Any user may connect.
   const std::string folder = socket().substr(0, socket().rfind('/'));
   ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
   ASSERT_EQ(chmod(socket().c_str(), 0777), 0);
@@ -371,7 +372,7 @@ TEST_F(ServiceHostTest, UserWithManyPlacesMakesRoom) {
     Turns();
   }
   EXPECT_EQ(host_->num_connections(), 9u);
-  // Both come in, one of them in the place of another user's.
+  // Both get a place, one of them the place of another user's process.
   const auto second = Connect();
   const auto third = Connect();
   EXPECT_EQ(host_->num_connections(), 10u);
@@ -380,19 +381,20 @@ TEST_F(ServiceHostTest, UserWithManyPlacesMakesRoom) {
     Turns();
     EXPECT_EQ((*client)->CountReceived(), 1u);
   }
-  // Not the other way round.
+  // A process of the other user does not get the place of one of these.
   const OtherProcess late(socket(), 1, 65534);
   Turns();
   EXPECT_EQ(host_->num_connections(), 10u);
   EXPECT_FALSE(third->IsClosed());
 }
 
-// In its scope, no file can be opened.
+// Makes it impossible to open a file in its scope.
 class NoDescriptors {
  public:
   NoDescriptors() {
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    // As many as there are: poll() does not take more than the limit.
+    // The limit is the number of open descriptors: poll() does not take more
+    // than the limit.
     const int next = dup(0);
     close(next);
     const rlimit none{static_cast<rlim_t>(next), before_.rlim_max};
@@ -417,7 +419,8 @@ TEST_F(ServiceHostTest, WithoutDescriptorsItRests) {
     EXPECT_EQ(host_->accept_error(), EMFILE);
   }
   EXPECT_EQ(victim->CountReceived(), 1u);
-  // It does not look again before it is time, whatever else there is to do.
+  // The host does not look again before it is time, whatever else there is to
+  // do.
   for (int turn = 0; turn < 10; ++turn) {
     victim->SendBytes(SyncFrame());
     host_->RunOnce(UINT32_MAX);
@@ -487,13 +490,13 @@ TEST_F(ServiceHostTest, WithoutDescriptorsProcessWithManyPlacesMakesRoom) {
   }
   EXPECT_EQ(host_->num_connections(), 7u);
   EXPECT_EQ(host_->num_refused(), 2u);
-  // There was one for their memory, too.
+  // There was a descriptor for their memory, too.
   EXPECT_EQ(second->ReceiveTexts(6), is_recorded);
   EXPECT_TRUE(second->TakeFd().is_valid());
   EXPECT_EQ(third->ReceiveTexts(6), is_recorded);
 
-  // The greedy one has four, this process three: whoever comes now would have
-  // as many, and is sent away.
+  // The greedy process has four places, this one three. Another connection of
+  // this one would make it as greedy, and is sent away.
   const auto fourth = connect();
   {
     const NoDescriptors limit;

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A service that another user has put where everybody looks for one.
+// Tests a service that another user has put where everybody looks for one.
 
 #include "src/tracing/ipc/service_owner.h"
 
@@ -29,7 +29,7 @@ class ServiceOwnerTest : public IpcTest {
   void MakeFolder(mode_t mode) const {
     ASSERT_EQ(chmod(folder().c_str(), mode), 0);
   }
-  // Whether a producer that tries once finds a service.
+  // Returns whether a producer that tries once finds a service.
   bool Connects(Owner owner) const {
     Producer::Options options = Options();
     options.service_owner = owner;
@@ -83,7 +83,8 @@ TEST_F(ServiceOwnerTest, AnotherUsersServiceIsNone) {
   EXPECT_TRUE(WaitFor([&] { return Connects(Owner::kAnybody); }));
   EXPECT_FALSE(Connects(Owner::kRootOrSelfWhereAnybodyCanListen));
   EXPECT_FALSE(Connects(Owner::kRootOrSelf));
-  // Whose folder it is, is believed, but for those who want to be sure.
+  // The owner of the folder is trusted to choose the service, but not with
+  // kRootOrSelf.
   MakeFolder(0755);
   EXPECT_TRUE(Connects(Owner::kRootOrSelfWhereAnybodyCanListen));
   EXPECT_FALSE(Connects(Owner::kRootOrSelf));

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The parts of the service, each without those above it.
+// Tests the parts of the service, each without those above it.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ class HeapMemory : public SharedMemory {
   uint8_t* const memory_;
 };
 
-// Writes down what the service asks of it.
+// Notes down the service's requests.
 class FakeProducer : public TracingService::RemoteProducer {
  public:
   std::string TakeCalls() { return std::exchange(calls_, ""); }
@@ -83,7 +83,7 @@ class FakeProducer : public TracingService::RemoteProducer {
 
 class ServicePartsTest : public testing::Test, public Flushes::Observer {
  public:
-  // A producer with the data source "x".
+  // Connects a producer with the data source "x".
   ConnectedProducer* Connect(FakeProducer* remote,
                              bool will_notify_on_stop = false) {
     ConnectedProducer* const producer = producers_.Add(remote, {});
@@ -94,7 +94,7 @@ class ServicePartsTest : public testing::Test, public Flushes::Observer {
     data_sources_.Register(producer, descriptor, &sessions_);
     return producer;
   }
-  // A session that wants "x", with everything set up and started.
+  // Starts a session that wants "x", and sets everything up.
   Session* StartSession() {
     const TracingSessionID id = sessions_.size() + 1;
     Session& session = sessions_[id];
@@ -140,7 +140,7 @@ TEST_F(ServicePartsTest, BufferIDsAreReusedAsLateAsPossible) {
     ASSERT_EQ(buffers_.Add(nullptr, config), id);
     buffers_.Remove(static_cast<BufferID>(id));
   }
-  // Neither 0, which is none, nor 1, which is in use.
+  // The id is neither 0, which means none, nor 1, which is in use.
   EXPECT_EQ(buffers_.Add(nullptr, config), 2);
 }
 
@@ -223,7 +223,7 @@ TEST_F(ServicePartsTest, FlushFailsWhenItsTimeIsOver) {
   EXPECT_EQ(TakeEnds(), "");
   flushes_.FailOverdue(now_ + 50);
   EXPECT_EQ(TakeEnds(), "-");
-  // Too late.
+  // This is too late.
   flushes_.Acknowledge(producer, id);
   EXPECT_EQ(TakeEnds(), "");
 }
@@ -256,7 +256,7 @@ TEST(ServicePacketsTest, ClocksThatDriftApart) {
   EXPECT_FALSE(have_drifted(9999999, -9999999));
   EXPECT_TRUE(have_drifted(10000000, 0));
   EXPECT_TRUE(have_drifted(-10000000, 0));
-  // The system has slept.
+  // The system was suspended.
   EXPECT_TRUE(have_drifted(3000000000, 3000000000));
   EXPECT_TRUE(have_drifted(0, 10000000));
 }

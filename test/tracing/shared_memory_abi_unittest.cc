@@ -17,7 +17,8 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-// Size of a page, layout, and what the protocol says of the size of a chunk.
+// The size of a page, a layout, and the size that the protocol gives to a
+// chunk.
 struct Geometry {
   size_t page_size;
   ABI::PageLayout layout;
@@ -157,13 +158,13 @@ TEST(SharedMemoryABITest, NonsenseIsRefused) {
   EXPECT_FALSE(abi.TryAcquireChunkForReading(SIZE_MAX, 0).is_valid());
   const ABI::Chunk chunk = abi.TryAcquireChunkForReading(0, 0);
   ASSERT_TRUE(chunk.is_valid());
-  // The other side changes the layout behind our back.
+  // The other side changes the layout without telling us.
   const uint32_t other_word = 2u << 28 | 0x0ffffffe;
   memcpy(memory.start(), &other_word, sizeof(other_word));
   EXPECT_FALSE(abi.ReleaseChunkAsFree(chunk));
 }
 
-// All threads want the chunks of one page, and a service frees them.
+// All threads take chunks of one page, and a service frees them.
 TEST(SharedMemoryABITest, ChunkHasOneOwnerAtATime) {
   SharedMemory memory(4096);
   const ABI abi(memory.start(), memory.size(), 4096);
@@ -180,7 +181,8 @@ TEST(SharedMemoryABITest, ChunkHasOneOwnerAtATime) {
           std::this_thread::yield();
           continue;
         }
-        // Plain stores: the thread sanitizer sees it if two threads do this.
+        // These are plain stores: the thread sanitizer reports it if two
+        // threads do this.
         memset(chunk.payload_begin(), id, 64);
         ABI::InitChunkForWriting(chunk, id, 0, 1);
         ASSERT_TRUE(abi.ReleaseChunkAsComplete(chunk));

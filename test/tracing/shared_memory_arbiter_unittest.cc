@@ -78,7 +78,7 @@ TEST_F(SharedMemoryArbiterTest, OwnerCommitsWhatIsQueued) {
   FillChunks(writer.get(), 1);
   arbiter_->FlushPendingCommitDataRequests();
   EXPECT_EQ(service_.num_requests(), 1u);
-  // With nothing to say, it says nothing.
+  // Without anything to tell, the arbiter sends no request.
   arbiter_->FlushPendingCommitDataRequests();
   arbiter_->FlushPendingCommitDataRequestsAndWait();
   EXPECT_EQ(service_.num_requests(), 1u);
@@ -172,14 +172,14 @@ TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   arbiter_->ReturnIdleChunks(true);
   EXPECT_EQ(third->packets_lost(), 2u);
   EXPECT_EQ(third->losses().of(LossReason::kNoWriterID), 2u);
-  // Of which the service is told: of the first one at once.
+  // The service is told of these losses: of the first one at once.
   EXPECT_EQ(service_.num_requests(), 2u);
   service_.DrainAll();
   EXPECT_EQ(service_.chunks().size(), 0u);
   EXPECT_EQ(service_.sequences().at(0)->buffer.stats().lost.of(
                 LossReason::kNoWriterID),
             2u);
-  // An id that is free again is used, and its chunks go on being counted.
+  // An id that is free again is used, and the count of its chunks goes on.
   WriteNumber(second.get(), 1);
   second.reset();
   auto fourth = arbiter_->CreateTraceWriter(1);

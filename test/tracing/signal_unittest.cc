@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Signal handlers that trace, on threads that trace themselves.
+// Tests signal handlers that trace, on threads that trace themselves.
 
 #include <signal.h>
 #include <sys/time.h>
@@ -24,12 +24,13 @@ namespace {
 constexpr uint32_t kThreadStream = 1;
 constexpr uint32_t kHandlerStream = 2;
 
-// What the handler writes to.
+// The writers of the handler.
 DataSourceWriters* g_writers = nullptr;
 std::atomic<uint32_t> g_calls{0};
 std::atomic<uint32_t> g_written{0};
 
-// As any code, a handler must not write what it was interrupted at.
+// Traces. Like any code, a handler must not write to the packet that it has
+// interrupted.
 void TraceFromHandler(int) {
   g_calls.fetch_add(1, std::memory_order_relaxed);
   g_writers->Trace([](TraceContext& context) {
@@ -74,8 +75,8 @@ TEST_F(SignalTest, HandlersPacketIsLostWhileItsThreadWritesOne) {
   WritePackets(&*writers_, kThreadStream, 0, 1);
   raise(SIGALRM);
   EXPECT_EQ(g_written, 1u);
-  // In packets that stay in their chunk, and in those that leave it, begun and
-  // not begun, and at their end.
+  // Signals come before a packet begins, in it, at its end and after it. Some
+  // packets stay in their chunk, and others leave it.
   for (uint32_t index = 1; index < 100; ++index) {
     writers_->Trace([&](TraceContext& context) {
       raise(SIGALRM);
@@ -125,15 +126,16 @@ TEST_F(SignalTest, WritersAreNotBusyAfterAnException) {
 }
 #endif
 
-// Wherever it is at the moment: between the instructions of a packet, in a slow
-// path, between two packets.
+// The signals come at any moment: between the instructions of a packet, in a
+// slow path, between two packets.
 TEST_F(SignalTest, HandlersTraceAtAnyMoment) {
   constexpr uint32_t kSignals = 3000;
   Producer producer(Options());
   producer.RegisterDataSource(source_);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
   WritePackets(&*writers_, kThreadStream, 0, 1);
-  // To this thread: the others belong to the producer and the service.
+  // The signals go to this thread: the others belong to the producer and the
+  // service.
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = SIGALRM;
@@ -141,7 +143,7 @@ TEST_F(SignalTest, HandlersTraceAtAnyMoment) {
   timer_t timer;
   ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
   uint32_t index = 1;
-  // Not periods, which would fall into step.
+  // The time changes, because a fixed period would fall into step.
   for (long nanoseconds = 1000; g_calls < kSignals; nanoseconds += 37) {
     itimerspec once = {};
     once.it_value.tv_nsec = 1 + nanoseconds % 20000;

@@ -33,7 +33,7 @@ using ClientPtr = std::unique_ptr<RawClient>;
 
 constexpr size_t kPageSize = 4096;
 
-// Null if there is no service at the moment, or no place.
+// Returns null if there is no service at the moment, or no place.
 ClientPtr Connect(const std::string& socket) {
   std::string error;
   ScopedFd fd = ConnectToUnixSocket(socket, &error);
@@ -53,8 +53,8 @@ ClientPtr ConnectAndIntroduce(const std::string& socket) {
   return client;
 }
 
-// Until there is a data source of its own that is recorded; null if it does not
-// get so far.
+// Connects, and waits until its data source is recorded. Returns null if it
+// does not get so far.
 ClientPtr ConnectAndTrace(const std::string& socket,
                           const SharedMemoryFile& memory) {
   ClientPtr client = Connect(socket);
@@ -71,8 +71,8 @@ ClientPtr ConnectAndTrace(const std::string& socket,
   return client;
 }
 
-// Those that leave their places to others do so at the same time, so that a
-// service without descriptors has some again.
+// Returns whether attackers hold their places. They leave them all at the same
+// time, so that a service without descriptors has some again.
 bool IsTimeToHold() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count() % 2 == 0;
@@ -133,7 +133,7 @@ void HoldMemory(const std::string& socket, uint64_t, Count* count) {
   });
 }
 
-// On many connections, again and again, what |write| sends.
+// Sends with |send| on many connections, again and again.
 template <typename Send>
 void Flood(const std::string& socket, size_t num, Count* count, Send send) {
   std::vector<ClientPtr> clients(num);
@@ -188,7 +188,7 @@ void RegisterAndUnregister(const std::string& socket, uint64_t, Count* count) {
   });
 }
 
-// Never reads what it is told, until it is disconnected.
+// Never reads an answer, until it is disconnected.
 void ReadNothing(const std::string& socket, uint64_t, Count* count) {
   Flood(socket, 8, count, [](RawClient* client) {
     for (int i = 0; i < 50 && !client->is_broken(); ++i)
@@ -196,7 +196,7 @@ void ReadNothing(const std::string& socket, uint64_t, Count* count) {
   });
 }
 
-// A frame of the largest size on each connection, piece by piece.
+// Sends a frame of the largest size on each connection, piece by piece.
 void SendSlowly(const std::string& socket, uint64_t, Count* count) {
   Flood(socket, 12, count, [](RawClient* client) {
     std::string header(kFrameHeaderSize, '\0');
@@ -220,7 +220,7 @@ void SendGarbage(const std::string& socket, uint64_t seed, Count* count) {
     const int fd = random() % 4 == 0 ? null.get() : -1;
     switch (random() % 8) {
       case 0:
-        // Mostly of a length that is too large.
+        // Most of these bytes claim a length that is too large.
         client->SendBytes(bytes(100), fd);
         break;
       case 1:
@@ -244,8 +244,8 @@ void SendGarbage(const std::string& socket, uint64_t seed, Count* count) {
   });
 }
 
-// A chunk of a few bytes for each id that a writer can have; then again, as
-// somebody else.
+// Writes a chunk of a few bytes for each id that a writer can have, then again
+// as another producer.
 void BeManyWriters(const std::string& socket, uint64_t, Count* count) {
   constexpr size_t kPages = 32;
   for (;;) {
@@ -316,7 +316,7 @@ void ReportAbsurdLosses(const std::string& socket,
               auto* const losses = request->add_writer_losses();
               losses->set_trace_writer_id(
                   static_cast<uint32_t>(random() % (kMaxWriterID + 2)));
-              // The first one is the well-behaved producers'.
+              // The first buffer belongs to the well-behaved producers.
               losses->set_target_buffer(
                   random() % 2 == 0 ? 1 : client->target_buffer());
               losses->set_reason(static_cast<uint32_t>(random() % 12));
@@ -332,8 +332,8 @@ void ReportAbsurdLosses(const std::string& socket,
   }
 }
 
-// Writes anything to its memory, and commits chunks and patches that are not
-// its own to buffers that are not, either.
+// Writes anything to its memory. Commits chunks and patches that are not its
+// own, to buffers that are not its own, either.
 void Scribble(const std::string& socket, uint64_t seed, Count* count) {
   for (;; ++seed) {
     ++*count;

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// A well-behaved producer of the soak test.
+// The well-behaved producers of the soak test.
 
 #include <stdio.h>
 #include <unistd.h>
@@ -25,8 +25,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Writes numbered packets, and accounts for them by the service's life that
-// they are for.
+// Writes numbered packets, and counts them for the life of the service that
+// records them.
 class SoakThread {
  public:
   SoakThread(Producer* producer,
@@ -53,7 +53,7 @@ class SoakThread {
         usleep(1000);
         continue;
       }
-      // Sometimes more than the memory holds.
+      // Sometimes these are more packets than the memory holds.
       const uint64_t num_packets = random_() % (random_() % 64 == 0 ? 600 : 10);
       for (uint64_t i = 0; i < num_packets && state_->pause == 0; ++i)
         Write();
@@ -85,14 +85,15 @@ class SoakThread {
         WriteNumberedPacket(stream_, next_index_++, kMaxNumberedPacketSize,
                             packet.get());
       }
-      // Of this life, for each has a writer of its own.
+      // These are the losses of this life only, because each life has a writer
+      // of its own.
       const PacketLosses losses = context.writer().losses();
       for (size_t i = 0; i < kNumWriterLossReasons; ++i)
         account()->lost[i] = lost_before_[i] + losses.packets[i];
     });
   }
 
-  // And measures how long it takes until the service has it.
+  // Commits, and measures how long it takes until the service has it.
   void Commit() {
     const uint32_t life = life_;
     const uint64_t lost = account()->total_lost();
@@ -108,7 +109,7 @@ class SoakThread {
             .count());
     slot_->accounts[index_][life].reported = lost;
     ++slot_->num_answers;
-    // To wait for a service is something else.
+    // The time until there is a new service does not count.
     if (!is_connected || producer_->num_connections() != connections)
       return;
     size_t bucket = 0;
@@ -140,7 +141,7 @@ void RunSoakProducer(const std::string& socket,
                      size_t slot,
                      uint64_t seed,
                      SoakState* state) {
-  // Without waiting for its threads.
+  // The process ends without waiting for its threads.
   const auto end = [](SoakProducerEnd how) { _exit(static_cast<int>(how)); };
   const uint32_t first_life = state->life;
   std::mt19937_64 random(seed);

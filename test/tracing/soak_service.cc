@@ -28,7 +28,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Well-behaved producers need two megabytes, and the others what there is.
+// The limit of shared memory. Well-behaved producers need two megabytes, and
+// the others take the rest.
 constexpr size_t kBytesToShare = 128 << 20;
 
 TraceConfig ConfigOf(size_t buffer_size, uint32_t flush_period_ms) {
@@ -57,7 +58,8 @@ class SoakService final : TracingService::Consumer {
     if (!host_.Listen(&error))
       Fail(error);
     std::mt19937_64 random(options.seed);
-    // Nobody is safe from what others write to the same buffer.
+    // This buffer is not for the hostile ones: nobody is safe from what others
+    // write to the same buffer.
     TraceConfig config =
         ConfigOf(kSoakBufferSize, static_cast<uint32_t>(random() % 300));
     AddSource(kSourceName, life_, &config);
@@ -155,7 +157,8 @@ void SetLimit(decltype(RLIMIT_NOFILE) resource, rlim_t value) {
     _exit(1);
 }
 
-// What runs out then is memory to share: memory of its own is set aside before.
+// Limits the address space so that only memory to share runs out: memory of the
+// service's own is set aside before.
 void LimitAddressSpace() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);

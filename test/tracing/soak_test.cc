@@ -3,9 +3,9 @@
 // Ten well-behaved producers, and beside them all that a bad neighbour may do,
 // at once: see soak_attacks.cc. Processes of all kinds are killed at random,
 // the service is killed or restarted every few seconds, and has too few
-// descriptors, places, or memory to share. The well-behaved keep their
-// connections and get their answers, and lose nothing that the ledger does not
-// name; the service keeps to a bound of memory.
+// descriptors, places, or memory to share. The well-behaved producers keep
+// their connections, get their answers, and lose nothing that the ledger does
+// not name. The service keeps to a bound of memory.
 //
 //   soak --seconds=3600 --seed=7
 
@@ -39,10 +39,10 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A producer whose commits nobody has answered for so long hangs, and so does a
-// service that does not end. It is no measure of time: answers take
-// milliseconds where processors are free, and seconds where eighty programs
-// want one.
+// The longest time without an answer. A producer that waits longer for one
+// hangs, and so does a service that takes longer to end. This measures no
+// speed: answers take milliseconds where processors are free, and seconds where
+// eighty programs want one.
 constexpr std::chrono::milliseconds kMaxTimeWithoutAnswer{kTimeoutMs};
 
 class SoakTest : public IpcTest {
@@ -61,9 +61,9 @@ class SoakTest : public IpcTest {
   }
 
   void Start();
-  // For so long, processes are killed at random.
+  // Kills processes at random for this time.
   void Run(std::chrono::milliseconds duration);
-  // Meanwhile, none is.
+  // Waits, and kills nobody meanwhile.
   void WaitUntil(const char* what, const std::function<bool()>& condition);
   void CloseService();
   void EndProducers();
@@ -84,7 +84,7 @@ class SoakTest : public IpcTest {
     pid_t pid;
   };
 
-  // A process that does not outlive this one.
+  // Makes a process that does not outlive this one.
   static pid_t Fork(const std::function<void()>& child);
   static void Kill(pid_t pid);
 
@@ -98,7 +98,7 @@ class SoakTest : public IpcTest {
   void Tend();
   void MeasureService();
   void LimitMemory(bool limited);
-  // Ends a pause, if there is one.
+  // Ends the pause, if there is one.
   void Resume();
 
   uint64_t Random(uint64_t limit) { return random_() % limit; }
@@ -106,7 +106,7 @@ class SoakTest : public IpcTest {
     return state_->slots[slot].num_answers;
   }
   SoakReport& report() { return state_->reports[state_->life]; }
-  // Calls |take(SoakAccount&)| for each of this life of the service.
+  // Calls |take(SoakAccount&)| for each account of this life of the service.
   template <typename Take>
   void ForEachAccount(size_t slot, Take take) {
     for (auto& accounts : state_->slots[slot].accounts)
@@ -120,8 +120,8 @@ class SoakTest : public IpcTest {
   std::vector<Producer> producers_;
   std::vector<Attacker> attackers_;
   bool memory_is_limited_ = false;
-  // In this life of the service: producers that have ended, and how many of
-  // their packets the ledger may not know of.
+  // The producers that have ended in this life of the service, and the number
+  // of their packets that the ledger may not know of.
   uint64_t num_ended_ = 0;
   uint64_t in_doubt_ = 0;
 
@@ -131,7 +131,7 @@ class SoakTest : public IpcTest {
   uint64_t attacker_kills_ = 0;
   uint64_t without_memory_ = 0;
   uint64_t received_ = 0;
-  // In those lives of the service that had an orderly end.
+  // The counts of all lives of the service that had an orderly end.
   uint64_t packets_read_ = 0;
   uint64_t packets_in_doubt_ = 0;
   PacketLosses lost_;
@@ -182,7 +182,7 @@ void SoakTest::StartService() {
   service_ = Fork([&] { RunSoakService(options, state_); });
 }
 
-// What it had received is lost, and the ledger with it.
+// Kills the service: all that it had received is lost, and the ledger with it.
 void SoakTest::KillService() {
   Kill(service_);
   service_ = -1;
@@ -195,7 +195,8 @@ void SoakTest::KillService() {
   received_ += report().received;
 }
 
-// Everything is committed before, so that the ledger has to be exact.
+// Ends the service. Everything is committed before, so the ledger has to be
+// exact.
 void SoakTest::CloseService() {
   const uint32_t pause = state_->life;
   state_->pause = pause;
@@ -259,8 +260,8 @@ void SoakTest::OnProducerEnded(size_t slot) {
   ++num_ended_;
   ForEachAccount(slot, [this](SoakAccount& it) {
     const uint64_t lost = it.total_lost();
-    // One that had begun by its own account only, one that it had just lost,
-    // and those that it had lost since its last commit.
+    // The process may have begun one packet only in its own account, and may
+    // have just lost another. The rest are its losses since its last commit.
     in_doubt_ += 2 + lost - it.reported;
     it.reported = lost;
   });
@@ -286,7 +287,7 @@ void SoakTest::EndProducers() {
 void SoakTest::StartAttacker(Attacker* attacker) {
   const size_t attack = attacker->attack;
   attacker->pid = Fork([this, attack, seed = random_()] {
-    // It is not the share of the processors that is tested here.
+    // This test is not about the share of the processors.
     setpriority(PRIO_PROCESS, 0, 10);
     kSoakAttacks[attack].attack(socket(), seed, &state_->num_attacks[attack]);
   });
@@ -342,7 +343,7 @@ void SoakTest::MeasureService() {
   }
 }
 
-// No producer gets memory then.
+// Sets or ends a limit of the size of files. With it, no producer gets memory.
 void SoakTest::LimitMemory(bool limited) {
   memory_is_limited_ = limited;
   rlimit limit;
@@ -353,7 +354,7 @@ void SoakTest::LimitMemory(bool limited) {
 
 void SoakTest::Run(std::chrono::milliseconds duration) {
   const SteadyClock::time_point end = SteadyClock::now() + duration;
-  // Of a life of the service; a short run has several, too.
+  // The longest life of the service. A short run has several lives, too.
   const auto max_life = static_cast<uint64_t>(
       std::min<std::chrono::milliseconds::rep>(duration.count() / 2, 7000));
   const auto end_of_life = [&] {
@@ -365,7 +366,7 @@ void SoakTest::Run(std::chrono::milliseconds duration) {
     ASSERT_NO_FATAL_FAILURE(Tend());
     usleep(static_cast<useconds_t>(Random(20000)));
     if (Random(30) == 0) {
-      // Now and then one that has not come far.
+      // A producer that has not come far is killed only now and then.
       const size_t slot = Random(kSoakProducers);
       if (NumAnswers(slot) != producers_[slot].answers_at_start ||
           Random(8) == 0) {
@@ -382,8 +383,8 @@ void SoakTest::Run(std::chrono::milliseconds duration) {
       LimitMemory(!memory_is_limited_);
     if (SteadyClock::now() < next_end)
       continue;
-    // Each of both in lives in which descriptors, and in which places are
-    // short.
+    // Both ends come in lives with too few descriptors, and in lives with too
+    // few places.
     if (state_->life % 4 == 2 || state_->life % 4 == 3)
       KillService();
     else
@@ -484,7 +485,7 @@ TEST_F(SoakTest, BadNeighboursCostTheWellBehavedNothing) {
   const auto duration = std::chrono::seconds(Flag("seconds", 60));
   Start();
   ASSERT_NO_FATAL_FAILURE(Run(duration));
-  // Those of a short run may all have been of a service that was killed.
+  // In a short run, all answers may have come from services that were killed.
   ASSERT_NO_FATAL_FAILURE(WaitForAnswers());
   ASSERT_NO_FATAL_FAILURE(
       WaitUntil("all have attacked", [&] { return AllHaveAttacked(); }));

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Services that do not do what services do: the program that traces goes on,
-// and can say why it is not traced.
+// Tests services with strange behaviour: the program that traces goes on, and
+// can say why it is not traced.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -36,7 +36,7 @@ namespace pb = tracing::pbzero;
 using Command = pb::GetAsyncCommandResponse;
 using OffReason = Producer::OffReason;
 
-// Counts what it hears of sessions.
+// A data source that counts the calls for sessions.
 class CountingSource : public DataSource {
  public:
   CountingSource() : DataSource(DataSourceDescriptor{kSourceName}) {}
@@ -50,7 +50,7 @@ class CountingSource : public DataSource {
   void OnStop(const DataSourceInstance&) override { ++stops; }
 };
 
-// A service that says what the test wants it to, to one producer.
+// A service that sends one producer whatever the test wants.
 class RawService {
  public:
   explicit RawService(const std::string& socket) {
@@ -69,7 +69,7 @@ class RawService {
   }
   void Close() { peer_.reset(); }
 
-  // Reads until the producer calls |method|, and returns what it says. Notes
+  // Reads until the producer calls |method|, and returns the request. Notes
   // down the id of the call.
   std::string WaitForCall(ProducerMethod method) {
     for (;;) {
@@ -99,7 +99,7 @@ class RawService {
       }
     });
   }
-  // The last call.
+  // Answers the last call.
   void Answer(bool success) {
     Send([&](pb::IPCFrame* frame) {
       frame->set_request_id(request_id_);
@@ -108,7 +108,7 @@ class RawService {
         reply->set_success(true);
     });
   }
-  // As a service that behaves.
+  // Welcomes the producer as a normal service does.
   void Welcome() {
     Accept();
     AnswerBind(true, kNumProducerMethods);
@@ -155,7 +155,8 @@ class RawService {
       command->set_stop_data_source()->set_instance_id(instance);
     });
   }
-  // Flushes. When that is acknowledged, everything before has been done.
+  // Tells the producer to flush. Its acknowledgement shows that all before was
+  // done.
   void TellFlush(uint64_t instance) {
     const uint64_t id = ++flush_id_;
     Tell([&](Command* command) {
@@ -189,7 +190,7 @@ class StrangeServiceTest : public IpcTest {
  protected:
   StrangeServiceTest() : service_(socket()) {}
 
-  // A producer that does not try again.
+  // Returns a producer that does not try again.
   std::unique_ptr<Producer> NewProducer() {
     Producer::Options options = Options();
     options.max_reconnect_pause_ms = 0;
@@ -266,7 +267,7 @@ TEST_F(StrangeServiceTest, ThatHasFewMethods) {
   service_.WaitForCall(ProducerMethod::kInitializeConnection);
   service_.Answer(true);
   WaitUntilConnected(*producer);
-  // What can not be asked is not asked.
+  // The producer does not call methods that the service lacks.
   EXPECT_FALSE(producer->Sync(0));
   producer->ActivateTrigger("trigger");
   producer->UnregisterDataSource(source_);
@@ -275,7 +276,7 @@ TEST_F(StrangeServiceTest, ThatHasFewMethods) {
 TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
   const auto producer = NewProducer();
   service_.Welcome();
-  // Without memory, and of nothing that there is.
+  // These come before there is memory, or name something that does not exist.
   service_.TellSetup(1, kSourceName);
   service_.TellStart(1);
   service_.TellStop(77);
@@ -288,7 +289,7 @@ TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
   });
   service_.Tell([](Command*) {});
   service_.Tell([](Command* command) {
-    // A config that is cut off.
+    // This config is cut off.
     command->AppendBytes(Command::kSetupDataSourceFieldNumber,
                          "\x08\x05\x12\x09", 4);
   });
@@ -297,7 +298,7 @@ TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
     frame->set_request_id(1);
     frame->set_msg_request_error()->set_error("no");
   });
-  // An answer to a request that nobody made; it failed.
+  // This answers a request that nobody made, and says that it failed.
   service_.Send([](pb::IPCFrame* frame) {
     frame->set_request_id(99999);
     frame->set_msg_invoke_method_reply();
@@ -307,7 +308,7 @@ TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
   EXPECT_EQ(source_->starts, 0);
   EXPECT_EQ(producer->state(), Producer::State::kConnected);
 
-  // What makes sense is done, once.
+  // Commands that make sense are obeyed, once.
   for (int i = 0; i < 2; ++i)
     service_.TellSetup(3, kSourceName);
   for (int i = 0; i < 2; ++i)
@@ -330,7 +331,7 @@ TEST_F(StrangeServiceTest, StartThatComesTooLateIsIgnored) {
   service_.TellSetup(1, kSourceName);
   service_.TellFlush(1);
   producer->UnregisterDataSource(source_);
-  // Again, which is nothing.
+  // The second time does nothing.
   producer->UnregisterDataSource(source_);
   service_.TellStart(1);
   service_.TellFlush(1);
@@ -390,7 +391,7 @@ TEST_F(StrangeServiceTest, ThatReadsLate) {
   const auto producer = NewProducer();
   service_.Welcome();
   WaitUntilConnected(*producer);
-  // More than a socket takes: it is queued, and arrives.
+  // These are more bytes than a socket takes. They are queued, and arrive.
   constexpr int kTriggers = 2000;
   for (int i = 0; i < kTriggers; ++i)
     producer->ActivateTrigger(std::string(1000, 't'));
@@ -405,7 +406,7 @@ TEST_F(StrangeServiceTest, ThatReadsLate) {
 TEST_F(StrangeServiceTest, ThatNeverReads) {
   const auto producer = NewProducer();
   service_.Welcome();
-  // Until so much is queued that the connection ends.
+  // So much is queued here that the connection ends.
   EXPECT_TRUE(WaitFor([&] {
     producer->ActivateTrigger(std::string(100000, 't'));
     return producer->state() == Producer::State::kDisconnected;
@@ -425,7 +426,7 @@ TEST_F(StrangeServiceTest, ThatReadsTheGoodbye) {
       EXPECT_EQ(service_.WaitForCall(ProducerMethod::kActivateTriggers).size(),
                 1003u);
   });
-  // Waits for what is queued.
+  // The destructor waits until the queue is sent.
   producer.reset();
   reader.join();
 }

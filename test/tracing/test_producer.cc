@@ -14,8 +14,8 @@ namespace protozero::test {
 
 namespace {
 
-// The service has the memory as long as it is connected, the producer as long
-// as it writes.
+// The memory of a producer. The service has it as long as it is connected, and
+// the producer as long as it writes.
 class SharedMapping : public protozero::SharedMemory {
  public:
   explicit SharedMapping(std::shared_ptr<protozero::SharedMemory> memory)
@@ -34,7 +34,7 @@ std::string ListOf(const std::vector<DataSourceInstanceID>& instances) {
   return "[" + list + "]";
 }
 
-// Calls |use| with each packet, and where in it the service's part begins.
+// Calls |use| with each packet.
 template <typename Use>
 void ForEachPacket(const std::string& trace, Use use) {
   ProtoDecoder decoder(trace);
@@ -70,7 +70,8 @@ void TestProducer::CommitData(const CommitDataRequest& request) {
   std::lock_guard<std::mutex> lock(connection_lock_);
   if (connection_ != nullptr)
     return connection_->CommitData(request);
-  // So that its threads come to an end instead of waiting for chunks.
+  // The chunks become free, so that the producer's threads end instead of
+  // waiting for some.
   for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
     const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
     const SharedMemoryABI::Chunk chunk =
@@ -97,7 +98,7 @@ SharedMemoryArbiter* TestProducer::MakeArbiter(
     ProducerEndpoint* endpoint) {
   SharedMemoryArbiter::Options options;
   options.page_layout = layout;
-  // Not to be reached, however slow the machine is.
+  // No test reaches this time, however slow the machine is.
   options.stall_timeout_ms = 600 * 1000;
   options.process_barrier = GetProcessBarrier();
   arbiter_ = std::make_unique<SharedMemoryArbiter>(
@@ -174,7 +175,8 @@ std::vector<TracedPacket> PacketsOfTrace(const std::string& trace) {
     size_t offset = 0;
     for (Field field = decoder.ReadField(); field;
          field = decoder.ReadField()) {
-      // Nobody but the service has written that, and it comes first.
+      // Only the service writes this field, and it is the first of the
+      // service's.
       if (field.id() == 3) {
         is_ours = true;
         packet.bytes.assign(reinterpret_cast<const char*>(bytes.data), offset);

@@ -18,19 +18,19 @@
 namespace protozero::test {
 
 // A producer in the process of its service. It notes down what the service
-// says, and does nothing about it. Its arbiter commits by way of it.
+// says, and does nothing about it. Its arbiter commits through it.
 class TestProducer : public TracingService::RemoteProducer,
                      public ProducerEndpoint {
  public:
   TestProducer() = default;
   ~TestProducer() override;
 
-  // Connects as |info| says, and registers a data source of that name.
+  // Connects with |info|, and registers a data source of that name.
   void Connect(TracingService* service,
                const std::string& data_source,
                TracingService::ProducerInfo info = {});
-  // As if its process died: nothing of what its threads do, then or later,
-  // reaches the service any more. Any thread.
+  // Acts as if its process died: from now on, nothing that its threads do
+  // reaches the service. Any thread may call it.
   void Die();
 
   // REQUIRES: it is connected and lives.
@@ -39,15 +39,16 @@ class TestProducer : public TracingService::RemoteProducer,
   SharedMemoryABI abi() const {
     return SharedMemoryABI(memory_->start(), memory_->size(), page_size_);
   }
-  // Of chunks of that layout, which commits to the service.
+  // Makes an arbiter with chunks of that layout. It commits to |endpoint|, or
+  // to the service if that is null.
   SharedMemoryArbiter* MakeArbiter(
       SharedMemoryABI::PageLayout layout = SharedMemoryABI::kPageDiv4,
       ProducerEndpoint* endpoint = nullptr);
 
-  // What it was told since the last call, a word for each, such as
-  // "setup1 start1 flush3[1,2]:18 clear[1] stop1".
+  // Returns the service's calls since the last one of this, a word for each,
+  // such as "setup1 start1 flush3[1,2]:18 clear[1] stop1".
   std::string TakeCalls();
-  // The last buffer that it may write to.
+  // Returns the last buffer that it may write to.
   BufferID buffer() const { return last_config_.target_buffer; }
   const DataSourceConfig& last_config() const { return last_config_; }
   FlushRequestID last_flush() const { return last_flush_; }
@@ -89,7 +90,8 @@ class TestProducer : public TracingService::RemoteProducer,
 
 // A packet of a trace.
 struct TracedPacket {
-  // As it was written, without what the service has added.
+  // The packet as it was written, without the fields that the service has
+  // added.
   std::string bytes;
   int32_t uid = -1;
   int32_t pid = -1;
@@ -97,11 +99,12 @@ struct TracedPacket {
   bool previous_packet_dropped = false;
 };
 
-// All that a session has to say now.
+// Returns all that the service has of a session now.
 std::string ReadTrace(TracingService* service, TracingSessionID session);
-// The packets of producers in it. Adds a failure to the test if it is no trace.
+// Returns the packets of producers in a trace. Adds a failure to the test if it
+// is no trace.
 std::vector<TracedPacket> PacketsOfTrace(const std::string& trace);
-// What the service itself has written to it.
+// Returns the packets in a trace that the service itself has written.
 std::vector<std::string> ServicePacketsOfTrace(const std::string& trace);
 
 }  // namespace protozero::test

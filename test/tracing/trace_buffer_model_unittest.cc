@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Random packets in random chunks, of which some come late, twice, in part,
-// unpatched, or never: what must arrive is known from how they were made.
+// Tests random packets in random chunks. Some chunks come late, twice, in part,
+// unpatched, or never. The way they were made tells which packets must arrive.
 
 #include <stdint.h>
 
@@ -25,7 +25,7 @@ using Random = std::mt19937_64;
 
 constexpr TraceBuffer::ProducerIdentity kProducer = {1, 2, 3};
 
-// Where a part of a packet is.
+// The place of a part of a packet.
 struct Piece {
   size_t chunk;
   uint16_t record;
@@ -39,24 +39,24 @@ struct ModelPacket {
 struct ModelChunk {
   ChunkCopy copy;
   std::vector<Patch> patches;
-  // What has become of it.
+  // The state of the chunk so far.
   uint16_t records_delivered = 0;
   bool is_patched = false;
 };
 
-// All that one writer will ever write.
+// All packets that one writer will ever write.
 class ModelWriter {
  public:
   ModelWriter(Random& random, WriterID writer_id, size_t num_packets)
       : random_(random), writer_id_(writer_id) {
-    // Close to where ids wrap around.
+    // The ids begin close to where they wrap around.
     next_chunk_id_ = static_cast<ChunkID>(random_() % 20 - 10);
     NewChunk(false);
     for (size_t i = 0; i < num_packets; ++i)
       AddPacket(i);
   }
 
-  // Whether all of it has been delivered.
+  // Returns whether all of the packet has been delivered.
   bool Arrives(const ModelPacket& packet) const {
     return std::all_of(
         packet.pieces.begin(), packet.pieces.end(), [this](const Piece& piece) {
@@ -67,8 +67,8 @@ class ModelWriter {
         });
   }
 
-  // Whether something may be missing between two packets: the rest of a chunk
-  // that was delivered in part, even if there is no other packet in it.
+  // Returns whether something may be missing between two packets: the rest of a
+  // chunk that was delivered in part, even if there is no other packet in it.
   bool IsSomethingMissing(const ModelPacket& from,
                           const ModelPacket& to) const {
     for (size_t i = from.pieces.back().chunk; i < to.pieces.front().chunk;
@@ -111,7 +111,8 @@ class ModelWriter {
       NewChunk(true);
     }
     AddRecord(bytes, false);
-    // As writers do that were about to write another one.
+    // Writers leave such an empty packet when they were about to write another
+    // one.
     if (random_() % 16 == 0 && room_ > 0) {
       chunks.back().copy.payload.push_back(0);
       ++chunks.back().copy.num_packets;
@@ -136,7 +137,7 @@ class ModelWriter {
     chunk.copy.continues_on_next = continues;
     if (!continues || bytes.size() < 8 || random_() % 3 != 0)
       return;
-    // What is in some places will be known later.
+    // Some bytes come later, as patches.
     chunk.copy.needs_patching = true;
     for (size_t i = random_() % 4; i > 0; --i) {
       const size_t offset = begin + random_() % (bytes.size() - 3);
@@ -171,7 +172,7 @@ class ModelRun {
     received_.resize(num_writers);
     next_.resize(num_writers);
     late_.resize(num_writers);
-    // How bad it gets.
+    // These say how bad the run gets.
     loses_ = random_() % 3 != 0;
     is_late_ = random_() % 2 == 0;
     repeats_ = random_() % 2 == 0;
@@ -199,12 +200,13 @@ class ModelRun {
       received += packets.size();
     ASSERT_EQ(stats.packets_read, received);
     ASSERT_EQ(stats.packets_written, received + stats.lost.total());
-    // What had no room and comes twice, which no writer does, counts twice.
+    // A packet without room that comes twice counts twice, but no writer
+    // repeats one.
     if (!repeats_ || !has_overflown())
       ASSERT_EQ(stats.packets_written, NumBegun());
   }
 
-  // Packets whose beginning was delivered.
+  // Returns how many packets had their beginning delivered.
   uint64_t NumBegun() const {
     uint64_t sum = 0;
     for (const ModelWriter& writer : writers_) {
@@ -216,7 +218,7 @@ class ModelRun {
     return sum;
   }
 
-  // Exactly what was delivered has arrived.
+  // Expects that exactly the delivered packets have arrived.
   void ExpectAll() {
     for (size_t i = 0; i < writers_.size(); ++i) {
       SCOPED_TRACE("writer " + std::to_string(i + 1));
@@ -241,8 +243,9 @@ class ModelRun {
     }
   }
 
-  // The buffer was too small: but what has arrived is a packet as it was
-  // written, after the one before it, and says so if one is missing.
+  // Expects less, because the buffer was too small: each packet that has
+  // arrived is as it was written, comes after the one before it, and says so if
+  // one is missing.
   void ExpectSome() {
     for (size_t i = 0; i < writers_.size(); ++i) {
       const std::vector<ModelPacket>& written = writers_[i].packets;
@@ -268,7 +271,8 @@ class ModelRun {
   }
 
  private:
-  // Returns false if there is nothing left.
+  // Delivers a chunk or more of a writer. Returns false if there is nothing
+  // left.
   bool DeliverSome(size_t writer) {
     std::vector<ModelChunk>& chunks = writers_[writer].chunks;
     std::vector<size_t>& late = late_[writer];
@@ -289,7 +293,7 @@ class ModelRun {
     }
     const size_t index = next_[writer]++;
     ModelChunk& chunk = chunks[index];
-    // Where a sequence begins is what is committed first.
+    // A sequence begins with the first chunk that is committed.
     const bool is_first = index == 0;
     if (is_first && random_() % 2 == 0)
       ScrapeWithout(chunks, index);
@@ -313,7 +317,7 @@ class ModelRun {
       buffer_.CopyChunk(kProducer, chunk.copy);
   }
 
-  // As a scraper does.
+  // Delivers a part of a chunk, like a scraper.
   void DeliverPart(ModelChunk& chunk) {
     ChunkCopy copy = chunk.copy;
     copy.is_complete = false;
@@ -329,10 +333,10 @@ class ModelRun {
     }
   }
 
-  // The one before them was overlooked.
+  // Delivers parts of the chunks after |index|, as if that one was overlooked.
   void ScrapeWithout(std::vector<ModelChunk>& chunks, size_t index) {
     for (size_t i = index + 1; i < std::min(chunks.size(), index + 4); ++i) {
-      // Ids wrap around only after the first four billion.
+      // In reality, ids wrap around only after the first four billion.
       if (chunks[i].copy.num_packets > 1 && chunks[i].copy.chunk_id != 0 &&
           random_() % 2 == 0) {
         DeliverPart(chunks[i]);
@@ -341,7 +345,7 @@ class ModelRun {
     Read(false);
   }
 
-  // One after the other, unless they never come.
+  // Delivers patches one after the other, unless they never come.
   void PatchRest(ModelChunk& chunk) {
     if (chunk.is_patched || !chunk.copy.needs_patching ||
         chunk.records_delivered != chunk.copy.num_packets ||
@@ -382,8 +386,8 @@ class ModelRun {
   TraceBuffer buffer_;
   std::vector<ModelWriter> writers_;
   std::vector<std::vector<ReceivedPacket>> received_;
-  // By writer: the first chunk that has not been seen, and those before it that
-  // come late.
+  // For each writer, the first chunk that has not been seen, and those before
+  // it that come late.
   std::vector<size_t> next_;
   std::vector<std::vector<size_t>> late_;
   bool loses_;

@@ -45,7 +45,7 @@ ChunkCopy MakeChunk(WriterID writer_id,
   return chunk;
 }
 
-// A packet of |size| bytes, with a length of four.
+// Returns a packet of |size| bytes, with a length of four.
 std::string Record(size_t size, char fill) {
   std::string bytes;
   for (size_t i = 0; i < 4; ++i)
@@ -84,7 +84,8 @@ class TraceBufferTest : public testing::Test {
     buffer_->PatchChunk(kProducer.id, {1, 1, chunk_id, nullptr, 0});
   }
 
-  // What can be read; an exclamation mark in front of what follows a loss.
+  // Returns the packets that can be read, with an exclamation mark in front of
+  // each that follows a loss.
   Strings Packets(bool is_final = false) {
     Strings packets;
     const auto read = [&](const TraceBuffer::Packet& packet) {
@@ -96,7 +97,7 @@ class TraceBufferTest : public testing::Test {
     EXPECT_FALSE(buffer_->ReadPackets(SIZE_MAX, is_final, read));
     return packets;
   }
-  // The same, first byte and size of each only.
+  // Returns only the first byte and the size of each.
   Strings ShortPackets(bool is_final = false) {
     Strings packets;
     buffer_->ReadPackets(
@@ -172,13 +173,13 @@ TEST_F(TraceBufferTest, ChunksThatComeLateAreWaitedFor) {
 }
 
 TEST_F(TraceBufferTest, ScrapedChunkIsNotTheFirst) {
-  // The one before it is on its way.
+  // The chunk before this one is on its way.
   Add(6, 1, "01 bb", kContinues | kScraped);
   Add(7, 1, "01 cc", kIncomplete | kScraped);
   EXPECT_EQ(Packets(), Strings{});
   Add(5, 1, "01 aa", kIsContinued);
   EXPECT_EQ(Packets(), (Strings{"aa bb", "cc"}));
-  // The other ones are known.
+  // The chunks before this one are known.
   Add(8, 1, "01 ee", kScraped);
   EXPECT_EQ(Packets(), Strings{});
   Add(7, 2, "01 cc 01 dd");
@@ -232,7 +233,7 @@ TEST_F(TraceBufferTest, HolesAreGivenUpWhenTheWriterHasEnded) {
   buffer_->EndWriter(kProducer.id, 2);
   EXPECT_EQ(Packets(), Strings{});
   buffer_->EndWriter(kProducer.id, 1);
-  // It may be that another one has its id already.
+  // Another writer may have its id already.
   Add(0, 1, "01 cc");
   EXPECT_EQ(Packets(), (Strings{"!bb", "cc"}));
 }
@@ -291,8 +292,8 @@ TEST_F(TraceBufferTest, LastPacketWaitsForItsPatches) {
   Add(1, 2, "01 ab 05 1a 00 00 00 00", kNeedsPatching | kIsContinued);
   Add(2, 2, "01 bb 01 cc", kContinues);
   EXPECT_EQ(Packets(), (Strings{"aa", "ab"}));
-  Patch(2, 1);  // Needs none.
-  Patch(1, 5);  // Too far behind.
+  Patch(2, 1);  // This chunk needs none.
+  Patch(1, 5);  // This patch is too far behind.
   EXPECT_EQ(stats().patches_failed, 2u);
   FinishPatching(3);
   EXPECT_EQ(stats().patches_succeeded, 0u);
@@ -350,7 +351,7 @@ TEST_F(TraceBufferTest, IncompleteChunkIsReadOnWhenItIsComplete) {
   EXPECT_EQ(Packets(), Strings{"cc"});
   Add(0, 4, "01 aa 01 bb 01 cc 01 dd");
   EXPECT_EQ(Packets(), (Strings{"dd", "ee"}));
-  // Once more, from somebody who came late.
+  // A late copy comes once more.
   Add(0, 4, "01 aa 01 bb 01 cc 01 dd");
   EXPECT_EQ(Packets(), Strings{});
   EXPECT_EQ(stats().chunks_rewritten, 2u);
@@ -380,13 +381,13 @@ TEST_F(TraceBufferTest, CopiesMayNotShrink) {
   Add(0, 1, "01 aa", kContinues);
   Add(0, 2, "01 aa 01 bb");
   EXPECT_EQ(stats().abi_violations, 2u);
-  // What has been committed stays as it is.
+  // A committed chunk does not change any more.
   Add(0, 2, "01 aa 01 bb", kContinues);
   Add(0, 3, "01 aa 01 bb 01 cc", kContinues);
   EXPECT_EQ(Packets(), Strings{"!bb"});
 }
 
-// What was read already may be another thing in the next copy.
+// A packet that was read already may be different in the next copy.
 TEST_F(TraceBufferTest, RewrittenCopiesAreReadWithinTheirBounds) {
   Add(0, 2, "02 aa aa 03 bb bb bb", kIncomplete);
   EXPECT_EQ(Packets().size(), 2u);
@@ -525,7 +526,7 @@ TEST_F(TraceBufferTest, NoRoomForTheRestOfAChunk) {
   EXPECT_EQ(ShortPackets(), Strings{"!d100"});
 }
 
-// What waits for its patches for ever does not stay for ever.
+// A chunk that waits for its patches for ever is overwritten some time.
 TEST_F(TraceBufferTest, UnpatchedChunksAreOverwrittenToo) {
   Start(3 * (kOverhead + 104), Policy::kRingBuffer);
   for (ChunkID i = 0; i < 5; ++i) {
@@ -557,7 +558,7 @@ TEST_F(TraceBufferTest, PacketsAreLimited) {
   EXPECT_EQ(buffer_->used_bytes(), 0u);
 }
 
-// A producer that makes up writers all the time.
+// The producer makes up writers all the time.
 TEST_F(TraceBufferTest, EndedWritersAreForgotten) {
   Start(10 * (kOverhead + 104), Policy::kRingBuffer);
   for (int i = 0; i < 1000; ++i) {
@@ -570,7 +571,8 @@ TEST_F(TraceBufferTest, EndedWritersAreForgotten) {
   EXPECT_EQ(ShortPackets(), Strings(10, "a100"));
 }
 
-// The ledger: each packet has one fate. By reason, as "reason:packets".
+// Tests the ledger: each packet has one fate. Losses are written as
+// "reason:packets".
 class TraceBufferLedgerTest : public TraceBufferTest {
  protected:
   void Report(LossReason reason,
@@ -651,7 +653,8 @@ TEST_F(TraceBufferLedgerTest, SumsOfUntrustedNumbersStopAtTheLargest) {
 }
 
 TEST_F(TraceBufferLedgerTest, PacketThatWasGivenUpInItsMiddleIsLostOnce) {
-  // A drop marker in the next chunk says so, and the writer says why.
+  // A drop marker in the next chunk says that the packet is lost, and the
+  // writer says why.
   Add(0, 2, "01 aa 01 bb", kIsContinued);
   Add(1, 1, "ff ff ff 7f", kContinues);
   Packets();
@@ -678,8 +681,8 @@ TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAndOverwrittenIsLostOnce) {
 }
 
 TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAfterItWasScrapedIsLostOnce) {
-  // A packet is open. Then its chunk is overwritten and read past; or read past
-  // only; or the rest of it finds no room.
+  // A packet is open. Then its chunk is overwritten and passed over; or only
+  // passed over; or the rest of it finds no room.
   Start(TraceBuffer::kChunkOverhead + 4, Policy::kRingBuffer);
   AddOpen(0, 1, "01 aa", OpenPacket::kOne);
   EXPECT_EQ(Packets(), Strings{"aa"});
@@ -742,7 +745,8 @@ TEST_F(TraceBufferLedgerTest, PacketsWithoutRoomAreCounted) {
 TEST_F(TraceBufferLedgerTest, WhatIsScrapedAndCommittedCountsOnce) {
   Start(TraceBuffer::kChunkOverhead + 4, Policy::kDiscard);
   Add(0, 2, "01 aa 01 bb");
-  // No room, twice: a part, a complete chunk, and what they become.
+  // Two chunks find no room, one in part and one complete, and so do their
+  // later copies.
   Add(1, 1, "01 cc", kIncomplete | kScraped);
   Add(2, 2, "01 ee 01 ff", kScraped);
   EXPECT_EQ(Ledger(), "5 begun, 0 read, 7:3");
@@ -754,8 +758,8 @@ TEST_F(TraceBufferLedgerTest, WhatIsScrapedAndCommittedCountsOnce) {
 }
 
 TEST_F(TraceBufferLedgerTest, ManyScrapedChunksThatAreOverwrittenCountOnce) {
-  // They are scraped in the order of their pages, which is any, and overwritten
-  // in that; then they are committed.
+  // The chunks are scraped and overwritten in the order of their pages, which
+  // is any order. Then they are committed.
   constexpr ChunkID kChunks = 1000;
   Start(10 * TraceBuffer::kChunkOverhead, Policy::kRingBuffer);
   for (ChunkID i = 0; i < kChunks; ++i)
@@ -771,7 +775,7 @@ TEST_F(TraceBufferLedgerTest,
        ScrapedChunkThatWasReadAndIsOverwrittenCountsOnce) {
   Start(TraceBuffer::kChunkOverhead + 4, Policy::kRingBuffer);
   Add(0, 1, "01 aa", kScraped);
-  // All of it was read, and it is still here.
+  // The whole chunk was read, and is still here.
   const auto read = [](const TraceBuffer::Packet&) { return true; };
   EXPECT_TRUE(buffer_->ReadPackets(1, false, read));
   AddOf(2, 0, 1, FromHex("01 bb"));
@@ -780,8 +784,8 @@ TEST_F(TraceBufferLedgerTest,
   EXPECT_EQ(Ledger(), "2 begun, 2 read");
 }
 
-// Chunks that are scraped at any time, in any order, and committed in that of
-// their ids; in a buffer that has room for few of them, read at any time.
+// Chunks are scraped at any time, in any order, and committed in the order of
+// their ids. The buffer has room for few of them, and is read at any time.
 TEST_F(TraceBufferLedgerTest, EveryPacketCountsOnceInAnyOrder) {
   struct Written {
     ChunkID id;
@@ -868,7 +872,7 @@ TEST_F(TraceBufferLedgerTest, PacketOfADeadProcessIsLostIfItWasBegun) {
   Packets();
   EXPECT_EQ(Ledger(), "1 begun, 0 read, 8:1");
 
-  // Nobody knows, if its writers do not tell.
+  // Nobody knows, because its writers do not tell.
   Start(1 << 20, Policy::kRingBuffer);
   AddOpen(0, 1, "01 aa", OpenPacket::kUnknown);
   buffer_->EndProducer(kProducer.id);

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Processes that make a TraceBuffer know more writers than it has room for, and
-// a victim beside them.
+// Tests processes that make a TraceBuffer know more writers than it has room
+// for, with a victim beside them.
 
 #include <malloc.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ using Policy = BufferFillPolicy;
 
 constexpr int32_t kVictim = 1;
 
-// In use, whatever for. With sanitizers, which have an allocator of their own,
-// it says nothing.
+// Returns the memory in use, for anything. It says nothing with sanitizers,
+// which have an allocator of their own.
 size_t BytesInUse() {
 #if defined(__GLIBC__)
   return mallinfo2().uordblks;
@@ -37,14 +37,15 @@ size_t BytesInUse() {
 class TraceBufferWritersTest : public testing::TestWithParam<Policy> {
  protected:
   static constexpr size_t kSize = 8 << 20;
-  // Besides: the lists of owners, statistics of writers that have ended.
+  // The limit of other memory: the lists of owners, and statistics of writers
+  // that have ended.
   static constexpr size_t kSlack = 1 << 20;
 
   TraceBufferWritersTest() : in_use_at_first_(BytesInUse()) {
     buffer_.emplace(kSize, GetParam());
   }
 
-  // One packet of a byte, by the process of that id and its producer.
+  // Writes one packet of a byte, from the process of that id and its producer.
   void Write(int32_t pid,
              WriterID writer_id,
              ChunkID chunk_id,
@@ -79,7 +80,7 @@ class TraceBufferWritersTest : public testing::TestWithParam<Policy> {
                            return true;
                          });
   }
-  // Nothing was lost without being counted.
+  // Checks that nothing was lost without being counted.
   void CheckLedger() {
     Read(/*is_final=*/true);
     const TraceBufferStats stats = buffer_->stats();
@@ -111,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
                                          BufferFillPolicy::kDiscard));
 
 TEST_P(TraceBufferWritersTest, LiveWritersHaveTheirLimit) {
-  // Everybody may have a third: there is room for 2048.
+  // Each process may have a third of the room for 2048 writers.
   constexpr WriterID kVictims = 600;
   for (WriterID writer = 1; writer <= kVictims; ++writer)
     Write(kVictim, writer, 0);
@@ -155,7 +156,7 @@ TEST_P(TraceBufferWritersTest, VictimMayComeLast) {
 }
 
 TEST_P(TraceBufferWritersTest, WritersThatHaveEndedCount) {
-  // Their chunks are not read.
+  // Nobody reads their chunks.
   for (WriterID writer = 1; writer <= 5000; ++writer) {
     Write(2, writer, 0);
     buffer_->EndWriter(Producer(2).id, writer);
@@ -163,7 +164,7 @@ TEST_P(TraceBufferWritersTest, WritersThatHaveEndedCount) {
   }
   CheckMemory();
   Read();
-  // The first, or the last.
+  // These are the first writers, or the last ones.
   EXPECT_GE(received_[2], 2000u);
   CheckLedger();
   EndAll(2);
@@ -186,8 +187,8 @@ TEST_P(TraceBufferWritersTest, LossesThatAreReportedCount) {
 
 TEST_P(TraceBufferWritersTest, RowsOfChunksCount) {
   buffer_.emplace(4096, GetParam());
-  // Scraped chunks between which others are missing, of which the buffer has to
-  // remember that they are gone.
+  // Other chunks are missing between the scraped ones. The buffer has to
+  // remember which are gone.
   for (ChunkID chunk = 0; chunk < 120; chunk += 2) {
     for (WriterID writer = 1; writer <= 250; ++writer)
       Write(2, writer, chunk, /*is_scraped=*/true);

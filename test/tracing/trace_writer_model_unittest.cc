@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Random packets by several writers over chunks of random sizes, drained at
-// random moments: all of them arrive, as they are without any chunks.
+// Tests random packets of several writers over chunks of random sizes, drained
+// at random moments. All of them arrive, the same as without any chunks.
 
 #include <stdint.h>
 
@@ -29,11 +29,12 @@ using ABI = SharedMemoryABI;
 
 struct WrittenPacket {
   MessageTree tree;
-  // In one piece of memory.
+  // The bytes of the packet in one piece of memory.
   std::string bytes;
 };
 
-// Whether a message can be taken back depends on where chunks end.
+// Removes fields that are taken back: the ends of chunks decide if that is
+// possible.
 void RemoveWhatIsTakenBack(MessageTree& tree) {
   tree.erase(
       std::remove_if(tree.begin(), tree.end(),
@@ -45,7 +46,8 @@ void RemoveWhatIsTakenBack(MessageTree& tree) {
 
 MessageTree RandomPacket(std::mt19937_64& random, size_t chunk_size) {
   for (;;) {
-    // Small ones, nested ones, some as large as a chunk or a few of them.
+    // The packets are small ones, nested ones, or as large as a chunk or a few
+    // of them.
     MessageTree tree;
     switch (random() % 8) {
       case 0:
@@ -64,7 +66,7 @@ MessageTree RandomPacket(std::mt19937_64& random, size_t chunk_size) {
         break;
     }
     RemoveWhatIsTakenBack(tree);
-    // A packet without a byte is no packet.
+    // A packet without a byte is not written.
     if (!EncodeTreeCanonically(tree).empty())
       return tree;
   }
@@ -99,10 +101,10 @@ class Session {
     written_.resize(max_writers);
   }
 
-  // Every packet arrives: the service frees what it gets at once, so a writer
-  // that waits for a chunk gets one.
+  // Expects that every packet arrives: the service frees each chunk that it
+  // gets at once, so a writer that waits for one gets it.
   void WriteWithoutLoss(size_t num_packets) {
-    // Each writer may have a chunk to itself that is not full.
+    // Each writer may keep a chunk that is not full.
     const bool has_room = arbiter_->num_chunks() > 2 * writers_.size();
     service_->DrainOnCommit();
     for (size_t i = 0; i < num_packets; ++i) {
@@ -125,9 +127,9 @@ class Session {
     }
   }
 
-  // Some are lost: the service drains now and then. Those that arrive are a
-  // subsequence of those that were written, each marked if there is a hole in
-  // front of it.
+  // Expects that some packets are lost, because the service drains only now and
+  // then. Those that arrive are a subsequence of those that were written, each
+  // marked if there is a hole in front of it.
   void WriteWithLosses(size_t num_packets) {
     for (size_t i = 0; i < num_packets; ++i) {
       const size_t writer = random_() % writers_.size();
@@ -145,7 +147,7 @@ class Session {
     for (size_t i = 0; i < writers_.size(); ++i) {
       const auto& packets = PacketsOf(i);
       ASSERT_EQ(packets.size() + losses_[i], written_[i].size());
-      // The service knows what is missing, too, and why.
+      // The service knows, too, which packets are missing, and why.
       const TraceBufferStats stats = StatsOf(i);
       ASSERT_EQ(stats.packets_begun, written_[i].size());
       ASSERT_EQ(stats.packets_read, packets.size());
@@ -169,7 +171,7 @@ class Session {
         }
         ASSERT_LT(k, written_[i].size()) << Hex(bytes);
         ASSERT_EQ(is_marked, has_hole);
-        // The service misses nothing that the writer does not know of.
+        // The service misses only packets of which the writer knows.
         ASSERT_TRUE(is_marked || !packet.previous_packet_dropped);
         ++k;
       }
@@ -200,7 +202,8 @@ class Session {
     ASSERT_EQ(service_->complaints(), "");
     for (const auto& sequence : service_->sequences()) {
       TraceBuffer& buffer = sequence.second->buffer;
-      // A writer that ended before it could say that it gave a packet up.
+      // This happens with a writer that ended before it could say that it gave
+      // a packet up.
       buffer.ReadPackets(SIZE_MAX, true, [](const TraceBuffer::Packet&) {
         ADD_FAILURE() << "a packet was waiting for something";
         return true;
@@ -227,7 +230,7 @@ class Session {
                : sequence->second->buffer.stats();
   }
 
-  // The widths of sizes may differ; what is parsed may not.
+  // Compares parsed messages, because the widths of sizes may differ.
   static void ExpectSame(const std::string& bytes,
                          const WrittenPacket& written) {
     ASSERT_TRUE(ParsesAs(bytes, written.tree));

@@ -27,7 +27,7 @@ namespace {
 using ABI = SharedMemoryABI;
 using testing::Test;
 
-// As the plugin makes them.
+// A message type like those that the plugin makes.
 class Event : public Message {
  public:
   void set_id(uint32_t id) { AppendVarInt(1, id); }
@@ -75,7 +75,7 @@ class TraceWriterTest : public Test {
   }
   ABI service_abi() { return ABI(memory_.start(), memory_.size(), kPageSize); }
 
-  // Takes all free chunks, as other writers would, and gives them back.
+  // Takes all free chunks, like other writers, and gives them back.
   void TakeAllChunks() {
     for (size_t page = 0; page < service_abi().num_pages(); ++page) {
       const ABI::PageLayout taken_layout = arbiter_layout();
@@ -98,7 +98,7 @@ class TraceWriterTest : public Test {
           chunk.page_idx(), chunk.chunk_idx()));
     }
   }
-  // There is one thread, which needs none.
+  // The barrier does nothing, because there is one thread.
   static inline std::function<void()> on_barrier = [] {};
   static inline bool barrier_works = true;
 
@@ -148,7 +148,7 @@ TEST_F(TraceWriterTest, ExactBytesOfSmallPackets) {
             "07 1a 05 12 03 61 62 63");
   EXPECT_EQ(Hex(memory_.start(), 8), "01 00 00 50 00 00 00 00");
   writer->Flush();
-  // An empty packet stands in for the one that was announced.
+  // An empty packet replaces the one that was announced.
   EXPECT_EQ(Hex(Chunk(0), 21), before_return + " 00");
   EXPECT_EQ(Hex(memory_.start(), 8), "03 00 00 50 00 00 00 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 96 01"),
@@ -186,7 +186,7 @@ TEST_F(TraceWriterTest, PacketWrittenAtOnceIsAsAnyOther) {
             "02 08 02 02 08 03");
 }
 
-// Across the ends of chunks, at all distances from them.
+// The packets cross the ends of chunks, at all distances from them.
 TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
   auto one_by_one = arbiter_->CreateTraceWriter(kBuffer);
   auto at_once = arbiter_->CreateTraceWriter(kBuffer);
@@ -194,7 +194,7 @@ TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
   const std::string text(700, 't');
   uint64_t number = 1;
   for (size_t i = 0; i < 2000; ++i) {
-    // Mostly short ones, and varints of all lengths.
+    // Most texts are short. Varints have all lengths.
     number = number * 6364136223846793005u + 1442695040888963407u;
     const auto id = Fields::kUint64(number >> (number & 63));
     const auto name = Fields::kString(std::string_view(
@@ -258,8 +258,9 @@ TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
   writer->NewTracePacket<Event>()->set_name(std::string(600, 'n'));
   writer->NewTracePacket<Event>()->set_id(6);
   writer->Flush();
-  // 284 bytes of payload: two of the first packet and its length, four of this
-  // fragment's, two spare. 276 + 275 + 52.
+  // There are 284 bytes of payload: two of the first packet and its length,
+  // four of this fragment's, two spare. The fragments have 276 + 275 + 52
+  // bytes.
   EXPECT_EQ(Hex(Chunk(0), 18),
             "00 00 00 00 01 00 02 08 "
             "02 08 05 "
@@ -274,7 +275,7 @@ TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
 }
 
 TEST_F(TraceWriterTest, SizesAreWrittenInPlaceWhileTheirChunkIsHeldBack) {
-  Start(ABI::kPageDiv14, 1);  // Commits every chunk at once.
+  Start(ABI::kPageDiv14, 1);  // It commits every chunk at once.
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   {
     auto packet = writer->NewTracePacket<Event>();
@@ -342,7 +343,7 @@ TEST_F(TraceWriterTest, DroppedPacketsAreCountedAndReported) {
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01"),
                                                FromHex("08 02")}));
   EXPECT_EQ(writer->packets_lost(), 3u);
-  // Chunk ids are not used up by what is lost.
+  // A lost packet uses no chunk id.
   EXPECT_EQ(service_.chunks()[0].chunk_id, 0u);
 }
 
@@ -366,7 +367,7 @@ TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 01"),
                                                FromHex("d0 02 01 08 02")}));
   ASSERT_EQ(service_.chunks().size(), 3u);
-  // The second one continued the first, and gave up.
+  // The second chunk continued the packet, and gave it up.
   const ChunkCopy& chunk = service_.chunks()[1];
   EXPECT_TRUE(chunk.continues_from_previous);
   EXPECT_FALSE(chunk.continues_on_next);
@@ -378,7 +379,7 @@ TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
 }
 
 TEST_F(TraceWriterTest, DropMarkerLeavesNothingToPatch) {
-  // So few chunks that none is held back.
+  // There are so few chunks that none is held back.
   Start(ABI::kPageDiv1);
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(1);
@@ -416,8 +417,8 @@ TEST_F(TraceWriterTest, StallThatTimesOutLeavesAWholeSequence) {
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 02"),
                                                FromHex("08 03")}));
-  // No chunk is missing: the third one says that a packet is lost, and the
-  // writer has said so of the other one, and why.
+  // No chunk is missing. The third one says that a packet is lost; the writer
+  // has told the service of the other packet, and of the reason.
   EXPECT_EQ(PacketsLostOf(1), 2u);
   EXPECT_EQ(SequenceOf(1).buffer.stats().lost.of(LossReason::kStallTimedOut),
             2u);
@@ -510,7 +511,7 @@ TEST_F(TraceWriterTest, ChunksOfAllIdleWritersAreReturned) {
   auto third = arbiter_->CreateTraceWriter(kBuffer);
   first->NewTracePacket<Event>()->set_id(1);
   second->NewTracePacket<Event>()->set_id(2);
-  // So many bytes that none is left for another one.
+  // This packet leaves no room for another one.
   third->NewTracePacket<Event>()->set_name(std::string(260, 'x'));
   auto open = first->NewTracePacket<Event>();
   arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
@@ -565,7 +566,7 @@ TEST_F(TraceWriterTest, WhoWaitsTakesChunksOfIdleWriters) {
     EXPECT_EQ(Drain(static_cast<WriterID>(i)).size(), 1u);
 }
 
-// Nobody knows then whether their threads are writing.
+// If the barrier fails, nobody knows if threads are writing to the chunks.
 TEST_F(TraceWriterTest, NoChunkIsTakenWhereTheBarrierFails) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(1);
@@ -580,8 +581,8 @@ TEST_F(TraceWriterTest, NoChunkIsTakenWhereTheBarrierFails) {
   EXPECT_EQ(Drain().size(), 4u);
 }
 
-// A thread that begins a packet while its chunk is being taken would wait for
-// ever in a child process, where nobody goes on with it.
+// A child process has no thread that goes on with taking a chunk. A thread that
+// waits for that when it begins a packet would wait for ever.
 TEST_F(TraceWriterTest, NobodyWaitsAfterAForkForAChunkThatIsBeingTaken) {
   int status = -1;
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
@@ -629,7 +630,7 @@ TEST_F(TraceWriterTest, OneHandleServesForAllPackets) {
     packet->set_id(1);
     if (is_finalized)
       packet->Finalize();
-    // Otherwise the next packet ends this one.
+    // If it was not finalized, the next packet ends this one.
     packet = writer->NewTracePacket<Event>();
     packet->set_name(std::string(300, 'n'));
     packet->Finalize();
@@ -661,7 +662,8 @@ TEST_F(TraceWriterTest, HandleThatOutlivesItsPacketDoesNoHarm) {
   EXPECT_EQ(Drain().back(), FromHex("08 03"));
 }
 
-// Release builds write to what is at the same depth of the new packet.
+// In release builds, the stale message writes to the new packet's message at
+// the same depth.
 TEST_F(TraceWriterTest, NestedMessageThatOutlivesItsPacketIsNoticed) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   Event* const stale = writer->NewTracePacket<Event>()->set_nested();
@@ -687,8 +689,8 @@ TEST_F(TraceWriterTest, AllocatesNothingOnceItExists) {
   size_t count = 0;
   for (int round = 0; round < 3; ++round) {
     {
-      // In the memory there is, so that the fake service, which allocates,
-      // is not called.
+      // This writes to memory that there is, so that the fake service, which
+      // allocates, is not called.
       AllocationCounter counter;
       for (uint32_t i = 0; i < 100; ++i)
         writer->NewTracePacket<Event>()->set_id(i);

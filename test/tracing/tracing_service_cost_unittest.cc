@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// What one producer asks for costs the service as much as that producer makes
-// it, however many others there are. Counts what the service looks at, and what
-// it keeps; time would say less.
+// Tests that the requests of one producer cost the service only what that
+// producer makes it do, however many others there are. It counts the objects
+// that the service looks at, and those that it keeps; time would say less.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +40,8 @@ TracingService::ProducerInfo ScrapedInfo() {
   return info;
 }
 
-// Sessions with so many producers besides the one that the test is about, which
-// have instances that start, run and stop, and flushes to answer.
+// Sessions with so many producers besides the one under test. They have
+// instances that start, run and stop, and flushes to answer.
 class World {
  public:
   explicit World(size_t num_others) : service_([this] { return now_; }) {
@@ -109,7 +109,7 @@ Costs CostsOfRequests(size_t num_others) {
           [&] { connection.RegisterDataSource(Source("nothing")); });
   measure("register", [&] { connection.RegisterDataSource(Source("mine")); });
   measure("update", [&] { connection.UpdateDataSource(Source("mine")); });
-  // Its instances came last.
+  // The producer's instances came last.
   const auto last_instance = [&] {
     const std::string calls = mine.TakeCalls();
     return std::stoull(calls.substr(calls.rfind("start") + 5));
@@ -157,7 +157,7 @@ TEST(TracingServiceCostTest, RequestsCostWhatTheirProducerHas) {
   constexpr uint64_t kPages =
       TracingLimits::kDefaultShmSize / TracingLimits::kDefaultShmPageSize;
   for (const auto& [request, cost] : CostsOfRequests(10)) {
-    // A visit for each session, and one for what is registered, at most.
+    // The limit is a visit for each session, and one for what is registered.
     if (request == "disconnect")
       EXPECT_LE(cost, kPages + 10 * kSessions) << request;
     else
@@ -166,7 +166,8 @@ TEST(TracingServiceCostTest, RequestsCostWhatTheirProducerHas) {
 }
 
 TEST(TracingServiceCostTest, UnregisteringInALoop) {
-  // As the attack: instances that never stop, and a name that does not exist.
+  // This is the attack: instances that never stop, and a name that does not
+  // exist.
   World world(60);
   TracingService::ProducerConnection& connection = *world.mine()->connection();
   for (int i = 0; i < 1000; ++i) {
@@ -223,7 +224,7 @@ TEST(TracingServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
   const TraceStats stats = service.GetStats(session);
   EXPECT_EQ(stats.writers.size(), TraceStats::kMaxWriters);
   EXPECT_GT(stats.writers_left_out, 0u);
-  // Nobody is forgotten in the sums.
+  // The sums include all writers.
   EXPECT_EQ(stats.writers_seen(), 20 + 3u * kWriters);
   EXPECT_EQ(stats.packets_begun(), 20 + 3u * kWriters);
   size_t of_victim = 0;
@@ -243,7 +244,7 @@ TEST(TracingServiceCostTest, MemoryToShareIsLimited) {
   const TracingSessionID session =
       service.StartTracing(config, nullptr, nullptr);
   std::list<TestProducer> producers;
-  // What a process has, of so many connections.
+  // Returns the memory that a process has after so many new connections.
   const auto connect = [&](int32_t pid, int count) {
     for (int i = 0; i < count; ++i) {
       TracingService::ProducerInfo info;

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// One service, and processes that die under full load or write anything to
-// their memory. Short by default; at length:
+// Tests a service with processes that die under full load or write anything to
+// their memory. The test is short by default; at length:
 //
 //   ipc_unittests --gtest_filter=ServiceKillTest.* --kills=1000 --seconds=60
 
@@ -60,15 +60,16 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The service, in this process and thread, so that it can fork at any time.
+// A test with the service in this process and thread, so that it can fork at
+// any time.
 class ServiceKillTest : public IpcTest {
  protected:
   ServiceKillTest() : host_(&service_, HostOptions(socket())) {
     std::string error;
     EXPECT_TRUE(host_.Listen(&error)) << error;
     TraceConfig config;
-    // Hostile producers have their own: nobody is safe from what others write
-    // to the same one.
+    // Hostile producers have their own buffer: nobody is safe from what others
+    // write to the same one.
     config.buffers = {{16 << 20, BufferFillPolicy::kDiscard},
                       {1 << 20, BufferFillPolicy::kRingBuffer}};
     config.data_sources.resize(2);
@@ -79,7 +80,7 @@ class ServiceKillTest : public IpcTest {
     config.flush_timeout_ms = 20;
     session_ = service_.StartTracing(config, nullptr, &error);
     EXPECT_NE(session_, 0u) << error;
-    // Anonymous, and shared with the children.
+    // This memory is anonymous, and shared with the children.
     progress_memory_ = SharedMemoryFile::Create(kPageSize);
   }
 
@@ -93,7 +94,7 @@ class ServiceKillTest : public IpcTest {
     return pid;
   }
 
-  // Serves until |condition| is true, and checks what is traced.
+  // Serves until |condition| is true, and checks the trace.
   void RunUntil(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::milliseconds(kTimeoutMs);
@@ -129,7 +130,8 @@ class ServiceKillTest : public IpcTest {
   }
 
   bool IsHostile(ConstBytes packet) const {
-    // What it has written comes before what the service knows.
+    // The service's field comes after all that the producer has written, so the
+    // last one counts.
     int32_t pid = 0;
     ProtoDecoder decoder(packet);
     for (Field field = decoder.ReadField(); field;
@@ -159,8 +161,7 @@ class ServiceKillTest : public IpcTest {
   std::unique_ptr<SharedMemoryFile> progress_memory_;
   pid_t hostile_pid_ = -1;
   PacketChecker checker_{kMaxNumberedPacketSize};
-  // How many packets of each stream have come before the first one that has
-  // not.
+  // The number of packets of each stream before the first one that is missing.
   std::map<uint32_t, uint32_t> whole_;
 };
 
@@ -192,7 +193,7 @@ TEST_F(ServiceKillTest, CommittedPacketsSurviveTheirProducer) {
             const uint32_t end = index + 20 + k;
             WritePackets(&writers, i * kThreads + k, index, end);
             writers.Flush();
-            // The socket may be full, and what was committed wait in here.
+            // The socket may be full, and commits wait in the producer.
             if (index % 3 == 0 && producer.Sync(kTimeoutMs))
               progress()[k] = end;
           }
@@ -211,7 +212,7 @@ TEST_F(ServiceKillTest, CommittedPacketsSurviveTheirProducer) {
     int status = 0;
     ASSERT_EQ(waitpid(process, &status, 0), process);
     ASSERT_TRUE(WIFSIGNALED(status));
-    // A connection from it may not have been accepted yet.
+    // The host may not have accepted a connection of that process yet.
     RunUntil([&] { return num_producers() == 0; });
     for (uint32_t k = 0; k < kThreads; ++k) {
       committed_packets += progress()[k];
@@ -234,7 +235,7 @@ TEST_F(ServiceKillTest, CommittedPacketsSurviveTheirProducer) {
       kKills, static_cast<unsigned long long>(committed_packets),
       static_cast<unsigned long long>(checker_.received()),
       resident_bytes / 1024, resident_bytes_at_end / 1024);
-  // Sanitizers keep what was freed, and few kills say little.
+  // Sanitizers keep freed memory, and few kills say little.
   if (kKills >= 500) {
     EXPECT_LT(resident_bytes_at_end, resident_bytes + (8 << 20));
   }
@@ -269,7 +270,8 @@ TEST_F(ServiceKillTest, HostileProcessHarmsNobodyElse) {
   RunUntil([&] { return progress()[0] > 100 && progress()[1] > 100; });
   hostile_pid_ = Fork([&] {
     HostileClient(socket(), Flag("seed", 1)).Run();
-    // Only if it was disconnected, which nothing of this is a reason for.
+    // It comes here only if it was disconnected, and nothing here is a reason
+    // for that.
     ADD_FAILURE();
   });
   RunUntil([&] {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Many writers, little memory, a service that takes its time, and producers
-// that die or are malicious. Under the thread sanitizer, too.
+// Tests many writers, little memory, a service that takes its time, and
+// producers that die or are malicious. The thread sanitizer runs it, too.
 
 #include <stdint.h>
 
@@ -41,7 +41,8 @@ struct Written {
   WriterID writer_id = 0;
 };
 
-// Sizes from 2 to a few chunks. Returns how many bytes were written.
+// Writes a packet with a size from 2 bytes to a few chunks. Returns how many
+// bytes were written.
 size_t WritePacket(TraceWriter* writer, uint32_t number, bool is_nested) {
   MessageHandle<Message> packet = writer->NewTracePacket();
   packet->AppendVarInt(1, number);
@@ -57,8 +58,7 @@ size_t WritePacket(TraceWriter* writer, uint32_t number, bool is_nested) {
   return packet->Finalize();
 }
 
-// What a packet holds is what WritePacket() was to put there. Returns the
-// number.
+// Checks that the packet is one of WritePacket(). Returns its number.
 uint32_t CheckPacket(std::string_view bytes) {
   ProtoDecoder packet(bytes.data(), bytes.size());
   const uint32_t number = packet.FindField(1).as_uint32();
@@ -76,7 +76,7 @@ uint32_t CheckPacket(std::string_view bytes) {
   return number;
 }
 
-// Passes on what is committed, one request at a time, with pauses.
+// Passes commits on, one request at a time, with pauses.
 class SlowTransport : public ProducerEndpoint {
  public:
   explicit SlowTransport(ProducerEndpoint* service) : service_(service) {}
@@ -106,14 +106,14 @@ class SlowTransport : public ProducerEndpoint {
   std::deque<CopiedRequest> queue_;
 };
 
-// The service, a session with a buffer that is large enough, and what has been
-// read of it.
+// A test with the service, a session with a buffer that is large enough, and
+// all that has been read of it.
 class ServiceThreadsTest : public testing::Test {
  protected:
   explicit ServiceThreadsTest(size_t num_buffers = 1) {
     TraceConfig config;
     for (size_t i = 0; i < num_buffers; ++i) {
-      // Each producer has its own.
+      // Each producer has its own buffer.
       config.buffers.push_back({64 << 20, BufferFillPolicy::kRingBuffer});
       TraceConfig::DataSource source;
       source.config.name = "source" + std::to_string(i);
@@ -132,7 +132,7 @@ class ServiceThreadsTest : public testing::Test {
   }
 
   void Read() { trace_ += ReadTrace(&service_, session_); }
-  // Of all that has been read, by sequence. Forgets it.
+  // Returns all packets that have been read, by sequence, and forgets them.
   std::map<uint32_t, std::vector<TracedPacket>> TakePackets() {
     std::map<uint32_t, std::vector<TracedPacket>> packets;
     for (TracedPacket& packet : PacketsOfTrace(trace_))
@@ -140,7 +140,7 @@ class ServiceThreadsTest : public testing::Test {
     trace_.clear();
     return packets;
   }
-  // 0 if nothing of it has been read.
+  // Returns 0 if nothing of the writer has been read.
   uint32_t SequenceOf(ProducerID producer_id, WriterID writer_id) {
     for (const TraceWriterStats& stats : service_.GetStats(session_).writers) {
       if (stats.producer_id == producer_id && stats.writer_id == writer_id)
@@ -169,7 +169,7 @@ class TraceWriterThreadsTest
              bool are_nested) {
     written_.resize(kNumThreads);
     std::atomic<size_t> running{kNumThreads};
-    // However fast the service is, there is something to lose at first.
+    // Some packets are lost at first, however fast the service is.
     std::atomic<bool> is_served{policy == BufferExhaustedPolicy::kStall};
     std::vector<std::thread> threads;
     for (size_t i = 0; i < kNumThreads; ++i) {
@@ -195,7 +195,7 @@ class TraceWriterThreadsTest
     for (size_t i = 0; running > 0; ++i) {
       if (is_served)
         transport_.PassOn();
-      // As often as no program would.
+      // This is far more often than in any program.
       arbiter_->ReturnIdleChunks(/*even_if_recent=*/i % 2 == 0);
       std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (i % 256 == 0)
@@ -245,7 +245,8 @@ TEST_P(TraceWriterThreadsTest, StallLosesNothing) {
 }
 
 TEST_P(TraceWriterThreadsTest, DropIsCountedExactly) {
-  // Without nested messages, whose sizes may take one byte or four.
+  // There are no nested messages, because their sizes may take one byte or
+  // four.
   Write(BufferExhaustedPolicy::kDrop, 20000, false);
   uint64_t packets_lost = 0;
   for (const Written& written : written_) {
@@ -294,9 +295,9 @@ INSTANTIATE_TEST_SUITE_P(
       return "Div" + std::to_string(ABI::kNumChunksForLayout[i.param]);
     });
 
-// Threads that write little, and one that takes their chunks whenever they do
-// nothing: no packet is lost, written to a chunk that is not the writer's any
-// more, or out of order.
+// Some threads write little, and one takes their chunks whenever they do
+// nothing. No packet is lost, out of order, or written to a chunk that is no
+// longer the writer's.
 TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
   SharedMemoryArbiter::Options options;
   options.process_barrier = GetProcessBarrier();
@@ -338,7 +339,7 @@ TEST(SharedMemoryArbiterThreadsTest, IdleChunksAreTakenBetweenPackets) {
   }
 }
 
-// Commits are made by all threads and the owner at once, and none is lost.
+// All threads and the owner commit at once, and no commit is lost.
 TEST(SharedMemoryArbiterThreadsTest, FlushReturnsWhenTheServiceHasIt) {
   SharedMemory memory(64 * kPageSize);
   FakeService service(memory, kPageSize);
@@ -367,8 +368,8 @@ TEST(SharedMemoryArbiterThreadsTest, FlushReturnsWhenTheServiceHasIt) {
     thread.join();
 }
 
-// Producers that are gone in the middle of everything: what was committed has
-// arrived, and no packet that was not finished.
+// Producers die in the middle of everything. All that was committed has
+// arrived, and no unfinished packet has.
 TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
   constexpr size_t kWriters = 3;
   const uint64_t kills = Flag("kills", 40);
@@ -376,7 +377,7 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
   for (uint64_t kill = 0; kill < kills; ++kill) {
     TestProducer producer;
     TracingService::ProducerInfo info = Info();
-    // Its threads go on for a while, which those of a dead process do not.
+    // Its threads go on for a while, unlike those of a dead process.
     info.reports_losses = false;
     producer.Connect(&service_, "source0", std::move(info));
     constexpr ABI::PageLayout kLayouts[] = {ABI::kPageDiv1, ABI::kPageDiv4,
@@ -414,14 +415,16 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
       thread.join();
     Read();
     const auto packets = TakePackets();
-    // How many came before the first one that did not.
+    // The number of packets of each writer before the first one that is
+    // missing.
     std::vector<uint32_t> received;
     for (const auto& sequence : packets) {
       uint32_t last = 0;
       uint32_t whole = 0;
       for (const TracedPacket& packet : sequence.second) {
         const uint32_t number = CheckPacket(packet.bytes);
-        // It died when it had begun to hand over a packet, and not finished.
+        // The producer may have died when it had begun to hand over a packet,
+        // and not finished.
         ASSERT_EQ(packet.previous_packet_dropped, number != last + 1);
         ASSERT_GT(number, last);
         last = number;
@@ -430,7 +433,8 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
       received.push_back(whole);
     }
     received.resize(kWriters);
-    // Which is whose does not matter: writers are known by what they did.
+    // The order of writers does not matter: each is known by its number of
+    // packets.
     const TraceStats stats = service_.GetStats(session_);
     std::vector<uint32_t> committed(progress, progress + kWriters);
     std::sort(received.begin(), received.end());
@@ -458,7 +462,7 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
   const auto word = [&](size_t index) -> std::atomic<uint32_t>& {
     return reinterpret_cast<std::atomic<uint32_t>*>(memory)[index];
   };
-  // What would make sense, often enough.
+  // Returns a number that makes sense, often enough.
   const auto small_random = [&](uint32_t limit) {
     return static_cast<uint32_t>(random() % 8 != 0 ? random() % limit
                                                    : random());
@@ -468,7 +472,7 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
       word(random() % kNumWords) = static_cast<uint32_t>(
           random() & (random() % 2 == 0 ? 0x8303018303 : UINT32_MAX));
     }
-    // Pages that look as if there was something to be read.
+    // This page looks as if there was something to be read.
     const size_t page = random() % kNumPages;
     const ABI::PageLayout layout = static_cast<ABI::PageLayout>(random() % 8);
     word(page * kPageSize / 4) = static_cast<uint32_t>(
@@ -488,7 +492,8 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
       if (random() % 8 == 0) {
         move.data = memory;
         move.data_size = small_random(100) % (kPageSize * kNumPages);
-        // Its own copy: nobody writes to a request in the meantime.
+        // This thread has its own copy: nobody writes to a request in the
+        // meantime.
         static thread_local uint8_t bytes[kPageSize * kNumPages];
         for (size_t i = 0; i < 64; ++i)
           bytes[random() % sizeof(bytes)] = static_cast<uint8_t>(random());

@@ -49,7 +49,8 @@ class TestConsumer : public TracingService::Consumer {
   bool refuses = false;
 };
 
-// One producer, "test" unless it says otherwise, with a data source "source".
+// A test with one producer, which is "test" unless it says otherwise, and has a
+// data source "source".
 class TracingServiceTest : public testing::Test {
  protected:
   TracingServiceTest() : service_([this] { return now_; }) {
@@ -82,7 +83,8 @@ class TracingServiceTest : public testing::Test {
     producer_.Connect(&service_, "source", Info(scrapes));
     Start();
   }
-  // A second data source of the producer notifies when it has stopped.
+  // Connects a producer with a second data source, which notifies when it has
+  // stopped.
   void ConnectSlowProducer() {
     DataSourceDescriptor descriptor;
     descriptor.name = "slow";
@@ -101,7 +103,8 @@ class TracingServiceTest : public testing::Test {
     producer_.AcknowledgeFlush(UINT64_MAX);
     ASSERT_EQ(service_.GetState(session_), TracingService::kStopped);
   }
-  // An exclamation mark in front of what follows a loss.
+  // Returns the packets, with an exclamation mark in front of each that follows
+  // a loss.
   Strings Packets() {
     Strings packets;
     for (const TracedPacket& packet :
@@ -113,7 +116,7 @@ class TracingServiceTest : public testing::Test {
   }
   TraceStats Stats() { return service_.GetStats(session_); }
 
-  // Completes a chunk that holds the bytes, and says where it is.
+  // Completes a chunk that holds the bytes, and returns its place.
   CommitDataRequest::ChunkToMove WriteChunk(WriterID writer_id,
                                             ChunkID chunk_id,
                                             uint16_t packets,
@@ -193,7 +196,7 @@ TEST_F(TracingServiceTest, SessionRunsItsCourse) {
   producer_.AcknowledgeFlush(1);
   EXPECT_EQ(producer_.TakeCalls(), "stop1");
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
-  // It may still commit.
+  // The producer may still commit.
   Move(WriteChunk(1, 0, 1, "03 92 3f 00"));
   producer_.connection()->NotifyDataSourceStopped(1);
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
@@ -213,7 +216,8 @@ TEST_F(TracingServiceTest, SessionWithoutProducersEndsAtOnce) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
   service_.StopTracing(session_);
   EXPECT_EQ(consumer_.calls, "started stopped ");
-  // The clock and a mark at the beginning, the clock and statistics at the end.
+  // There are the clock and a mark at the beginning, the clock and statistics
+  // at the end.
   EXPECT_EQ(ServicePacketsOfTrace(ReadTrace(&service_, session_)).size(), 4u);
   EXPECT_EQ(ReadTrace(&service_, session_), "");
 }
@@ -287,7 +291,7 @@ TEST_F(TracingServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
   EXPECT_EQ(other.TakeCalls(), "");
   EXPECT_EQ(producer_.TakeCalls(),
             "memory262144/4096 setup1 setup2 start1 start2");
-  // Later is not too late.
+  // A data source may come later.
   descriptor.name = "source";
   producer_.connection()->RegisterDataSource(descriptor);
   EXPECT_EQ(producer_.TakeCalls(), "setup3 start3");
@@ -296,7 +300,7 @@ TEST_F(TracingServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
   Stop();
   EXPECT_EQ(producer_.TakeCalls(), "flush1[3]:18 stop3");
   EXPECT_EQ(other.TakeCalls(), "");
-  // And after the end it is.
+  // After the end, it is too late.
   descriptor.name = "second";
   producer_.connection()->RegisterDataSource(descriptor);
   EXPECT_EQ(producer_.TakeCalls(), "");
@@ -429,7 +433,7 @@ TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   EXPECT_EQ(results, "yes no ");
   producer_.AcknowledgeFlush(2);
   EXPECT_EQ(service_.Flush(session_, 100, 0, on_done), 3u);
-  // Who is gone has nothing to say.
+  // A producer that is gone has nothing to say.
   producer_.AcknowledgeFlush(3);
   other.Die();
   EXPECT_EQ(results, "yes no yes ");
@@ -454,13 +458,14 @@ TEST_F(TracingServiceTest, ClocksAreReadPeriodically) {
   EXPECT_EQ(num_new_packets(), 1u);
   EXPECT_EQ(num_new_packets(), 0u);
   EXPECT_EQ(service_.NextDeadlineMs(), now_ + 10000);
-  // A snapshot that has been read cannot stand for another one.
+  // A snapshot that has been read cannot replace another one.
   PassTime(10000);
   const Strings packets = ServicePacketsOfTrace(ReadTrace(&service_, session_));
   ASSERT_EQ(packets.size(), 1u);
   ProtoDecoder packet(packets[0].data(), packets[0].size());
   EXPECT_TRUE(packet.FindField(6));  // clock_snapshot
-  // Nobody reads, so only those are kept that show a drift, and not all.
+  // Nobody reads, so only snapshots that show a drift are kept, and not all of
+  // them.
   for (int i = 0; i < 100; ++i)
     PassTime(10000);
   EXPECT_LE(num_new_packets(), 16u);
@@ -511,9 +516,9 @@ TEST_F(TracingServiceTest, TraceBeginsAgain) {
   producer_.TakeCalls();
 
   EXPECT_TRUE(service_.RestartTrace(session_));
-  // Only those who can are asked.
+  // Only data sources that can clear their state are asked to.
   EXPECT_EQ(producer_.TakeCalls(), "clear[2]");
-  // What was written before follows the header, as it is in the buffer.
+  // Packets from before follow the header, as they are in the buffer.
   Move(WriteChunk(1, 0, 1, "02 0800"));
   const std::string trace = ReadTrace(&service_, session_);
   const Strings again = ServicePacketsOfTrace(trace);
@@ -528,7 +533,7 @@ TEST_F(TracingServiceTest, TraceBeginsAgain) {
   EXPECT_EQ(producer_.TakeCalls().find("clear"), std::string::npos);
 }
 
-// What it is told is kept for it.
+// The requests are kept for the producer that does not answer.
 TEST_F(TracingServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
   TestProducer other;
   other.Connect(&service_, "source", Info());
@@ -543,10 +548,10 @@ TEST_F(TracingServiceTest, WhoHasNotAnsweredAFlushIsNotAskedAgain) {
   PassTime(100);
   EXPECT_EQ(other.TakeCalls(), "flush1[1]:17 flush2[1]:17");
   EXPECT_EQ(producer_.TakeCalls(), "flush1[2]:17");
-  // The others do not wait for it.
+  // The other producers do not wait for it.
   other.AcknowledgeFlush(2);
   EXPECT_EQ(Stats().flushes_succeeded, 1u);
-  // A stop concerns everybody, and so does what comes after the time-out.
+  // A stop is for all producers, and so is a flush after the time-out.
   PassTime(150);
   EXPECT_EQ(Stats().flushes_failed, 1u);
   EXPECT_EQ(producer_.TakeCalls(), "flush3[2]:17");
@@ -567,7 +572,7 @@ TEST_F(TracingServiceTest, ProducersGetTheMemoryTheyAskForOrAreGiven) {
   Start();
   EXPECT_EQ(producer_.TakeCalls(), "memory65536/8192 setup1 start1");
   EXPECT_EQ(other.TakeCalls(), "memory1048576/16384 setup2 start2");
-  // Once for all sessions.
+  // Each producer has one memory for all sessions.
   const TracingSessionID second =
       service_.StartTracing(config_, nullptr, nullptr);
   EXPECT_EQ(producer_.TakeCalls(), "setup3 start3");
@@ -597,7 +602,7 @@ TEST_F(TracingServiceTest, ProducersMayBringTheirMemory) {
   memory = owned.get();
   info.memory = std::move(owned);
   auto connection = service_.ConnectProducer(&producer_, std::move(info));
-  // It has written before it knew where to.
+  // The producer has written to the memory before it knew its buffer.
   SharedMemoryArbiter arbiter(memory->start(), memory->size(), 4096,
                               connection.get());
   DataSourceDescriptor descriptor;
@@ -623,11 +628,11 @@ TEST_F(TracingServiceTest, NoMemoryNoDataSources) {
   Start();
   EXPECT_EQ(producer.TakeCalls(), "");
   EXPECT_FALSE(producer.connection()->CommitDataIfSetUp({}));
-  // Said once.
+  // The consumer is told once.
   producer.connection()->RegisterDataSource({"source", 2});
   EXPECT_EQ(consumer_.calls, "test:77:poor started ");
   EXPECT_EQ(Stats().producers_without_memory, 1u);
-  // The others record.
+  // Other producers record.
   producer_.Connect(&service_, "source", Info());
   EXPECT_EQ(producer_.TakeCalls(), "memory262144/4096 setup1 start1");
   EXPECT_EQ(Stats().producers_without_memory, 1u);
@@ -655,7 +660,7 @@ TEST_F(TracingServiceTest, InstanceBeyondTheLimitIsAnUnknownLoss) {
   Start();
   EXPECT_EQ(Stats().buffers[0].unknown_losses, 1u);
   EXPECT_EQ(Stats().data_source_instances[0], 0u);
-  // Others that end make room.
+  // There is room when other instances have ended.
   service_.CloseSession(first);
   Start();
   EXPECT_EQ(Stats().buffers[0].unknown_losses, 0u);
@@ -671,12 +676,12 @@ TEST_F(TracingServiceTest, OffersAreComparedWithWishes) {
   using Counts = std::vector<uint32_t>;
   EXPECT_EQ(Stats().data_source_instances, (Counts{1, 0, 0}));
   EXPECT_EQ(Stats().names_offered, Strings{"source"});
-  // From whom the session does not want it.
+  // The session does not want it from this producer.
   producer_.connection()->RegisterDataSource({"another"});
   producer_.connection()->RegisterDataSource({"source", 2});
   EXPECT_EQ(Stats().data_source_instances, (Counts{2, 0, 0}));
   EXPECT_EQ(Stats().names_offered, (Strings{"another", "source"}));
-  // What is gone has been offered.
+  // The names of a producer that is gone stay offered.
   producer_.Die();
   EXPECT_EQ(Stats().data_source_instances, (Counts{2, 0, 0}));
   EXPECT_EQ(Stats().names_offered, (Strings{"another", "source"}));
@@ -762,8 +767,8 @@ TEST_F(TracingServiceTest, ReservedAndMalformedPacketsAreRefused) {
   EXPECT_TRUE(Move(move));
   EXPECT_EQ(Packets(), (Strings{"!08 01", "!10 01"}));
   EXPECT_EQ(Stats().invalid_packets, 16u);
-  // 42 is for writers, too. A packet that has it as well as the service's says
-  // it twice.
+  // Writers may write field 42, too. If the service adds it as well, the packet
+  // has it twice.
   Move(WriteChunk(1, 1, 3,
                   "05 d0 02 01 08 03 00 09 09 01 02 03 04 05 06 07 08"));
   EXPECT_EQ(Packets(),
@@ -783,15 +788,15 @@ TEST_F(TracingServiceTest, ChunksForOthersAreFreedAndForgotten) {
     move.target_buffer = buffer;
     EXPECT_TRUE(Move(move));
   }
-  // Writers 0 and above the limit are nobody.
+  // No writer has the id 0, or one above the limit.
   Move(WriteChunk(0, 0, 1, "02 08 01"));
   Move(WriteChunk(kMaxWriterID + 1, 0, 1, "02 08 01"));
-  // Who has said where it writes to has to stay there.
+  // A writer that is registered for a buffer has to stay there.
   producer_.connection()->RegisterTraceWriter(2, other.buffer());
   Move(WriteChunk(2, 0, 1, "02 08 01"));
   EXPECT_EQ(Packets(), Strings{});
   EXPECT_EQ(Stats().chunks_discarded, 6u);
-  // All but the first, which is still there.
+  // All chunks are free but the first, which is still there.
   EXPECT_EQ(producer_.abi().GetPageWord(0), 0x30000003u);
   const CommitDataRequest::Patch patch{};
   for (const WriterID writer : {WriterID{0}, WriterID{2}, WriterID{40000}}) {
@@ -809,7 +814,7 @@ TEST_F(TracingServiceTest, ImpossibleMovesDoNothing) {
     EXPECT_TRUE(Move({0, index, producer_.buffer()}));
     EXPECT_TRUE(Move({index + 64, 0, producer_.buffer()}));
   }
-  // Not complete.
+  // This chunk is not complete.
   EXPECT_TRUE(Move({0, 1, producer_.buffer()}));
   EXPECT_EQ(Packets(), Strings{});
   EXPECT_TRUE(Move(move));
@@ -853,7 +858,7 @@ TEST_F(TracingServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   service_.Flush(session_, 10, 0, nullptr);
   PassTime(10);
   EXPECT_EQ(Packets(), Strings{"08 02 08 03"});
-  // A chunk that is on its way to be committed.
+  // This chunk is on its way to be committed.
   writer->NewTracePacket()->AppendVarInt(1, 4u);
   writer->ReturnChunk();
   service_.Flush(session_, 10, 0, nullptr);
@@ -863,7 +868,7 @@ TEST_F(TracingServiceTest, FlushFindsWhatHasNotBeenCommitted) {
   writer->Flush();
   EXPECT_EQ(Packets(), Strings{"08 05"});
   writer->NewTracePacket()->AppendVarInt(1, 6u);
-  // The end is a flush, and another look.
+  // The end is a flush, and another look at the memory.
   Stop();
   EXPECT_EQ(Packets(), Strings{"08 06"});
   writer.reset();
@@ -877,7 +882,7 @@ TEST_F(TracingServiceTest, FlushMayFindTheSecondChunkFirst) {
   service_.Flush(session_, 0, 0, nullptr);
   producer_.AcknowledgeFlush(producer_.last_flush());
   EXPECT_EQ(Packets(), Strings{});
-  // It was begun where the service had looked already.
+  // The first chunk was begun where the service had looked already.
   Move(WriteChunk(1, 5, 2 | ABI::kLastPacketContinuesOnNextChunk,
                   "02 08 01 02 08 01"));
   Move(second);
@@ -953,8 +958,8 @@ TEST_F(TracingServiceTest, UnannouncedWritersOfADeadProducerAreCounted) {
 
 TEST_F(TracingServiceTest, WholePacketsOfADeadProducerSurvive) {
   ConnectAndStart(true);
-  // So many chunks that the writer keeps some back, and so little room in them
-  // that it has to let them go.
+  // There are so many chunks that the writer keeps some back, and so little
+  // room in them that it has to let them go.
   auto* const arbiter = producer_.MakeArbiter(ABI::kPageDiv14);
   auto writer = arbiter->CreateTraceWriter(producer_.buffer());
   writer->NewTracePacket()->AppendVarInt(1, 1u);
@@ -972,7 +977,7 @@ TEST_F(TracingServiceTest, WholePacketsOfADeadProducerSurvive) {
   EXPECT_EQ(Packets(), Strings{"08 02"});
   EXPECT_EQ(Stats().buffers[0].readaheads_succeeded, 0u);
   EXPECT_EQ(Stats().producers.size(), 0u);
-  // Whoever comes next is somebody else.
+  // The next producer is another one.
   TestProducer other;
   other.Connect(&service_, "source", Info());
   auto third = other.MakeArbiter()->CreateTraceWriter(other.buffer());
@@ -1044,14 +1049,14 @@ TEST_F(TracingServiceTest, ConsumerIsGivenWhatComes) {
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
-// Otherwise it would be two periods old when it is written.
+// Otherwise the data would be two periods old when it is written.
 TEST_F(TracingServiceTest, WhatIsFlushedIsWrittenAtOnce) {
   config_.flush_period_ms = 100;
   config_.write_period_ms = 100;
   ConnectAndStart(/*scrapes=*/true);
   auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
   writer->NewTracePacket()->AppendVarInt(1, 1u);
-  // So that the first one is complete.
+  // The second packet makes the first one complete.
   writer->NewTracePacket()->AppendVarInt(1, 2u);
   PassTime(100);
   EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), 0u);

@@ -56,11 +56,12 @@ TEST(ClockTableTest, ClocksOfTheSystem) {
   EXPECT_EQ(table.Find(kMono, 1)->Convert(50), 110u);
   EXPECT_EQ(table.Find(kReal, 2)->Convert(5001), 101u);
   EXPECT_EQ(table.RealtimeOf(103), 5003);
-  // Suspended in between.
+  // The system was suspended in between.
   Snap(&table, {{kReal, 5100}, {kBoot, 200}, {kMono, 60}});
   EXPECT_EQ(table.Find(kMono, 1)->Convert(59), 119u);
   EXPECT_EQ(table.Find(kMono, 1)->Convert(61), 201u);
-  // Before the first, and before the clock of the trace.
+  // These times are before the first snapshot, and before the clock of the
+  // trace.
   EXPECT_EQ(table.Find(kMono, 1)->Convert(10), 70u);
   EXPECT_EQ(table.Find(kReal, 1)->Convert(1), 0u);
 }
@@ -74,7 +75,7 @@ TEST(ClockTableTest, TheWallClockIsSet) {
   EXPECT_EQ(table.RealtimeOf(15), 1005);
   EXPECT_EQ(table.RealtimeOf(25), 9005);
   EXPECT_EQ(table.realtime_offset_ns(), 8980);
-  // And back.
+  // The wall clock is set back, too.
   Snap(&table, {{kReal, 500}, {kBoot, 30}});
   EXPECT_EQ(table.Find(kReal, 1)->Convert(505), 35u);
   EXPECT_EQ(table.Find(kReal, 1)->Convert(505), 35u);
@@ -89,7 +90,7 @@ TEST(ClockTableTest, ClocksOfASequence) {
   EXPECT_EQ(clock->Convert(5), 1005000u);
   EXPECT_EQ(clock->Convert(3), 1008000u);
   EXPECT_EQ(table.Find(64, 2)->Convert(10), 2000010u);
-  // It drifts.
+  // The clock drifts.
   Snap(&table, {{kBoot, 1100000}, {64, 100, 1000, true}}, 1);
   EXPECT_EQ(table.Find(64, 1)->Convert(1), 1101000u);
   EXPECT_EQ(table.Find(64, 3), nullptr);
@@ -110,7 +111,7 @@ TEST(ClockTableTest, WhatALaterSnapshotRelatesStandsBeforeIt) {
   ClockTable table;
   Snap(&table, {{64, 10}, {kReal, 100}, {kMono, 500}});
   Snap(&table, {{kBoot, 1000}, {64, 20}, {kReal, 300}, {kMono, 30}});
-  // The first one was at 990, by clock 64.
+  // The first snapshot was at 990, by clock 64.
   EXPECT_EQ(table.Find(kReal, 1)->Convert(299), 1189u);
   EXPECT_EQ(table.Find(kReal, 1)->Convert(300), 1000u);
   EXPECT_EQ(table.Find(64, 1)->Convert(25), 1005u);
@@ -128,7 +129,7 @@ TEST(ClockTableTest, PrimaryClock) {
   EXPECT_EQ(table.Find(kMono, 1), nullptr);
   EXPECT_EQ(table.Find(kBoot, 1)->Convert(110), 50u);
   EXPECT_EQ(table.RealtimeOf(41), 5001);
-  // The first one counts.
+  // The first primary clock counts.
   Snap(&table, {{kReal, 5000}, {kBoot, 100}, {kMono, 40}}, 1, kReal);
   EXPECT_TRUE(table.IsTraceClock(kMono));
 }

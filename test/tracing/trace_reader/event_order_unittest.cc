@@ -18,7 +18,8 @@ using protozero::internal::EventOrder;
 using protozero::internal::EventSink;
 using protozero::internal::TimedEvent;
 
-// Keeps what comes out. The text of an event is its place in the file.
+// Keeps the events that come out. The text of an event is its place in the
+// file.
 struct Events : EventSink {
   void OnEvent(const TimedEvent& event) override {
     of_tracks[event.track].push_back(event);
@@ -54,7 +55,7 @@ TEST(EventOrderTest, EachTrackIsSortedByItself) {
   EXPECT_EQ(order.late(), 0u);
 }
 
-// Whatever the order in the file, as long as no event is later than the bound.
+// The file may have any order in which no event is later than the bound.
 TEST(EventOrderTest, RandomOrdersWithinTheBound) {
   for (uint32_t run = 0; run < 50; ++run) {
     SCOPED_TRACE(run);
@@ -68,7 +69,7 @@ TEST(EventOrderTest, RandomOrdersWithinTheBound) {
                      [](const TimedEvent& a, const TimedEvent& b) {
                        return a.time_ns < b.time_ns;
                      });
-    // Each moves by less than the capacity.
+    // Each event moves by less than the capacity.
     for (size_t begin = 0; begin < file.size(); begin += capacity) {
       std::shuffle(file.begin() + static_cast<ptrdiff_t>(begin),
                    file.begin() + static_cast<ptrdiff_t>(
@@ -90,7 +91,7 @@ TEST(EventOrderTest, RandomOrdersWithinTheBound) {
       for (size_t i = 1; i < of_track.size(); ++i) {
         const TimedEvent& a = of_track[i - 1];
         const TimedEvent& b = of_track[i];
-        // Events of one time stay as they were.
+        // Events of one time keep their order.
         EXPECT_TRUE(a.time_ns < b.time_ns ||
                     (a.time_ns == b.time_ns && a.text < b.text));
       }
@@ -107,7 +108,7 @@ TEST(EventOrderTest, WhatIsTooLateIsCounted) {
   EXPECT_EQ(order.late(), 0u);
   order.Add(At(1, 0));
   EXPECT_EQ(order.late(), 1u);
-  // One whose place has not gone.
+  // The place of this event has not been passed yet.
   order.Add(At(28, 0));
   EXPECT_EQ(order.late(), 1u);
   order.Finish();

@@ -99,11 +99,11 @@ TEST_F(SliceNestingTest, ScopesOverlap) {
   Begin(20, "b");
   Add(TimedEvent::kExactEnd, 30, 20);  // a
   Add(TimedEvent::kExactEnd, 50, 30);  // b
-  // The end of no slice.
+  // This is the end of no slice.
   Add(TimedEvent::kExactEnd, 60, 7);
   EXPECT_EQ(slices_, (Slices{"a 10+20 10 0", "b 20+30 30 1"}));
   EXPECT_EQ(nesting_.unbegun(), 0u);
-  // Behind its end.
+  // This slice begins after its end.
   Begin(53, "late");
   EXPECT_EQ(slices_.back(), "late 53+7 7 0");
 }
@@ -160,7 +160,7 @@ TEST_F(SliceNestingTest, DetailsOfBothEnds) {
   EXPECT_EQ(details_.num_bytes(), 0u);
 }
 
-// Open slices are not searched again and again.
+// Open slices must not be searched again and again.
 TEST_F(SliceNestingTest, TimeDependsOnTheNumberOfEvents) {
   constexpr uint32_t kSlices = 200000;
   for (uint32_t i = 0; i < kSlices; ++i)

@@ -29,7 +29,7 @@ using protozero::trace::TracePacket;
 using protozero::trace::TrackDescriptor;
 using protozero::trace::TrackEvent;
 
-// A trace, and what is in it as "name time+duration".
+// A test with a trace, and with its slices as "name time+duration".
 class TraceReaderTest : public testing::Test {
  protected:
   template <typename Fill>
@@ -118,7 +118,7 @@ TEST_F(TraceReaderTest, SequencesThatShareATrack) {
 }
 
 TEST_F(TraceReaderTest, ATrackThatIsNoSequence) {
-  // The track 1, and that of the sequence 1, are two.
+  // The track 1 and that of the sequence 1 are different.
   AddNamed(100, TrackEvent::TYPE_SLICE_BEGIN, 1, "a");
   AddNamed(110, TrackEvent::TYPE_SLICE_BEGIN, 0, "b");
   AddNamed(120, TrackEvent::TYPE_SLICE_END, 1, "");
@@ -146,7 +146,7 @@ TEST_F(TraceReaderTest, ExtraCounters) {
       event->set_counter_value(5);
       event->add_extra_counter_values(6);
       event->add_extra_counter_values(7);
-      event->add_extra_counter_values(8);  // Of none.
+      event->add_extra_counter_values(8);  // There is no third track.
       event->add_extra_double_counter_values(9);
     });
   }
@@ -269,7 +269,7 @@ TEST_F(TraceReaderTest, CompressedPackets) {
 }
 
 TEST_F(TraceReaderTest, FilesAndDescriptors) {
-  // More than a block, and a packet that is larger than one.
+  // The trace is larger than a block, and so is one of its packets.
   for (uint64_t i = 0; i < 20000; ++i)
     AddNamed(i, TrackEvent::TYPE_INSTANT, 0, "x");
   AddNamed(20000, TrackEvent::TYPE_INSTANT, 0,

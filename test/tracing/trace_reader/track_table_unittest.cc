@@ -90,7 +90,7 @@ TEST_F(TrackTableTest, AThreadBelongsToItsProcess) {
   EXPECT_EQ(Info(2).parent, 1u);
   EXPECT_EQ(Info(2).pid, 10);
   EXPECT_EQ(Info(2).tid, 11);
-  // A parent that is not its process.
+  // This thread has a parent that is not its process.
   DescribeOther(5, 0, "group");
   DescribeThread(3, 5, "");
   EXPECT_EQ(Info(3).parent, 1u);
@@ -103,7 +103,7 @@ TEST_F(TrackTableTest, TheLastNameOfAProcess) {
   EXPECT_EQ(NameOfProcess(2), "server");
   DescribeProcess(1, 10, "");
   EXPECT_EQ(NameOfProcess(2), "server");
-  // By another track of the process.
+  // Another track of the process changes the name.
   DescribeProcess(7, 10, "renamed");
   EXPECT_EQ(NameOfProcess(2), "renamed");
 }
@@ -117,7 +117,7 @@ TEST_F(TrackTableTest, ProcessTree) {
   AddTree("other", "kernel");
   EXPECT_EQ(Info(2).name, "own");
   EXPECT_EQ(NameOfProcess(2), "other");
-  // The track that the trace describes takes the place of the one made.
+  // The track that the trace describes replaces the one that was made up.
   DescribeProcess(1, 10, "");
   EXPECT_EQ(Info(2).parent, 1u);
   EXPECT_EQ(NameOfProcess(2), "other");
@@ -162,7 +162,7 @@ TEST_F(TrackTableTest, SiblingsThatAreShownAsOne) {
     track->set_sibling_merge_key_int(7);
   });
   EXPECT_EQ(Info(2).merge_key, "sibling_merge_key_int:7");
-  // Another description that does not say it changes nothing.
+  // A later description without a merging changes nothing.
   DescribeOther(2, 0, "y");
   EXPECT_EQ(Info(2).merging, Merging::kByKey);
   Describe(2, 0, [](TrackDescriptor* track) {
@@ -190,7 +190,7 @@ TEST_F(TrackTableTest, PathsOfAnyLengthAndCircles) {
   for (uint64_t i = 1000; i < 5000; ++i)
     DescribeOther(i, i + 1, "x");
   EXPECT_EQ(table_.PathTo(1000).size(), 256u);
-  // Circles of all lengths, and what leads to them.
+  // There are circles of all lengths, and tracks that lead to them.
   for (uint64_t length = 1; length < 200; length += 7) {
     for (uint64_t i = 0; i < length; ++i)
       DescribeOther(10000 + i, 10000 + (i + 1) % length, "x");

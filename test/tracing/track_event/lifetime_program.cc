@@ -1,8 +1,9 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // A program that traces before main() and after it, that is killed, or whose
-// threads end in other ways. Arguments: "kill" to be recorded by others; with
-// TRACE_FILE in the environment, "statics" and those in main().
+// threads end in other ways. Its argument is "kill" to be recorded by others;
+// with TRACE_FILE in the environment, it is "statics" or one of those in
+// main().
 
 #include <pthread.h>
 #include <sched.h>
@@ -49,7 +50,7 @@ protozero::LocalTrace::Options OptionsOfProgram() {
   return options;
 }
 
-// Each ends before those above.
+// The objects end in the reverse order.
 const Tracer g_outside("outside ");
 std::optional<protozero::LocalTrace> g_trace(OptionsOfProgram());
 const Tracer g_inside("inside ");
@@ -60,7 +61,7 @@ void TraceSlices() {
   }
 }
 
-// When told to.
+// Kills the program when it is told to.
 int BeKilled() {
   TraceSlices();
   puts("traced");
@@ -83,13 +84,14 @@ int BeKilledWhileRecorded() {
 
 [[noreturn]] void EndMain() {
   TraceSlices();
-  // ThreadSanitizer has a thread of its own.
+  // With ThreadSanitizer, this is not possible: it has a thread of its own.
   puts(PROTOZERO_TEST_HAS_TSAN ? "cannot" : "traced");
   fflush(stdout);
   pthread_exit(nullptr);
 }
 
-// The signal is blocked after the library's threads have begun.
+// Waits for the signal, and ends main(). The signal is blocked only after the
+// library's threads have begun.
 void WaitForSignalAndEndMain() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -103,7 +105,8 @@ void WaitForSignalAndEndMain() {
   EndMain();
 }
 
-// A thread that is cancelled before its first event, and ends behind its last.
+// Runs a thread that is cancelled before its first event, and ends after its
+// last.
 int BeCancelled() {
   static std::atomic<bool> is_cancelled{false};
   pthread_t thread;

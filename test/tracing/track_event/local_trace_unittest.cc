@@ -45,7 +45,7 @@ bool TakeAll(const uint8_t*, size_t) {
   return true;
 }
 
-// The packets of a trace that are not the service's.
+// Returns how many packets of a trace are not the service's.
 uint64_t CountPackets(const std::string& trace) {
   uint64_t count = 0;
   protozero::ProtoDecoder decoder(trace.data(), trace.size());
@@ -82,7 +82,7 @@ TEST(LocalTraceTest, NobodyElseCanConnect) {
     sockaddr_storage address{};
     socklen_t size = sizeof(address);
     ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    // It has no name, and none waits for others.
+    // It has no name, and does not wait for connections.
     EXPECT_EQ(size, sizeof(address.ss_family));
     int listens = 1;
     size = sizeof(listens);
@@ -96,7 +96,7 @@ TEST(LocalTraceTest, NobodyElseCanConnect) {
 
 TEST(LocalTraceTest, SeveralThreadsStopIt) {
   for (int i = 0; i < 50; ++i) {
-    // Without a lock: a thread that has returned from Stop() sees all of it.
+    // There is no lock: a thread that has returned from Stop() sees all of it.
     std::string bytes;
     LocalTrace trace(SmallOptions([&](const uint8_t* data, size_t size) {
       bytes.append(reinterpret_cast<const char*>(data), size);
@@ -139,7 +139,7 @@ TEST(LocalTraceTest, OneOfTooManySaysThatItRecordsNothing) {
   EXPECT_FALSE(last.Stop());
   EXPECT_EQ(last.stats().unknown_losses(), 1u);
   EXPECT_EQ(last.stats().packets_begun(), 0u);
-  // When one ends, there is a place again.
+  // The end of one makes room for another.
   EXPECT_TRUE(traces.front()->Stop());
   add(&bytes.back());
   EXPECT_EQ(traces.back()->error(), "");
@@ -174,13 +174,13 @@ TEST(LocalTraceTest, WithoutAPlaceToWriteItSaysSo) {
   options.buffer_size = 0;
   LocalTrace without_buffer(options);
   expect_error(&without_buffer, "a buffer has no size");
-  // A text of any length has room.
+  // The error has room for a text of any length.
   const std::string path = "/nowhere/" + std::string(3000, 'x');
   LocalTrace nowhere(path);
   expect_error(&nowhere, path + ": No such file or directory");
 }
 
-// No category may match, but then that is what was asked for.
+// If no category matches, that is what was asked for.
 TEST(LocalTraceTest, CategoriesThatMatchNothingAreNoError) {
   LocalTrace::Options options = SmallOptions(&TakeAll);
   options.categories = "lt.nothing";
@@ -225,8 +225,8 @@ TEST(LocalTraceTest, ASinkThatThrowsForWantOfMemoryHasRefused) {
 #endif
 }
 
-// Threads that go on while sessions come and go: what has been begun is read,
-// or lost, when a session has stopped, and ever after.
+// Threads go on while sessions come and go. Each packet that was begun is read,
+// or lost, when a session has stopped, and stays so.
 TEST(LocalTraceTest, TheLedgerIsExactWhenItHasStopped) {
   std::atomic<bool> is_done{false};
   std::vector<std::thread> writers;
@@ -241,7 +241,7 @@ TEST(LocalTraceTest, TheLedgerIsExactWhenItHasStopped) {
               "lt", "instant", protozero::Track(random() % 100), "text",
               std::string_view(text).substr(0, random() % text.size()));
         }
-        // Ends, and begins again as another writer.
+        // A short thread ends here. The next one is another writer.
         if (random() % 8 == 0) {
           std::thread([] {
             PROTOZERO_TRACE_EVENT_INSTANT("lt", "short");

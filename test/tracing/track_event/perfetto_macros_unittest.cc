@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Code as it is written for Perfetto's SDK; only the includes are ours.
+// Tests code that is written for Perfetto's SDK; only the includes are ours.
 
 #include "protozero/tracing/perfetto_macros.h"
 
@@ -29,7 +29,7 @@ int Evaluate() {
   return ++g_evaluations;
 }
 
-// What |code| traces.
+// Returns the trace of |code|.
 template <typename Code>
 ReadTrace Trace(Code code, const std::string& categories = "") {
   std::string bytes;

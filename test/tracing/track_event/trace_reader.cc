@@ -68,7 +68,7 @@ ReadTrace Reader::Read(const std::string& bytes) {
   }
   if (decoder.bytes_left() != 0)
     Error("malformed trace");
-  // Tracks may be described by another sequence, but have to be.
+  // Another sequence may describe a track, but one has to.
   for (const auto& [uuid, track] : result_.tracks) {
     if (track.parent != 0 && result_.tracks.count(track.parent) == 0)
       Error("no parent of " + track.name);

@@ -13,8 +13,8 @@
 
 #include "protozero/tracing/track_event.h"
 
-// Reads a trace as viewers do: with what each sequence has interned, its clock,
-// and its defaults.
+// Reads a trace like a viewer: with the interned data, the clock and the
+// defaults of each sequence.
 
 struct ReadEvent {
   uint32_t sequence = 0;
@@ -23,15 +23,15 @@ struct ReadEvent {
   std::vector<std::string> categories;
   std::string name;
   uint64_t track = 0;
-  // As "key=value", nested ones as "key={a=1,b=[1,2]}".
+  // The arguments as "key=value", nested ones as "key={a=1,b=[1,2]}".
   std::vector<std::string> args;
   std::vector<uint64_t> flows;
   std::vector<uint64_t> terminating_flows;
   std::string correlation;
   std::string location;
-  // A counter's.
+  // The value of a counter.
   std::string value;
-  // All of the event.
+  // All bytes of the event.
   std::string bytes;
 };
 
@@ -51,10 +51,10 @@ struct ReadTrack {
 struct ReadTrace {
   std::vector<ReadEvent> events;
   std::map<uint64_t, ReadTrack> tracks;
-  // What a viewer would not understand.
+  // The parts that a viewer would not understand.
   std::vector<std::string> errors;
   int num_clears = 0;
-  // Packets of sequences that had lost what they refer to.
+  // The number of packets of sequences that had lost data that they refer to.
   int num_skipped = 0;
 
   std::vector<ReadEvent> Named(std::string_view name) const {

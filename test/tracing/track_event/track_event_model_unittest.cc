@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Random events go in; the same events come out.
+// Writes random events, and expects the same events in the trace.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ using protozero::TerminatingFlow;
 using protozero::TraceValue;
 using protozero::Track;
 
-// One thread's events, each as a line of text, and what it has begun.
+// The events of one thread, each as a line of text, and the slices that it has
+// begun.
 class Thread {
  public:
   explicit Thread(uint32_t seed) : random_(seed) {}
@@ -104,7 +105,7 @@ class Thread {
         break;
       }
       case 9: {
-        // Those that take the same text in any form.
+        // The text of these values is the same in any form.
         const double number = static_cast<double>(n % 1000) / 8;
         const bool flag = n % 2 == 0;
         const void* const pointer = reinterpret_cast<const void*>(n | 1);
@@ -165,7 +166,7 @@ class Thread {
   std::vector<std::string> events_;
 };
 
-// The names of a track that has one, and of those that it is part of.
+// Returns the names of a track that has one, and of those that it is part of.
 std::string PathOf(uint64_t uuid, const ReadTrace& trace) {
   const auto track = trace.tracks.find(uuid);
   if (track == trace.tracks.end() || track->second.name.empty())
@@ -206,7 +207,8 @@ TEST(TrackEventModelTest, TheSameEventsComeOut) {
       return true;
     };
     options.buffer_size = 256 << 20;
-    // Little memory, so that there are many chunks; and nothing is lost.
+    // There is little memory, so that there are many chunks; and nothing is
+    // lost.
     options.shared_memory_size = run % 2 == 0 ? 256 * 1024 : 8 << 20;
     options.exhausted_policy = protozero::BufferExhaustedPolicy::kStall;
     options.write_period_ms = run % 3 == 0 ? 5 : 1000;

@@ -1,7 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Scopes that end in any order, on any thread, and on tracks of their own, as
-// those of coroutines do: each slice in the trace lasts as long as its scope.
+// Tests scopes that end in any order, on any thread, and on tracks of their
+// own, like those of coroutines. Each slice in the trace lasts as long as its
+// scope.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,8 +30,8 @@ using protozero::DynamicString;
 using protozero::LocalTrace;
 using protozero::Track;
 
-// Returns the time as events of this thread have it: the system's clock may be
-// a little behind, or before.
+// Returns the time that an event of this thread would have: the system's clock
+// may be a little behind, or before.
 uint64_t EventTimeNs() {
   auto* const thread = protozero::internal::t_trace_thread;
   return thread != nullptr ? thread->clock.NowNs() : protozero::TraceTimeNs();
@@ -45,7 +46,7 @@ struct ReadSlice {
 };
 
 struct ReadSlices {
-  std::map<uint64_t, ReadSlice> slices;  // By the argument n.
+  std::map<uint64_t, ReadSlice> slices;  // The key is the argument n.
   std::map<uint64_t, pztrace::TrackInfo> tracks;
   uint64_t unfinished;
   uint64_t unbegun;
@@ -93,7 +94,7 @@ class SliceSession {
   std::unique_ptr<LocalTrace> trace_;
 };
 
-// A scope whose end is wherever the object is destroyed, as in the frame of a
+// A scope that ends where the object is destroyed, as in the frame of a
 // coroutine. |n| is not 0.
 class Scope {
  public:
@@ -123,7 +124,7 @@ class Scope {
     begun_ns_ = EventTimeNs();
   }
 
-  // Returns the times between which its ends have to be.
+  // Ends the scope. Adds the times between which its two ends have to be.
   void End(std::map<uint64_t, std::pair<ReadSlice, ReadSlice>>* expected) {
     const uint64_t last_ns = EventTimeNs();
     slice_.reset();
@@ -150,7 +151,7 @@ TEST(TraceScopesTest, EachSliceLastsAsLongAsItsScope) {
     std::vector<Scope> scopes;
     std::map<uint64_t, std::pair<ReadSlice, ReadSlice>> expected;
     uint64_t next = 1;
-    // More open scopes than a thread keeps account of, or just a few.
+    // There are more open scopes than a thread keeps account of, or just a few.
     const size_t max_scopes = run % 2 == 0 ? 12 : 300;
     const auto run_thread = [&] {
       for (int i = 0; i < kSteps; ++i) {
@@ -158,7 +159,7 @@ TEST(TraceScopesTest, EachSliceLastsAsLongAsItsScope) {
         if (scopes.size() < max_scopes && random() % 2 == 0) {
           scopes.emplace_back(random() % 7, next++);
         } else if (!scopes.empty()) {
-          // Mostly one of the last.
+          // This is mostly one of the last scopes.
           const size_t back = std::min<size_t>(random() % 4 * (random() % 4),
                                                scopes.size() - 1);
           const size_t index = scopes.size() - 1 - back;
@@ -245,7 +246,7 @@ TEST(TraceScopesTest, AScopeThatAnotherThreadEndsIsOfItsOwnThread) {
       moved->End(&expected);
       parts[0] = EventTimeNs();
     }).join();
-    // Not within the scope that has moved.
+    // This slice is not within the scope that has moved.
     PROTOZERO_TRACE_EVENT("te", "tail", "n", 4);
     parts[1] = EventTimeNs();
     while (EventTimeNs() < parts[1] + 100'000) {
@@ -319,7 +320,7 @@ TEST(TraceScopesTest, AChildProcessEndsNoScopeOfItsParent) {
   EXPECT_EQ(session.Finish().slices.size(), 1u);
 }
 
-// Deeper than a thread keeps account of.
+// Makes more slices within each other than a thread keeps account of.
 void Recurse(uint64_t n) {
   PROTOZERO_TRACE_EVENT("te", "deep", "n", n);
   if (n != 500)

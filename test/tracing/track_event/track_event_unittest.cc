@@ -31,8 +31,9 @@
 #include "test/testing/allocation_monitor.h"
 #include "test/tracing/track_event/trace_reader.h"
 
-// The service's part and the producer's are one process here, with the memory
-// mapped twice: see ipc_testing.cc. A child process has threads of its own.
+// The service's part and the producer's are in one process here, with the
+// memory mapped twice: see ipc_testing.cc. A child process has threads of its
+// own.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race_top:protozero::SharedMemoryArbiter::QueueFinishedChunk\n";
@@ -75,7 +76,7 @@ class Session {
           return options;
         }()) {}
 
-  // Events of the service are no part of it.
+  // Returns the trace without the service's own events.
   ReadTrace Finish() {
     EXPECT_TRUE(trace_->Stop()) << trace_->error();
     Keep();
@@ -87,7 +88,7 @@ class Session {
   const std::string& bytes() const { return bytes_; }
 
  private:
-  // For official_schema_test.py.
+  // Keeps the trace for official_schema_test.py.
   void Keep() const {
     const char* const folder = getenv("PROTOZERO_TRACES_DIR");
     if (folder == nullptr)
@@ -246,14 +247,14 @@ inline void TraceOfTemplate(T value) {
   PROTOZERO_TRACE_EVENT_INSTANT("te", "template", "n", value);
 }
 
-// Compiles without a warning of -Wshadow.
+// It has to compile without a warning of -Wshadow.
 TEST(TrackEventTest, SeveralEventsOfOneLineAndEventsWithinEvents) {
   Session session;
   {
     TWO_SLICES("te");
     TraceOfTemplate(1);
     PROTOZERO_TRACE_EVENT("te", "outer", "f", [](TraceValue value) {
-      // Lost: the thread is busy.
+      // This event is lost, because the thread is busy.
       PROTOZERO_TRACE_EVENT("te", "inner", "g", [](TraceValue inner) {
         PROTOZERO_TRACE_EVENT_INSTANT("te", "innermost");
         std::move(inner).Set(1);
@@ -347,7 +348,7 @@ TEST(TrackEventTest, Tracks) {
   EXPECT_EQ(read.tracks.at(mine.parent).tid, getpid());
 }
 
-// From now on, the system does not tell the calling thread who it is.
+// Makes the system refuse gettid() to the calling thread from now on.
 bool ForbidGettid() {
   sock_filter instructions[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -466,8 +467,7 @@ TEST(TrackEventTest, SessionsChooseCategories) {
   }
 }
 
-// A service that this program is connected to, as it could be to one of the
-// system.
+// A service that this program is connected to, like one of the system.
 class SystemService {
  public:
   explicit SystemService(protozero::TracingService* service)
@@ -628,7 +628,8 @@ TEST(TrackEventTest, ThreadsThatEndLeaveAllBehind) {
 
 TEST(TrackEventTest, TheSystemsThreadNamesAreWholeCharacters) {
   const std::pair<const char*, const char*> kNames[] = {
-      // Two, three and four bytes, of which the system keeps one to all.
+      // The last character has two, three or four bytes. The system keeps one
+      // to all of them.
       {"fourteen bytes\xc3\xbc", "fourteen bytes"},
       {"13 bytes here\xc3\xbc", "13 bytes here\xc3\xbc"},
       {"fourteen bytes\xe2\x82\xac", "fourteen bytes"},
@@ -693,7 +694,8 @@ TEST(TrackEventTest, AfterALossEventsAreUnderstood) {
   LocalTrace::Options options;
   options.shared_memory_size = 64 * 1024;
   Session session(std::move(options));
-  // More than there is room for, unless the service comes in between.
+  // These are more events than there is room for, unless the service comes in
+  // between.
   constexpr uint64_t kRounds = 20000;
   constexpr uint64_t kEventsOfRound = 6;
   const auto flood = [] {
@@ -769,7 +771,7 @@ TEST(TrackEventTest, SignalHandlersTrace) {
   sigaction(SIGUSR1, &before, nullptr);
   const ReadTrace read = session.Finish();
   EXPECT_EQ(read.Named("interrupted").size(), 50000u);
-  // The others are in the account of what was lost.
+  // The other signals' events are counted as lost.
   EXPECT_LE(read.Named("signal").size(), static_cast<size_t>(num_signals));
 }
 
@@ -892,7 +894,7 @@ TEST(TraceClockTest, IsCloseToTheSystemsClockAndNeverGoesBack) {
   protozero::internal::TraceClock clock;
   const uint64_t begin = protozero::internal::SystemTraceTimeNs();
   uint64_t last = 0;
-  // What a line may be off by; see TraceClock.
+  // The error of a line of the clock; see TraceClock.
   constexpr uint64_t kError = 50000;
   uint64_t before = 0;
   while (before - begin < 300'000'000 || before == 0) {
