@@ -135,6 +135,32 @@ class ToursTest(InTree):
     self.assert_error(check_headers.check_tours, 'lists a.h more than once')
 
 
+class CommentsTest(InTree):
+
+  def assert_fine(self, text):
+    self.write('a.cc', text)
+    self.assertEqual(check_headers.check_comments(self.files()), [])
+
+  def test_verbs_and_nouns(self):
+    self.assert_fine('// Returns what\n// What is behind it.\nint a;  // Bytes.\n')
+
+  def test_riddles(self):
+    for text in ('// What it is.\n', 'int a;\n  /// Of all.\n', '/* As such. */\n',
+                 'int a;  // Whether.\n// That line is one comment, and this another.\n',
+                 '// A line.\nint a;\n// How often.\n', 'a("//");  // Those.\n'):
+      with self.subTest(text=text):
+        self.write('a.h', text)
+        self.assert_error(check_headers.check_comments, 'a comment begins with')
+
+  def test_strings(self):
+    self.assert_fine('a("// What");\na("\\"// Of");\na(R"x(\n// As )"\n)x");\n')
+
+  def test_files_that_are_generated_or_in_another_language(self):
+    self.write('golden/a.h', '// What it is.\n')
+    self.write('a.py', '# What it is.\n')
+    self.assert_fine('')
+
+
 class UsersTest(InTree):
 
   def test_nothing_to_find(self):
