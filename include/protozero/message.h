@@ -38,6 +38,15 @@ inline bool AppendBytesHeader(Message* message,
 
 // The base of all generated message classes: appends fields to a stream.
 //
+// The stream is the row of chunks of memory that the bytes go to. A message is
+// open from its beginning until it is sealed, which writes its size. A child is
+// a message that is the value of a field of another one, its parent. The leaf
+// is the innermost open message:
+//
+//   the root message opens, a field   | a |               the root is the leaf
+//   a child opens, gets a field       | a | ? | b |       the child is the leaf
+//   the root gets another field       | a | 1 | b | c |   the child is sealed
+//
 // Every setter of a generated class encodes its argument straight into the
 // stream's current chunk: one bounds test against the field's largest size, a
 // constant tag, the value. The message keeps no values, so a field can be

@@ -38,6 +38,14 @@ PROTOZERO_ABI_BEGIN
 //     packet->set_timestamp(now);
 //   }  // Complete here.
 //
+// A packet is one message of the trace. A chunk is a piece of the shared
+// memory, which one writer has at a time. The part of a packet in a chunk is a
+// fragment:
+//
+//   packets    |  1  | 2 |     3     | 4 |
+//   fragments  |  1  | 2 |  3  |  3  | 4 |
+//   chunks     |       A       |      B         |
+//
 // Packets of one writer arrive in the order in which they were begun. A packet
 // may be larger than a chunk, or than all chunks together. A packet that fits
 // into the chunk takes no lock, no system call, and no atomic operation but

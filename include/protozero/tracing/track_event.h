@@ -36,6 +36,14 @@
 // category may be a list, "app,net": the event is recorded if one of them is
 // wanted.
 //
+// A session is one recording. The packets that one thread writes in it are a
+// sequence: names and the clock's start are said once in each. The life of an
+// event:
+//
+//   macro --> packet of the thread's sequence --> the session's --> file
+//             in a chunk of shared memory         buffer
+//             '--- this program -------------'    '--- service ------'
+//
 // An event that no session wants evaluates nothing: it is a load, a test, and a
 // branch. Sessions choose the categories to record. A session is a LocalTrace
 // in the program, or one of a service that the program is connected to:
