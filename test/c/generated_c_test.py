@@ -41,7 +41,7 @@ ISO_C = ''.join('#include <%s.h>\n' % name for name in (
     'threads', 'uchar', 'wchar', 'wctype')) + SYSTEM
 C_COMPILERS = [(compiler, 'c', standard) for compiler in ('gcc', 'clang-19')
                for standard in ('c11', 'gnu17', 'gnu2x')]
-LIST = 'src/protoc_plugin/cpp/system_macros.cc'
+LIST = 'src/protoc_plugin/c_family/system_macros.cc'
 COMPILERS = [('gcc', 'c', 'c99'), ('gcc', 'c', 'c11'), ('g++', 'c++', 'c++17'),
              ('clang-19', 'c', 'c99'), ('clang-19', 'c', 'c11'),
              ('clang++-19', 'c++', 'c++17')]

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/cpp/literals.h"
+#include "src/protoc_plugin/c_family/literals.h"
 
 #include <stdint.h>
 

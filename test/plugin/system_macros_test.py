@@ -2,7 +2,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Headers of ours compile after any header of Linux and Windows.
 
-All macros of src/protoc_plugin/cpp/system_macros.cc that the C++ library and POSIX
+All macros of src/protoc_plugin/c_family/system_macros.cc that the C++ library and POSIX
 headers do not define are defined as something that cannot be compiled. Then come
 all public headers, system_macros_use.h, and what is generated for a schema whose
 enum has every one of these names for a value, and whose message has some for

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

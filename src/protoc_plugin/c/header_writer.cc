@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "src/protoc_plugin/cpp/code_text.h"
-#include "src/protoc_plugin/cpp/doc_comment.h"
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/literals.h"
+#include "src/protoc_plugin/c_family/code_text.h"
+#include "src/protoc_plugin/c_family/doc_comment.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/literals.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/literals.h"
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/literals.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "src/protoc_plugin/c_family/doc_comment.h"
 #include "src/protoc_plugin/cpp/cpp_types.h"
-#include "src/protoc_plugin/cpp/doc_comment.h"
 
 namespace protozero::plugin {
 

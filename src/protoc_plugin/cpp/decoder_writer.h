@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/protoc_plugin/cpp/code_text.h"
+#include "src/protoc_plugin/c_family/code_text.h"
 #include "src/protoc_plugin/cpp/cpp_model.h"
 
 namespace protozero::plugin {

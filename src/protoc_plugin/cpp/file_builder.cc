@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/cpp/class_builder.h"
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/reserved_words.h"
 
 namespace protozero::plugin {
 

@@ -5,11 +5,11 @@
 #include <set>
 #include <utility>
 
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/cpp/cpp_names.h"
 #include "src/protoc_plugin/cpp/file_builder.h"
-#include "src/protoc_plugin/cpp/identifiers.h"
 #include "src/protoc_plugin/cpp/pbzero_writer.h"
-#include "src/protoc_plugin/cpp/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

@@ -6,12 +6,12 @@
 #include <set>
 
 #include "protozero/config.h"
-#include "src/protoc_plugin/cpp/code_text.h"
+#include "src/protoc_plugin/c_family/code_text.h"
+#include "src/protoc_plugin/c_family/doc_comment.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
+#include "src/protoc_plugin/c_family/literals.h"
 #include "src/protoc_plugin/cpp/cpp_types.h"
 #include "src/protoc_plugin/cpp/decoder_writer.h"
-#include "src/protoc_plugin/cpp/doc_comment.h"
-#include "src/protoc_plugin/cpp/identifiers.h"
-#include "src/protoc_plugin/cpp/literals.h"
 #include "src/protoc_plugin/cpp/system_macro_guard.h"
 
 namespace protozero::plugin {

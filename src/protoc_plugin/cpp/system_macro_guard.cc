@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

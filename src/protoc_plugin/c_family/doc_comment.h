@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_DOC_COMMENT_H_
-#define SRC_PROTOC_PLUGIN_CPP_DOC_COMMENT_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_DOC_COMMENT_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_DOC_COMMENT_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string DocComment(const std::string& comment, const std::string& indent);
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_DOC_COMMENT_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_DOC_COMMENT_H_

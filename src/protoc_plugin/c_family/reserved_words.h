@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_RESERVED_WORDS_H_
-#define SRC_PROTOC_PLUGIN_CPP_RESERVED_WORDS_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_RESERVED_WORDS_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_RESERVED_WORDS_H_
 
 #include <string_view>
 
@@ -48,4 +48,4 @@ bool IsUsedOfDecoder(std::string_view word);
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_RESERVED_WORDS_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_RESERVED_WORDS_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 
 #include <stddef.h>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "src/protoc_plugin/cpp/system_macros.h"
+#include "src/protoc_plugin/c_family/system_macros.h"
 
 namespace protozero::plugin {
 

@@ -1,13 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/cpp/identifiers.h"
+#include "src/protoc_plugin/c_family/identifiers.h"
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include <string_view>
 
-#include "src/protoc_plugin/cpp/reserved_words.h"
+#include "src/protoc_plugin/c_family/reserved_words.h"
 #include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {

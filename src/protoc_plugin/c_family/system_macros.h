@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_SYSTEM_MACROS_H_
-#define SRC_PROTOC_PLUGIN_CPP_SYSTEM_MACROS_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_SYSTEM_MACROS_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_SYSTEM_MACROS_H_
 
 #include <stddef.h>
 
@@ -33,4 +33,4 @@ extern const size_t kNamesOfCSize;
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_SYSTEM_MACROS_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_SYSTEM_MACROS_H_

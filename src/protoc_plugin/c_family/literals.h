@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_LITERALS_H_
-#define SRC_PROTOC_PLUGIN_CPP_LITERALS_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_LITERALS_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_LITERALS_H_
 
 #include <stdint.h>
 
@@ -36,4 +36,4 @@ std::string DefaultLiteral(const Field& field, const std::string& runtime);
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_LITERALS_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_LITERALS_H_

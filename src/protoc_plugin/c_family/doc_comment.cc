@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/cpp/doc_comment.h"
+#include "src/protoc_plugin/c_family/doc_comment.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 //   linux-libc-dev 6.1.187-1
 //   mingw-w64-common 10.0.0-3
 
-#include "src/protoc_plugin/cpp/system_macros.h"
+#include "src/protoc_plugin/c_family/system_macros.h"
 
 namespace protozero::plugin {
 

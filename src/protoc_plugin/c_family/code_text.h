@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_CODE_TEXT_H_
-#define SRC_PROTOC_PLUGIN_CPP_CODE_TEXT_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_CODE_TEXT_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_CODE_TEXT_H_
 
 #include <stddef.h>
 
@@ -45,4 +45,4 @@ std::string CommentText(const std::string& text);
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_CODE_TEXT_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_CODE_TEXT_H_

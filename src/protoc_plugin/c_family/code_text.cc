@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/protoc_plugin/cpp/code_text.h"
+#include "src/protoc_plugin/c_family/code_text.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
-#define SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
+#ifndef SRC_PROTOC_PLUGIN_C_FAMILY_IDENTIFIERS_H_
+#define SRC_PROTOC_PLUGIN_C_FAMILY_IDENTIFIERS_H_
 
 #include <string>
 #include <vector>
@@ -37,4 +37,4 @@ std::string IncludeGuard(const std::string& header_path,
 
 }  // namespace protozero::plugin
 
-#endif  // SRC_PROTOC_PLUGIN_CPP_IDENTIFIERS_H_
+#endif  // SRC_PROTOC_PLUGIN_C_FAMILY_IDENTIFIERS_H_
