@@ -24,7 +24,6 @@
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/service_packets.h"
 #include "src/tracing/service/session.h"
-#include "src/tracing/service/visit_counter.h"
 
 namespace protozero::test {
 namespace {
@@ -121,12 +120,11 @@ class ServicePartsTest : public testing::Test, public Flushes::Observer {
  protected:
   uint64_t now_ = 1000;
   const TracingService::Clock clock_ = [this] { return now_; };
-  service::VisitCounter visits_;
   service::BufferTable buffers_;
-  service::ChunkCollector chunks_{&buffers_, &visits_};
+  service::ChunkCollector chunks_{&buffers_};
   service::ProducerTable producers_{&chunks_};
-  service::DataSources data_sources_{&clock_, &buffers_, &producers_, &visits_};
-  Flushes flushes_{&clock_, &producers_, &data_sources_, this, &visits_};
+  service::DataSources data_sources_{&clock_, &buffers_, &producers_};
+  Flushes flushes_{&clock_, &producers_, &data_sources_, this};
   service::SessionMap sessions_;
 
  private:

@@ -18,6 +18,7 @@
 
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/tracing_service.h"
+#include "src/tracing/service/visit_counter.h"
 #include "test/tracing/test_producer.h"
 
 namespace protozero::test {
@@ -75,9 +76,9 @@ class World {
   }
 
   uint64_t Cost(const std::function<void()>& action) {
-    const uint64_t before = service_.NumVisitsForTesting();
+    const uint64_t before = protozero::service::NumVisits();
     action();
-    return service_.NumVisitsForTesting() - before;
+    return protozero::service::NumVisits() - before;
   }
   TracingService* service() { return &service_; }
   TestProducer* mine() { return &mine_; }

@@ -297,11 +297,6 @@ class TracingService {
   // Does what is due: time-outs and periodic work. May be called at any time.
   void RunDue();
 
-  // Returns how often the service has looked at a producer, session, data
-  // source, instance, flush, page or request, of which there may be many. This
-  // number is the cost of its functions.
-  uint64_t NumVisitsForTesting() const;
-
  private:
   class Impl;
   class Connection;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/tracing/service/session.h"
+#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -59,13 +60,13 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
   // race.
   const uint64_t limit = producer->chunks.bytes_copied + producer->shm.size();
   for (size_t i = 0; i < request.num_chunks_to_move; ++i) {
-    visits_->Add();
+    CountVisit();
     const CommitDataRequest::ChunkToMove& move = request.chunks_to_move[i];
     if (move.data != nullptr || producer->chunks.bytes_copied < limit)
       MoveChunk(producer, move);
   }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {
-    visits_->Add();
+    CountVisit();
     const CommitDataRequest::ChunkToPatch& patches = request.chunks_to_patch[i];
     TraceBuffer* const buffer =
         BufferForWriter(*producer, patches.writer_id, patches.target_buffer);
@@ -75,7 +76,7 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
       buffer->PatchChunk(producer->id, patches);
   }
   for (size_t i = 0; i < request.num_losses; ++i) {
-    visits_->Add();
+    CountVisit();
     const CommitDataRequest::WriterLosses& losses = request.losses[i];
     // The losses of a writer without an id are its producer's.
     TraceBuffer* const buffer =
@@ -162,7 +163,7 @@ uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,
   const ABI& abi = producer.shm.abi;
   uint64_t progress = 0;
   for (size_t page = 0; page < abi.num_pages(); ++page) {
-    visits_->Add();
+    CountVisit();
     if ((abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
       continue;
     for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {

@@ -12,7 +12,6 @@
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/connected_producer.h"
-#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
@@ -28,8 +27,7 @@ namespace service {
 // it later are dropped, because they were written later or are accounted for.
 class ChunkCollector {
  public:
-  ChunkCollector(BufferTable* buffers, VisitCounter* visits)
-      : buffers_(buffers), visits_(visits) {}
+  explicit ChunkCollector(BufferTable* buffers) : buffers_(buffers) {}
 
   // Reserves memory, so that copying a chunk of such pages never lacks it.
   // Throws std::bad_alloc.
@@ -92,7 +90,6 @@ class ChunkCollector {
   void StoreChunk(const ConnectedProducer& producer, BufferID target_buffer);
 
   BufferTable* const buffers_;
-  VisitCounter* const visits_;
 
   // The place to which a chunk is copied before anything looks at it.
   ChunkCopy chunk_;

@@ -40,14 +40,14 @@ void DataSources::Register(ConnectedProducer* producer,
     return;
   }
   for (const auto& other : registered) {
-    visits_->Add();
+    CountVisit();
     if (descriptor.id != 0 && descriptor.id == other->id)
       return;
   }
   const auto source = Keep(descriptor);
   registered.push_back(source);
   for (auto& it : *sessions) {
-    visits_->Add();
+    CountVisit();
     Session& session = it.second;
     if (session.state != TracingService::kStarting &&
         session.state != TracingService::kStarted) {
@@ -64,7 +64,7 @@ void DataSources::Register(ConnectedProducer* producer,
 void DataSources::Update(ConnectedProducer* producer,
                          const DataSourceDescriptor& descriptor) {
   for (auto& source : producer->data_sources.registered) {
-    visits_->Add();
+    CountVisit();
     if (source->name == descriptor.name && source->id == descriptor.id)
       source = Keep(descriptor);
   }
@@ -75,14 +75,14 @@ void DataSources::Unregister(ConnectedProducer* producer,
   auto& sources = producer->data_sources.registered;
   sources.erase(std::remove_if(sources.begin(), sources.end(),
                                [&](const auto& source) {
-                                 visits_->Add();
+                                 CountVisit();
                                  return source->name == name;
                                }),
                 sources.end());
   auto& running = producer->data_sources.running;
   for (auto it = running.lower_bound({name, 0});
        it != running.end() && it->first == name;) {
-    visits_->Add();
+    CountVisit();
     Stop(producer, producer->data_sources.instances.find((it++)->second));
   }
 }
@@ -121,7 +121,7 @@ void DataSources::SetupSession(Session* session) {
 void DataSources::StopAll(Session* session) {
   const auto& instances = session->data_sources.instances;
   for (auto it = instances.begin(); it != instances.end();) {
-    visits_->Add();
+    CountVisit();
     const auto [producer_id, instance_id] = *it++;
     ConnectedProducer* const producer = producers_->Get(producer_id);
     Stop(producer, producer->data_sources.instances.find(instance_id));
@@ -145,7 +145,7 @@ void DataSources::EndAll(Session* session) {
 void DataSources::EraseAll(ConnectedProducer* producer) {
   InstanceMap& instances = producer->data_sources.instances;
   while (!instances.empty()) {
-    visits_->Add();
+    CountVisit();
     Erase(producer, instances.begin());
   }
 }
@@ -189,7 +189,7 @@ void DataSources::SetUp(
     return;
   instances->reserve(instances->size() + found->second.size());
   for (const size_t i : found->second) {
-    visits_->Add();
+    CountVisit();
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
     const std::vector<std::string>& names = wanted.producer_name_filter;
     if (!names.empty() &&
@@ -257,7 +257,7 @@ void DataSources::AddInstance(
 void DataSources::Start(ConnectedProducer* producer,
                         const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
-    visits_->Add();
+    CountVisit();
     Instance& instance = producer->data_sources.instances.find(id)->second;
     if (!instance.descriptor->will_notify_on_start)
       SetStarted(&instance);

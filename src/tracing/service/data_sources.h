@@ -43,12 +43,8 @@ class DataSources {
  public:
   DataSources(const TracingService::Clock* clock,
               BufferTable* buffers,
-              ProducerTable* producers,
-              VisitCounter* visits)
-      : clock_(clock),
-        buffers_(buffers),
-        producers_(producers),
-        visits_(visits) {}
+              ProducerTable* producers)
+      : clock_(clock), buffers_(buffers), producers_(producers) {}
 
   // Calls of producers. They do nothing if they make no sense.
 
@@ -129,7 +125,6 @@ class DataSources {
   const TracingService::Clock* const clock_;
   BufferTable* const buffers_;
   ProducerTable* const producers_;
-  VisitCounter* const visits_;
 
   DataSourceInstanceID last_instance_id_ = 0;
   // The deadlines of the instances that are kStopping.
@@ -146,7 +141,7 @@ void DataSources::ForEachProducer(const Session& session,
     ConnectedProducer* const producer = producers_->Get(it->first);
     instances.clear();
     for (; it != all.end() && it->first == producer->id; ++it) {
-      visits_->Add();
+      CountVisit();
       const Instance& instance =
           producer->data_sources.instances.find(it->second)->second;
       if (instance.state != Instance::kStopping &&

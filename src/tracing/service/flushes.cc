@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -69,7 +70,7 @@ bool Flushes::IsFlushing(const Session& session,
                          const ConnectedProducer& producer) const {
   return std::any_of(producer.flushes.begin(), producer.flushes.end(),
                      [&](FlushRequestID id) {
-                       visits_->Add();
+                       CountVisit();
                        return session.flushes.pending.count(id) != 0;
                      });
 }
@@ -77,7 +78,7 @@ bool Flushes::IsFlushing(const Session& session,
 void Flushes::Acknowledge(ConnectedProducer* producer, FlushRequestID last) {
   std::set<FlushRequestID>& pending = producer->flushes;
   while (!pending.empty() && *pending.begin() <= last) {
-    visits_->Add();
+    CountVisit();
     const FlushRequestID id = *pending.begin();
     pending.erase(pending.begin());
     std::set<ProducerID>& producers = flushes_.find(id)->second.producers;
@@ -111,7 +112,7 @@ void Flushes::Finish(FlushRequestID id, bool success) {
   flushes_.erase(it);
   deadlines_.erase({flush.deadline, id});
   for (const ProducerID producer_id : flush.producers) {
-    visits_->Add();
+    CountVisit();
     producers_->Get(producer_id)->flushes.erase(id);
   }
   flush.session->flushes.pending.erase(id);

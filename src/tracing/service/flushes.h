@@ -16,7 +16,6 @@
 #include "src/tracing/service/data_sources.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
-#include "src/tracing/service/visit_counter.h"
 
 #include "protozero/internal/macros.h"
 
@@ -56,13 +55,11 @@ class Flushes {
   Flushes(const TracingService::Clock* clock,
           ProducerTable* producers,
           DataSources* data_sources,
-          Observer* observer,
-          VisitCounter* visits)
+          Observer* observer)
       : clock_(clock),
         producers_(producers),
         data_sources_(data_sources),
-        observer_(observer),
-        visits_(visits) {}
+        observer_(observer) {}
 
   FlushRequestID Begin(Session* session,
                        uint32_t timeout_ms,
@@ -91,7 +88,6 @@ class Flushes {
   ProducerTable* const producers_;
   DataSources* const data_sources_;
   Observer* const observer_;
-  VisitCounter* const visits_;
 
   std::map<FlushRequestID, Flush> flushes_;
   std::set<std::pair<uint64_t, FlushRequestID>> deadlines_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/tracing/service/service_packets.h"
+#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -213,7 +214,7 @@ void Sessions::UpdateChanged() {
 void Sessions::UpdateState(Session* session) {
   if (session == nullptr)
     return;
-  visits_->Add();
+  CountVisit();
   session->data_sources.has_changed = false;
   if (session->state == TracingService::kStarting &&
       session->data_sources.num_starting == 0) {
@@ -273,7 +274,7 @@ uint64_t Sessions::Scrape(const Session& session, ScrapeMode mode) {
 void Sessions::RemoveProducer(ConnectedProducer* producer) {
   chunks_->Scrape(producer, nullptr, ScrapeMode::kProducerIsGone);
   for (const BufferID id : producer->chunks.buffers) {
-    visits_->Add();
+    CountVisit();
     BufferTable::Entry* const entry = buffers_->Find(id);
     if (entry->session->state != TracingService::kStopped)
       entry->buffer.EndProducer(producer->id);
@@ -289,7 +290,7 @@ uint64_t Sessions::NextDeadline() const {
   uint64_t deadline =
       std::min(flushes_.NextDeadline(), data_sources_->NextStopDeadline());
   for (const auto& it : sessions_) {
-    visits_->Add();
+    CountVisit();
     const SessionTimes& times = it.second.times;
     deadline =
         std::min({deadline, times.stop, times.next_flush, times.next_clear,
@@ -319,7 +320,7 @@ void Sessions::RunDue() {
     UpdateState(session);
   flushes_.FailOverdue(now);
   for (auto& it : sessions_) {
-    visits_->Add();
+    CountVisit();
     Session& session = it.second;
     const TraceConfig& config = session.config;
     if (is_due(&session.times.next_clear,

@@ -19,7 +19,6 @@
 #include "src/tracing/service/flushes.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
-#include "src/tracing/service/visit_counter.h"
 
 #include "protozero/internal/macros.h"
 
@@ -44,15 +43,13 @@ class Sessions final : private Flushes::Observer {
            BufferTable* buffers,
            ChunkCollector* chunks,
            ProducerTable* producers,
-           DataSources* data_sources,
-           VisitCounter* visits)
+           DataSources* data_sources)
       : clock_(clock),
         buffers_(buffers),
         chunks_(chunks),
         producers_(producers),
         data_sources_(data_sources),
-        visits_(visits),
-        flushes_(clock, producers, data_sources, this, visits) {}
+        flushes_(clock, producers, data_sources, this) {}
 
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
@@ -118,7 +115,6 @@ class Sessions final : private Flushes::Observer {
   ChunkCollector* const chunks_;
   ProducerTable* const producers_;
   DataSources* const data_sources_;
-  VisitCounter* const visits_;
 
   Flushes flushes_;
   SessionMap sessions_;

@@ -16,7 +16,6 @@
 #include "src/tracing/service/session_reader.h"
 #include "src/tracing/service/sessions.h"
 #include "src/tracing/service/stats_collector.h"
-#include "src/tracing/service/visit_counter.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -51,13 +50,12 @@ class TracingService::Impl {
   std::mutex mutex;
 
   const Clock clock;
-  service::VisitCounter visits;
   service::BufferTable buffers;
-  service::ChunkCollector chunks{&buffers, &visits};
+  service::ChunkCollector chunks{&buffers};
   service::ProducerTable producers{&chunks};
-  service::DataSources data_sources{&clock, &buffers, &producers, &visits};
-  service::Sessions sessions{&clock,     &buffers,      &chunks,
-                             &producers, &data_sources, &visits};
+  service::DataSources data_sources{&clock, &buffers, &producers};
+  service::Sessions sessions{&clock, &buffers, &chunks, &producers,
+                             &data_sources};
   service::StatsCollector stats{&buffers, &chunks, &producers, &sessions};
   service::SessionReader reader{&buffers, &stats};
   DataSourceObserver observer;
@@ -252,11 +250,6 @@ uint64_t TracingService::NextDeadlineMs() const {
 
 uint64_t TracingService::NowMs() const {
   return impl_->clock();
-}
-
-uint64_t TracingService::NumVisitsForTesting() const {
-  std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->visits.count();
 }
 
 void TracingService::RunDue() {

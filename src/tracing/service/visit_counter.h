@@ -11,17 +11,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// Counts each look at a producer, session, data source, instance, flush, page
-// or request, of which there may be many. TracingServiceCostTest compares the
-// count with what a call may cost.
-class VisitCounter {
- public:
-  void Add() { ++count_; }
-  uint64_t count() const { return count_; }
-
- private:
-  uint64_t count_ = 0;
-};
+// Counts a look at a producer, session, data source, instance, flush, page or
+// request, of which there may be many, by this thread. TracingServiceCostTest
+// compares the count with what a call may cost.
+void CountVisit();
+uint64_t NumVisits();
 
 }  // namespace service
 PROTOZERO_ABI_END
