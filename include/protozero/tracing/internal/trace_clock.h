@@ -59,9 +59,6 @@ class TraceClock {
     return NowNsSlowPath();
   }
 
-  // Returns whether there is a line; tests use this to know its error.
-  bool has_line() const { return line_.valid_for != 0; }
-
   struct Line {
     uint64_t tsc = 0;
     uint64_t ns = 0;
