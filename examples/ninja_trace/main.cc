@@ -21,15 +21,15 @@
 #include "examples/ninja_trace/ninja_log.h"
 #include "examples/ninja_trace/timeline.h"
 #include "examples/ninja_trace/trace_writer.h"
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 
 namespace ninja_trace {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 
 // The limit of reports: the first lines tell enough about a damaged file.
 constexpr uint64_t kMaxReportedLines = 20;
@@ -79,7 +79,7 @@ bool ReadLog(const Options& options, BuildHistory* history) {
     closer.reset(fopen(name, "rb"));
     file = closer.get();
     if (!file) {
-      pbz::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
+      program::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
       return false;
     }
   }
@@ -105,7 +105,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   const char* name = is_stdout ? "<stdout>" : options.output.c_str();
   FILE* file = is_stdout ? stdout : fopen(name, "wb");
   if (!file) {
-    pbz::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
+    program::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
     return false;
   }
 
@@ -118,7 +118,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   if (!is_stdout && fclose(file) != 0 && error.empty())
     error = strerror(errno);
   if (!error.empty()) {
-    pbz::PrintError("ninja_trace", "%s: %s", name, error.c_str());
+    program::PrintError("ninja_trace", "%s: %s", name, error.c_str());
     return false;
   }
   fprintf(is_stdout ? stderr : stdout, "%s: %s of %s in %s, %s\n", name,
@@ -131,7 +131,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
 
 int Main(int argc, char** argv) {
   Options options;
-  const command_line::Command command = {
+  const program::Command command = {
       "ninja_trace",
       "[options] LOG",
       R"(Converts the log of a Ninja build to a trace: one slice for each build step, one
@@ -154,7 +154,7 @@ track for each step that runs at the same time. Open it at ui.perfetto.dev.
         &options.name}},
       "The exit code is 0 if the trace was written, 1 if not, 2 for wrong "
       "usage.\n"};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   UseFolder(&options);
   BuildHistory history(options.all ? BuildHistory::Keep::kAllBuilds

@@ -21,8 +21,8 @@
 #include "examples/traced_workers/work.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 
 extern char** environ;
 
@@ -30,9 +30,9 @@ namespace traced_workers {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
-using pbz::PrintError;
+using program::kFailure;
+using program::kSuccess;
+using program::PrintError;
 
 constexpr char kProgram[] = "traced_workers";
 constexpr uint64_t kMaxNumber = 1000000000;
@@ -154,7 +154,7 @@ bool WorkInThreads(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  const command_line::Command command = {
+  const program::Command command = {
       "traced_workers",
       "[options]",
       R"(Makes texts, compresses them, and counts primes, with several threads in each of
@@ -168,7 +168,7 @@ two processes. To see what they did:
        {"--child", "", &options.is_child}},
       "The exit code is 0 if all texts came out as they went in, 1 if not, 2 "
       "for wrong\nusage.\n"};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   for (const uint64_t number : {options.threads, options.items, options.size}) {
     if (number == 0 || number > kMaxNumber)

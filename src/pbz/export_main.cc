@@ -18,29 +18,29 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
-#include "src/command_line/command_line.h"
-#include "src/pbz/arrow_rows.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_path.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/message_items.h"
-#include "src/pbz/program_io.h"
 #include "src/pbz/program_name.h"
 #include "src/pbz/report.h"
 #include "src/pbz/row_columns.h"
 #include "src/pbz/row_stream.h"
-#include "src/pbz/row_writer.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/schema_source.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/table/arrow_rows.h"
+#include "src/table/row_writer.h"
 
 namespace pbz {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
-using command_line::kWrongUsage;
+using program::kFailure;
+using program::kSuccess;
+using program::kWrongUsage;
 using protozero::ConstBytes;
 
 struct ExportOptions {
@@ -75,7 +75,7 @@ void WriteSize(uint64_t size) {
 // if the file cannot be read.
 template <typename Use>
 bool ReadStream(const std::string& name, Framing framing, Use use) {
-  const ScopedFile file = OpenFile(kProgram, name);
+  const program::ScopedFile file = program::OpenFile(kProgram, name);
   if (!file)
     return false;
   FieldStream stream(file.get(), FieldStream::kBlockSize, framing);
@@ -84,15 +84,17 @@ bool ReadStream(const std::string& name, Framing framing, Use use) {
   const std::string why =
       WhyUnreadable(begin, is_whole, framing, name, "--from-delimited");
   if (!why.empty()) {
-    PrintError(kProgram, "%s %s", DisplayName(name), why.c_str());
+    program::PrintError(kProgram, "%s %s", program::DisplayName(name),
+                        why.c_str());
     return false;
   }
-  MalformedReport report(kProgram, DisplayName(name));
+  MalformedReport report(kProgram, program::DisplayName(name));
   use(&stream, &report);
   const bool is_well_formed = report.Finish() == 0;
   if (stream.error().empty())
     return is_well_formed;
-  PrintError(kProgram, "%s: %s", DisplayName(name), stream.error().c_str());
+  program::PrintError(kProgram, "%s: %s", program::DisplayName(name),
+                      stream.error().c_str());
   return false;
 }
 
@@ -100,14 +102,15 @@ bool ExportRows(const ExportOptions& options,
                 const MessageType& type,
                 const std::vector<PathStep>& path,
                 RowColumns* columns) {
-  std::vector<Column> all = columns->Columns();
+  std::vector<table::Column> all = columns->Columns();
   if (!options.file_column.empty())
-    all.insert(all.begin(), {options.file_column, Column::Type::kText});
-  const TableFormat format = options.csv     ? TableFormat::kCsv
-                             : options.arrow ? TableFormat::kArrow
-                                             : TableFormat::kNdjson;
+    all.insert(all.begin(), {options.file_column, table::Column::Type::kText});
+  const table::TableFormat format = options.csv ? table::TableFormat::kCsv
+                                    : options.arrow
+                                        ? table::TableFormat::kArrow
+                                        : table::TableFormat::kNdjson;
   const auto rows =
-      RowWriter::Create(stdout, {format, options.escape_formulas}, all);
+      table::RowWriter::Create(stdout, {format, options.escape_formulas}, all);
   MessageItems message;
   bool ok = true;
   for (const std::string& name : options.files) {
@@ -166,7 +169,7 @@ bool ExportDelimited(const ExportOptions& options,
 // Sets |size| to the number of bytes of |name| to read. Returns false, and has
 // printed why, if that is not known.
 bool FindSize(const std::string& name, uint64_t* size) {
-  const ScopedFile file = OpenFile(kProgram, name);
+  const program::ScopedFile file = program::OpenFile(kProgram, name);
   if (!file)
     return false;
   struct stat status;
@@ -174,10 +177,11 @@ bool FindSize(const std::string& name, uint64_t* size) {
   const long at =
       has_status && S_ISREG(status.st_mode) ? ftell(file.get()) : -1;
   if (at < 0) {
-    PrintError(kProgram,
-               "%s: the size of what is no file is only known at its end; "
-               "write it to a file first, or use --delimited, which needs none",
-               DisplayName(name));
+    program::PrintError(
+        kProgram,
+        "%s: the size of what is no file is only known at its end; "
+        "write it to a file first, or use --delimited, which needs none",
+        program::DisplayName(name));
     return false;
   }
   *size = static_cast<uint64_t>(std::max<int64_t>(status.st_size - at, 0));
@@ -211,8 +215,8 @@ bool ExportEnvelope(const ExportOptions& options) {
     if (!ReadStream(name, Framing::kOneMessage, copy))
       return false;
     if (rest != 0) {
-      PrintError(kProgram, "%s: became shorter while it was read",
-                 DisplayName(name));
+      program::PrintError(kProgram, "%s: became shorter while it was read",
+                          program::DisplayName(name));
       return false;
     }
   }
@@ -227,19 +231,20 @@ bool ReadDescriptions(const ExportOptions& options,
     return false;
   schema->emplace();
   for (const std::string& name : options.files) {
-    const ScopedFile file = OpenFile(kProgram, name);
+    const program::ScopedFile file = program::OpenFile(kProgram, name);
     if (!file)
       return false;
     FieldStream stream(file.get());
     bool is_whole = false;
-    if (!(*schema)->IsTrace(kProgram, DisplayName(name),
+    if (!(*schema)->IsTrace(kProgram, program::DisplayName(name),
                             stream.Peek(&is_whole)))
       return false;
     if (!(*schema)->ReadAhead(&stream)) {
-      PrintError(kProgram,
-                 "%s: --schema auto reads traces twice; write it to a file "
-                 "first",
-                 DisplayName(name));
+      program::PrintError(
+          kProgram,
+          "%s: --schema auto reads traces twice; write it to a file "
+          "first",
+          program::DisplayName(name));
       return false;
     }
   }
@@ -267,11 +272,12 @@ int RunExport(const ExportOptions& options) {
   if (!options.rows.empty()) {
     path = ParseFieldPath(options.rows, type, &error);
     if (path.empty()) {
-      PrintError(kProgram, "--rows: %s", error.c_str());
+      program::PrintError(kProgram, "--rows: %s", error.c_str());
       return kWrongUsage;
     }
     if (type && !path.back().type->message) {
-      PrintError(kProgram, "--rows: %s is no message", options.rows.c_str());
+      program::PrintError(kProgram, "--rows: %s is no message",
+                          options.rows.c_str());
       return kWrongUsage;
     }
   }
@@ -285,24 +291,26 @@ int RunExport(const ExportOptions& options) {
         path.empty() ? *type : *path.back().type->message;
     const auto columns = RowColumns::Choose(row_type, options.columns, &error);
     if (!columns) {
-      PrintError(kProgram, "%s", error.c_str());
+      program::PrintError(kProgram, "%s", error.c_str());
       return kWrongUsage;
     }
-    for (const Column& column : columns->Columns()) {
+    for (const table::Column& column : columns->Columns()) {
       if (column.name == options.file_column) {
-        PrintError(kProgram, "--file-column: there is a column %s already",
-                   options.file_column.c_str());
+        program::PrintError(kProgram,
+                            "--file-column: there is a column %s already",
+                            options.file_column.c_str());
         return kWrongUsage;
       }
     }
     ok = ExportRows(options, row_type, path, columns.get());
   }
   if (extended) {
-    extended->ReportUnused(kProgram, options.files.size() == 1
-                                         ? DisplayName(options.files[0])
-                                         : "the files");
+    extended->ReportUnused(kProgram,
+                           options.files.size() == 1
+                               ? program::DisplayName(options.files[0])
+                               : "the files");
   }
-  if (!FlushStandardOutput(kProgram))
+  if (!program::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;
 }
@@ -311,7 +319,7 @@ int RunExport(const ExportOptions& options) {
 
 int ExportMain(int argc, char** argv) {
   ExportOptions options;
-  const command_line::Command command = {
+  const program::Command command = {
       "pbz export",
       "--csv|--ndjson|--arrow [options] FILE...\n       pbz export "
       "--delimited|--envelope [options] FILE...",
@@ -360,10 +368,10 @@ int ExportMain(int argc, char** argv) {
       "The exit code is 0 if all is well, 1 if a file is malformed or cannot "
       "be "
       "read,\n2 for wrong usage.\n"};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   const auto wrong = [&command](const char* problem) {
-    return command_line::WrongUsage(command, problem);
+    return program::WrongUsage(command, problem);
   };
   const bool is_table = options.csv || options.ndjson || options.arrow;
   if (options.csv + options.ndjson + options.arrow + options.delimited +
@@ -373,8 +381,8 @@ int ExportMain(int argc, char** argv) {
         "one of --csv, --ndjson, --arrow, --delimited and --envelope is "
         "needed");
   }
-  if (options.arrow && !HasArrow())
-    return wrong(kNoArrow);
+  if (options.arrow && !table::HasArrow())
+    return wrong(table::kNoArrow);
   if (is_table && options.schema.empty())
     return wrong("tables need --schema, which has names and types");
   if (!is_table && !(options.columns.empty() && options.file_column.empty()))

@@ -10,8 +10,8 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "src/pbz/embedded_schema.h"
-#include "src/pbz/program_io.h"
-#include "src/pbz/text.h"
+#include "src/program/io.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -64,9 +64,10 @@ std::unique_ptr<Schema> ParseSet(const std::string& descriptor_set) {
 bool ExtendedSchema::IsAvailable(const char* program) {
   if (kTraceSchema.size != 0)
     return true;
-  PrintError(program,
-             "this build of it has no schema of traces, for it was made "
-             "without protoc; give --schema FILE");
+  program::PrintError(
+      program,
+      "this build of it has no schema of traces, for it was made "
+      "without protoc; give --schema FILE");
   return false;
 }
 
@@ -79,10 +80,11 @@ bool ExtendedSchema::IsTrace(const char* program,
                              ConstBytes begin) const {
   if (AreTrace(begin))
     return true;
-  PrintError(program,
-             "%s is not a trace, and has no descriptors of its own; give "
-             "--schema FILE",
-             file);
+  program::PrintError(
+      program,
+      "%s is not a trace, and has no descriptors of its own; give "
+      "--schema FILE",
+      file);
   return false;
 }
 
@@ -178,30 +180,32 @@ void ExtendedSchema::AddSet(const std::string& descriptor_set) {
 
 void ExtendedSchema::ReportUnused(const char* program, const char* file) const {
   if (num_malformed_ != 0) {
-    PrintError(program,
-               "%s: %s of extensions %s malformed; the fields are shown by "
-               "their numbers",
-               file, CountOf(num_malformed_, "description").c_str(),
-               num_malformed_ == 1 ? "is" : "are");
+    program::PrintError(
+        program,
+        "%s: %s of extensions %s malformed; the fields are shown by "
+        "their numbers",
+        file, program::CountOf(num_malformed_, "description").c_str(),
+        num_malformed_ == 1 ? "is" : "are");
   }
   const size_t num_conflicts = schema_->num_conflicts();
   if (num_conflicts != 0) {
-    PrintError(program,
-               "%s: %s described again, differently (%s%s); the first "
-               "description counts",
-               file,
-               num_conflicts == 1
-                   ? "1 field or value is"
-                   : (std::to_string(num_conflicts) + " fields and values are")
-                         .c_str(),
-               schema_->first_conflict().c_str(),
-               num_conflicts == 1 ? "" : ", ...");
+    program::PrintError(
+        program,
+        "%s: %s described again, differently (%s%s); the first "
+        "description counts",
+        file,
+        num_conflicts == 1
+            ? "1 field or value is"
+            : (std::to_string(num_conflicts) + " fields and values are")
+                  .c_str(),
+        schema_->first_conflict().c_str(), num_conflicts == 1 ? "" : ", ...");
   }
   if (has_more_) {
-    PrintError(program,
-               "%s: some descriptions of extensions are not read, for there "
-               "are too many, or they are too large",
-               file);
+    program::PrintError(
+        program,
+        "%s: some descriptions of extensions are not read, for there "
+        "are too many, or they are too large",
+        file);
   }
 }
 

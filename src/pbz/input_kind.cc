@@ -10,7 +10,7 @@
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -114,8 +114,9 @@ std::string WhyNoMessage(ConstBytes bytes,
   const std::string_view text = bytes.ToStdStringView();
   // The bytes may end in the middle of a character.
   constexpr size_t kMaxCharacter = 4;
-  if (!IsText(text) &&
-      (is_whole || !IsText(text.substr(0, text.size() - kMaxCharacter)))) {
+  if (!program::IsText(text) &&
+      (is_whole ||
+       !program::IsText(text.substr(0, text.size() - kMaxCharacter)))) {
     return "";
   }
   const size_t begin = text.find_first_not_of(" \t\r\n");

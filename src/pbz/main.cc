@@ -15,27 +15,27 @@
 #include <string_view>
 #include <vector>
 
-#include "src/command_line/command_line.h"
 #include "src/pbz/export_main.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
-#include "src/pbz/program_io.h"
 #include "src/pbz/program_name.h"
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/schema_source.h"
 #include "src/pbz/stats.h"
-#include "src/pbz/text.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
-using command_line::kWrongUsage;
+using program::kFailure;
+using program::kSuccess;
+using program::kWrongUsage;
 
 struct Options {
   bool is_stats = false;
@@ -65,11 +65,11 @@ int Run(const Options& options) {
     if (!type)
       return kWrongUsage;
   }
-  const ScopedFile file = OpenFile(kProgram, options.file);
+  const program::ScopedFile file = program::OpenFile(kProgram, options.file);
   if (!file) {
     if (!options.has_command && errno == ENOENT &&
         options.file.find_first_of("./") == std::string::npos) {
-      PrintError(
+      program::PrintError(
           kProgram,
           "it is not a command, either: these are decode, export and stats");
     }
@@ -83,14 +83,16 @@ int Run(const Options& options) {
   const std::string why =
       WhyUnreadable(begin, is_whole, stream.framing(), options.file);
   if (!why.empty()) {
-    PrintError(kProgram, "%s %s", DisplayName(options.file), why.c_str());
+    program::PrintError(kProgram, "%s %s", program::DisplayName(options.file),
+                        why.c_str());
     return kFailure;
   }
   if (extended &&
-      !extended->IsTrace(kProgram, DisplayName(options.file), begin))
+      !extended->IsTrace(kProgram, program::DisplayName(options.file), begin))
     return kFailure;
-  const bool is_text = begin.size != 0 && IsText(begin.ToStdStringView());
-  const bool color = *UseColor(options.color);
+  const bool is_text =
+      begin.size != 0 && program::IsText(begin.ToStdStringView());
+  const bool color = *program::UseColor(options.color);
   Printer::Options printer_options;
   printer_options.color = color;
   printer_options.offsets = options.offsets;
@@ -103,29 +105,30 @@ int Run(const Options& options) {
   if (extended)
     extended->ReadAhead(&stream);
   bool ok = WalkAndReport(
-      kProgram, DisplayName(options.file),
+      kProgram, program::DisplayName(options.file),
       [&](protozero::ConstBytes fields) {
         return extended ? extended->TypeOf(fields) : type;
       },
       &stream, visitor);
   if (extended)
-    extended->ReportUnused(kProgram, DisplayName(options.file));
+    extended->ReportUnused(kProgram, program::DisplayName(options.file));
   if (!ok && is_text) {
-    PrintError(kProgram, "%s is text; protoc --encode makes a message of it",
-               DisplayName(options.file));
+    program::PrintError(kProgram,
+                        "%s is text; protoc --encode makes a message of it",
+                        program::DisplayName(options.file));
   }
   if (options.is_stats) {
     if (const uint64_t rest = stream.SkipRest())
       stats.AddUnread(rest);
     stats.Print(stdout, color);
   }
-  if (!FlushStandardOutput(kProgram))
+  if (!program::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;
 }
 
 bool Exists(const std::string& path) {
-  return ScopedFile(fopen(path.c_str(), "rb")) != nullptr;
+  return program::ScopedFile(fopen(path.c_str(), "rb")) != nullptr;
 }
 
 int Main(int argc, char** argv) {
@@ -142,7 +145,7 @@ int Main(int argc, char** argv) {
     return ExportMain(argc - 1, argv + 1);
   options.is_stats = word == "stats";
   options.has_command = options.is_stats || word == "decode";
-  command_line::Command command = {
+  program::Command command = {
       options.is_stats ? "pbz stats" : "pbz",
       options.is_stats ? "[options] FILE"
                        : "[decode] [options] FILE\n       pbz stats [options] "
@@ -189,7 +192,7 @@ as protoc --decode does, without one with guesses, which comments say
                                &options.offsets});
   }
   const std::string suggestion =
-      command_line::Suggestion(word, {"decode", "export", "stats", "help"});
+      program::Suggestion(word, {"decode", "export", "stats", "help"});
   if (!options.has_command && word.substr(0, 1) != "-" && !suggestion.empty() &&
       !Exists(argv[1])) {
     return WrongUsage(
@@ -197,7 +200,7 @@ as protoc --decode does, without one with guesses, which comments say
   }
   const int skipped = options.has_command ? 1 : 0;
   if (const auto exit_code =
-          command_line::Parse(command, argc - skipped, argv + skipped)) {
+          program::Parse(command, argc - skipped, argv + skipped)) {
     return *exit_code;
   }
   if (options.schema.empty() && !options.type.empty())
@@ -215,7 +218,7 @@ as protoc --decode does, without one with guesses, which comments say
     return WrongUsage(command,
                       "the standard input is either the schema or the file");
   }
-  if (!UseColor(options.color))
+  if (!program::UseColor(options.color))
     return WrongUsage(command, "--color is auto, always or never");
   return Run(options);
 }
@@ -229,8 +232,8 @@ int main(int argc, char** argv) {
   std::set_new_handler([] {
     fflush(stdout);
     fputs("pbz: out of memory\n", stderr);
-    _exit(command_line::kFailure);
+    _exit(program::kFailure);
   });
-  pbz::UseBinaryStreams();
+  program::UseBinaryStreams();
   return pbz::Main(argc, argv);
 }

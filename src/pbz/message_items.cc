@@ -11,7 +11,7 @@
 
 #include "src/pbz/field_path.h"
 #include "src/pbz/number.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -29,7 +29,7 @@ void AppendNumberJson(const FieldType& type, uint64_t bits, std::string* json) {
   if (type.enum_type) {
     if (const auto* name =
             type.enum_type->FindName(static_cast<int32_t>(bits))) {
-      AppendJsonString(*name, json);
+      program::AppendJsonString(*name, json);
       return;
     }
   }
@@ -42,7 +42,7 @@ void AppendNumberJson(const FieldType& type, uint64_t bits, std::string* json) {
   if (isfinite(floating))
     AppendNumber(number, json);
   else
-    AppendJsonString(NonFiniteName(floating), json);
+    program::AppendJsonString(program::NonFiniteName(floating), json);
 }
 
 // Appends the value of |field|, or the default if it is invalid.
@@ -50,10 +50,10 @@ void AppendScalarJson(const FieldType& type,
                       protozero::Field field,
                       std::string* json) {
   if (type.type == SchemaType::kString) {
-    AppendJsonString(field.as_bytes().ToStdStringView(), json);
+    program::AppendJsonString(field.as_bytes().ToStdStringView(), json);
   } else if (type.type == SchemaType::kBytes) {
     *json += '"';
-    AppendBase64(field.as_bytes().ToStdStringView(), json);
+    program::AppendBase64(field.as_bytes().ToStdStringView(), json);
     *json += '"';
   } else {
     AppendNumberJson(type, field.as_uint64(), json);
@@ -174,7 +174,7 @@ class JsonWriter {
       });
       const size_t size = json_->size();
       *json_ += separator;
-      AppendJsonString(PathName(*type), json_);
+      program::AppendJsonString(PathName(*type), json_);
       *json_ += ':';
       const size_t value = json_->size();
       AppendField(*type, Indices(begin, end));

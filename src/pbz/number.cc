@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -61,9 +61,9 @@ void AppendNumber(const Number& number, std::string* out) {
         if constexpr (std::is_same_v<T, bool>)
           *out += value ? "true" : "false";
         else if constexpr (std::is_same_v<T, float>)
-          AppendFloat(value, out);
+          program::AppendFloat(value, out);
         else if constexpr (std::is_same_v<T, double>)
-          AppendDouble(value, out);
+          program::AppendDouble(value, out);
         else
           *out += std::to_string(value);
       },

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "src/pbz/number.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -60,8 +60,9 @@ void Printer::OnValue(const Node& node) {
       AddName(node);
       line_ += ": ";
       Paint(Color::kString);
-      AppendQuoted(node.field.as_bytes().ToStdStringView(), &line_,
-                   node.is_guess ? Escape::kLittle : Escape::kAsProtoc);
+      program::AppendQuoted(node.field.as_bytes().ToStdStringView(), &line_,
+                            node.is_guess ? program::Escape::kLittle
+                                          : program::Escape::kAsProtoc);
       EndPaint();
       if (node.is_guess && node.shape == Shape::kBytes)
         AddComment("bytes?");
@@ -169,11 +170,11 @@ void Printer::AddUntypedNumber(const Node& node, uint64_t bits) {
   if (type == ProtoWireType::kFixed64) {
     AppendHex(bits, 16, &line_);
     if (IsPlausible(DoubleOf(bits)))
-      AppendDouble(DoubleOf(bits), &number);
+      program::AppendDouble(DoubleOf(bits), &number);
   } else {
     AppendHex(bits, 8, &line_);
     if (IsPlausible(static_cast<double>(FloatOf(bits))))
-      AppendFloat(FloatOf(bits), &number);
+      program::AppendFloat(FloatOf(bits), &number);
   }
   EndPaint();
   if (node.is_guess && !number.empty())

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 
 namespace pbz {
 
@@ -46,13 +46,14 @@ void MalformedReport::Add(uint64_t offset, const char* reason) {
     return;
   // The message comes after the output so far, if both go to the same place.
   fflush(stdout);
-  PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s", file_, offset,
-             reason);
+  program::PrintError(program_, "%s: malformed at offset %" PRIu64 ": %s",
+                      file_, offset, reason);
 }
 
 uint64_t MalformedReport::Finish() const {
   if (count_ > kMaxReported) {
-    PrintError(program_, "%s: %" PRIu64 " more", file_, count_ - kMaxReported);
+    program::PrintError(program_, "%s: %" PRIu64 " more", file_,
+                        count_ - kMaxReported);
   }
   return count_;
 }
@@ -87,7 +88,7 @@ bool WalkAndReport(
   const bool ok = reporter.report().Finish() == 0;
   if (stream->error().empty())
     return ok;
-  PrintError(program, "%s: %s", file, stream->error().c_str());
+  program::PrintError(program, "%s: %s", file, stream->error().c_str());
   return false;
 }
 

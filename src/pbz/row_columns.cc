@@ -20,25 +20,25 @@ std::string NameOf(const std::vector<PathStep>& path) {
   return name;
 }
 
-Column::Type ColumnType(SchemaType type) {
+table::Column::Type ColumnType(SchemaType type) {
   switch (type) {
     case SchemaType::kBool:
-      return Column::Type::kBool;
+      return table::Column::Type::kBool;
     case SchemaType::kFloat:
     case SchemaType::kDouble:
-      return Column::Type::kDouble;
+      return table::Column::Type::kDouble;
     case SchemaType::kUint32:
     case SchemaType::kFixed32:
     case SchemaType::kUint64:
     case SchemaType::kFixed64:
-      return Column::Type::kUint64;
+      return table::Column::Type::kUint64;
     case SchemaType::kString:
     case SchemaType::kEnum:
-      return Column::Type::kText;
+      return table::Column::Type::kText;
     case SchemaType::kBytes:
-      return Column::Type::kBytes;
+      return table::Column::Type::kBytes;
     default:
-      return Column::Type::kInt64;
+      return table::Column::Type::kInt64;
   }
 }
 
@@ -109,10 +109,10 @@ std::unique_ptr<RowColumns> RowColumns::Choose(const MessageType& type,
   return columns;
 }
 
-std::vector<Column> RowColumns::Columns() const {
-  std::vector<Column> columns;
+std::vector<table::Column> RowColumns::Columns() const {
+  std::vector<table::Column> columns;
   for (const Cell& cell : cells_) {
-    columns.push_back({cell.name, cell.is_json ? Column::Type::kJson
+    columns.push_back({cell.name, cell.is_json ? table::Column::Type::kJson
                                                : ColumnType(cell.type->type)});
   }
   return columns;
@@ -166,7 +166,8 @@ bool RowColumns::Add(const std::vector<PathStep>& path) {
   return true;
 }
 
-void RowColumns::Write(const std::vector<Item>& message, RowWriter* rows) {
+void RowColumns::Write(const std::vector<Item>& message,
+                       table::RowWriter* rows) {
   for (Slot& slot : root_.slots)
     Clear(&slot);
   root_.is_there = true;
@@ -212,7 +213,7 @@ void RowColumns::Collect(const std::vector<Item>& items,
 
 void RowColumns::WriteCell(const std::vector<Item>& items,
                            const Cell& cell,
-                           RowWriter* rows) {
+                           table::RowWriter* rows) {
   const FieldType& type = *cell.type;
   const bool has_default = !type.has_presence && cell.group->is_there;
   if (cell.parts.empty() && !has_default)

@@ -13,8 +13,8 @@
 
 #include "src/pbz/field_path.h"
 #include "src/pbz/message_items.h"
-#include "src/pbz/row_writer.h"
 #include "src/pbz/schema.h"
+#include "src/table/row_writer.h"
 
 namespace pbz {
 
@@ -34,11 +34,11 @@ class RowColumns {
                                             std::string_view chosen,
                                             std::string* error);
 
-  std::vector<Column> Columns() const;
+  std::vector<table::Column> Columns() const;
 
   // Appends the cells of a message. The cell of a missing field is null, or the
   // default if the field has no presence.
-  void Write(const std::vector<Item>& message, RowWriter* rows);
+  void Write(const std::vector<Item>& message, table::RowWriter* rows);
 
  private:
   // The wanted fields of one message.
@@ -83,7 +83,7 @@ class RowColumns {
   void Clear(Slot* slot);
   void WriteCell(const std::vector<Item>& items,
                  const Cell& cell,
-                 RowWriter* rows);
+                 table::RowWriter* rows);
 
   const MessageType& type_;
   Group root_;

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/pbz/program_io.h"
 #include "src/pbz/run_protoc.h"
+#include "src/program/io.h"
 
 extern char** environ;
 
@@ -62,8 +62,8 @@ ProtocResult RunProtoc(const std::vector<std::string>& args) {
                                       "--descriptor_set_out=/dev/stdout"};
   command.insert(command.end(), args.begin(), args.end());
   ProtocResult result;
-  const ScopedFile output(tmpfile());
-  const ScopedFile messages(tmpfile());
+  const program::ScopedFile output(tmpfile());
+  const program::ScopedFile messages(tmpfile());
   if (!output || !messages) {
     result.outcome = ProtocResult::kNoTemporaryFile;
     result.error = errno;

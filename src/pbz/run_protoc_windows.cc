@@ -11,8 +11,8 @@
 #include <process.h>
 #include <stdio.h>
 
-#include "src/pbz/program_io.h"
 #include "src/pbz/run_protoc.h"
+#include "src/program/io.h"
 
 namespace pbz {
 
@@ -43,7 +43,7 @@ class TemporaryFile {
 
   std::vector<uint8_t> Read() const {
     std::vector<uint8_t> content;
-    const ScopedFile file(fopen(path_.c_str(), "rb"));
+    const program::ScopedFile file(fopen(path_.c_str(), "rb"));
     uint8_t block[1 << 14];
     while (const size_t size =
                file ? fread(block, 1, sizeof(block), file.get()) : 0) {

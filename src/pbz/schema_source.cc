@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "src/pbz/input_kind.h"
-#include "src/pbz/program_io.h"
 #include "src/pbz/run_protoc.h"
-#include "src/pbz/text.h"
+#include "src/program/io.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -53,31 +53,33 @@ bool Compile(const char* program,
 
   ProtocResult result = RunProtoc(args);
   if (result.outcome == ProtocResult::kNoTemporaryFile) {
-    PrintError(program, "no temporary file: %s", strerror(result.error));
+    program::PrintError(program, "no temporary file: %s",
+                        strerror(result.error));
     return false;
   }
   if (result.outcome == ProtocResult::kNotStarted && result.error == ENOENT) {
-    PrintError(program,
-               "%s: there is no protoc to compile it; install one (Debian: "
-               "protobuf-compiler), or give a descriptor set that was made "
-               "elsewhere: %s",
-               path.c_str(), kHowToMakeASet);
+    program::PrintError(
+        program,
+        "%s: there is no protoc to compile it; install one (Debian: "
+        "protobuf-compiler), or give a descriptor set that was made "
+        "elsewhere: %s",
+        path.c_str(), kHowToMakeASet);
     return false;
   }
   if (result.outcome == ProtocResult::kNotStarted) {
-    PrintError(program, "protoc: %s", strerror(result.error));
+    program::PrintError(program, "protoc: %s", strerror(result.error));
     return false;
   }
   if (result.exit_code != 0) {
-    const std::string shown =
-        Shown(protozero::ConstBytes(result.messages).ToStdStringView());
+    const std::string shown = program::Shown(
+        protozero::ConstBytes(result.messages).ToStdStringView());
     fwrite(shown.data(), 1, shown.size(), stderr);
     // Old versions of protoc print a lot about editions, but not that they do
     // not know them.
     const auto has = [&](const char* word) {
       return proto.find(word) != std::string_view::npos;
     };
-    PrintError(
+    program::PrintError(
         program, "%s: protoc does not compile it%s%s", path.c_str(),
         has("import") ? "; -I says where imports are" : "",
         has("edition") ? "; editions need a protoc that knows them" : "");
@@ -102,7 +104,7 @@ std::string Few(const std::vector<std::string>& names, const char* before) {
     text += before + names[i];
   }
   if (names.size() > kMaxNamed)
-    text += ", or " + CountOf(names.size() - kMaxNamed, "other");
+    text += ", or " + program::CountOf(names.size() - kMaxNamed, "other");
   return text;
 }
 
@@ -113,17 +115,19 @@ std::unique_ptr<Schema> LoadSchema(
     const std::string& path,
     const std::vector<std::string>& import_dirs) {
   std::vector<uint8_t> content;
-  if (!ReadFile(program, path, &content))
+  if (!program::ReadFile(program, path, &content))
     return nullptr;
   std::string error;
   std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
-  const bool is_text = IsText(protozero::ConstBytes(content).ToStdStringView());
+  const bool is_text =
+      program::IsText(protozero::ConstBytes(content).ToStdStringView());
   if (!schema && !content.empty() && (is_text || IsNameOfProto(path))) {
     if (path == "-") {
-      PrintError(program,
-                 "<stdin>: a .proto has to be in a file, a descriptor set need "
-                 "not: %s",
-                 kHowToMakeASet);
+      program::PrintError(
+          program,
+          "<stdin>: a .proto has to be in a file, a descriptor set need "
+          "not: %s",
+          kHowToMakeASet);
       return nullptr;
     }
     std::vector<uint8_t> set;
@@ -136,21 +140,25 @@ std::unique_ptr<Schema> LoadSchema(
   }
   if (!schema) {
     if (const char* compression = CompressionOf(content)) {
-      PrintError(program, "%s: is compressed; unpack it with %s -d first",
-                 DisplayName(path), compression);
+      program::PrintError(program,
+                          "%s: is compressed; unpack it with %s -d first",
+                          program::DisplayName(path), compression);
     } else {
-      PrintError(program, "%s: %s; make one with %s", DisplayName(path),
-                 error.c_str(), kHowToMakeASet);
+      program::PrintError(program, "%s: %s; make one with %s",
+                          program::DisplayName(path), error.c_str(),
+                          kHowToMakeASet);
     }
     return nullptr;
   }
   const std::vector<std::string>& missing = schema->missing_types();
   if (!missing.empty()) {
-    PrintError(program,
-               "%s lacks %s (%s%s), whose fields are guessed; make it with "
-               "protoc --include_imports",
-               DisplayName(path), CountOf(missing.size(), "type").c_str(),
-               missing.front().c_str(), missing.size() == 1 ? "" : ", ...");
+    program::PrintError(
+        program,
+        "%s lacks %s (%s%s), whose fields are guessed; make it with "
+        "protoc --include_imports",
+        program::DisplayName(path),
+        program::CountOf(missing.size(), "type").c_str(),
+        missing.front().c_str(), missing.size() == 1 ? "" : ", ...");
   }
   return schema;
 }
@@ -163,12 +171,14 @@ const MessageType* ChooseType(const char* program,
     if (roots.size() == 1)
       return schema.FindMessage(roots[0]);
     if (roots.empty()) {
-      PrintError(program,
-                 "every message of the schema is in another one; give the type "
-                 "of the file, as --type NAME");
+      program::PrintError(
+          program,
+          "every message of the schema is in another one; give the type "
+          "of the file, as --type NAME");
     } else {
-      PrintError(program, "the file may be one of several messages: %s",
-                 Few(roots, "--type ").c_str());
+      program::PrintError(program,
+                          "the file may be one of several messages: %s",
+                          Few(roots, "--type ").c_str());
     }
     return nullptr;
   }
@@ -176,11 +186,11 @@ const MessageType* ChooseType(const char* program,
     return type;
   const std::vector<std::string> candidates = schema.NamesEndingIn(name);
   if (candidates.empty()) {
-    PrintError(program, "the schema has no message '%s'; it has %s",
-               name.c_str(), Few(schema.RootMessages(), "").c_str());
+    program::PrintError(program, "the schema has no message '%s'; it has %s",
+                        name.c_str(), Few(schema.RootMessages(), "").c_str());
   } else {
-    PrintError(program, "several types end in '%s': %s", name.c_str(),
-               Few(candidates, "--type ").c_str());
+    program::PrintError(program, "several types end in '%s': %s", name.c_str(),
+                        Few(candidates, "--type ").c_str());
   }
   return nullptr;
 }

@@ -4,7 +4,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pbz {
 
@@ -84,7 +84,7 @@ Shape GuessShape(ConstBytes bytes) {
   // A text that by chance is a well-formed message is short, and more often
   // meant as a text. An exception is the tag of field 1, which is a line end:
   // texts seldom begin with it.
-  if (IsText(bytes.ToStdStringView()) &&
+  if (program::IsText(bytes.ToStdStringView()) &&
       (bytes.size == 0 || bytes.data[0] != '\n' || !IsWellFormed(bytes))) {
     return Shape::kString;
   }

@@ -8,7 +8,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/message_items.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 #include "src/pztrace/json_text.h"
 
 namespace pztrace {
@@ -55,7 +55,7 @@ void AppendNamed(const Annotation::Decoder& annotation,
     AppendInterned(InternedData::kDebugAnnotationNamesFieldNumber,
                    annotation.name_iid(), context, json);
   } else {
-    pbz::AppendJsonString(ViewOf(annotation.name()), json);
+    program::AppendJsonString(ViewOf(annotation.name()), json);
   }
   *json += ':';
   AppendAnnotation(annotation, context, depth, json);
@@ -98,7 +98,7 @@ void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
   } else if (value.has_double_value()) {
     AppendJsonDouble(value.double_value(), json);
   } else if (value.has_string_value()) {
-    pbz::AppendJsonString(ViewOf(value.string_value()), json);
+    program::AppendJsonString(ViewOf(value.string_value()), json);
   } else if (value.nested_type() == Nested::UNSPECIFIED ||
              depth >= kMaxJsonDepth) {
     *json += "null";
@@ -118,7 +118,7 @@ void AppendNested(const Nested::Decoder& value, int depth, std::string* json) {
     // A name without a value is left out.
     for (auto name = value.dict_keys(); name && member; ++name, ++member) {
       *json += json->size() == begin ? "" : ",";
-      pbz::AppendJsonString(ViewOf(*name), json);
+      program::AppendJsonString(ViewOf(*name), json);
       *json += ':';
       AppendNested(Nested::Decoder(*member), depth + 1, json);
     }
@@ -154,7 +154,7 @@ void AppendMessage(const Annotation::Decoder& annotation,
   *json += "{\"@type\":";
   context.texts.Append(name, json);
   *json += ",\"value\":\"";
-  pbz::AppendBase64(bytes.ToStdStringView(), json);
+  program::AppendBase64(bytes.ToStdStringView(), json);
   *json += "\"}";
 }
 
@@ -176,7 +176,7 @@ void AppendAnnotation(const Annotation::Decoder& annotation,
     case Case::kDoubleValue:
       return AppendJsonDouble(annotation.double_value(), json);
     case Case::kStringValue:
-      return pbz::AppendJsonString(ViewOf(annotation.string_value()), json);
+      return program::AppendJsonString(ViewOf(annotation.string_value()), json);
     case Case::kStringValueIid:
       return AppendInterned(
           InternedData::kDebugAnnotationStringValuesFieldNumber,
@@ -187,7 +187,7 @@ void AppendAnnotation(const Annotation::Decoder& annotation,
       // The field may hold any text.
       const std::string_view text = ViewOf(annotation.legacy_json_value());
       if (!AppendJsonText(text, json))
-        pbz::AppendJsonString(text, json);
+        program::AppendJsonString(text, json);
       return;
     }
     case Case::kNestedValue:

@@ -4,19 +4,19 @@
 
 #include <utility>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 #include "src/tracing/trace_reader/text_table.h"
 
 namespace pztrace {
 
 void ArgTexts::Append(std::string_view text, std::string* json) {
   if (text.size() <= kMaxShort)
-    return pbz::AppendJsonString(text, json);
+    return program::AppendJsonString(text, json);
   text = protozero::internal::CutText(text);
   const auto [it, is_new] =
       ids_.emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new)
-    pbz::AppendJsonString(text, &texts_.emplace_back());
+    program::AppendJsonString(text, &texts_.emplace_back());
   *json += '"';
   *json += kMark;
   *json += std::to_string(it->second);

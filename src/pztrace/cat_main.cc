@@ -7,26 +7,26 @@
 #include <optional>
 #include <string>
 
-#include "src/command_line/command_line.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
-#include "src/pbz/program_io.h"
 #include "src/pbz/report.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/trace_input.h"
 
 namespace pztrace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 
 int CatMain(int argc, char** argv) {
   std::string file_name;
   std::string color = "auto";
   pbz::Printer::Options printer_options;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace cat",
       "[options] FILE",
       "Prints the packets of a trace, as protoc --decode does.\n",
@@ -37,9 +37,9 @@ int CatMain(int argc, char** argv) {
         "auto (the default: on a terminal, unless NO_COLOR is set), always or "
         "never",
         &color}}};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  const std::optional<bool> use_color = pbz::UseColor(color);
+  const std::optional<bool> use_color = program::UseColor(color);
   if (!use_color)
     return WrongUsage(command, "--color is auto, always or never");
   printer_options.color = *use_color;
@@ -51,11 +51,11 @@ int CatMain(int argc, char** argv) {
   pbz::ExtendedSchema schema;
   schema.ReadAhead(&input.stream());
   bool ok = pbz::WalkAndReport(
-      kProgram, pbz::DisplayName(file_name),
+      kProgram, program::DisplayName(file_name),
       [&](protozero::ConstBytes packets) { return schema.TypeOf(packets); },
       &input.stream(), &printer);
-  schema.ReportUnused(kProgram, pbz::DisplayName(file_name));
-  if (!pbz::FlushStandardOutput(kProgram))
+  schema.ReportUnused(kProgram, program::DisplayName(file_name));
+  if (!program::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/program_name.h"
 #include "src/tracing/ipc/unix_socket.h"
 
@@ -16,7 +16,7 @@ extern char** environ;
 
 namespace pztrace {
 
-using pbz::PrintError;
+using program::PrintError;
 
 bool Command::Start(const std::vector<std::string>& command,
                     const std::string& socket,

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "protozero/tracing/trace_stats.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
-using pbz::CountOf;
+using program::CountOf;
 
 // Collects what a trace lacks, and says it in the same words for all commands.
 // A trace is complete if each packet that a program began during the recording

@@ -10,7 +10,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 #include "src/pztrace/annotation_json.h"
 #include "src/pztrace/extension_json.h"
 #include "src/pztrace/json_text.h"
@@ -38,7 +38,7 @@ class MemberWriter {
   std::string* Add(std::string_view name) {
     if (json_->size() != begin_)
       *json_ += ',';
-    pbz::AppendJsonString(name, json_);
+    program::AppendJsonString(name, json_);
     *json_ += ':';
     return json_;
   }

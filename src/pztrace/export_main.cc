@@ -20,10 +20,8 @@
 #include <vector>
 
 #include "protozero/tracing/loss_reason.h"
-#include "src/command_line/command_line.h"
-#include "src/pbz/arrow_rows.h"
-#include "src/pbz/program_io.h"
-#include "src/pbz/row_writer.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shared_rows.h"
@@ -31,16 +29,18 @@
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/pztrace/track_info.h"
+#include "src/table/arrow_rows.h"
+#include "src/table/row_writer.h"
 
 namespace pztrace {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
-using pbz::Column;
-using pbz::RowWriter;
-using pbz::TableFormat;
+using program::kFailure;
+using program::kSuccess;
+using table::Column;
+using table::RowWriter;
+using table::TableFormat;
 
 enum TableId : size_t { kSlices, kInstants, kCounters, kLosses, kNumTables };
 
@@ -356,7 +356,7 @@ class Exporter {
 class Outputs {
  public:
   // Without a |folder|, there is only one table, on the standard output.
-  Outputs(const std::string& folder, const pbz::TableOptions& options)
+  Outputs(const std::string& folder, const table::TableOptions& options)
       : folder_(folder), options_(options) {}
 
   // Returns false, and has printed why, if a file cannot be written.
@@ -390,7 +390,7 @@ class Outputs {
           (fflush(files_[i].get()) != 0 || ferror(files_[i].get())))
         ok = Fail(PathOf(i));
     }
-    return pbz::FlushStandardOutput(kProgram) && ok;
+    return program::FlushStandardOutput(kProgram) && ok;
   }
 
   const Tables& tables() const { return tables_; }
@@ -404,13 +404,13 @@ class Outputs {
     return folder_ + "/" + kTableNames[table] + extension;
   }
   static bool Fail(const std::string& path) {
-    pbz::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
+    program::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
     return false;
   }
 
   const std::string folder_;
-  const pbz::TableOptions options_;
-  std::array<pbz::ScopedFile, kNumTables> files_;
+  const table::TableOptions options_;
+  std::array<program::ScopedFile, kNumTables> files_;
   Tables tables_;
 };
 
@@ -429,7 +429,7 @@ int ExportMain(int argc, char** argv) {
   bool wanted[kNumTables] = {};
   bool unfinished = false;
   bool escape_formulas = false;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace export",
       "--slices|--instants|--counters|--losses [options] FILE...\n       "
       "pztrace "
@@ -466,7 +466,7 @@ int ExportMain(int argc, char** argv) {
 1970. args is a JSON object, flows and ended_flows
 are JSON arrays.
 )"};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
   if (folder.empty() && num_wanted != 1) {
@@ -479,8 +479,8 @@ are JSON arrays.
     std::fill(wanted, wanted + kNumTables, true);
   if (format != "csv" && format != "ndjson" && format != "arrow")
     return WrongUsage(command, "--format is csv, ndjson or arrow");
-  if (format == "arrow" && !pbz::HasArrow())
-    return WrongUsage(command, pbz::kNoArrow);
+  if (format == "arrow" && !table::HasArrow())
+    return WrongUsage(command, table::kNoArrow);
   if (escape_formulas && format != "csv")
     return WrongUsage(command, "--escape-formulas is for --format csv");
   if (unfinished && !wanted[kSlices])

@@ -10,7 +10,7 @@
 #include "protozero/proto_decoder.h"
 #include "src/pbz/field_path.h"
 #include "src/pbz/message_items.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
@@ -23,8 +23,8 @@
 
 namespace pztrace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 
 namespace {
 
@@ -36,7 +36,7 @@ bool WriteFile(const std::string& path, const std::string& content) {
   if (file)
     ok = fclose(file) == 0 && ok;
   if (!ok)
-    pbz::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
+    program::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
   return ok;
 }
 
@@ -48,7 +48,7 @@ int HtmlMain(int argc, char** argv) {
   PageOptions options;
   std::string from;
   std::string to;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace html",
       "[options] FILE",
       R"(Makes a page of a trace:
@@ -64,7 +64,7 @@ slice has to say, and the slowest ones.
        {"--from TIME", "since the first event: 1.5ms", &from},
        {"--to TIME", "since the first event", &to}},
       ""};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   const std::string problem =
       ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
@@ -107,12 +107,12 @@ slice has to say, and the slowest ones.
     return kFailure;
   for (const LostStretch& lost : reader.lost_stretches())
     rows.Add(lost);
-  const std::string name = pbz::DisplayName(file_name);
+  const std::string name = program::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
   const std::string page = MakePage(reader, options, /*is_damaged=*/!ok, &rows);
   if (output == "-") {
     fwrite(page.data(), 1, page.size(), stdout);
-    return pbz::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+    return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
   }
   return WriteFile(output, page) && ok ? kSuccess : kFailure;
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
@@ -29,7 +29,7 @@ class JsonCopier {
       : text_(text), json_(json) {}
 
   bool CopyAll() {
-    if (!pbz::IsUtf8(text_) || !CopyValue(0))
+    if (!program::IsUtf8(text_) || !CopyValue(0))
       return false;
     SkipSpaces();
     return text_.empty();
@@ -208,9 +208,9 @@ bool AppendJsonText(std::string_view text, std::string* json) {
 
 void AppendJsonDouble(double value, std::string* json) {
   if (isfinite(value))
-    return pbz::AppendDouble(value, json);
+    return program::AppendDouble(value, json);
   *json += '"';
-  *json += pbz::NonFiniteName(value);
+  *json += program::NonFiniteName(value);
   *json += '"';
 }
 

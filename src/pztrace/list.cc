@@ -11,7 +11,7 @@
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/track_event.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/command.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
@@ -21,7 +21,7 @@ namespace pztrace {
 
 namespace {
 
-using pbz::PrintError;
+using program::PrintError;
 using protozero::TracingService;
 namespace trace = protozero::trace;
 

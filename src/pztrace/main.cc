@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 #include "src/pztrace/commands.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -56,7 +56,7 @@ int Main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], command.name) == 0)
       return command.main(argc - 1, argv + 1);
   }
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace",
       "COMMAND [options]",
       R"(Records what programs trace, in Perfetto's format: ui.perfetto.dev shows it.
@@ -83,9 +83,9 @@ int Main(int argc, char** argv) {
       names.emplace_back(known.name);
     const std::string word = argv[1];
     return WrongUsage(command, "unknown command '" + word + "'" +
-                                   command_line::Suggestion(word, names));
+                                   program::Suggestion(word, names));
   }
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   return WrongUsage(
       command,
@@ -100,10 +100,10 @@ int main(int argc, char** argv) {
 #if !defined(__cpp_exceptions)
   std::set_new_handler([] {
     pztrace::PrintOutOfMemory();
-    _exit(command_line::kFailure);
+    _exit(program::kFailure);
   });
 #endif
-  int result = command_line::kFailure;
+  int result = program::kFailure;
   if (!protozero::RunsInMemory([&] { result = pztrace::Main(argc, argv); }))
     pztrace::PrintOutOfMemory();
   return result;

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "protozero/tracing/service_host.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/command.h"
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/file_rotator.h"
@@ -31,7 +31,7 @@ namespace pztrace {
 
 namespace {
 
-using pbz::PrintError;
+using program::PrintError;
 
 using protozero::ServiceHost;
 using protozero::TracingService;

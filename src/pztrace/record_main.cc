@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "src/command_line/command_line.h"
 #include "src/pbz/input_kind.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/list.h"
 #include "src/pztrace/program_name.h"
@@ -21,8 +21,8 @@
 
 namespace pztrace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 
 namespace {
 
@@ -34,19 +34,19 @@ constexpr uint32_t kWritePeriodMs = 250;
 // read.
 bool ReadConfig(const std::string& path, protozero::TraceConfig* config) {
   std::vector<uint8_t> content;
-  if (!pbz::ReadFile(kProgram, path, &content))
+  if (!program::ReadFile(kProgram, path, &content))
     return false;
   const protozero::ConstBytes bytes(content.data(), content.size());
   std::string error = pbz::WhyNoMessage(bytes, /*is_whole=*/true, path,
                                         "pztrace record --config");
   if (!error.empty() && !content.empty()) {
-    pbz::PrintError(kProgram, "%s %s", path.c_str(), error.c_str());
+    program::PrintError(kProgram, "%s %s", path.c_str(), error.c_str());
     return false;
   }
   if (ParseTraceConfig(bytes, config, &error)) {
     return true;
   }
-  pbz::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
+  program::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
   return false;
 }
 
@@ -80,7 +80,7 @@ int RecordMain(int argc, char** argv) {
   std::string rotate;
   std::vector<std::string> data_sources;
   bool lists = false;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace record",
       "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
       R"(Runs a tracing service until the command ends, the time is up, or an interrupt
@@ -133,7 +133,7 @@ Lost packets are counted in the last line. A trace without packets is complete;
 a message says that no program had the data source.
 )",
       &record.command};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   if (lists) {
     if (!record.output.empty())

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protozero/tracing/trace.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
@@ -19,7 +19,7 @@ namespace pztrace {
 
 namespace {
 
-using pbz::PrintError;
+using program::PrintError;
 using protozero::TraceConfig;
 using protozero::TraceStats;
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
@@ -17,14 +17,14 @@ constexpr size_t kMaxShownBytes = 80;
 
 std::string Escaped(std::string_view text) {
   std::string quoted;
-  pbz::AppendQuoted(text, &quoted);
+  program::AppendQuoted(text, &quoted);
   return quoted.substr(1, quoted.size() - 2);
 }
 
 std::string Cut(std::string_view name, size_t max_size) {
   if (name.size() <= max_size)
     return std::string(name);
-  using pbz::ContinuesCharacter;
+  using program::ContinuesCharacter;
   size_t size = max_size;
   // A character has up to three bytes after its first one.
   while (size + 3 > max_size && size != 0 && ContinuesCharacter(name[size]))

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
@@ -21,9 +21,9 @@
 
 namespace pztrace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
-using pbz::PrintError;
+using program::kFailure;
+using program::kSuccess;
+using program::PrintError;
 
 namespace {
 
@@ -67,7 +67,7 @@ bool Print(const std::string& bytes, pid_t pid) {
                static_cast<int>(pid));
     return false;
   }
-  return pbz::FlushStandardOutput(kProgram);
+  return program::FlushStandardOutput(kProgram);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ bool Print(const std::string& bytes, pid_t pid) {
 int StatMain(int argc, char** argv) {
   uint64_t wanted_pid = 0;
   std::string interval;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace stat",
       "[options]",
       "Prints how a running `pztrace record` is doing: packets, bytes, chunks, "
@@ -85,7 +85,7 @@ int StatMain(int argc, char** argv) {
        {"--interval TIME",
         "print it repeatedly, after this time, until the recording ends",
         &interval}}};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   uint32_t interval_ms = 0;
   if (!interval.empty()) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
@@ -19,15 +19,15 @@
 
 namespace pztrace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 
 int SvgMain(int argc, char** argv) {
   std::string file_name;
   std::string from;
   std::string to;
   PictureOptions options;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace svg",
       "[options] FILE",
       R"(Draws a trace as an image, which goes to the standard output:
@@ -39,7 +39,7 @@ int SvgMain(int argc, char** argv) {
        {"--to TIME", "since the first event", &to},
        {"--width N", "pixels, default: 1000", &options.width}},
       ""};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   const std::string problem =
       ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
@@ -68,8 +68,8 @@ int SvgMain(int argc, char** argv) {
   PrintOmissions(reader, stderr);
   if (rows.is_empty()) {
     if (ok) {
-      pbz::PrintError(kProgram, "%s: no events that could be drawn",
-                      pbz::DisplayName(file_name));
+      program::PrintError(kProgram, "%s: no events that could be drawn",
+                          program::DisplayName(file_name));
     }
     return kFailure;
   }
@@ -77,7 +77,7 @@ int SvgMain(int argc, char** argv) {
     rows.Add(lost);
   const std::string image = DrawPicture(reader.tracks(), options, &rows);
   fwrite(image.data(), 1, image.size(), stdout);
-  if (!pbz::FlushStandardOutput(kProgram))
+  if (!program::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;
 }

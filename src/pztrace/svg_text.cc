@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 #include "src/pztrace/shown_name.h"
 
 namespace pztrace {
@@ -45,7 +45,7 @@ std::string XmlText(std::string_view name) {
 size_t CountLetters(std::string_view utf8) {
   return static_cast<size_t>(
       std::count_if(utf8.begin(), utf8.end(),
-                    [](char c) { return !pbz::ContinuesCharacter(c); }));
+                    [](char c) { return !program::ContinuesCharacter(c); }));
 }
 
 std::string Fitting(std::string_view name, double width) {
@@ -57,7 +57,7 @@ std::string Fitting(std::string_view name, double width) {
     return "";
   size_t size = 0;
   for (size_t letters = 0; size < text.size(); ++size) {
-    if (!pbz::ContinuesCharacter(text[size]) &&
+    if (!program::ContinuesCharacter(text[size]) &&
         ++letters > static_cast<size_t>(limit) - 1) {
       break;
     }

@@ -9,7 +9,7 @@
 #include "protozero/const_bytes.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/inflate.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
@@ -38,20 +38,20 @@ bool ReadTimeline(const std::string& file_name,
   }
   while (stream.Next(&run)) {
     if (!reader->Read(ConstBytes(run.data, run.size))) {
-      pbz::PrintError(kProgram,
-                      "%s: the trace is damaged; what comes behind %" PRIu64
-                      " bytes, or a little later, is not counted",
-                      pbz::DisplayName(file_name), run.offset);
+      program::PrintError(kProgram,
+                          "%s: the trace is damaged; what comes behind %" PRIu64
+                          " bytes, or a little later, is not counted",
+                          program::DisplayName(file_name), run.offset);
       ok = false;
     }
   }
   reader->Finish();
   reader->set_schema(nullptr);
   if (schema)
-    schema->ReportUnused(kProgram, pbz::DisplayName(file_name));
+    schema->ReportUnused(kProgram, program::DisplayName(file_name));
   if (!stream.error().empty()) {
-    pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file_name),
-                    stream.error().c_str());
+    program::PrintError(kProgram, "%s: %s", program::DisplayName(file_name),
+                        stream.error().c_str());
     ok = false;
   }
   return ok;

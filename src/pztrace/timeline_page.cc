@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 #include "src/pztrace/annotation_json.h"
 #include "src/pztrace/embedded_page.h"
 #include "src/pztrace/timeline_file.h"
@@ -86,7 +86,7 @@ class Page {
       AddRow(row, &list);
     }
     std::string json = "{\"name\":";
-    pbz::AppendJsonString(title, &json);
+    program::AppendJsonString(title, &json);
     // JavaScript's numbers cannot hold these exactly.
     json += ",\"first\":\"" + std::to_string(first_ns_) + "\",\"realtime\":";
     const auto offset = reader_.realtime_offset_ns();
@@ -97,7 +97,7 @@ class Page {
     json += ",\n\"notes\":[";
     for (const std::string& note : notes) {
       json += &note == &notes[0] ? "" : ",";
-      pbz::AppendJsonString(note, &json);
+      program::AppendJsonString(note, &json);
     }
     return json + "],\n\"strings\":[" + strings_ + "],\n\"texts\":[" + texts_ +
            "],\n\"rows\":[" + list + "]}";
@@ -108,7 +108,7 @@ class Page {
     const auto [place, is_new] = string_ids_.emplace(text, string_ids_.size());
     if (is_new) {
       strings_ += place->second == 0 ? "" : ",";
-      pbz::AppendJsonString(text, &strings_);
+      program::AppendJsonString(text, &strings_);
     }
     return place->second;
   }
@@ -245,20 +245,20 @@ class Page {
       times.Add(values[i].time_ns);
       list += list.empty() ? "" : ",";
       if (isfinite(values[i].value))
-        pbz::AppendDouble(values[i].value, &list);
+        program::AppendDouble(values[i].value, &list);
       else
         list += "null";
     }
     std::string json =
         "{\"time\":[" + times.json() + "],\"value\":[" + list + "],\"unit\":";
-    pbz::AppendJsonString(unit, &json);
+    program::AppendJsonString(unit, &json);
     return json + "}";
   }
 
   void AddRow(const TrackRow& row, std::string* json) {
     const TrackInfo info = InfoOf(row.track, reader_.tracks());
     *json += "{\"label\":";
-    pbz::AppendJsonString(LabelOf(info), json);
+    program::AppendJsonString(LabelOf(info), json);
     *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
     *json += info.tid != 0   ? "thread\""
              : info.pid != 0 ? "process\""

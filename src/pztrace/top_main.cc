@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/command_line/command_line.h"
-#include "src/pbz/program_io.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
@@ -28,8 +28,8 @@ namespace pztrace {
 
 namespace {
 
-using command_line::kFailure;
-using command_line::kSuccess;
+using program::kFailure;
+using program::kSuccess;
 using protozero::internal::CategoryRules;
 
 // Counts durations in steps of 1/16 of a power of two, so that the 99th
@@ -164,7 +164,7 @@ int TopMain(int argc, char** argv) {
   std::string sort = "total";
   std::string categories;
   uint32_t limit = 20;
-  const command_line::Command command = {
+  const program::Command command = {
       "pztrace top",
       "[options] FILE...",
       "Prints which slices of traces took the most time, by their names.\n",
@@ -177,7 +177,7 @@ int TopMain(int argc, char** argv) {
         &categories}},
       R"(self is without the slices within, of the same track. p99 is right to 6 %.
 )"};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   size_t sort_column = 0;
   while (sort_column < std::size(kColumns) &&
@@ -218,9 +218,10 @@ int TopMain(int argc, char** argv) {
     TimelineReader reader({add_slice, {}, {}, false});
     const bool is_whole = ReadTimeline(file, &input, &reader);
     ok = is_whole && ok;
-    AddNotes(reader, !is_whole,
-             files.size() > 1 ? std::string(pbz::DisplayName(file)) + ": " : "",
-             &notes);
+    AddNotes(
+        reader, !is_whole,
+        files.size() > 1 ? std::string(program::DisplayName(file)) + ": " : "",
+        &notes);
   }
   if (!has_trace)
     return kFailure;
@@ -229,7 +230,7 @@ int TopMain(int argc, char** argv) {
          CountOf(rows.size(), "name").c_str());
   for (const std::string& note : notes)
     printf("%s\n", note.c_str());
-  if (!pbz::FlushStandardOutput(kProgram))
+  if (!program::FlushStandardOutput(kProgram))
     ok = false;
   return ok ? kSuccess : kFailure;
 }

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "protozero/proto_decoder.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/program_name.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -216,8 +216,8 @@ void TraceFile::EndBehindPacket() {
   if (excess == 0 || Cut(excess))
     return;
   bytes_ += excess;
-  pbz::PrintError(kProgram, "%s: ends in the middle of a packet",
-                  name_.c_str());
+  program::PrintError(kProgram, "%s: ends in the middle of a packet",
+                      name_.c_str());
 }
 
 bool TraceFile::Close() {
@@ -228,10 +228,11 @@ bool TraceFile::Close() {
     Fail(strerror(errno));
   fd_ = -1;
   if (packets_lost_ != 0) {
-    pbz::PrintError(kProgram, "%s: the last %s, %s, %s not in the file",
-                    name_.c_str(), CountOf(packets_lost(), "packet").c_str(),
-                    CountOf(bytes_lost_, "byte").c_str(),
-                    packets_lost() == 1 ? "is" : "are");
+    program::PrintError(kProgram, "%s: the last %s, %s, %s not in the file",
+                        name_.c_str(),
+                        CountOf(packets_lost(), "packet").c_str(),
+                        CountOf(bytes_lost_, "byte").c_str(),
+                        packets_lost() == 1 ? "is" : "are");
   }
   return !is_broken_;
 }
@@ -248,7 +249,7 @@ bool TraceFile::is_standard_output() const {
 }
 
 void TraceFile::Fail(const char* reason) {
-  pbz::PrintError(kProgram, "%s: %s", name_.c_str(), reason);
+  program::PrintError(kProgram, "%s: %s", name_.c_str(), reason);
   is_broken_ = true;
 }
 

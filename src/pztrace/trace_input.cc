@@ -34,7 +34,7 @@ bool HasPacket(ConstBytes begin) {
 }  // namespace
 
 bool TraceInput::Open(const std::string& file, const char* command) {
-  file_ = pbz::OpenFile(kProgram, file);
+  file_ = program::OpenFile(kProgram, file);
   if (!file_)
     return false;
   stream_.emplace(file_.get());
@@ -42,8 +42,8 @@ bool TraceInput::Open(const std::string& file, const char* command) {
   const ConstBytes begin = stream_->Peek(&is_whole);
   // This happens if the file is a folder, for example.
   if (!stream_->error().empty()) {
-    pbz::PrintError(kProgram, "%s: %s", pbz::DisplayName(file),
-                    stream_->error().c_str());
+    program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
+                        stream_->error().c_str());
     return false;
   }
   std::string why = pbz::WhyNoMessage(begin, is_whole, file,
@@ -52,7 +52,8 @@ bool TraceInput::Open(const std::string& file, const char* command) {
     why = "is not a trace: it has no packets";
   if (why.empty())
     return true;
-  pbz::PrintError(kProgram, "%s %s", pbz::DisplayName(file), why.c_str());
+  program::PrintError(kProgram, "%s %s", program::DisplayName(file),
+                      why.c_str());
   return false;
 }
 

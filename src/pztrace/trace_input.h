@@ -7,7 +7,7 @@
 #include <string>
 
 #include "src/pbz/field_stream.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 
 namespace pztrace {
 
@@ -23,7 +23,7 @@ class TraceInput {
   pbz::FieldStream& stream() { return *stream_; }
 
  private:
-  pbz::ScopedFile file_;
+  program::ScopedFile file_;
   std::optional<pbz::FieldStream> stream_;
 };
 

@@ -14,7 +14,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 #include "src/pztrace/program_name.h"
 
 namespace pztrace {
@@ -147,8 +147,8 @@ bool TraceOutput::Finish() {
   // A removed file is not renamed; Close() has reported it.
   const std::string path = name + kPart;
   if (Exists(path) && rename(path.c_str(), name.c_str()) != 0) {
-    pbz::PrintError(kProgram, "%s: cannot be renamed to %s: %s", path.c_str(),
-                    name.c_str(), strerror(errno));
+    program::PrintError(kProgram, "%s: cannot be renamed to %s: %s",
+                        path.c_str(), name.c_str(), strerror(errno));
     is_broken_ = true;
     return false;
   }

@@ -13,7 +13,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/repeated_fields.h"
 #include "protozero/scattered_heap_buffer.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 namespace protozero::conformance {
 
@@ -331,7 +331,7 @@ bool Transcoder::WriteStrings(const FieldType& type,
                               Message* out) {
   for (const Field& field : fields) {
     const std::string_view value = field.as_string().ToStdStringView();
-    if (type.is_utf8 && !pbz::IsUtf8(value))
+    if (type.is_utf8 && !program::IsUtf8(value))
       return Fail("field " + std::to_string(type.id) + " is not UTF-8");
     const bool is_written =
         type.is_repeated ||

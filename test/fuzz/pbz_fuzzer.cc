@@ -23,10 +23,10 @@
 #include "src/pbz/printer.h"
 #include "src/pbz/report.h"
 #include "src/pbz/row_columns.h"
-#include "src/pbz/row_writer.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/stats.h"
 #include "src/pbz/walk.h"
+#include "src/table/row_writer.h"
 
 namespace {
 
@@ -110,13 +110,13 @@ void ExportRow(const pbz::MessageType& type, ConstBytes bytes) {
   pbz::MessageItems message;
   Check(message.Read(bytes, 0, type, &report), "malformed as a row only");
   for (const auto format :
-       {pbz::TableFormat::kCsv, pbz::TableFormat::kNdjson}) {
+       {table::TableFormat::kCsv, table::TableFormat::kNdjson}) {
     char* text = nullptr;
     size_t size = 0;
     FILE* file = open_memstream(&text, &size);
     {
       const auto rows =
-          pbz::RowWriter::Create(file, {format, true}, columns->Columns());
+          table::RowWriter::Create(file, {format, true}, columns->Columns());
       columns->Write(message.items(), rows.get());
       rows->EndRow();
     }

@@ -122,7 +122,7 @@ class GuestTest(ProjectsTest):
     self.assertIn('protozero', names)
     self.assertIn('protozero_tracing_ipc', names)
     self.assertFalse(names & {'pbz', 'pztrace', 'ninja_trace',
-                              'traced_workers', 'command_line'}, names)
+                              'traced_workers', 'protozero_program'}, names)
     self.assertNotIn('file(INSTALL', (build / 'protozero/cmake_install.cmake')
                      .read_text())
     cache = (build / 'CMakeCache.txt').read_text()

@@ -29,7 +29,7 @@ ZIG = next(ROOT.glob('third_party/ziglang/lib/python*/site-packages/ziglang/zig'
 
 # What is compiled as one file: folders of src/.
 RUNTIME = ['protozero']
-PROGRAMS = ['protoc_plugin', 'command_line pbz']
+PROGRAMS = ['protoc_plugin', 'program table pbz']
 # Of an option, with a library.
 NEEDS_MORE = ['arrow_rows.cc']
 TRACING = ['tracing/shared_memory tracing/writer tracing/reader',

@@ -10,7 +10,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 
 namespace {
 
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   ServiceHost::Options options;
   std::string trace;
   uint64_t num_packets = 0;
-  const command_line::Command command = {
+  const program::Command command = {
       "traced_host",
       "SOCKET TRACE PACKETS",
       "Prints \"listening\", records until producers have written so many "
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
       {{"SOCKET", "where producers connect", &options.socket},
        {"TRACE", "the file of the trace", &trace},
        {"PACKETS", "how many to wait for", &num_packets}}};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   TracingService service;
   ServiceHost host(&service, options);

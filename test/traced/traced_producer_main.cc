@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "protozero/tracing/producer.h"
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 #include "test/tracing/numbered_packets.h"
 
 namespace {
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
   Flags flags;
   std::string trace;
   std::string written;
-  const command_line::Command write = {
+  const program::Command write = {
       "traced_producer write",
       "[options]",
       "Waits for a session, writes packets, prints them, and waits for a line "
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
        {"--extend N",
         "continue every Nth packet by an empty fragment in another chunk",
         &flags.extend}}};
-  const command_line::Command check = {
+  const program::Command check = {
       "traced_producer check",
       "[options] TRACE WRITTEN",
       "Compares a trace with the output of `traced_producer write`.\n",
@@ -222,8 +222,8 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode != "write" && mode != "check")
     return WrongUsage(write, "write or check is missing");
-  if (const auto exit_code = command_line::Parse(
-          mode == "write" ? write : check, argc - 1, argv + 1)) {
+  if (const auto exit_code =
+          program::Parse(mode == "write" ? write : check, argc - 1, argv + 1)) {
     return *exit_code;
   }
   if (mode == "write")

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 
 namespace protozero::workloads {
 
@@ -91,7 +91,7 @@ int RunWorkloadProgram(int argc,
   bool list = false;
   std::string wanted;
   WorkloadOptions options;
-  const command_line::Command command = {
+  const program::Command command = {
       ProgramName(argv[0]),
       "--list | --run=ROW [--quick] [--trace=FILE]",
       "Measures one row of a workload.\n",
@@ -99,7 +99,7 @@ int RunWorkloadProgram(int argc,
        {"--run ROW", "measure this row and print a JSON object", &wanted},
        {"--quick", "do as little as shows that it works", &options.quick},
        {"--trace FILE", "where the recorded trace goes", &options.trace_file}}};
-  if (const auto exit_code = command_line::Parse(command, argc, argv))
+  if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   if (list == !wanted.empty())
     return WrongUsage(command, "either --list or --run ROW is expected");
@@ -115,7 +115,7 @@ int RunWorkloadProgram(int argc,
     const std::string problem = CheckResult(row.name, result);
     if (!problem.empty()) {
       fprintf(stderr, "%s: %s\n", row.name.c_str(), problem.c_str());
-      return command_line::kFailure;
+      return program::kFailure;
     }
     printf("%s\n", ToJson(row.name, result).c_str());
     return 0;

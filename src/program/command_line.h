@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_COMMAND_LINE_COMMAND_LINE_H_
-#define SRC_COMMAND_LINE_COMMAND_LINE_H_
+#ifndef SRC_PROGRAM_COMMAND_LINE_H_
+#define SRC_PROGRAM_COMMAND_LINE_H_
 
 #include <stdint.h>
 
@@ -24,7 +24,7 @@
 //   if (const auto exit_code = command_line::Parse(command, argc, argv))
 //     return *exit_code;
 
-namespace command_line {
+namespace program {
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
@@ -74,6 +74,6 @@ int WrongUsage(const Command& command, const std::string& problem);
 std::string Suggestion(std::string_view word,
                        const std::vector<std::string>& names);
 
-}  // namespace command_line
+}  // namespace program
 
-#endif  // SRC_COMMAND_LINE_COMMAND_LINE_H_
+#endif  // SRC_PROGRAM_COMMAND_LINE_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/arrow_rows.h"
+#include "src/table/arrow_rows.h"
 
 #include <arrow/api.h>
 #include <arrow/io/interfaces.h>
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
-namespace pbz {
+namespace table {
 
 namespace {
 
@@ -136,10 +136,10 @@ class ArrowRows : public RowWriter {
   }
 
   void Text(std::string_view text) override {
-    if (IsUtf8(text))
+    if (program::IsUtf8(text))
       Bytes(text);
     else
-      Bytes(MadeUtf8(text));
+      Bytes(program::MadeUtf8(text));
   }
   void Bytes(std::string_view bytes) override {
     NextCells().AddText(bytes);
@@ -300,4 +300,4 @@ std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
   return std::make_unique<ArrowRows>(out, columns);
 }
 
-}  // namespace pbz
+}  // namespace table

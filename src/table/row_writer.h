@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PBZ_ROW_WRITER_H_
-#define SRC_PBZ_ROW_WRITER_H_
+#ifndef SRC_TABLE_ROW_WRITER_H_
+#define SRC_TABLE_ROW_WRITER_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pbz {
+namespace table {
 
 struct Column {
   enum class Type { kBool, kInt64, kUint64, kDouble, kText, kBytes, kJson };
@@ -96,6 +96,6 @@ class RowWriter {
   RowWriter() = default;
 };
 
-}  // namespace pbz
+}  // namespace table
 
-#endif  // SRC_PBZ_ROW_WRITER_H_
+#endif  // SRC_TABLE_ROW_WRITER_H_

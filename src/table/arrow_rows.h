@@ -1,16 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PBZ_ARROW_ROWS_H_
-#define SRC_PBZ_ARROW_ROWS_H_
+#ifndef SRC_TABLE_ARROW_ROWS_H_
+#define SRC_TABLE_ARROW_ROWS_H_
 
 #include <stdio.h>
 
 #include <memory>
 #include <vector>
 
-#include "src/pbz/row_writer.h"
+#include "src/table/row_writer.h"
 
-namespace pbz {
+namespace table {
 
 // Returns whether the program was built with Arrow.
 bool HasArrow();
@@ -25,6 +25,6 @@ inline constexpr char kNoArrow[] =
 std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
                                            const std::vector<Column>& columns);
 
-}  // namespace pbz
+}  // namespace table
 
-#endif  // SRC_PBZ_ARROW_ROWS_H_
+#endif  // SRC_TABLE_ARROW_ROWS_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace command_line {
+namespace program {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST_F(CommandLineTest, VersionIsOfTheProgram) {
 
 }  // namespace
 
-}  // namespace command_line
+}  // namespace program

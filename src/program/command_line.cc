@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/command_line/command_line.h"
+#include "src/program/command_line.h"
 
 #include <getopt.h>
 #include <stddef.h>
@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "protozero/config.h"
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 
-namespace command_line {
+namespace program {
 
 namespace {
 
@@ -262,9 +262,9 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
 }
 
 int WrongUsage(const Command& command, const std::string& problem) {
-  pbz::PrintError(ProgramOf(command).c_str(), "%s", problem.c_str());
+  PrintError(ProgramOf(command).c_str(), "%s", problem.c_str());
   fprintf(stderr, "Try %s --help.\n", command.name.c_str());
   return kWrongUsage;
 }
 
-}  // namespace command_line
+}  // namespace program

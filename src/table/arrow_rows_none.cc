@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/arrow_rows.h"
+#include "src/table/arrow_rows.h"
 
-namespace pbz {
+namespace table {
 
 bool HasArrow() {
   return false;
@@ -12,4 +12,4 @@ std::unique_ptr<RowWriter> CreateArrowRows(FILE*, const std::vector<Column>&) {
   return nullptr;
 }
 
-}  // namespace pbz
+}  // namespace table

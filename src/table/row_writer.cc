@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/row_writer.h"
+#include "src/table/row_writer.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "src/pbz/arrow_rows.h"
-#include "src/pbz/text.h"
+#include "src/program/text.h"
+#include "src/table/arrow_rows.h"
 
-namespace pbz {
+namespace table {
 
 namespace {
 
@@ -29,7 +29,7 @@ bool IsPlainInCsv(char byte) {
 void AppendNonFinite(double number, bool is_json, std::string* out) {
   const char* const quote = is_json ? "\"" : "";
   *out += quote;
-  *out += NonFiniteName(number);
+  *out += program::NonFiniteName(number);
   *out += quote;
 }
 
@@ -88,7 +88,7 @@ TextRows::TextRows(FILE* out,
     std::string begin;
     if (is_json()) {
       begin = is_first ? '{' : ',';
-      AppendJsonString(column.name, &begin);
+      program::AppendJsonString(column.name, &begin);
       begin += ':';
     } else if (!is_first) {
       begin = ',';
@@ -111,13 +111,13 @@ void TextRows::Text(std::string_view text) {
   if (!is_json())
     return CsvText(text);
   scratch_.clear();
-  AppendJsonString(text, &scratch_);
+  program::AppendJsonString(text, &scratch_);
   Append(scratch_);
 }
 
 void TextRows::Bytes(std::string_view bytes) {
   scratch_.clear();
-  AppendBase64(bytes, &scratch_);
+  program::AppendBase64(bytes, &scratch_);
   BeginCell();
   if (!is_json())
     return CsvText(scratch_);
@@ -144,7 +144,7 @@ void TextRows::Integer(T number) {
 void TextRows::Number(float number) {
   scratch_.clear();
   if (isfinite(number))
-    AppendFloat(number, &scratch_);
+    program::AppendFloat(number, &scratch_);
   else
     AppendNonFinite(static_cast<double>(number), is_json(), &scratch_);
   BeginCell();
@@ -154,7 +154,7 @@ void TextRows::Number(float number) {
 void TextRows::Number(double number) {
   scratch_.clear();
   if (isfinite(number))
-    AppendDouble(number, &scratch_);
+    program::AppendDouble(number, &scratch_);
   else
     AppendNonFinite(number, is_json(), &scratch_);
   BeginCell();
@@ -249,7 +249,7 @@ void TextRows::SpecialCsvText(std::string_view text) {
       kFormulaBegins.find(text[0]) != std::string_view::npos) {
     scratch_ += '\'';
   }
-  AppendCsvText(text, &scratch_);
+  program::AppendCsvText(text, &scratch_);
   // Only a text with one of these needs quotes.
   if (scratch_.find_first_of("\",\r\n", 1) == std::string::npos)
     return Append(std::string_view(scratch_).substr(1));
@@ -280,4 +280,4 @@ std::unique_ptr<RowWriter> RowWriter::Create(
   return std::make_unique<TextRows>(out, options, columns);
 }
 
-}  // namespace pbz
+}  // namespace table

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/program_io.h"
+#include "src/program/io.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 
 #include <new>
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
-namespace pbz {
+namespace program {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::optional<bool> UseColor(std::string_view when) {
          !(terminal && std::string_view(terminal) == "dumb");
 }
 
-}  // namespace pbz
+}  // namespace program

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace pbz {
+namespace program {
 
 namespace {
 
@@ -321,4 +321,4 @@ std::string_view NonFiniteName(double value) {
   return value < 0 ? "-Infinity" : "Infinity";
 }
 
-}  // namespace pbz
+}  // namespace program

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PBZ_PROGRAM_IO_H_
-#define SRC_PBZ_PROGRAM_IO_H_
+#ifndef SRC_PROGRAM_IO_H_
+#define SRC_PROGRAM_IO_H_
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 // Input and output of command line programs. |program| is the program's name;
 // errors begin with it.
 
-namespace pbz {
+namespace program {
 
 struct CloseFile {
   void operator()(FILE* file) const {
@@ -54,6 +54,6 @@ bool FlushStandardOutput(const char* program);
 // them.
 std::optional<bool> UseColor(std::string_view when);
 
-}  // namespace pbz
+}  // namespace program
 
-#endif  // SRC_PBZ_PROGRAM_IO_H_
+#endif  // SRC_PROGRAM_IO_H_

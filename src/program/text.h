@@ -1,14 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PBZ_TEXT_H_
-#define SRC_PBZ_TEXT_H_
+#ifndef SRC_PROGRAM_TEXT_H_
+#define SRC_PROGRAM_TEXT_H_
 
 #include <stdint.h>
 
 #include <string>
 #include <string_view>
 
-namespace pbz {
+namespace program {
 
 // Returns whether |bytes| are UTF-8: without surrogates, code points above
 // U+10FFFF, and characters in more bytes than they need.
@@ -64,6 +64,6 @@ void AppendFloat(float value, std::string* out);
 // Returns the string of protobuf's JSON for |value|, which is not finite.
 std::string_view NonFiniteName(double value);
 
-}  // namespace pbz
+}  // namespace program
 
-#endif  // SRC_PBZ_TEXT_H_
+#endif  // SRC_PROGRAM_TEXT_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/text.h"
+#include "src/program/text.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace pbz {
+namespace program {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST(TextTest, NumbersReadBackAsTheSame) {
 
 }  // namespace
 
-}  // namespace pbz
+}  // namespace program
