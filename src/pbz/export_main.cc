@@ -31,7 +31,6 @@
 #include "src/pbz/schema_source.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
-#include "src/table/arrow_rows.h"
 #include "src/table/row_writer.h"
 
 namespace pbz {
@@ -45,11 +44,14 @@ using protozero::ConstBytes;
 
 struct ExportOptions {
   std::vector<std::string> files;
+  std::string format;
+  // Older spellings of it.
   bool csv = false;
   bool ndjson = false;
-  bool delimited = false;
   bool arrow = false;
+  bool delimited = false;
   bool envelope = false;
+  table::TableFormat table_format = table::TableFormat::kCsv;
   std::string rows;
   std::string columns;
   std::string file_column;
@@ -105,12 +107,8 @@ bool ExportRows(const ExportOptions& options,
   std::vector<table::Column> all = columns->Columns();
   if (!options.file_column.empty())
     all.insert(all.begin(), {options.file_column, table::Column::Type::kText});
-  const table::TableFormat format = options.csv ? table::TableFormat::kCsv
-                                    : options.arrow
-                                        ? table::TableFormat::kArrow
-                                        : table::TableFormat::kNdjson;
-  const auto rows =
-      table::RowWriter::Create(stdout, {format, options.escape_formulas}, all);
+  const auto rows = table::RowWriter::Create(
+      stdout, {options.table_format, options.escape_formulas}, all);
   MessageItems message;
   bool ok = true;
   for (const std::string& name : options.files) {
@@ -321,20 +319,20 @@ int ExportMain(int argc, char** argv) {
   ExportOptions options;
   const program::Command command = {
       "pbz export",
-      "--csv|--ndjson|--arrow [options] FILE...\n       pbz export "
+      "--format csv|ndjson|arrow [options] FILE...\n       pbz export "
       "--delimited|--envelope [options] FILE...",
       R"(Writes the messages of files of protobuf for other programs:
 
-  pbz export --csv --schema log.proto --rows requests *.pb >requests.csv
+  pbz export --format csv --schema log.proto --rows requests *.pb >requests.csv
 )",
       {{"FILE",
         "one message; - is the standard input. Malformed messages are left out "
         "and reported",
         &options.files},
-       {"--csv", "write a table, with a line of headings", &options.csv},
-       {"--ndjson", "write a JSON object a line", &options.ndjson},
-       {"--arrow", "write a stream of Arrow: ClickHouse's ArrowStream",
-        &options.arrow},
+       {table::kFormatOption, table::kFormatHelp, &options.format},
+       {"--csv", "", &options.csv},
+       {"--ndjson", "", &options.ndjson},
+       {"--arrow", "", &options.arrow},
        {"--delimited", "write messages, each after its size",
         &options.delimited},
        {"--envelope",
@@ -373,22 +371,32 @@ int ExportMain(int argc, char** argv) {
   const auto wrong = [&command](const char* problem) {
     return program::WrongUsage(command, problem);
   };
-  const bool is_table = options.csv || options.ndjson || options.arrow;
-  if (options.csv + options.ndjson + options.arrow + options.delimited +
-          options.envelope !=
+  const bool is_table =
+      !options.format.empty() || options.csv || options.ndjson || options.arrow;
+  if (!options.format.empty() + options.csv + options.ndjson + options.arrow +
+          options.delimited + options.envelope !=
       1) {
-    return wrong(
-        "one of --csv, --ndjson, --arrow, --delimited and --envelope is "
-        "needed");
+    return wrong("one of --format, --delimited and --envelope is needed");
   }
-  if (options.arrow && !table::HasArrow())
-    return wrong(table::kNoArrow);
+  if (is_table) {
+    const char* const older = options.csv      ? "csv"
+                              : options.ndjson ? "ndjson"
+                                               : "arrow";
+    std::string why;
+    const auto format =
+        table::FormatOf(options.format.empty() ? older : options.format, &why);
+    if (!format)
+      return wrong(why.c_str());
+    options.table_format = *format;
+  }
   if (is_table && options.schema.empty())
     return wrong("tables need --schema, which has names and types");
   if (!is_table && !(options.columns.empty() && options.file_column.empty()))
     return wrong("--columns and --file-column are for tables");
-  if (options.escape_formulas && !options.csv)
-    return wrong("--escape-formulas is for --csv");
+  if (options.escape_formulas &&
+      (!is_table || options.table_format != table::TableFormat::kCsv)) {
+    return wrong("--escape-formulas is for --format csv");
+  }
   if (options.delimited && options.rows.empty() && !options.from_delimited) {
     return wrong(
         "--delimited needs --rows, the field whose messages to write; "

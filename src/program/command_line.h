@@ -16,12 +16,12 @@
 //
 //   std::string output;
 //   bool quick = false;
-//   const command_line::Command command = {
+//   const program::Command command = {
 //       "copy", "[options] FILE", "Copies a file.\n",
 //       {{"FILE", "what to copy", &input},
 //        {"-o, --output FILE", "where to", &output},
 //        {"--quick", "do not check the copy", &quick}}};
-//   if (const auto exit_code = command_line::Parse(command, argc, argv))
+//   if (const auto exit_code = program::Parse(command, argc, argv))
 //     return *exit_code;
 
 namespace program {

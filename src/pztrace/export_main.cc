@@ -29,7 +29,6 @@
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/pztrace/track_info.h"
-#include "src/table/arrow_rows.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
@@ -450,10 +449,7 @@ int ExportMain(int argc, char** argv) {
         "are "
         "named, or all",
         &folder},
-       {"--format NAME",
-        "csv (the default), ndjson: a JSON object a line, or arrow: a stream "
-        "of Arrow",
-        &format},
+       {table::kFormatOption, table::kFormatHelp, &format},
        {"--unfinished",
         "rows of slices without an end, too; their dur and self are null",
         &unfinished},
@@ -463,8 +459,8 @@ int ExportMain(int argc, char** argv) {
        {"--host NAME", "in the column of that name, default: this machine's",
         &host}},
       R"(Times and durations are in nanoseconds: ts on the clock of the trace, time since
-1970. args is a JSON object, flows and ended_flows
-are JSON arrays.
+1970. args is a JSON object, flows and ended_flows are JSON arrays. The default
+format is csv.
 )"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
@@ -477,19 +473,16 @@ are JSON arrays.
   }
   if (num_wanted == 0)
     std::fill(wanted, wanted + kNumTables, true);
-  if (format != "csv" && format != "ndjson" && format != "arrow")
-    return WrongUsage(command, "--format is csv, ndjson or arrow");
-  if (format == "arrow" && !table::HasArrow())
-    return WrongUsage(command, table::kNoArrow);
-  if (escape_formulas && format != "csv")
+  std::string why;
+  const auto table_format = table::FormatOf(format, &why);
+  if (!table_format)
+    return WrongUsage(command, why);
+  if (escape_formulas && table_format != TableFormat::kCsv)
     return WrongUsage(command, "--escape-formulas is for --format csv");
   if (unfinished && !wanted[kSlices])
     return WrongUsage(command, "--unfinished is for --slices");
 
-  Outputs outputs(folder, {format == "csv"     ? TableFormat::kCsv
-                           : format == "arrow" ? TableFormat::kArrow
-                                               : TableFormat::kNdjson,
-                           escape_formulas});
+  Outputs outputs(folder, {*table_format, escape_formulas});
   bool ok = true;
   bool is_open = false;
   for (const std::string& file : files) {

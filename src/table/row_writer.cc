@@ -271,6 +271,17 @@ void TextRows::Flush() {
 
 }  // namespace
 
+std::optional<TableFormat> FormatOf(std::string_view name, std::string* why) {
+  if (name == "csv")
+    return TableFormat::kCsv;
+  if (name == "ndjson")
+    return TableFormat::kNdjson;
+  if (name == "arrow" && HasArrow())
+    return TableFormat::kArrow;
+  *why = name == "arrow" ? kNoArrow : "--format is csv, ndjson or arrow";
+  return std::nullopt;
+}
+
 std::unique_ptr<RowWriter> RowWriter::Create(
     FILE* out,
     const TableOptions& options,

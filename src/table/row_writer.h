@@ -31,6 +31,16 @@ enum class TableFormat {
   kArrow,   // The stream of Arrow's inter-process communication.
 };
 
+// The option of programs that write tables.
+inline constexpr std::string_view kFormatOption = "--format NAME";
+inline constexpr std::string_view kFormatHelp =
+    "csv, with a line of headings, ndjson: a JSON object a line, or arrow: a "
+    "stream of Arrow, ClickHouse's ArrowStream";
+
+// Returns the format of that name. If there is none, or the program was built
+// without it, returns null and sets |why|.
+std::optional<TableFormat> FormatOf(std::string_view name, std::string* why);
+
 struct TableOptions {
   TableFormat format = TableFormat::kCsv;
   // True to put a ' in front of texts in CSV that a spreadsheet would compute.

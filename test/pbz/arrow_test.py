@@ -104,8 +104,8 @@ class ArrowTest(unittest.TestCase):
     return dict(columns), rows
 
   def check_pbz(self, *arguments, code=0):
-    return self.check([PBZ, 'export', '--arrow', *arguments],
-                      [PBZ, 'export', '--ndjson', *arguments], code)
+    return self.check([PBZ, 'export', '--format', 'arrow', *arguments],
+                      [PBZ, 'export', '--format', 'ndjson', *arguments], code)
 
   def test_rows_of_random_schemas(self):
     rng = random.Random(SEED)

@@ -250,8 +250,11 @@ class ExportTest(unittest.TestCase):
 
   def both_formats(self, *arguments, **options):
     """The objects of NDJSON. CSV has to say the same."""
-    lines, _ = run('--ndjson', *arguments, **options)
-    table, _ = run('--csv', *arguments, **options)
+    lines, _ = run('--format', 'ndjson', *arguments, **options)
+    table, _ = run('--format', 'csv', *arguments, **options)
+    # The older spellings.
+    self.assertEqual(run('--ndjson', *arguments, **options)[0], lines)
+    self.assertEqual(run('--csv', *arguments, **options)[0], table)
     rows = csv.DictReader(io.StringIO(table.decode(), newline=''))
     # Numbers as the text that they are.
     texts = objects(lines, parse_int=str, parse_float=str)
@@ -525,8 +528,10 @@ class ExportTest(unittest.TestCase):
     schema = self.schema_of_rows()
     with_schema = '--schema', schema.path
     for arguments, error in (
-        ((), 'one of --csv'),
-        (('--csv', '--ndjson'), 'one of --csv'),
+        ((), 'one of --format'),
+        (('--csv', '--ndjson'), 'one of --format'),
+        (('--format', 'csv', '--delimited'), 'one of --format'),
+        (('--format', 'xml', *with_schema), 'csv, ndjson or arrow'),
         (('--csv',), 'need --schema'),
         (('--arrow', *with_schema), 'built without Arrow'),
         (('--delimited',), '--delimited needs --rows'),
