@@ -17,6 +17,7 @@
 
 #include "src/pbz/export_main.h"
 #include "src/pbz/extended_schema.h"
+#include "src/pbz/field_stats.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/printer.h"
@@ -24,7 +25,6 @@
 #include "src/pbz/report.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/schema_source.h"
-#include "src/pbz/stats.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/program/text.h"

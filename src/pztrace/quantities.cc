@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/pztrace/trace_config.h"
+#include "src/pztrace/record_config.h"
 
 namespace pztrace {
 

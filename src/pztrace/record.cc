@@ -22,7 +22,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_monitor.h"
-#include "src/pztrace/stats.h"
+#include "src/pztrace/session_stats.h"
 #include "src/pztrace/trace_drain.h"
 #include "src/pztrace/trace_output.h"
 #include "src/tracing/shared_memory/out_of_memory.h"

@@ -16,7 +16,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/record.h"
-#include "src/pztrace/trace_config.h"
+#include "src/pztrace/record_config.h"
 #include "src/tracing/track_event/category_rules.h"
 
 namespace pztrace {

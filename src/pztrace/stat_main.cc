@@ -17,7 +17,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/runtime_folder.h"
-#include "src/pztrace/stats.h"
+#include "src/pztrace/session_stats.h"
 
 namespace pztrace {
 

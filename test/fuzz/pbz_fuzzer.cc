@@ -17,6 +17,7 @@
 #include <string>
 
 #include "protozero/proto_decoder.h"
+#include "src/pbz/field_stats.h"
 #include "src/pbz/field_stream.h"
 #include "src/pbz/input_kind.h"
 #include "src/pbz/message_items.h"
@@ -24,7 +25,6 @@
 #include "src/pbz/report.h"
 #include "src/pbz/row_columns.h"
 #include "src/pbz/schema.h"
-#include "src/pbz/stats.h"
 #include "src/pbz/walk.h"
 #include "src/table/row_writer.h"
 

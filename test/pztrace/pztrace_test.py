@@ -134,7 +134,7 @@ class PztraceTest(unittest.TestCase):
     with open(config, 'wb') as file:
       subprocess.run([str(PROTOC), '-I', str(ROOT),
                       '--encode=pztrace.TraceConfig',
-                      'src/pztrace/trace_config.proto'], cwd=ROOT,
+                      'src/pztrace/record_config.proto'], cwd=ROOT,
                      input=text.encode(), stdout=file, check=True)
     return config
 

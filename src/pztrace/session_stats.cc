@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/stats.h"
+#include "src/pztrace/session_stats.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "src/pztrace/completeness.h"
+#include "src/pztrace/session_stats.pbzero.h"
 #include "src/pztrace/shown_name.h"
-#include "src/pztrace/stats.pbzero.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_STATS_H_
-#define SRC_PZTRACE_STATS_H_
+#ifndef SRC_PZTRACE_SESSION_STATS_H_
+#define SRC_PZTRACE_SESSION_STATS_H_
 
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct RecordingStats {
   protozero::TraceStats trace;
 };
 
-// Returns the statistics in the form of stats.proto.
+// Returns the statistics in the form of session_stats.proto.
 std::string SerializeStats(const RecordingStats& stats);
 
 // Prints the result of SerializeStats() as a table. Returns false if |bytes|
@@ -65,4 +65,4 @@ bool FetchStats(const std::string& socket,
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_STATS_H_
+#endif  // SRC_PZTRACE_SESSION_STATS_H_

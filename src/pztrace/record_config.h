@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_TRACE_CONFIG_H_
-#define SRC_PZTRACE_TRACE_CONFIG_H_
+#ifndef SRC_PZTRACE_RECORD_CONFIG_H_
+#define SRC_PZTRACE_RECORD_CONFIG_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,4 +27,4 @@ bool ParseTraceConfig(protozero::ConstBytes bytes,
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_TRACE_CONFIG_H_
+#endif  // SRC_PZTRACE_RECORD_CONFIG_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/trace_config.h"
+#include "src/pztrace/record_config.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "protozero/decode_status.h"
-#include "src/pztrace/trace_config.pbzero.h"
+#include "src/pztrace/record_config.pbzero.h"
 #include "src/tracing/ipc/messages.h"
 
 namespace pztrace {

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pbz/stats.h"
+#include "src/pbz/field_stats.h"
 
 #include <inttypes.h>
 

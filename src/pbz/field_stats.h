@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PBZ_STATS_H_
-#define SRC_PBZ_STATS_H_
+#ifndef SRC_PBZ_FIELD_STATS_H_
+#define SRC_PBZ_FIELD_STATS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,4 +74,4 @@ class Stats : public Visitor {
 
 }  // namespace pbz
 
-#endif  // SRC_PBZ_STATS_H_
+#endif  // SRC_PBZ_FIELD_STATS_H_
