@@ -72,6 +72,10 @@ class DataSources {
   void StopAll(Session* session);
   // Ends all instances without waiting.
   void EndAll(Session* session);
+  // Unmarks a session whose state is brought up to date.
+  static void ForgetChange(Session* session) {
+    session->data_sources.has_changed = false;
+  }
   // Forgets all of the producer's instances without telling it.
   void EraseAll(ConnectedProducer* producer);
   // Tells the producers of the session to forget what they have interned.

@@ -115,7 +115,13 @@ void Flushes::Finish(FlushRequestID id, bool success) {
     CountVisit();
     producers_->Get(producer_id)->flushes.erase(id);
   }
-  flush.session->flushes.pending.erase(id);
+  SessionFlushes& of_session = flush.session->flushes;
+  of_session.pending.erase(id);
+  ++(success ? of_session.succeeded : of_session.failed);
+  if (flush.is_final) {
+    of_session.has_final = false;
+    of_session.final_succeeded = success;
+  }
   observer_->OnFlushEnd(flush, success);
 }
 

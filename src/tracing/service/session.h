@@ -67,18 +67,22 @@ struct SessionTimes {
 
 // The data of SessionReader for a session.
 struct SessionOutput {
+  // Adds a header to what is read next. Returns false, and has changed nothing,
+  // if there is no memory.
+  bool BeginTrace(const std::string& raw_config);
+
   // The packets with which the trace begins, until they are read.
   std::vector<uint8_t> header;
   // The snapshots that have not been read yet, and the last one of all.
   std::vector<ClockReadings> clock_snapshots;
   ClockReadings last_clock_snapshot;
   bool has_trailer = false;
-  uint32_t next_sequence_id = 0;
+  uint32_t next_sequence_id = kServiceSequenceID + 1;
   uint64_t invalid_packets = 0;
 };
 
-// A tracing session. Each part belongs to the class that its type names; the
-// other classes only read it.
+// A tracing session. Each part belongs to the class that its type names; when
+// Sessions has added the session, only that class and methods write it.
 struct Session {
   TracingSessionID id = 0;
   // The config. Its DataSourceConfigs are those that producers get.

@@ -26,6 +26,14 @@ uint64_t SessionReader::BytesReadWhenEmpty(const Session& session) const {
   return bytes;
 }
 
+bool SessionOutput::BeginTrace(const std::string& raw_config) {
+  const ClockReadings clocks = ReadClocks();
+  if (!AppendTraceHeader(clocks, raw_config, &header))
+    return false;
+  last_clock_snapshot = clocks;
+  return true;
+}
+
 bool SessionReader::ReadBatch(Session* session,
                               std::vector<uint8_t>* trace,
                               bool* has_more) {

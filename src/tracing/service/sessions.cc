@@ -112,12 +112,8 @@ bool Sessions::Add(TracingSessionID id,
     if (source.stop_timeout_ms == 0)
       source.stop_timeout_ms = config.data_source_stop_timeout_ms;
   }
-  session.output.next_sequence_id = kServiceSequenceID + 1;
-  session.output.last_clock_snapshot = ReadClocks();
-  if (!AppendTraceHeader(session.output.last_clock_snapshot, config.raw_config,
-                         &session.output.header)) {
+  if (!session.output.BeginTrace(config.raw_config))
     return false;
-  }
   const uint64_t now = (*clock_)();
   const auto after = [now](uint32_t milliseconds) {
     return milliseconds == 0 ? kNever : now + milliseconds;
@@ -162,12 +158,8 @@ bool Sessions::RestartTrace(Session* session) {
       session->state != TracingService::kStarted) {
     return false;
   }
-  const ClockReadings clocks = ReadClocks();
-  if (!AppendTraceHeader(clocks, session->config.raw_config,
-                         &session->output.header)) {
+  if (!session->output.BeginTrace(session->config.raw_config))
     return false;
-  }
-  session->output.last_clock_snapshot = clocks;
   data_sources_->ClearIncrementalState(*session);
   return true;
 }
@@ -215,7 +207,7 @@ void Sessions::UpdateState(Session* session) {
   if (session == nullptr)
     return;
   CountVisit();
-  session->data_sources.has_changed = false;
+  DataSources::ForgetChange(session);
   if (session->state == TracingService::kStarting &&
       session->data_sources.num_starting == 0) {
     session->state = TracingService::kStarted;
@@ -249,13 +241,10 @@ void Sessions::UpdateState(Session* session) {
 void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
   Session* const session = flush.session;
   Scrape(*session, ScrapeMode::kForNow);
-  ++(success ? session->flushes.succeeded : session->flushes.failed);
   // The session writes the flushed packets now, not at the end of the period.
   if (session->times.next_write != kNever)
     session->times.next_write = (*clock_)();
   if (flush.is_final) {
-    session->flushes.has_final = false;
-    session->flushes.final_succeeded = success;
     data_sources_->StopAll(session);
     UpdateState(session);
   }

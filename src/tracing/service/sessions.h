@@ -92,6 +92,8 @@ class Sessions final : private Flushes::Observer {
   uint64_t NextDeadline() const;
   // Does everything that is due, except writing.
   void RunDue();
+  // Makes the session write no more.
+  void EndWriting(Session* session) { session->times.next_write = kNever; }
   // Returns a session that is to be written, and unmarks it. Returns 0 if there
   // is none.
   TracingSessionID TakeSessionToWrite();

@@ -310,7 +310,7 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
     is_last = session->state == kStopped;
     is_complete = !session->has_failed_to_write;
     if (is_last)
-      session->times.next_write = service::kNever;
+      sessions.EndWriting(session);
   }
   // If the consumer has refused something, nothing more is read.
   if (is_complete) {
