@@ -24,7 +24,7 @@ import tempfile
 
 import compilers
 
-LIST = os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', 'cpp',
+LIST = os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', 'c_family',
                     'system_macros.cc')
 
 # What ours include, so that it comes before the macros.
