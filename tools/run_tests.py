@@ -308,7 +308,8 @@ def build(config, targets):
 def lines_of_costs(costs, count=20):
   """Returns a table of the `count` tests that took the most, largest first."""
   return (['   CPU s  wall s'] +
-          ['%8.1f%8.1f  %s' % cost for cost in sorted(costs, reverse=True)[:count]])
+          ['%8.1f%8.1f  %s' % cost for cost in sorted(costs, reverse=True)[:count]
+           if cost[0] >= 1])
 
 
 def run_config(config, fetcher, options):
