@@ -21,7 +21,7 @@ std::string_view InternedText(protozero::ConstBytes entry);
 // The schema of arguments. Without one, which is the default, only arguments
 // that are part of each trace's schema are read.
 struct ArgSchema {
-  const pbz::ExtendedSchema* messages = nullptr;
+  pbz::ExtendedSchema* messages = nullptr;
   const pbz::MessageType* event = nullptr;  // The message TrackEvent.
 };
 

@@ -30,6 +30,7 @@
 #include "src/pztrace/timeline_reader.h"
 #include "src/pztrace/track_info.h"
 #include "src/table/row_writer.h"
+#include "src/tracing/trace_reader/id_map.h"
 
 namespace pztrace {
 
@@ -281,7 +282,7 @@ class Exporter {
   }
 
   Owner& KeptOwner(uint64_t track) {
-    return owners_[(track * 0x9e3779b97f4a7c15 >> 32) % kMaxOwners];
+    return owners_[protozero::internal::HashOfId(track) % kMaxOwners];
   }
 
   bool IsKnown(const Owner& owner, uint64_t track) const {

@@ -73,14 +73,14 @@ TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
   }
   callbacks.format_args = [this](const protozero::EventArgs& event,
                                  std::string* members) {
-    if (arg_schema_.event == nullptr && schema_ != nullptr)
-      arg_schema_ = {schema_, EventType(*schema_->Type())};
+    if (arg_schema_.event == nullptr && arg_schema_.messages != nullptr)
+      arg_schema_.event = EventType(*arg_schema_.messages->Type());
     AppendEventArgs(event, arg_schema_, &texts_, members);
   };
   callbacks.on_extension_descriptor = [this](ConstBytes descriptor) {
-    if (schema_ == nullptr)
+    if (arg_schema_.messages == nullptr)
       return;
-    schema_->Add(descriptor);
+    arg_schema_.messages->Add(descriptor);
     arg_schema_.event = nullptr;
   };
   callbacks.inflate = [](uint32_t field_id, ConstBytes bytes,

@@ -29,14 +29,12 @@ class TimelineReader : public protozero::TraceReader {
   // Sets the schema that arguments are read with. The reader adds the trace's
   // descriptions of extensions to it. It may be null, which is the default.
   void set_schema(pbz::ExtendedSchema* schema) {
-    schema_ = schema;
-    arg_schema_ = {};
+    arg_schema_ = {schema, nullptr};
   }
 
  private:
   Callbacks WithJson(Callbacks callbacks);
 
-  pbz::ExtendedSchema* schema_ = nullptr;
   ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;
 };

@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <iterator>
@@ -21,6 +19,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
 #include "src/tracing/trace_reader/clock_table.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/fuzz_input.h"
 
 namespace {
@@ -28,6 +27,7 @@ namespace {
 using protozero::HeapBuffered;
 using protozero::internal::ClockTable;
 using protozero::internal::TraceClockState;
+using protozero::test::Check;
 using protozero::test::FuzzInput;
 using protozero::trace::ClockSnapshot;
 
@@ -43,13 +43,6 @@ constexpr uint32_t kSequences = 3;
 
 bool IsOfSequence(uint32_t clock) {
   return clock >= 64 && clock <= 127;
-}
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "clock_table_fuzzer: %s\n", what);
-  abort();
 }
 
 class Run {

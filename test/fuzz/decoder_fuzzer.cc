@@ -5,24 +5,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <string>
 
 #include "protozero/proto_decoder.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/generated_types.h"
 
 namespace {
 
+using protozero::test::Check;
 using namespace protozero::test;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "decoder_fuzzer: %s\n", what);
-  abort();
-}
 
 bool IsWellFormed(const std::string& bytes) {
   protozero::ProtoDecoder decoder(bytes);

@@ -20,8 +20,6 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -44,18 +42,13 @@
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "test/fuzz/check.h"
 
 namespace {
 
+using protozero::test::Check;
 using namespace protozero;
 namespace pb = tracing::pbzero;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "ipc_fuzzer: %s\n", what);
-  abort();
-}
 
 class Input {
  public:

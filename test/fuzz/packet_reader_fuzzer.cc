@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <memory>
@@ -17,6 +15,7 @@
 #include "protozero/tracing/packet_reader.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_abi.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/fuzz_input.h"
 #include "test/fuzz/shared_memory_writer.h"
 #include "test/tracing/fake_service.h"
@@ -26,6 +25,7 @@ namespace {
 using protozero::CommitDataRequest;
 using protozero::PacketReader;
 using protozero::WriterID;
+using protozero::test::Check;
 using protozero::test::FuzzInput;
 using protozero::test::SharedMemoryWriter;
 using ABI = protozero::SharedMemoryABI;
@@ -34,13 +34,6 @@ constexpr size_t kPageSize = 4096;
 constexpr size_t kNumPages = 4;
 // The memory has no room for more records.
 constexpr size_t kMaxPackets = kNumPages * kPageSize;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "packet_reader_fuzzer: %s\n", what);
-  abort();
-}
 
 class Run {
  public:

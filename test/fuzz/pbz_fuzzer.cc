@@ -27,17 +27,12 @@
 #include "src/pbz/schema.h"
 #include "src/pbz/walk.h"
 #include "src/table/row_writer.h"
+#include "test/fuzz/check.h"
 
 namespace {
 
 using protozero::ConstBytes;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "pbz_fuzzer: %s\n", what);
-  abort();
-}
+using protozero::test::Check;
 
 // A printer that remembers if anything was malformed.
 class CheckedPrinter : public pbz::Printer {

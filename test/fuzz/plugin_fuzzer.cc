@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <string>
 
@@ -17,16 +15,12 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "src/protoc_plugin/generator.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/message_mutator.h"
 
 namespace {
 
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "plugin_fuzzer: %s\n", what);
-  abort();
-}
+using protozero::test::Check;
 
 }  // namespace
 

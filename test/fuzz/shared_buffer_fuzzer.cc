@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <memory>
@@ -21,6 +19,7 @@
 #include "protozero/tracing/trace_writer.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/service/service_packets.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/fuzz_input.h"
 #include "test/fuzz/shared_memory_writer.h"
 #include "test/tracing/fake_service.h"
@@ -40,6 +39,7 @@ using protozero::ProtoDecoder;
 using protozero::TraceConfig;
 using protozero::TracingService;
 using protozero::WriterID;
+using protozero::test::Check;
 using protozero::test::FuzzInput;
 using protozero::test::SharedMemoryWriter;
 using ABI = protozero::SharedMemoryABI;
@@ -49,13 +49,6 @@ constexpr size_t kNumPages = 4;
 constexpr size_t kBufferSize = 8192;
 constexpr int32_t kFuzzerUid = 1;
 constexpr int32_t kOtherUid = 2;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "shared_buffer_fuzzer: %s\n", what);
-  abort();
-}
 
 // A producer that acknowledges nothing by itself.
 class FuzzedProducer : public TracingService::RemoteProducer {

@@ -8,8 +8,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +18,7 @@
 #include "src/tracing/trace_reader/event_order.h"
 #include "src/tracing/trace_reader/slice_nesting.h"
 #include "src/tracing/trace_reader/text_table.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/fuzz_input.h"
 
 namespace {
@@ -33,17 +32,11 @@ using protozero::internal::SliceNesting;
 using protozero::internal::SliceSink;
 using protozero::internal::TextTable;
 using protozero::internal::TimedEvent;
+using protozero::test::Check;
 using protozero::test::FuzzInput;
 using Kind = TimedEvent::Kind;
 
 constexpr uint32_t kTracks = 4;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "slice_nesting_fuzzer: %s\n", what);
-  abort();
-}
 
 class Run final : public EventSink, public SliceSink {
  public:

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <string>
 #include <string_view>
@@ -17,17 +15,12 @@
 #include "protozero/proto_decoder.h"
 #include "src/pztrace/json_text.h"
 #include "src/pztrace/timeline_reader.h"
+#include "test/fuzz/check.h"
 
 namespace {
 
 using protozero::ConstBytes;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "trace_reader_fuzzer: %s\n", what);
-  abort();
-}
+using protozero::test::Check;
 
 void CheckArgs(const pztrace::EventDetails& details) {
   std::string json;

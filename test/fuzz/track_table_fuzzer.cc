@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <map>
@@ -21,6 +19,7 @@
 #include "protozero/tracing/trace.h"
 #include "src/tracing/trace_reader/text_table.h"
 #include "src/tracing/trace_reader/track_table.h"
+#include "test/fuzz/check.h"
 #include "test/fuzz/fuzz_input.h"
 
 namespace {
@@ -31,6 +30,7 @@ using protozero::TrackInfo;
 using protozero::internal::TextTable;
 using protozero::internal::TrackIndex;
 using protozero::internal::TrackTable;
+using protozero::test::Check;
 using protozero::test::FuzzInput;
 using protozero::trace::ProcessDescriptor;
 using protozero::trace::ProcessTree;
@@ -38,13 +38,6 @@ using protozero::trace::ThreadDescriptor;
 using protozero::trace::TrackDescriptor;
 
 constexpr size_t kMaxPath = 256;
-
-void Check(bool condition, const char* what) {
-  if (condition)
-    return;
-  fprintf(stderr, "track_table_fuzzer: %s\n", what);
-  abort();
-}
 
 class Run {
  public:
