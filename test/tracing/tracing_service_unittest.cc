@@ -641,6 +641,51 @@ TEST_F(TracingServiceTest, NoMemoryNoDataSources) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
 }
 
+TEST_F(TracingServiceTest, EachOfThreeListsSelectsProducers) {
+  TestProducer producers[4];
+  const char* const names[] = {"server", "server-2", "client", "other"};
+  for (int i = 0; i < 4; ++i) {
+    auto info = Info();
+    info.name = names[i];
+    info.pid = 100 + i;
+    producers[i].Connect(&service_, "source", std::move(info));
+  }
+  using Source = TraceConfig::DataSource;
+  const auto selected = [&](void (*select)(Source*)) {
+    config_.data_sources.resize(1);
+    Source& source = config_.data_sources[0];
+    source.producer_name_filter.clear();
+    source.producer_name_patterns.clear();
+    source.producer_pids.clear();
+    select(&source);
+    Start();
+    Strings result;
+    for (int i = 0; i < 4; ++i) {
+      if (!producers[i].TakeCalls().empty())
+        result.push_back(names[i]);
+    }
+    service_.CloseSession(session_);
+    for (TestProducer& producer : producers)
+      producer.TakeCalls();
+    return result;
+  };
+  EXPECT_EQ(selected([](Source*) {}),
+            (Strings{"server", "server-2", "client", "other"}));
+  EXPECT_EQ(
+      selected([](Source* it) { it->producer_name_patterns = {"serv*"}; }),
+      (Strings{"server", "server-2"}));
+  EXPECT_EQ(selected([](Source* it) { it->producer_name_patterns = {"serv"}; }),
+            Strings());
+  EXPECT_EQ(selected([](Source* it) { it->producer_pids = {102, 7}; }),
+            Strings{"client"});
+  EXPECT_EQ(selected([](Source* it) {
+              it->producer_name_filter = {"other"};
+              it->producer_name_patterns = {"c*t", "x*"};
+              it->producer_pids = {100};
+            }),
+            (Strings{"server", "client", "other"}));
+}
+
 TEST_F(TracingServiceTest, InstanceBeyondTheLimitIsAnUnknownLoss) {
   producer_.Connect(&service_, "source", Info());
   config_.data_sources.resize(TracingLimits::kMaxDataSourcesPerSession,

@@ -82,7 +82,8 @@ class Producer {
     std::string name;
     // The service's address: a path, or '@' and a name in the abstract
     // namespace. If empty, PERFETTO_PRODUCER_SOCK_NAME in the environment, or
-    // else the usual paths: /run/perfetto/traced-producer.sock or
+    // else two places in turn: a recorder of this user (`pztrace record`), and
+    // Perfetto's service at /run/perfetto/traced-producer.sock or
     // /tmp/perfetto-producer.
     std::string socket;
     // The accepted owners. The producer treats a service of another owner as if
@@ -104,8 +105,8 @@ class Producer {
     // membarrier(2).
     uint32_t idle_period_ms = 1000;
     // The longest pause before connecting again. The first pause is short;
-    // further ones double until they reach this. With 0, the producer tries
-    // once.
+    // further ones double until they reach this. A recorder of this user ends
+    // the pause when it comes. With 0, the producer tries once.
     uint32_t max_reconnect_pause_ms = 10000;
     // True if the service may look at chunks that have not been committed. Then
     // it sees the last packets of threads that write no more, and of processes

@@ -29,11 +29,16 @@ struct TraceConfig {
     // The policy for a chunk for which there is no room.
     BufferFillPolicy fill_policy = BufferFillPolicy::kRingBuffer;
   };
-  // A request to producers.
+  // A request to the producers that one of the three lists selects, or to all
+  // producers if the lists are empty.
   struct DataSource {
     DataSourceConfig config;
-    // The names of the producers to ask; empty for all producers.
+    // The names of producers.
     std::vector<std::string> producer_name_filter;
+    // Patterns of their names, as for fnmatch(3): '*' stands for any text.
+    std::vector<std::string> producer_name_patterns;
+    // The processes of producers.
+    std::vector<int32_t> producer_pids;
   };
   // The sizes for producers of that name, which override the ones that they ask
   // for. 0 leaves a size to them.

@@ -104,10 +104,7 @@ class Producer::Impl : public internal::ProducerShared {
 
  private:
   void StartLocked() {
-    if (!RunsInMemory([&] {
-          socket =
-              options.socket.empty() ? DefaultProducerSocket() : options.socket;
-        }) ||
+    if (!RunsInMemory([&] { socket = options.socket; }) ||
         !internal::HandleForks()) {
       return status.SetOff(OffReason::kOutOfMemory);
     }
@@ -223,7 +220,7 @@ bool Producer::Impl::Sync(Lock* lock, uint32_t timeout_ms) {
   const uint32_t attempts_before = failed_attempts;
   if (status.state() == State::kConnecting) {
     is_in_a_hurry = true;
-    changed.notify_all();
+    wakeup.Notify();
   }
   changed.wait_until(*lock, deadline, [&] {
     return status.state() != State::kConnecting ||

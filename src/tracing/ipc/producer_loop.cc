@@ -3,6 +3,7 @@
 #include "src/tracing/ipc/producer_loop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/client_lock.h"
@@ -80,20 +82,10 @@ bool ProducerLoop::ConnectAndServe() {
     }
   }
   ScopedFd socket = std::move(producer_->connected_socket);
-  if (!socket.is_valid()) {
-    std::string error;
-    socket = ConnectToUnixSocket(producer_->socket, &error);
-    if (!socket.is_valid()) {
-      OnConnectFailed(errno);
-      return false;
-    }
-    if (!IsAcceptedService(socket.get(), producer_->socket,
-                           producer_->options.service_owner, &error)) {
-      Lock lock(ClientLock());
-      producer_->status.SetOff(OffReason::kNotTrusted, error);
-      return false;
-    }
-  }
+  if (!socket.is_valid())
+    socket = Connect();
+  if (!socket.is_valid())
+    return false;
   const auto connection = std::make_shared<ProducerIpcClient>(
       std::move(socket), &producer_->wakeup);
   // Only this thread changes it.
@@ -112,6 +104,34 @@ bool ProducerLoop::ConnectAndServe() {
   status.SetOff(was_connected ? OffReason::kConnectionLost
                               : OffReason::kRefused);
   return was_connected;
+}
+
+ScopedFd ProducerLoop::Connect() {
+  const Producer::Options& options = producer_->options;
+  const std::vector<std::string> addresses =
+      options.socket.empty() ? ProducerSockets(&recorder_folder_)
+                             : std::vector<std::string>{options.socket};
+  std::string names;
+  std::string error;
+  for (const std::string& address : addresses) {
+    ScopedFd socket = ConnectToUnixSocket(address, &error);
+    const int reason = errno;
+    names += (names.empty() ? "" : " or ") + address;
+    const bool is_accepted =
+        socket.is_valid() &&
+        IsAcceptedService(socket.get(), address, options.service_owner, &error);
+    if (!socket.is_valid() && &address != &addresses.back())
+      continue;
+    Lock lock(ClientLock());
+    producer_->socket = socket.is_valid() ? address : names;
+    if (is_accepted)
+      return socket;
+    if (socket.is_valid())
+      producer_->status.SetOff(OffReason::kNotTrusted, error);
+    else
+      producer_->status.SetConnectFailed(reason);
+  }
+  return ScopedFd();
 }
 
 void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
@@ -209,23 +229,41 @@ bool ProducerLoop::Receive(ProducerIpcClient* connection,
 void ProducerLoop::Pause(uint32_t* pause_ms) {
   *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
   const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
-  Lock lock(ClientLock());
-  const auto is_over = [this] {
-    return producer_->is_stopping || producer_->is_in_a_hurry;
-  };
-  while (!is_over() && SteadyClock::now() < end) {
-    const bool watches = producer_->watches_threads;
-    const auto period = std::chrono::milliseconds(kWatchPeriodMs);
-    producer_->changed.wait_until(
-        lock, watches ? std::min(end, SteadyClock::now() + period) : end,
-        [&] { return is_over() || producer_->watches_threads != watches; });
-    if (watches && !is_over()) {
-      lock.unlock();
-      Poll(nullptr, 0, 0, watches);
-      lock.lock();
+  *pause_ms *= 2;
+  if (!recorder_folder_.empty())
+    recorder_watch_.Watch(recorder_folder_);
+  for (;;) {
+    bool watches_threads;
+    {
+      Lock lock(ClientLock());
+      if (producer_->is_stopping || producer_->is_in_a_hurry)
+        return;
+      watches_threads = producer_->watches_threads;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
+    if (left.count() <= 0)
+      return;
+    WakeupFd& wakeup = producer_->wakeup;
+    // Without the descriptor, nothing ends the poll.
+    const int64_t longest = wakeup.fd() < 0 ? kWatchPeriodMs : INT_MAX;
+    const int timeout_ms =
+        static_cast<int>(std::min<int64_t>(left.count(), longest));
+    // poll() ignores negative descriptors.
+    pollfd fds[2] = {{wakeup.fd(), POLLIN, 0},
+                     {recorder_watch_.fd(), POLLIN, 0}};
+    if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
+      // Only memory can be missing. It is no use to poll again at once.
+      poll(nullptr, 0, std::min<int>(timeout_ms, kMinReconnectPauseMs));
+    }
+    if (fds[0].revents != 0)
+      wakeup.Clear();
+    if (fds[1].revents != 0 &&
+        recorder_watch_.HasAppeared(kRecorderSocketName)) {
+      *pause_ms = kMinReconnectPauseMs;
+      return;
     }
   }
-  *pause_ms *= 2;
 }
 
 int ProducerLoop::Poll(pollfd* fds,

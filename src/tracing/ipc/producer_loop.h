@@ -7,11 +7,14 @@
 #include <stdint.h>
 
 #include <memory>
+#include <string>
 
 #include "src/tracing/ipc/command_handler.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/producer_shared.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/ipc/user_folder.h"
 
 #include "protozero/internal/macros.h"
 
@@ -33,6 +36,9 @@ class ProducerLoop {
   // Connects and serves. Returns whether the pause before the next attempt is
   // the shortest again. May throw std::bad_alloc.
   bool ConnectAndServe();
+  // Returns a socket that is connected to an accepted service, or an invalid
+  // one, and the status says why. May throw std::bad_alloc.
+  ScopedFd Connect();
   // Serves until the connection is lost, or is to end.
   void Serve(const std::shared_ptr<ProducerIpcClient>& connection);
   // Does the part of Serve() that may throw std::bad_alloc.
@@ -41,6 +47,8 @@ class ProducerLoop {
   bool Receive(ProducerIpcClient* connection,
                CommandHandler* handler,
                FrameReader* reader);
+  // Waits until the next attempt: for |pause_ms|, which it doubles, or until a
+  // recorder has come, or somebody is in a hurry.
   void Pause(uint32_t* pause_ms);
   // Calls poll(), and obeys signals if the program has no other thread for
   // them: a signal that would have ended the program, or run a handler, does so
@@ -51,6 +59,10 @@ class ProducerLoop {
   void OnOutOfMemory();
 
   ProducerShared* const producer_;
+  // The folder in which a recorder may come; empty if this producer looks for
+  // none.
+  std::string recorder_folder_;
+  FolderWatch recorder_watch_;
   bool takes_signals_ = false;
   // True if the connection has ended for lack of memory.
   bool is_out_of_memory_ = false;

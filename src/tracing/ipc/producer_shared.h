@@ -24,7 +24,7 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // The state that the threads that call a Producer share with the producer's own
-// thread. Guarded by ClientLock(), except for the first three members.
+// thread. Guarded by ClientLock(), except for the first two members.
 struct ProducerShared {
   ProducerShared(Producer::Options the_options, ScopedFd connected)
       : options(std::move(the_options)),
@@ -46,7 +46,8 @@ struct ProducerShared {
   // If valid, the only connection of this producer. The producer's thread takes
   // it, and owns it then.
   ScopedFd connected_socket;
-  // The address, which is set before the thread starts.
+  // The service's address, or the ones at which the producer looks for it, for
+  // people. Empty before the first attempt, if the program has given none.
   std::string socket;
 
   std::vector<std::shared_ptr<DataSource>> sources;

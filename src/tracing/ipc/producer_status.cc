@@ -20,7 +20,7 @@ std::string ProducerStatus::WhyOff(OffReason reason,
     case OffReason::kNone:
       return std::string();
     case OffReason::kConnecting:
-      return "not connected yet to " + socket;
+      return "not connected yet" + (socket.empty() ? "" : " to " + socket);
     case OffReason::kNoService:
       return "cannot connect to " + socket + ": " + detail;
     case OffReason::kNotTrusted:

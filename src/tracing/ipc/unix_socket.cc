@@ -85,6 +85,13 @@ bool IsAbandonedSocket(const std::string& path, const UnixAddress& address) {
          errno == ECONNREFUSED;
 }
 
+// Returns null if there is none. The variable is ignored in programs that have
+// more rights than the user who set their environment.
+const char* SocketInEnvironment() {
+  const char* const path = secure_getenv("PERFETTO_PRODUCER_SOCK_NAME");
+  return path != nullptr && *path != '\0' ? path : nullptr;
+}
+
 SocketStatus StatusOfErrno() {
   return errno == EAGAIN || errno == EWOULDBLOCK ? SocketStatus::kWouldBlock
                                                  : SocketStatus::kClosed;
@@ -105,11 +112,12 @@ bool IsStartedByRecorder() {
   return value != nullptr && *value != '\0';
 }
 
+bool IsProducerSocketInEnvironment() {
+  return SocketInEnvironment() != nullptr;
+}
+
 std::string DefaultProducerSocket() {
-  // The variable is ignored in programs that have more rights than the user who
-  // set their environment.
-  const char* const path = secure_getenv("PERFETTO_PRODUCER_SOCK_NAME");
-  if (path != nullptr && *path != '\0')
+  if (const char* const path = SocketInEnvironment())
     return path;
   return access("/run/perfetto", X_OK) == 0
              ? "/run/perfetto/traced-producer.sock"

@@ -41,9 +41,11 @@ class ScopedFd {
 // '@', in the abstract namespace. All sockets are non-blocking and closed by
 // exec.
 
-// Returns the place where producers find the service:
-// PERFETTO_PRODUCER_SOCK_NAME in the environment, or else the system's service.
+// Returns the address of PERFETTO_PRODUCER_SOCK_NAME in the environment, or
+// else the one of Perfetto's service.
 std::string DefaultProducerSocket();
+// Returns whether that address comes from the environment.
+bool IsProducerSocketInEnvironment();
 
 // A variable in the environment of programs that a recorder has started. They
 // are to be recorded from their first event on, so they wait for the service.

@@ -2,8 +2,12 @@
 
 #include "src/tracing/service/data_sources.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -21,6 +25,21 @@ std::shared_ptr<const DataSourceDescriptor> Keep(
   auto kept = std::make_shared<DataSourceDescriptor>(descriptor);
   std::string().swap(kept->raw_fields);
   return kept;
+}
+
+// Returns whether the request is one to this producer.
+bool Selects(const TraceConfig::DataSource& wanted,
+             const TracingService::ProducerInfo& producer) {
+  const std::vector<std::string>& names = wanted.producer_name_filter;
+  const std::vector<std::string>& patterns = wanted.producer_name_patterns;
+  const std::vector<int32_t>& pids = wanted.producer_pids;
+  const auto is_like_name = [&](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), producer.name.c_str(), 0) == 0;
+  };
+  return (names.empty() && patterns.empty() && pids.empty()) ||
+         std::count(names.begin(), names.end(), producer.name) != 0 ||
+         std::any_of(patterns.begin(), patterns.end(), is_like_name) ||
+         std::count(pids.begin(), pids.end(), producer.pid) != 0;
 }
 
 void SetStarted(Instance* instance) {
@@ -191,11 +210,8 @@ void DataSources::SetUp(
   for (const size_t i : found->second) {
     CountVisit();
     const TraceConfig::DataSource& wanted = session->config.data_sources[i];
-    const std::vector<std::string>& names = wanted.producer_name_filter;
-    if (!names.empty() &&
-        std::count(names.begin(), names.end(), producer->info.name) == 0) {
+    if (!Selects(wanted, producer->info))
       continue;
-    }
     if (producer->data_sources.instances.size() >=
         TracingLimits::kMaxInstancesPerProducer) {
       // It is unknown what the instance would have written.

@@ -1,0 +1,96 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/ipc/user_folder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+namespace {
+
+std::string BaseFolder() {
+  // The variable is ignored in programs that have more rights than the user who
+  // set their environment.
+  const char* const variable = secure_getenv("XDG_RUNTIME_DIR");
+  if (variable != nullptr && *variable == '/')
+    return variable;
+  const std::string usual = "/run/user/" + std::to_string(geteuid());
+  return access(usual.c_str(), X_OK) == 0 ? usual : "/tmp";
+}
+
+}  // namespace
+
+std::string UserFolder(std::string* error) {
+  const std::string path =
+      BaseFolder() + "/pztrace-" + std::to_string(geteuid());
+  struct stat info = {};
+  if ((mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
+      lstat(path.c_str(), &info) != 0) {
+    *error = path + ": " + strerror(errno);
+    return "";
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 0077) != 0) {
+    *error = path + ": not a folder that is this user's alone";
+    return "";
+  }
+  return path;
+}
+
+std::string RecorderSocket(const std::string& folder) {
+  return folder + "/" + kRecorderSocketName;
+}
+
+std::vector<std::string> ProducerSockets(std::string* folder) {
+  folder->clear();
+  const std::string usual = DefaultProducerSocket();
+  if (IsProducerSocketInEnvironment())
+    return {usual};
+  std::string error;
+  *folder = UserFolder(&error);
+  if (folder->empty())
+    return {usual};
+  return {RecorderSocket(*folder), usual};
+}
+
+void FolderWatch::Watch(const std::string& folder) {
+  if (!inotify_.is_valid())
+    inotify_.Reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!inotify_.is_valid())
+    return;
+  // The kernel knows by the inode that it watches the folder already.
+  if (inotify_add_watch(inotify_.get(), folder.c_str(),
+                        IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
+    inotify_.Reset();
+  }
+}
+
+bool FolderWatch::HasAppeared(std::string_view name) {
+  bool has_appeared = false;
+  alignas(inotify_event) char events[4096];
+  ssize_t size;
+  while ((size = read(inotify_.get(), events, sizeof(events))) > 0) {
+    for (ssize_t at = 0; at < size;) {
+      inotify_event event;
+      memcpy(&event, events + at, sizeof(event));
+      // The name is padded with zeros. If events were lost, any may have been
+      // among them.
+      const char* const its_name = events + at + sizeof(event);
+      has_appeared |= (event.mask & IN_Q_OVERFLOW) != 0 ||
+                      (event.len != 0 && name == its_name);
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+    }
+  }
+  return has_appeared;
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero

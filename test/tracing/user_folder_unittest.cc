@@ -1,0 +1,156 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// Tests the folder where the programs and recorders of a user meet.
+
+#include "src/tracing/ipc/user_folder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protozero/tracing/producer.h"
+#include "test/tracing/ipc_testing.h"
+
+namespace protozero::test {
+namespace {
+
+// Has a runtime folder of its own.
+class UserFolderTest : public IpcTest {
+ protected:
+  UserFolderTest() {
+    setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
+    unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
+  }
+  ~UserFolderTest() override {
+    unlink(RecorderSocket(folder()).c_str());
+    rmdir(folder().c_str());
+    unsetenv("XDG_RUNTIME_DIR");
+  }
+
+  std::string base() const { return socket().substr(0, socket().rfind('/')); }
+  std::string folder() const {
+    return base() + "/pztrace-" + std::to_string(geteuid());
+  }
+
+  std::string error_;
+};
+
+bool IsReadable(int fd) {
+  pollfd poll_fd{fd, POLLIN, 0};
+  return poll(&poll_fd, 1, 0) == 1;
+}
+
+void Touch(const std::string& path) {
+  close(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+TEST_F(UserFolderTest, IsOfThisUserAlone) {
+  const mode_t mask = umask(0);
+  EXPECT_EQ(UserFolder(&error_), folder());
+  umask(mask);
+  struct stat info = {};
+  ASSERT_EQ(stat(folder().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  EXPECT_EQ(UserFolder(&error_), folder());
+  for (const mode_t others : {0010u, 0004u, 0001u, 0070u}) {
+    ASSERT_EQ(chmod(folder().c_str(), 0700 | others), 0);
+    EXPECT_EQ(UserFolder(&error_), "");
+    EXPECT_EQ(error_, folder() + ": not a folder that is this user's alone");
+  }
+}
+
+TEST_F(UserFolderTest, LinksAndFilesAreNotTrusted) {
+  ASSERT_EQ(symlink(base().c_str(), folder().c_str()), 0);
+  EXPECT_EQ(UserFolder(&error_), "");
+  unlink(folder().c_str());
+  Touch(folder());
+  EXPECT_EQ(UserFolder(&error_), "");
+  unlink(folder().c_str());
+}
+
+TEST_F(UserFolderTest, PlacesWithoutTheVariable) {
+  for (const char* const value : {"", ".", "relative"}) {
+    setenv("XDG_RUNTIME_DIR", value, 1);
+    EXPECT_THAT(UserFolder(&error_),
+                testing::AnyOf(testing::StartsWith("/run/user/"),
+                               testing::StartsWith("/tmp/pztrace-")));
+  }
+  setenv("XDG_RUNTIME_DIR", "/no/such/folder", 1);
+  EXPECT_EQ(UserFolder(&error_), "");
+}
+
+TEST_F(UserFolderTest, OrderOfSockets) {
+  std::string watched;
+  EXPECT_THAT(
+      ProducerSockets(&watched),
+      testing::ElementsAre(folder() + "/producers", DefaultProducerSocket()));
+  EXPECT_EQ(watched, folder());
+  // A folder that others can enter is left out.
+  ASSERT_EQ(chmod(folder().c_str(), 0755), 0);
+  EXPECT_THAT(ProducerSockets(&watched),
+              testing::ElementsAre(DefaultProducerSocket()));
+  EXPECT_EQ(watched, "");
+  ASSERT_EQ(chmod(folder().c_str(), 0700), 0);
+  setenv("PERFETTO_PRODUCER_SOCK_NAME", "@name", 1);
+  EXPECT_THAT(ProducerSockets(&watched), testing::ElementsAre("@name"));
+  EXPECT_EQ(watched, "");
+  unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
+}
+
+TEST_F(UserFolderTest, WatchSeesFilesByTheirNames) {
+  FolderWatch watch;
+  EXPECT_LT(watch.fd(), 0);
+  watch.Watch(base() + "/none");
+  EXPECT_LT(watch.fd(), 0);
+  ASSERT_NE(UserFolder(&error_), "");
+  watch.Watch(folder());
+  ASSERT_GE(watch.fd(), 0);
+  EXPECT_FALSE(IsReadable(watch.fd()));
+  const std::string file = folder() + "/producers";
+  Touch(file + "2");
+  EXPECT_TRUE(IsReadable(watch.fd()));
+  EXPECT_FALSE(watch.HasAppeared("producers"));
+  EXPECT_FALSE(IsReadable(watch.fd()));
+  Touch(file);
+  unlink((file + "2").c_str());
+  EXPECT_TRUE(watch.HasAppeared("producers"));
+  EXPECT_FALSE(watch.HasAppeared("producers"));
+  // The same folder is watched once, and a new one of that name again.
+  watch.Watch(folder());
+  unlink(file.c_str());
+  rmdir(folder().c_str());
+  ASSERT_NE(UserFolder(&error_), "");
+  watch.Watch(folder());
+  Touch(file);
+  EXPECT_TRUE(watch.HasAppeared("producers"));
+}
+
+TEST_F(UserFolderTest, ProducerMeetsARecorderThatComesLater) {
+  const auto source =
+      std::make_shared<DataSource>(DataSourceDescriptor{kSourceName});
+  Producer producer{Producer::Options()};
+  producer.RegisterDataSource(source);
+  // The place of Perfetto's service may be taken on this machine.
+  if (producer.Sync(kTimeoutMs))
+    GTEST_SKIP() << "a service runs already";
+  EXPECT_THAT(producer.why_off(),
+              testing::HasSubstr("cannot connect to " + folder() +
+                                 "/producers or " + DefaultProducerSocket()));
+  for (uint32_t round = 1; round <= 2; ++round) {
+    HostThread host(RecorderSocket(folder()));
+    host.Start();
+    EXPECT_TRUE(WaitFor([&] { return source->is_enabled(); }));
+    EXPECT_EQ(producer.num_connections(), round);
+  }
+}
+
+}  // namespace
+}  // namespace protozero::test
