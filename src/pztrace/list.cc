@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include <set>
 
@@ -64,10 +63,8 @@ bool ListDataSources(const std::string& socket,
   std::string error;
   const std::string folder = RuntimeFolder(&error);
   protozero::ServiceHost::Options options;
-  if (!folder.empty()) {
-    options.socket = socket.empty() ? ProducerSocket(folder, getpid())
-                                    : AbsolutePath(socket, &error);
-  }
+  if (!folder.empty())
+    options.socket = SocketToListenOn(folder, socket, &error);
   if (options.socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return false;

@@ -2,29 +2,22 @@
 
 #include "src/pztrace/record.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <utility>
 
-#include "protozero/tracing/service_host.h"
 #include "src/program/io.h"
 #include "src/pztrace/command.h"
-#include "src/pztrace/completeness.h"
-#include "src/pztrace/file_rotator.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/recording_report.h"
+#include "src/pztrace/recording_session.h"
+#include "src/pztrace/recording_signals.h"
+#include "src/pztrace/recording_sink.h"
 #include "src/pztrace/runtime_folder.h"
-#include "src/pztrace/session_monitor.h"
-#include "src/pztrace/session_stats.h"
-#include "src/pztrace/trace_drain.h"
-#include "src/pztrace/trace_output.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -33,145 +26,109 @@ namespace {
 
 using program::PrintError;
 
-using protozero::ServiceHost;
-using protozero::TracingService;
-using protozero::TracingSessionID;
-
-// The time after an interrupt in which producers may answer, and the output's
-// reader may take the rest of the trace.
-constexpr uint64_t kMaxEndMs = 700;
-
-// Messages of the signal handlers for the loop. They run in its thread: the
-// other thread takes no signals.
-std::atomic<ServiceHost*> g_host{nullptr};
-volatile sig_atomic_t g_interruptions = 0;
-volatile sig_atomic_t g_last_interruption = 0;
-
-void OnSignal(int signal) {
-  const int saved_errno = errno;
-  if (signal != SIGCHLD) {
-    g_last_interruption = signal;
-    g_interruptions = g_interruptions + 1;
-  }
-  if (ServiceHost* const host = g_host.load())
-    host->Wakeup();
-  errno = saved_errno;
-}
-
-// Makes signals wake the host up, as long as this exists.
-class ScopedSignals {
+// The time that is left to end a recording in. There is no limit until the user
+// interrupts.
+class EndTime {
  public:
-  explicit ScopedSignals(ServiceHost* host) {
-    g_host = host;
-    struct sigaction action = {};
-    action.sa_handler = OnSignal;
-    action.sa_flags = SA_RESTART;
-    for (size_t i = 0; i < kCount; ++i) {
-      sigaction(kSignals[i], nullptr, &before_[i]);
-      // A signal that the parent ignores, as nohup does, stays ignored.
-      if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD)
-        sigaction(kSignals[i], &action, nullptr);
-    }
-  }
-  ~ScopedSignals() {
-    for (size_t i = 0; i < kCount; ++i)
-      sigaction(kSignals[i], &before_[i], nullptr);
-    g_host = nullptr;
+  EndTime(const Interrupts& interrupts,
+          const protozero::TracingService* service)
+      : interrupts_(interrupts), service_(service) {
+    // The user may have interrupted already.
+    Left();
   }
 
-  ScopedSignals(const ScopedSignals&) = delete;
-  ScopedSignals& operator=(const ScopedSignals&) = delete;
+  // Returns the milliseconds that are left, UINT32_MAX for any number.
+  uint32_t Left() {
+    if (interrupts_.count() == 0)
+      return UINT32_MAX;
+    const uint64_t now = service_->NowMs();
+    if (!interrupted_ms_)
+      interrupted_ms_ = now;
+    const uint64_t past_ms = now - *interrupted_ms_;
+    return past_ms < kMaxMs ? static_cast<uint32_t>(kMaxMs - past_ms) : 0;
+  }
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-  static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
+  // The time after an interrupt in which producers may answer, and the output's
+  // reader may take the rest of the trace.
+  static constexpr uint64_t kMaxMs = 700;
 
-  struct sigaction before_[kCount] = {};
+  const Interrupts& interrupts_;
+  const protozero::TracingService* const service_;
+  // The time when the first interrupt was seen.
+  std::optional<uint64_t> interrupted_ms_;
 };
 
-// Ignores SIGPIPE and SIGXFSZ as long as this exists: the call that would raise
-// them fails with an error.
-class IgnoredSignals {
- public:
-  IgnoredSignals() {
-    sigemptyset(&changed_);
-    struct sigaction ignore = {};
-    ignore.sa_handler = SIG_IGN;
-    for (size_t i = 0; i < kCount; ++i) {
-      sigaction(kSignals[i], &ignore, &before_[i]);
-      if (before_[i].sa_handler != SIG_IGN)
-        sigaddset(&changed_, kSignals[i]);
-    }
+// Starts the command, or tells the user how programs find the session.
+bool InviteProducers(const RecordOptions& options,
+                     const RecordingSink& sink,
+                     const IgnoredSignals& ignored,
+                     RecordingSession* session) {
+  if (!options.command.empty()) {
+    return session->StartCommand(
+        options.command, sink.output().is_standard_output(), ignored.signals());
   }
-  ~IgnoredSignals() {
-    for (size_t i = 0; i < kCount; ++i)
-      sigaction(kSignals[i], &before_[i], nullptr);
-  }
-
-  IgnoredSignals(const IgnoredSignals&) = delete;
-  IgnoredSignals& operator=(const IgnoredSignals&) = delete;
-
-  // Returns the signals that were not ignored before. Other programs expect
-  // that.
-  const sigset_t& signals() const { return changed_; }
-
- private:
-  static constexpr int kSignals[] = {SIGPIPE, SIGXFSZ};
-  static constexpr size_t kCount = sizeof(kSignals) / sizeof(*kSignals);
-
-  struct sigaction before_[kCount] = {};
-  sigset_t changed_;
-};
-
-void PrintSummary(const TraceOutput& file,
-                  const protozero::TraceStats& stats,
-                  const Completeness& completeness) {
-  // If the file lacks packets, some of these may be the service's.
-  const std::string of_writers =
-      file.packets_lost() == 0
-          ? std::to_string(stats.packets_read()) + " of them "
-          : std::string();
-  const std::string name =
-      file.num_files() == 1
-          ? file.name()
-          : file.name() + ": " + CountOf(file.num_files(), "file");
-  fprintf(stderr, "%s: %s, %s, %sof %s in %s, %s\n", name.c_str(),
-          CountOf(file.bytes(), "byte").c_str(),
-          CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
-          CountOf(stats.writers_seen(), "writer").c_str(),
-          CountOf(stats.producers_seen, "producer").c_str(),
-          completeness.Text().c_str());
+  fprintf(stderr, "%s=%s\n", kSocketVariable, session->socket().c_str());
+  return true;
 }
 
-// Prints at the end what the file has and what it lacks. |is_complete| if all
-// could be read. Returns whether all losses are counted ones, or, if the user
-// wants that, whether there are none.
-bool Report(const RecordOptions& options,
-            bool is_complete,
-            const protozero::TraceStats& stats,
-            const SessionMonitor& monitor,
-            TraceOutput* file) {
-  bool ok = file->Close();
-  std::string problem;
-  if (!ok && file->packets_lost() == 0)
-    problem = "perhaps not all of it in the file";
-  if (!monitor.Report(options.config, stats)) {
-    ok = false;
-    problem = "producers are missing";
+void RecordUntilEnd(const Interrupts& interrupts,
+                    RecordingSession* session,
+                    RecordingSink* sink) {
+  while (interrupts.count() == 0 && session->is_recording()) {
+    session->RunOnce(sink->Run());
+    session->problems()->CheckHost();
   }
-  monitor.ReportCategories(options.categories, stats);
-  if (!is_complete)
-    PrintError(kProgram, "out of memory: not all could be read");
-  if (monitor.ReportLackOfMemory(stats) || !is_complete) {
-    ok = false;
-    problem = "out of memory";
+}
+
+void Stop(EndTime* end, RecordingSession* session, RecordingSink* sink) {
+  session->Stop();
+  while (!session->is_stopped()) {
+    const uint32_t wait_ms = end->Left();
+    if (wait_ms == 0)
+      session->StopWaiting();
+    else
+      session->RunOnce(std::min(wait_ms, sink->Run()));
   }
-  Completeness completeness(stats);
-  completeness.AddNotWritten(file->packets_lost());
-  if (!problem.empty())
-    completeness.AddProblem(problem);
-  PrintSummary(*file, stats, completeness);
-  return ok && (completeness.is_complete() || !options.fails_on_loss);
+  if (sink->is_out_of_memory())
+    session->problems()->OnEarlyEnd();
+}
+
+// Writes the rest of a stopped session, and reports what is in the file.
+// Returns false, and has printed why, if the trace is not whole and that
+// counts.
+bool Finish(const RecordOptions& options,
+            EndTime* end,
+            RecordingSession* session,
+            RecordingSink* sink) {
+  bool ok = false;
+  const bool has_memory = protozero::RunsInMemory([&] {
+    while (!sink->WriteRest()) {
+      if (end->Left() == 0)
+        sink->GiveUp();
+      session->RunOnce(0);
+    }
+    const protozero::TraceStats stats = session->GetStats();
+    sink->Close();
+    ok = ReportRecording(options, stats, *session->problems(), *sink);
+  });
+  session->Close();
+  // Without memory, the losses are unknown.
+  if (!has_memory)
+    PrintError(kProgram, "out of memory");
+  return has_memory && ok;
+}
+
+// Waits for the command, which may go on when there is nothing more to record.
+// It keeps its producers connected until the user interrupts once more. Returns
+// false, and has printed why, if it failed.
+bool WaitForCommand(const Interrupts& interrupts, RecordingSession* session) {
+  Command* const command = session->command();
+  const int interruptions = interrupts.count();
+  while (command->is_running() && interrupts.count() == interruptions)
+    session->RunOnce(UINT32_MAX);
+  command->Signal(SIGKILL);
+  return command->Finish();
 }
 
 }  // namespace
@@ -179,130 +136,34 @@ bool Report(const RecordOptions& options,
 bool Record(const RecordOptions& options) {
   std::string error;
   const std::string folder = RuntimeFolder(&error);
-  if (folder.empty()) {
+  const std::string socket =
+      folder.empty() ? "" : SocketToListenOn(folder, options.socket, &error);
+  if (socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
-  TraceOutput file;
-  TracingService service;
-  ServiceHost::Options host_options;
-  host_options.socket = options.socket.empty()
-                            ? ProducerSocket(folder, getpid())
-                            : AbsolutePath(options.socket, &error);
-  if (host_options.socket.empty()) {
-    PrintError(kProgram, "%s", error.c_str());
+  RecordingSession session(socket);
+  if (!session.Start(options.config))
     return false;
-  }
-  ServiceHost host(&service, host_options);
-  if (!host.Listen(&error)) {
-    PrintError(kProgram, "%s", error.c_str());
-    return false;
-  }
-  SessionMonitor monitor(&host);
-  service.SetDataSourceObserver(
-      [&monitor](const TracingService::ProducerInfo&,
-                 const protozero::DataSourceDescriptor& source) {
-        monitor.OnDataSource(source);
-      });
-  // The service does not write by itself: the drain reads with this period.
-  protozero::TraceConfig config = options.config;
-  const uint32_t period_ms = std::exchange(config.write_period_ms, 0);
-  const TracingSessionID session =
-      service.StartTracing(config, &monitor, &error);
-  if (session == 0) {
-    PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
-    return false;
-  }
   // The file is opened only when there is something to write to it.
-  if (!file.Open(options.output, options.rotation))
+  RecordingSink sink(session.service(), session.id(),
+                     options.config.write_period_ms, options.rotation);
+  if (!sink.Open(options.output, StatsSocket(folder, getpid())))
+    return false;
+  const Interrupts interrupts(session.host());
+  if (!InviteProducers(options, sink, ignored, &session))
     return false;
 
-  const uint64_t start_ms = service.NowMs();
-  StatsServer stats_server([&] {
-    RecordingStats stats;
-    stats.file = file.name();
-    stats.file_bytes = file.bytes();
-    stats.packets_not_written = file.packets_lost();
-    stats.elapsed_ms = service.NowMs() - start_ms;
-    stats.trace = service.GetStats(session);
-    return SerializeStats(stats);
-  });
-  if (!stats_server.Start(StatsSocket(folder, getpid()), &error)) {
-    PrintError(kProgram, "%s", error.c_str());
-    return false;
-  }
-
-  const ScopedSignals signals(&host);
-  Command command;
-  if (options.command.empty()) {
-    fprintf(stderr, "%s=%s\n", kSocketVariable, host.socket().c_str());
-  } else if (!command.Start(options.command, host.socket(),
-                            file.is_standard_output(), ignored.signals())) {
-    return false;
-  }
-  TraceDrain drain(&service, session, &file, period_ms);
-  FileRotator rotator(options.rotation, &service, session, &drain, &file);
-  while (service.GetState(session) < TracingService::kStopping &&
-         g_interruptions == 0 &&
-         (options.command.empty() || command.is_running())) {
-    const uint32_t wait_ms = rotator.Run();
-    host.RunOnce(std::min(wait_ms, drain.Run()));
-    monitor.CheckHost();
-  }
-  // The time when the first interrupt was seen.
-  std::optional<uint64_t> interrupted_ms;
-  const auto time_left = [&]() -> uint32_t {
-    if (g_interruptions == 0)
-      return UINT32_MAX;
-    const uint64_t now = service.NowMs();
-    if (!interrupted_ms)
-      interrupted_ms = now;
-    const uint64_t past_ms = now - *interrupted_ms;
-    return past_ms < kMaxEndMs ? static_cast<uint32_t>(kMaxEndMs - past_ms) : 0;
-  };
-  time_left();
-
+  RecordUntilEnd(interrupts, &session, &sink);
+  EndTime end(interrupts, session.service());
   // A terminal interrupts the command, too. Other signals are passed on here.
-  if (g_interruptions != 0 && g_last_interruption != SIGINT)
-    command.Signal(g_last_interruption);
-  service.StopTracing(session);
-  while (service.GetState(session) != TracingService::kStopped) {
-    const uint32_t wait_ms = time_left();
-    if (wait_ms == 0)
-      service.StopWaiting(session);
-    else
-      host.RunOnce(std::min(wait_ms, drain.Run()));
-  }
-  if (drain.is_out_of_memory())
-    monitor.OnEarlyEnd();
-  bool ok = false;
-  const bool has_memory = protozero::RunsInMemory([&] {
-    while (!drain.ReadSome()) {
-      if (time_left() == 0)
-        file.GiveUp();
-      host.RunOnce(0);
-    }
-    ok = Report(options, !drain.is_out_of_memory(), service.GetStats(session),
-                monitor, &file);
-  });
-  service.CloseSession(session);
-  // Without memory, the losses are unknown.
-  if (!has_memory) {
-    ok = false;
-    PrintError(kProgram, "out of memory");
-  }
-
-  // The command may go on when there is nothing more to record. It keeps its
-  // producers connected until the user interrupts once more.
-  const int interruptions = g_interruptions;
-  while (command.is_running() && g_interruptions == interruptions)
-    host.RunOnce(UINT32_MAX);
-  command.Signal(SIGKILL);
-  if (!options.command.empty() && !command.Finish())
-    ok = false;
-  return ok;
+  if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)
+    session.command()->Signal(interrupts.last_signal());
+  Stop(&end, &session, &sink);
+  const bool is_written = Finish(options, &end, &session, &sink);
+  return WaitForCommand(interrupts, &session) && is_written;
 }
 
 }  // namespace pztrace

@@ -65,6 +65,13 @@ std::string RuntimeFolder(std::string* error) {
   return path;
 }
 
+std::string SocketToListenOn(const std::string& folder,
+                             const std::string& wish,
+                             std::string* error) {
+  return wish.empty() ? ProducerSocket(folder, getpid())
+                      : AbsolutePath(wish, error);
+}
+
 std::string ProducerSocket(const std::string& folder, pid_t pid) {
   return folder + "/" + std::to_string(pid) + ".producers";
 }

@@ -22,6 +22,13 @@ std::string AbsolutePath(const std::string& path, std::string* error);
 // if no folder can be trusted.
 std::string RuntimeFolder(std::string* error);
 
+// Returns the socket that this process has for producers: |wish| as an
+// AbsolutePath(), or its ProducerSocket() if |wish| is empty. Returns an empty
+// one, and says why, if the current folder is unknown.
+std::string SocketToListenOn(const std::string& folder,
+                             const std::string& wish,
+                             std::string* error);
+
 // Return the sockets of the process |pid|, which records.
 std::string ProducerSocket(const std::string& folder, pid_t pid);
 std::string StatsSocket(const std::string& folder, pid_t pid);

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/session_monitor.h"
+#include "src/pztrace/producer_problems.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -90,7 +90,7 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
 
 }  // namespace
 
-void SessionMonitor::CheckHost() {
+void ProducerProblems::CheckHost() {
   const int error = host_->accept_error();
   if (error != 0 && !knows_accept_error_) {
     PrintError(kProgram, "a producer can not connect: %s", strerror(error));
@@ -106,7 +106,7 @@ void SessionMonitor::CheckHost() {
   }
 }
 
-void SessionMonitor::OnDataSource(
+void ProducerProblems::OnDataSource(
     const protozero::DataSourceDescriptor& source) {
   const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
   const trace::TrackEventDescriptor::Decoder events(
@@ -122,8 +122,8 @@ void SessionMonitor::OnDataSource(
   });
 }
 
-void SessionMonitor::ReportCategories(const std::string& categories,
-                                      const TraceStats& stats) const {
+void ProducerProblems::ReportCategories(const std::string& categories,
+                                        const TraceStats& stats) const {
   if (categories.empty() || stats.producers_seen == 0 ||
       stats.packets_begun() != 0) {
     return;
@@ -138,8 +138,8 @@ void SessionMonitor::ReportCategories(const std::string& categories,
       list.c_str(), categories_.size() == kMaxCategories ? ", ..." : "");
 }
 
-bool SessionMonitor::Report(const TraceConfig& config,
-                            const TraceStats& stats) const {
+bool ProducerProblems::Report(const TraceConfig& config,
+                              const TraceStats& stats) const {
   bool is_complete = true;
   if (knows_accept_error_) {
     PrintError(kProgram,
@@ -166,7 +166,7 @@ bool SessionMonitor::Report(const TraceConfig& config,
   return is_complete;
 }
 
-bool SessionMonitor::ReportLackOfMemory(const TraceStats& stats) const {
+bool ProducerProblems::ReportLackOfMemory(const TraceStats& stats) const {
   bool is_short = false;
   if (host_->num_out_of_memory() != 0) {
     PrintError(kProgram, "%s ended for lack of memory",
@@ -184,7 +184,7 @@ bool SessionMonitor::ReportLackOfMemory(const TraceStats& stats) const {
   return is_short;
 }
 
-void SessionMonitor::OnProducerWithoutMemory(
+void ProducerProblems::OnProducerWithoutMemory(
     protozero::TracingSessionID,
     const protozero::TracingService::ProducerInfo& info,
     const std::string& reason) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SESSION_MONITOR_H_
-#define SRC_PZTRACE_SESSION_MONITOR_H_
+#ifndef SRC_PZTRACE_PRODUCER_PROBLEMS_H_
+#define SRC_PZTRACE_PRODUCER_PROBLEMS_H_
 
 #include <set>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace pztrace {
 
-// Tells the user what keeps producers from being part of the trace: each
-// problem when it is first seen, and all of them in the end.
-class SessionMonitor : public protozero::TracingService::Consumer {
+// The problems that keep producers, or packets, from being part of the trace.
+// Tells the user of each when it is first seen, and of all of them in the end.
+class ProducerProblems : public protozero::TracingService::Consumer {
  public:
-  // REQUIRES: |host| outlives it.
-  explicit SessionMonitor(const protozero::ServiceHost* host) : host_(host) {}
+  // REQUIRES: |host| exists whenever CheckHost() or a report is called.
+  explicit ProducerProblems(const protozero::ServiceHost* host) : host_(host) {}
 
   // To be called if the session has stopped because it could not be read.
   void OnEarlyEnd() { ended_early_ = true; }
@@ -59,4 +59,4 @@ class SessionMonitor : public protozero::TracingService::Consumer {
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_SESSION_MONITOR_H_
+#endif  // SRC_PZTRACE_PRODUCER_PROBLEMS_H_

@@ -1,0 +1,74 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_RECORDING_SESSION_H_
+#define SRC_PZTRACE_RECORDING_SESSION_H_
+
+#include <signal.h>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/tracing_service.h"
+#include "src/pztrace/command.h"
+#include "src/pztrace/producer_problems.h"
+
+namespace pztrace {
+
+// The source of a recording's packets: a tracing session, the service that it
+// is in, the socket that producers connect to, and the command that is one of
+// them. It writes nothing: see RecordingSink.
+class RecordingSession {
+ public:
+  // |socket| is a path, or '@' and a name.
+  explicit RecordingSession(const std::string& socket);
+
+  RecordingSession(const RecordingSession&) = delete;
+  RecordingSession& operator=(const RecordingSession&) = delete;
+
+  // Lets producers connect, and records what they trace in the buffers of
+  // |config|. Returns false, and has printed why, if that is not possible.
+  bool Start(protozero::TraceConfig config);
+  // Starts the command, see Command::Start(). REQUIRES: Start() has returned
+  // true.
+  bool StartCommand(const std::vector<std::string>& words,
+                    bool output_is_trace,
+                    const sigset_t& default_signals);
+  // Waits until something happens, but no longer than |timeout_ms|, and serves
+  // the producers.
+  void RunOnce(uint32_t timeout_ms) { host_.RunOnce(timeout_ms); }
+  // Asks the producers for the rest. They answer during RunOnce().
+  void Stop() { service_.StopTracing(id_); }
+  // Goes without the answers that are missing.
+  void StopWaiting() { service_.StopWaiting(id_); }
+  // Frees the buffers.
+  void Close() { service_.CloseSession(id_); }
+
+  // Returns true until Stop(), the configured end, or the end of the command.
+  bool is_recording();
+  // Returns true if nothing can follow what is in the buffers.
+  bool is_stopped() const;
+  // Throws std::bad_alloc if there is no memory.
+  protozero::TraceStats GetStats() const { return service_.GetStats(id_); }
+
+  const std::string& socket() const { return host_.socket(); }
+  protozero::TracingService* service() { return &service_; }
+  protozero::TracingSessionID id() const { return id_; }
+  protozero::ServiceHost* host() { return &host_; }
+  ProducerProblems* problems() { return &problems_; }
+  Command* command() { return &command_; }
+
+ private:
+  // The first member: the service tells it of problems until its end.
+  ProducerProblems problems_;
+  protozero::TracingService service_;
+  protozero::ServiceHost host_;
+  protozero::TracingSessionID id_ = 0;
+  Command command_;
+  bool has_command_ = false;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_RECORDING_SESSION_H_

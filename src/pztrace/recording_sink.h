@@ -1,0 +1,70 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_RECORDING_SINK_H_
+#define SRC_PZTRACE_RECORDING_SINK_H_
+
+#include <stdint.h>
+
+#include <string>
+
+#include "protozero/tracing/tracing_service.h"
+#include "src/pztrace/file_rotator.h"
+#include "src/pztrace/session_stats.h"
+#include "src/pztrace/trace_drain.h"
+#include "src/pztrace/trace_output.h"
+
+namespace pztrace {
+
+// Takes the packets out of a session and writes them to files. Begins the next
+// file when it is time, and tells `pztrace stat` how far it is. Packets go one
+// way:
+//
+//   RecordingSession ---TraceDrain---> TraceOutput ---> TraceFile
+class RecordingSink {
+ public:
+  // Reads every |period_ms|; 0 for at the end only. REQUIRES: |service|
+  // outlives it. If Run() was called, the session is closed before this ends.
+  RecordingSink(protozero::TracingService* service,
+                protozero::TracingSessionID session,
+                uint32_t period_ms,
+                const Rotation& rotation);
+
+  RecordingSink(const RecordingSink&) = delete;
+  RecordingSink& operator=(const RecordingSink&) = delete;
+
+  // Opens the file |path|, "-" for the standard output, and the socket of the
+  // statistics. Returns false, and has printed why, if that is not possible.
+  bool Open(const std::string& path, const std::string& stats_socket);
+  // To be called between two calls of the host. Stops the session if it cannot
+  // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
+  // time.
+  uint32_t Run();
+  // Writes a part of what there is. Returns whether that was all. REQUIRES: the
+  // session is stopped.
+  bool WriteRest() { return drain_.ReadSome(); }
+  // Counts what the file has not taken yet, and what may follow, as lost.
+  void GiveUp() { output_.GiveUp(); }
+  void Close() { output_.Close(); }
+
+  const TraceOutput& output() const { return output_; }
+  // Returns true if a lack of memory kept a part of the trace from being read.
+  bool is_out_of_memory() const { return drain_.is_out_of_memory(); }
+
+ private:
+  // Returns the current statistics. Any thread may call it.
+  std::string SerializedStats() const;
+
+  protozero::TracingService* const service_;
+  const protozero::TracingSessionID session_;
+  const Rotation rotation_;
+  TraceOutput output_;
+  TraceDrain drain_;
+  FileRotator rotator_;
+  uint64_t start_ms_ = 0;
+  // The last member: its thread reads the others.
+  StatsServer stats_server_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_RECORDING_SINK_H_
