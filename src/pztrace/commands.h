@@ -8,6 +8,7 @@ namespace pztrace {
 // The commands of pztrace. argv[0] is the name of the command; each returns the
 // exit code.
 int RecordMain(int argc, char** argv);
+int ListMain(int argc, char** argv);
 int StatMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
 int TopMain(int argc, char** argv);

@@ -21,9 +21,9 @@ constexpr struct {
   const char* name;
   int (*main)(int argc, char** argv);
 } kCommands[] = {
-    {"record", RecordMain}, {"stat", StatMain}, {"cat", CatMain},
-    {"top", TopMain},       {"svg", SvgMain},   {"html", HtmlMain},
-    {"export", ExportMain},
+    {"record", RecordMain}, {"list", ListMain},     {"stat", StatMain},
+    {"cat", CatMain},       {"top", TopMain},       {"svg", SvgMain},
+    {"html", HtmlMain},     {"export", ExportMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -63,6 +63,7 @@ int Main(int argc, char** argv) {
 
   pztrace record -o FILE [options] [-- COMMAND [ARGUMENT...]]
                              records programs that trace
+  pztrace list [options]     prints the running programs that can be traced
   pztrace stat [options]     prints how a running recording is doing
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE...
@@ -87,9 +88,9 @@ int Main(int argc, char** argv) {
   }
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(
-      command,
-      "a command is missing: record, stat, cat, top, svg, html or export");
+  return WrongUsage(command,
+                    "a command is missing: record, list, stat, cat, top, svg, "
+                    "html or export");
 }
 
 }  // namespace

@@ -41,6 +41,13 @@ std::string ListOf(const Names& names) {
   return list;
 }
 
+// Returns whether the session wants the data source of some producers only.
+bool HasSelection(const TraceConfig::DataSource& source) {
+  return !source.producer_name_filter.empty() ||
+         !source.producer_name_patterns.empty() ||
+         !source.producer_pids.empty();
+}
+
 // Prints the data sources that nobody offered, and the programs that connected
 // and wrote nothing.
 void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
@@ -56,9 +63,9 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
     if (stats.data_source_instances[i] != 0)
       continue;
     const bool is_offered = Contains(stats.names_offered, name);
-    Names* const names = !is_offered                            ? &not_offered
-                         : !source.producer_name_filter.empty() ? &not_selected
-                                                                : nullptr;
+    Names* const names = !is_offered            ? &not_offered
+                         : HasSelection(source) ? &not_selected
+                                                : nullptr;
     if (names != nullptr && !Contains(*names, name))
       names->push_back(name);
   }
@@ -71,12 +78,16 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
                offered.size() == TraceStats::kMaxNamesOffered ? ", ..." : "");
   }
   if (!not_selected.empty()) {
-    PrintError(kProgram,
-               "no producer that the configuration selects has offered %s",
+    PrintError(kProgram, "no producer that is selected has offered %s",
                ListOf(not_selected).c_str());
   }
+  // Producers that are not selected are silent by intent, unless none is.
+  const bool may_be_silent =
+      not_selected.empty() &&
+      std::any_of(config.data_sources.begin(), config.data_sources.end(),
+                  HasSelection);
   const TraceStats::SilentProducers& silent = stats.silent_producers;
-  if (silent.number == 0 || !not_offered.empty() || !not_selected.empty())
+  if (silent.number == 0 || !not_offered.empty() || may_be_silent)
     return;
   std::string list;
   for (const auto& [name, pid] : silent.named) {

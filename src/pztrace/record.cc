@@ -17,7 +17,9 @@
 #include "src/pztrace/recording_session.h"
 #include "src/pztrace/recording_signals.h"
 #include "src/pztrace/recording_sink.h"
+#include "src/pztrace/recording_status.h"
 #include "src/pztrace/runtime_folder.h"
+#include "src/tracing/ipc/user_folder.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -59,6 +61,18 @@ class EndTime {
   std::optional<uint64_t> interrupted_ms_;
 };
 
+// Returns the socket that producers connect to; an empty one, and says why, if
+// the current folder is unknown.
+std::string SocketFor(const RecordOptions& options,
+                      const std::string& folder,
+                      std::string* error) {
+  if (!options.socket.empty())
+    return AbsolutePath(options.socket, error);
+  // A command's programs are recorded alone.
+  return options.command.empty() ? protozero::RecorderSocket(folder)
+                                 : ProducerSocket(folder, getpid());
+}
+
 // Starts the command, or tells the user how programs find the session.
 bool InviteProducers(const RecordOptions& options,
                      const RecordingSink& sink,
@@ -72,11 +86,17 @@ bool InviteProducers(const RecordOptions& options,
   return true;
 }
 
+// |shows_status| if the terminal is not the command's.
 void RecordUntilEnd(const Interrupts& interrupts,
+                    bool shows_status,
                     RecordingSession* session,
                     RecordingSink* sink) {
+  RecordingStatus status([sink] { return sink->Stats(); });
   while (interrupts.count() == 0 && session->is_recording()) {
-    session->RunOnce(sink->Run());
+    uint32_t wait_ms = sink->Run();
+    if (shows_status)
+      wait_ms = std::min(wait_ms, status.Run(session->service()->NowMs()));
+    session->RunOnce(wait_ms);
     session->problems()->CheckHost();
   }
 }
@@ -135,10 +155,9 @@ bool WaitForCommand(const Interrupts& interrupts, RecordingSession* session) {
 
 bool Record(const RecordOptions& options) {
   std::string error;
-  const std::string folder = RuntimeFolder(&error);
-  const std::string socket =
-      folder.empty() ? "" : SocketToListenOn(folder, options.socket, &error);
-  if (socket.empty()) {
+  const std::string folder = protozero::UserFolder(&error);
+  const std::string socket = SocketFor(options, folder, &error);
+  if (folder.empty() || socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
@@ -148,15 +167,15 @@ bool Record(const RecordOptions& options) {
   if (!session.Start(options.config))
     return false;
   // The file is opened only when there is something to write to it.
-  RecordingSink sink(session.service(), session.id(),
-                     options.config.write_period_ms, options.rotation);
+  RecordingSink sink(&session, options.config.write_period_ms,
+                     options.rotation);
   if (!sink.Open(options.output, StatsSocket(folder, getpid())))
     return false;
   const Interrupts interrupts(session.host());
   if (!InviteProducers(options, sink, ignored, &session))
     return false;
 
-  RecordUntilEnd(interrupts, &session, &sink);
+  RecordUntilEnd(interrupts, options.command.empty(), &session, &sink);
   EndTime end(interrupts, session.service());
   // A terminal interrupts the command, too. Other signals are passed on here.
   if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)

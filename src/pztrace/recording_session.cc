@@ -2,6 +2,8 @@
 
 #include "src/pztrace/recording_session.h"
 
+#include <errno.h>
+
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
 
@@ -27,13 +29,18 @@ RecordingSession::RecordingSession(const std::string& socket)
 bool RecordingSession::Start(protozero::TraceConfig config) {
   std::string error;
   if (!host_.Listen(&error)) {
-    PrintError(kProgram, "%s", error.c_str());
+    PrintError(kProgram, "%s%s", error.c_str(),
+               errno == EADDRINUSE
+                   ? "; another recording has it (`pztrace stat` shows it): "
+                     "end it, or give --socket"
+                   : "");
     return false;
   }
   service_.SetDataSourceObserver(
-      [this](const TracingService::ProducerInfo&,
+      [this](const TracingService::ProducerInfo& producer,
              const protozero::DataSourceDescriptor& source) {
         problems_.OnDataSource(source);
+        offers_.Add(producer, source);
       });
   // The service does not write by itself: the sink reads with this period.
   config.write_period_ms = 0;

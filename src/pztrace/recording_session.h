@@ -13,6 +13,7 @@
 #include "protozero/tracing/tracing_service.h"
 #include "src/pztrace/command.h"
 #include "src/pztrace/producer_problems.h"
+#include "src/pztrace/program_offers.h"
 
 namespace pztrace {
 
@@ -57,11 +58,13 @@ class RecordingSession {
   protozero::TracingSessionID id() const { return id_; }
   protozero::ServiceHost* host() { return &host_; }
   ProducerProblems* problems() { return &problems_; }
+  ProgramOffers* offers() { return &offers_; }
   Command* command() { return &command_; }
 
  private:
-  // The first member: the service tells it of problems until its end.
+  // The first members: the service tells them of producers until its end.
   ProducerProblems problems_;
+  ProgramOffers offers_;
   protozero::TracingService service_;
   protozero::ServiceHost host_;
   protozero::TracingSessionID id_ = 0;

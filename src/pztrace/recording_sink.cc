@@ -11,22 +11,20 @@ namespace pztrace {
 
 using protozero::TracingService;
 
-RecordingSink::RecordingSink(TracingService* service,
-                             protozero::TracingSessionID session,
+RecordingSink::RecordingSink(RecordingSession* session,
                              uint32_t period_ms,
                              const Rotation& rotation)
-    : service_(service),
-      session_(session),
+    : session_(session),
       rotation_(rotation),
-      drain_(service, session, &output_, period_ms),
-      rotator_(rotation, service, session, &drain_, &output_),
-      stats_server_([this] { return SerializedStats(); }) {}
+      drain_(session->service(), session->id(), &output_, period_ms),
+      rotator_(rotation, session->service(), session->id(), &drain_, &output_),
+      stats_server_([this] { return SerializeStats(Stats()); }) {}
 
 bool RecordingSink::Open(const std::string& path,
                          const std::string& stats_socket) {
   if (!output_.Open(path, rotation_))
     return false;
-  start_ms_ = service_->NowMs();
+  start_ms_ = session_->service()->NowMs();
   std::string error;
   if (!stats_server_.Start(stats_socket, &error)) {
     program::PrintError(kProgram, "%s", error.c_str());
@@ -38,19 +36,20 @@ bool RecordingSink::Open(const std::string& path,
 uint32_t RecordingSink::Run() {
   // A session that stops gets no further file.
   const bool may_rotate =
-      service_->GetState(session_) < TracingService::kStopping;
+      session_->service()->GetState(session_->id()) < TracingService::kStopping;
   const uint32_t wait_ms = may_rotate ? rotator_.Run() : UINT32_MAX;
   return std::min(wait_ms, drain_.Run());
 }
 
-std::string RecordingSink::SerializedStats() const {
+RecordingStats RecordingSink::Stats() const {
   RecordingStats stats;
   stats.file = output_.name();
   stats.file_bytes = output_.bytes();
   stats.packets_not_written = output_.packets_lost();
-  stats.elapsed_ms = service_->NowMs() - start_ms_;
-  stats.trace = service_->GetStats(session_);
-  return SerializeStats(stats);
+  stats.elapsed_ms = session_->service()->NowMs() - start_ms_;
+  stats.trace = session_->GetStats();
+  stats.offers = session_->offers()->Text(stats.trace);
+  return stats;
 }
 
 }  // namespace pztrace

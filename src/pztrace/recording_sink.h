@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "protozero/tracing/tracing_service.h"
 #include "src/pztrace/file_rotator.h"
+#include "src/pztrace/recording_session.h"
 #include "src/pztrace/session_stats.h"
 #include "src/pztrace/trace_drain.h"
 #include "src/pztrace/trace_output.h"
@@ -22,10 +22,9 @@ namespace pztrace {
 //   RecordingSession ---TraceDrain---> TraceOutput ---> TraceFile
 class RecordingSink {
  public:
-  // Reads every |period_ms|; 0 for at the end only. REQUIRES: |service|
+  // Reads every |period_ms|; 0 for at the end only. REQUIRES: |session|
   // outlives it. If Run() was called, the session is closed before this ends.
-  RecordingSink(protozero::TracingService* service,
-                protozero::TracingSessionID session,
+  RecordingSink(RecordingSession* session,
                 uint32_t period_ms,
                 const Rotation& rotation);
 
@@ -47,15 +46,13 @@ class RecordingSink {
   void Close() { output_.Close(); }
 
   const TraceOutput& output() const { return output_; }
+  // Returns the current statistics. Any thread may call it.
+  RecordingStats Stats() const;
   // Returns true if a lack of memory kept a part of the trace from being read.
   bool is_out_of_memory() const { return drain_.is_out_of_memory(); }
 
  private:
-  // Returns the current statistics. Any thread may call it.
-  std::string SerializedStats() const;
-
-  protozero::TracingService* const service_;
-  const protozero::TracingSessionID session_;
+  RecordingSession* const session_;
   const Rotation rotation_;
   TraceOutput output_;
   TraceDrain drain_;

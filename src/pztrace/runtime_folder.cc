@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,41 +34,6 @@ std::string AbsolutePath(const std::string& path, std::string* error) {
     return "";
   }
   return std::string(folder) + "/" + path;
-}
-
-std::string RuntimeFolder(std::string* error) {
-  const char* const variable = getenv("XDG_RUNTIME_DIR");
-  // The path becomes absolute because the command may have another current
-  // folder.
-  const std::string base = variable == nullptr || *variable == '\0'
-                               ? "/tmp"
-                               : AbsolutePath(variable, error);
-  if (base.empty())
-    return "";
-  const std::string path = base + "/pztrace-" + std::to_string(geteuid());
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    *error = path + ": " + strerror(errno);
-    return "";
-  }
-  // Anybody can make a folder of that name in /tmp, so it is checked.
-  struct stat info = {};
-  if (lstat(path.c_str(), &info) != 0) {
-    *error = path + ": " + strerror(errno);
-    return "";
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
-      (info.st_mode & 0077) != 0) {
-    *error = path + ": not a folder that is this user's alone";
-    return "";
-  }
-  return path;
-}
-
-std::string SocketToListenOn(const std::string& folder,
-                             const std::string& wish,
-                             std::string* error) {
-  return wish.empty() ? ProducerSocket(folder, getpid())
-                      : AbsolutePath(wish, error);
 }
 
 std::string ProducerSocket(const std::string& folder, pid_t pid) {

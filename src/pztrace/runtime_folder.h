@@ -10,24 +10,13 @@
 
 namespace pztrace {
 
-// The folder in which `pztrace record` has its sockets and `pztrace stat` finds
-// them. It is in XDG_RUNTIME_DIR or /tmp, and only the user can enter it.
+// The sockets of `pztrace record` in the folder of protozero::UserFolder(),
+// where `pztrace stat` and `pztrace list` find them.
 
 // Returns |path| in a form that is right in any folder. Keeps one that begins
 // with '@', which is no path. Returns an empty one, and says why, if the
 // current folder is unknown.
 std::string AbsolutePath(const std::string& path, std::string* error);
-
-// Makes the folder if need be. Returns its path, or an empty one, and says why,
-// if no folder can be trusted.
-std::string RuntimeFolder(std::string* error);
-
-// Returns the socket that this process has for producers: |wish| as an
-// AbsolutePath(), or its ProducerSocket() if |wish| is empty. Returns an empty
-// one, and says why, if the current folder is unknown.
-std::string SocketToListenOn(const std::string& folder,
-                             const std::string& wish,
-                             std::string* error);
 
 // Return the sockets of the process |pid|, which records.
 std::string ProducerSocket(const std::string& folder, pid_t pid);

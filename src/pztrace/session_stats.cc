@@ -16,6 +16,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/program/text.h"
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/session_stats.pbzero.h"
 #include "src/pztrace/shown_name.h"
@@ -92,6 +93,7 @@ std::string SerializeStats(const RecordingStats& stats) {
   Completeness completeness(stats.trace);
   completeness.AddNotWritten(stats.packets_not_written);
   message->set_losses(completeness.Text());
+  message->set_offers(stats.offers);
   // A part of the statistics would mislead.
   return message.status() == protozero::WriteStatus::kOk
              ? message.SerializeAsString()
@@ -149,6 +151,15 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
   fprintf(out, "\n%s of %s, %s\n", CountOf(stats.packets(), "packet").c_str(),
           CountOf(stats.writers_seen(), "writer").c_str(),
           stats.losses().ToStdString().c_str());
+  return true;
+}
+
+bool ReadOffers(const std::string& bytes, std::string* text) {
+  const pbzero::Stats::Decoder stats(
+      ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+  if (stats.status() != protozero::DecodeStatus::kOk)
+    return false;
+  *text = program::Shown(stats.offers().ToStdStringView());
   return true;
 }
 

@@ -24,6 +24,8 @@ struct RecordingStats {
   uint64_t packets_not_written = 0;
   uint64_t elapsed_ms = 0;
   protozero::TraceStats trace;
+  // The text of ProgramOffers::Text().
+  std::string offers;
 };
 
 // Returns the statistics in the form of session_stats.proto.
@@ -32,6 +34,10 @@ std::string SerializeStats(const RecordingStats& stats);
 // Prints the result of SerializeStats() as a table. Returns false if |bytes|
 // are something else.
 bool PrintStats(protozero::ConstBytes bytes, FILE* out);
+
+// Reads RecordingStats::offers from the result of SerializeStats(), in a form
+// that may be printed. Returns false if |bytes| are something else.
+bool ReadOffers(const std::string& bytes, std::string* text);
 
 // Sends the current statistics to everybody who connects to a socket.
 class StatsServer {

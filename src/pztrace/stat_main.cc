@@ -18,6 +18,7 @@
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_stats.h"
+#include "src/tracing/ipc/user_folder.h"
 
 namespace pztrace {
 
@@ -98,7 +99,7 @@ int StatMain(int argc, char** argv) {
     return WrongUsage(command, "--pid takes the number of a process");
 
   std::string error;
-  const std::string folder = RuntimeFolder(&error);
+  const std::string folder = protozero::UserFolder(&error);
   if (folder.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return kFailure;

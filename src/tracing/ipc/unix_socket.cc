@@ -147,6 +147,7 @@ ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
       unlink(path.c_str());
     errno = reason;
     *error = ErrorText("cannot listen on", path);
+    errno = reason;
   }
   return fd;
 }

@@ -53,8 +53,8 @@ inline constexpr char kStartedByRecorderVariable[] =
     "PROTOZERO_STARTED_BY_RECORDER";
 bool IsStartedByRecorder();
 
-// Returns an invalid one on failure, with the reason in |error|. Replaces a
-// socket that no process listens to any more.
+// Returns an invalid one on failure, with the reason in |error| and in errno.
+// Replaces a socket that no process listens to any more.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
 // Connects. On failure, leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);

@@ -1,0 +1,178 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace list.
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/tracing_service.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/pztrace/command.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/program_offers.h"
+#include "src/pztrace/runtime_folder.h"
+#include "src/pztrace/session_stats.h"
+#include "src/tracing/ipc/user_folder.h"
+
+namespace pztrace {
+
+using program::kFailure;
+using program::kSuccess;
+using program::PrintError;
+using protozero::TracingService;
+
+namespace {
+
+// Programs look for a recorder when a socket appears, and connect and introduce
+// themselves within milliseconds. The list ends when none has come for a while,
+// or soon in any case.
+constexpr uint32_t kQuietMs = 300;
+constexpr uint32_t kMaxMs = 3000;
+// The time between two checks that the command still runs.
+constexpr uint32_t kPollMs = 50;
+
+// Lets all programs that wait for a recorder connect, and collects their
+// offers.
+void WaitForPrograms(TracingService* service,
+                     protozero::ServiceHost* host,
+                     const ProgramOffers& offers) {
+  const uint64_t begin_ms = service->NowMs();
+  uint64_t last_ms = begin_ms;
+  uint64_t last_number = 0;
+  size_t last_connections = 0;
+  for (uint64_t now_ms = begin_ms;
+       now_ms < last_ms + kQuietMs && now_ms < begin_ms + kMaxMs;
+       now_ms = service->NowMs()) {
+    host->RunOnce(kPollMs);
+    if (offers.number() != last_number ||
+        host->num_connections() != last_connections) {
+      last_ms = now_ms;
+    }
+    last_number = offers.number();
+    last_connections = host->num_connections();
+  }
+}
+
+// Returns the offers of the programs that each running `pztrace record` has.
+std::string OffersToRecorders(const std::string& folder) {
+  std::string text;
+  for (const pid_t pid : FindRecorders(folder)) {
+    std::string bytes;
+    std::string unused;
+    std::string offers;
+    if (FetchStats(StatsSocket(folder, pid), &bytes, &unused) &&
+        ReadOffers(bytes, &offers) && !offers.empty()) {
+      text += "recorded now by process " + std::to_string(pid) + ":\n" + offers;
+    }
+  }
+  return text;
+}
+
+// Runs the command with a service of its own, and prints its programs.
+bool ListCommand(const std::string& socket,
+                 const std::vector<std::string>& command_line) {
+  ProgramOffers offers;
+  TracingService service;
+  service.SetDataSourceObserver(
+      [&offers](const TracingService::ProducerInfo& producer,
+                const protozero::DataSourceDescriptor& source) {
+        offers.Add(producer, source);
+      });
+  protozero::ServiceHost::Options options;
+  options.socket = socket;
+  protozero::ServiceHost host(&service, options);
+  std::string error;
+  if (!host.Listen(&error)) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  Command command;
+  sigset_t no_signals;
+  sigemptyset(&no_signals);
+  if (!command.Start(command_line, host.socket(), /*output_is_trace=*/true,
+                     no_signals)) {
+    return false;
+  }
+  while (command.is_running())
+    host.RunOnce(kPollMs);
+  // This handles messages that the command sent before it ended.
+  host.RunOnce(0);
+  fputs(offers.Text().c_str(), stdout);
+  return command.Finish();
+}
+
+// Prints the programs that run.
+bool ListRunning(const std::string& folder, const std::string& socket) {
+  ProgramOffers offers;
+  TracingService service;
+  service.SetDataSourceObserver(
+      [&offers](const TracingService::ProducerInfo& producer,
+                const protozero::DataSourceDescriptor& source) {
+        offers.Add(producer, source);
+      });
+  protozero::ServiceHost::Options options;
+  options.socket = socket;
+  protozero::ServiceHost host(&service, options);
+  std::string error;
+  const bool listens = host.Listen(&error);
+  if (listens)
+    WaitForPrograms(&service, &host, offers);
+  const std::string text = offers.Text() + OffersToRecorders(folder);
+  // Without a service of this program, a recorder has the address.
+  if (!listens && text.empty()) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  if (text.empty())
+    PrintError(kProgram, "no program has come to %s", socket.c_str());
+  fputs(text.c_str(), stdout);
+  return true;
+}
+
+}  // namespace
+
+int ListMain(int argc, char** argv) {
+  std::string socket;
+  std::vector<std::string> command_line;
+  const program::Command command = {
+      "pztrace list",
+      "[options] [-- COMMAND [ARGUMENT...]]",
+      R"(Prints the programs that can be traced: their names and processes, the data
+sources that they offer, and the categories of their events, with tags and
+descriptions. With a command, prints those that the command starts.
+)",
+      {{"--socket PATH",
+        "where programs connect; @NAME is an abstract socket (default: where "
+        "all programs of this user look for a recorder)",
+        &socket}},
+      R"(The exit code is 0 if all went well, also if there is no program; 1 if the
+command failed, or the socket cannot be used.
+)",
+      &command_line};
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  std::string error;
+  const std::string folder = protozero::UserFolder(&error);
+  if (!socket.empty())
+    socket = AbsolutePath(socket, &error);
+  else if (!folder.empty())
+    socket = command_line.empty() ? protozero::RecorderSocket(folder)
+                                  : ProducerSocket(folder, getpid());
+  if (folder.empty() || socket.empty()) {
+    PrintError(kProgram, "%s", error.c_str());
+    return kFailure;
+  }
+  const bool ok = command_line.empty() ? ListRunning(folder, socket)
+                                       : ListCommand(socket, command_line);
+  return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace
