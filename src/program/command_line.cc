@@ -27,12 +27,6 @@ constexpr int kArgument = 1;
 // larger numbers; short ones are bytes.
 constexpr int kFirstLongOption = 256;
 
-// One name of an option.
-struct Name {
-  std::string spelling;
-  const Option* option;
-};
-
 std::string ProgramOf(const Command& command) {
   return command.name.substr(0, command.name.find(' '));
 }
@@ -138,6 +132,115 @@ size_t DistanceOf(std::string_view a, std::string_view b) {
   return last.back();
 }
 
+// The options in the form that getopt_long() wants.
+class OptionTable {
+ public:
+  // REQUIRES: |options| outlives it.
+  explicit OptionTable(const std::vector<Option>& options) {
+    for (const Option& option : options) {
+      const std::vector<std::string> spellings = SplitNames(option.names);
+      if (spellings.empty())
+        operands_.push_back(&option);
+      for (const std::string& spelling : spellings)
+        Add(spelling, option);
+    }
+    long_options_.push_back({});
+  }
+
+  OptionTable(const OptionTable&) = delete;
+  OptionTable& operator=(const OptionTable&) = delete;
+
+  // Returns the options without a dash, in their order.
+  const std::vector<const Option*>& operands() const { return operands_; }
+
+  // Calls getopt_long(), and returns its result.
+  int Next(int argc, char** argv) const {
+    return getopt_long(argc, argv, short_options_.c_str(), long_options_.data(),
+                       nullptr);
+  }
+
+  // Stores the value of the option that Next() has found. |code| is its result.
+  // Returns the problem with the option, or an empty string.
+  std::string StoreOption(int code, char** argv) const {
+    const auto found = names_.find(code == ':' || code == '?' ? optopt : code);
+    if (found == names_.end()) {
+      return UnknownOption(optopt == 0
+                               ? std::string(argv[optind - 1])
+                               : std::string{'-', static_cast<char>(optopt)});
+    }
+    const std::string& spelling = found->second.spelling;
+    if (code == '?')
+      return spelling + " takes no value";
+    const std::string problem =
+        Store(found->second.option->target, code == ':' ? "" : optarg);
+    return problem.empty() ? "" : spelling + " " + problem;
+  }
+
+ private:
+  // One name of an option.
+  struct Name {
+    std::string spelling;
+    const Option* option;
+  };
+
+  void Add(const std::string& spelling, const Option& option) {
+    const bool is_long = spelling[1] == '-';
+    const int code = is_long
+                         ? kFirstLongOption + static_cast<int>(names_.size())
+                         : spelling[1];
+    const Name& name = names_[code] = {spelling, &option};
+    if (is_long) {
+      long_options_.push_back(
+          {name.spelling.c_str() + 2,
+           TakesValue(option) ? required_argument : no_argument, nullptr,
+           code});
+    } else {
+      short_options_ += spelling[1];
+      short_options_ += TakesValue(option) ? ":" : "";
+    }
+  }
+
+  std::string UnknownOption(const std::string& unknown) const {
+    std::vector<std::string> spellings;
+    for (const auto& [unused, name] : names_)
+      spellings.push_back(name.spelling);
+    return "unknown option '" + unknown + "'" +
+           Suggestion(unknown.substr(0, unknown.find('=')), spellings);
+  }
+
+  // "-" makes getopt_long() return arguments in their order. ":" keeps it from
+  // printing errors.
+  std::string short_options_ = "-:";
+  std::vector<option> long_options_;
+  std::map<int, Name> names_;  // By the result of getopt_long().
+  std::vector<const Option*> operands_;
+};
+
+// Stores |arguments| in the targets of |operands|. Returns the problem with one
+// of them, or an empty string.
+std::string StoreArguments(const std::vector<const Option*>& operands,
+                           const std::vector<const char*>& arguments,
+                           bool has_rest) {
+  const bool takes_more = !operands.empty() && TakesSeveral(*operands.back());
+  const size_t num_operands = takes_more
+                                  ? std::max(operands.size(), arguments.size())
+                                  : operands.size();
+  for (size_t i = 0; i < num_operands; ++i) {
+    const Option& operand = *operands[std::min(i, operands.size() - 1)];
+    const std::string name(operand.names);
+    if (i >= arguments.size() || *arguments[i] == '\0')
+      return name + " is missing";
+    const std::string problem = Store(operand.target, arguments[i]);
+    if (!problem.empty())
+      return name + " " + problem;
+  }
+  if (arguments.size() <= num_operands)
+    return "";
+  return "'" + std::string(arguments[operands.size()]) +
+         "' is one argument too many" +
+         (has_rest ? "; a command stands after --" : "");
+}
+
 }  // namespace
 
 std::string Suggestion(std::string_view word,
@@ -165,64 +268,18 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
   options.push_back({"-h, --help", "print this", &wants_help});
   options.push_back({"--version", "print the version", &wants_version});
 
-  // "-" makes getopt_long() return arguments in their order. ":" keeps it from
-  // printing errors.
-  std::string short_options = "-:";
-  std::vector<option> long_options;
-  std::map<int, Name> names;
-  std::vector<const Option*> operands;
-  for (const Option& option : options) {
-    const std::vector<std::string> spellings = SplitNames(option.names);
-    if (spellings.empty())
-      operands.push_back(&option);
-    for (const std::string& spelling : spellings) {
-      const bool is_long = spelling[1] == '-';
-      const int code = is_long
-                           ? kFirstLongOption + static_cast<int>(names.size())
-                           : spelling[1];
-      const Name& name = names[code] = {spelling, &option};
-      if (is_long) {
-        long_options.push_back(
-            {name.spelling.c_str() + 2,
-             TakesValue(option) ? required_argument : no_argument, nullptr,
-             code});
-      } else {
-        short_options += spelling[1];
-        short_options += TakesValue(option) ? ":" : "";
-      }
-    }
-  }
-  long_options.push_back({});
-
+  const OptionTable table(options);
   std::vector<const char*> arguments;
   optind = 0;  // Makes getopt_long() begin anew.
   int code;
-  while ((code = getopt_long(argc, argv, short_options.c_str(),
-                             long_options.data(), nullptr)) != -1) {
+  while ((code = table.Next(argc, argv)) != -1) {
     if (code == kArgument) {
       arguments.push_back(optarg);
       continue;
     }
-    const auto found = names.find(code == ':' || code == '?' ? optopt : code);
-    if (found == names.end()) {
-      const std::string unknown =
-          optopt == 0 ? std::string(argv[optind - 1])
-                      : std::string{'-', static_cast<char>(optopt)};
-      std::vector<std::string> spellings;
-      for (const auto& [unused, name] : names)
-        spellings.push_back(name.spelling);
-      return WrongUsage(
-          command,
-          "unknown option '" + unknown + "'" +
-              Suggestion(unknown.substr(0, unknown.find('=')), spellings));
-    }
-    const std::string& spelling = found->second.spelling;
-    if (code == '?')
-      return WrongUsage(command, spelling + " takes no value");
-    const std::string problem =
-        Store(found->second.option->target, code == ':' ? "" : optarg);
+    const std::string problem = table.StoreOption(code, argv);
     if (!problem.empty())
-      return WrongUsage(command, spelling + " " + problem);
+      return WrongUsage(command, problem);
     if (wants_help) {
       PrintHelp(command, options);
       return kSuccess;
@@ -238,26 +295,10 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
     command.rest->assign(argv + optind, argv + argc);
   else
     arguments.insert(arguments.end(), argv + optind, argv + argc);
-
-  const bool takes_more = !operands.empty() && TakesSeveral(*operands.back());
-  const size_t num_operands = takes_more
-                                  ? std::max(operands.size(), arguments.size())
-                                  : operands.size();
-  for (size_t i = 0; i < num_operands; ++i) {
-    const Option& operand = *operands[std::min(i, operands.size() - 1)];
-    const std::string_view name = operand.names;
-    if (i >= arguments.size() || *arguments[i] == '\0')
-      return WrongUsage(command, std::string(name) + " is missing");
-    const std::string problem = Store(operand.target, arguments[i]);
-    if (!problem.empty())
-      return WrongUsage(command, std::string(name) + " " + problem);
-  }
-  if (arguments.size() > num_operands) {
-    return WrongUsage(command,
-                      "'" + std::string(arguments[operands.size()]) +
-                          "' is one argument too many" +
-                          (command.rest ? "; a command stands after --" : ""));
-  }
+  const std::string problem =
+      StoreArguments(table.operands(), arguments, command.rest != nullptr);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   return std::nullopt;
 }
 
