@@ -61,6 +61,7 @@ struct ExportOptions {
   std::vector<std::string> import_dirs;
   std::string type;
 
+  bool is_table() const { return !format.empty() || csv || ndjson || arrow; }
   Framing framing() const {
     return from_delimited ? Framing::kDelimited : Framing::kOneMessage;
   }
@@ -313,11 +314,8 @@ int RunExport(const ExportOptions& options) {
   return ok ? kSuccess : kFailure;
 }
 
-}  // namespace
-
-int ExportMain(int argc, char** argv) {
-  ExportOptions options;
-  const program::Command command = {
+program::Command ExportCommand(ExportOptions* options) {
+  return {
       "pbz export",
       "--format csv|ndjson|arrow [options] FILE...\n       pbz export "
       "--delimited|--envelope [options] FILE...",
@@ -328,100 +326,116 @@ int ExportMain(int argc, char** argv) {
       {{"FILE",
         "one message; - is the standard input. Malformed messages are left out "
         "and reported",
-        &options.files},
-       {table::kFormatOption, table::kFormatHelp, &options.format},
-       {"--csv", "", &options.csv},
-       {"--ndjson", "", &options.ndjson},
-       {"--arrow", "", &options.arrow},
+        &options->files},
+       {table::kFormatOption, table::kFormatHelp, &options->format},
+       {"--csv", "", &options->csv},
+       {"--ndjson", "", &options->ndjson},
+       {"--arrow", "", &options->arrow},
        {"--delimited", "write messages, each after its size",
-        &options.delimited},
+        &options->delimited},
        {"--envelope",
         "write one message that all files together are, after its size: "
         "ClickHouse's ProtobufList",
-        &options.envelope},
+        &options->envelope},
        {"--rows PATH",
         "the field whose messages to write, \"packet\" or \"log.requests\"; "
         "without a schema as numbers, \"1.2\". Default: the message that FILE "
         "is",
-        &options.rows},
+        &options->rows},
        {"--columns LIST",
         "the fields to write, \"start_ns,peer.host\"; default: all. What is "
         "repeated is JSON",
-        &options.columns},
+        &options->columns},
        {"--file-column NAME", "begin rows with a column that names the FILE",
-        &options.file_column},
+        &options->file_column},
        {"--escape-formulas",
         "for spreadsheets: begin texts in CSV that they would compute with a '",
-        &options.escape_formulas},
+        &options->escape_formulas},
        {"--from-delimited", "read messages from FILE, each after its size",
-        &options.from_delimited},
+        &options->from_delimited},
        {"--schema FILE",
         "a .proto or a descriptor set, or auto for traces, as for pbz decode",
-        &options.schema},
+        &options->schema},
        {"-I, --proto_path DIR",
         "where the imports of the .proto are; repeatable",
-        &options.import_dirs},
+        &options->import_dirs},
        {"--type NAME", "the type of the message in FILE, as for pbz decode",
-        &options.type}},
+        &options->type}},
       "The exit code is 0 if all is well, 1 if a file is malformed or cannot "
       "be "
       "read,\n2 for wrong usage.\n"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
-    return *exit_code;
-  const auto wrong = [&command](const char* problem) {
-    return program::WrongUsage(command, problem);
-  };
-  const bool is_table =
-      !options.format.empty() || options.csv || options.ndjson || options.arrow;
-  if (!options.format.empty() + options.csv + options.ndjson + options.arrow +
-          options.delimited + options.envelope !=
+}
+
+// Sets the format of tables. Returns the problem with the choice of a format,
+// or an empty string.
+std::string ChooseFormat(ExportOptions* options) {
+  if (!options->format.empty() + options->csv + options->ndjson +
+          options->arrow + options->delimited + options->envelope !=
       1) {
-    return wrong("one of --format, --delimited and --envelope is needed");
+    return "one of --format, --delimited and --envelope is needed";
   }
-  if (is_table) {
-    const char* const older = options.csv      ? "csv"
-                              : options.ndjson ? "ndjson"
-                                               : "arrow";
-    std::string why;
-    const auto format =
-        table::FormatOf(options.format.empty() ? older : options.format, &why);
-    if (!format)
-      return wrong(why.c_str());
-    options.table_format = *format;
-  }
-  if (is_table && options.schema.empty())
-    return wrong("tables need --schema, which has names and types");
-  if (!is_table && !(options.columns.empty() && options.file_column.empty()))
-    return wrong("--columns and --file-column are for tables");
+  if (!options->is_table())
+    return "";
+  const char* const older = options->csv      ? "csv"
+                            : options->ndjson ? "ndjson"
+                                              : "arrow";
+  std::string why;
+  const auto format =
+      table::FormatOf(options->format.empty() ? older : options->format, &why);
+  if (format)
+    options->table_format = *format;
+  return why;
+}
+
+// Returns the problem with options that do not go together, or an empty string.
+std::string ProblemWithExport(const ExportOptions& options) {
+  if (options.is_table() && options.schema.empty())
+    return "tables need --schema, which has names and types";
+  if (!options.is_table() &&
+      !(options.columns.empty() && options.file_column.empty()))
+    return "--columns and --file-column are for tables";
   if (options.escape_formulas &&
-      (!is_table || options.table_format != table::TableFormat::kCsv)) {
-    return wrong("--escape-formulas is for --format csv");
+      (!options.is_table() ||
+       options.table_format != table::TableFormat::kCsv)) {
+    return "--escape-formulas is for --format csv";
   }
   if (options.delimited && options.rows.empty() && !options.from_delimited) {
-    return wrong(
-        "--delimited needs --rows, the field whose messages to write; "
-        "--envelope writes the file as one");
+    return "--delimited needs --rows, the field whose messages to write; "
+           "--envelope writes the file as one";
   }
   if (options.envelope && (!options.rows.empty() || options.from_delimited))
-    return wrong(
-        "--envelope writes files as they are, without --rows and "
-        "--from-delimited");
+    return "--envelope writes files as they are, without --rows and "
+           "--from-delimited";
   if (options.schema.empty() && !options.type.empty())
-    return wrong("--type needs --schema, which has the type");
+    return "--type needs --schema, which has the type";
   if (options.schema.empty() && !options.import_dirs.empty())
-    return wrong("-I needs --schema, a .proto with imports");
+    return "-I needs --schema, a .proto with imports";
   if (options.schema == kAutoSchema &&
       (!options.type.empty() || !options.import_dirs.empty() ||
        options.from_delimited)) {
-    return wrong(
-        "--schema auto is for traces, without --type, -I and "
-        "--from-delimited");
+    return "--schema auto is for traces, without --type, -I and "
+           "--from-delimited";
   }
   if (std::count(options.files.begin(), options.files.end(), "-") +
           (options.schema == "-") >
       1) {
-    return wrong("the standard input can be read once");
+    return "the standard input can be read once";
   }
+  return "";
+}
+
+}  // namespace
+
+int ExportMain(int argc, char** argv) {
+  ExportOptions options;
+  const program::Command command = ExportCommand(&options);
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  std::string problem = ChooseFormat(&options);
+  if (problem.empty())
+    problem = ProblemWithExport(options);
+  if (!problem.empty())
+    return program::WrongUsage(command, problem);
   return RunExport(options);
 }
 

@@ -131,6 +131,75 @@ bool Exists(const std::string& path) {
   return program::ScopedFile(fopen(path.c_str(), "rb")) != nullptr;
 }
 
+// Returns the command line of pbz stats or of pbz.
+program::Command DecodeCommand(Options* options) {
+  program::Command command = {
+      options->is_stats ? "pbz stats" : "pbz",
+      options->is_stats ? "[options] FILE"
+                        : "[decode] [options] FILE\n       pbz stats [options] "
+                          "FILE\n       pbz export [options] FILE...",
+      options->is_stats
+          ? R"(Prints where the bytes of a file of protobuf go: how many each field has, and
+how many of them are tags and sizes. "With inner" adds the fields of a message
+to its own bytes.
+)"
+          : R"(Prints the fields of a file of protobuf, of any size: with a schema line by line
+as protoc --decode does, without one with guesses, which comments say
+(# message?). `pbz stats` prints where the bytes go,
+`pbz export` writes tables and messages for other programs.
+)",
+      {{"FILE",
+        "one message; - is the standard input. Malformed input is reported "
+        "after the fields that could be read",
+        &options->file},
+       {"--schema FILE",
+        "a .proto, which needs protoc, or the descriptor set that protoc makes "
+        "of it with --include_imports and --descriptor_set_out=FILE. auto is "
+        "the schema of traces, with the extensions that FILE itself describes. "
+        "Without a schema, names are numbers",
+        &options->schema},
+       {"-I, --proto_path DIR",
+        "where the imports of the .proto are, as for protoc; repeatable",
+        &options->import_dirs},
+       {"--type NAME",
+        "the type of the message, \"pkg.Name\" or the end of that; not needed "
+        "if the schema has one message that is in no other",
+        &options->type},
+       {"--delimited", "FILE is a stream of messages, each after its size",
+        &options->delimited},
+       {"--color WHEN",
+        "auto (the default: on a terminal, unless NO_COLOR is set), always or "
+        "never",
+        &options->color}},
+      "The exit code is 0 if all is well, 1 if the file is malformed or cannot "
+      "be read,\n2 for wrong usage.\n"};
+  if (!options->is_stats) {
+    command.options.push_back({"--offsets",
+                               "begin each line with the field's offset and "
+                               "size",
+                               &options->offsets});
+  }
+  return command;
+}
+
+// Returns the problem with options that do not go together, or an empty string.
+std::string ProblemWith(const Options& options) {
+  if (options.schema.empty() && !options.type.empty())
+    return "--type needs --schema, which has the type";
+  if (options.schema.empty() && !options.import_dirs.empty())
+    return "-I needs --schema, a .proto with imports";
+  if (options.schema == kAutoSchema &&
+      (!options.type.empty() || !options.import_dirs.empty() ||
+       options.delimited)) {
+    return "--schema auto is for traces, without --type, -I and --delimited";
+  }
+  if (options.schema == "-" && options.file == "-")
+    return "the standard input is either the schema or the file";
+  if (!program::UseColor(options.color))
+    return "--color is auto, always or never";
+  return "";
+}
+
 int Main(int argc, char** argv) {
   Options options;
   std::string_view word = argc > 1 ? argv[1] : "";
@@ -145,52 +214,7 @@ int Main(int argc, char** argv) {
     return ExportMain(argc - 1, argv + 1);
   options.is_stats = word == "stats";
   options.has_command = options.is_stats || word == "decode";
-  program::Command command = {
-      options.is_stats ? "pbz stats" : "pbz",
-      options.is_stats ? "[options] FILE"
-                       : "[decode] [options] FILE\n       pbz stats [options] "
-                         "FILE\n       pbz export [options] FILE...",
-      options.is_stats
-          ? R"(Prints where the bytes of a file of protobuf go: how many each field has, and
-how many of them are tags and sizes. "With inner" adds the fields of a message
-to its own bytes.
-)"
-          : R"(Prints the fields of a file of protobuf, of any size: with a schema line by line
-as protoc --decode does, without one with guesses, which comments say
-(# message?). `pbz stats` prints where the bytes go,
-`pbz export` writes tables and messages for other programs.
-)",
-      {{"FILE",
-        "one message; - is the standard input. Malformed input is reported "
-        "after the fields that could be read",
-        &options.file},
-       {"--schema FILE",
-        "a .proto, which needs protoc, or the descriptor set that protoc makes "
-        "of it with --include_imports and --descriptor_set_out=FILE. auto is "
-        "the schema of traces, with the extensions that FILE itself describes. "
-        "Without a schema, names are numbers",
-        &options.schema},
-       {"-I, --proto_path DIR",
-        "where the imports of the .proto are, as for protoc; repeatable",
-        &options.import_dirs},
-       {"--type NAME",
-        "the type of the message, \"pkg.Name\" or the end of that; not needed "
-        "if the schema has one message that is in no other",
-        &options.type},
-       {"--delimited", "FILE is a stream of messages, each after its size",
-        &options.delimited},
-       {"--color WHEN",
-        "auto (the default: on a terminal, unless NO_COLOR is set), always or "
-        "never",
-        &options.color}},
-      "The exit code is 0 if all is well, 1 if the file is malformed or cannot "
-      "be read,\n2 for wrong usage.\n"};
-  if (!options.is_stats) {
-    command.options.push_back({"--offsets",
-                               "begin each line with the field's offset and "
-                               "size",
-                               &options.offsets});
-  }
+  const program::Command command = DecodeCommand(&options);
   const std::string suggestion =
       program::Suggestion(word, {"decode", "export", "stats", "help"});
   if (!options.has_command && word.substr(0, 1) != "-" && !suggestion.empty() &&
@@ -203,23 +227,9 @@ as protoc --decode does, without one with guesses, which comments say
           program::Parse(command, argc - skipped, argv + skipped)) {
     return *exit_code;
   }
-  if (options.schema.empty() && !options.type.empty())
-    return WrongUsage(command, "--type needs --schema, which has the type");
-  if (options.schema.empty() && !options.import_dirs.empty())
-    return WrongUsage(command, "-I needs --schema, a .proto with imports");
-  if (options.schema == kAutoSchema &&
-      (!options.type.empty() || !options.import_dirs.empty() ||
-       options.delimited)) {
-    return WrongUsage(command,
-                      "--schema auto is for traces, without --type, -I and "
-                      "--delimited");
-  }
-  if (options.schema == "-" && options.file == "-") {
-    return WrongUsage(command,
-                      "the standard input is either the schema or the file");
-  }
-  if (!program::UseColor(options.color))
-    return WrongUsage(command, "--color is auto, always or never");
+  const std::string problem = ProblemWith(options);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   return Run(options);
 }
 
