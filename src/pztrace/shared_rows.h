@@ -31,6 +31,18 @@ uint64_t GroupOf(uint64_t track,
                  const std::optional<TrackInfo>& info,
                  uint64_t parent);
 
+// Calls |read| with each track on the path to |track|, from the outermost one:
+// with its number, with its description, and with the number of its group.
+template <typename Function>
+void ForEachPart(uint64_t track, const Tracks& tracks, const Function& read) {
+  uint64_t group = 0;
+  for (const uint64_t part : tracks.PathTo(track)) {
+    const std::optional<TrackInfo> info = tracks.Find(part);
+    group = GroupOf(part, info, group);
+    read(part, info, group);
+  }
+}
+
 // Chooses rows for the slices of tracks that share them, so that none overlap.
 // A slice is in the row of the outermost slice around it. There are no more
 // rows than slices at one time, if slices come in the order of their ends, or

@@ -25,6 +25,16 @@ void AddToLine(const RowSlice& slice, Lines* lines) {
   (*lines)[slice.depth].push_back(slice);
 }
 
+// Returns the order among siblings: processes and threads have that of their
+// numbers.
+int64_t OrderOf(const std::optional<TrackInfo>& info) {
+  if (!info)
+    return 0;
+  if (info->tid != 0)
+    return info->tid;
+  return info->pid != 0 ? info->pid : info->order;
+}
+
 void SortByTime(TrackEvents* events) {
   for (std::vector<RowSlice>& line : events->slices) {
     std::stable_sort(
@@ -77,16 +87,13 @@ std::vector<TrackRow> TrackRows::Arrange(const Tracks& tracks) {
   std::unordered_map<uint64_t, std::pair<int64_t, uint64_t>> firsts;
   for (auto& [track, events] : events_) {
     Key key;
-    uint64_t group = 0;
-    for (const uint64_t part : tracks.PathTo(track)) {
-      const std::optional<TrackInfo> found = tracks.Find(part);
-      const TrackInfo info = found.value_or(TrackInfo());
-      group = GroupOf(part, found, group);
-      const int64_t order = info.tid != 0   ? info.tid
-                            : info.pid != 0 ? info.pid
-                                            : info.order;
-      key.push_back(firsts.try_emplace(group, order, part).first->second);
-    }
+    ForEachPart(
+        track, tracks,
+        [&](uint64_t part, const std::optional<TrackInfo>& info,
+            uint64_t group) {
+          key.push_back(
+              firsts.try_emplace(group, OrderOf(info), part).first->second);
+        });
     groups[std::move(key)].push_back(track);
   }
 
