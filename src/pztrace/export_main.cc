@@ -23,14 +23,13 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/exported_tracks.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shared_rows.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
-#include "src/pztrace/track_info.h"
 #include "src/table/row_writer.h"
-#include "src/tracing/trace_reader/id_map.h"
 
 namespace pztrace {
 
@@ -46,10 +45,6 @@ enum TableId : size_t { kSlices, kInstants, kCounters, kLosses, kNumTables };
 
 constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
                                                  "counters", "losses"};
-
-// The limit of names. Other programs hardly expect longer ones in each row.
-constexpr size_t kMaxNameSize = 256;
-constexpr size_t kMaxPathSize = 1024;
 
 std::vector<Column> ColumnsOf(TableId table) {
   using Type = Column::Type;
@@ -111,32 +106,6 @@ class Exporter {
   }
 
  private:
-  // The place of a track.
-  struct Place {
-    std::string process;
-    int64_t pid = 0;
-    std::string thread;
-    int64_t tid = 0;
-    // The names of the track and of those that it is part of, with slashes
-    // between them, up to the thread or process.
-    std::string path;
-    uint64_t group = 0;  // The group of tracks that it may share rows with.
-    // False if a later description of another track may change it.
-    bool is_complete = true;
-  };
-  // A track, and the first cells of its rows.
-  struct Owner {
-    uint64_t track = 0;
-    uint64_t version = UINT64_MAX;  // The version of Tracks that this is from.
-    Place place;
-    std::string unit;
-    RowWriter::Beginning cells;  // Empty until there is a row.
-    bool shares_rows = false;
-    std::optional<uint32_t> row_group;  // The group in the RowPacker.
-  };
-  // The number of tracks that have their owners kept, a power of two.
-  static constexpr size_t kMaxOwners = 4096;
-
   TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {
     TimelineReader::Callbacks callbacks;
     if (tables_[kSlices]) {
@@ -152,7 +121,7 @@ class Exporter {
     if (tables_[kInstants]) {
       callbacks.on_instant = [this](const Instant& instant) {
         RowWriter& rows = *tables_[kInstants];
-        BeginRow(instant.time_ns, &OwnerOf(instant.track), &rows);
+        BeginRow(instant.time_ns, &exported_.Get(instant.track), &rows);
         AddEvent(*instant.text, *instant.details, &rows);
         rows.EndRow();
       };
@@ -160,9 +129,9 @@ class Exporter {
     if (tables_[kCounters]) {
       callbacks.on_counter = [this](const CounterValue& value) {
         RowWriter& rows = *tables_[kCounters];
-        Owner& owner = OwnerOf(value.track);
-        BeginRow(value.time_ns, &owner, &rows);
-        rows.Text(owner.unit);
+        ExportedTrack& track = exported_.Get(value.track);
+        BeginRow(value.time_ns, &track, &rows);
+        rows.Text(track.unit);
         rows.Number(value.value);
         rows.EndRow();
       };
@@ -173,8 +142,8 @@ class Exporter {
 
   void AddSlice(const Slice& slice, bool is_open) {
     RowWriter& rows = *tables_[kSlices];
-    Owner& owner = OwnerOf(slice.track);
-    BeginRow(slice.begin_ns, &owner, &rows);
+    ExportedTrack& track = exported_.Get(slice.track);
+    BeginRow(slice.begin_ns, &track, &rows);
     if (is_open) {
       rows.Null();
       rows.Null();
@@ -185,17 +154,17 @@ class Exporter {
     rows.Number(uint64_t{slice.depth});
     AddEvent(*slice.text, *slice.details, &rows);
     uint64_t row = 0;
-    if (owner.shares_rows) {
-      if (!owner.row_group)
-        owner.row_group = packer_.AddGroup(owner.place.group);
-      row = packer_.RowOf(*owner.row_group, slice.track, slice.root_ns,
+    if (track.shares_rows) {
+      if (!track.row_group)
+        track.row_group = packer_.AddGroup(track.place.group);
+      row = packer_.RowOf(*track.row_group, slice.track, slice.root_ns,
                           slice.begin_ns + slice.duration_ns, slice.depth == 0);
     }
     rows.Number(row);
     rows.EndRow();
   }
 
-  void AddPlace(const Place& place, RowWriter* rows) {
+  void AddPlace(const TrackPlace& place, RowWriter* rows) {
     rows->Text(host_);
     rows->Text(file_);
     rows->Text(place.process);
@@ -204,13 +173,13 @@ class Exporter {
     rows->Text(place.thread);
   }
 
-  void BeginRow(uint64_t time_ns, Owner* owner, RowWriter* rows) {
-    if (owner->cells.num_cells != 0) {
-      rows->Begin(owner->cells);
+  void BeginRow(uint64_t time_ns, ExportedTrack* track, RowWriter* rows) {
+    if (track->cells.num_cells != 0) {
+      rows->Begin(track->cells);
     } else {
-      AddPlace(owner->place, rows);
-      rows->Text(Cut(owner->place.path, kMaxPathSize));
-      rows->KeepBeginning(&owner->cells);
+      AddPlace(track->place, rows);
+      rows->Text(Cut(track->place.path, ExportedTracks::kMaxPathSize));
+      rows->KeepBeginning(&track->cells);
     }
     rows->Number(time_ns);
     rows->Number(reader_.RealtimeOf(time_ns));
@@ -239,7 +208,7 @@ class Exporter {
 
   void AddLosses(RowWriter* rows) {
     for (const auto& [reason, packets] : reader_.packets_lost()) {
-      AddPlace(Place(), rows);
+      AddPlace(TrackPlace(), rows);
       rows->Text(protozero::LossReasonToString(
           static_cast<protozero::LossReason>(reason)));
       rows->Number(packets);
@@ -247,7 +216,7 @@ class Exporter {
       rows->EndRow();
     }
     for (const auto& [sequence, gaps] : reader_.gaps()) {
-      Place place = OwnerOf(gaps.track).place;
+      TrackPlace place = exported_.Get(gaps.track).place;
       if (place.pid == 0)
         place.pid = gaps.pid;
       AddPlace(place, rows);
@@ -258,96 +227,11 @@ class Exporter {
     }
   }
 
-  // Returns the owner of |track|. It is valid until the next call.
-  Owner& OwnerOf(uint64_t track) {
-    Owner& owner = KeptOwner(track);
-    if (IsKnown(owner, track))
-      return owner;
-    const Tracks& tracks = reader_.tracks();
-    const std::optional<TrackInfo> info = tracks.Find(track);
-    if (info && info->parent != 0) {
-      // The parent's place is kept, because many tracks have the same parent.
-      Owner& parent = KeptOwner(info->parent);
-      if (!IsKnown(parent, info->parent))
-        Find(info->parent, &parent);
-      if (parent.place.is_complete) {
-        Place place = parent.place;
-        AddPart(track, info, &place);
-        Set(track, info, std::move(place), &owner);
-        return owner;
-      }
-    }
-    Find(track, &owner);
-    return owner;
-  }
-
-  Owner& KeptOwner(uint64_t track) {
-    return owners_[protozero::internal::HashOfId(track) % kMaxOwners];
-  }
-
-  bool IsKnown(const Owner& owner, uint64_t track) const {
-    return owner.track == track &&
-           owner.version == reader_.tracks().version() &&
-           owner.place.is_complete;
-  }
-
-  void Find(uint64_t track, Owner* owner) const {
-    Place place;
-    std::optional<TrackInfo> info;
-    for (const uint64_t part : reader_.tracks().PathTo(track)) {
-      info = reader_.tracks().Find(part);
-      AddPart(part, info, &place);
-    }
-    Set(track, info, std::move(place), owner);
-  }
-
-  void Set(uint64_t track,
-           const std::optional<TrackInfo>& info,
-           Place place,
-           Owner* owner) const {
-    owner->track = track;
-    owner->version = reader_.tracks().version();
-    owner->place = std::move(place);
-    owner->unit = info ? Cut(info->unit, kMaxNameSize) : "";
-    owner->cells.num_cells = 0;
-    owner->shares_rows = SharesRows(info);
-    owner->row_group.reset();
-  }
-
-  // Changes |place| from a track's to that of |part|, which is in the track.
-  static void AddPart(uint64_t part,
-                      const std::optional<TrackInfo>& info,
-                      Place* place) {
-    const bool is_outermost = place->group == 0;
-    const uint64_t group = GroupOf(part, info, place->group);
-    if (!info || (is_outermost && info->parent != 0))
-      place->is_complete = false;
-    if (info && info->tid != 0) {
-      if (place->tid == 0) {
-        place->thread = Cut(info->name, kMaxNameSize);
-        place->tid = info->tid;
-      }
-      if (place->pid == 0)
-        place->pid = info->pid;
-    } else if (info && info->pid != 0) {
-      Place process;
-      process.process = Cut(info->name, kMaxNameSize);
-      process.pid = info->pid;
-      process.is_complete = place->is_complete;
-      *place = std::move(process);
-    } else if (info && place->path.size() <= kMaxPathSize) {
-      if (!place->path.empty())
-        place->path += '/';
-      place->path += info->name;
-    }
-    place->group = group;
-  }
-
   const std::string& host_;
   const std::string& file_;
   const Tables& tables_;
   TimelineReader reader_;
-  std::vector<Owner> owners_{kMaxOwners};  // The key is a hash of the track.
+  ExportedTracks exported_{reader_.tracks()};
   RowPacker packer_;
   std::string json_;
 };
@@ -419,9 +303,8 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-}  // namespace
-
-int ExportMain(int argc, char** argv) {
+// The command line.
+struct ExportArguments {
   std::vector<std::string> files;
   std::string host = HostName();
   std::string format = "csv";
@@ -429,7 +312,10 @@ int ExportMain(int argc, char** argv) {
   bool wanted[kNumTables] = {};
   bool unfinished = false;
   bool escape_formulas = false;
-  const program::Command command = {
+};
+
+program::Command ExportCommand(ExportArguments* arguments) {
+  return {
       "pztrace export",
       "--slices|--instants|--counters|--losses [options] FILE...\n       "
       "pztrace "
@@ -438,55 +324,63 @@ int ExportMain(int argc, char** argv) {
 
   pztrace export --slices *.pftrace >slices.csv
 )",
-      {{"FILE", "traces; - is the standard input", &files},
-       {"--slices", "a row for each slice", &wanted[kSlices]},
-       {"--instants", "a row for each instant", &wanted[kInstants]},
-       {"--counters", "a row for each value of a counter", &wanted[kCounters]},
+      {{"FILE", "traces; - is the standard input", &arguments->files},
+       {"--slices", "a row for each slice", &arguments->wanted[kSlices]},
+       {"--instants", "a row for each instant", &arguments->wanted[kInstants]},
+       {"--counters", "a row for each value of a counter",
+        &arguments->wanted[kCounters]},
        {"--losses",
         "a row for each reason of losses, and for each thread with gaps",
-        &wanted[kLosses]},
+        &arguments->wanted[kLosses]},
        {"-o, --output FOLDER",
         "write FOLDER/slices.csv and so on, in one reading: the tables that "
         "are "
         "named, or all",
-        &folder},
-       {table::kFormatOption, table::kFormatHelp, &format},
+        &arguments->folder},
+       {table::kFormatOption, table::kFormatHelp, &arguments->format},
        {"--unfinished",
         "rows of slices without an end, too; their dur and self are null",
-        &unfinished},
+        &arguments->unfinished},
        {"--escape-formulas",
         "for spreadsheets: begin texts in CSV that they would compute with a '",
-        &escape_formulas},
+        &arguments->escape_formulas},
        {"--host NAME", "in the column of that name, default: this machine's",
-        &host}},
+        &arguments->host}},
       R"(Times and durations are in nanoseconds: ts on the clock of the trace, time since
 1970. args is a JSON object, flows and ended_flows are JSON arrays. The default
 format is csv.
 )"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
-    return *exit_code;
+}
+
+// Sets the tables that are wanted if none is named, and |format|. Returns the
+// problem with them, or an empty string.
+std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
+  bool(&wanted)[kNumTables] = arguments->wanted;
   const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
-  if (folder.empty() && num_wanted != 1) {
-    return WrongUsage(
-        command,
-        "one of --slices, --instants, --counters and --losses is needed, or "
-        "-o, which takes any of them");
+  if (arguments->folder.empty() && num_wanted != 1) {
+    return "one of --slices, --instants, --counters and --losses is needed, or "
+           "-o, which takes any of them";
   }
   if (num_wanted == 0)
     std::fill(wanted, wanted + kNumTables, true);
   std::string why;
-  const auto table_format = table::FormatOf(format, &why);
+  const auto table_format = table::FormatOf(arguments->format, &why);
   if (!table_format)
-    return WrongUsage(command, why);
-  if (escape_formulas && table_format != TableFormat::kCsv)
-    return WrongUsage(command, "--escape-formulas is for --format csv");
-  if (unfinished && !wanted[kSlices])
-    return WrongUsage(command, "--unfinished is for --slices");
+    return why;
+  *format = *table_format;
+  if (arguments->escape_formulas && *format != TableFormat::kCsv)
+    return "--escape-formulas is for --format csv";
+  if (arguments->unfinished && !wanted[kSlices])
+    return "--unfinished is for --slices";
+  return "";
+}
 
-  Outputs outputs(folder, {*table_format, escape_formulas});
+// Returns false, and has printed why, if a file cannot be read or written.
+bool ExportFiles(const ExportArguments& arguments, TableFormat format) {
+  Outputs outputs(arguments.folder, {format, arguments.escape_formulas});
   bool ok = true;
   bool is_open = false;
-  for (const std::string& file : files) {
+  for (const std::string& file : arguments.files) {
     TraceInput input;
     if (!input.Open(file, "export")) {
       ok = false;
@@ -494,14 +388,28 @@ format is csv.
     }
     // The tables are opened when there is something to read, so that no empty
     // one follows an error.
-    if (!is_open && !outputs.Open(wanted))
-      return kFailure;
+    if (!is_open && !outputs.Open(arguments.wanted))
+      return false;
     is_open = true;
-    ok =
-        Exporter(host, file, unfinished, outputs.tables()).Export(&input) && ok;
+    Exporter exporter(arguments.host, file, arguments.unfinished,
+                      outputs.tables());
+    ok = exporter.Export(&input) && ok;
   }
-  ok = outputs.Close() && ok;
-  return ok ? kSuccess : kFailure;
+  return outputs.Close() && ok;
+}
+
+}  // namespace
+
+int ExportMain(int argc, char** argv) {
+  ExportArguments arguments;
+  const program::Command command = ExportCommand(&arguments);
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  TableFormat format = TableFormat::kCsv;
+  const std::string problem = ChooseTables(&arguments, &format);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+  return ExportFiles(arguments, format) ? kSuccess : kFailure;
 }
 
 }  // namespace pztrace
