@@ -231,6 +231,18 @@ std::string MadeUtf8(std::string_view text) {
   return utf8;
 }
 
+std::string_view CutAtCharacter(std::string_view text, size_t max_size) {
+  if (text.size() <= max_size)
+    return text;
+  // A character has up to three bytes after its first one.
+  const size_t min_size = max_size - std::min<size_t>(max_size, 3);
+  size_t size = max_size;
+  while (size > min_size && ContinuesCharacter(text[size]))
+    --size;
+  // Bytes that are not UTF-8 have no better place to be cut.
+  return text.substr(0, ContinuesCharacter(text[size]) ? max_size : size);
+}
+
 std::string CountOf(uint64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }

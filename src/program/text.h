@@ -3,6 +3,7 @@
 #ifndef SRC_PROGRAM_TEXT_H_
 #define SRC_PROGRAM_TEXT_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <string>
@@ -41,6 +42,10 @@ std::string MadeUtf8(std::string_view text);
 inline bool ContinuesCharacter(char byte) {
   return (static_cast<uint8_t>(byte) & 0xc0) == 0x80;
 }
+
+// Returns the first bytes of |text|, at most |max_size|, without a part of a
+// character at their end.
+std::string_view CutAtCharacter(std::string_view text, size_t max_size);
 
 // Returns "1 packet", "2 packets" and so on.
 std::string CountOf(uint64_t number, const char* noun);

@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "src/program/text.h"
-#include "src/tracing/trace_reader/text_table.h"
 
 namespace pztrace {
 
 void ArgTexts::Append(std::string_view text, std::string* json) {
   if (text.size() <= kMaxShort)
     return program::AppendJsonString(text, json);
-  text = protozero::internal::CutText(text);
+  text = program::CutAtCharacter(text, kMaxBytes);
   const auto [it, is_new] =
       ids_.emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
   if (is_new)

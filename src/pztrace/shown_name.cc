@@ -22,16 +22,10 @@ std::string Escaped(std::string_view text) {
 }
 
 std::string Cut(std::string_view name, size_t max_size) {
-  if (name.size() <= max_size)
-    return std::string(name);
-  using program::ContinuesCharacter;
-  size_t size = max_size;
-  // A character has up to three bytes after its first one.
-  while (size + 3 > max_size && size != 0 && ContinuesCharacter(name[size]))
-    --size;
-  return std::string(
-             name.substr(0, ContinuesCharacter(name[size]) ? max_size : size)) +
-         "...";
+  std::string cut(program::CutAtCharacter(name, max_size));
+  if (cut.size() != name.size())
+    cut += "...";
+  return cut;
 }
 
 std::string ShownName(std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -58,6 +59,23 @@ TEST(TextTest, TextIsUtf8WithoutControlCharacters) {
 TEST(TextTest, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_EQ(MadeUtf8("a\xc3\xa9\xc3"), "a\xc3\xa9\xef\xbf\xbd");
   EXPECT_EQ(MadeUtf8("\xed\xa0\x80"), MadeUtf8("\xff\xff\xff"));
+}
+
+TEST(TextTest, CutTextEndsWithAWholeCharacter) {
+  EXPECT_EQ(CutAtCharacter("abc", 3), "abc");
+  EXPECT_EQ(CutAtCharacter("abcd", 3), "abc");
+  EXPECT_EQ(CutAtCharacter("abc", 0), "");
+  // One character each of two, three and four bytes.
+  const std::string_view text = "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+  constexpr size_t kSizes[] = {0, 0, 2, 2, 2, 5, 5, 5, 5, 9, 9};
+  for (size_t i = 0; i < std::size(kSizes); ++i)
+    EXPECT_EQ(CutAtCharacter(text, i), text.substr(0, kSizes[i])) << i;
+}
+
+TEST(TextTest, BytesThatAreNoUtf8AreCutAnywhere) {
+  const std::string_view bytes = "\x80\x80\x80\x80\x80\x80";
+  EXPECT_EQ(CutAtCharacter(bytes, 5), bytes.substr(0, 5));
+  EXPECT_EQ(CutAtCharacter(bytes, 2), bytes.substr(0, 2));
 }
 
 TEST(TextTest, JsonStringsAreEscaped) {
