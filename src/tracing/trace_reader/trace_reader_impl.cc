@@ -164,13 +164,6 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
       case TracePacket::kTraceStatsFieldNumber:
         OnStats(field.as_bytes());
         break;
-      case TracePacket::kTrackDescriptorFieldNumber:
-      case TracePacket::kProcessTreeFieldNumber:
-      case TracePacket::kProcessDescriptorFieldNumber:
-      case TracePacket::kExtensionDescriptorFieldNumber:
-        if (!has_read_ahead_)
-          ReadDescription(field);
-        break;
       case TracePacket::kThreadDescriptorFieldNumber:
         sequence->SetThread(field.as_bytes(), has_read_ahead_, &tracks_);
         break;
@@ -185,6 +178,8 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
         }
         break;
       default:
+        if (!has_read_ahead_)
+          ReadDescription(field);
         if (const char* name = NameOfUnread(field.id()))
           events_.AddUnread(name);
         break;
@@ -215,13 +210,8 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
         ReadInflated(field.id(), field.as_bytes(),
                      [this](ConstBytes packets) { ReadAhead(packets); });
         break;
-      case TracePacket::kTrackDescriptorFieldNumber:
-      case TracePacket::kProcessTreeFieldNumber:
-      case TracePacket::kProcessDescriptorFieldNumber:
-      case TracePacket::kExtensionDescriptorFieldNumber:
-        ReadDescription(field);
-        break;
       default:
+        ReadDescription(field);
         break;
     }
   }

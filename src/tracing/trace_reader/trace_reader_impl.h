@@ -53,6 +53,7 @@ class TraceReaderImpl final : private SliceSink {
   // Reads fields that are rarer than events. Returns true for a snapshot.
   bool ReadMore(ConstBytes bytes, SequenceState* sequence);
   void ReadDescriptions(ConstBytes packet);
+  // Reads the field of a packet if it describes tracks or extensions.
   void ReadDescription(const Field& field);
   // Inflates |bytes|, and calls |read| with the packets. Returns false if they
   // cannot be inflated, or were inside of inflated packets.
