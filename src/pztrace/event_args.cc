@@ -181,38 +181,20 @@ void AddCorrelationId(const TrackEvent::Decoder& decoder,
   }
 }
 
-// Appends the debug annotations. Returns whether the event may have other
-// arguments, too.
-bool AppendAnnotations(const EventArgs& event,
+void AppendAnnotations(const EventArgs& event,
                        const ArgSchema& schema,
                        ArgTexts* texts,
                        std::string* members) {
   const size_t begin = members->size();
-  bool has_others = false;
   protozero::ProtoDecoder decoder(event.event());
   for (auto field = decoder.ReadField(); field; field = decoder.ReadField()) {
-    switch (field.id()) {
-      case TrackEvent::kDebugAnnotationsFieldNumber:
-        if (field.type() != ProtoWireType::kLengthDelimited)
-          break;
-        *members += members->size() == begin ? "" : ",";
-        AppendMember(field.as_bytes(), event, schema, texts, members);
-        break;
-      case TrackEvent::kTypeFieldNumber:
-      case TrackEvent::kTrackUuidFieldNumber:
-      case TrackEvent::kCategoryIidsFieldNumber:
-      case TrackEvent::kCategoriesFieldNumber:
-      case TrackEvent::kNameIidFieldNumber:
-      case TrackEvent::kNameFieldNumber:
-      case TrackEvent::kFlowIdsFieldNumber:
-      case TrackEvent::kTerminatingFlowIdsFieldNumber:
-        break;
-      default:
-        has_others = true;
-        break;
+    if (field.id() != TrackEvent::kDebugAnnotationsFieldNumber ||
+        field.type() != ProtoWireType::kLengthDelimited) {
+      continue;
     }
+    *members += members->size() == begin ? "" : ",";
+    AppendMember(field.as_bytes(), event, schema, texts, members);
   }
-  return has_others;
 }
 
 }  // namespace
@@ -222,7 +204,8 @@ void AppendEventArgs(const EventArgs& event,
                      ArgTexts* texts,
                      std::string* members) {
   const size_t begin = members->size();
-  if (!AppendAnnotations(event, schema, texts, members))
+  AppendAnnotations(event, schema, texts, members);
+  if (!event.has_other_args())
     return;
   const TrackEvent::Decoder decoder(event.event());
   // These are in an object of their own, because a debug annotation may have

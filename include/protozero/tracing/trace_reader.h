@@ -143,6 +143,8 @@ class EventArgs {
  public:
   // Returns the encoded TrackEvent.
   virtual ConstBytes event() const = 0;
+  // Returns true if fields other than debug annotations may be arguments.
+  virtual bool has_other_args() const = 0;
   // Returns the entry |iid| of |list|, the number of a field of InternedData:
   // an encoded EventName, SourceLocation and so on. Returns no bytes (data is
   // null) if the sequence has not written it.

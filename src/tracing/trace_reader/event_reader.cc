@@ -27,16 +27,15 @@ constexpr size_t kMaxDetails = size_t{48} << 20;
 
 class FormattedEvent final : public EventArgs {
  public:
-  FormattedEvent(ConstBytes event, const InternedTexts& texts)
-      : event_(event), texts_(texts) {}
-  ConstBytes event() const override { return event_; }
+  explicit FormattedEvent(const ReadEvent& event) : event_(event) {}
+  ConstBytes event() const override { return event_.bytes; }
+  bool has_other_args() const override { return event_.has_other_args; }
   ConstBytes FindInterned(uint32_t list, uint64_t iid) const override {
-    return texts_.FindEntry(list, iid);
+    return event_.sequence->texts.FindEntry(list, iid);
   }
 
  private:
-  const ConstBytes event_;
-  const InternedTexts& texts_;
+  const ReadEvent& event_;
 };
 
 template <typename Ids>
@@ -103,6 +102,7 @@ struct EventReader::Fields {
   bool has_extra_counters = false;
   bool has_flows = false;
   bool has_args = false;
+  bool has_other_args = false;
   const char* unread = nullptr;
 };
 
@@ -162,8 +162,11 @@ EventReader::Fields EventReader::ReadFields(ConstBytes event) {
         fields.legacy_event = field.as_bytes();
         fields.has_legacy_event = true;
         break;
-      default:
+      case TrackEvent::kDebugAnnotationsFieldNumber:
         fields.has_args = true;
+        break;
+      default:
+        fields.has_args = fields.has_other_args = true;
         if (const char* const name = NameOfUnreadField(field.id()))
           fields.unread = name;
         break;
@@ -244,6 +247,7 @@ uint64_t EventReader::Read(ConstBytes bytes,
       fields.num_categories != 0 || fields.has_name || fields.name_iid != 0;
   event.has_flows = fields.has_flows;
   event.has_args = fields.has_args;
+  event.has_other_args = fields.has_other_args;
   if (event.track == sequence->track)
     sequence->last_own_ns = std::max(sequence->last_own_ns, time_ns);
   if (event.has_text || fields.type != TrackEvent::TYPE_SLICE_END)
@@ -402,8 +406,7 @@ void EventReader::FormatDetails(const ReadEvent& event, EventDetails* details) {
   if (!parts_.callbacks.reads_details)
     return;
   if (event.has_args && parts_.callbacks.format_args) {
-    parts_.callbacks.format_args(
-        FormattedEvent(event.bytes, event.sequence->texts), &details->args);
+    parts_.callbacks.format_args(FormattedEvent(event), &details->args);
   }
   if (event.has_flows) {
     const TrackEvent::Decoder decoder(event.bytes);

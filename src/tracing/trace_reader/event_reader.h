@@ -34,6 +34,7 @@ struct ReadEvent {
   bool has_text = false;
   bool has_flows = false;
   bool has_args = false;
+  bool has_other_args = false;  // True for more than debug annotations.
   // A flow besides those of the fields of |bytes|.
   std::optional<uint64_t> flow = {};
   bool ends_flow = false;

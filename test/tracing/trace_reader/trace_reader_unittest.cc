@@ -248,6 +248,29 @@ TEST_F(TraceReaderTest, ArgumentsAreFormattedByTheUser) {
   EXPECT_EQ(rows_, (::Rows{": 1 key"}));
 }
 
+TEST_F(TraceReaderTest, FieldsThatTheReaderUsesAreNoArguments) {
+  AddEvent(1, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+    event->set_name("event");
+    event->add_flow_ids(5);
+    event->set_timestamp_delta_us(1);
+  });
+  AddEvent(2, TrackEvent::TYPE_INSTANT,
+           [](TrackEvent* event) { event->add_debug_annotations(); });
+  AddEvent(3, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+    event->add_debug_annotations();
+    event->set_correlation_id(7);
+  });
+  TraceReader::Callbacks callbacks = Callbacks();
+  std::vector<bool> have_other_args;
+  callbacks.format_args = [&](const protozero::EventArgs& args, std::string*) {
+    have_other_args.push_back(args.has_other_args());
+  };
+  TraceReader reader(std::move(callbacks));
+  EXPECT_TRUE(reader.Read(Bytes()));
+  reader.Finish();
+  EXPECT_EQ(have_other_args, (std::vector<bool>{false, true}));
+}
+
 TEST_F(TraceReaderTest, CompressedPackets) {
   AddNamed(5, TrackEvent::TYPE_INSTANT, 0, "inner");
   const std::string inner = std::exchange(trace_, "");
