@@ -85,8 +85,8 @@ def figures_of(image):
 
 
 @contextlib.contextmanager
-def drawing(path, title, notes):
-  """Yields matplotlib's axes, and writes the drawing."""
+def drawing(path, title, notes, size=SETTINGS['figure.figsize']):
+  """Yields matplotlib's axes, and writes the drawing. `size` is in inches."""
   try:
     import matplotlib  # pylint: disable=import-outside-toplevel
     matplotlib.use('svg')
@@ -95,7 +95,7 @@ def drawing(path, title, notes):
     raise Error('matplotlib is missing: tools/install-build-deps --plots '
                 f'({error})') from error
   with pyplot.rc_context(SETTINGS):
-    figure, axes = pyplot.subplots()
+    figure, axes = pyplot.subplots(figsize=size)
     yield axes
     # Titles go above the legend, which takes as much room as it needs.
     legend = axes.legend(loc='lower left', bbox_to_anchor=(0, 1), ncol=3,
