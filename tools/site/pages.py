@@ -21,6 +21,8 @@ LINK = re.compile(r'(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))')
 PICTURES = ('.svg', '.png')
 LEXERS = {'.h': 'cpp', '.cc': 'cpp', '.proto': 'protobuf', '.py': 'python',
           '.cmake': 'cmake', '.json': 'json', '.c': 'c'}
+# README.md, for the site: a template of the theme has its text.
+HOME = '---\ntemplate: home.html\nhide:\n  - navigation\n  - toc\n---\n'
 
 
 class Error(Exception):
@@ -48,9 +50,10 @@ class Pages:
   def write_all(self):
     for name in self.files:
       if name.endswith('.md'):
-        self.write_page(name, (ROOT / name).read_text())
+        self.write_page(name, HOME if name == 'README.md' else (ROOT / name).read_text())
       elif name.startswith('docs/') and name.endswith(PICTURES):
         self.copy(name)
+    self.show_file('LICENSE')  # Only the navigation links to it.
 
   def write_reference(self):
     headers = reference.read_headers(ROOT / INCLUDE)
