@@ -3,7 +3,7 @@
 """Builds the documentation site and looks at it in Chromium.
 
 No page is wider than a phone, though its tables, code and pictures may scroll inside;
-letters of pictures can be read there. Without a server or a
+letters of pictures can be read there. Tables have headings. Without a server or a
 network, links lead to files and anchors that exist, pictures load, the console has no
 error, and the search's first result is the page that answers. Leaves pictures of some
 pages in site_test/*.png, light and dark, for a phone and a desktop.
@@ -90,6 +90,9 @@ for (const image of document.querySelectorAll('article :is(p, figure) > img'))
   if (image.clientWidth < 0.75 * image.naturalWidth)
     wrong.push('shows ' + image.src + ' in ' + image.clientWidth + ' of ' +
                image.naturalWidth + ' pixels');
+for (const table of document.querySelectorAll('article table'))
+  if (![...table.querySelectorAll('thead th')].some(cell => cell.innerText.trim()))
+    wrong.push('has a table without headings: ' + table.innerText.slice(0, 40));
 return wrong;
 '''
 
