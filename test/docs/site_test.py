@@ -5,8 +5,9 @@
 No page is wider than a phone, though its tables, code and pictures may scroll inside;
 letters of pictures can be read there. Tables have headings. Without a server or a
 network, links lead to files and anchors that exist, pictures load, the console has no
-error, and the search's first result is the page that answers. Leaves pictures of some
-pages in site_test/*.png, light and dark, for a phone and a desktop.
+error, the search's first result is the page that answers, and what a console block
+copies can be run. Leaves pictures of some pages in site_test/*.png, light and dark, for a
+phone and a desktop.
 
 Runs in a build directory. The last line of its output is "N passed, N failed". Without
 mkdocs, Doxygen or Chromium it is skipped.
@@ -45,6 +46,8 @@ ANCHOR = re.compile(r'<\w[^>]*?\s(?:id|name)="([^"]*)"')
 SEARCHES = [('AppendFields', '/append_fields.h.html'),
             ('BeginNestedMessage', '/message.h.html'),
             ('bytes_needed', '/static_buffer.h.html')]
+# A page whose first block with prompts has several commands, and their output.
+COMMANDS = 'docs/getting-started'
 
 # Of these symbols, no comment describes those whose names say so.
 HEADER = '''
@@ -93,6 +96,9 @@ for (const image of document.querySelectorAll('article :is(p, figure) > img'))
 for (const table of document.querySelectorAll('article table'))
   if (![...table.querySelectorAll('thead th')].some(cell => cell.innerText.trim()))
     wrong.push('has a table without headings: ' + table.innerText.slice(0, 40));
+for (const block of document.querySelectorAll('.highlight:not(.no-copy)'))
+  if (/^\$ /m.test(block.dataset.copy ?? block.innerText))
+    wrong.push('copies a prompt: ' + block.innerText.slice(0, 40));
 return wrong;
 '''
 
@@ -171,6 +177,25 @@ class Tester:
                found[0].split('?')[0].split('#')[0].endswith(expected) else
                ['finds %s' % (found[:5] or 'nothing')])
 
+  def copy_commands(self):
+    self.set_screen('desktop', 'light')
+    self.browser.open(self.address + COMMANDS + '.html')
+    place = self.browser.script('''
+        document.addEventListener(
+            'copy', () => window.copied = String(getSelection()), true);
+        const button = document.querySelector('[data-copy] button');
+        button.scrollIntoView({block: 'center', behavior: 'instant'});
+        const {x, y, width, height} = button.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];''')
+    self.browser.point(place, 'down', 'up')
+    copied = self.browser.script('return window.copied')
+    block, = re.findall(r'^```console\n(.*?)^```', (ROOT / (COMMANDS + '.md')).read_text(),
+                        re.M | re.S)[:1]
+    commands = re.findall(r'^\$ (.*)', block, re.M)
+    self.add('copy commands:', [] if copied == '\n'.join(commands) and
+             len(commands) > 1 and len(block.splitlines()) > len(commands) else
+             ['copies %r, not %r' % (copied, commands)])
+
 
 class Links:
   """The links of the site's pages, as a browser without a server follows them."""
@@ -239,6 +264,7 @@ def main():
     tester.take_pictures()
     tester.look_at_all()
     tester.search()
+    tester.copy_commands()
     Links(site).check(tester)
     check_reference(tester)
   finally:
