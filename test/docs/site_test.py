@@ -45,7 +45,9 @@ ANCHOR = re.compile(r'<\w[^>]*?\s(?:id|name)="([^"]*)"')
 # What a user types, and the end of the page that answers.
 SEARCHES = [('AppendFields', '/append_fields.h.html'),
             ('BeginNestedMessage', '/message.h.html'),
-            ('bytes_needed', '/static_buffer.h.html')]
+            ('bytes_needed', '/static_buffer.h.html'),
+            ('attach', 'docs/pztrace.html'),
+            ('ring buffer', 'docs/tracing.html')]
 # A page whose first block with prompts has several commands, and their output.
 COMMANDS = 'docs/getting-started'
 
