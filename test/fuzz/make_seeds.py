@@ -69,9 +69,9 @@ def ipc_seeds(_):
   def write(offset, data):
     return bytes([15, offset >> 10, offset >> 2 & 0xff, len(data)]) + data
 
-  def chunk(packets, *records, chunk_id=0):
+  def chunk(packets, *fragments, chunk_id=0):
     """A complete chunk of page 0, the only one."""
-    payload = b''.join(varint(len(record)) + record for record in records)
+    payload = b''.join(varint(len(data)) + data for data in fragments)
     return (write(8, chunk_id.to_bytes(4, 'little') + b'\1\0' +
                   packets.to_bytes(2, 'little') + payload) +
             write(0, (1 << 28 | 3).to_bytes(4, 'little')))
@@ -118,11 +118,11 @@ def ipc_seeds(_):
       1, integer(3, 1) + delimited(4, inline) + integer(5, 1))))
 
 
-def chunk(chunk_id, records, flags=0, writer=1, where=0, index=0, op=2):
+def chunk(chunk_id, fragments, flags=0, writer=1, where=0, index=0, op=2):
   """As SharedMemoryWriter and the two fuzzers that have one write it."""
-  payload = b''.join(varint(len(record)) + record for record in records)
+  payload = b''.join(varint(len(data)) + data for data in fragments)
   return (bytes([op, writer, where, index, chunk_id]) +
-          struct.pack('<HH', len(records) | flags << 10, len(payload)) +
+          struct.pack('<HH', len(fragments) | flags << 10, len(payload)) +
           payload)
 
 

@@ -32,7 +32,7 @@ using ABI = protozero::SharedMemoryABI;
 
 constexpr size_t kPageSize = 4096;
 constexpr size_t kNumPages = 4;
-// The memory has no room for more records.
+// The memory has no room for more fragments.
 constexpr size_t kMaxPackets = kNumPages * kPageSize;
 
 class Run {

@@ -21,12 +21,13 @@ namespace {
 
 using ABI = SharedMemoryABI;
 
-TEST(ReadRecordLengthTest, TakesUpToFourBytes) {
+TEST(ReadFragmentLengthTest, TakesUpToFourBytes) {
   const auto read = [](std::string_view hex) {
     const std::string bytes = FromHex(hex);
     const uint8_t* begin = reinterpret_cast<const uint8_t*>(bytes.data());
     uint32_t length = 0;
-    const size_t size = ReadRecordLength(begin, begin + bytes.size(), &length);
+    const size_t size =
+        ReadFragmentLength(begin, begin + bytes.size(), &length);
     return std::make_pair(size, length);
   };
   using Result = std::pair<size_t, uint32_t>;
@@ -175,11 +176,11 @@ TEST(ScrapeChunkThreadsTest, PacketsAreReadWhileTheNextOneIsWritten) {
     num_packets = copy.num_packets;
     uint32_t next = 0;
     size_t offset = 0;
-    ConstBytes record;
+    ConstBytes fragment;
     while (next < num_packets) {
-      ASSERT_EQ(ReadRecord(copy.payload, &offset, &record),
-                RecordKind::kPacket);
-      EXPECT_EQ(ProtoDecoder(record).FindField(1).as_uint32(), next++);
+      ASSERT_EQ(ReadFragment(copy.payload, &offset, &fragment),
+                FragmentKind::kPacket);
+      EXPECT_EQ(ProtoDecoder(fragment).FindField(1).as_uint32(), next++);
     }
   }
   was_scraped = true;

@@ -446,7 +446,7 @@ TEST_F(PacketReaderTest, ChunksMayBeMissing) {
 }
 
 TEST_F(PacketReaderTest, ChunksMayBeCorrupt) {
-  // One record is longer than the chunk; one length does not end.
+  // One fragment is longer than the chunk; one length does not end.
   WriteChunk(1, 0, 3, "02 08 01 ff 7f 02 08 02");
   WriteChunk(1, 1, 1, "02 08 03");
   WriteChunk(1, 2, 2, "02 08 04 ff ff ff ff 7f");

@@ -28,7 +28,7 @@ constexpr TraceBuffer::ProducerIdentity kProducer = {1, 2, 3};
 // The place of a part of a packet.
 struct Piece {
   size_t chunk;
-  uint16_t record;
+  uint16_t fragment;
 };
 
 struct ModelPacket {
@@ -40,7 +40,7 @@ struct ModelChunk {
   ChunkCopy copy;
   std::vector<Patch> patches;
   // The state of the chunk so far.
-  uint16_t records_delivered = 0;
+  uint16_t fragments_delivered = 0;
   bool is_patched = false;
 };
 
@@ -61,9 +61,9 @@ class ModelWriter {
     return std::all_of(
         packet.pieces.begin(), packet.pieces.end(), [this](const Piece& piece) {
           const ModelChunk& chunk = chunks[piece.chunk];
-          return piece.record < chunk.records_delivered &&
+          return piece.fragment < chunk.fragments_delivered &&
                  (!chunk.copy.needs_patching || chunk.is_patched ||
-                  piece.record + 1 < chunk.copy.num_packets);
+                  piece.fragment + 1 < chunk.copy.num_packets);
         });
   }
 
@@ -73,7 +73,7 @@ class ModelWriter {
                           const ModelPacket& to) const {
     for (size_t i = from.pieces.back().chunk; i < to.pieces.front().chunk;
          ++i) {
-      if (chunks[i].records_delivered < chunks[i].copy.num_packets)
+      if (chunks[i].fragments_delivered < chunks[i].copy.num_packets)
         return true;
     }
     return false;
@@ -106,11 +106,11 @@ class ModelWriter {
     }
     while (bytes.size() + 4 > room_) {
       const size_t size = std::min(room_ - 4, random_() % room_);
-      AddRecord(bytes.substr(0, size), true);
+      AddFragment(bytes.substr(0, size), true);
       bytes.erase(0, size);
       NewChunk(true);
     }
-    AddRecord(bytes, false);
+    AddFragment(bytes, false);
     // Writers leave such an empty packet when they were about to write another
     // one.
     if (random_() % 16 == 0 && room_ > 0) {
@@ -120,7 +120,7 @@ class ModelWriter {
     }
   }
 
-  void AddRecord(std::string bytes, bool continues) {
+  void AddFragment(std::string bytes, bool continues) {
     ModelChunk& chunk = chunks.back();
     std::vector<uint8_t>& payload = chunk.copy.payload;
     packets.back().pieces.push_back(
@@ -212,7 +212,7 @@ class ModelRun {
     for (const ModelWriter& writer : writers_) {
       for (const ModelPacket& packet : writer.packets) {
         const Piece& first = packet.pieces.front();
-        sum += first.record < writer.chunks[first.chunk].records_delivered;
+        sum += first.fragment < writer.chunks[first.chunk].fragments_delivered;
       }
     }
     return sum;
@@ -312,7 +312,7 @@ class ModelRun {
 
   void DeliverChunk(ModelChunk& chunk) {
     buffer_.CopyChunk(kProducer, chunk.copy);
-    chunk.records_delivered = chunk.copy.num_packets;
+    chunk.fragments_delivered = chunk.copy.num_packets;
     if (repeats_ && random_() % 8 == 0)
       buffer_.CopyChunk(kProducer, chunk.copy);
   }
@@ -326,10 +326,10 @@ class ModelRun {
     copy.needs_patching = false;
     for (int i = 0; i < 2; ++i) {
       copy.num_packets = static_cast<uint16_t>(
-          std::max<size_t>(chunk.records_delivered,
+          std::max<size_t>(chunk.fragments_delivered,
                            1 + random_() % (chunk.copy.num_packets - 1u)));
       buffer_.CopyChunk(kProducer, copy);
-      chunk.records_delivered = copy.num_packets;
+      chunk.fragments_delivered = copy.num_packets;
     }
   }
 
@@ -348,7 +348,7 @@ class ModelRun {
   // Delivers patches one after the other, unless they never come.
   void PatchRest(ModelChunk& chunk) {
     if (chunk.is_patched || !chunk.copy.needs_patching ||
-        chunk.records_delivered != chunk.copy.num_packets ||
+        chunk.fragments_delivered != chunk.copy.num_packets ||
         (loses_ && random_() % 12 == 0)) {
       return;
     }

@@ -46,7 +46,7 @@ ChunkCopy MakeChunk(WriterID writer_id,
 }
 
 // Returns a packet of |size| bytes, with a length of four.
-std::string Record(size_t size, char fill) {
+std::string Fragment(size_t size, char fill) {
   std::string bytes;
   for (size_t i = 0; i < 4; ++i)
     bytes += static_cast<char>((size >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
@@ -121,14 +121,14 @@ class TraceBufferTest : public testing::Test {
   ChunkID chunk_id_ = 0;
 };
 
-TEST_F(TraceBufferTest, RecordsAreCountedAndLengthsTakeAnyForm) {
+TEST_F(TraceBufferTest, FragmentsAreCountedAndLengthsTakeAnyForm) {
   Add(0, 3, "01 aa 82 80 80 00 bb bb 81 00 cc 01 dd");
   EXPECT_EQ(Packets(), (Strings{"aa", "bb bb", "cc"}));
   EXPECT_EQ(Packets(), Strings{});
   EXPECT_EQ(buffer_->used_bytes(), 0u);
 }
 
-TEST_F(TraceBufferTest, EmptyRecordsAreNoPackets) {
+TEST_F(TraceBufferTest, EmptyFragmentsAreNoPackets) {
   Add(0, 4, "00 01 aa 00 00");
   Add(1, 0, "01 bb");
   Add(2, 1, "00", kIsContinued);
@@ -206,12 +206,12 @@ TEST_F(TraceBufferTest, ScrapedChunksAreReadWithoutOthersAtTheEnd) {
 TEST_F(TraceBufferTest, ScrapedChunksMayBeOverwritten) {
   const size_t size = TraceBuffer::kChunkOverhead + 104;
   Start(2 * size, Policy::kRingBuffer);
-  AddOf(1, 6, 1, Record(100, 'a'), kScraped);
-  AddOf(1, 7, 1, Record(100, 'b'), kScraped);
+  AddOf(1, 6, 1, Fragment(100, 'a'), kScraped);
+  AddOf(1, 7, 1, Fragment(100, 'b'), kScraped);
   EXPECT_EQ(ShortPackets(), Strings{});
-  AddOf(1, 8, 1, Record(100, 'c'), kScraped);
+  AddOf(1, 8, 1, Fragment(100, 'c'), kScraped);
   EXPECT_EQ(ShortPackets(), Strings{});
-  AddOf(1, 7, 1, Record(100, 'b'));
+  AddOf(1, 7, 1, Fragment(100, 'b'));
   EXPECT_EQ(ShortPackets(), (Strings{"!b100", "c100"}));
 }
 
@@ -316,7 +316,7 @@ TEST_F(TraceBufferTest, PatchesComeOneAfterTheOther) {
   EXPECT_EQ(stats().patches_failed, 1u);
 }
 
-// A patch may turn a record into anything.
+// A patch may turn a fragment into anything.
 TEST_F(TraceBufferTest, PatchedLengthsAreChecked) {
   Add(0, 3, "01 aa 01 bb 01 cc 00 00 00", kNeedsPatching);
   EXPECT_EQ(Packets(), (Strings{"aa", "bb"}));
@@ -454,7 +454,7 @@ constexpr size_t kOverhead = TraceBuffer::kChunkOverhead;
 TEST_F(TraceBufferTest, RingOverwritesTheOldest) {
   Start(3 * (kOverhead + 104), Policy::kRingBuffer);
   for (ChunkID i = 0; i < 5; ++i) {
-    AddOf(1, i, 1, Record(100, static_cast<char>('a' + i)));
+    AddOf(1, i, 1, Fragment(100, static_cast<char>('a' + i)));
     ASSERT_LE(buffer_->used_bytes(), 3 * (kOverhead + 104));
   }
   EXPECT_EQ(ShortPackets(), (Strings{"!c100", "d100", "e100"}));
@@ -470,11 +470,11 @@ TEST_F(TraceBufferTest, RingOverwritesTheOldest) {
 TEST_F(TraceBufferTest, DiscardKeepsTheOldest) {
   Start(3 * (kOverhead + 104), Policy::kDiscard);
   for (ChunkID i = 0; i < 5; ++i)
-    AddOf(1, i, 1, Record(100, static_cast<char>('a' + i)));
+    AddOf(1, i, 1, Fragment(100, static_cast<char>('a' + i)));
   EXPECT_EQ(ShortPackets(), (Strings{"a100", "b100", "c100"}));
   EXPECT_EQ(stats().chunks_discarded, 2u);
   // Reading makes room.
-  AddOf(1, 5, 1, Record(100, 'f'));
+  AddOf(1, 5, 1, Fragment(100, 'f'));
   EXPECT_EQ(ShortPackets(), Strings{"!f100"});
 }
 
@@ -487,7 +487,7 @@ TEST_F(TraceBufferTest, OnlyWhatIsUsedTakesRoom) {
 TEST_F(TraceBufferTest, ChunkLargerThanTheBufferIsDiscarded) {
   Start(kOverhead + 10, Policy::kRingBuffer);
   AddOf(1, 0, 1, FromHex("03 aa bb cc"));
-  AddOf(1, 1, 1, Record(100, 'x'));
+  AddOf(1, 1, 1, Fragment(100, 'x'));
   EXPECT_EQ(stats().chunks_discarded, 1u);
   EXPECT_EQ(stats().chunks_overwritten, 0u);
   AddOf(1, 2, 1, FromHex("01 dd"));
@@ -496,33 +496,33 @@ TEST_F(TraceBufferTest, ChunkLargerThanTheBufferIsDiscarded) {
 
 TEST_F(TraceBufferTest, OverwrittenHeadCostsThePacket) {
   Start(3 * (kOverhead + 104), Policy::kRingBuffer);
-  AddOf(1, 0, 1, Record(100, 'a'), kIsContinued);
-  AddOf(1, 1, 1, Record(100, 'a'), kContinues | kIsContinued);
-  AddOf(1, 2, 1, Record(100, 'a'), kContinues | kIsContinued);
+  AddOf(1, 0, 1, Fragment(100, 'a'), kIsContinued);
+  AddOf(1, 1, 1, Fragment(100, 'a'), kContinues | kIsContinued);
+  AddOf(1, 2, 1, Fragment(100, 'a'), kContinues | kIsContinued);
   EXPECT_EQ(ShortPackets(), Strings{});
-  AddOf(1, 3, 2, Record(50, 'a') + Record(46, 'b'), kContinues);
+  AddOf(1, 3, 2, Fragment(50, 'a') + Fragment(46, 'b'), kContinues);
   EXPECT_EQ(ShortPackets(), Strings{"!b46"});
 }
 
 TEST_F(TraceBufferTest, DiscardedTailCostsThePacket) {
   Start(2 * (kOverhead + 104), Policy::kDiscard);
-  AddOf(1, 0, 1, Record(100, 'a'), kIsContinued);
-  AddOf(1, 1, 1, Record(100, 'a'), kContinues | kIsContinued);
-  AddOf(1, 2, 1, Record(100, 'a'), kContinues);
+  AddOf(1, 0, 1, Fragment(100, 'a'), kIsContinued);
+  AddOf(1, 1, 1, Fragment(100, 'a'), kContinues | kIsContinued);
+  AddOf(1, 2, 1, Fragment(100, 'a'), kContinues);
   EXPECT_EQ(ShortPackets(), Strings{});
   EXPECT_EQ(buffer_->used_bytes(), 0u);
-  AddOf(1, 3, 1, Record(100, 'b'));
+  AddOf(1, 3, 1, Fragment(100, 'b'));
   EXPECT_EQ(ShortPackets(), Strings{"!b100"});
 }
 
 TEST_F(TraceBufferTest, NoRoomForTheRestOfAChunk) {
   Start(2 * (kOverhead + 104), Policy::kDiscard);
-  AddOf(1, 0, 1, Record(100, 'a'), kIncomplete);
-  AddOf(2, 0, 1, Record(100, 'b'));
-  AddOf(1, 0, 2, Record(100, 'a') + Record(100, 'c'));
+  AddOf(1, 0, 1, Fragment(100, 'a'), kIncomplete);
+  AddOf(2, 0, 1, Fragment(100, 'b'));
+  AddOf(1, 0, 2, Fragment(100, 'a') + Fragment(100, 'c'));
   EXPECT_EQ(stats().chunks_discarded, 1u);
   EXPECT_EQ(ShortPackets(), (Strings{"a100", "b100"}));
-  AddOf(1, 1, 1, Record(100, 'd'));
+  AddOf(1, 1, 1, Fragment(100, 'd'));
   EXPECT_EQ(ShortPackets(), Strings{"!d100"});
 }
 
@@ -530,7 +530,7 @@ TEST_F(TraceBufferTest, NoRoomForTheRestOfAChunk) {
 TEST_F(TraceBufferTest, UnpatchedChunksAreOverwrittenToo) {
   Start(3 * (kOverhead + 104), Policy::kRingBuffer);
   for (ChunkID i = 0; i < 5; ++i) {
-    AddOf(1, i, 1, Record(100, static_cast<char>('a' + i)),
+    AddOf(1, i, 1, Fragment(100, static_cast<char>('a' + i)),
           i == 1 ? kNeedsPatching : 0);
     ShortPackets();
   }
@@ -544,7 +544,7 @@ TEST_F(TraceBufferTest, PacketsAreLimited) {
   constexpr size_t kMaxFragments = TraceBuffer::kMaxPacketSize / kFragment;
   const auto add = [&](size_t num_fragments) {
     for (size_t i = 0; i < num_fragments; ++i) {
-      AddOf(1, chunk_id_++, 1, Record(kFragment, 'a'),
+      AddOf(1, chunk_id_++, 1, Fragment(kFragment, 'a'),
             (i != 0 ? kContinues : 0) |
                 (i + 1 != num_fragments ? kIsContinued : 0));
     }
@@ -562,7 +562,7 @@ TEST_F(TraceBufferTest, PacketsAreLimited) {
 TEST_F(TraceBufferTest, EndedWritersAreForgotten) {
   Start(10 * (kOverhead + 104), Policy::kRingBuffer);
   for (int i = 0; i < 1000; ++i) {
-    AddOf(1, 0, 1, Record(100, 'a'));
+    AddOf(1, 0, 1, Fragment(100, 'a'));
     buffer_->EndWriter(kProducer.id, 1);
   }
   std::vector<TraceWriterStats> writers;

@@ -92,7 +92,7 @@ class PacketReader {
     uint64_t packets_torn = 0;
     // The number of times that the next chunk of a writer was missing.
     uint64_t chunk_gaps = 0;
-    // Chunks with bytes that are no record, or that a writer took back while
+    // Chunks with bytes that are no fragment, or that a writer took back while
     // they were read. A TraceWriter does neither.
     uint64_t chunks_corrupt = 0;
   };
@@ -138,13 +138,12 @@ class PacketReader {
 
   bool TryReadFromOpenChunks(Packet* packet);
   bool TryReadFrom(Writer* writer, Packet* packet);
-  // Goes on with a record, which may be a packet or a part of one. Returns
-  // whether a packet is complete now.
-  bool TakeRecord(Writer* writer,
-                  ConstBytes record,
-                  bool begins_packet,
-                  bool ends_packet,
-                  Packet* packet);
+  // Goes on with a fragment. Returns whether a packet is complete now.
+  bool TakeFragment(Writer* writer,
+                    ConstBytes fragment,
+                    bool begins_packet,
+                    bool ends_packet,
+                    Packet* packet);
   void LosePacket(Writer* writer, uint64_t* reason);
 
   // Looks at all chunks and opens the next one of each writer, until it finds a

@@ -38,23 +38,23 @@ PROTOZERO_ABI_BEGIN
 //   +-+------+-----+----- ... -----+-----+-----+ +----------------------+
 //
 //   chunk
-//   +----------+-----------+---------+-------------------------------------+
-//   | chunk id | writer id | packets | payload: as many records as packets |
-//   +----------+-----------+---------+-------------------------------------+
+//   +----------+-----------+---------+---------------------------------------+
+//   | chunk id | writer id | packets | payload: as many fragments as packets |
+//   +----------+-----------+---------+---------------------------------------+
 //   0          4           6         8
 //
-//   the "packets" word                       a record
+//   the "packets" word                       a fragment
 //   15    13     12        11       10  9    0  +-------------+-------------+
-//   +-------+---------+----------+----+-------+ | length,     | a packet or |
-//   |0  0  0| needs   | contin-  |cont|       | | varint of   | a fragment  |
+//   +-------+---------+----------+----+-------+ | length,     | a packet,   |
+//   |0  0  0| needs   | contin-  |cont|       | | varint of   | or a part   |
 //   |       | patching| ues on   |inu-| count | | 1 to 4 bytes| of one      |
 //   |       |         | next     |es  |       | +-------------+-------------+
 //   +-------+---------+----------+----+-------+
 //
-// A packet that does not fit continues as the first record of the writer's next
-// chunk. The length kPacketSizeDropPacket says that the packet ends here and is
-// lost. The bytes behind the records have no meaning, except for what a
-// TraceWriter leaves there: see kNoPacketBegunSize.
+// A packet that does not fit continues as the first fragment of the writer's
+// next chunk. The length kPacketSizeDropPacket says that the packet ends here
+// and is lost. The bytes behind the fragments have no meaning, except for what
+// a TraceWriter leaves there: see kNoPacketBegunSize.
 //
 // The life of a chunk; each arrow is a compare-and-swap of the whole word:
 //
@@ -142,22 +142,22 @@ class SharedMemoryABI {
   // The most packets that a chunk can have.
   static constexpr size_t kMaxPacketsPerChunk = kPacketCountMask;
 
-  // Lengths of records are varints of up to four bytes, in any encoding.
+  // Lengths of fragments are varints of up to four bytes, in any encoding.
   static constexpr size_t kPacketHeaderSize = 4;
   // A value in place of a length. It says that the packet is lost.
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
 
   // The count of a chunk that is being written includes a packet that may not
   // have begun. If the writer has died, the second byte behind the complete
-  // records tells whether it had begun. A TraceWriter leaves two zeros there;
+  // fragments tells whether it had begun. A TraceWriter leaves two zeros there;
   // the first field of a packet, behind a length of one byte, begins with a
   // tag, which is never 0.
   //
-  //   complete records | 0 | 0 |          no packet has begun
-  //   complete records | . | tag | ...    a packet has begun, and is lost
+  //   complete fragments | 0 | 0 |        no packet has begun
+  //   complete fragments | . | tag | ...  a packet has begun, and is lost
   static constexpr size_t kNoPacketBegunSize = 2;
-  static void WriteNoPacketBegun(uint8_t* records_end) {
-    memset(records_end, 0, kNoPacketBegunSize);
+  static void WriteNoPacketBegun(uint8_t* fragments_end) {
+    memset(fragments_end, 0, kNoPacketBegunSize);
   }
 
   // The size of a patch, which overwrites four bytes of a chunk's payload.

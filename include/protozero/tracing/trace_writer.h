@@ -336,7 +336,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   }
   // Writes the end of the current chunk, and leaves the writer without one.
   ABI::Chunk TakeChunk();
-  // Gives up the current chunk, whose last record is complete.
+  // Gives up the current chunk, whose last fragment is complete.
   void FinishChunk();
   // Makes |chunk| say that the packet does not continue.
   void WriteDropMarkerChunk(ABI::Chunk chunk);

@@ -26,11 +26,11 @@ constexpr size_t kMaxLooksPerPage = 16;
 
 struct PacketReader::Writer {
   enum PacketState : uint8_t {
-    // The next record begins a packet.
+    // The next fragment begins a packet.
     kNone,
-    // The next record continues the packet in |fragments|.
+    // The next fragment continues the packet in |fragments|.
     kBegun,
-    // The next record continues a packet that is lost.
+    // The next fragment continues a packet that is lost.
     kLost,
   };
 
@@ -51,7 +51,7 @@ struct PacketReader::Writer {
   ChunkID next_chunk_id = 0;
 
   // The open chunk, if there is one, and the index and offset of its next
-  // record.
+  // fragment.
   ABI::Chunk chunk;
   uint16_t num_read = 0;
   size_t offset = 0;
@@ -101,7 +101,7 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
     uint16_t packets = header.load(std::memory_order_acquire);
     bool is_last = false;
     if (writer->num_read + 1 >= (packets & ABI::kPacketCountMask)) {
-      // While the chunk is being written, its last record may be incomplete.
+      // While the chunk is being written, its last fragment may be incomplete.
       const uint32_t word = abi_.GetPageWord(chunk.page_idx());
       const ABI::ChunkState state =
           abi_.GetChunkUnchecked(chunk.page_idx(), word, chunk.chunk_idx())
@@ -132,25 +132,26 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
         (packets & ABI::kFirstPacketContinuesFromPrevChunk) == 0;
     const bool ends_packet =
         !is_last || (packets & ABI::kLastPacketContinuesOnNextChunk) == 0;
-    ConstBytes record;
+    ConstBytes fragment;
     bool has_packet = false;
-    switch (ReadRecord(ConstBytes(chunk.payload_begin(), chunk.payload_size()),
-                       &writer->offset, &record)) {
-      case RecordKind::kPacket:
+    switch (
+        ReadFragment(ConstBytes(chunk.payload_begin(), chunk.payload_size()),
+                     &writer->offset, &fragment)) {
+      case FragmentKind::kPacket:
         ++writer->num_read;
         has_packet =
-            TakeRecord(writer, record, begins_packet, ends_packet, packet);
+            TakeFragment(writer, fragment, begins_packet, ends_packet, packet);
         break;
-      case RecordKind::kDropMarker:
+      case FragmentKind::kDropMarker:
         if (begins_packet && writer->packet_state == Writer::kBegun)
           LosePacket(writer, &stats_.packets_torn);
         if (begins_packet || writer->packet_state != Writer::kLost)
           LosePacket(writer, &stats_.packets_abandoned);
-        // The next record, in another chunk, begins a packet.
+        // The next fragment, in another chunk, begins a packet.
         writer->packet_state = Writer::kNone;
         writer->num_read = ABI::kMaxPacketsPerChunk;
         break;
-      case RecordKind::kCorrupt:
+      case FragmentKind::kCorrupt:
         LosePacket(writer, &stats_.chunks_corrupt);
         writer->num_read = ABI::kMaxPacketsPerChunk;
         break;
@@ -165,11 +166,11 @@ bool PacketReader::TryReadFrom(Writer* writer, Packet* packet) {
   }
 }
 
-bool PacketReader::TakeRecord(Writer* writer,
-                              ConstBytes record,
-                              bool begins_packet,
-                              bool ends_packet,
-                              Packet* packet) {
+bool PacketReader::TakeFragment(Writer* writer,
+                                ConstBytes fragment,
+                                bool begins_packet,
+                                bool ends_packet,
+                                Packet* packet) {
   ConstBytes bytes;
   if (begins_packet) {
     if (writer->packet_state == Writer::kBegun)
@@ -182,16 +183,16 @@ bool PacketReader::TakeRecord(Writer* writer,
   if (writer->packet_state == Writer::kBegun) {
     std::vector<uint8_t>& fragments = writer->fragments;
     const size_t size = fragments.size();
-    if (record.size > options_.max_packet_size - size) {
+    if (fragment.size > options_.max_packet_size - size) {
       LosePacket(writer, &stats_.packets_too_long);
     } else if (begins_packet && ends_packet) {
-      CopyBytes(record.data, record.size, buffer_.get());
-      bytes = ConstBytes(buffer_.get(), record.size);
+      CopyBytes(fragment.data, fragment.size, buffer_.get());
+      bytes = ConstBytes(buffer_.get(), fragment.size);
     } else {
       if (fragments.capacity() == 0)
         fragments.reserve(std::min(options_.max_packet_size, abi_.page_size()));
-      fragments.resize(size + record.size);
-      CopyBytes(record.data, record.size, fragments.data() + size);
+      fragments.resize(size + fragment.size);
+      CopyBytes(fragment.data, fragment.size, fragments.data() + size);
       if (ends_packet)
         bytes = fragments;
     }

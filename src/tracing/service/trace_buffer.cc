@@ -22,28 +22,29 @@ namespace {
 // The first position. It leaves positions for chunks before the first one.
 constexpr uint64_t kFirstPosition = uint64_t{1} << 32;
 
-// The records of a chunk, up to the first malformed one.
-struct Records {
+// The fragments of a chunk, up to the first malformed one.
+struct Fragments {
   size_t size = 0;
   // The number of packets, or parts of them, that begin here, without empty
   // ones.
   uint64_t num_begun = 0;
 };
 
-Records FindRecords(ConstBytes payload,
-                    size_t num_records,
-                    bool continues_from_previous,
-                    bool continues_on_next) {
-  Records records;
-  for (size_t i = 0; i < num_records; ++i) {
-    ConstBytes record;
-    if (ReadRecord(payload, &records.size, &record) != RecordKind::kPacket)
+Fragments FindFragments(ConstBytes payload,
+                        size_t num_fragments,
+                        bool continues_from_previous,
+                        bool continues_on_next) {
+  Fragments fragments;
+  for (size_t i = 0; i < num_fragments; ++i) {
+    ConstBytes fragment;
+    if (ReadFragment(payload, &fragments.size, &fragment) !=
+        FragmentKind::kPacket)
       break;
     const bool begins = i != 0 || !continues_from_previous;
-    const bool goes_on = i + 1 == num_records && continues_on_next;
-    records.num_begun += begins && (record.size != 0 || goes_on);
+    const bool goes_on = i + 1 == num_fragments && continues_on_next;
+    fragments.num_begun += begins && (fragment.size != 0 || goes_on);
   }
-  return records;
+  return fragments;
 }
 
 void AddPackets(const TraceWriterStats& stats, TraceWriterStats* sums) {
@@ -112,13 +113,13 @@ void TraceBuffer::LoseChunkWithoutWriter(const ChunkCopy& copy) {
     ++stats_.unknown_losses;
     return;
   }
-  const Records records =
-      FindRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
-                  copy.continues_on_next);
-  ended_sums_.packets_written += records.num_begun;
-  PacketLosses::Increase(&ended_sums_.packets_begun, records.num_begun);
-  ended_sums_.lost.Add(LossReason::kOutOfMemory, records.num_begun,
-                       records.size);
+  const Fragments fragments =
+      FindFragments(copy.payload, copy.num_packets,
+                    copy.continues_from_previous, copy.continues_on_next);
+  ended_sums_.packets_written += fragments.num_begun;
+  PacketLosses::Increase(&ended_sums_.packets_begun, fragments.num_begun);
+  ended_sums_.lost.Add(LossReason::kOutOfMemory, fragments.num_begun,
+                       fragments.size);
 }
 
 void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
@@ -134,11 +135,11 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   // other: it may see a chunk that was begun behind it, and miss the one before
   // that.
   sequence->has_begun |= !copy.is_scraped || copy.chunk_id == 0;
-  const Records records =
-      FindRecords(copy.payload, copy.num_packets, copy.continues_from_previous,
-                  copy.continues_on_next);
+  const Fragments fragments =
+      FindFragments(copy.payload, copy.num_packets,
+                    copy.continues_from_previous, copy.continues_on_next);
   const uint64_t num_begun =
-      records.num_begun +
+      fragments.num_begun +
       (!copy.is_complete && copy.open_packet == OpenPacket::kOne);
   const auto gone = sequence->gone.find(position);
   // Loses the packets beyond |num_known|, which are accounted for already.
@@ -183,7 +184,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     return;
   }
 
-  const size_t charge = kChunkOverhead + records.size;
+  const size_t charge = kChunkOverhead + fragments.size;
   auto place = sequence->chunks.lower_bound(position);
   const bool replaces =
       place != sequence->chunks.end() && place->first == position;
@@ -206,7 +207,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   // Takes all memory before it changes anything.
   ChunkList added;
   const bool has_memory = RunsInMemory([&] {
-    added.emplace_back().memory.reset(new uint8_t[records.size]);
+    added.emplace_back().memory.reset(new uint8_t[fragments.size]);
     if (!replaces)
       place = sequence->chunks.emplace_hint(place, position, added.begin());
   });
@@ -265,7 +266,7 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
     const LossReason reason =
         has_memory ? LossReason::kDiscarded : LossReason::kOutOfMemory;
     const uint64_t num_lost = lose_new(num_accounted, reason);
-    writer_stats.lost.Add(reason, 0, records.size);
+    writer_stats.lost.Add(reason, 0, fragments.size);
     if (copy.is_scraped) {
       NoteGone(&*sequence, position, copy.is_complete,
                {num_begun, num_lost, reason});
@@ -277,8 +278,8 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   Chunk& chunk = added.front();
   chunk.sequence = sequence;
   chunk.position = position;
-  std::copy_n(copy.payload.data(), records.size, chunk.memory.get());
-  chunk.payload = ConstBytes(chunk.memory.get(), records.size);
+  std::copy_n(copy.payload.data(), fragments.size, chunk.memory.get());
+  chunk.payload = ConstBytes(chunk.memory.get(), fragments.size);
   chunk.num_begun = num_begun;
   chunk.num_accounted = num_accounted;
   chunk.num_refused = 0;
@@ -291,9 +292,10 @@ void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
   chunk.is_scraped = copy.is_scraped;
   chunk.open_packet = copy.open_packet;
   if (sequence->has_read && position == sequence->next_position) {
-    // The writer may have rewritten records that were read already.
+    // The writer may have rewritten fragments that were read already.
     sequence->next_offset =
-        FindRecords(chunk.payload, sequence->next_record, false, false).size;
+        FindFragments(chunk.payload, sequence->next_fragment, false, false)
+            .size;
   }
   used_bytes_ += chunk.charge();
   ++stats_.chunks_written;

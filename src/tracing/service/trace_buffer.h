@@ -30,19 +30,19 @@ PROTOZERO_ABI_BEGIN
 // a number of bytes. Beyond that, it loses the oldest chunks, or the new ones.
 //
 // Whatever the chunks hold, and in whatever order they come, the buffer gives
-// out whole records as their writer has committed them, in the order of the
+// out whole packets as their writer has committed them, in the order of the
 // writer's chunks:
 //
 //   chunks of a sequence, by id     5    6    7         9
 //                                 +----+----+----+    +----+
 //                                 |####|## ·|    |    |    |
 //                                 +----+----+----+    +----+
-//                                        ^ next_record       a hole: 8
+//                                        ^ next_fragment     a hole: 8
 //
 // Reading begins where the start is known: with chunk 0, or with a chunk that
 // was committed. It stops at a hole, at the end of a chunk that was copied
-// before it was complete, and at the last record of a chunk that needs
-// patching, because what is missing may still come. (Only the last record can
+// before it was complete, and at the last fragment of a chunk that needs
+// patching, because what is missing may still come. (Only the last fragment can
 // need a patch: messages are patched if they go on in the next chunk.) Reading
 // passes what can no longer come, because it was overwritten or because the
 // writer is gone; the next packet then says that something was lost. The

@@ -80,7 +80,7 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     }
 
     Chunk& chunk = *it->second;
-    if (sequence->next_record >= chunk.num_packets) {
+    if (sequence->next_fragment >= chunk.num_packets) {
       const bool is_given_up = position < sequence->lost_until;
       if (!chunk.is_complete) {
         if (!gives_up && !is_given_up)
@@ -102,12 +102,12 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       continue;
     }
 
-    const uint16_t record_idx = sequence->next_record;
+    const uint16_t fragment_idx = sequence->next_fragment;
     size_t offset = sequence->next_offset;
-    ConstBytes record;
-    const RecordKind kind = ReadRecord(chunk.payload, &offset, &record);
-    const bool begins = record_idx != 0 || !chunk.continues_from_previous;
-    if (kind == RecordKind::kDropMarker) {
+    ConstBytes fragment;
+    const FragmentKind kind = ReadFragment(chunk.payload, &offset, &fragment);
+    const bool begins = fragment_idx != 0 || !chunk.continues_from_previous;
+    if (kind == FragmentKind::kDropMarker) {
       sequence->NoteLoss();
       // Other writers report this loss themselves.
       if (begins && !sequence->producer.reports_losses) {
@@ -117,28 +117,28 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       sequence->GoTo(position, chunk.num_packets, 0);
       continue;
     }
-    if (kind == RecordKind::kCorrupt) {
+    if (kind == FragmentKind::kCorrupt) {
       ++stats_.abi_violations;
       ++stats_.unknown_losses;
       sequence->NoteLoss();
       sequence->GoTo(position, chunk.num_packets, 0);
       continue;
     }
-    const uint16_t next_record = static_cast<uint16_t>(record_idx + 1);
-    const bool is_last = next_record == chunk.num_packets;
+    const uint16_t next_fragment = static_cast<uint16_t>(fragment_idx + 1);
+    const bool is_last = next_fragment == chunk.num_packets;
     const bool goes_on = is_last && chunk.continues_on_next;
     const auto lose = [&](LossReason why) {
-      if (record.size != 0 || goes_on) {
+      if (fragment.size != 0 || goes_on) {
         ++chunk.num_accounted;
-        sequence->stats.lost.Add(why, 1, record.size);
+        sequence->stats.lost.Add(why, 1, fragment.size);
       }
       sequence->NoteLoss();
-      sequence->GoTo(position, next_record, offset);
+      sequence->GoTo(position, next_fragment, offset);
     };
     if (!begins) {
       // If the beginning was lost, so is the rest.
       sequence->NoteLoss();
-      sequence->GoTo(position, next_record, offset);
+      sequence->GoTo(position, next_fragment, offset);
       continue;
     }
     if (is_last && chunk.needs_patching) {
@@ -148,19 +148,19 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
       continue;
     }
     if (!goes_on) {
-      sequence->GoTo(position, next_record, offset);
+      sequence->GoTo(position, next_fragment, offset);
       // Empty packets do not count.
-      if (record.size == 0)
+      if (fragment.size == 0)
         continue;
       ++chunk.num_accounted;
-      *packet = record;
+      *packet = fragment;
       return true;
     }
     LossReason reason = LossReason::kOutOfMemory;
     ReadAheadResult result = ReadAheadResult::kTorn;
     // ReadAhead() changes nothing before it has the memory for the packet.
     if (!RunsInMemory([&] {
-          result = ReadAhead(sequence, it, record, gives_up, &reason);
+          result = ReadAhead(sequence, it, fragment, gives_up, &reason);
         })) {
       reason = LossReason::kOutOfMemory;
     }
@@ -212,30 +212,29 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
     if (chunk.num_packets == 0)
       return chunk.is_complete ? ReadAheadResult::kTorn : missing;
     size_t offset = 0;
-    ConstBytes record;
-    switch (ReadRecord(chunk.payload, &offset, &record)) {
-      case RecordKind::kPacket:
+    ConstBytes fragment;
+    switch (ReadFragment(chunk.payload, &offset, &fragment)) {
+      case FragmentKind::kPacket:
         break;
-      case RecordKind::kDropMarker:
+      case FragmentKind::kDropMarker:
         return torn_by(LossReason::kUnknown);
-      case RecordKind::kCorrupt:
+      case FragmentKind::kCorrupt:
         return ReadAheadResult::kTorn;
     }
-    if (record.size > kMaxPacketSize - size)
+    if (fragment.size > kMaxPacketSize - size)
       return torn_by(LossReason::kTooLarge);
     const bool is_last = chunk.num_packets == 1;
     if (is_last && chunk.needs_patching)
       return missing;
-    fragments_.push_back(record);
-    size += record.size;
+    fragments_.push_back(fragment);
+    size += fragment.size;
     if (is_last && chunk.continues_on_next)
       continue;
 
     packet_.clear();
     packet_.reserve(size);
-    for (const ConstBytes& fragment : fragments_)
-      packet_.insert(packet_.end(), fragment.data,
-                     fragment.data + fragment.size);
+    for (const ConstBytes& part : fragments_)
+      packet_.insert(packet_.end(), part.data, part.data + part.size);
     ++sequence->chunks.begin()->second->num_accounted;
     while (sequence->chunks.begin() != it) {
       const auto read = sequence->chunks.begin();

@@ -109,11 +109,11 @@ struct TraceBuffer::Sequence {
   void GiveUpUntil(uint64_t position) {
     lost_until = std::max(lost_until, position);
   }
-  void GoTo(uint64_t position, uint16_t record, size_t offset) {
+  void GoTo(uint64_t position, uint16_t fragment, size_t offset) {
     has_begun = true;
     has_read = true;
     next_position = position;
-    next_record = record;
+    next_fragment = fragment;
     next_offset = offset;
   }
   void NoteLoss() {
@@ -178,10 +178,10 @@ struct TraceBuffer::Sequence {
   // True if it is known that no chunk comes before the first one that is here.
   bool has_begun = false;
   // The place where reading goes on, once it has begun. If the chunk is
-  // replaced, the offset is computed again from the record.
+  // replaced, the offset is computed again from the fragment.
   bool has_read = false;
   uint64_t next_position = 0;
-  uint16_t next_record = 0;
+  uint16_t next_fragment = 0;
   size_t next_offset = 0;
   uint64_t lost_until = 0;
   bool lost_something = false;

@@ -56,28 +56,28 @@ void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
   CopyBytes(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
 }
 
-// Copies one record after the other, because the writer may be writing behind
+// Copies one fragment after the other, because the writer may be writing behind
 // them. Sets |end| to the offset behind them.
-bool CopyRecords(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
+bool CopyFragments(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
   const ConstBytes bytes(chunk.payload_begin(), chunk.payload_size());
   size_t offset = 0;
   for (size_t i = 0; i < copy->num_packets; ++i) {
     const uint8_t* const begin = bytes.data + offset;
-    ConstBytes record;
-    if (ReadRecord(bytes, &offset, &record) != RecordKind::kPacket)
+    ConstBytes fragment;
+    if (ReadFragment(bytes, &offset, &fragment) != FragmentKind::kPacket)
       return false;
     // Writes the length that was read. The chunk may have another one by now.
-    size_t length = record.size;
-    for (const uint8_t* pos = begin + 1; pos < record.data; ++pos) {
+    size_t length = fragment.size;
+    for (const uint8_t* pos = begin + 1; pos < fragment.data; ++pos) {
       payload.push_back(static_cast<uint8_t>(length | 0x80));
       length >>= 7;
     }
     payload.push_back(static_cast<uint8_t>(length));
     const size_t size = payload.size();
-    payload.resize(size + record.size);
-    CopyBytes(record.data, record.size, payload.data() + size);
+    payload.resize(size + fragment.size);
+    CopyBytes(fragment.data, fragment.size, payload.data() + size);
   }
   *end = offset;
   return true;
@@ -176,7 +176,7 @@ bool ScrapeChunk(const ABI& abi,
       break;
     case ABI::kChunkBeingWritten:
       CopyHeader(header, false, copy);
-      if (!CopyRecords(chunk, copy, &end))
+      if (!CopyFragments(chunk, copy, &end))
         return false;
       // A live writer would be writing to the bytes that this reads.
       if (writer == WriterState::kGoneAndMarked)
@@ -191,9 +191,9 @@ bool ScrapeChunk(const ABI& abi,
          ABI::LayoutOf(abi.GetPageWord(page_idx)) == ABI::LayoutOf(word);
 }
 
-size_t ReadRecordLength(const uint8_t* begin,
-                        const uint8_t* end,
-                        uint32_t* length) {
+size_t ReadFragmentLength(const uint8_t* begin,
+                          const uint8_t* end,
+                          uint32_t* length) {
   uint32_t value = 0;
   const size_t max_size = std::min<size_t>(static_cast<size_t>(end - begin),
                                            ABI::kPacketHeaderSize);
@@ -208,22 +208,24 @@ size_t ReadRecordLength(const uint8_t* begin,
   return 0;
 }
 
-RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record) {
+FragmentKind ReadFragment(ConstBytes payload,
+                          size_t* offset,
+                          ConstBytes* fragment) {
   const uint8_t* const begin = payload.data + *offset;
   const uint8_t* const end = payload.data + payload.size;
   uint32_t length;
-  const size_t length_size = ReadRecordLength(begin, end, &length);
+  const size_t length_size = ReadFragmentLength(begin, end, &length);
   if (length_size == 0)
-    return RecordKind::kCorrupt;
+    return FragmentKind::kCorrupt;
   if (length == ABI::kPacketSizeDropPacket) {
     *offset += length_size;
-    return RecordKind::kDropMarker;
+    return FragmentKind::kDropMarker;
   }
   if (length > static_cast<size_t>(end - begin) - length_size)
-    return RecordKind::kCorrupt;
-  *record = ConstBytes(begin + length_size, length);
+    return FragmentKind::kCorrupt;
+  *fragment = ConstBytes(begin + length_size, length);
   *offset += length_size + length;
-  return RecordKind::kPacket;
+  return FragmentKind::kPacket;
 }
 
 PROTOZERO_ABI_END

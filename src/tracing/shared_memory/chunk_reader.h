@@ -29,7 +29,7 @@ enum class OpenPacket : uint8_t {
 struct ChunkCopy {
   ChunkID chunk_id = 0;
   WriterID writer_id = 0;
-  // The number of records to expect, at most
+  // The number of fragments to expect, at most
   // SharedMemoryABI::kMaxPacketsPerChunk.
   uint16_t num_packets = 0;
   bool continues_from_previous = false;
@@ -50,10 +50,12 @@ struct ChunkCopy {
 // The next functions copy from memory that its owner may be writing. They load
 // each byte once, and trust no length. They reuse the memory of |copy|.
 
-// Copies a chunk. REQUIRES: TryAcquireChunkForReading() has acquired |chunk|.
+// Copies a chunk. REQUIRES: TryAcquireChunkForReading()
+// has acquired |chunk|.
 void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 
-// Copies a chunk that is in |bytes|. Returns false if they are not a chunk.
+// Copies a chunk that is in |bytes|. Returns false if they are
+// not a chunk.
 bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
 
 // The possible activity of the chunk's writer.
@@ -85,23 +87,25 @@ void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy);
 // The next two functions read the bytes of lengths, each once, and no others.
 // |payload| may be a copy, or the chunk itself.
 
-// Reads the length in front of a record at |begin|. Returns how many bytes the
-// length takes; 0 if there is no length of up to kPacketHeaderSize bytes before
-// |end|.
-size_t ReadRecordLength(const uint8_t* begin,
-                        const uint8_t* end,
-                        uint32_t* length);
+// Reads the length in front of a fragment at |begin|. Returns how many bytes
+// the length takes; 0 if there is no length of up to kPacketHeaderSize bytes
+// before |end|.
+size_t ReadFragmentLength(const uint8_t* begin,
+                          const uint8_t* end,
+                          uint32_t* length);
 
-enum class RecordKind {
+enum class FragmentKind {
   kPacket,
-  // The writer has given up the packet. The chunk has no more records.
+  // The writer has given up the packet. The chunk has no more fragments.
   kDropMarker,
-  // No record begins here.
+  // No fragment begins here.
   kCorrupt,
 };
 
-// Reads the record at |offset|, and moves |offset| to the next one.
-RecordKind ReadRecord(ConstBytes payload, size_t* offset, ConstBytes* record);
+// Reads the fragment at |offset|, and moves |offset| to the next one.
+FragmentKind ReadFragment(ConstBytes payload,
+                          size_t* offset,
+                          ConstBytes* fragment);
 
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -18,7 +18,7 @@ PROTOZERO_ABI_BEGIN
 
 namespace {
 
-constexpr auto WriteRecordLength = proto_utils::internal::WritePaddedVarInt<
+constexpr auto WriteFragmentLength = proto_utils::internal::WritePaddedVarInt<
     SharedMemoryABI::kPacketHeaderSize>;
 
 // The pages that a writer searches if it has just found no chunk. To search all
@@ -271,12 +271,12 @@ uint8_t* TraceWriter::WriteFragmentHeader() {
       memmove(begin + kWidening, begin, size);
     end += kWidening;
   }
-  WriteRecordLength(static_cast<uint32_t>(size), fragment_);
+  WriteFragmentLength(static_cast<uint32_t>(size), fragment_);
   return end;
 }
 
 void TraceWriter::WriteDropMarker() {
-  WriteRecordLength(ABI::kPacketSizeDropPacket, fragment_);
+  WriteFragmentLength(ABI::kPacketSizeDropPacket, fragment_);
   fragment_ += ABI::kPacketHeaderSize;
 }
 
