@@ -42,13 +42,14 @@ TEST(ReadFragmentLengthTest, TakesUpToFourBytes) {
   EXPECT_EQ(read("80 80 80").first, 0u);
 }
 
-TEST(CopyChunkTest, TakesBytesThatAreAChunk) {
+TEST(CopySentChunkTest, TakesBytesThatAreAChunk) {
   ChunkCopy copy;
   std::string bytes = FromHex("03 02 01 00 05 04 02 1c 01 aa");
   const auto take = [&](bool is_complete) {
-    return CopyChunk(ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                bytes.size()),
-                     is_complete, &copy);
+    return CopySentChunk(
+        ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
+                   bytes.size()),
+        is_complete, &copy);
   };
   ASSERT_TRUE(take(true));
   EXPECT_EQ(copy.chunk_id, 0x010203u);
@@ -73,7 +74,7 @@ TEST(CopyChunkTest, TakesBytesThatAreAChunk) {
 }
 
 // This covers all sizes and alignments of chunks.
-TEST(CopyChunkTest, TakesAllBytesOfAChunk) {
+TEST(CopySharedChunkTest, TakesAllBytesOfAChunk) {
   for (size_t page_size = ABI::kMinPageSize; page_size <= ABI::kMaxPageSize;
        page_size *= 2) {
     for (uint32_t layout = ABI::kPageDiv1; layout <= ABI::kPageDiv14;
@@ -89,7 +90,7 @@ TEST(CopyChunkTest, TakesAllBytesOfAChunk) {
           chunk.payload_begin()[k] = static_cast<uint8_t>(k * 7 + i);
         abi.ReleaseChunkAsComplete(chunk);
         ChunkCopy copy;
-        CopyChunk(abi.TryAcquireChunkForReading(0, i), &copy);
+        CopySharedChunk(abi.TryAcquireChunkForReading(0, i), &copy);
         EXPECT_EQ(copy.chunk_id, i);
         EXPECT_EQ(Hex(copy.payload),
                   Hex(chunk.payload_begin(), chunk.payload_size()));

@@ -119,10 +119,10 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
       continue;
     }
     ChunkCopy copy;
-    CopyChunk(chunk, &copy);
+    CopySharedChunk(chunk, &copy);
     if (!abi_.ReleaseChunkAsFree(chunk))
       Complain("a chunk changed its state while it was read");
-    BufferOf(copy.writer_id, move.target_buffer).CopyChunk({}, copy);
+    BufferOf(copy.writer_id, move.target_buffer).AddChunk({}, copy);
     chunks_.push_back(std::move(copy));
   }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i) {

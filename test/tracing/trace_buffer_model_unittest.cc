@@ -311,10 +311,10 @@ class ModelRun {
   }
 
   void DeliverChunk(ModelChunk& chunk) {
-    buffer_.CopyChunk(kProducer, chunk.copy);
+    buffer_.AddChunk(kProducer, chunk.copy);
     chunk.fragments_delivered = chunk.copy.num_packets;
     if (repeats_ && random_() % 8 == 0)
-      buffer_.CopyChunk(kProducer, chunk.copy);
+      buffer_.AddChunk(kProducer, chunk.copy);
   }
 
   // Delivers a part of a chunk, like a scraper.
@@ -328,7 +328,7 @@ class ModelRun {
       copy.num_packets = static_cast<uint16_t>(
           std::max<size_t>(chunk.fragments_delivered,
                            1 + random_() % (chunk.copy.num_packets - 1u)));
-      buffer_.CopyChunk(kProducer, copy);
+      buffer_.AddChunk(kProducer, copy);
       chunk.fragments_delivered = copy.num_packets;
     }
   }

@@ -72,7 +72,7 @@ class TraceBufferTest : public testing::Test {
              uint16_t num_packets,
              const std::string& payload,
              int flags = 0) {
-    buffer_->CopyChunk(
+    buffer_->AddChunk(
         kProducer, MakeChunk(writer_id, chunk_id, num_packets, payload, flags));
   }
 
@@ -401,8 +401,8 @@ TEST_F(TraceBufferTest, WritersDoNotConcernEachOther) {
   AddOf(1, 0, 1, FromHex("01 aa"), kIsContinued);
   AddOf(2, 1, 1, FromHex("01 bb"), kContinues);
   AddOf(2, 2, 1, FromHex("01 bc"));
-  buffer_->CopyChunk(TraceBuffer::ProducerIdentity{8, 0, 0},
-                     MakeChunk(1, 1, 1, FromHex("01 dd"), kContinues));
+  buffer_->AddChunk(TraceBuffer::ProducerIdentity{8, 0, 0},
+                    MakeChunk(1, 1, 1, FromHex("01 dd"), kContinues));
   AddOf(1, 1, 1, FromHex("01 ab"), kContinues);
   std::vector<std::string> packets;
   uint32_t next_id = 2;
@@ -589,7 +589,7 @@ class TraceBufferLedgerTest : public TraceBufferTest {
     ChunkCopy chunk = MakeChunk(1, chunk_id, num_packets, FromHex(hex),
                                 kIncomplete | kScraped);
     chunk.open_packet = open;
-    buffer_->CopyChunk(kProducer, chunk);
+    buffer_->AddChunk(kProducer, chunk);
   }
   std::string Ledger() {
     const TraceBufferStats stats = buffer_->stats();
@@ -720,8 +720,7 @@ TEST_F(TraceBufferLedgerTest, PacketThatIsGivenUpAfterItWasScrapedIsLostOnce) {
 TEST_F(TraceBufferLedgerTest, DropMarkerOfAWriterThatReportsNothing) {
   TraceBuffer::ProducerIdentity producer = kProducer;
   producer.reports_losses = false;
-  buffer_->CopyChunk(producer,
-                     MakeChunk(1, 0, 2, FromHex("01 aa ff ff ff 7f")));
+  buffer_->AddChunk(producer, MakeChunk(1, 0, 2, FromHex("01 aa ff ff ff 7f")));
   Packets();
   EXPECT_EQ(Ledger(), "2 begun, 1 read, 0:1");
 }

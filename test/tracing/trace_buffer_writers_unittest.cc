@@ -58,7 +58,7 @@ class TraceBufferWritersTest : public testing::TestWithParam<Policy> {
     chunk.is_complete = true;
     chunk.is_scraped = is_scraped;
     chunk.payload = {1, static_cast<uint8_t>(pid)};
-    buffer_->CopyChunk(Producer(pid, producer), chunk);
+    buffer_->AddChunk(Producer(pid, producer), chunk);
     CheckBounds();
   }
   static TraceBuffer::ProducerIdentity Producer(int32_t pid,

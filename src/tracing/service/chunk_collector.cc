@@ -98,8 +98,8 @@ void ChunkCollector::MoveChunk(ConnectedProducer* producer,
   if (move.data != nullptr) {
     bool is_chunk = false;
     if (!RunsInMemory([&] {
-          is_chunk = CopyChunk(ConstBytes(move.data, move.data_size),
-                               !move.is_incomplete, &chunk_);
+          is_chunk = CopySentChunk(ConstBytes(move.data, move.data_size),
+                                   !move.is_incomplete, &chunk_);
         })) {
       ReportUnknownLoss(*producer);
     }
@@ -113,7 +113,7 @@ void ChunkCollector::MoveChunk(ConnectedProducer* producer,
         abi.TryAcquireChunkForReading(move.page, move.chunk);
     if (!chunk.is_valid())
       return;
-    CopyChunk(chunk, &chunk_);
+    CopySharedChunk(chunk, &chunk_);
     // If this fails, the producer has tampered with the page, and has lost it.
     abi.ReleaseChunkAsFree(chunk);
   }
@@ -132,7 +132,7 @@ void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
   if (IsTooLate(target_buffer))
     OnTooLate(target_buffer);
   else
-    buffer->CopyChunk(IdentityOf(producer), chunk_);
+    buffer->AddChunk(IdentityOf(producer), chunk_);
 }
 
 uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,

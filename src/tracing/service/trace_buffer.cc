@@ -92,15 +92,15 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
   return it;
 }
 
-void TraceBuffer::CopyChunk(const ProducerIdentity& producer,
-                            const ChunkCopy& copy) {
+void TraceBuffer::AddChunk(const ProducerIdentity& producer,
+                           const ChunkCopy& copy) {
   SequenceList::iterator sequence;
   if (!RunsInMemory(
           [&] { sequence = FindOrAddSequence(producer, copy.writer_id); })) {
     LoseChunkWithoutWriter(copy);
     return;
   }
-  CopyChunkTo(sequence, copy);
+  PlaceChunk(sequence, copy);
   Charge(&*sequence, sequence->charge());
   LimitWriters();
 }
@@ -122,8 +122,8 @@ void TraceBuffer::LoseChunkWithoutWriter(const ChunkCopy& copy) {
                        fragments.size);
 }
 
-void TraceBuffer::CopyChunkTo(SequenceList::iterator sequence,
-                              const ChunkCopy& copy) {
+void TraceBuffer::PlaceChunk(SequenceList::iterator sequence,
+                             const ChunkCopy& copy) {
   if (!sequence->has_position) {
     sequence->has_position = true;
     sequence->last_position = kFirstPosition + copy.chunk_id;

@@ -108,7 +108,7 @@ class TraceBuffer {
   TraceBuffer& operator=(const TraceBuffer&) = delete;
 
   // Takes a chunk, or a later copy of one that was not complete.
-  void CopyChunk(const ProducerIdentity& producer, const ChunkCopy& chunk);
+  void AddChunk(const ProducerIdentity& producer, const ChunkCopy& chunk);
   void PatchChunk(ProducerID producer_id,
                   const CommitDataRequest::ChunkToPatch& patches);
 
@@ -164,7 +164,7 @@ class TraceBuffer {
   // nothing, if there is no memory.
   SequenceList::iterator FindOrAddSequence(const ProducerIdentity& producer,
                                            WriterID writer_id);
-  void CopyChunkTo(SequenceList::iterator sequence, const ChunkCopy& chunk);
+  void PlaceChunk(SequenceList::iterator sequence, const ChunkCopy& chunk);
   // Loses a chunk if there is no memory for its writer.
   void LoseChunkWithoutWriter(const ChunkCopy& chunk);
   // Removes chunks until |bytes| fit. Returns false if there is no room.

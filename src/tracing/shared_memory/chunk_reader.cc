@@ -126,14 +126,14 @@ void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
     copy_one(uint8_t{});
 }
 
-void CopyChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
+void CopySharedChunk(const ABI::Chunk& chunk, ChunkCopy* copy) {
   copy->is_scraped = false;
   copy->open_packet = OpenPacket::kUnknown;
   CopyHeader(*chunk.header(), true, copy);
   CopyPayload(chunk, copy);
 }
 
-bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
+bool CopySentChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy) {
   if (bytes.size < sizeof(ABI::ChunkHeader) || bytes.size > ABI::kMaxPageSize)
     return false;
   uint16_t packets;

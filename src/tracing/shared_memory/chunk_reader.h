@@ -50,13 +50,13 @@ struct ChunkCopy {
 // The next functions copy from memory that its owner may be writing. They load
 // each byte once, and trust no length. They reuse the memory of |copy|.
 
-// Copies a chunk. REQUIRES: TryAcquireChunkForReading()
+// Copies a chunk of the shared memory. REQUIRES: TryAcquireChunkForReading()
 // has acquired |chunk|.
-void CopyChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
+void CopySharedChunk(const SharedMemoryABI::Chunk& chunk, ChunkCopy* copy);
 
-// Copies a chunk that is in |bytes|. Returns false if they are
+// Copies a chunk that a commit has sent as |bytes|. Returns false if they are
 // not a chunk.
-bool CopyChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
+bool CopySentChunk(ConstBytes bytes, bool is_complete, ChunkCopy* copy);
 
 // The possible activity of the chunk's writer.
 enum class WriterState : uint8_t {
