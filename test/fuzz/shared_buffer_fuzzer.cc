@@ -289,12 +289,15 @@ class Run {
     const uint32_t sequence_id = trusted.FindField(10).as_uint32();
     if (sequence_id == 0) {
       // The packet is one of the service's own, which have no uid.
-      Check(packet.FindField(10).as_uint32() == protozero::kServiceSequenceID,
+      Check(packet.FindField(10).as_uint32() ==
+                protozero::service::kServiceSequenceID,
             "a packet is not stamped");
       return;
     }
-    Check(sequence_id > protozero::kServiceSequenceID, "a forged packet");
-    Check(size != 0 && protozero::IsValidPacket(ConstBytes(bytes.data, size)),
+    Check(sequence_id > protozero::service::kServiceSequenceID,
+          "a forged packet");
+    Check(size != 0 &&
+              protozero::service::IsValidPacket(ConstBytes(bytes.data, size)),
           "an invalid packet");
     const int32_t uid = trusted.FindField(3).as_int32();
     if (uid == kFuzzerUid)

@@ -133,7 +133,7 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
       Complain("a patch came before its chunk");
       continue;
     }
-    TraceBuffer& buffer = sequence->second->buffer;
+    service::TraceBuffer& buffer = sequence->second->buffer;
     buffer.PatchChunk(0, chunk);
     if (buffer.stats().patches_failed != 0)
       Complain("a patch is for no chunk that waits for it");
@@ -145,7 +145,8 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
   for (const auto& sequence : sequences_) {
     std::vector<Packet>& packets = sequence.second->packets;
     sequence.second->buffer.ReadPackets(
-        SIZE_MAX, false, [&packets](const TraceBuffer::Packet& packet) {
+        SIZE_MAX, false,
+        [&packets](const service::TraceBuffer::Packet& packet) {
           packets.push_back(
               {packet.bytes.ToStdString(), packet.previous_packet_dropped});
           return true;
@@ -155,7 +156,8 @@ void FakeService::DrainRequest(const CommitDataRequest& request) {
   }
 }
 
-TraceBuffer& FakeService::BufferOf(WriterID writer_id, BufferID target) {
+service::TraceBuffer& FakeService::BufferOf(WriterID writer_id,
+                                            BufferID target) {
   std::unique_ptr<Sequence>& sequence = sequences_[writer_id];
   if (sequence == nullptr)
     sequence = std::make_unique<Sequence>(target);

@@ -73,7 +73,7 @@ class FakeService : public ProducerEndpoint {
         : target_buffer(target), buffer(SIZE_MAX, BufferFillPolicy::kDiscard) {}
     BufferID target_buffer;
     std::vector<Packet> packets;
-    TraceBuffer buffer;
+    service::TraceBuffer buffer;
   };
 
   FakeService(const SharedMemory& memory, size_t page_size)
@@ -111,7 +111,7 @@ class FakeService : public ProducerEndpoint {
 
  private:
   void DrainRequest(const CommitDataRequest& request);
-  TraceBuffer& BufferOf(WriterID writer_id, BufferID target);
+  service::TraceBuffer& BufferOf(WriterID writer_id, BufferID target);
   void Complain(const std::string& complaint);
 
   const SharedMemoryABI abi_;

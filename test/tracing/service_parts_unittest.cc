@@ -28,6 +28,7 @@
 namespace protozero::test {
 namespace {
 
+using service::ClockReadings;
 using service::ConnectedProducer;
 using service::Flushes;
 using service::kNever;

@@ -193,7 +193,7 @@ std::vector<TracedPacket> PacketsOfTrace(const std::string& trace) {
       offset = decoder.read_offset();
     }
     if (is_ours) {
-      EXPECT_GT(packet.sequence_id, kServiceSequenceID);
+      EXPECT_GT(packet.sequence_id, service::kServiceSequenceID);
       packets.push_back(std::move(packet));
     }
   });
@@ -203,7 +203,8 @@ std::vector<TracedPacket> PacketsOfTrace(const std::string& trace) {
 std::vector<std::string> ServicePacketsOfTrace(const std::string& trace) {
   std::vector<std::string> packets;
   ForEachPacket(trace, [&packets](ConstBytes bytes) {
-    if (ProtoDecoder(bytes).FindField(10).as_uint32() == kServiceSequenceID)
+    if (ProtoDecoder(bytes).FindField(10).as_uint32() ==
+        service::kServiceSequenceID)
       packets.push_back(bytes.ToStdString());
   });
   return packets;

@@ -20,6 +20,7 @@
 namespace protozero::test {
 namespace {
 
+using service::TraceBuffer;
 using Patch = CommitDataRequest::Patch;
 using Random = std::mt19937_64;
 

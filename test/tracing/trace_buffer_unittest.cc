@@ -16,6 +16,7 @@
 namespace protozero::test {
 namespace {
 
+using service::TraceBuffer;
 using Strings = std::vector<std::string>;
 using Policy = BufferFillPolicy;
 

@@ -20,6 +20,7 @@
 namespace protozero::test {
 namespace {
 
+using service::TraceBuffer;
 using Policy = BufferFillPolicy;
 
 constexpr int32_t kVictim = 1;

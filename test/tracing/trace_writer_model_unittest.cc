@@ -25,6 +25,7 @@
 namespace protozero::test {
 namespace {
 
+using service::TraceBuffer;
 using ABI = SharedMemoryABI;
 
 struct WrittenPacket {

@@ -16,6 +16,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 using proto_utils::ProtoWireType;
 using trace::Trace;
@@ -260,5 +261,6 @@ bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
   return Append(&message, trace);
 }
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

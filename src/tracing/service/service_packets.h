@@ -16,6 +16,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 // Functions for packets as records of a Trace: tag, length, packet.
 
@@ -60,6 +61,7 @@ bool AppendClockSnapshot(const ClockReadings& clocks,
 // Appends the end of a trace.
 bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero
 

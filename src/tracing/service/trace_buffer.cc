@@ -14,6 +14,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 using ABI = SharedMemoryABI;
 
@@ -485,5 +486,6 @@ void TraceBuffer::AppendWriterStats(
     stats->push_back(sequence.Stats());
 }
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

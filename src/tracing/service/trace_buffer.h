@@ -25,6 +25,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 // Keeps the chunks of any number of writers until their packets are read, up to
 // a number of bytes. Beyond that, it loses the oldest chunks, or the new ones.
@@ -240,6 +241,7 @@ class TraceBuffer {
   TraceWriterStats ended_sums_;
 };
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero
 

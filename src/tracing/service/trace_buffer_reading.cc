@@ -11,6 +11,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 bool TraceBuffer::ReadPackets(size_t max_bytes,
                               bool is_final,
@@ -246,5 +247,6 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
   }
 }
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero

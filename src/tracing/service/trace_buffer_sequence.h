@@ -18,6 +18,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 // The parts of a TraceBuffer. trace_buffer.cc, which takes chunks, and
 // trace_buffer_reading.cc, which gives out packets, use them.
@@ -199,6 +200,7 @@ struct TraceBuffer::Sequence {
   TraceWriterStats stats;
 };
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero
 

@@ -14,6 +14,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+namespace service {
 
 TraceBuffer::OwnerKey TraceBuffer::OwnerOf(const Sequence& sequence) {
   return {sequence.producer.uid, sequence.producer.pid};
@@ -86,5 +87,6 @@ void TraceBuffer::Forget(SequenceList::iterator it) {
     EndWriter(it->producer.id, it->stats.writer_id);
 }
 
+}  // namespace service
 PROTOZERO_ABI_END
 }  // namespace protozero
