@@ -19,6 +19,7 @@
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/trace_stats.h"
 #include "protozero/tracing/types.h"
+#include "src/tracing/service/packet_ledger.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
@@ -43,18 +44,16 @@ namespace service {
 // Reading begins where the start is known: with chunk 0, or with a chunk that
 // was committed. It stops at a hole, at the end of a chunk that was copied
 // before it was complete, and at the last fragment of a chunk that needs
-// patching, because what is missing may still come. (Only the last fragment can
-// need a patch: messages are patched if they go on in the next chunk.) Reading
-// passes what can no longer come, because it was overwritten or because the
-// writer is gone; the next packet then says that something was lost. The
+// patching, because what is missing may still come. (Only the last fragment
+// can need a patch: messages are patched if they go on in the next chunk.)
+// Reading passes what can no longer come, because it was overwritten or because
+// the writer is gone; the next packet then says that something was lost. The
 // fragments of a packet stay in their chunks until all of them are here, so
 // that there is no other place that could fill up.
 //
 // Each packet that begins in one of the chunks is accounted for once: it is
-// given out, or lost for one LossReason. One mechanism does so. A chunk knows
-// how many packets begin in it, and counts those that are given out or lost.
-// When the chunk is removed, the others are lost for the reason of its removal.
-// Writers report the packets that began in no chunk.
+// given out, or lost for one LossReason. The PacketLedger of its writer does
+// so.
 //
 // Data for which there is no memory is lost (kOutOfMemory), or counts as an
 // unknown loss if the memory was for remembering what was counted before. When
@@ -109,7 +108,7 @@ class TraceBuffer {
   TraceBuffer& operator=(const TraceBuffer&) = delete;
 
   // Takes a chunk, or a later copy of one that was not complete.
-  void AddChunk(const ProducerIdentity& producer, const ChunkCopy& chunk);
+  void AddChunk(const ProducerIdentity& producer, const ChunkCopy& copy);
   void PatchChunk(ProducerID producer_id,
                   const CommitDataRequest::ChunkToPatch& patches);
 
@@ -140,8 +139,8 @@ class TraceBuffer {
   size_t max_writer_bytes() const { return max_writer_bytes_; }
 
  private:
+  struct Arrival;
   struct Chunk;
-  struct Gone;
   class Ranges;
   struct Sequence;
   using ChunkList = std::list<Chunk>;
@@ -165,11 +164,6 @@ class TraceBuffer {
   // nothing, if there is no memory.
   SequenceList::iterator FindOrAddSequence(const ProducerIdentity& producer,
                                            WriterID writer_id);
-  void PlaceChunk(SequenceList::iterator sequence, const ChunkCopy& chunk);
-  // Loses a chunk if there is no memory for its writer.
-  void LoseChunkWithoutWriter(const ChunkCopy& chunk);
-  // Removes chunks until |bytes| fit. Returns false if there is no room.
-  bool MakeRoom(size_t bytes);
   // Removes the chunk. Before that, CloseChunk() loses its packets, or another
   // copy has them.
   void RemoveChunk(ChunkMap::iterator it);
@@ -177,12 +171,12 @@ class TraceBuffer {
   // Removes the chunk to make room.
   void DropChunk(ChunkMap::iterator it);
   void OverwriteOldest();
-  // Loses the packets of the chunk that were not given out.
-  void CloseChunk(Chunk* chunk, LossReason reason);
+  // Loses the packets of the chunk that were not given out, and |bytes|.
+  void CloseChunk(const Chunk& chunk, LossReason reason, size_t bytes = 0);
   void NoteGone(Sequence* sequence,
                 uint64_t position,
                 bool is_complete,
-                const Gone& chunk);
+                const GoneAccount& chunk);
   // Returns the reason why a chunk that does not fit is lost.
   LossReason ReasonOfNoRoom() const {
     return policy_ == Policy::kDiscard ? LossReason::kDiscarded
@@ -203,16 +197,63 @@ class TraceBuffer {
   void LimitWriters();
   void Forget(SequenceList::iterator it);
 
+  // The following functions are in trace_buffer_copying.cc.
+  //
+  // Loses a chunk if there is no memory for its writer.
+  void LoseChunkWithoutWriter(const ChunkCopy& copy);
+  // Stores a chunk if it has something new, or loses it.
+  void PlaceChunk(SequenceList::iterator sequence, const ChunkCopy& copy);
+  // Returns whether the copy has more than |old|. If it contradicts |old|,
+  // counts a violation of the protocol.
+  bool HasMore(const Chunk& old, const ChunkCopy& copy);
+  // Store a chunk, or lose it if there is no room: a chunk of which the buffer
+  // has no copy, and a later copy.
+  void StoreNew(Arrival* arrival);
+  void StoreInPlaceOfOld(const Arrival& arrival);
+  // Adds a chunk with memory for a payload.
+  static void AddMemory(size_t size, ChunkList* added);
+  // Stores the chunk in |added|, its only element, or loses it. |settled| of
+  // its packets are accounted for.
+  void StoreOrLose(const Arrival& arrival, uint64_t settled, ChunkList* added);
+  void LoseArrival(const Arrival& arrival, uint64_t settled, LossReason reason);
+  // Counts a chunk that is not stored. Reading does not wait for it.
+  void CountDiscarded(const Arrival& arrival);
+  // Removes chunks until |bytes| fit. Returns false if there is no room.
+  bool MakeRoom(size_t bytes);
+
+  // The following functions are in trace_buffer_reading.cc.
+  //
   // Gets the next packet. Returns false if there is none for now.
   bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
+  enum class ReadResult { kPacket, kNoPacket, kWaits };
+  // Move on: from a place without a chunk; from the end of the first chunk;
+  // from its next fragment; from a last fragment whose packet needs patching or
+  // goes on. If what is missing may still come, they do not move, and return
+  // kWaits.
+  ReadResult PassHole(Sequence* sequence, bool gives_up);
+  ReadResult PassEndOfChunk(Sequence* sequence, bool gives_up);
+  ReadResult PassFragment(Sequence* sequence,
+                          bool gives_up,
+                          ConstBytes* packet);
+  ReadResult PassUnfinishedPacket(Sequence* sequence,
+                                  ConstBytes head,
+                                  size_t end_of_head,
+                                  bool gives_up,
+                                  ConstBytes* packet);
+  // Moves on to the end of the first chunk, whose rest is lost.
+  ReadResult PassRestOfChunk(Sequence* sequence);
   enum class ReadAheadResult { kWhole, kTorn, kWaits };
-  // Assembles, in |packet_|, a packet that continues behind |it|, and moves on
-  // to its end. If the packet is torn, says why.
+  // Assembles, in |packet_|, a packet that continues behind the first chunk,
+  // and moves on to its end. If the packet is torn, says why.
   ReadAheadResult ReadAhead(Sequence* sequence,
-                            ChunkMap::iterator it,
                             ConstBytes head,
                             bool gives_up,
                             LossReason* reason);
+  // Joins |fragments_|, which have |size| bytes.
+  void AssemblePacket(size_t size);
+  // Gives out the packet that begins in the first chunk, and removes the chunks
+  // before the one that it ends in.
+  void PassChunksUntil(Sequence* sequence, ChunkMap::iterator end);
 
   const size_t size_;
   const Policy policy_;
@@ -237,8 +278,10 @@ class TraceBuffer {
   // True if writers may have been lost for lack of memory. A writer that comes
   // later may be one of them.
   bool lost_unknown_writers_ = false;
-  // The sums of all sequences that have ended, and of data without a sequence.
-  TraceWriterStats ended_sums_;
+  // The sums of all sequences that have ended.
+  PacketSums ended_sums_;
+  // The packets for which there is no sequence.
+  PacketLedger without_writer_;
 };
 
 }  // namespace service

@@ -23,17 +23,14 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
     const bool gives_up = is_final || sequence.has_ended;
     ConstBytes packet;
     while (ReadNextPacket(&sequence, gives_up, &packet)) {
-      const bool lost_something = sequence.lost_something;
-      sequence.lost_something = false;
-      if (on_packet({packet, sequence.producer, &sequence.stats.sequence_id,
-                     sequence.stats.writer_id, lost_something, &why_lost})) {
-        ++sequence.stats.packets_read;
+      if (on_packet({packet, sequence.producer, &sequence.sequence_id,
+                     sequence.writer_id, sequence.ledger.has_gap(),
+                     &why_lost})) {
+        sequence.ledger.Receive();
         bytes += packet.size;
       } else {
-        sequence.stats.lost.Add(why_lost, 1, packet.size);
+        sequence.ledger.LoseGivenOut(why_lost, packet.size);
         why_lost = LossReason::kInvalid;
-        sequence.lost_something = lost_something;
-        sequence.NoteLoss();
       }
       if (bytes >= max_bytes) {
         // Next time the other writers come first, however fast this one writes.
@@ -56,136 +53,156 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
   if (!sequence->has_begun && !gives_up)
     return false;
   for (;;) {
-    const auto it = sequence->chunks.begin();
-    const bool has_chunk = it != sequence->chunks.end();
-    const uint64_t position = sequence->next_position;
-    if (!has_chunk || it->first != position) {
-      // This is a hole or the end.
-      uint64_t next_position = position;
-      if (has_chunk && gives_up)
-        next_position = it->first;
-      else if (position < sequence->lost_until)
-        next_position = has_chunk ? std::min(it->first, sequence->lost_until)
-                                  : sequence->lost_until;
-      if (next_position == position)
-        return false;
-      sequence->NoteLoss();
-      // It is unknown which packets were in chunks that never came.
-      stats_.unknown_losses += next_position > sequence->lost_until;
-      // If there is no memory, packets that come from there later are not
-      // counted.
-      if (!RunsInMemory([&] { sequence->holes.Add(position, next_position); }))
-        ++stats_.unknown_losses;
-      sequence->GoTo(next_position, 0, 0);
-      continue;
+    const auto first = sequence->chunks.begin();
+    ReadResult result;
+    if (first == sequence->chunks.end() ||
+        first->first != sequence->next_position) {
+      result = PassHole(sequence, gives_up);
+    } else if (sequence->next_fragment >= first->second->num_packets) {
+      result = PassEndOfChunk(sequence, gives_up);
+    } else {
+      result = PassFragment(sequence, gives_up, packet);
     }
-
-    Chunk& chunk = *it->second;
-    if (sequence->next_fragment >= chunk.num_packets) {
-      const bool is_given_up = position < sequence->lost_until;
-      if (!chunk.is_complete) {
-        if (!gives_up && !is_given_up)
-          return false;
-        // If a writer goes on when its session ends, it loses nothing here.
-        const bool is_unknown =
-            chunk.open_packet == OpenPacket::kUnknown &&
-            (sequence->has_ended || sequence->chunks.size() != 1);
-        if (is_given_up || is_unknown ||
-            chunk.open_packet == OpenPacket::kOne) {
-          sequence->NoteLoss();
-        }
-        stats_.unknown_losses += is_unknown && !is_given_up;
-      }
-      CloseChunk(&chunk,
-                 is_given_up ? ReasonOfNoRoom() : LossReason::kIncomplete);
-      RemoveReadChunk(it);
-      sequence->GoTo(position + 1, 0, 0);
-      continue;
-    }
-
-    const uint16_t fragment_idx = sequence->next_fragment;
-    size_t offset = sequence->next_offset;
-    ConstBytes fragment;
-    const FragmentKind kind = ReadFragment(chunk.payload, &offset, &fragment);
-    const bool begins = fragment_idx != 0 || !chunk.continues_from_previous;
-    if (kind == FragmentKind::kDropMarker) {
-      sequence->NoteLoss();
-      // Other writers report this loss themselves.
-      if (begins && !sequence->producer.reports_losses) {
-        ++sequence->stats.packets_written;
-        sequence->stats.lost.Add(LossReason::kUnknown, 1);
-      }
-      sequence->GoTo(position, chunk.num_packets, 0);
-      continue;
-    }
-    if (kind == FragmentKind::kCorrupt) {
-      ++stats_.abi_violations;
-      ++stats_.unknown_losses;
-      sequence->NoteLoss();
-      sequence->GoTo(position, chunk.num_packets, 0);
-      continue;
-    }
-    const uint16_t next_fragment = static_cast<uint16_t>(fragment_idx + 1);
-    const bool is_last = next_fragment == chunk.num_packets;
-    const bool goes_on = is_last && chunk.continues_on_next;
-    const auto lose = [&](LossReason why) {
-      if (fragment.size != 0 || goes_on) {
-        ++chunk.num_accounted;
-        sequence->stats.lost.Add(why, 1, fragment.size);
-      }
-      sequence->NoteLoss();
-      sequence->GoTo(position, next_fragment, offset);
-    };
-    if (!begins) {
-      // If the beginning was lost, so is the rest.
-      sequence->NoteLoss();
-      sequence->GoTo(position, next_fragment, offset);
-      continue;
-    }
-    if (is_last && chunk.needs_patching) {
-      if (!gives_up)
-        return false;
-      lose(LossReason::kIncomplete);
-      continue;
-    }
-    if (!goes_on) {
-      sequence->GoTo(position, next_fragment, offset);
-      // Empty packets do not count.
-      if (fragment.size == 0)
-        continue;
-      ++chunk.num_accounted;
-      *packet = fragment;
-      return true;
-    }
-    LossReason reason = LossReason::kOutOfMemory;
-    ReadAheadResult result = ReadAheadResult::kTorn;
-    // ReadAhead() changes nothing before it has the memory for the packet.
-    if (!RunsInMemory([&] {
-          result = ReadAhead(sequence, it, fragment, gives_up, &reason);
-        })) {
-      reason = LossReason::kOutOfMemory;
-    }
-    switch (result) {
-      case ReadAheadResult::kWhole:
-        ++stats_.readaheads_succeeded;
-        if (packet_.empty()) {
-          --sequence->stats.packets_written;
-          continue;
-        }
-        *packet = ConstBytes(packet_);
-        return true;
-      case ReadAheadResult::kTorn:
-        ++stats_.readaheads_failed;
-        lose(reason);
-        continue;
-      case ReadAheadResult::kWaits:
-        return false;
-    }
+    if (result != ReadResult::kNoPacket)
+      return result == ReadResult::kPacket;
   }
 }
 
+TraceBuffer::ReadResult TraceBuffer::PassHole(Sequence* sequence,
+                                              bool gives_up) {
+  const auto first = sequence->chunks.begin();
+  const bool has_chunk = first != sequence->chunks.end();
+  const uint64_t position = sequence->next_position;
+  uint64_t next_position = position;
+  if (has_chunk && gives_up) {
+    next_position = first->first;
+  } else if (position < sequence->lost_until) {
+    next_position = has_chunk ? std::min(first->first, sequence->lost_until)
+                              : sequence->lost_until;
+  }
+  if (next_position == position)
+    return ReadResult::kWaits;
+  sequence->ledger.MarkGap();
+  // It is unknown which packets were in chunks that never came.
+  stats_.unknown_losses += next_position > sequence->lost_until;
+  // If there is no memory, packets that come from there later are not counted.
+  if (!RunsInMemory([&] { sequence->holes.Add(position, next_position); }))
+    ++stats_.unknown_losses;
+  sequence->GoTo(next_position, 0, 0);
+  return ReadResult::kNoPacket;
+}
+
+TraceBuffer::ReadResult TraceBuffer::PassEndOfChunk(Sequence* sequence,
+                                                    bool gives_up) {
+  const auto first = sequence->chunks.begin();
+  const Chunk& chunk = *first->second;
+  const uint64_t position = sequence->next_position;
+  const bool is_given_up = position < sequence->lost_until;
+  if (!chunk.is_complete) {
+    if (!gives_up && !is_given_up)
+      return ReadResult::kWaits;
+    // If a writer goes on when its session ends, it loses nothing here.
+    const bool is_unknown =
+        chunk.open_packet == OpenPacket::kUnknown &&
+        (sequence->has_ended || sequence->chunks.size() != 1);
+    if (is_given_up || is_unknown || chunk.open_packet == OpenPacket::kOne)
+      sequence->ledger.MarkGap();
+    stats_.unknown_losses += is_unknown && !is_given_up;
+  }
+  CloseChunk(chunk, is_given_up ? ReasonOfNoRoom() : LossReason::kIncomplete);
+  RemoveReadChunk(first);
+  sequence->GoTo(position + 1, 0, 0);
+  return ReadResult::kNoPacket;
+}
+
+TraceBuffer::ReadResult TraceBuffer::PassFragment(Sequence* sequence,
+                                                  bool gives_up,
+                                                  ConstBytes* packet) {
+  Chunk& chunk = *sequence->chunks.begin()->second;
+  const uint16_t index = sequence->next_fragment;
+  const bool begins = index != 0 || !chunk.continues_from_previous;
+  size_t offset = sequence->next_offset;
+  ConstBytes fragment;
+  switch (ReadFragment(chunk.payload, &offset, &fragment)) {
+    case FragmentKind::kPacket:
+      break;
+    case FragmentKind::kDropMarker:
+      // Other writers report this loss themselves.
+      if (begins && !sequence->producer.reports_losses)
+        sequence->ledger.LoseUnreported();
+      return PassRestOfChunk(sequence);
+    case FragmentKind::kCorrupt:
+      ++stats_.abi_violations;
+      ++stats_.unknown_losses;
+      return PassRestOfChunk(sequence);
+  }
+  if (!begins) {
+    // If the beginning was lost, so is the rest.
+    sequence->ledger.MarkGap();
+    sequence->GoTo(sequence->next_position, static_cast<uint16_t>(index + 1),
+                   offset);
+    return ReadResult::kNoPacket;
+  }
+  const bool is_last = index + 1 == chunk.num_packets;
+  if (is_last && (chunk.needs_patching || chunk.continues_on_next))
+    return PassUnfinishedPacket(sequence, fragment, offset, gives_up, packet);
+  sequence->GoTo(sequence->next_position, static_cast<uint16_t>(index + 1),
+                 offset);
+  // Empty packets do not count.
+  if (fragment.size == 0)
+    return ReadResult::kNoPacket;
+  sequence->ledger.GiveOut(&chunk.account);
+  *packet = fragment;
+  return ReadResult::kPacket;
+}
+
+TraceBuffer::ReadResult TraceBuffer::PassRestOfChunk(Sequence* sequence) {
+  sequence->ledger.MarkGap();
+  sequence->GoTo(sequence->next_position,
+                 sequence->chunks.begin()->second->num_packets, 0);
+  return ReadResult::kNoPacket;
+}
+
+TraceBuffer::ReadResult TraceBuffer::PassUnfinishedPacket(Sequence* sequence,
+                                                          ConstBytes head,
+                                                          size_t end_of_head,
+                                                          bool gives_up,
+                                                          ConstBytes* packet) {
+  Chunk& chunk = *sequence->chunks.begin()->second;
+  LossReason why_torn = LossReason::kIncomplete;
+  ReadAheadResult result =
+      gives_up ? ReadAheadResult::kTorn : ReadAheadResult::kWaits;
+  if (!chunk.needs_patching) {
+    // ReadAhead() changes nothing before it has the memory for the packet.
+    if (!RunsInMemory(
+            [&] { result = ReadAhead(sequence, head, gives_up, &why_torn); })) {
+      result = ReadAheadResult::kTorn;
+      why_torn = LossReason::kOutOfMemory;
+    }
+    stats_.readaheads_succeeded += result == ReadAheadResult::kWhole;
+    stats_.readaheads_failed += result == ReadAheadResult::kTorn;
+  }
+  switch (result) {
+    case ReadAheadResult::kWaits:
+      return ReadResult::kWaits;
+    case ReadAheadResult::kWhole:
+      if (packet_.empty()) {
+        sequence->ledger.Withdraw();
+        return ReadResult::kNoPacket;
+      }
+      *packet = ConstBytes(packet_);
+      return ReadResult::kPacket;
+    case ReadAheadResult::kTorn:
+      if (head.size != 0 || chunk.continues_on_next)
+        sequence->ledger.LosePacket(why_torn, head.size, &chunk.account);
+      sequence->ledger.MarkGap();
+      sequence->GoTo(sequence->next_position, chunk.num_packets, end_of_head);
+      break;
+  }
+  return ReadResult::kNoPacket;
+}
+
 TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
-                                                    ChunkMap::iterator it,
                                                     ConstBytes head,
                                                     bool gives_up,
                                                     LossReason* reason) {
@@ -199,6 +216,7 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
   fragments_.clear();
   fragments_.push_back(head);
   size_t size = head.size;
+  auto it = sequence->chunks.begin();
   uint64_t position = it->first;
   for (;;) {
     ++it;
@@ -229,21 +247,28 @@ TraceBuffer::ReadAheadResult TraceBuffer::ReadAhead(Sequence* sequence,
       return missing;
     fragments_.push_back(fragment);
     size += fragment.size;
-    if (is_last && chunk.continues_on_next)
-      continue;
-
-    packet_.clear();
-    packet_.reserve(size);
-    for (const ConstBytes& part : fragments_)
-      packet_.insert(packet_.end(), part.data, part.data + part.size);
-    ++sequence->chunks.begin()->second->num_accounted;
-    while (sequence->chunks.begin() != it) {
-      const auto read = sequence->chunks.begin();
-      CloseChunk(&*read->second, LossReason::kIncomplete);
-      RemoveReadChunk(read);
+    if (!is_last || !chunk.continues_on_next) {
+      AssemblePacket(size);
+      PassChunksUntil(sequence, it);
+      sequence->GoTo(position, 1, offset);
+      return ReadAheadResult::kWhole;
     }
-    sequence->GoTo(position, 1, offset);
-    return ReadAheadResult::kWhole;
+  }
+}
+
+void TraceBuffer::AssemblePacket(size_t size) {
+  packet_.clear();
+  packet_.reserve(size);
+  for (const ConstBytes& fragment : fragments_)
+    packet_.insert(packet_.end(), fragment.data, fragment.data + fragment.size);
+}
+
+void TraceBuffer::PassChunksUntil(Sequence* sequence, ChunkMap::iterator end) {
+  sequence->ledger.GiveOut(&sequence->chunks.begin()->second->account);
+  while (sequence->chunks.begin() != end) {
+    const auto read = sequence->chunks.begin();
+    CloseChunk(*read->second, LossReason::kIncomplete);
+    RemoveReadChunk(read);
   }
 }
 

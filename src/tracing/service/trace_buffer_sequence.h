@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 
+#include "src/tracing/service/packet_ledger.h"
 #include "src/tracing/service/trace_buffer.h"
 
 #include "protozero/internal/macros.h"
@@ -20,7 +21,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// The parts of a TraceBuffer. trace_buffer.cc, which takes chunks, and
+// The parts of a TraceBuffer. trace_buffer_copying.cc, which takes chunks, and
 // trace_buffer_reading.cc, which gives out packets, use them.
 
 struct TraceBuffer::Chunk {
@@ -34,16 +35,7 @@ struct TraceBuffer::Chunk {
   std::unique_ptr<uint8_t[]> memory;
   // The used part of |memory|.
   ConstBytes payload;
-  // The packets that begin in it, and those of them that were given out or
-  // lost.
-  uint64_t num_begun;
-  uint64_t num_accounted;
-  // The packets that a later copy had besides. There was no room for that copy,
-  // so they are lost.
-  uint64_t num_refused;
-  uint64_t num_left() const {
-    return num_begun - std::min(num_begun, num_accounted);
-  }
+  ChunkAccount account;
   uint16_t num_packets;
   bool continues_from_previous;
   bool continues_on_next;
@@ -56,12 +48,18 @@ struct TraceBuffer::Chunk {
   OpenPacket open_packet;
 };
 
-// A scraped chunk that is gone. It will be committed, too. Its packets are
-// accounted for by then, but if it was not complete, there may be more.
-struct TraceBuffer::Gone {
-  uint64_t num_begun = 0;
-  uint64_t num_lost = 0;
-  LossReason reason = LossReason::kUnknown;
+// A copy of a chunk that has just come, and its place in the buffer.
+struct TraceBuffer::Arrival {
+  size_t charge() const { return kChunkOverhead + size; }
+
+  const ChunkCopy& copy;
+  SequenceList::iterator sequence;
+  uint64_t position;
+  // The bytes of its fragments, and the packets that begin in them.
+  size_t size;
+  uint64_t num_begun;
+  // The first chunk at |position| or behind it.
+  ChunkMap::iterator place;
 };
 
 // Ranges of positions.
@@ -98,8 +96,43 @@ class TraceBuffer::Ranges {
   std::map<uint64_t, uint64_t> ranges_;
 };
 
-// The packets of one writer.
+// The chunks and packets of one writer.
 struct TraceBuffer::Sequence {
+  // The fate of a chunk's earlier copies, when another copy comes.
+  enum class ChunkState {
+    // No copy has come, and reading has not passed the chunk.
+    kNew,
+    // A copy is in the buffer.
+    kHeld,
+    // A copy was lost. Reading has not passed the chunk, so another copy may
+    // take its place.
+    kGone,
+    // A copy was lost, and reading has passed the chunk.
+    kGoneAndPassed,
+    // No copy had come when reading passed the chunk.
+    kHole,
+    // A copy was read to its end, or it is forgotten what became of it.
+    kRead,
+    // A complete copy was lost. Another copy has nothing new.
+    kRefused,
+  };
+  // Returns the state of the chunk. |first| is the first chunk in the buffer at
+  // |position| or behind it.
+  ChunkState StateOf(uint64_t position, ChunkMap::const_iterator first) const {
+    if (refused.Contains(position))
+      return ChunkState::kRefused;
+    const bool is_gone = gone.count(position) != 0;
+    if (has_read && position < next_position) {
+      return is_gone                    ? ChunkState::kGoneAndPassed
+             : holes.Contains(position) ? ChunkState::kHole
+                                        : ChunkState::kRead;
+    }
+    if (is_gone)
+      return ChunkState::kGone;
+    return first != chunks.end() && first->first == position ? ChunkState::kHeld
+                                                             : ChunkState::kNew;
+  }
+
   // Returns a position. Ids wrap around; positions do not.
   uint64_t PositionOf(ChunkID chunk_id) const {
     return static_cast<uint64_t>(
@@ -117,42 +150,31 @@ struct TraceBuffer::Sequence {
     next_fragment = fragment;
     next_offset = offset;
   }
-  void NoteLoss() {
-    stats.losses += !lost_something;
-    lost_something = true;
-  }
 
-  // Returns the statistics with the writer's reports. These add packets that
-  // the writer lost before any part of them came. For packets whose beginning
-  // came, the writer's reason replaces the one that was found here.
   TraceWriterStats Stats() const {
-    TraceWriterStats result = stats;
-    PacketLosses& losses = result.lost;
-    result.packets_begun = stats.packets_written;
-    for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
-      const uint64_t begun = std::min(reported_begun[i], reported.packets[i]);
-      const LossReason reason = static_cast<LossReason>(i);
-      losses.Add(reason, reported.packets[i] - begun);
-      PacketLosses::Increase(&result.packets_begun,
-                             reported.packets[i] - begun);
-      uint64_t left = begun;
-      for (const LossReason torn :
-           {LossReason::kUnknown, LossReason::kIncomplete}) {
-        uint64_t* const num_torn = &losses.packets[static_cast<size_t>(torn)];
-        const uint64_t moved = std::min(left, *num_torn);
-        *num_torn -= moved;
-        losses.Add(reason, moved);
-        left -= moved;
-      }
-    }
-    PacketLosses::Increase(&losses.bytes, reported.bytes);
-    return result;
+    const PacketSums sums = ledger.Sums();
+    TraceWriterStats stats;
+    stats.producer_id = producer.id;
+    stats.writer_id = writer_id;
+    stats.sequence_id = sequence_id;
+    stats.chunks_written = chunks_written;
+    stats.chunks_overwritten = chunks_overwritten;
+    stats.chunks_discarded = chunks_discarded;
+    stats.bytes_written = bytes_written;
+    stats.packets_written = sums.written;
+    stats.packets_begun = sums.begun;
+    stats.packets_read = sums.received;
+    stats.lost = sums.lost;
+    stats.patches_succeeded = patches_succeeded;
+    stats.patches_failed = patches_failed;
+    stats.losses = ledger.num_gaps();
+    return stats;
   }
 
   // The most chunks in |gone|. A writer has one chunk that it writes to, and a
   // few others.
   static constexpr size_t kMaxGone = 16;
-  void NoteGone(uint64_t position, bool is_complete, const Gone& chunk) {
+  void NoteGone(uint64_t position, bool is_complete, const GoneAccount& chunk) {
     if (is_complete) {
       refused.Add(position, position + 1);
       return;
@@ -168,6 +190,9 @@ struct TraceBuffer::Sequence {
   }
 
   ProducerIdentity producer;
+  WriterID writer_id = 0;
+  // The id in its packets; 0 if none has been read yet.
+  uint32_t sequence_id = 0;
   // The place in its owner's list, and the bytes that the owner was charged for
   // it.
   std::list<SequenceList::iterator>::iterator place;
@@ -185,19 +210,22 @@ struct TraceBuffer::Sequence {
   uint16_t next_fragment = 0;
   size_t next_offset = 0;
   uint64_t lost_until = 0;
-  bool lost_something = false;
   bool has_ended = false;
-  std::map<uint64_t, Gone> gone;
-  // The complete chunks among those that are gone.
+  // The scraped chunks that are gone and were not complete. They will be
+  // committed, and may have more packets then.
+  std::map<uint64_t, GoneAccount> gone;
+  // The scraped chunks that are gone and were complete.
   Ranges refused;
   // The chunks that had not come when reading passed them.
   Ranges holes;
-  // The writer's reports, and the number of those packets that began in a
-  // chunk.
-  PacketLosses reported;
-  uint64_t reported_begun[kNumWriterLossReasons] = {};
-  // The counts of this buffer, without the reports.
-  TraceWriterStats stats;
+  PacketLedger ledger;
+  // The same as in TraceWriterStats.
+  uint64_t chunks_written = 0;
+  uint64_t chunks_overwritten = 0;
+  uint64_t chunks_discarded = 0;
+  uint64_t bytes_written = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
 };
 
 }  // namespace service

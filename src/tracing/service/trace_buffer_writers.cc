@@ -84,7 +84,7 @@ void TraceBuffer::Forget(SequenceList::iterator it) {
   if (it->has_ended)
     EraseIfDone(it);
   else
-    EndWriter(it->producer.id, it->stats.writer_id);
+    EndWriter(it->producer.id, it->writer_id);
 }
 
 }  // namespace service
