@@ -18,9 +18,9 @@
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/chunk_collector.h"
-#include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/data_sources.h"
 #include "src/tracing/service/flushes.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/service_packets.h"
 #include "src/tracing/service/session.h"
@@ -29,9 +29,9 @@ namespace protozero::test {
 namespace {
 
 using service::ClockReadings;
-using service::ConnectedProducer;
 using service::Flushes;
 using service::kNever;
+using service::ProducerRecord;
 using service::Session;
 
 class HeapMemory : public SharedMemory {
@@ -84,9 +84,9 @@ class FakeProducer : public TracingService::RemoteProducer {
 class ServicePartsTest : public testing::Test, public Flushes::Observer {
  public:
   // Connects a producer with the data source "x".
-  ConnectedProducer* Connect(FakeProducer* remote,
-                             bool will_notify_on_stop = false) {
-    ConnectedProducer* const producer = producers_.Add(remote, {});
+  ProducerRecord* Connect(FakeProducer* remote,
+                          bool will_notify_on_stop = false) {
+    ProducerRecord* const producer = producers_.Add(remote, {});
     DataSourceDescriptor descriptor;
     descriptor.name = "x";
     descriptor.will_notify_on_start = true;
@@ -145,7 +145,7 @@ TEST_F(ServicePartsTest, BufferIDsAreReusedAsLateAsPossible) {
 
 TEST_F(ServicePartsTest, InstancesStartAndStop) {
   FakeProducer remote;
-  ConnectedProducer* const producer =
+  ProducerRecord* const producer =
       Connect(&remote, /*will_notify_on_stop=*/true);
   Session* const session = StartSession();
   EXPECT_EQ(remote.TakeCalls(), "setup1 start1");
@@ -176,7 +176,7 @@ TEST_F(ServicePartsTest, InstancesThatDoNotStopHaveADeadline) {
 
 TEST_F(ServicePartsTest, InstancesOfProducersThatEndAreErased) {
   FakeProducer remote;
-  ConnectedProducer* const producer = Connect(&remote);
+  ProducerRecord* const producer = Connect(&remote);
   Session* const session = StartSession();
   remote.TakeCalls();
   data_sources_.EraseAll(producer);
@@ -187,7 +187,7 @@ TEST_F(ServicePartsTest, InstancesOfProducersThatEndAreErased) {
 
 TEST_F(ServicePartsTest, FlushEndsWhenAllHaveAnswered) {
   FakeProducer first, second;
-  ConnectedProducer* const producers[] = {Connect(&first), Connect(&second)};
+  ProducerRecord* const producers[] = {Connect(&first), Connect(&second)};
   Session* const session = StartSession();
   const FlushRequestID id =
       flushes_.Begin(session, 50, kFlushReasonExplicit, true, nullptr);
@@ -202,7 +202,7 @@ TEST_F(ServicePartsTest, FlushEndsWhenAllHaveAnswered) {
 
 TEST_F(ServicePartsTest, AnAnswerIsForEarlierFlushesToo) {
   FakeProducer remote;
-  ConnectedProducer* const producer = Connect(&remote);
+  ProducerRecord* const producer = Connect(&remote);
   Session* const session = StartSession();
   flushes_.Begin(session, 50, kFlushReasonExplicit, false, nullptr);
   const FlushRequestID last =
@@ -213,7 +213,7 @@ TEST_F(ServicePartsTest, AnAnswerIsForEarlierFlushesToo) {
 
 TEST_F(ServicePartsTest, FlushFailsWhenItsTimeIsOver) {
   FakeProducer remote;
-  ConnectedProducer* const producer = Connect(&remote);
+  ProducerRecord* const producer = Connect(&remote);
   Session* const session = StartSession();
   const FlushRequestID id =
       flushes_.Begin(session, 50, kFlushReasonExplicit, false, nullptr);

@@ -109,7 +109,6 @@ class ServiceHost {
 
  private:
   friend class LocalTrace;
-  class Connection;
   class Impl;
   // Connects a producer of this process without a name that others could use.
   // Returns the producer's end, or -1 and sets errno. REQUIRES: no thread is in

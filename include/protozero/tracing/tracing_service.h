@@ -60,7 +60,7 @@ PROTOZERO_ABI_BEGIN
 // for which there is no memory are lost, and counted.
 class TracingService {
  public:
-  // A producer as the service sees it, with the requests of the service. The
+  // The requests of the service to a producer, which a transport carries. The
   // thread that has called the service makes these calls, one at a time, while
   // the service holds its lock. They must not call the service; they note what
   // they are told, or send it.
@@ -299,7 +299,7 @@ class TracingService {
 
  private:
   class Impl;
-  class Connection;
+  class ProducerConnectionImpl;
 
   const std::unique_ptr<Impl> impl_;
 };

@@ -19,7 +19,7 @@ using ScrapingMode = TracingService::ScrapingMode;
 
 namespace {
 
-TraceBuffer::ProducerIdentity IdentityOf(const ConnectedProducer& producer) {
+TraceBuffer::ProducerIdentity IdentityOf(const ProducerRecord& producer) {
   return {producer.id, producer.info.uid, producer.info.pid,
           producer.info.reports_losses};
 }
@@ -31,7 +31,7 @@ uint64_t ProgressOf(const ChunkCopy& chunk) {
 
 }  // namespace
 
-void ChunkCollector::RegisterTraceWriter(ConnectedProducer* producer,
+void ChunkCollector::RegisterTraceWriter(ProducerRecord* producer,
                                          WriterID writer_id,
                                          BufferID target_buffer) {
   if (writer_id == 0 || writer_id > kMaxWriterID)
@@ -41,7 +41,7 @@ void ChunkCollector::RegisterTraceWriter(ConnectedProducer* producer,
   producer->chunks.writers.Set(writer_id, target_buffer);
 }
 
-void ChunkCollector::UnregisterTraceWriter(ConnectedProducer* producer,
+void ChunkCollector::UnregisterTraceWriter(ProducerRecord* producer,
                                            WriterID writer_id) {
   WriterTargets& writers = producer->chunks.writers;
   const BufferID target = writers.Get(writer_id);
@@ -51,7 +51,7 @@ void ChunkCollector::UnregisterTraceWriter(ConnectedProducer* producer,
   writers.Set(writer_id, 0);
 }
 
-void ChunkCollector::Commit(ConnectedProducer* producer,
+void ChunkCollector::Commit(ProducerRecord* producer,
                             const CommitDataRequest& request) {
   producer->chunks.has_written |=
       request.num_chunks_to_move != 0 || request.num_losses != 0;
@@ -93,7 +93,7 @@ void ChunkCollector::Commit(ConnectedProducer* producer,
   }
 }
 
-void ChunkCollector::MoveChunk(ConnectedProducer* producer,
+void ChunkCollector::MoveChunk(ProducerRecord* producer,
                                const CommitDataRequest::ChunkToMove& move) {
   if (move.data != nullptr) {
     bool is_chunk = false;
@@ -121,7 +121,7 @@ void ChunkCollector::MoveChunk(ConnectedProducer* producer,
   StoreChunk(*producer, move.target_buffer);
 }
 
-void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
+void ChunkCollector::StoreChunk(const ProducerRecord& producer,
                                 BufferID target_buffer) {
   TraceBuffer* const buffer =
       BufferForWriter(producer, chunk_.writer_id, target_buffer);
@@ -135,11 +135,11 @@ void ChunkCollector::StoreChunk(const ConnectedProducer& producer,
     buffer->AddChunk(IdentityOf(producer), chunk_);
 }
 
-uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,
+uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
                                 const std::vector<BufferID>* session_buffers,
                                 ScrapeMode mode) {
   ProducerChunks& chunks = producer_to_scrape->chunks;
-  const ConnectedProducer& producer = *producer_to_scrape;
+  const ProducerRecord& producer = *producer_to_scrape;
   const bool producer_is_gone = mode == ScrapeMode::kProducerIsGone;
   const bool is_allowed = producer.info.scraping_mode == ScrapingMode::kEnabled;
   const std::set<BufferID>& its_buffers = chunks.buffers;
@@ -195,7 +195,7 @@ uint64_t ChunkCollector::Scrape(ConnectedProducer* producer_to_scrape,
   return progress;
 }
 
-void ChunkCollector::ReportUnknownLoss(const ConnectedProducer& producer) {
+void ChunkCollector::ReportUnknownLoss(const ProducerRecord& producer) {
   for (const BufferID id : producer.chunks.buffers) {
     if (IsTooLate(id))
       OnTooLate(id);
@@ -214,7 +214,7 @@ void ChunkCollector::OnTooLate(BufferID id) {
     buffers_->Get(id).ReportUnknownLoss();
 }
 
-TraceBuffer* ChunkCollector::BufferForWriter(const ConnectedProducer& producer,
+TraceBuffer* ChunkCollector::BufferForWriter(const ProducerRecord& producer,
                                              WriterID writer_id,
                                              BufferID target_buffer) {
   if (writer_id == 0 || writer_id > kMaxWriterID)
@@ -225,9 +225,8 @@ TraceBuffer* ChunkCollector::BufferForWriter(const ConnectedProducer& producer,
   return BufferForProducer(producer, target_buffer);
 }
 
-TraceBuffer* ChunkCollector::BufferForProducer(
-    const ConnectedProducer& producer,
-    BufferID id) {
+TraceBuffer* ChunkCollector::BufferForProducer(const ProducerRecord& producer,
+                                               BufferID id) {
   if (producer.chunks.buffers.count(id) == 0)
     return nullptr;
   BufferTable::Entry* const entry = buffers_->Find(id);

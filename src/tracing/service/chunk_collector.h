@@ -11,7 +11,7 @@
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/buffer_table.h"
-#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
@@ -33,15 +33,15 @@ class ChunkCollector {
   // Throws std::bad_alloc.
   void ReserveForChunks(size_t page_size) { chunk_.payload.reserve(page_size); }
 
-  void RegisterTraceWriter(ConnectedProducer* producer,
+  void RegisterTraceWriter(ProducerRecord* producer,
                            WriterID writer_id,
                            BufferID target_buffer);
-  void UnregisterTraceWriter(ConnectedProducer* producer, WriterID writer_id);
+  void UnregisterTraceWriter(ProducerRecord* producer, WriterID writer_id);
 
   // Moves chunks, applies patches and counts losses. Costs the size of the
   // request, and the chunks that it moves, which are at most the producer's
   // memory. REQUIRES: the producer has memory.
-  void Commit(ConnectedProducer* producer, const CommitDataRequest& request);
+  void Commit(ProducerRecord* producer, const CommitDataRequest& request);
 
   enum class ScrapeMode {
     // The rest of the chunks will come.
@@ -59,12 +59,12 @@ class ChunkCollector {
   // for |session_buffers| or, if that is null, for all buffers that the
   // producer may write to. Returns a number that grows with everything that
   // writers do.
-  uint64_t Scrape(ConnectedProducer* producer,
+  uint64_t Scrape(ProducerRecord* producer,
                   const std::vector<BufferID>* session_buffers,
                   ScrapeMode mode);
 
   // Says that packets of the producer may be missing in all of its buffers.
-  void ReportUnknownLoss(const ConnectedProducer& producer);
+  void ReportUnknownLoss(const ProducerRecord& producer);
 
   // Return the counts for buffers that the producer may not write to.
   uint64_t chunks_discarded() const { return chunks_discarded_; }
@@ -72,22 +72,21 @@ class ChunkCollector {
 
  private:
   // Returns the buffer that this writer may write to. Null if it may not.
-  TraceBuffer* BufferForWriter(const ConnectedProducer& producer,
+  TraceBuffer* BufferForWriter(const ProducerRecord& producer,
                                WriterID writer_id,
                                BufferID target_buffer);
   // Returns null if the producer may not write to the buffer.
-  TraceBuffer* BufferForProducer(const ConnectedProducer& producer,
-                                 BufferID id);
+  TraceBuffer* BufferForProducer(const ProducerRecord& producer, BufferID id);
   // Returns whether the buffer's session has stopped. REQUIRES: the buffer
   // exists.
   bool IsTooLate(BufferID id) const;
   // Handles data for such a buffer: they may be older than the session's end if
   // a producer did not answer the last flush.
   void OnTooLate(BufferID id);
-  void MoveChunk(ConnectedProducer* producer,
+  void MoveChunk(ProducerRecord* producer,
                  const CommitDataRequest::ChunkToMove& move);
   // Stores |chunk_|.
-  void StoreChunk(const ConnectedProducer& producer, BufferID target_buffer);
+  void StoreChunk(const ProducerRecord& producer, BufferID target_buffer);
 
   BufferTable* const buffers_;
 

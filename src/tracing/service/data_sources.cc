@@ -49,7 +49,7 @@ void SetStarted(Instance* instance) {
 
 }  // namespace
 
-void DataSources::Register(ConnectedProducer* producer,
+void DataSources::Register(ProducerRecord* producer,
                            const DataSourceDescriptor& descriptor,
                            SessionMap* sessions) {
   auto& registered = producer->data_sources.registered;
@@ -80,7 +80,7 @@ void DataSources::Register(ConnectedProducer* producer,
   }
 }
 
-void DataSources::Update(ConnectedProducer* producer,
+void DataSources::Update(ProducerRecord* producer,
                          const DataSourceDescriptor& descriptor) {
   for (auto& source : producer->data_sources.registered) {
     CountVisit();
@@ -89,7 +89,7 @@ void DataSources::Update(ConnectedProducer* producer,
   }
 }
 
-void DataSources::Unregister(ConnectedProducer* producer,
+void DataSources::Unregister(ProducerRecord* producer,
                              const std::string& name) {
   auto& sources = producer->data_sources.registered;
   sources.erase(std::remove_if(sources.begin(), sources.end(),
@@ -106,7 +106,7 @@ void DataSources::Unregister(ConnectedProducer* producer,
   }
 }
 
-Session* DataSources::NotifyStarted(ConnectedProducer* producer,
+Session* DataSources::NotifyStarted(ProducerRecord* producer,
                                     DataSourceInstanceID id) {
   const auto it = producer->data_sources.instances.find(id);
   if (it == producer->data_sources.instances.end() ||
@@ -117,7 +117,7 @@ Session* DataSources::NotifyStarted(ConnectedProducer* producer,
   return it->second.session;
 }
 
-Session* DataSources::NotifyStopped(ConnectedProducer* producer,
+Session* DataSources::NotifyStopped(ProducerRecord* producer,
                                     DataSourceInstanceID id) {
   const auto it = producer->data_sources.instances.find(id);
   if (it == producer->data_sources.instances.end())
@@ -142,7 +142,7 @@ void DataSources::StopAll(Session* session) {
   for (auto it = instances.begin(); it != instances.end();) {
     CountVisit();
     const auto [producer_id, instance_id] = *it++;
-    ConnectedProducer* const producer = producers_->Get(producer_id);
+    ProducerRecord* const producer = producers_->Get(producer_id);
     Stop(producer, producer->data_sources.instances.find(instance_id));
   }
 }
@@ -151,7 +151,7 @@ void DataSources::EndAll(Session* session) {
   const auto& instances = session->data_sources.instances;
   for (auto it = instances.begin(); it != instances.end();) {
     const auto [producer_id, instance_id] = *it++;
-    ConnectedProducer* const producer = producers_->Get(producer_id);
+    ProducerRecord* const producer = producers_->Get(producer_id);
     const auto instance = producer->data_sources.instances.find(instance_id);
     if (instance->second.state != Instance::kStopping)
       producer->remote->StopDataSource(instance_id);
@@ -161,7 +161,7 @@ void DataSources::EndAll(Session* session) {
     it.second.data_sources.sessions_without_memory.erase(session->id);
 }
 
-void DataSources::EraseAll(ConnectedProducer* producer) {
+void DataSources::EraseAll(ProducerRecord* producer) {
   InstanceMap& instances = producer->data_sources.instances;
   while (!instances.empty()) {
     CountVisit();
@@ -177,7 +177,7 @@ void DataSources::ClearIncrementalState(const Session& session) {
         [](const DataSourceDescriptor& source) {
           return source.handles_incremental_state_clear;
         },
-        [](ConnectedProducer* producer,
+        [](ProducerRecord* producer,
            const std::vector<DataSourceInstanceID>& instances) {
           producer->remote->ClearIncrementalState(instances);
         });
@@ -196,7 +196,7 @@ Session* DataSources::StopOverdue(uint64_t now) {
 }
 
 void DataSources::SetUp(
-    ConnectedProducer* producer,
+    ProducerRecord* producer,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
     std::vector<DataSourceInstanceID>* instances) {
@@ -228,7 +228,7 @@ void DataSources::SetUp(
   }
 }
 
-bool DataSources::SetupMemory(ConnectedProducer* producer, Session* session) {
+bool DataSources::SetupMemory(ProducerRecord* producer, Session* session) {
   if (producers_->SetupMemory(producer, session->config))
     return true;
   if (producer->data_sources.sessions_without_memory.insert(session->id)
@@ -243,7 +243,7 @@ bool DataSources::SetupMemory(ConnectedProducer* producer, Session* session) {
 }
 
 void DataSources::AddInstance(
-    ConnectedProducer* producer,
+    ProducerRecord* producer,
     DataSourceInstanceID id,
     const std::shared_ptr<const DataSourceDescriptor>& descriptor,
     Session* session,
@@ -270,7 +270,7 @@ void DataSources::AddInstance(
   ++session->data_sources.num_starting;
 }
 
-void DataSources::Start(ConnectedProducer* producer,
+void DataSources::Start(ProducerRecord* producer,
                         const std::vector<DataSourceInstanceID>& instances) {
   for (const DataSourceInstanceID id : instances) {
     CountVisit();
@@ -281,7 +281,7 @@ void DataSources::Start(ConnectedProducer* producer,
   }
 }
 
-void DataSources::Stop(ConnectedProducer* producer, InstanceMap::iterator it) {
+void DataSources::Stop(ProducerRecord* producer, InstanceMap::iterator it) {
   Instance& instance = it->second;
   if (instance.state == Instance::kStopping)
     return;
@@ -303,7 +303,7 @@ void DataSources::Stop(ConnectedProducer* producer, InstanceMap::iterator it) {
   producer->data_sources.running.erase({instance.descriptor->name, it->first});
 }
 
-void DataSources::Erase(ConnectedProducer* producer, InstanceMap::iterator it) {
+void DataSources::Erase(ProducerRecord* producer, InstanceMap::iterator it) {
   Instance& instance = it->second;
   SessionDataSources& sources = instance.session->data_sources;
   switch (instance.state) {

@@ -15,7 +15,7 @@
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/buffer_table.h"
-#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/visit_counter.h"
@@ -51,18 +51,17 @@ class DataSources {
   // Looks at the producer's data sources and at |sessions|, and sets up the
   // instances that these sessions want. Throws std::bad_alloc; instances that
   // were set up before have started.
-  void Register(ConnectedProducer* producer,
+  void Register(ProducerRecord* producer,
                 const DataSourceDescriptor& descriptor,
                 SessionMap* sessions);
   // Looks at the producer's data sources. Throws std::bad_alloc.
-  void Update(ConnectedProducer* producer,
-              const DataSourceDescriptor& descriptor);
+  void Update(ProducerRecord* producer, const DataSourceDescriptor& descriptor);
   // Looks at the producer's data sources, and at its instances of that name.
-  void Unregister(ConnectedProducer* producer, const std::string& name);
+  void Unregister(ProducerRecord* producer, const std::string& name);
   // Return the instance's session, which may have changed; null if there is no
   // such instance.
-  Session* NotifyStarted(ConnectedProducer* producer, DataSourceInstanceID id);
-  Session* NotifyStopped(ConnectedProducer* producer, DataSourceInstanceID id);
+  Session* NotifyStarted(ProducerRecord* producer, DataSourceInstanceID id);
+  Session* NotifyStopped(ProducerRecord* producer, DataSourceInstanceID id);
 
   // Calls of sessions.
 
@@ -77,11 +76,11 @@ class DataSources {
     session->data_sources.has_changed = false;
   }
   // Forgets all of the producer's instances without telling it.
-  void EraseAll(ConnectedProducer* producer);
+  void EraseAll(ProducerRecord* producer);
   // Tells the producers of the session to forget what they have interned.
   void ClearIncrementalState(const Session& session);
 
-  // Calls |use(ConnectedProducer*, const std::vector<DataSourceInstanceID>&)|
+  // Calls |use(ProducerRecord*, const std::vector<DataSourceInstanceID>&)|
   // for each producer that has instances for which |is_wanted(const
   // DataSourceDescriptor&)| is true. Throws std::bad_alloc.
   template <typename IsWanted, typename Use>
@@ -97,24 +96,24 @@ class DataSources {
  private:
   // Sets up what the session wants of one data source. Throws std::bad_alloc;
   // instances that were set up before are in |instances|.
-  void SetUp(ConnectedProducer* producer,
+  void SetUp(ProducerRecord* producer,
              const std::shared_ptr<const DataSourceDescriptor>& descriptor,
              Session* session,
              std::vector<DataSourceInstanceID>* instances);
-  bool SetupMemory(ConnectedProducer* producer, Session* session);
+  bool SetupMemory(ProducerRecord* producer, Session* session);
   // Adds an instance. Throws std::bad_alloc, and has changed nothing, if there
   // is no memory.
   void AddInstance(
-      ConnectedProducer* producer,
+      ProducerRecord* producer,
       DataSourceInstanceID id,
       const std::shared_ptr<const DataSourceDescriptor>& descriptor,
       Session* session,
       const DataSourceConfig* config);
-  void Start(ConnectedProducer* producer,
+  void Start(ProducerRecord* producer,
              const std::vector<DataSourceInstanceID>& instances);
   // End an instance. They do not allocate, unless failing to is harmless.
-  void Stop(ConnectedProducer* producer, InstanceMap::iterator it);
-  void Erase(ConnectedProducer* producer, InstanceMap::iterator it);
+  void Stop(ProducerRecord* producer, InstanceMap::iterator it);
+  void Erase(ProducerRecord* producer, InstanceMap::iterator it);
 
   struct StopDeadline {
     bool operator<(const StopDeadline& other) const {
@@ -142,7 +141,7 @@ void DataSources::ForEachProducer(const Session& session,
   const auto& all = session.data_sources.instances;
   std::vector<DataSourceInstanceID> instances;
   for (auto it = all.begin(); it != all.end();) {
-    ConnectedProducer* const producer = producers_->Get(it->first);
+    ProducerRecord* const producer = producers_->Get(it->first);
     instances.clear();
     for (; it != all.end() && it->first == producer->id; ++it) {
       CountVisit();

@@ -37,7 +37,7 @@ FlushRequestID Flushes::Begin(Session* session,
     data_sources_->ForEachProducer(
         *session,
         [](const DataSourceDescriptor& source) { return !source.no_flush; },
-        [&](ConnectedProducer* producer,
+        [&](ProducerRecord* producer,
             const std::vector<DataSourceInstanceID>& instances) {
           // If a producer has not answered yet, it may be stopped. Requests
           // queue up for it, and their number must not grow and grow.
@@ -67,7 +67,7 @@ void Flushes::Add(FlushRequestID id, Flush* flush) {
 }
 
 bool Flushes::IsFlushing(const Session& session,
-                         const ConnectedProducer& producer) const {
+                         const ProducerRecord& producer) const {
   return std::any_of(producer.flushes.begin(), producer.flushes.end(),
                      [&](FlushRequestID id) {
                        CountVisit();
@@ -75,7 +75,7 @@ bool Flushes::IsFlushing(const Session& session,
                      });
 }
 
-void Flushes::Acknowledge(ConnectedProducer* producer, FlushRequestID last) {
+void Flushes::Acknowledge(ProducerRecord* producer, FlushRequestID last) {
   std::set<FlushRequestID>& pending = producer->flushes;
   while (!pending.empty() && *pending.begin() <= last) {
     CountVisit();

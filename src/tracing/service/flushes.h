@@ -12,8 +12,8 @@
 
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
-#include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/data_sources.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 
@@ -67,7 +67,7 @@ class Flushes {
                        bool is_final,
                        std::function<void(bool)> on_done);
   // Ends the producer's part in all flushes up to this one.
-  void Acknowledge(ConnectedProducer* producer, FlushRequestID id);
+  void Acknowledge(ProducerRecord* producer, FlushRequestID id);
   // Ends all flushes of the session; its final flush no longer stops it.
   void FailAll(Session* session);
 
@@ -77,8 +77,7 @@ class Flushes {
   void FailOverdue(uint64_t now);
 
  private:
-  bool IsFlushing(const Session& session,
-                  const ConnectedProducer& producer) const;
+  bool IsFlushing(const Session& session, const ProducerRecord& producer) const;
   // Adds a flush. Throws std::bad_alloc, and has changed nothing, if there is
   // no memory.
   void Add(FlushRequestID id, Flush* flush);

@@ -43,14 +43,14 @@ TracingService::ShmSizes TracingService::ClampShmSizes(size_t page_size_hint,
 
 namespace service {
 
-ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
-                                      TracingService::ProducerInfo info) {
+ProducerRecord* ProducerTable::Add(TracingService::RemoteProducer* remote,
+                                   TracingService::ProducerInfo info) {
   if (producers_.size() >= Limits::kMaxProducers ||
       info.name.size() > Limits::kMaxProducerNameSize) {
     return nullptr;
   }
   const ProducerID id = last_id_ + 1;
-  ConnectedProducer& producer = producers_[id];
+  ProducerRecord& producer = producers_[id];
   ScopeExit undo([&] { producers_.erase(id); });
   memory_of_process_.try_emplace({info.uid, info.pid});
   // This is reserved here because Remove() does not allocate.
@@ -74,7 +74,7 @@ ConnectedProducer* ProducerTable::Add(TracingService::RemoteProducer* remote,
   return &producer;
 }
 
-void ProducerTable::Remove(ConnectedProducer* producer) {
+void ProducerTable::Remove(ProducerRecord* producer) {
   if (!producer->chunks.has_written)
     gone_silent_.Add(std::move(producer->info.name), producer->info.pid);
   // MemoryOfProcess() would not do, because it may allocate.
@@ -88,7 +88,7 @@ void ProducerTable::Remove(ConnectedProducer* producer) {
   producers_.erase(producer->id);
 }
 
-bool ProducerTable::SetupMemory(ConnectedProducer* producer,
+bool ProducerTable::SetupMemory(ProducerRecord* producer,
                                 const TraceConfig& config) {
   if (producer->shm.memory != nullptr)
     return true;
@@ -115,7 +115,7 @@ bool ProducerTable::SetupMemory(ConnectedProducer* producer,
   return true;
 }
 
-void ProducerTable::UseMemory(ConnectedProducer* producer,
+void ProducerTable::UseMemory(ProducerRecord* producer,
                               std::unique_ptr<SharedMemory> memory,
                               size_t page_size) {
   *MemoryOfProcess(*producer) += memory->size();

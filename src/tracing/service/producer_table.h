@@ -15,7 +15,7 @@
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/chunk_collector.h"
-#include "src/tracing/service/connected_producer.h"
+#include "src/tracing/service/producer_record.h"
 
 #include "protozero/internal/macros.h"
 
@@ -27,18 +27,18 @@ namespace service {
 // service. Pointers to them stay valid until Remove().
 class ProducerTable {
  public:
-  using Map = std::map<ProducerID, ConnectedProducer>;
+  using Map = std::map<ProducerID, ProducerRecord>;
 
   explicit ProducerTable(ChunkCollector* collector) : collector_(collector) {}
 
   // Returns null if there are too many producers, or if the name is too long.
   // Throws std::bad_alloc, and has changed nothing, if there is no memory.
-  ConnectedProducer* Add(TracingService::RemoteProducer* remote,
-                         TracingService::ProducerInfo info);
-  void Remove(ConnectedProducer* producer);
+  ProducerRecord* Add(TracingService::RemoteProducer* remote,
+                      TracingService::ProducerInfo info);
+  void Remove(ProducerRecord* producer);
 
   // Returns a producer. REQUIRES: there is one of that id.
-  ConnectedProducer* Get(ProducerID id) { return &producers_.find(id)->second; }
+  ProducerRecord* Get(ProducerID id) { return &producers_.find(id)->second; }
   Map::iterator begin() { return producers_.begin(); }
   Map::iterator end() { return producers_.end(); }
   Map::const_iterator begin() const { return producers_.begin(); }
@@ -51,14 +51,14 @@ class ProducerTable {
 
   // Asks the producer to create its memory, unless there is some, in the size
   // that it asked for or that |config| wants. Returns false if that fails.
-  bool SetupMemory(ConnectedProducer* producer, const TraceConfig& config);
+  bool SetupMemory(ProducerRecord* producer, const TraceConfig& config);
 
  private:
-  void UseMemory(ConnectedProducer* producer,
+  void UseMemory(ProducerRecord* producer,
                  std::unique_ptr<SharedMemory> memory,
                  size_t page_size);
   // Returns the total memory of the producers of its process.
-  size_t* MemoryOfProcess(const ConnectedProducer& producer) {
+  size_t* MemoryOfProcess(const ProducerRecord& producer) {
     return &memory_of_process_[{producer.info.uid, producer.info.pid}];
   }
 

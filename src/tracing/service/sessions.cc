@@ -260,7 +260,7 @@ uint64_t Sessions::Scrape(const Session& session, ScrapeMode mode) {
   return progress;
 }
 
-void Sessions::RemoveProducer(ConnectedProducer* producer) {
+void Sessions::RemoveProducer(ProducerRecord* producer) {
   chunks_->Scrape(producer, nullptr, ScrapeMode::kProducerIsGone);
   for (const BufferID id : producer->chunks.buffers) {
     CountVisit();

@@ -14,9 +14,9 @@
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/chunk_collector.h"
-#include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/data_sources.h"
 #include "src/tracing/service/flushes.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 
@@ -80,13 +80,13 @@ class Sessions final : private Flushes::Observer {
 
   // Says that the producer has answered all flushes up to this one. The last
   // answer to a flush scrapes the producers of the session.
-  void AcknowledgeFlush(ConnectedProducer* producer, FlushRequestID id) {
+  void AcknowledgeFlush(ProducerRecord* producer, FlushRequestID id) {
     flushes_.Acknowledge(producer, id);
   }
   // Removes a producer. Costs what it has (the pages of its memory, its
   // buffers, instances, writers, and flushes to answer), and a look at each
   // session.
-  void RemoveProducer(ConnectedProducer* producer);
+  void RemoveProducer(ProducerRecord* producer);
 
   // Returns the time when RunDue() has something to do; kNever if never.
   uint64_t NextDeadline() const;

@@ -44,7 +44,7 @@ TraceStats StatsCollector::Collect(const Session& session) const {
   TraceStats stats;
   stats.silent_producers = producers_->gone_silent();
   for (const auto& it : *producers_) {
-    const ConnectedProducer& producer = it.second;
+    const ProducerRecord& producer = it.second;
     if (!producer.chunks.has_written)
       stats.silent_producers.Add(producer.info.name, producer.info.pid);
     TraceProducerStats entry;

@@ -9,8 +9,8 @@
 
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/chunk_collector.h"
-#include "src/tracing/service/connected_producer.h"
 #include "src/tracing/service/data_sources.h"
+#include "src/tracing/service/producer_record.h"
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/session.h"
 #include "src/tracing/service/session_reader.h"
@@ -23,7 +23,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-using service::ConnectedProducer;
+using service::ProducerRecord;
 using service::Session;
 
 // The parts of the service, in the order of what they use, and the locks. Only
@@ -62,14 +62,14 @@ class TracingService::Impl {
 };
 
 // The calls of a producer.
-class TracingService::Connection : public ProducerConnection {
+class TracingService::ProducerConnectionImpl : public ProducerConnection {
  public:
-  Connection(Impl* impl, ConnectedProducer* producer)
+  ProducerConnectionImpl(Impl* impl, ProducerRecord* producer)
       : impl_(impl),
         producer_(producer),
         id_(producer->id),
         uses_provided_memory_(producer->shm.memory != nullptr) {}
-  ~Connection() override {
+  ~ProducerConnectionImpl() override {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     impl_->sessions.RemoveProducer(producer_);
   }
@@ -135,7 +135,7 @@ class TracingService::Connection : public ProducerConnection {
   }
 
   Impl* const impl_;
-  ConnectedProducer* const producer_;
+  ProducerRecord* const producer_;
   const ProducerID id_;
   const bool uses_provided_memory_;
 };
@@ -157,12 +157,13 @@ void TracingService::SetDataSourceObserver(DataSourceObserver observer) {
 std::unique_ptr<TracingService::ProducerConnection>
 TracingService::ConnectProducer(RemoteProducer* producer, ProducerInfo info) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
-  ConnectedProducer* connected = nullptr;
-  std::unique_ptr<Connection> connection;
+  ProducerRecord* connected = nullptr;
+  std::unique_ptr<ProducerConnectionImpl> connection;
   RunsInMemory([&] {
     connected = impl_->producers.Add(producer, std::move(info));
     if (connected != nullptr)
-      connection = std::make_unique<Connection>(impl_.get(), connected);
+      connection =
+          std::make_unique<ProducerConnectionImpl>(impl_.get(), connected);
   });
   if (connection == nullptr && connected != nullptr)
     impl_->sessions.RemoveProducer(connected);

@@ -104,7 +104,7 @@ struct ProducerMemory {
 
 // The service's data of a producer. Each part belongs to the class that its
 // type names; the other classes only read it.
-struct ConnectedProducer {
+struct ProducerRecord {
   ProducerID id = 0;
   TracingService::RemoteProducer* remote = nullptr;
   TracingService::ProducerInfo info;
