@@ -121,10 +121,7 @@ int main(int argc, char** argv) {
 
   ::benchmark::AddCustomContext("compiler", Compiler());
   ::benchmark::AddCustomContext("processor", Processor());
-  ::benchmark::AddCustomContext("peers",
-                                protozero::bench::LibprotobufVersion() + ", " +
-                                    protozero::bench::MapboxVersion() + ", " +
-                                    protozero::bench::NanopbVersion());
+  ::benchmark::AddCustomContext("peers", protozero::bench::PeerVersions());
   ::benchmark::AddCustomContext("corpus", corpus_context);
   protozero::bench::RegisterBenchmarks(protozero::bench::AllWorkloads(corpus),
                                        protozero::bench::AllEncoders());

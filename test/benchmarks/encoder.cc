@@ -2,6 +2,8 @@
 
 #include "test/benchmarks/encoder.h"
 
+#include <string>
+
 namespace protozero {
 namespace bench {
 
@@ -20,6 +22,15 @@ EncoderList AllEncoders() {
   AddMapboxEncoders(&encoders);
   AddNanopbEncoders(&encoders);
   return encoders;
+}
+
+std::string PeerVersions() {
+  std::string versions;
+#if defined(WITH_PERFETTO_SDK)
+  versions = PerfettoVersion() + ", ";
+#endif
+  return versions + LibprotobufVersion() + ", " + MapboxVersion() + ", " +
+         NanopbVersion();
 }
 
 }  // namespace bench

@@ -267,10 +267,15 @@ void AddPerfettoEncoders(EncoderList* encoders);
 // Returns the encoders of all implementations, the floor first.
 EncoderList AllEncoders();
 
-// Returns "name version" of a peer library, for the record of a run.
+// Returns "name version" of a peer library.
 const char* MapboxVersion();
 const char* NanopbVersion();
 std::string LibprotobufVersion();
+// Returns that of Perfetto. Defined only in programs with WITH_PERFETTO_SDK.
+std::string PerfettoVersion();
+
+// Returns those of all peers, for the record of a run.
+std::string PeerVersions();
 
 }  // namespace bench
 }  // namespace protozero

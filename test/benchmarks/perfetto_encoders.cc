@@ -4,8 +4,17 @@
 // header of ours: `protozero` is Perfetto's, except `bench`.
 #include <perfetto.h>
 
+#include <string>
+
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
+
+// The SDK's header does not declare this.
+namespace perfetto {
+namespace base {
+const char* GetVersionCode();
+}  // namespace base
+}  // namespace perfetto
 
 namespace protozero {
 namespace bench {
@@ -95,6 +104,10 @@ void AddPerfettoEncoders(EncoderList* encoders) {
   AddWorkload<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
   AddWorkload<HelpersWorkload<>>(encoders);
+}
+
+std::string PerfettoVersion() {
+  return std::string("Perfetto ") + ::perfetto::base::GetVersionCode();
 }
 
 }  // namespace bench

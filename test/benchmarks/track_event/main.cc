@@ -1,15 +1,19 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Measures trace events of this library and of Perfetto's SDK in one run:
-// nanoseconds per event, the median of rounds in which the libraries take
-// turns. The clock alone is a row, too.
+// Measures trace events of this library, and of Perfetto's SDK if that was
+// there at build time, in one run: nanoseconds per event, the least and the
+// median of rounds in which the libraries take turns. The clock alone is a row,
+// too.
 //
-//   track_event_rows                      # both record in the process
+//   track_event_rows                      # each records in the process
 //   pztrace record --size 64M -o trace -- track_event_rows --service
+//   track_event_rows --rounds=N           # of 15
 //
-// The rows "cold" measure one event after much other code has run.
+// The rows "cold" measure one event after much other code has run. tools/bench
+// reads the output.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,6 +21,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "test/benchmarks/cold_code.h"
@@ -24,7 +29,7 @@
 
 namespace {
 
-constexpr int kRounds = 15;
+constexpr int kDefaultRounds = 15;
 constexpr int kEvents = 20000;
 constexpr int kEventsBefore = 1000;
 constexpr int kColdEvents = 50;
@@ -147,29 +152,64 @@ void MeasureAll(const TrackEventRows& rows,
     (*samples)[library + "packets lost in a round"].push_back(lost);
 }
 
+std::vector<const TrackEventRows*> Libraries() {
+  return {
+      &ProtozeroRows(),
+#if defined(WITH_PERFETTO_SDK)
+      &PerfettoRows(),
+#endif
+  };
+}
+
+struct Options {
+  bool in_process = true;
+  int rounds = kDefaultRounds;
+};
+
+// Returns false if the arguments are wrong.
+bool Parse(int argc, char** argv, Options* options) {
+  constexpr char kRoundsFlag[] = "--rounds=";
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--service") == 0)
+      options->in_process = false;
+    else if (strncmp(argv[i], kRoundsFlag, strlen(kRoundsFlag)) == 0)
+      options->rounds = atoi(argv[i] + strlen(kRoundsFlag));
+    else
+      return false;
+  }
+  return options->rounds > 0;
+}
+
+void Print(Samples samples) {
+  printf("%-50s %8s %8s\n", "ns", "least", "median");
+  for (auto& [row, values] : samples) {
+    std::sort(values.begin(), values.end());
+    printf("%-50s %8.1f %8.1f\n", row.c_str(), values.front(),
+           values[values.size() / 2]);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool in_process = argc != 2 || strcmp(argv[1], "--service") != 0;
-  if (in_process && argc != 1) {
-    fprintf(stderr, "usage: track_event_rows [--service]\n");
+  Options options;
+  if (!Parse(argc, argv, &options)) {
+    fprintf(stderr, "usage: track_event_rows [--service] [--rounds=N]\n");
     return 2;
   }
-  for (const auto* rows : {&ProtozeroRows(), &PerfettoRows()}) {
-    if (!in_process && !rows->connect()) {
+  const std::vector<const TrackEventRows*> libraries = Libraries();
+  for (const auto* rows : libraries) {
+    if (!options.in_process && !rows->connect()) {
       fprintf(stderr, "%s: there is no service that records\n", rows->library);
       return 1;
     }
   }
   Samples samples;
   const double ticks_per_ns = MeasureTicks();
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < options.rounds; ++i) {
     Measure("clock_gettime()", &ReadClock, 1, &samples);
-    for (const auto* rows : {&ProtozeroRows(), &PerfettoRows()})
-      MeasureAll(*rows, in_process, ticks_per_ns, &samples);
+    for (const auto* rows : libraries)
+      MeasureAll(*rows, options.in_process, ticks_per_ns, &samples);
   }
-  for (auto& [row, values] : samples) {
-    std::sort(values.begin(), values.end());
-    printf("%-50s %8.1f\n", row.c_str(), values[values.size() / 2]);
-  }
+  Print(std::move(samples));
 }

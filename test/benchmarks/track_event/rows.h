@@ -29,6 +29,7 @@ struct TrackEventRows {
 };
 
 const TrackEventRows& ProtozeroRows();
+// Defined only in programs with WITH_PERFETTO_SDK.
 const TrackEventRows& PerfettoRows();
 
 #endif  // TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
