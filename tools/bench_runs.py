@@ -39,6 +39,14 @@ class Samples:
             for number, times in self.rounds.items()}
 
 
+def net_of(row, harness):
+  """The row's medians without the harness's, by round; of the rounds that are in
+  both."""
+  empty = harness.medians()
+  return {number: time - empty[number]
+          for number, time in row.medians().items() if number in empty}
+
+
 def ratios(times, base):
   """The ratios of two dictionaries by round, for each round that is in both."""
   return [time / base[number] for number, time in times.items()

@@ -6,6 +6,7 @@ import concurrent.futures
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -20,6 +21,15 @@ def write_text(path, text):
     path.write_text(text)
   except OSError as error:
     raise Error(f'{path}: {error.strerror}') from error
+
+
+def build(folder, *targets):
+  """Builds the targets. GN runs again, for it finds what was installed since."""
+  for command in (['tools/gn', 'gen', '-q', folder],
+                  ['tools/ninja', '--quiet', '-C', folder, *targets]):
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+      raise Error('the build has failed; tools/install-build-deps installs what '
+                  'it needs')
 
 
 class Table:

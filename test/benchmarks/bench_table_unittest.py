@@ -114,29 +114,6 @@ class BenchTableTest(ToolTest):
     self.assertEqual(self.row(output, 'Protozero')[5:],
                      ['-', '-', '-', '0%'])
 
-  def test_whole_table_goes_to_a_file_and_what_decides_is_printed(self):
-    times = {
-        **TIMES,
-        'BM_Protozero_Simple_Nanopb': [900, 900, 900],
-        'BM_Protozero_Simple_Protozero_Cold': [70, 70, 70],
-        'BM_Protozero_Simple_ProtozeroReused': [55, 55, 55],
-        'BM_Protozero_Deep_ProtozeroReused': [500, 500, 500],
-        'BM_ProtoShm_Packet_Flat': [20, 20, 20],
-        'BM_ProtoShm_Packet_Page8K': [30, 29, 90],
-    }
-    path = self.folder / 'table.txt'
-    printed = self.table(result(times), f'--table={path}')
-    self.assertEqual(path.read_text(), self.table(result(times)))
-    self.assertTrue(printed.endswith(f'\nAll rows are in {path}.\n'))
-    self.assertIn('ProtozeroReused', printed)
-    self.assertIn('Packet Flat', printed)
-    for rest in 'Nanopb', 'Deep', 'cold', 'Page8K':
-      self.assertNotIn(rest, printed)
-      self.assertIn(rest, path.read_text())
-    # A filter that leaves no other row asks for these rows.
-    deep = {name: row for name, row in times.items() if 'Deep' in name}
-    self.assertIn('Deep', self.table(result(deep), f'--table={path}'))
-
   def test_rows_stand_in_order_of_registration(self):
     output = self.table(result(TIMES))
     labels = [line.split()[0] for line in output.splitlines()

@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // perfetto_benchmarks: measures this library beside its peers and the speed of
-// light. It takes the flags of Google Benchmark; tools/bench_table runs it and
-// makes a table of the result.
+// light. It takes the flags of Google Benchmark. tools/bench makes a verdict of
+// the rows that decide, tools/bench_table tables of all rows.
 //
 //   --trace=FILE  a trace of examples/ninja_trace, for the MixedCorpus rows.
 //                 By default, build.pftrace of tools/run, beside the build
@@ -25,6 +25,12 @@
 #include "test/benchmarks/workload.h"
 
 namespace {
+
+// The warning is one that Debian's package of Google Benchmark prints.
+constexpr char kIntroduction[] =
+    "BM_Proto*: ns of CPU time per message; see docs/performance/method.md.\n"
+    "docs/performance.md has a verdict; tools/bench finds this machine's.\n"
+    "\"Library was built as DEBUG\" is about Google Benchmark's own code.\n";
 
 std::string Compiler() {
 #if defined(__clang__)
@@ -99,6 +105,7 @@ std::shared_ptr<const TraceCorpus> ReadTrace(const std::string& path,
 }  // namespace
 
 int main(int argc, char** argv) {
+  fputs(kIntroduction, stderr);
   const std::string trace_flag = TakeTraceFlag(&argc, argv);
   const std::string trace =
       trace_flag.empty() ? DefaultTrace(argv[0]) : trace_flag;
