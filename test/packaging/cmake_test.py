@@ -31,6 +31,13 @@ add_executable(my_program main.cc)
 target_link_libraries(my_program PRIVATE my_protos)
 '''
 GUEST = PROJECT % ('add_subdirectory("%s" protozero)' % ROOT)
+SERIALIZER = '''cmake_minimum_required(VERSION 3.20)
+project(serializer LANGUAGES CXX)
+add_subdirectory("%s" protozero)
+protozero_generate(TARGET unit PROTOS unit.proto)
+add_executable(greet main.cc)
+target_link_libraries(greet PRIVATE unit)
+''' % ROOT
 
 
 def targets(build):
@@ -115,6 +122,19 @@ class GuestTest(ProjectsTest):
 
   def test_cpm(self):
     self.build_fetched('by cpm', BY_CPM, 23)
+
+  def test_a_serializer_builds_no_tracing(self):
+    folder = self.new_project('small guest', CMakeLists_txt=SERIALIZER)
+    build = folder / 'build'
+    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja',
+              '-DPROTOZERO_BUILD_PLUGIN=ON')
+    commands = self.must('ninja', '-C', build, '-t', 'commands', 'all').decode()
+    sources = re.findall(r' -c (.*)$', commands, re.M)
+    self.assertIn('main.cc', [pathlib.Path(source).name for source in sources])
+    folders = {'/'.join(pathlib.Path(source).relative_to(ROOT).parts[:2])
+               for source in sources if source.startswith(str(ROOT))}
+    self.assertEqual(folders, {'src/protozero', 'src/protoc_plugin'})
+    self.assertLessEqual(len(sources), 50)
 
   def test_brings_no_programs_and_no_install_rules(self):
     _, build = self.configure('Ninja Multi-Config')
