@@ -4,6 +4,7 @@
 // that the Perfetto UI opens.
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,20 +23,38 @@
 #include "examples/ninja_trace/ninja_log.h"
 #include "examples/ninja_trace/timeline.h"
 #include "examples/ninja_trace/trace_writer.h"
-#include "src/program/command_line.h"
-#include "src/program/io.h"
+#include "protozero/config.h"
 
 namespace ninja_trace {
 
 namespace {
 
-using program::kFailure;
-using program::kSuccess;
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
 // The limit of reports: the first lines tell enough about a damaged file.
 constexpr uint64_t kMaxReportedLines = 20;
 
 constexpr std::string_view kStandardStream = "-";
+
+constexpr char kHelp[] =
+    R"(Usage: ninja_trace [options] LOG
+
+Converts the log of a Ninja build to a trace: one slice for each build step, one
+track for each step that runs at the same time. Open it at ui.perfetto.dev.
+
+  LOG                the log, the folder with it, or - for the standard input.
+                     Logs of version 5, 6 and 7 are understood; damaged lines
+                     are reported and passed over
+  -o, --output FILE  where the trace goes; - is the standard output (default:
+                     build.pftrace)
+  --all              show everything that is up to date, in the order of the
+                     builds that made it (default: what the last build did)
+  --name NAME        of the build (default: the folder of the log)
+  -h, --help         print this
+  --version          print the version
+
+The exit code is 0 if the trace was written, 1 if not, 2 for wrong usage.
+)";
 
 struct Options {
   bool all = false;
@@ -47,6 +67,10 @@ struct CloseFile {
   void operator()(FILE* file) const { fclose(file); }
 };
 using ScopedFile = std::unique_ptr<FILE, CloseFile>;
+
+void PrintError(const char* file, const char* problem) {
+  fprintf(stderr, "ninja_trace: %s: %s\n", file, problem);
+}
 
 // Returns "1 step", "2 steps" and so on.
 std::string Count(uint64_t count, const char* noun) {
@@ -79,7 +103,7 @@ bool ReadLog(const Options& options, BuildHistory* history) {
     closer.reset(fopen(name, "rb"));
     file = closer.get();
     if (!file) {
-      program::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
+      PrintError(name, strerror(errno));
       return false;
     }
   }
@@ -105,7 +129,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   const char* name = is_stdout ? "<stdout>" : options.output.c_str();
   FILE* file = is_stdout ? stdout : fopen(name, "wb");
   if (!file) {
-    program::PrintError("ninja_trace", "%s: %s", name, strerror(errno));
+    PrintError(name, strerror(errno));
     return false;
   }
 
@@ -118,7 +142,7 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   if (!is_stdout && fclose(file) != 0 && error.empty())
     error = strerror(errno);
   if (!error.empty()) {
-    program::PrintError("ninja_trace", "%s: %s", name, error.c_str());
+    PrintError(name, error.c_str());
     return false;
   }
   fprintf(is_stdout ? stderr : stdout, "%s: %s of %s in %s, %s\n", name,
@@ -129,32 +153,62 @@ bool WriteTrace(const Options& options, std::vector<Build> builds) {
   return true;
 }
 
+int WrongUsage(const std::string& problem) {
+  fprintf(stderr, "ninja_trace: %s\nTry ninja_trace --help.\n",
+          problem.c_str());
+  return kWrongUsage;
+}
+
+// Fills |options|. Returns an exit code if there is nothing left to do: it has
+// printed the help, the version or an error.
+std::optional<int> Parse(int argc, char** argv, Options* options) {
+  static const option kOptions[] = {{"all", no_argument, nullptr, 'a'},
+                                    {"help", no_argument, nullptr, 'h'},
+                                    {"name", required_argument, nullptr, 'n'},
+                                    {"output", required_argument, nullptr, 'o'},
+                                    {"version", no_argument, nullptr, 'v'},
+                                    {nullptr, 0, nullptr, 0}};
+  opterr = 0;
+  int found;
+  while ((found = getopt_long(argc, argv, ":ho:", kOptions, nullptr)) != -1) {
+    switch (found) {
+      case 'a':
+        options->all = true;
+        break;
+      case 'h':
+        fputs(kHelp, stdout);
+        return kSuccess;
+      case 'n':
+        options->name = optarg;
+        break;
+      case 'o':
+        options->output = optarg;
+        break;
+      case 'v':
+        printf("ninja_trace %d.%d.%d\n", PROTOZERO_VERSION / 10000,
+               PROTOZERO_VERSION / 100 % 100, PROTOZERO_VERSION % 100);
+        return kSuccess;
+      case ':':
+        return WrongUsage(std::string(argv[optind - 1]) + " needs a value");
+      default:
+        return WrongUsage("unknown option '" + std::string(argv[optind - 1]) +
+                          "'");
+    }
+  }
+  if (optind < argc)
+    options->log = argv[optind++];
+  if (options->log.empty())
+    return WrongUsage("LOG is missing");
+  if (optind < argc) {
+    return WrongUsage("'" + std::string(argv[optind]) +
+                      "' is one argument too many");
+  }
+  return std::nullopt;
+}
+
 int Main(int argc, char** argv) {
   Options options;
-  const program::Command command = {
-      "ninja_trace",
-      "[options] LOG",
-      R"(Converts the log of a Ninja build to a trace: one slice for each build step, one
-track for each step that runs at the same time. Open it at ui.perfetto.dev.
-)",
-      {{"LOG",
-        "the log, the folder with it, or - for the standard input. Logs of "
-        "version 5, 6 and 7 are understood; damaged lines are reported and "
-        "passed over",
-        &options.log},
-       {"-o, --output FILE",
-        "where the trace goes; - is the standard output (default: "
-        "build.pftrace)",
-        &options.output},
-       {"--all",
-        "show everything that is up to date, in the order of the builds that "
-        "made it (default: what the last build did)",
-        &options.all},
-       {"--name NAME", "of the build (default: the folder of the log)",
-        &options.name}},
-      "The exit code is 0 if the trace was written, 1 if not, 2 for wrong "
-      "usage.\n"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
+  if (const auto exit_code = Parse(argc, argv, &options))
     return *exit_code;
   UseFolder(&options);
   BuildHistory history(options.all ? BuildHistory::Keep::kAllBuilds

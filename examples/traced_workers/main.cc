@@ -4,6 +4,7 @@
 // each. They make texts, compress them, and check that they come out again.
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -14,15 +15,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "examples/traced_workers/work.h"
+#include "protozero/config.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
-#include "src/program/command_line.h"
-#include "src/program/io.h"
 
 extern char** environ;
 
@@ -30,15 +31,31 @@ namespace traced_workers {
 
 namespace {
 
-using program::kFailure;
-using program::kSuccess;
-using program::PrintError;
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kWrongUsage = 2 };
 
 constexpr char kProgram[] = "traced_workers";
 constexpr uint64_t kMaxNumber = 1000000000;
 constexpr uint64_t kMaxThreads = 1000;
 // The longest wait for a service, if the environment names one.
 constexpr uint32_t kConnectTimeoutMs = 5000;
+
+constexpr char kHelp[] =
+    R"(Usage: traced_workers [options]
+
+Makes texts, compresses them, and counts primes, with several threads in each of
+two processes. To see what they did:
+
+  pztrace record -o session.pftrace -- traced_workers
+
+  --threads N  in each process (default: 3)
+  --items N    texts for each process (default: 60)
+  --size N     bytes of a text (default: 20000)
+  -h, --help   print this
+  --version    print the version
+
+The exit code is 0 if all texts came out as they went in, 1 if not, 2 for wrong
+usage.
+)";
 
 struct Options {
   // True in the second process, which runs this program, too.
@@ -47,6 +64,10 @@ struct Options {
   uint64_t items = 60;
   uint64_t size = 20000;
 };
+
+void PrintError(const std::string& problem, const std::string& reason = "") {
+  fprintf(stderr, "%s: %s%s\n", kProgram, problem.c_str(), reason.c_str());
+}
 
 // The work of one thread.
 struct Work {
@@ -107,7 +128,7 @@ bool StartChild(const Options& options, pid_t* child) {
   const int error = posix_spawn(child, "/proc/self/exe", nullptr, nullptr,
                                 argv.data(), environ);
   if (error != 0)
-    PrintError(kProgram, "no second process: %s", strerror(error));
+    PrintError("no second process: ", strerror(error));
   return error == 0;
 }
 
@@ -124,7 +145,7 @@ bool WorkInThreads(const Options& options) {
   // beginning.
   if (getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr &&
       !producer.Sync(kConnectTimeoutMs))
-    PrintError(kProgram, "not traced: %s", producer.why_off().c_str());
+    PrintError("not traced: ", producer.why_off());
 
   std::atomic<uint64_t> next_item{0};
   std::atomic<uint64_t> saved_bytes{0};
@@ -148,34 +169,82 @@ bool WorkInThreads(const Options& options) {
          sum.items);
   fflush(stdout);
   if (!sum.is_right)
-    PrintError(kProgram, "a text came out different");
+    PrintError("a text came out different");
   return sum.is_right;
+}
+
+int WrongUsage(const std::string& problem) {
+  PrintError(problem);
+  fprintf(stderr, "Try %s --help.\n", kProgram);
+  return kWrongUsage;
+}
+
+// Reads a number from 1 to |max|. Returns false if |text| is none.
+bool ReadNumber(const char* text, uint64_t max, uint64_t* number) {
+  char* end = nullptr;
+  errno = 0;
+  *number = strtoull(text, &end, 10);
+  return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
+         *number >= 1 && *number <= max;
+}
+
+// Fills |options|. Returns an exit code if there is nothing left to do: it has
+// printed the help, the version or an error.
+std::optional<int> Parse(int argc, char** argv, Options* options) {
+  static const option kOptions[] = {
+      {"child", no_argument, nullptr, 'c'},
+      {"help", no_argument, nullptr, 'h'},
+      {"items", required_argument, nullptr, 'i'},
+      {"size", required_argument, nullptr, 's'},
+      {"threads", required_argument, nullptr, 't'},
+      {"version", no_argument, nullptr, 'v'},
+      {nullptr, 0, nullptr, 0}};
+  opterr = 0;
+  bool is_number = true;
+  int found;
+  while ((found = getopt_long(argc, argv, ":h", kOptions, nullptr)) != -1) {
+    switch (found) {
+      case 'c':
+        options->is_child = true;
+        break;
+      case 'h':
+        fputs(kHelp, stdout);
+        return kSuccess;
+      case 'i':
+        is_number &= ReadNumber(optarg, kMaxNumber, &options->items);
+        break;
+      case 's':
+        is_number &= ReadNumber(optarg, kMaxNumber, &options->size);
+        break;
+      case 't':
+        is_number &= ReadNumber(optarg, kMaxThreads, &options->threads);
+        break;
+      case 'v':
+        printf("%s %d.%d.%d\n", kProgram, PROTOZERO_VERSION / 10000,
+               PROTOZERO_VERSION / 100 % 100, PROTOZERO_VERSION % 100);
+        return kSuccess;
+      case ':':
+        return WrongUsage(std::string(argv[optind - 1]) + " needs a value");
+      default:
+        return WrongUsage("unknown option '" + std::string(argv[optind - 1]) +
+                          "'");
+    }
+  }
+  if (optind < argc) {
+    return WrongUsage("'" + std::string(argv[optind]) +
+                      "' is one argument too many");
+  }
+  if (!is_number) {
+    return WrongUsage(
+        "numbers are from 1 to 1000000000, and --threads is 1000 at most");
+  }
+  return std::nullopt;
 }
 
 int Main(int argc, char** argv) {
   Options options;
-  const program::Command command = {
-      "traced_workers",
-      "[options]",
-      R"(Makes texts, compresses them, and counts primes, with several threads in each of
-two processes. To see what they did:
-
-  pztrace record -o session.pftrace -- traced_workers
-)",
-      {{"--threads N", "in each process (default: 3)", &options.threads},
-       {"--items N", "texts for each process (default: 60)", &options.items},
-       {"--size N", "bytes of a text (default: 20000)", &options.size},
-       {"--child", "", &options.is_child}},
-      "The exit code is 0 if all texts came out as they went in, 1 if not, 2 "
-      "for wrong\nusage.\n"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
+  if (const auto exit_code = Parse(argc, argv, &options))
     return *exit_code;
-  for (const uint64_t number : {options.threads, options.items, options.size}) {
-    if (number == 0 || number > kMaxNumber)
-      return WrongUsage(command, "numbers are from 1 to 1000000000");
-  }
-  if (options.threads > kMaxThreads)
-    return WrongUsage(command, "--threads is 1000 at most");
   pid_t child = -1;
   // The child starts before there are threads, so that it inherits nothing from
   // them.

@@ -175,6 +175,10 @@ class UsersTest(InTree):
                         name + ': must not include')
       (self.root / name).unlink()
 
+  def test_example_includes_a_source(self):
+    self.write('examples/x/main.cc', '#include "src/program/io.h"\n')
+    self.assert_error(check_headers.check_internal_users, 'must not include "src/program')
+
   def test_listed_user_without_a_use(self):
     check_headers.INTERNAL_USERS = {'test/y_unittest.cc'}
     self.write('test/y_unittest.cc', '')
