@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -14,10 +15,9 @@ import time
 
 from measuring import Error, ROOT, write_text
 
-# Google Benchmark adds up to 40 % to the time that it is asked to measure, and
-# finds out how many iterations that takes before the first repetition.
-RUN_OVERHEAD = 1.25
-ROW_OVERHEAD_SECONDS = 0.1
+# In the log of Google Benchmark, --v=2: the beginning and the end of a run.
+RUNNING = re.compile(r'-- LOG\(2\): Running (.+) for (\d+)\n')
+RAN = '-- LOG(2): Ran in '
 
 
 class Samples:
@@ -98,20 +98,47 @@ def count_rows(binary, name_filter):
   return rows
 
 
-class Progress:
-  """Tells on stderr how far a run of known length should be: on a terminal
-  in one line that changes, elsewhere in a few lines."""
+class FinishedRepetitions:
+  """Counts, in a log that grows, the repetitions that have ended. A row begins with
+  shorter runs, each with more iterations than the one before, until it is known
+  how many a repetition takes: they are no repetitions."""
 
-  def __init__(self, what, estimate):
+  def __init__(self, log):
+    self.log = log
+    self.rest = ''  # The beginning of a line whose end is not written yet.
+    self.row = None  # The row that runs.
+    self.iterations = {}  # of the last run, by row
+    self.finished = {}  # runs of so many iterations, by row
+
+  def count(self):
+    lines = (self.rest + self.log.read()).splitlines(keepends=True)
+    self.rest = lines.pop() if lines and not lines[-1].endswith('\n') else ''
+    for line in lines:
+      running = RUNNING.match(line)
+      if running:
+        self.row, iterations = running.groups()
+        if self.iterations.get(self.row) != iterations:
+          self.iterations[self.row] = iterations
+          self.finished[self.row] = 0
+      elif line.startswith(RAN) and self.row:
+        self.finished[self.row] += 1
+    return sum(self.finished.values())
+
+
+class Progress:
+  """Tells on stderr how many of the repetitions are done: on a terminal in one line
+  that changes, elsewhere in a few lines."""
+
+  def __init__(self, what, total):
     self.what = what
-    self.estimate = estimate
+    self.total = total
     self.start = time.monotonic()
     self.on_terminal = sys.stderr.isatty()
     self.next_line = 0.0
 
-  def show(self):
+  def show(self, done):
     elapsed = time.monotonic() - self.start
-    text = f'{self.what}: {elapsed:.0f} s of about {self.estimate:.0f} s'
+    text = f'{self.what}: {done} of {self.total} done'
     if self.on_terminal:
       print(f'\r{text} ', end='', file=sys.stderr, flush=True)
     elif elapsed >= self.next_line:
@@ -134,13 +161,14 @@ def measure(args, name_filter):
                 '  tools/gn gen out/release\n'
                 '  tools/ninja -C out/release perfetto_benchmarks')
   rows = count_rows(args.binary, name_filter)
-  estimate = args.rounds * rows * (
-      args.repetitions * args.min_time * RUN_OVERHEAD + ROW_OVERHEAD_SECONDS)
+  in_round = rows * args.repetitions
   progress = Progress(f'measuring {rows} rows, '
                       f'{args.rounds * args.repetitions} times each',
-                      estimate)
-  results = [measure_once(args, name_filter, progress)
-             for _ in range(args.rounds)]
+                      args.rounds * in_round)
+  results = [
+      measure_once(args, name_filter,
+                   lambda done, before=number * in_round: progress.show(before + done))
+      for number in range(args.rounds)]
   progress.done()
   with reading(args.binary):
     runs = [{**run, 'round': number}
@@ -149,7 +177,9 @@ def measure(args, name_filter):
   return {**results[-1], 'benchmarks': runs}
 
 
-def measure_once(args, name_filter, progress):
+def measure_once(args, name_filter, show):
+  """Runs the benchmarks for one round. Calls show() with how many repetitions of it
+  are done."""
   with tempfile.TemporaryDirectory() as folder:
     out = pathlib.Path(folder) / 'result.json'
     log = pathlib.Path(folder) / 'log'
@@ -158,14 +188,15 @@ def measure_once(args, name_filter, progress):
         '--benchmark_enable_random_interleaving=true',
         f'--benchmark_repetitions={args.repetitions}',
         f'--benchmark_min_time={args.min_time}',
-        f'--benchmark_out={out}', '--benchmark_out_format=json'
+        f'--benchmark_out={out}', '--benchmark_out_format=json', '--v=2'
     ]
-    with open(log, 'wb') as log_file:
+    with open(log, 'wb') as log_file, open(log, errors='replace') as written:
+      repetitions_done = FinishedRepetitions(written)
       process = subprocess.Popen(command, stdout=log_file,
                                  stderr=subprocess.STDOUT)
       try:
         while process.poll() is None:
-          progress.show()
+          show(repetitions_done.count())
           time.sleep(0.2)
       finally:
         if process.poll() is None:
@@ -173,7 +204,9 @@ def measure_once(args, name_filter, progress):
           process.wait()
     if process.returncode != 0:
       raise Error(f'{args.binary} failed ({process.returncode}):\n' +
-                  log.read_text(errors='replace'))
+                  ''.join(line for line in log.read_text(errors='replace')
+                          .splitlines(keepends=True)
+                          if not line.startswith('-- LOG(')))
     return parse(out.read_text(), args.binary)
 
 

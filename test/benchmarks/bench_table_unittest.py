@@ -15,8 +15,11 @@ import textwrap
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+sys.path[:0] = [str(ROOT / 'test' / 'testing'), str(ROOT / 'tools')]
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+import bench_runs
+from cases import run_cases
 
 BENCH_TABLE = ROOT / 'tools' / 'bench_table'
 
@@ -294,7 +297,7 @@ class BenchTableTest(ToolTest):
                         f'--save={saved}')
     self.assertEqual(run.returncode, 0, run.stderr)
     self.assertEqual(self.row(run.stdout, 'Protozero')[1], '60.0')
-    self.assertIn('measuring 1 rows, 3 times each', run.stderr)
+    self.assertIn('measuring 1 rows, 3 times each: 0 of 3 done\n', run.stderr)
     args = (self.folder / 'args').read_text()
     for flag in ('--benchmark_enable_random_interleaving=true',
                  '--benchmark_repetitions=3', '--benchmark_min_time=0.5',
@@ -306,6 +309,19 @@ class BenchTableTest(ToolTest):
     self.assertEqual(json.loads(saved.read_text()), measured)
     again = self.run_tool(f'--json={saved}')
     self.assertEqual(again.stdout, run.stdout)
+
+  def test_progress_counts_repetitions(self):
+    # Two short runs of A find out that a repetition takes 100 iterations.
+    text = ''.join('-- LOG(2): Running %s for %d\n-- LOG(2): Ran in 0.1/0.1\n' % run
+                   for run in (('A', 1), ('A', 10), ('A', 100), ('B', 7), ('A', 100)))
+    path = self.folder / 'log'
+    with open(path, 'w') as log, open(path) as written:
+      finished = bench_runs.FinishedRepetitions(written)
+      for piece, count in ((text[:20], 0), (text[20:], 3), ('-- LOG(2): Running B', 3),
+                           (' for 7\n', 3), ('-- LOG(2): Ran in 0.1/0.1\n', 4)):
+        log.write(piece)
+        log.flush()
+        self.assertEqual(finished.count(), count)
 
   def test_rounds_are_compared_one_by_one(self):
     # The machine is slower in all rounds but the first, for all rows.
