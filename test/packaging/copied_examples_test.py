@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Builds examples/hello and examples/server from copies outside of the tree, runs
+them, and reads their traces with pztrace.
+
+Runs in a build directory, which has protozero_plugin and pztrace.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+# pylint: disable=wrong-import-position
+from cases import run_cases
+from projects import BUILD, NO_PLUGIN, PLUGIN, ProjectsTest
+
+WARNINGS = '-O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+REQUESTS = 300
+PAGES = 16
+
+
+class CopiedExamplesTest(ProjectsTest):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.prefix = cls.install_library('prefix')
+
+  def copy(self, name):
+    folder = self.scratch / self.id().rpartition('.')[2] / name
+    shutil.copytree(ROOT / 'examples' / name, folder)
+    return folder
+
+  def make(self, name):
+    """The folder in which make has built the example, and it has run."""
+    folder = self.copy(name)
+    self.must('make', 'CXXFLAGS=' + WARNINGS, cwd=folder,
+              env={'PKG_CONFIG_PATH': str(self.prefix / 'lib/pkgconfig')})
+    self.must(folder / name, cwd=folder)
+    return folder
+
+  def rows(self, table, trace):
+    printed = self.must(BUILD / 'pztrace', 'export', '--format', 'ndjson',
+                        '--' + table, trace).decode()
+    return [json.loads(line) for line in printed.splitlines()]
+
+  def check_hello(self, folder):
+    (row,) = self.rows('slices', folder / 'out.pftrace')
+    self.assertEqual((row['category'], row['name'], row['args']),
+                     ('app', 'main', {'answer': 42}))
+    self.assertEqual(self.rows('losses', folder / 'out.pftrace'), [])
+
+  def test_hello_with_make(self):
+    self.check_hello(self.make('hello'))
+
+  def test_hello_is_what_pages_show(self):
+    code = (ROOT / 'examples/hello/hello.cc').read_text().partition('\n\n')[2]
+    for page in 'README.md', 'docs/track-events.md':
+      self.assertTrue('```cpp\n%s```\n' % code in (ROOT / page).read_text(), page)
+
+  def test_with_an_installed_library(self):
+    for name in 'hello', 'server':
+      folder = self.copy(name)
+      self.must('cmake', '-S', folder, '-B', folder / 'build', '-G', 'Ninja',
+                '-DCMAKE_PREFIX_PATH=%s' % self.prefix)
+      self.must('cmake', '--build', folder / 'build')
+      self.must(folder / 'build' / name, cwd=folder)
+      self.assertEqual(len(list(folder.glob('*.pftrace'))), 1)
+
+  def test_with_the_sources(self):
+    # Configured only, because test/install and cmake_test build the libraries.
+    folder = self.copy('hello')
+    self.must('cmake', '-S', folder, '-B', folder / 'build', '-G', 'Ninja',
+              '-DPROTOZERO_SOURCE=%s' % ROOT, PLUGIN, NO_PLUGIN)
+    commands = self.must('ninja', '-C', folder / 'build', '-t', 'commands').decode()
+    self.assertRegex(commands, r'-o hello .*libprotozero_local_trace')
+    self.assertFalse(re.findall('src/(?:pztrace|pbz|protoc_plugin)/', commands))
+
+  def test_server(self):
+    trace = self.make('server') / 'server.pftrace'
+    slices = {}
+    for row in self.rows('slices', trace):
+      slices.setdefault(row['name'], []).append(row)
+    for name in 'accept', 'request', 'answer':
+      self.assertEqual(len(slices[name]), REQUESTS, name)
+    self.assertEqual({row['args']['number'] for row in slices['request']},
+                     set(range(REQUESTS)))
+    self.assertEqual({row['args']['page'] for row in slices['render']},
+                     set(range(PAGES)))
+    # An arrow for each request, from the main thread to one of the pool.
+    accepted, answered = ([flow for row in slices[name] for flow in row['flows']]
+                          for name in ('accept', 'answer'))
+    self.assertEqual(len(set(accepted)), REQUESTS)
+    self.assertEqual(sorted(accepted), sorted(answered))
+    self.assertEqual({row['thread'] for row in slices['accept']}, {'main'})
+    self.assertLessEqual({row['thread'] for row in slices['answer']},
+                         {'pool 0', 'pool 1', 'pool 2'})
+    values = {}
+    for row in sorted(self.rows('counters', trace), key=lambda row: row['ts']):
+      values.setdefault(row['track'], []).append(row['value'])
+    self.assertEqual(len(values['queued']), 2 * REQUESTS)
+    self.assertEqual(values['queued'][-1], 0)
+    self.assertEqual(len(set(values['sent'])), REQUESTS)
+    self.assertEqual(self.rows('losses', trace), [])
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
