@@ -5,6 +5,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -76,9 +77,11 @@ class ReleaseTest(ProjectsTest):
   def test_sources_are_complete(self):
     self.must('tar', '-xf', self.outs[0] / ('protozero-%s.tar.gz' % version()),
               cwd=self.scratch)
-    printed = self.must(
-        'cmake', '-S', self.scratch / ('protozero-' + version()), '-B',
-        self.scratch / 'build of archive').decode()
+    sources = self.scratch / ('protozero-' + version())
+    self.assertRegex((sources / 'CHANGELOG.md').read_text(),
+                     r'\n## %s - \d{4}-\d\d-\d\d\n' % re.escape(version()))
+    printed = self.must('cmake', '-S', sources, '-B',
+                        self.scratch / 'build of archive').decode()
     self.assertIn('protozero: plugin: built', printed)
 
   def test_bill_of_materials(self):
