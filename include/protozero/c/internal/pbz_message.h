@@ -49,6 +49,16 @@ PBZ_COLD void pbz_fail_(pbz_message* message, pbz_status status) {
   message->fast_limit = 0;
 }
 
+// Widens the size field of one byte in front of |base|: moves the bytes from
+// there to |end| down by |moved_by|. Returns the size field of four bytes that
+// then stands in front of them, for the caller to write.
+static inline uint8_t* pbz_widen_size_(uint8_t* base,
+                                       const uint8_t* end,
+                                       size_t moved_by) {
+  memmove(base + moved_by, base, (size_t)(end - base));
+  return base + moved_by - PBZ_PATCH_SIZE;
+}
+
 // Widens all open messages, of which |message| is the leaf. Moves each byte
 // once, to make room for all size fields in front of it.
 static inline void pbz_widen_(pbz_message* message) {
@@ -62,12 +72,11 @@ static inline void pbz_widen_(pbz_message* message) {
   for (narrow = message; narrow->kind == PBZ_NARROW_; narrow = narrow->parent) {
     uint8_t* const size_field = narrow->size_field;
     uint8_t* const base = size_field + 1;
-    memmove(base + moved_by, base, (size_t)(end - base));
-    narrow->start = pbz_position_(writer, base + moved_by);
-    moved_by -= PBZ_WIDENING_;
-    narrow->size_field = size_field + moved_by;
+    narrow->size_field = pbz_widen_size_(base, end, moved_by);
     pbz_store_(narrow->size_field, 0, PBZ_PATCH_SIZE);
+    narrow->start = pbz_position_(writer, base + moved_by);
     narrow->kind = PBZ_WIDE_;
+    moved_by -= PBZ_WIDENING_;
     end = size_field;
   }
   message->fast_limit = writer->fast_limit;
@@ -327,8 +336,8 @@ static inline void pbz_return_cursor_(pbz_message* message, uint8_t* pos) {
 static inline uint32_t pbz_end_widened_(pbz_message* message) {
   uint8_t* const base = message->size_field + 1;
   const size_t size = (size_t)(message->pos - base);
-  memmove(base + PBZ_WIDENING_, base, size);
-  pbz_put_wide_size_(message->size_field, (uint32_t)size);
+  pbz_put_wide_size_(pbz_widen_size_(base, message->pos, PBZ_WIDENING_),
+                     (uint32_t)size);
   message->parent->pos = message->pos + PBZ_WIDENING_;
   message->pos = pbz_no_cursor_();
   return (uint32_t)size;
