@@ -25,6 +25,7 @@ class FieldsAppender;
 struct MessageInline;
 struct MessageNesting;
 struct MessageRuntime;
+struct MessageSteps;
 struct OpenMessages;
 
 // Appends the tag and the size of a length-delimited field; the caller then
@@ -279,6 +280,7 @@ class PROTOZERO_EXPORT Message {
   friend struct internal::MessageInline;
   friend struct internal::MessageNesting;
   friend struct internal::MessageRuntime;
+  friend struct internal::MessageSteps;
   friend struct internal::OpenMessages;
 
   // Makes the message that drops all its fields.

@@ -27,6 +27,7 @@ class FieldsAppender;
 struct MessageInline;
 struct MessageNesting;
 struct MessageRuntime;
+struct MessageSteps;
 struct OpenMessages;
 }  // namespace internal
 
@@ -277,6 +278,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   friend struct internal::MessageInline;
   friend struct internal::MessageNesting;
   friend struct internal::MessageRuntime;
+  friend struct internal::MessageSteps;
   friend struct internal::OpenMessages;
 
   // The room that a message asks for before it writes a field of bounded size:

@@ -32,6 +32,16 @@ uint8_t* WriteSizeAndBytesUnsafe(size_t size,
   return WriteShortBytes(size, src, dst);
 }
 
+uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
+  auto* const moved = static_cast<uint8_t*>(
+      memmove(begin + MessageInline::kWidening, begin, size));
+  // Inline code is for this processor if any message is narrow.
+  proto_utils::internal::WritePaddedVarIntInline<
+      proto_utils::kMessageLengthFieldSize>(
+      size, moved - proto_utils::kMessageLengthFieldSize);
+  return moved + size;
+}
+
 }  // namespace internal
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -9,7 +9,6 @@
 #include "open_messages.h"
 #include "protozero/internal/byte_order.h"
 #include "protozero/internal/compiler.h"
-#include "protozero/internal/fields_appender.h"
 #include "protozero/internal/varint.h"
 #include "protozero/scattered_stream_writer.h"
 #include "varint_slow_path.h"
@@ -33,129 +32,21 @@ using proto_utils::kMaxMessageLength;
 using proto_utils::kMaxOneByteMessageLength;
 using proto_utils::kMaxRootMessageLength;
 using proto_utils::kMessageLengthFieldSize;
-using EncodedTag = proto_utils::internal::EncodedTag;
-using State = MessageState;
 
 constexpr auto WritePaddedSize =
     proto_utils::internal::WritePaddedVarInt<kMessageLengthFieldSize>;
 
 }  // namespace
 
-// Beginning.
-
-Message* MessageRuntime::BeginNested(Message* parent, EncodedTag tag) noexcept {
-  const BegunChild begun = MessageNesting::BeginNested(parent, tag);
-  begun.child->write_ptr_ = begun.write_ptr;
-  return begun.child;
-}
-
-BegunChild MessageNesting::BeginNested(Message* parent,
-                                       EncodedTag tag) noexcept {
-  uint8_t* const pos = parent->write_ptr_;
-  if (PROTOZERO_UNLIKELY(!MessageInline::MayBeginShort(parent, pos)))
-    return MessageRuntime::BeginNestedSlowPath(parent, tag);
-  return MessageInline::BeginShort(parent, tag, pos);
-}
-
-BegunChild MessageRuntime::BeginNestedSlowPath(Message* parent,
-                                               EncodedTag tag) noexcept {
-  uint8_t* const pos = parent->write_ptr_;
-  if (MessageNesting::HasNested(parent)) {
-    if (PROTOZERO_LIKELY(MessageNesting::SealShortBeforeNext(parent)))
-      return MessageNesting::BeginNested(parent, tag);
-  } else if (PROTOZERO_LIKELY(MessageInline::MayBeginLong(parent, pos))) {
-    return MessageInline::BeginLong(parent, tag, pos);
-  }
-  return MessageNesting::BeginSlowPath(parent, tag);
-}
-
-BegunChild MessageNesting::BeginSlowPath(Message* parent,
-                                         EncodedTag tag) noexcept {
-  if (!OpenMessages::TakeCursorFor(parent, ScatteredStreamWriter::kFastRoom)) {
-    Message* const child = StandInForChild(parent);
-    return {child, child->write_ptr_};
-  }
-  ReplaceNested(parent);
-  Message* const child =
-      MessageInline::MayBeginLong(parent, parent->write_ptr_) ||
-              (HasFastRoom(parent) && parent->writer_->arena_->SkipCheck())
-          ? MessageRuntime::BeginNested(parent, tag)
-          : BeginInAnyRoom(parent, tag, State::kNested);
-  return {child, child->write_ptr_};
-}
-
-Message* MessageRuntime::BeginGroup(Message* parent,
-                                    EncodedTag tag,
-                                    uint32_t end_tag) noexcept {
-  if (!OpenMessages::TakeCursorFor(parent, tag.size()))
-    return MessageNesting::StandInForChild(parent);
-  MessageNesting::ReplaceNested(parent);
-  Message* child = MessageNesting::BeginInAnyRoom(parent, tag, State::kGroup);
-  if (MessageNesting::IsGroup(child))
-    child->end_tag_ = end_tag;
-  return child;
-}
-
-Message* MessageNesting::BeginInAnyRoom(Message* parent,
-                                        EncodedTag tag,
-                                        State::Flags flags) noexcept {
-  ScatteredStreamWriter* const writer = parent->writer_;
-  Message* child = writer->arena_->NewMessage();
-  if (child == nullptr)
-    return StandInForChild(parent);
-  // A delegate may, by mistake, seal the child with the messages around it.
-  MessageRuntime::InitUnattached(child);
-  uint8_t bytes[sizeof(uint64_t)];
-  tag.StoreAsWord(bytes);
-  OpenMessages::WriteBytes(parent, bytes, tag.size());
-  size_t header_size = tag.size();
-  uint8_t* size_field = nullptr;
-  if (flags == State::kNested) {
-    OpenMessages::ReturnCursor(parent);
-    // Null in the error state: nothing will be written, but the writer still
-    // counts the bytes.
-    size_field = writer->ReserveBytesSlowPath(kMessageLengthFieldSize);
-    if (size_field != nullptr)
-      memset(size_field, 0, kMessageLengthFieldSize);
-    header_size += kMessageLengthFieldSize;
-    OpenMessages::LendCursorTo(parent);
-  }
-  const bool header_in_chunk =
-      static_cast<size_t>(parent->write_ptr_ - writer->cur_range_.begin) >=
-      header_size;
-  MessageInline::InitChild(
-      child, writer, parent->fast_limit_, parent->write_ptr_,
-      MessageInline::NewState(flags, header_in_chunk ? tag.size() : 0));
-  MoveSizeField(child, size_field);
-  child->write_ptr_ = parent->write_ptr_;
-  parent->write_ptr_ = LentCursor();
-  parent->nested_ = child;
-  return child;
-}
-
-Message* MessageNesting::StandInForChild(Message* parent) noexcept {
-  if (parent->state_.flags & State::kDropsFields)
-    return parent;
-  if (parent->is_finalized() || parent->writer_->reasons_.is_asking)
-    return MessageRuntime::DroppingMessage();
-  OpenMessages::Fail(parent, WriteStatus::kOutOfMemory, 0);
-  Message* const child = parent->writer_->arena_->LastResort();
-  MessageRuntime::InitUnattached(child);
-  child->state_.flags |= State::kDropsFields;
-  return child;
-}
-
-// Sealing.
-
 inline void MessageNesting::MarkSealed(Message* message,
                                        uint64_t size,
                                        uint8_t group_flag) {
   // One store: a chain is mostly sealed right before its root, where there are
   // too many stores already.
-  MessageInline::SetState(
-      message, {static_cast<uint8_t>(State::kFinalized | group_flag), 0,
-                PROTOZERO_DCHECK_IS_ON ? message->state_.epoch : uint16_t{0},
-                static_cast<uint32_t>(size)});
+  SetState(message,
+           {static_cast<uint8_t>(State::kFinalized | group_flag), 0,
+            PROTOZERO_DCHECK_IS_ON ? message->state_.epoch : uint16_t{0},
+            static_cast<uint32_t>(size)});
 }
 
 inline void MessageNesting::WriteShortSize(const Message* message,
@@ -201,7 +92,7 @@ uint8_t* MessageNesting::SealAt(Message* message, uint8_t* end) noexcept {
       SealShort(message, narrow_size);
       return end;
     }
-    end = Widen(message, end);
+    end = OpenMessages::Widen(message, end);
     writer->arena_->NoteSize(message, true);
   }
   const uint8_t flags = message->state_.flags;
@@ -253,14 +144,6 @@ inline void MessageNesting::DeleteInlineNested([[maybe_unused]] Message* parent,
 #endif
 }
 
-inline void MessageNesting::ReplaceNested([[maybe_unused]] Message* parent) {
-#if PROTOZERO_DCHECK_IS_ON
-  parent->writer_->arena_->ReplaceQuarantined(
-      parent, (parent->state_.flags & State::kRoot) != 0 &&
-                  (parent->state_.tag_size & State::kHasQuarantined) == 0);
-#endif
-}
-
 PROTOZERO_ALWAYS_INLINE bool MessageNesting::SealShortBeforeNext(
     Message* parent) noexcept {
   // With debug checks, the state of a message in quarantine has to say that it
@@ -286,15 +169,15 @@ PROTOZERO_ALWAYS_INLINE bool MessageNesting::SealShortBeforeNext(
   return true;
 }
 
-uint32_t MessageRuntime::Finalize(Message* message) noexcept {
-  uint8_t* const end = message->write_ptr_;
-  if (PROTOZERO_UNLIKELY(!MessageInline::IsWholeRoot(message, end)))
-    return MessageNesting::SealNested(message, MessageNesting::kFinalize);
-  return MessageInline::SealWholeRoot(message, end);
-}
-
-uint32_t MessageRuntime::FinalizeSlowPath(Message* message) noexcept {
-  return MessageNesting::SealNested(message, MessageNesting::kFinalize);
+BegunChild MessageNesting::BeginBehindSibling(Message* parent,
+                                              EncodedTag tag) noexcept {
+  if (PROTOZERO_LIKELY(HasNested(parent)) &&
+      PROTOZERO_LIKELY(SealShortBeforeNext(parent))) {
+    uint8_t* const pos = parent->write_ptr_;
+    if (PROTOZERO_LIKELY(MayBeginNarrow(parent, pos)))
+      return BeginNarrowOutOfLine(parent, tag, pos);
+  }
+  return BeginInAnyState(parent, tag);
 }
 
 uint32_t MessageNesting::SealNested(Message* parent, Then then) noexcept {
@@ -347,8 +230,8 @@ uint32_t MessageNesting::SealNested(Message* parent, Then then) noexcept {
 sealed:
   DeleteInlineNested(parent, arena, first);
   if (PROTOZERO_LIKELY(then == kFinalize) &&
-      PROTOZERO_LIKELY(MessageInline::IsWholeRoot(parent, end))) {
-    return MessageInline::SealWholeRoot(parent, end);
+      PROTOZERO_LIKELY(IsWholeRoot(parent, end))) {
+    return SealWholeRoot(parent, end);
   }
   parent->write_ptr_ = end;
   return then == kFinalize ? FinalizeLeaf(parent) : 0;
@@ -362,7 +245,11 @@ uint32_t MessageNesting::SealNestedSlowPath(Message* parent,
     return 0;
   if (child == nullptr || !SealLong(parent, child, end))
     SealOneByOne(parent);
-  return then == kFinalize ? MessageRuntime::Finalize(parent) : 0;
+  if (then != kFinalize)
+    return 0;
+  uint8_t* const pos = parent->write_ptr_;
+  return IsWholeRoot(parent, pos) ? SealWholeRoot(parent, pos)
+                                  : FinalizeLeaf(parent);
 }
 
 inline bool MessageNesting::SealLong(Message* parent,
@@ -371,7 +258,7 @@ inline bool MessageNesting::SealLong(Message* parent,
   MessageArena* const arena = parent->writer_->arena_;
   for (;; --child) {
     if (child->state_.flags == State::kNarrow)
-      end = Widen(child, end);
+      end = OpenMessages::Widen(child, end);
     const size_t size = static_cast<size_t>(end - child->base_);
     if (!IsWideAndLong(child, size))
       break;
@@ -422,13 +309,13 @@ void MessageNesting::SealOneByOne(Message* parent) noexcept {
 void MessageNesting::AppendEndTag(Message* parent, uint32_t end_tag) noexcept {
   uint8_t bytes[proto_utils::kMaxTagEncodedSize];
   const uint8_t* end = WriteVarIntSlowPath(end_tag, bytes);
-  parent->AppendRawProtoBytes(bytes, static_cast<size_t>(end - bytes));
+  AppendEncoded(parent, bytes, static_cast<size_t>(end - bytes));
 }
 
 uint32_t MessageNesting::FinalizeLeaf(Message* message) noexcept {
   if (message->is_finalized())
     return message->state_.size;
-  if (!MessageRuntime::TakeCursor(message))
+  if (!TakeCursor(message))
     return 0;
   uint8_t* end = SealAt(message, message->write_ptr_);
   message->write_ptr_ = end;
@@ -446,31 +333,62 @@ void MessageNesting::Close(Message* message) noexcept {
   }
 }
 
-void MessageNesting::CloseRoot(Message* root) noexcept {
+void MessageNesting::AbandonRoot(ScatteredStreamWriter* writer) noexcept {
+  if (!writer->has_open_root())
+    return;
+  // If the delegate is being asked, the next message gets the cursor, but the
+  // stream has failed for it, too.
+  writer->IsReentered();
+  if (writer->cursor_is_lent())
+    writer->write_ptr_ = OpenMessages::Leaf(writer)->write_ptr_;
+  Message* const root = writer->root_;
   if (HasNested(root))
-    DeleteNested(root, root->writer_->arena_, root->nested_);
+    DeleteNested(root, writer->arena_, root->nested_);
   Close(root);
+  writer->reasons_.cursor_taken = ScatteredStreamWriter::CursorTaken::kNot;
 }
 
-// Widening.
+// The cursor.
 
-uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
-  auto* const moved = static_cast<uint8_t*>(
-      memmove(begin + MessageNesting::kWidening, begin, size));
-  // Inline code is for this processor if any message is narrow.
-  proto_utils::internal::WritePaddedVarIntInline<kMessageLengthFieldSize>(
-      size, moved - kMessageLengthFieldSize);
-  return moved + size;
+bool MessageNesting::TakeCursor(Message* message) noexcept {
+  if (PROTOZERO_UNLIKELY(message->is_finalized())) {
+    PROTOZERO_DCHECK(message->state_.flags & State::kDropsFields,
+                     "this message is sealed: its parent was written to, or it "
+                     "was finalized, or another one began on its stream, or "
+                     "Reset() was never called");
+    return false;
+  }
+  if (HasNested(message)) {
+    SealNested(message, kContinue);
+    return !HasNested(message);
+  }
+  ScatteredStreamWriter* const writer = message->writer_;
+  if (PROTOZERO_LIKELY(writer->cursor_is_lent()))
+    return true;
+  if (writer->IsReentered())
+    return false;
+  OpenMessages::LendCursorTo(message);
+  return true;
 }
 
-uint8_t* MessageNesting::Widen(Message* message, uint8_t* end) noexcept {
-  uint8_t* const begin = message->base_;
-  message->base_ = begin + kWidening;
-  memmove(message->base_, begin, static_cast<size_t>(end - begin));
-  message->size_field_ = begin - 1;
-  memset(begin, 0, kWidening);
-  message->state_.flags = State::kWide;
-  return end + kWidening;
+bool MessageNesting::TakeCursorFor(Message* message, size_t size) noexcept {
+  const bool has_cursor = PROTOZERO_LIKELY(!message->is_finalized()) &&
+                          reinterpret_cast<uintptr_t>(message->write_ptr_) <
+                              reinterpret_cast<uintptr_t>(LentCursor());
+  if (!has_cursor && !TakeCursor(message))
+    return false;
+  if (!HasFastRoom(message) || size > ScatteredStreamWriter::kFastRoom) {
+    message->write_ptr_ =
+        OpenMessages::WidenFor(message->writer_, size, message->write_ptr_);
+  }
+  return true;
+}
+
+void MessageNesting::AppendEncoded(Message* message,
+                                   const uint8_t* src,
+                                   size_t size) noexcept {
+  if (TakeCursorFor(message, size))
+    OpenMessages::WriteBytes(message, src, size);
 }
 
 // Rolling back.
@@ -496,10 +414,5 @@ bool MessageNesting::RollBack(Message* parent) noexcept {
 }
 
 }  // namespace internal
-
-bool Message::RollBackNestedMessage() noexcept {
-  return internal::MessageNesting::RollBack(this);
-}
-
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -18,40 +18,23 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The operations on nested messages: beginning, sealing, widening and rolling
-// back. See the states in "protozero/internal/message_state.h".
-struct MessageNesting {
-  using EncodedTag = proto_utils::internal::EncodedTag;
-  using State = MessageState;
-
-  static constexpr size_t kWidening = MessageInline::kWidening;
-
-  // Returns whether a child is open, or was sealed together with this message.
-  static bool HasNested(const Message* message) {
-    return message->write_ptr_ == LentCursor();
-  }
-  static bool IsNarrow(const Message* message) {
-    return (message->state_.flags & State::kNarrow) != 0;
-  }
-  static bool IsGroup(const Message* message) {
-    return (message->state_.flags & State::kGroup) != 0;
-  }
-  static bool HasFastRoom(const Message* message) {
-    return MessageInline::HasFastRoom(message, message->write_ptr_);
-  }
-  // Returns the number of the message's bytes if it ends at |end|.
-  static uint64_t SizeAt(const Message* message, const uint8_t* end) {
-    return message->state_.size + static_cast<uint64_t>(end - message->base_);
-  }
-
+// The operations on nested messages: beginning, sealing and rolling back. See
+// the states in "protozero/internal/message_state.h", and the order of calls in
+// "protozero/internal/message_runtime.h".
+struct MessageNesting : MessageSteps {
   // Beginning.
 
-  // Calls MessageInline::BeginNested() out of line.
-  PROTOZERO_NOINLINE static BegunChild BeginNested(Message* parent,
-                                                   EncodedTag tag) noexcept;
+  // Begins a child of a parent whose open child is most likely short, so that
+  // sealing that one takes little.
+  PROTOZERO_NOINLINE static BegunChild BeginBehindSibling(
+      Message* parent,
+      EncodedTag tag) noexcept;
   // Begins a child of any parent.
-  PROTOZERO_COLD static BegunChild BeginSlowPath(Message* parent,
-                                                 EncodedTag tag) noexcept;
+  PROTOZERO_COLD static BegunChild BeginInAnyState(Message* parent,
+                                                   EncodedTag tag) noexcept;
+  PROTOZERO_COLD static Message* BeginGroup(Message* parent,
+                                            EncodedTag tag,
+                                            uint32_t end_tag) noexcept;
   // Begins a group, or another child with a size field of four bytes, however
   // much room there is. REQUIRES: |parent| has the cursor.
   PROTOZERO_COLD static Message* BeginInAnyRoom(Message* parent,
@@ -60,14 +43,13 @@ struct MessageNesting {
   // Returns the message that stands in for a child if |parent| takes no
   // children, or if there is no memory for one.
   PROTOZERO_COLD static Message* StandInForChild(Message* parent) noexcept;
-  // Makes |size_field| the address for the size. If it is null, the size is not
-  // written.
-  static void MoveSizeField(Message* message, uint8_t* size_field) {
-    message->size_field_ = size_field;
-    message->state_.flags = static_cast<uint8_t>(
-        (message->state_.flags & ~unsigned{State::kNoSize | State::kWide}) |
-        (size_field == nullptr ? State::kNoSize : State::kNested));
-  }
+  // Returns a message that drops every field, the same one for all callers.
+  PROTOZERO_COLD static Message* DroppingMessage() noexcept;
+  // Call BeginNarrow() and BeginWide(), which take much code.
+  PROTOZERO_NOINLINE static BegunChild
+  BeginNarrowOutOfLine(Message* parent, EncodedTag tag, uint8_t* pos) noexcept;
+  PROTOZERO_NOINLINE static BegunChild
+  BeginWideOutOfLine(Message* parent, EncodedTag tag, uint8_t* pos) noexcept;
 
   // Sealing.
 
@@ -85,22 +67,24 @@ struct MessageNesting {
                                         uint8_t* end) noexcept;
   // Closes |message| and the open messages nested in it without writing sizes.
   PROTOZERO_COLD static void Close(Message* message) noexcept;
-  // The same, and deletes the nested messages.
-  PROTOZERO_COLD static void CloseRoot(Message* root) noexcept;
-  // Sends all later setters to the slow path. Sealing a leaf uses this. The
-  // setters of other messages take it already, because their cursor is lent.
-  static void StopSetters(Message* message) { message->fast_limit_ = 0; }
-  // Does the same for a message that stays open after an error.
-  static void StopAfterError(Message* message) {
-    StopSetters(message);
-    message->state_.flags |= State::kCrossedChunk;
-  }
+  // Closes the open messages without touching the chunk, which may be gone, and
+  // deletes those that are nested. No message needs to be open.
+  PROTOZERO_COLD static void AbandonRoot(
+      ScatteredStreamWriter* writer) noexcept;
 
-  // Widening.
+  // The cursor.
 
-  // Gives a narrow message, which ends at |end|, a size field of four bytes,
-  // all zero. Returns the new end.
-  PROTOZERO_COLD static uint8_t* Widen(Message* message, uint8_t* end) noexcept;
+  // Seals the open messages nested in |message|, so that it is the leaf and has
+  // the cursor. Returns false if it takes no more fields.
+  PROTOZERO_COLD static bool TakeCursor(Message* message) noexcept;
+  // Does the same, and widens the open messages that |size| more bytes may make
+  // too long to stay narrow.
+  PROTOZERO_NOINLINE static bool TakeCursorFor(Message* message,
+                                               size_t size) noexcept;
+  // Appends fields that are encoded already, if |message| takes fields.
+  static void AppendEncoded(Message* message,
+                            const uint8_t* src,
+                            size_t size) noexcept;
 
   // Rolling back.
 
@@ -108,7 +92,7 @@ struct MessageNesting {
   PROTOZERO_COLD static bool RollBack(Message* parent) noexcept;
 
  private:
-  // Parts of the functions above, for message_nesting.cc.
+  // Parts of the functions above. The inline ones are for one file each.
 
   // Does the work of SealNested() in all cases that it does not expect. If
   // |child| is not null, it and the messages around it, up to |parent|, are
@@ -156,8 +140,6 @@ struct MessageNesting {
   // needed if the child replaces no message in quarantine. REQUIRES: |parent|
   // has the cursor.
   static void ReplaceNested(Message* parent);
-
-  friend struct MessageRuntime;
 };
 
 }  // namespace internal

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "message_nesting.h"
 #include "protozero/internal/message_inline.h"
 #include "protozero/internal/varint.h"
 
@@ -65,7 +64,7 @@ inline bool OpenMessages::IsFrozen(const ScatteredStreamWriter* writer,
 
 Message* OpenMessages::Leaf(const ScatteredStreamWriter* writer) noexcept {
   Message* leaf = OutermostThawed(writer);
-  while (MessageNesting::HasNested(leaf))
+  while (HasNested(leaf))
     leaf = leaf->nested_;
   return leaf;
 }
@@ -92,40 +91,6 @@ uint8_t* OpenMessages::ThawParentOf(ScatteredStreamWriter* writer,
 
 // The cursor.
 
-bool MessageRuntime::TakeCursor(Message* message) noexcept {
-  if (PROTOZERO_UNLIKELY(message->is_finalized())) {
-    PROTOZERO_DCHECK(message->state_.flags & State::kDropsFields,
-                     "this message is sealed: its parent was written to, or it "
-                     "was finalized, or another one began on its stream, or "
-                     "Reset() was never called");
-    return false;
-  }
-  if (MessageNesting::HasNested(message)) {
-    MessageNesting::SealNested(message, MessageNesting::kContinue);
-    return !MessageNesting::HasNested(message);
-  }
-  ScatteredStreamWriter* const writer = message->writer_;
-  if (PROTOZERO_LIKELY(writer->cursor_is_lent()))
-    return true;
-  if (writer->IsReentered())
-    return false;
-  OpenMessages::LendCursorTo(message);
-  return true;
-}
-
-bool OpenMessages::TakeCursorFor(Message* message, size_t size) noexcept {
-  const bool has_cursor = PROTOZERO_LIKELY(!message->is_finalized()) &&
-                          reinterpret_cast<uintptr_t>(message->write_ptr_) <
-                              reinterpret_cast<uintptr_t>(LentCursor());
-  if (!has_cursor && !MessageRuntime::TakeCursor(message))
-    return false;
-  if (!MessageNesting::HasFastRoom(message) ||
-      size > ScatteredStreamWriter::kFastRoom) {
-    message->write_ptr_ = WidenFor(message->writer_, size, message->write_ptr_);
-  }
-  return true;
-}
-
 void OpenMessages::LendCursorTo(Message* leaf) noexcept {
   ScatteredStreamWriter* const writer = leaf->writer_;
   if (writer->reasons_.cursor_taken >
@@ -134,7 +99,7 @@ void OpenMessages::LendCursorTo(Message* leaf) noexcept {
   }
   leaf->write_ptr_ = writer->write_ptr_;
   if (!writer->ok())
-    MessageNesting::StopAfterError(leaf);
+    StopAfterError(leaf);
   writer->LendCursor();
 }
 
@@ -164,18 +129,6 @@ void OpenMessages::TakeCursorFromLeaf(ScatteredStreamWriter* writer) noexcept {
   }
 }
 
-void OpenMessages::Abandon(ScatteredStreamWriter* writer) noexcept {
-  if (!writer->has_open_root())
-    return;
-  // If the delegate is being asked, the next message gets the cursor, but the
-  // stream has failed for it, too.
-  writer->IsReentered();
-  if (writer->cursor_is_lent())
-    writer->write_ptr_ = Leaf(writer)->write_ptr_;
-  MessageNesting::CloseRoot(writer->root_);
-  writer->reasons_.cursor_taken = ScatteredStreamWriter::CursorTaken::kNot;
-}
-
 // Writing.
 
 void OpenMessages::WriteBytes(Message* leaf,
@@ -203,6 +156,16 @@ void OpenMessages::Fail(Message* leaf,
 
 // Widening.
 
+uint8_t* OpenMessages::Widen(Message* message, uint8_t* end) noexcept {
+  uint8_t* const begin = message->base_;
+  message->base_ = begin + kWidening;
+  memmove(message->base_, begin, static_cast<size_t>(end - begin));
+  message->size_field_ = begin - 1;
+  memset(begin, 0, kWidening);
+  message->state_.flags = State::kWide;
+  return end + kWidening;
+}
+
 uint8_t* OpenMessages::WidenFor(const ScatteredStreamWriter* writer,
                                 size_t size,
                                 uint8_t* pos) noexcept {
@@ -213,7 +176,7 @@ uint8_t* OpenMessages::WidenFor(const ScatteredStreamWriter* writer,
   // The outermost thawed message is not narrow: it is a root message, or has
   // crossed a chunk.
   Message* const outermost = OutermostThawed(writer);
-  if (PROTOZERO_LIKELY(!MessageNesting::HasNested(outermost)))
+  if (PROTOZERO_LIKELY(!HasNested(outermost)))
     return pos;
   return WidenChainFor(writer, outermost, size, pos);
 }
@@ -225,8 +188,7 @@ size_t OpenMessages::MovedByWidening(const ScatteredStreamWriter* writer,
     return widenings;
   for (Message* message = OutermostThawed(writer); message;
        message = message->nested_message()) {
-    widenings +=
-        MessageNesting::IsNarrow(message) ? MessageNesting::kWidening : 0;
+    widenings += IsNarrow(message) ? kWidening : 0;
     if (message == last)
       break;
   }
@@ -240,8 +202,7 @@ uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
   size_t widenings = 0;
   for (Message* message = outermost->nested_; message;
        message = message->nested_message())
-    widenings +=
-        MessageNesting::IsNarrow(message) ? MessageNesting::kWidening : 0;
+    widenings += IsNarrow(message) ? kWidening : 0;
   if (widenings == 0)
     return pos;
   const size_t room = static_cast<size_t>(writer->cur_range_.end - pos);
@@ -257,15 +218,15 @@ uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
     if (message->is_finalized())
       break;
     message->base_ += moved_by;
-    if (MessageNesting::IsNarrow(message)) {
+    if (IsNarrow(message)) {
       // This is beyond kMaxNarrowSize already if children were widened when
       // they were sealed.
       const size_t message_size = static_cast<size_t>(pos - message->base_);
-      if (widen_all || message_size + size > MessageInline::kMaxNarrowSize) {
-        pos = MessageNesting::Widen(message, pos);
-        moved_by += MessageNesting::kWidening;
+      if (widen_all || message_size + size > kMaxNarrowSize) {
+        pos = Widen(message, pos);
+        moved_by += kWidening;
       } else {
-        limit = MessageInline::NarrowLimit(limit, message->base_);
+        limit = NarrowLimit(limit, message->base_);
       }
     }
     message->fast_limit_ = limit;
@@ -301,7 +262,7 @@ void OpenMessages::AnnotatePatches(ScatteredStreamWriter* writer) noexcept {
     PROTOZERO_DCHECK(
         patch == nullptr || patch == message->size_field_ || IsZeroPatch(patch),
         "AnnotatePatch() returns kPatchSize zero bytes");
-    MessageNesting::MoveSizeField(message, patch);
+    MoveSizeField(message, patch);
   }
 }
 
@@ -312,7 +273,7 @@ void OpenMessages::EnterChunk(ScatteredStreamWriter* writer,
   Message* message =
       writer->has_open_root() ? OutermostThawed(writer) : nullptr;
   while (message != nullptr && !message->is_finalized()) {
-    const uint64_t size = MessageNesting::SizeAt(message, end);
+    const uint64_t size = SizeAt(message, end);
     message->state_.flags |= State::kCrossedChunk;
     Message* const child = message->nested_;
     // Freezing the leaf and its parent would not pay.
@@ -321,8 +282,7 @@ void OpenMessages::EnterChunk(ScatteredStreamWriter* writer,
       message->base_ = range.begin;
       message->fast_limit_ = fast_limit;
     } else {
-      message->state_.size =
-          Saturate(size - MessageNesting::SizeAt(child, end));
+      message->state_.size = Saturate(size - SizeAt(child, end));
       message->base_ = reinterpret_cast<uint8_t*>(InnermostFrozen(writer));
       writer->frozen_ = message;
       SetHasFrozen(writer, true);
@@ -399,7 +359,7 @@ void OpenMessages::SetSizeField(Message* message,
                                 uint8_t* size_field) noexcept {
   using CursorTaken = ScatteredStreamWriter::CursorTaken;
   ScatteredStreamWriter* const writer = message->writer_;
-  if (MessageNesting::IsNarrow(message))
+  if (IsNarrow(message))
     WidenAll(writer);
   if (message->state_.flags & (State::kFinalized | State::kGroup))
     return;
@@ -418,7 +378,7 @@ void OpenMessages::SetSizeField(Message* message,
     writer->TakeCursorSlowPath();
     writer->Fail(WriteStatus::kAmbiguousSize, 0);
   }
-  MessageNesting::MoveSizeField(message, size_field);
+  MoveSizeField(message, size_field);
 }
 
 }  // namespace internal

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/internal/message_inline.h"
 #include "protozero/message.h"
 #include "protozero/scattered_stream_writer.h"
 #include "protozero/write_status.h"
@@ -32,7 +33,7 @@ namespace internal {
 //   base_        points to the frozen message around it, or is null.
 //
 // REQUIRES, unless a comment says otherwise: a message is open.
-struct OpenMessages {
+struct OpenMessages : MessageSteps {
   // The chain.
 
   static bool HasFrozen(const ScatteredStreamWriter* writer) {
@@ -54,10 +55,6 @@ struct OpenMessages {
 
   // The cursor.
 
-  // Calls MessageRuntime::TakeCursor(), and widens the open messages that
-  // |size| more bytes may make too long to stay narrow.
-  PROTOZERO_NOINLINE static bool TakeCursorFor(Message* message,
-                                               size_t size) noexcept;
   // Move the cursor from the writer to the leaf, and back.
   PROTOZERO_COLD static void LendCursorTo(Message* leaf) noexcept;
   PROTOZERO_COLD static void ReturnCursor(Message* leaf) noexcept;
@@ -65,9 +62,6 @@ struct OpenMessages {
   // has the cursor.
   PROTOZERO_NOINLINE static void TakeCursorFromLeaf(
       ScatteredStreamWriter* writer) noexcept;
-  // Closes the messages without touching the chunk, which may be gone. No
-  // message needs to be open.
-  PROTOZERO_COLD static void Abandon(ScatteredStreamWriter* writer) noexcept;
 
   // Writing. REQUIRES: |leaf| has the cursor.
 
@@ -82,6 +76,9 @@ struct OpenMessages {
 
   // Widening.
 
+  // Gives a narrow message, which ends at |end|, a size field of four bytes,
+  // all zero. Returns the new end.
+  PROTOZERO_COLD static uint8_t* Widen(Message* message, uint8_t* end) noexcept;
   // Widens the open messages that |size| more bytes at |pos|, which is the
   // cursor, may make longer than kMaxNarrowSize; all of them if the chunk may
   // become too short for that. Returns the new cursor.
@@ -145,8 +142,6 @@ struct OpenMessages {
   PROTOZERO_COLD static bool MayCountSizeField(
       const Message* message,
       const uint8_t* size_field) noexcept;
-
-  friend struct MessageRuntime;
 };
 
 }  // namespace internal

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "message_nesting.h"
 #include "open_messages.h"
 #include "protozero/message.h"
 
@@ -140,7 +141,7 @@ uint8_t* ScatteredStreamWriter::LentWritePtr() const noexcept {
 }
 
 void ScatteredStreamWriter::AbandonRoot() noexcept {
-  internal::OpenMessages::Abandon(this);
+  internal::MessageNesting::AbandonRoot(this);
 }
 
 PROTOZERO_ABI_END

@@ -82,8 +82,9 @@ NUM_SMALL = 24
 NUM_SETTERS = 20
 # The functions that the same setters call where they are not in place, and inline
 # code that was not inlined.
-CALLS = ('AppendString', 'MessageInline::', 'MessageRuntime::AppendBytes(',
-         'MessageRuntime::BeginNested(', 'MessageRuntime::Finalize(')
+CALLS = ('AppendString', 'MessageInline::', 'MessageSteps::',
+         'MessageRuntime::AppendBytes(', 'MessageRuntime::BeginByCall(',
+         'MessageRuntime::Finalize(')
 
 
 def check(gen, compiler, level, output):

@@ -454,7 +454,7 @@ class FieldsAppender {
     }
 
     static void Append(Message& message, const Value& field) {
-      All::Append(*MessageRuntime::BeginNested(&message, kTag),
+      All::Append(*MessageRuntime::BeginByCall(&message, kTag),
                   Get<i>(field.value.values)...);
       MessageRuntime::TakeCursor(&message);
     }

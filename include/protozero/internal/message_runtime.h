@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/internal/message_state.h"
 #include "protozero/proto_utils.h"
 
 #include "protozero/internal/macros.h"
@@ -20,15 +21,30 @@ class ScatteredStreamWriter;
 
 namespace internal {
 
-// A child that has begun, and its cursor. The caller stores the cursor in the
-// child, and so has it in a register for the child's first field.
-struct BegunChild {
-  Message* child;
-  uint8_t* write_ptr;
-};
-
 // The functions of the library that inline code calls, and no others. They work
 // for any value, with or without room in the chunk.
+//
+// The layers of messages. Each calls those below it, never one above:
+//
+//   Message         the functions for users
+//   MessageSetter   setters: MessageInline in place, or else a call
+//   MessageRuntime  the functions that setters call
+//   MessageNesting  beginning and sealing, which go up and down the chain
+//   OpenMessages    the chain itself: cursor, chunks, widening
+//   MessageSteps    inline steps on one message
+//
+// So a child begins. Each function calls some of those below it:
+//
+//   Message::BeginNestedMessage()           by a field id; BeginNestedGroup()
+//   MessageSetter::BeginChild()             by a tag: in place, or by a call
+//   MessageRuntime::BeginByCall()           the whole beginning
+//   MessageRuntime::BeginInPlaceSlowPath()  the rare rest of it
+//   MessageNesting::BeginBehindSibling()    first seals an open short sibling
+//   MessageNesting::BeginInAnyState()       first seals any messages
+//   MessageNesting::BeginInAnyRoom()        over the chunk's end; any group
+//   MessageNesting::Begin...OutOfLine()     calls of the two below
+//   MessageSteps::BeginNarrow()             the usual child, if there is room
+//   MessageSteps::BeginWide()               a child expected to be long
 struct PROTOZERO_EXPORT MessageRuntime {
   using EncodedTag = proto_utils::internal::EncodedTag;
 
@@ -60,12 +76,12 @@ struct PROTOZERO_EXPORT MessageRuntime {
                                                    EncodedTag tag,
                                                    uint64_t size) noexcept;
 
-  static Message* BeginNested(Message* parent, EncodedTag tag) noexcept;
-  // Begins a child if another child is open (so for every child of a parent but
-  // the first), if there is no room, or if the arena expects a long child.
-  PROTOZERO_NOINLINE static BegunChild BeginNestedSlowPath(
-      Message* parent,
-      EncodedTag tag) noexcept;
+  // Begins a child, and stores the cursor in it.
+  static Message* BeginByCall(Message* parent, EncodedTag tag) noexcept;
+  // Begins a child for a setter in place that cannot: another child is open (so
+  // for every child of a parent but the first), or there is no room.
+  static BegunChild BeginInPlaceSlowPath(Message* parent,
+                                         EncodedTag tag) noexcept;
   PROTOZERO_COLD static Message* BeginGroup(Message* parent,
                                             EncodedTag tag,
                                             uint32_t end_tag) noexcept;
@@ -90,9 +106,6 @@ struct PROTOZERO_EXPORT MessageRuntime {
                                                  ContiguousMemoryRange range,
                                                  MessageArena* arena) noexcept;
 
-  // Returns the number for a new use of a message; zero if the library was
-  // built without debug checks, however its users were built.
-  static uint16_t NextEpoch() noexcept;
   // Returns whether |next| or a message before it has taken the place of
   // |message| in the same parent. Returns false if the library was built
   // without debug checks.

@@ -56,6 +56,9 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+
+class Message;
+
 namespace internal {
 
 // The state of a message: eight bytes, so that one store begins a message and
@@ -115,6 +118,17 @@ struct MessageState {
 };
 
 static_assert(sizeof(MessageState) == sizeof(uint64_t), "one store");
+
+// Returns the number for a new use of a message; zero if the library was built
+// without debug checks, however its users were built.
+PROTOZERO_COLD PROTOZERO_EXPORT uint16_t NextEpoch() noexcept;
+
+// A child that has begun, and its cursor. The caller stores the cursor in the
+// child, and so has it in a register for the child's first field.
+struct BegunChild {
+  Message* child;
+  uint8_t* write_ptr;
+};
 
 // Two values of a cursor that are no address. Both are past every limit, so
 // that the test for room fails. They stay past it when nearly 2 GB (with 32-bit
