@@ -33,8 +33,7 @@ uint8_t* WriteSizeAndBytesUnsafe(size_t size,
 }
 
 uint8_t* WidenSizeUnsafe(uint8_t* begin, size_t size) noexcept {
-  auto* const moved = static_cast<uint8_t*>(
-      memmove(begin + MessageInline::kWidening, begin, size));
+  uint8_t* const moved = MessageSteps::WidenSizeField(begin, size);
   // Inline code is for this processor if any message is narrow.
   proto_utils::internal::WritePaddedVarIntInline<
       proto_utils::kMessageLengthFieldSize>(

@@ -23,11 +23,8 @@ uint8_t* Message::size_field() noexcept {
 
 uint8_t* Message::size_field() const noexcept {
   using State = internal::MessageState;
-  if (internal::MessageSteps::IsNarrow(this)) {
-    // Widen() moves it like this, after the messages around it have moved.
-    return base_ - 1 - internal::MessageSteps::kWidening +
-           internal::OpenMessages::MovedByWidening(writer_, this);
-  }
+  if (internal::MessageSteps::IsNarrow(this))
+    return internal::OpenMessages::SizeFieldIfWidened(this);
   return (state_.flags & (State::kFinalized | State::kNoSize)) ? nullptr
                                                                : size_field_;
 }

@@ -157,11 +157,9 @@ void OpenMessages::Fail(Message* leaf,
 // Widening.
 
 uint8_t* OpenMessages::Widen(Message* message, uint8_t* end) noexcept {
-  uint8_t* const begin = message->base_;
-  message->base_ = begin + kWidening;
-  memmove(message->base_, begin, static_cast<size_t>(end - begin));
-  message->size_field_ = begin - 1;
-  memset(begin, 0, kWidening);
+  const auto size = static_cast<size_t>(end - message->base_);
+  message->base_ = WidenSizeField(message->base_, size);
+  message->size_field_ = message->base_ - proto_utils::kMessageLengthFieldSize;
   message->state_.flags = State::kWide;
   return end + kWidening;
 }
@@ -181,12 +179,10 @@ uint8_t* OpenMessages::WidenFor(const ScatteredStreamWriter* writer,
   return WidenChainFor(writer, outermost, size, pos);
 }
 
-size_t OpenMessages::MovedByWidening(const ScatteredStreamWriter* writer,
-                                     const Message* last) noexcept {
+inline size_t OpenMessages::MovedByWideningFrom(Message* outermost,
+                                                const Message* last) {
   size_t widenings = 0;
-  if (writer->fast_limit_ == 0)
-    return widenings;
-  for (Message* message = OutermostThawed(writer); message;
+  for (Message* message = outermost; message;
        message = message->nested_message()) {
     widenings += IsNarrow(message) ? kWidening : 0;
     if (message == last)
@@ -195,14 +191,18 @@ size_t OpenMessages::MovedByWidening(const ScatteredStreamWriter* writer,
   return widenings;
 }
 
+size_t OpenMessages::MovedByWidening(const ScatteredStreamWriter* writer,
+                                     const Message* last) noexcept {
+  return writer->fast_limit_ == 0
+             ? 0
+             : MovedByWideningFrom(OutermostThawed(writer), last);
+}
+
 uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
                                      Message* outermost,
                                      size_t size,
                                      uint8_t* pos) noexcept {
-  size_t widenings = 0;
-  for (Message* message = outermost->nested_; message;
-       message = message->nested_message())
-    widenings += IsNarrow(message) ? kWidening : 0;
+  const size_t widenings = MovedByWideningFrom(outermost, nullptr);
   if (widenings == 0)
     return pos;
   const size_t room = static_cast<size_t>(writer->cur_range_.end - pos);
@@ -245,6 +245,11 @@ uint8_t* OpenMessages::WidenAll(const ScatteredStreamWriter* writer) noexcept {
 uint8_t* OpenMessages::CursorIfWidened(
     const ScatteredStreamWriter* writer) noexcept {
   return Leaf(writer)->write_ptr_ + MovedByWidening(writer, nullptr);
+}
+
+uint8_t* OpenMessages::SizeFieldIfWidened(const Message* message) noexcept {
+  return message->base_ + MovedByWidening(message->writer_, message) -
+         proto_utils::kMessageLengthFieldSize;
 }
 
 // Chunks.

@@ -89,13 +89,11 @@ struct OpenMessages : MessageSteps {
   // cursor.
   PROTOZERO_COLD static uint8_t* WidenAll(
       const ScatteredStreamWriter* writer) noexcept;
-  // Returns the cursor that WidenAll() would return. Changes nothing.
+  // Return the leaf's cursor, and the size field of a narrow message, as
+  // WidenAll() would leave them. Change nothing.
   PROTOZERO_COLD static uint8_t* CursorIfWidened(
       const ScatteredStreamWriter* writer) noexcept;
-  // Returns the distance by which WidenAll() would move the first byte of
-  // |message|, or, if that is null, the end of the leaf. Changes nothing.
-  PROTOZERO_COLD static size_t MovedByWidening(
-      const ScatteredStreamWriter* writer,
+  PROTOZERO_COLD static uint8_t* SizeFieldIfWidened(
       const Message* message) noexcept;
 
   // Chunks.
@@ -125,6 +123,13 @@ struct OpenMessages : MessageSteps {
   static bool HasRawBytes(const Message* message);
   static bool IsFrozen(const ScatteredStreamWriter* writer,
                        const Message* message);
+  // Returns the distance by which WidenAll() would move the first byte of
+  // |message|, or, if that is null, the end of the leaf. Changes nothing.
+  PROTOZERO_COLD static size_t MovedByWidening(
+      const ScatteredStreamWriter* writer,
+      const Message* message) noexcept;
+  // Does the same. REQUIRES: |outermost| is the outermost thawed message.
+  static size_t MovedByWideningFrom(Message* outermost, const Message* last);
   // Does the work of WidenFor() for the messages in |outermost|, which has a
   // child and is not narrow. REQUIRES: there is fast room in the chunk.
   PROTOZERO_NOINLINE static uint8_t* WidenChainFor(

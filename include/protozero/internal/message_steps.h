@@ -40,6 +40,17 @@ struct MessageSteps {
   // takes little of the time that it took to write it.
   static constexpr size_t kMaxNarrowSize = 512;
 
+  // Widens the size field in front of the |size| bytes at |begin| from one byte
+  // to kMessageLengthFieldSize bytes, all zero: moves the bytes down by
+  // kWidening. Returns their new beginning.
+  static uint8_t* WidenSizeField(uint8_t* begin, size_t size) {
+    auto* const moved =
+        static_cast<uint8_t*>(memmove(begin + kWidening, begin, size));
+    memset(moved - proto_utils::kMessageLengthFieldSize, 0,
+           proto_utils::kMessageLengthFieldSize);
+    return moved;
+  }
+
   // Returns whether kFastRoom bytes can be written at |pos| with nothing else
   // to do. That is so only if |pos| is the cursor, and |message| has it.
   // Compares integers, and the limit lies before the chunk's end, so that the

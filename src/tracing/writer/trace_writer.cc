@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "protozero/internal/bit_deposit.h"
+#include "protozero/internal/message_inline.h"
 #include "protozero/proto_utils.h"
 #include "src/tracing/writer/back_off.h"
 
@@ -20,6 +21,9 @@ namespace {
 
 constexpr auto WriteFragmentLength = proto_utils::internal::WritePaddedVarInt<
     SharedMemoryABI::kPacketHeaderSize>;
+static_assert(SharedMemoryABI::kPacketHeaderSize ==
+                  proto_utils::kMessageLengthFieldSize,
+              "lengths of packets are widened like sizes of messages");
 
 // The pages that a writer searches if it has just found no chunk. To search all
 // pages takes longer than to write a packet. With its next packet, the writer
@@ -265,11 +269,9 @@ uint8_t* TraceWriter::WriteFragmentHeader() {
   const size_t size = FragmentSize();
   uint8_t* end = stream_.write_ptr();
   if (state() == PacketState::kNarrow) {
-    constexpr size_t kWidening = ABI::kPacketHeaderSize - kNarrowHeaderSize;
-    uint8_t* const begin = fragment_ + kNarrowHeaderSize;
-    if (size != 0)
-      memmove(begin + kWidening, begin, size);
-    end += kWidening;
+    end = internal::MessageSteps::WidenSizeField(fragment_ + kNarrowHeaderSize,
+                                                 size) +
+          size;
   }
   WriteFragmentLength(static_cast<uint32_t>(size), fragment_);
   return end;
@@ -349,9 +351,8 @@ uint8_t* TraceWriter::AnnotatePatch(uint8_t* patch_addr) {
     return nullptr;
   }
   // The length in front of the packet will be widened.
-  const size_t widening = state() == PacketState::kNarrow
-                              ? ABI::kPacketHeaderSize - kNarrowHeaderSize
-                              : 0;
+  const size_t widening =
+      state() == PacketState::kNarrow ? internal::MessageSteps::kWidening : 0;
   patch->chunk_id = chunk_id_;
   patch->offset = static_cast<uint16_t>(
       static_cast<size_t>(patch_addr - chunk_.payload_begin()) + widening);
