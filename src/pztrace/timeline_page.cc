@@ -81,9 +81,12 @@ class Page {
     for (auto& [flow, ends] : flow_ends_)
       std::sort(ends.begin(), ends.end());
     std::string list;
+    const TrackRow* last = nullptr;
     for (const TrackRow& row : rows) {
       list += list.empty() ? "\n" : ",\n";
-      AddRow(row, &list);
+      // Tracks that share rows have the first one's number.
+      AddRow(row, last && last->track == row.track, &list);
+      last = &row;
     }
     std::string json = "{\"name\":";
     program::AppendJsonString(title, &json);
@@ -255,7 +258,8 @@ class Page {
     return json + "}";
   }
 
-  void AddRow(const TrackRow& row, std::string* json) {
+  // |continues| if the row belongs to the tracks of the row before it.
+  void AddRow(const TrackRow& row, bool continues, std::string* json) {
     const TrackInfo info = InfoOf(row.track, reader_.tracks());
     *json += "{\"label\":";
     program::AppendJsonString(LabelOf(info), json);
@@ -263,6 +267,7 @@ class Page {
     *json += info.tid != 0   ? "thread\""
              : info.pid != 0 ? "process\""
                              : "track\"";
+    *json += continues ? ",\"continues\":true" : "";
     if (row.events && !row.events->instants.empty())
       *json += ",\"instants\":" + InstantsJson(row.events->instants);
     if (row.events && !row.events->values.empty())

@@ -7,129 +7,25 @@ without Chromium it is skipped.
 
 import pathlib
 import random
-import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from browser import Browser, KEYS  # pylint: disable=wrong-import-position
+from browser_page import (  # pylint: disable=wrong-import-position
+    DESKTOP, DETAILS, OVERFLOW, PHONE, PLACE, SCREENS, SLOWEST, BrowserPageTest, COLORS,
+    milliseconds)
 from cases import run_cases  # pylint: disable=wrong-import-position
-from html_page import PageTest  # pylint: disable=wrong-import-position
 from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event,
     first_packet, name, track)
 
 QUEUE = 9
-PICTURES = pathlib.Path.cwd() / 'html_browser_test'
-# Width, height, whether it is a phone.
-DESKTOP = (1280, 800, False)
-PHONE = (390, 844, True)
-SCREENS = {'desktop': DESKTOP, 'phone': PHONE}
-
-# What is wider than the screen, and may not be.
-OVERFLOW = '''
-const width = document.documentElement.clientWidth;
-return [...document.querySelectorAll('body, header *, main, canvas, article, dl, dd')].filter(
-    element => element.getBoundingClientRect().right > width + 0.5 ||
-               element.scrollWidth > element.clientWidth + 1 &&
-               getComputedStyle(element).overflowX === 'visible').map(
-    element => element.outerHTML.slice(0, 80));
-'''
-COLORS = '''
-const canvas = document.getElementById(arguments[0]);
-const pixels = new Uint32Array(canvas.getContext('2d').getImageData(
-    0, 0, canvas.width, canvas.height).data.buffer);
-return new Set(pixels).size;
-'''
-# The texts of the details, by the terms.
-DETAILS = '''
-return Object.fromEntries([...document.querySelectorAll('#details dt')].map(
-    term => [term.textContent, term.nextSibling.textContent]));
-'''
-SLOWEST = '''
-return [...document.querySelectorAll('#slowest tbody tr')].map(
-    row => [...row.cells].map(cell => cell.textContent));
-'''
-# Where on the screen the slice is that begins at a time, in the first row whose label
-# begins with a text.
-PLACE = '''
-const [label, begin, duration] = arguments;
-const box = canvas.getBoundingClientRect();
-for (const line of trace.lines) {
-  const i = [...line.begin.keys()].find(i => line.begin[i] === begin &&
-      line.end[i] - line.begin[i] === duration && line.row.label.startsWith(label));
-  if (i === undefined)
-    continue;
-  timeline.scrollTo(line);
-  const {x, y, width, height} = timeline.placeOf({line, i});
-  return [box.left + x + width / 2, box.top + y + height / 2];
-}
-'''
 
 
-def milliseconds(text):
-  number, unit = text.split()
-  return float(number) * {'ns': 1e-6, 'us': 1e-3, 'ms': 1, 's': 1e3}[unit]
-
-
-class HtmlBrowserTest(PageTest):
-
-  @classmethod
-  def setUpClass(cls):
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    PICTURES.mkdir()
-    cls.browser = Browser()
-    cls.addClassCleanup(cls.browser.close)
-
-  def setUp(self):
-    super().setUp()
-    self.set_screen(DESKTOP)
-
-  def tearDown(self):
-    self.assertEqual(self.browser.errors(), [])
-
-  def set_screen(self, screen, scheme='light'):
-    self.browser.set_screen(*screen, scheme)
-
-  def open(self, trace, code=0):
-    self.html, _ = self.run_command(trace, code=code)
-    self.reopen()
-
-  def reopen(self):
-    page = self.path.with_suffix('.html')
-    page.write_text(self.html)
-    self.browser.open(page.as_uri())
-
-  def script(self, code, *arguments):
-    return self.browser.script(code, *arguments)
-
-  def text(self, element):
-    return self.script('return document.querySelector(arguments[0]).textContent', element)
-
-  def view(self):
-    return self.script('return [timeline.from, timeline.to]')
-
-  def time_at(self, x):
-    return self.script('return timeline.time(arguments[0] - '
-                       'canvas.getBoundingClientRect().left)', x)
-
-  def span(self):
-    begin, end = self.view()
-    return end - begin
-
-  def click_on(self, step):
-    place = self.script(PLACE, step.thread, step.begin, step.duration)
-    self.browser.point(place, 'down', 'up')
-
-  def type(self, text):
-    self.browser.press('/')
-    self.browser.press(text)
-
-  def check_looks(self, what):
-    self.assertEqual(self.script(OVERFLOW), [], what)
-    self.assertGreater(self.script(COLORS, 'timeline'), 20, what)
-    self.browser.picture(PICTURES / (what + '.png'))
+class HtmlBrowserTest(BrowserPageTest):
+  pictures = 'html_browser_test'
 
   def test_looks(self):
     trace, _ = self.record_workers()
@@ -152,7 +48,10 @@ class HtmlBrowserTest(PageTest):
     trace, _ = self.record_workers()
     slices = self.read_slices(trace)
     self.open(trace)
-    step = max((s for s in slices if s.name != 'item'), key=lambda s: s.duration)
+    # A busy machine makes some as long as the trace, into which there is no zooming.
+    whole = max(s.end for s in slices)
+    step = max((s for s in slices if s.name != 'item' and s.duration < whole / 5),
+               key=lambda s: s.duration)
     self.click_on(step)
     details = self.script(DETAILS)
     self.assertEqual([details[term] for term in ('Name', 'Category')],
@@ -163,7 +62,7 @@ class HtmlBrowserTest(PageTest):
     self.assertAlmostEqual(milliseconds(details['Start']) * 1e6, step.begin, 0)
     self.assertEqual(details['Self'], details['Duration'])
     alike = [s.duration for s in slices if s.name == step.name]
-    self.assertTrue(details['Of this name'].startswith('%d slices, ' % len(alike)))
+    self.assertIn('Count%d' % len(alike), self.text('#statistics'))
     # A double click zooms to it; a click beside all events selects none.
     before = self.span()
     place = self.script(PLACE, step.thread, step.begin, step.duration)
@@ -220,8 +119,9 @@ class HtmlBrowserTest(PageTest):
     self.browser.wheel(place, 100)
     self.assertAlmostEqual(self.time_at(place[0]), before, delta=span / 1e6)
     span = self.span()
-    self.browser.point(place, 'down', (place[0] + 50, place[1]),
-                       (place[0] + 120, place[1]), 'up')
+    with self.browser.holding(KEYS['Shift']):
+      self.browser.point(place, 'down', (place[0] + 50, place[1]),
+                         (place[0] + 120, place[1]), 'up')
     self.assertAlmostEqual(self.span(), span, delta=1)
     self.assertAlmostEqual(self.time_at(place[0] + 120), before, delta=span / 1e6)
     # That was no click.
@@ -280,7 +180,7 @@ class HtmlBrowserTest(PageTest):
     self.assertIn('outer 3, 3.00 ms, at 12 ms, app 41 / main 42', self.text('#said'))
     # The other events of the flow are links.
     self.assertIn('Flow %d' % (2**64 - 1), self.text('#details'))
-    self.script('document.querySelector("#details button").click()')
+    self.script('document.querySelector("#details h3 ~ dl button").click()')
     self.assertEqual(self.script(DETAILS)['Name'], 'outer 0')
     self.script('canvas.focus()')
     self.browser.press([KEYS['Down']])

@@ -2,6 +2,7 @@
 """Shows pages to tests, in Chromium."""
 
 import base64
+import contextlib
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ import urllib.request
 
 
 KEYS = {'Tab': '\ue004', 'Enter': '\ue007', 'Escape': '\ue00c', 'Left': '\ue012',
-        'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015'}
+        'Up': '\ue013', 'Right': '\ue014', 'Down': '\ue015', 'Shift': '\ue008'}
 
 
 class Browser:
@@ -87,6 +88,14 @@ class Browser:
     steps = [{'type': kind, 'value': key} for key in keys
              for kind in ('keyDown', 'keyUp')]
     self.act({'type': 'key', 'id': 'keyboard', 'actions': steps})
+
+  @contextlib.contextmanager
+  def holding(self, key):
+    """Holds a key down."""
+    for kind in 'keyDown', 'keyUp':
+      self.act({'type': 'key', 'id': 'keyboard', 'actions': [{'type': kind, 'value': key}]})
+      if kind == 'keyDown':
+        yield
 
   def point(self, *steps, kind='mouse'):
     """`steps` are places to move to, 'down' and 'up'."""

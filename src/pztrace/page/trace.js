@@ -5,7 +5,8 @@
 
 "use strict";
 
-// The first index in sorted `values`, from `low` on, whose value is at least `least`.
+// Returns the first index in sorted `values`, from `low` on, whose value is at least
+// `least`.
 function lowerBound(values, least, low = 0) {
   // It is often near.
   let step = 1;
@@ -22,34 +23,76 @@ function lowerBound(values, least, low = 0) {
   return low;
 }
 
-// The sums of differences.
+// Returns the last index in sorted `values` whose value is at most `most`, or -1.
+function lastUpTo(values, most) {
+  let at = lowerBound(values, most);
+  while (values[at] === most)
+    ++at;
+  return at - 1;
+}
+
+// Returns the times that differ by `differences`.
 function sums(differences) {
   let sum = 0;
   return Float64Array.from(differences, (difference) => (sum += difference));
 }
 
-// Slices of one depth of a track, or its instants, in the order of their beginnings.
+// The columns of events besides their beginnings. The page leaves out a column of zeros.
+const COLUMNS = {duration: Float64Array, nested: Float64Array, open: Uint8Array,
+                 text: Int32Array, args: Int32Array, flows: Int32Array};
+
+// Returns the columns of several lists of events behind each other, in the order of time.
+function joined(lists) {
+  const length = lists.reduce((sum, list) => sum + list.text.length, 0);
+  const columns = {begin: new Float64Array(length)};
+  for (const [name, Column] of Object.entries(COLUMNS)) {
+    const isThere = lists.some((list) => list[name]);
+    columns[name] = isThere ? new Column(length) : new Uint8Array(length);
+  }
+  let at = 0;
+  let isSorted = true;
+  for (const list of lists) {
+    for (const name of Object.keys(COLUMNS)) {
+      if (list[name])
+        columns[name].set(list[name], at);
+    }
+    let time = 0;
+    for (const difference of list.begin) {
+      columns.begin[at] = time += difference;
+      isSorted = isSorted && (at === 0 || columns.begin[at - 1] <= time);
+      ++at;
+    }
+  }
+  if (!isSorted) {
+    const {begin} = columns;
+    const order = Uint32Array.from(begin.keys()).sort((a, b) => begin[a] - begin[b]);
+    for (const [name, column] of Object.entries(columns))
+      columns[name] = column.map((_, i) => column[order[i]]);
+  }
+  return columns;
+}
+
+// Slices of one depth that do not overlap, or instants, in the order of their beginnings.
 class Line {
-  constructor(row, data, isInstants) {
+  constructor(row, columns, isInstants, outer = null) {
     this.row = row;
     this.isInstants = isInstants;
-    this.length = data.text.length;
-    this.begin = sums(data.begin);
-    // What is 0 everywhere is not there.
-    const column = (values) => values ?? new Uint8Array(this.length);
-    const duration = column(data.duration);
-    const nested = column(data.nested);
-    // 1: it had not ended, and lasts until the end of the trace.
-    this.open = column(data.open);
-    this.end = this.begin.map((begin, i) => begin + duration[i]);
-    this.self = Float64Array.from(duration, (ns, i) => Math.max(0, ns - nested[i]));
-    this.text = data.text;
-    this.args = column(data.args);
-    this.flows = column(data.flows);
-    // Slices of a damaged trace may overlap: how far those up to here reach.
+    // The line of the slices around these.
+    this.outer = outer;
+    this.begin = columns.begin;
+    this.length = this.begin.length;
+    // A slice that had not ended lasts until the end of the trace.
+    this.open = columns.open;
+    this.end = this.begin.map((begin, i) => begin + columns.duration[i]);
+    this.self = Float64Array.from(columns.duration,
+                                  (ns, i) => Math.max(0, ns - columns.nested[i]));
+    this.text = columns.text;
+    this.args = columns.args;
+    this.flows = columns.flows;
+    // Slices of a damaged trace may overlap: the last end of those up to here.
     let reach = -Infinity;
     this.reach = this.end.map((end) => (reach = Math.max(reach, end)));
-    // How many of those before an event are hits of the search.
+    // The number of hits of the search before each event.
     this.hitsBefore = null;
   }
 
@@ -57,26 +100,31 @@ class Line {
     return this.hitsBefore && this.hitsBefore[i + 1] > this.hitsBefore[i];
   }
 
-  countHits(isHitText) {
+  countHits(isHitText, isHitArgs) {
     this.hitsBefore = isHitText && new Uint32Array(this.length + 1);
-    for (let i = 0; isHitText && i < this.length; ++i)
-      this.hitsBefore[i + 1] = this.hitsBefore[i] + isHitText[this.text[i]];
-    return isHitText ? this.hitsBefore[this.length] : 0;
+    for (let i = 0; isHitText && i < this.length; ++i) {
+      this.hitsBefore[i + 1] =
+        this.hitsBefore[i] + (isHitText[this.text[i]] | isHitArgs[this.args[i]]);
+    }
   }
 }
 
 // The values of a counter, with their extremes in blocks of 16, of 256, and so on, so
-// that those of any range are found in a few steps.
+// that those of any range are found in a few steps. A value lasts until the next one.
 class Counter {
-  constructor(data) {
-    this.time = sums(data.time);
+  constructor(row, begin, values, unit, last) {
+    this.row = row;
+    this.isCounter = true;
+    this.begin = begin;
+    this.length = begin.length;
+    this.end = begin.map((ns, i) => i + 1 < begin.length ? begin[i + 1] : Math.max(ns, last));
+    this.reach = this.end;
+    this.unit = unit;
     // A value may be null: it is not a finite number.
-    const known = data.value.filter((value) => value !== null);
-    this.low = known.reduce((a, b) => Math.min(a, b), 0);
-    this.high = known.reduce((a, b) => Math.max(a, b), 0);
-    this.maxText = "max " + Number(this.high.toPrecision(12)).toLocaleString("en") +
-      (data.unit && " " + data.unit);
-    this.value = Float64Array.from(data.value, (value) => value ?? 0);
+    this.value = Float64Array.from(values, (value) => value ?? 0);
+    this.low = this.value.reduce((a, b) => Math.min(a, b), 0);
+    this.high = this.value.reduce((a, b) => Math.max(a, b), 0);
+    this.maxText = "max " + this.textOf(this.high);
     this.levels = [[this.value, this.value]];
     for (let [lows, highs] = this.levels[0]; lows.length > 16; [lows, highs] = this.levels.at(-1)) {
       const blocks = Array.from({length: Math.ceil(lows.length / 16)}, (_, i) => 16 * i);
@@ -85,7 +133,12 @@ class Counter {
     }
   }
 
-  // The least and the greatest of the values from `begin` to `end`.
+  textOf(value) {
+    return Number(value.toPrecision(12)).toLocaleString("en", {maximumSignificantDigits: 12}) +
+      (this.unit && " " + this.unit);
+  }
+
+  // Returns the least and the greatest of the values from `begin` to `end`.
   extremes(begin, end) {
     let low = Infinity;
     let high = -Infinity;
@@ -106,59 +159,49 @@ class Counter {
   }
 }
 
-// An event is a line and an index: {line, i}.
+// An event is a line and an index: {line, i}. The line may be that of a counter, and the
+// event one of its values.
 class Trace {
   constructor(data) {
     Object.assign(this, data);
-    this.lines = [];
-    const path = [];
-    for (const row of this.rows) {
-      path.length = Math.min(path.length, row.level);
-      row.parent = path.at(-1) ?? null;
-      path.push(row);
-      row.instants = row.instants && new Line(row, row.instants, true);
-      row.slices = (row.slices ?? []).map((line) => new Line(row, line, false));
-      row.counter = row.counter && new Counter(row.counter);
-      if (row.lost) {
-        const begin = sums(row.lost.begin);
-        row.lost = {begin, end: begin.map((ns, i) => ns + row.lost.duration[i])};
-      }
-      this.lines.push(...(row.instants ? [row.instants] : []), ...row.slices);
-    }
-    this.lines.forEach((line, number) => (line.number = number));
-    // Of the slices with each text.
-    this.totals = this.texts.map(() => ({count: 0, ns: 0, max: 0}));
-    this.numSlices = 0;
-    for (const line of this.lines.filter((line) => !line.isInstants)) {
-      this.numSlices += line.length;
-      for (let i = 0; i < line.length; ++i) {
-        const total = this.totals[line.text[i]];
-        const ns = line.end[i] - line.begin[i];
-        ++total.count;
-        total.ns += ns;
-        total.max = Math.max(total.max, ns);
-      }
-    }
+    this.rows = rowsOf(data.rows, data.to);
+    this.rows.forEach((row, number) => (row.number = number));
+    this.lines = this.rows.flatMap(
+      (row) => [...(row.instants ? [row.instants] : []), ...row.slices]);
+    // As links name them.
+    this.numbered = [...this.lines, ...this.rows.flatMap((row) => row.counter ?? [])];
+    this.numbered.forEach((line, number) => (line.number = number));
+    // Texts of one name differ in their categories.
+    const numbers = new Map();
+    this.nameOfText = Int32Array.from(this.texts, ([, string]) => {
+      const name = this.strings[string];
+      if (!numbers.has(name))
+        numbers.set(name, numbers.size);
+      return numbers.get(name);
+    });
+    this.names = [...numbers.keys()];
+    this.numSlices = this.lines.reduce(
+      (sum, line) => sum + (line.isInstants ? 0 : line.length), 0);
   }
 
   nameOf({line, i}) {
-    return this.strings[this.texts[line.text[i]][1]];
+    return line.isCounter ? line.row.label : this.strings[this.texts[line.text[i]][1]];
   }
 
   categoryOf({line, i}) {
-    return this.strings[this.texts[line.text[i]][0]];
+    return line.isCounter ? "" : this.strings[this.texts[line.text[i]][0]];
   }
 
   argsOf({line, i}) {
-    return parsedArgs(this.strings[line.args[i]]);
+    return line.isCounter ? {} : parsedArgs(this.strings[line.args[i]]);
   }
 
   flowsOf({line, i}) {
-    const flows = this.strings[line.flows[i]];
+    const flows = line.isCounter ? "" : this.strings[line.flows[i]];
     return flows ? [...new Set(flows.split(","))] : [];
   }
 
-  // The events of a flow, in the order of time.
+  // Returns the events of a flow, in the order of time.
   eventsOfFlow(flow) {
     if (!this.byFlow) {
       this.byFlow = new Map();
@@ -184,18 +227,25 @@ class Trace {
     }
   }
 
-  // Marks the events whose name has `query` in it, and returns them in the order of time.
+  // Marks the events that have `query` in their name or arguments, and returns them in
+  // the order of time.
   search(query) {
     const wanted = query.toLowerCase();
-    const isHitText = query ? this.texts.map(([, name]) =>
-      Number(this.strings[name].toLowerCase().includes(wanted))) : null;
+    // Arguments are JSON.
+    const escaped = JSON.stringify(wanted).slice(1, -1);
+    const isHitText = query && this.texts.map(([, name]) =>
+      Number(this.strings[name].toLowerCase().includes(wanted)));
+    const isHitArgs = query && Uint8Array.from(this.strings, (string) =>
+      Number(string.toLowerCase().includes(escaped)));
+    if (query)
+      isHitArgs[0] = 0;
     for (const line of this.lines)
-      line.countHits(isHitText);
+      line.countHits(isHitText || null, isHitArgs);
     return query ? [...this.events((line, i) => line.isHit(i))].sort(
       (a, b) => a.line.begin[a.i] - b.line.begin[b.i]) : [];
   }
 
-  // Those that the search has found, if there is one.
+  // Returns the slowest slices; if there is a search, the slowest that it has found.
   slowest(count) {
     const found = [];
     let least = -1;
@@ -216,12 +266,13 @@ class Trace {
     return found;
   }
 
-  // What part of the time each of `count` parts of the trace is busy, on all tracks.
+  // Returns the part of the time in which each of `count` parts of the trace is busy, on
+  // all tracks.
   busy(count) {
     const parts = new Float64Array(count);
     const scale = count / Math.max(1, this.to - this.from);
     for (const line of this.lines) {
-      if (line !== line.row.slices[0])
+      if (line.isInstants || line.outer)
         continue;
       for (let i = 0; i < line.length; ++i) {
         const begin = Math.max(0, (line.begin[i] - this.from) * scale);
@@ -232,39 +283,4 @@ class Trace {
     }
     return parts;
   }
-}
-
-// Integers that a number does not hold exactly remain text.
-function parsedArgs(members) {
-  const text = members.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g,
-    (part) => /^-?\d{16,}$/.test(part) ? '"' + part + '"' : part);
-  return JSON.parse("{" + text + "}");
-}
-
-const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
-
-// "12 ns", "3.40 us".
-function durationText(ns) {
-  const [factor, unit] = UNITS.find(([factor]) => ns >= factor) ?? UNITS.at(-1);
-  return factor === 1 ? ns + " ns" : (ns / factor).toFixed(2) + " " + unit;
-}
-
-// With all digits.
-function timeText(ns) {
-  const [factor, unit] = UNITS.find(([factor]) => Math.abs(ns) >= factor) ?? UNITS.at(-1);
-  const text = (ns / factor).toFixed(Math.log10(factor));
-  return (factor === 1 ? text : text.replace(/\.?0+$/, "")) + " " + unit;
-}
-
-// Nanoseconds since 1970, as ISO 8601.
-function dateText(ns) {
-  const milliseconds = ns / 1000000n;
-  const date = new Date(Number(milliseconds));
-  if (ns < 0n || isNaN(date))
-    return ns + " ns";
-  return date.toISOString().replace("Z", String(ns % 1000000n).padStart(6, "0") + "Z");
-}
-
-function countText(count, noun, nouns = noun + "s") {
-  return count.toLocaleString("en") + " " + (count === 1 ? noun : nouns);
 }
