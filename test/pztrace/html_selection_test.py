@@ -159,6 +159,15 @@ class HtmlSelectionTest(BrowserPageTest):
     self.assertEqual(self.script(ROWS), ['app 41', 'main 42', 'request'])
     self.assertEqual(self.script(main), 2)
 
+  def test_rows_by_fingers(self):
+    self.set_screen(PHONE)
+    self.open_outer()
+    x, y = self.place_of_label('main')
+    self.browser.point((x, y), 'down', 'up', kind='touch')
+    self.assertEqual(self.script('return timeline.row.lines.length'), 1)
+    self.browser.point((self.script('return timeline.width') - 12, y), 'down', 'up', kind='touch')
+    self.assertEqual(self.script('return timeline.stuck.map(row => row.label)'), ['main 42'])
+
   def test_a_high_row_is_collapsed_at_first(self):
     tracks, _ = requests(30)
     events = [one for i in range(30) for one in slice_of(
@@ -439,6 +448,7 @@ class HtmlSelectionTest(BrowserPageTest):
         self.check_looks('%s-%s-name' % (device, scheme))
         self.browser.press('?')
         self.assertEqual(self.script(OVERFLOW), [])
+        self.assertEqual(self.script('return $("keys").scrollTop'), 0)
 
 
 if __name__ == '__main__':

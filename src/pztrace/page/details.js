@@ -16,7 +16,7 @@ function showDetails() {
   details.replaceChildren();
   rangeStatistics = range && (rangeStatistics?.range === range ? rangeStatistics :
     {range, ...statisticsOf(trace, range)});
-  $("selected").textContent = range ? "Range" : "Selection";
+  $("selected").textContent = range ? "Range, with the times within it" : "Selection";
   if (range)
     showRange(details);
   else if (selected)

@@ -90,6 +90,12 @@ function scrollPage(down) {
   $("scroller").scrollTop += down * (timeline.height - timeline.stuckBottom) * 0.8;
 }
 
+function showKeys() {
+  $("keys").showModal();
+  // The button that has the focus is at the end.
+  $("keys").scrollTop = 0;
+}
+
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 const KEYS = {
   w: () => zoomByKey(1 / 1.4),
@@ -107,7 +113,7 @@ const KEYS = {
   ",": () => goToName(-1),
   ".": () => goToName(1),
   0: () => timeline.showAll(),
-  "?": () => $("keys").showModal(),
+  "?": showKeys,
   "/": () => $("query").focus(),
   r: () => $("filter").focus(),
   Escape: unselect,

@@ -185,4 +185,4 @@ $("overview").addEventListener("pointermove", moveOverview);
 $("in").addEventListener("click", () => timeline.zoom(1 / 1.4));
 $("out").addEventListener("click", () => timeline.zoom(1.4));
 $("whole").addEventListener("click", () => timeline.showAll());
-$("help").addEventListener("click", () => $("keys").showModal());
+$("help").addEventListener("click", showKeys);

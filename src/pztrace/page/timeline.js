@@ -326,7 +326,7 @@ class Timeline extends View {
     this.fill(this.colorOf(line, i, i + 1), begin, line.top, width, SLICE);
     if (line.isHit(i))
       this.fill(this.colors.hit, begin, line.top + SLICE - 2, width, 2);
-    else if (this.trace.nameOfText[line.text[i]] === this.name)
+    else if (!line.hitsBefore && this.trace.nameOfText[line.text[i]] === this.name)
       this.fill(this.colors.accent, begin, line.top + SLICE - 2, width, 2);
     for (let y = 1; line.open[i] && y < SLICE; y += 5)
       this.fill(this.colors.lost, begin + width - 2, line.top + y, 2, 3);
