@@ -36,6 +36,14 @@ return [...document.querySelectorAll('#frames button')].map(frame => [
     frame.textContent, Math.round(frame.offsetLeft / width * 100),
     Math.round(frame.offsetWidth / width * 100), frame.offsetTop]);
 '''
+DRAWN_TEXTS = '''
+const texts = [];
+const {text} = timeline;
+timeline.text = (...all) => texts.push(all[0]) && text.apply(timeline, all);
+timeline.drawNow();
+timeline.text = text;
+return texts;
+'''
 AXIS = 'return ticksOf(timeline).map(tick => tick.text)'
 
 
@@ -244,6 +252,11 @@ class HtmlSelectionTest(BrowserPageTest):
     self.browser.press([KEYS['Enter']])
     self.assertEqual(self.script(FRAMES)[-1], ['inner', 0, 100, 36])
     self.assertEqual(self.script('return document.activeElement.textContent'), 'inner')
+    # The longest is first, and the next beside it.
+    self.open(described() + at(OUTER + slice_of('other', 10 * MS, 40 * MS)))
+    self.browser.press('x')
+    self.assertEqual(self.script(FRAMES)[:3], [
+        ['all', 0, 100, 0], ['other', 0, 75, 18], ['outer', 75, 25, 18]])
 
   def test_ranges_by_keys_and_fingers(self):
     self.open_outer()
@@ -369,7 +382,7 @@ class HtmlSelectionTest(BrowserPageTest):
     self.browser.press('M')
     self.assertEqual(self.script('return timeline.marks'), [2 * MS, 9 * MS])
     self.assertEqual(self.text('#said'), '7.00 ms')
-    self.script('timeline.drawNow()')
+    self.assertIn('7.00 ms', self.script(DRAWN_TEXTS))
     # As a finger does it.
     self.script('document.querySelector("#details .links button").click()')
     self.assertEqual(self.script('return timeline.marks'), [8 * MS])
