@@ -46,7 +46,10 @@ TARGETS = {
     'x86_64-windows-gnu': PROGRAMS + RUNTIME + TRACING,
     'aarch64-windows-gnu': RUNTIME,
 }
-FLAGS = ['-std=c++17', '-O0', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
+# The compiler's defaults are those of debugging: symbols and a sanitizer, which take
+# a third of the time.
+QUICK = ['-O0', '-g0', '-fno-sanitize=undefined', '-Wno-unused-command-line-argument']
+FLAGS = ['-std=c++17', *QUICK, '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
          '-Wshadow', '-Werror']
 
 GOOGLETEST = pathlib.Path('/usr/src/googletest')
@@ -154,7 +157,8 @@ class PortsTest(ProjectsTest):
         '-DCMAKE_AR=/usr/bin/llvm-ar-19', '-DCMAKE_RANLIB=/usr/bin/llvm-ranlib-19',
         # Nothing is linked, which would need a C++ library made first.
         '-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY',
-        '-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_CXX_FLAGS=-O0', env=self.env).decode()
+        '-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
+        '-DCMAKE_CXX_FLAGS_RELEASE=' + ' '.join(QUICK), env=self.env).decode()
     self.assertIn('protozero: plugin: ' + str(BUILD), printed)
     self.assertIn('tracing_ipc, track_event, local_trace, pztrace: not built '
                   '(Linux only)', printed)

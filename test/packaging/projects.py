@@ -17,7 +17,7 @@ PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
 NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
 # Not optimized, and one file for each target: only the build is tested.
 QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
-         '-DCMAKE_CXX_FLAGS=-O0 -Wno-subobject-linkage']
+         '-DCMAKE_CXX_FLAGS=-Wno-subobject-linkage', '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG']
 
 # Imports, and a message of the well-known ones.
 PROTOS = {
