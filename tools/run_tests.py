@@ -77,7 +77,10 @@ FETCHED = [
 
 SANITIZER_OPTIONS = {
     'ASAN_OPTIONS': 'check_initialization_order=1:strict_init_order=1:'
-                    'strict_string_checks=1:detect_stack_use_after_return=1',
+                    'strict_string_checks=1:detect_stack_use_after_return=1:'
+                    # The default is 256. A test of a mistake is a fork of the
+                    # process, which takes longer the more memory that has.
+                    'quarantine_size_mb=32',
     'UBSAN_OPTIONS': 'print_stacktrace=1',
     'TSAN_OPTIONS': 'second_deadlock_stack=1',
 }
