@@ -64,7 +64,8 @@ class MesonTest(ProjectsTest):
     self.copy_tree(source, *TREE)
     build = self.scratch / 'build'
     self.must('meson', 'setup', build, source, *QUICK, '--prefix', prefix,
-              '--libdir=lib', '-Ddefault_library=static', '-Dinline_setters=true')
+              '--libdir=lib', '-Ddefault_library=static', '-Dinline_setters=true',
+              env={'CXX': 'clang++-19'})  # Takes half the time of gcc.
     self.must('meson', 'install', '-C', build, '--quiet')
     shutil.rmtree(source)
     shutil.rmtree(build)
