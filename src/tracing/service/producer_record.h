@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_
-#define SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_
+#ifndef SRC_TRACING_SERVICE_PRODUCER_RECORD_H_
+#define SRC_TRACING_SERVICE_PRODUCER_RECORD_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -120,4 +120,4 @@ struct ProducerRecord {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#endif  // SRC_TRACING_SERVICE_CONNECTED_PRODUCER_H_
+#endif  // SRC_TRACING_SERVICE_PRODUCER_RECORD_H_
