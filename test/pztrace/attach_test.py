@@ -241,8 +241,9 @@ class AttachTest(PztraceTest):
     self.trace_line(client, 'line')
     self.assertEqual(self.list_until('client'),
                      'recorded now by process %d:\n' % recorder.pid + output)
+    self.wait_for(recorder, r'client.* is connected')
     client.kill()
-    self.wait_for(recorder, 'is gone')
+    self.wait_for(recorder, r'client.* is gone')
     self.assertEqual(self.list_until('server'),
                      'recorded now by process %d:\n' % recorder.pid + lines[1])
     self.interrupt(recorder)
