@@ -20,9 +20,10 @@ from projects import BUILD, ProjectsTest
 CONAN = ROOT / 'third_party/conan/bin/conan'
 # As QUICK of the other tests.
 QUICK = {'tools.cmake.cmaketoolchain:generator': 'Ninja',
-         'tools.build:cxxflags': ['-O0', '-Wno-subobject-linkage'],
+         'tools.build:cxxflags': ['-Wno-subobject-linkage'],
          'tools.cmake.cmaketoolchain:extra_variables': {
-             'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '0'}}
+             'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '0',
+             'CMAKE_CXX_FLAGS_RELEASE': '-O0 -DNDEBUG'}}
 
 
 @unittest.skipUnless(CONAN.exists(),
