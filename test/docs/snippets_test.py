@@ -48,7 +48,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'packaging'))
 # pylint: disable=wrong-import-position
-from projects import NO_PLUGIN, PLUGIN, QUICK
+from projects import NO_PLUGIN, PLUGIN, QUICK, use_compiler_cache
 
 COMPILER = os.environ.get('CXX', 'g++')
 # The snippets have to be correct, not just to compile.
@@ -221,8 +221,8 @@ class Tester:
     self.build_dir = build_dir
     self.headers = scratch / 'headers'
     self.library = scratch / 'runtime.o'
-    # Of the tracing library, for programs that trace.
-    self.tracing = []
+    # An archive: a program takes what it needs.
+    self.tracing = scratch / 'tracing.a'
     self.results = Results()
     self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
     self.env = dict(os.environ, LC_ALL='C', PATH='%s:%s' % (
@@ -277,16 +277,18 @@ class Tester:
           return error
     folders = sorted({path.parent for path in
                       (ROOT / 'src' / 'tracing').rglob('*.cc')})
+    objects = []
     for folder in folders:
       source = self.scratch / ('tracing_%s.cc' % folder.name)
       source.write_text(''.join('#include "%s"\n' % path
                                 for path in sorted(folder.glob('*.cc'))))
-      self.tracing.append(source.with_suffix('.o'))
+      objects.append(source.with_suffix('.o'))
     errors = self.pool.map(lambda path: self.run(
         [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I', ROOT, '-I',
                               self.headers, '-c', path.with_suffix('.cc'),
-                              '-o', path]), self.tracing)
-    return ''.join(error for error in errors if error)
+                              '-o', path]), objects)
+    return (''.join(error for error in errors if error) or
+            self.run(['ar', 'rcs', self.tracing, *objects]) or '')
 
   def prepare_home(self):
     """What a reader has who has installed the library. Returns an error."""
@@ -356,7 +358,7 @@ class Tester:
                                     self.headers, source]
     if not re.search(r'\bmain\(', code):
       return self.run(command + ['-c', '-o', directory / (name + '.o')])
-    libraries = [] if is_c else self.tracing + [self.library]
+    libraries = [] if is_c else [self.tracing, self.library]
     error = self.run(command + libraries + ['-o', directory / name])
     if error:
       return error
@@ -430,6 +432,7 @@ def test_parser(results):
 
 
 def main():
+  use_compiler_cache()
   pages = [ROOT / 'README.md'] + sorted((ROOT / 'docs').rglob('*.md'))
   with tempfile.TemporaryDirectory() as scratch:
     tester = Tester(pathlib.Path(scratch), pathlib.Path.cwd())

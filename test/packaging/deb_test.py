@@ -54,8 +54,7 @@ class DebTest(ProjectsTest):
   def setUpClass(cls):
     super().setUpClass()
     cls.debs = cls.scratch / 'debs'
-    cls.must(ROOT / 'tools/build_debs', cls.debs, *QUICK,
-             '-DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG')
+    cls.must(ROOT / 'tools/build_debs', cls.debs, *QUICK)
     cls.packages = {path.name.partition('_')[0]: path
                     for path in cls.debs.glob('*.deb')}
 

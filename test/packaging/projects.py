@@ -15,9 +15,24 @@ BUILD = pathlib.Path.cwd()  # Tests run in the build directory.
 PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
 # The plugin takes long to build, and test/install builds it.
 NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
-# Not optimized, and one file for each target: only the build is tested.
+# Not optimized, and one file for each target: only the build is tested. The flags
+# are the same everywhere, so that each test finds in the cache below what another
+# one has compiled. CMake's default configuration is Release.
+WARNINGS = ('-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror '
+            '-Wno-subobject-linkage')
 QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
-         '-DCMAKE_CXX_FLAGS=-Wno-subobject-linkage', '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG']
+         '-DCMAKE_CXX_FLAGS=' + WARNINGS, '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG']
+
+
+def use_compiler_cache():
+  """Has the compilers ask ccache, if it is installed, in this process and those that
+  it starts. Builds in temporary folders find what others have compiled."""
+  compilers = pathlib.Path('/usr/lib/ccache')
+  if compilers.exists():
+    os.environ.update(PATH='%s:%s' % (compilers, os.environ['PATH']),
+                      CCACHE_DIR=str(BUILD / 'ccache'), CCACHE_BASEDIR=tempfile.gettempdir(),
+                      CCACHE_NOHASHDIR='1')
+
 
 # Imports, and a message of the well-known ones.
 PROTOS = {
@@ -108,6 +123,7 @@ class ProjectsTest(unittest.TestCase):
     cls.addClassCleanup(scratch.cleanup)
     cls.scratch = pathlib.Path(scratch.name) / 'my projects'
     cls.scratch.mkdir()
+    use_compiler_cache()
 
   @classmethod
   def must(cls, *command, cwd=None, env=None):
