@@ -11,6 +11,7 @@
 #include <unistd.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 
 #include "src/tracing/shared_memory/no_cancellation.h"
@@ -38,8 +39,14 @@ namespace {
 
 using Line = TraceClock::Line;
 
-constexpr uint64_t kMinBaselineNs = 20'000'000;
-constexpr uint64_t kValidForNs = 50'000'000;
+// A rate needs two readings that are this far apart: 2 to 10 us. Before that, a
+// process uses the system's clock.
+constexpr uint64_t kMinBaselineTicks = 10'000;
+// An older baseline is replaced by the reading that it was used with.
+constexpr uint64_t kMaxBaselineNs = 20'000'000;
+// The longest time that a line is valid. It is never longer than the time from
+// the baseline to the line's beginning.
+constexpr uint64_t kMaxValidForNs = 50'000'000;
 // The value 1 as a fraction of 2^32.
 constexpr double kOne = 4294967296.0;
 // A counter outside of 10 MHz to 100 GHz is no processor's counter.
@@ -103,9 +110,11 @@ Reading Read() {
 
 // Makes a new line. REQUIRES: this thread has set g_is_busy.
 void ReplaceLine() {
-  const Reading now = Read();
   const Reading then = g_baseline;
   g_line = Line();
+  if (then.tsc != 0 && ReadTsc() - then.tsc < kMinBaselineTicks)
+    return;
+  const Reading now = Read();
   // The next line needs a new baseline if there is none yet, or if the clocks
   // have gone back, or stood still while the machine slept.
   if (then.tsc == 0 || now.tsc <= then.tsc || now.ns <= then.ns) {
@@ -113,19 +122,20 @@ void ReplaceLine() {
     return;
   }
   const uint64_t elapsed_ns = now.ns - then.ns;
-  if (elapsed_ns < kMinBaselineNs)
-    return;
   const uint64_t ns_per_tick =
       static_cast<uint64_t>(static_cast<double>(elapsed_ns) * kOne /
                             static_cast<double>(now.tsc - then.tsc));
-  g_baseline = now;
+  if (elapsed_ns >= kMaxBaselineNs)
+    g_baseline = now;
   if (ns_per_tick < kMinNsPerTick || ns_per_tick > kMaxNsPerTick)
     return;
   g_line.tsc = now.tsc;
   g_line.ns = now.ns;
   g_line.ns_per_tick = ns_per_tick;
+  // Then the reading's errors at most double until the line's end.
+  const uint64_t valid_for_ns = std::min(elapsed_ns, kMaxValidForNs);
   g_line.valid_for =
-      static_cast<uint64_t>(static_cast<double>(kValidForNs) * kOne /
+      static_cast<uint64_t>(static_cast<double>(valid_for_ns) * kOne /
                             static_cast<double>(ns_per_tick));
 }
 

@@ -890,22 +890,4 @@ TEST(TrackEventTest, EventsTakeFewBytes) {
   EXPECT_EQ(read.events[3].bytes, std::string("\x48\x02", 2));
 }
 
-TEST(TraceClockTest, IsCloseToTheSystemsClockAndNeverGoesBack) {
-  protozero::internal::TraceClock clock;
-  const uint64_t begin = protozero::internal::SystemTraceTimeNs();
-  uint64_t last = 0;
-  // The error of a line of the clock; see TraceClock.
-  constexpr uint64_t kError = 50000;
-  uint64_t before = 0;
-  while (before - begin < 300'000'000 || before == 0) {
-    before = protozero::internal::SystemTraceTimeNs();
-    const uint64_t now = clock.NowNs();
-    const uint64_t after = protozero::internal::SystemTraceTimeNs();
-    ASSERT_GE(now + kError, before);
-    ASSERT_LE(now, after + kError);
-    ASSERT_GE(now, last);
-    last = now;
-  }
-}
-
 }  // namespace

@@ -36,14 +36,18 @@ uint64_t SystemTraceTimeNs();
 //   ns
 //   |                    .--
 //   |              .--o--        a line begins at a reading, is as steep as it
-//   |        .--o--              was since one at least 20 ms before, and is
-//   |  .--o--                    valid for 50 ms
+//   |        .--o--              was since an earlier one, and is valid for as
+//   |  .--o--                    long as that is ago, but for 50 ms at most
 //   +------------------------ counter
 //
 // After that, the next thread that reads the clock replaces the line, for all
-// threads. The system changes the rate of its clock by at most 500 in a
-// million, so a line is off by less than 50 us; by far less than 1 us while the
-// rate stays.
+// threads. A process has its first line 2 to 10 us after its first event, and
+// the lines become longer until the earlier reading is 20 ms old.
+//
+// A line is off by at most three times the error of a reading, which is half of
+// the time that it takes the system to read its clock: by some 40 ns, if no
+// reading was interrupted. The system changes the rate of its clock by at most
+// 500 in a million, which can make that 50 us.
 class TraceClock {
  public:
   PROTOZERO_ALWAYS_INLINE uint64_t NowNs() {
