@@ -69,7 +69,7 @@ def samples_of(simple, context=None):
               'run_type': 'iteration', 'cpu_time': time, 'time_unit': 'ns',
               'round': number,
           })
-  # As the file has it that was written and read.
+  # The same values as in a file that was written and read.
   result = json.loads(json.dumps({'context': {**CONTEXT, **(context or {})},
                                   'benchmarks': runs}))
   return bench_runs.read_result(result, 'made up')

@@ -109,7 +109,7 @@ def parts_of_ours(build, name):
   """The sources of a build of ours."""
   function, namespace, flags = OURS[name]
   build.generate(namespace)
-  # As one file, which is faster.
+  # One file is faster to compile.
   runtime = build.folder / 'runtime.cc'
   runtime.write_text(''.join('#include "%s"\n' % source for source in sorted(
       (ROOT / 'src' / 'protozero').glob('*.cc'))))

@@ -42,7 +42,7 @@ PICTURED = ['index.html', 'docs/getting-started.html', 'docs/performance.html',
 HOME = 'index.html'
 LINK = re.compile(r'<\w[^>]*?\s(?:href|src)="([^"]*)"')
 ANCHOR = re.compile(r'<\w[^>]*?\s(?:id|name)="([^"]*)"')
-# What a user types, and the end of the page that answers.
+# Words that a user types, and the end of the address of the page that answers.
 SEARCHES = [('AppendFields', '/append_fields.h.html'),
             ('BeginNestedMessage', '/message.h.html'),
             ('bytes_needed', '/static_buffer.h.html'),

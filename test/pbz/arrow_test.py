@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SDK = ROOT / 'third_party' / 'arrow' / 'sdk'
 PYTHON = ROOT / 'third_party' / 'arrow' / 'bin' / 'python'
 ARROW_BUILD = export_test.BUILD_DIR.parent / 'arrow'
-# Of a build directory: what Ninja has made there, and its notes on that.
+# The files of a build directory that Ninja has made there, and its notes on them.
 COMPILED = ('obj', 'gen', 'protozero_plugin', '.ninja_log', '.ninja_deps')
 PBZ = ARROW_BUILD / 'pbz'
 PZTRACE = ARROW_BUILD / 'pztrace'
@@ -71,7 +71,7 @@ class ArrowTest(unittest.TestCase):
 
   @classmethod
   def setUpClass(cls):
-    # What knows nothing of Arrow is compiled already: Ninja finds it in the copy.
+    # Files that know nothing of Arrow are compiled already: Ninja finds them in the copy.
     shutil.rmtree(ARROW_BUILD, ignore_errors=True)
     ARROW_BUILD.mkdir()
     for path in COMPILED:

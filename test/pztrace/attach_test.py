@@ -202,7 +202,7 @@ class AttachTest(PztraceTest):
       code, _, error = self.run_pztrace(*command)
       self.assertEqual(code, 1)
       self.assertIn("not a folder that is this user's alone", error)
-    # What listens in it is no recorder to a program.
+    # A program takes nothing that listens in it for a recorder.
     with socket.socket(socket.AF_UNIX) as trap:
       trap.bind(str(folder / 'producers'))
       trap.listen()

@@ -12,7 +12,7 @@ DESKTOP = (1280, 800, False)
 PHONE = (390, 844, True)
 SCREENS = {'desktop': DESKTOP, 'phone': PHONE}
 
-# What is wider than the screen, and may not be.
+# The elements that are wider than the screen, and may not be.
 OVERFLOW = '''
 const width = document.documentElement.clientWidth;
 return [...document.querySelectorAll('body, header *, main, canvas, article, dl, dd')].filter(
@@ -36,8 +36,8 @@ SLOWEST = '''
 return [...document.querySelectorAll('#slowest tbody tr')].map(
     row => [...row.cells].map(cell => cell.textContent));
 '''
-# Where on the screen the slice is that begins at a time, in the first row whose label
-# begins with a text.
+# The place on the screen of the slice that begins at a time, in the first row whose
+# label begins with a text.
 PLACE = '''
 const [label, begin, duration] = arguments;
 const box = canvas.getBoundingClientRect();
