@@ -147,8 +147,9 @@ TEST_F(UserFolderTest, ProducerMeetsARecorderThatComesLater) {
   for (uint32_t round = 1; round <= 2; ++round) {
     HostThread host(RecorderSocket(folder()));
     host.Start();
-    EXPECT_TRUE(WaitFor([&] { return source->is_enabled(); }));
-    EXPECT_EQ(producer.num_connections(), round);
+    EXPECT_TRUE(WaitFor([&] {
+      return producer.num_connections() == round && source->is_enabled();
+    }));
   }
 }
 
