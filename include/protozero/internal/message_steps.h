@@ -1,5 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+// Outside of the guard: "message.h" includes this header at its end.
+#include "protozero/message.h"
+
 #ifndef INCLUDE_PROTOZERO_INTERNAL_MESSAGE_STEPS_H_
 #define INCLUDE_PROTOZERO_INTERNAL_MESSAGE_STEPS_H_
 

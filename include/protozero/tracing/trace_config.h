@@ -35,7 +35,7 @@ struct TraceConfig {
     DataSourceConfig config;
     // The names of producers.
     std::vector<std::string> producer_name_filter;
-    // Patterns of their names, as for fnmatch(3): '*' stands for any text.
+    // Patterns of their names, in which '*' stands for any text.
     std::vector<std::string> producer_name_patterns;
     // The processes of producers.
     std::vector<int32_t> producer_pids;

@@ -2,11 +2,10 @@
 
 #include "src/tracing/service/data_sources.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -27,6 +26,28 @@ std::shared_ptr<const DataSourceDescriptor> Keep(
   return kept;
 }
 
+// Returns whether the name fits the pattern, in which '*' stands for any text.
+bool IsLike(std::string_view name, std::string_view pattern) {
+  size_t star = std::string_view::npos;
+  size_t retry = 0;
+  size_t p = 0;
+  for (size_t n = 0; n < name.size();) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
 // Returns whether the request is one to this producer.
 bool Selects(const TraceConfig::DataSource& wanted,
              const TracingService::ProducerInfo& producer) {
@@ -34,7 +55,7 @@ bool Selects(const TraceConfig::DataSource& wanted,
   const std::vector<std::string>& patterns = wanted.producer_name_patterns;
   const std::vector<int32_t>& pids = wanted.producer_pids;
   const auto is_like_name = [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), producer.name.c_str(), 0) == 0;
+    return IsLike(producer.name, pattern);
   };
   return (names.empty() && patterns.empty() && pids.empty()) ||
          std::count(names.begin(), names.end(), producer.name) != 0 ||
