@@ -39,11 +39,35 @@ constexpr uint32_t kMaxMs = 3000;
 // The time between two checks that the command still runs.
 constexpr uint32_t kPollMs = 50;
 
+// A service that records nothing, and the offers of the programs that connect.
+struct OfferCollector {
+  explicit OfferCollector(const std::string& socket)
+      : host(&service, OptionsFor(socket)) {
+    service.SetDataSourceObserver(
+        [this](const TracingService::ProducerInfo& producer,
+               const protozero::DataSourceDescriptor& source) {
+          offers.Add(producer, source);
+        });
+  }
+
+  static protozero::ServiceHost::Options OptionsFor(const std::string& socket) {
+    protozero::ServiceHost::Options options;
+    options.socket = socket;
+    return options;
+  }
+
+  // The service tells the first member of programs until its end.
+  ProgramOffers offers;
+  TracingService service;
+  protozero::ServiceHost host;
+};
+
 // Lets all programs that wait for a recorder connect, and collects their
 // offers.
-void WaitForPrograms(TracingService* service,
-                     protozero::ServiceHost* host,
-                     const ProgramOffers& offers) {
+void WaitForPrograms(OfferCollector* collector) {
+  protozero::ServiceHost* const host = &collector->host;
+  const TracingService* const service = &collector->service;
+  const ProgramOffers& offers = collector->offers;
   const uint64_t begin_ms = service->NowMs();
   uint64_t last_ms = begin_ms;
   uint64_t last_number = 0;
@@ -79,16 +103,8 @@ std::string OffersToRecorders(const std::string& folder) {
 // Runs the command with a service of its own, and prints its programs.
 bool ListCommand(const std::string& socket,
                  const std::vector<std::string>& command_line) {
-  ProgramOffers offers;
-  TracingService service;
-  service.SetDataSourceObserver(
-      [&offers](const TracingService::ProducerInfo& producer,
-                const protozero::DataSourceDescriptor& source) {
-        offers.Add(producer, source);
-      });
-  protozero::ServiceHost::Options options;
-  options.socket = socket;
-  protozero::ServiceHost host(&service, options);
+  OfferCollector collector(socket);
+  protozero::ServiceHost& host = collector.host;
   std::string error;
   if (!host.Listen(&error)) {
     PrintError(kProgram, "%s", error.c_str());
@@ -105,27 +121,19 @@ bool ListCommand(const std::string& socket,
     host.RunOnce(kPollMs);
   // This handles messages that the command sent before it ended.
   host.RunOnce(0);
-  fputs(offers.Text().c_str(), stdout);
+  fputs(collector.offers.Text().c_str(), stdout);
   return command.Finish();
 }
 
 // Prints the programs that run.
 bool ListRunning(const std::string& folder, const std::string& socket) {
-  ProgramOffers offers;
-  TracingService service;
-  service.SetDataSourceObserver(
-      [&offers](const TracingService::ProducerInfo& producer,
-                const protozero::DataSourceDescriptor& source) {
-        offers.Add(producer, source);
-      });
-  protozero::ServiceHost::Options options;
-  options.socket = socket;
-  protozero::ServiceHost host(&service, options);
+  OfferCollector collector(socket);
+  protozero::ServiceHost& host = collector.host;
   std::string error;
   const bool listens = host.Listen(&error);
   if (listens)
-    WaitForPrograms(&service, &host, offers);
-  const std::string text = offers.Text() + OffersToRecorders(folder);
+    WaitForPrograms(&collector);
+  const std::string text = collector.offers.Text() + OffersToRecorders(folder);
   // Without a service of this program, a recorder has the address.
   if (!listens && text.empty()) {
     PrintError(kProgram, "%s", error.c_str());

@@ -205,7 +205,7 @@ class HtmlSelectionTest(BrowserPageTest):
     x, y = self.place_of_label('request')
     self.browser.point((self.script('return timeline.left') - 12, y), 'down', 'up')
     self.assertEqual(self.script('return timeline.stuck.length'), 0)
-    # What the filter hides is shown if it is selected.
+    # A row that the filter hides is shown if it is selected.
     self.script('$("filter").value = "heap"; filterRows();')
     self.script('goTo({line: trace.rows.find(row => row.label === "main 42").slices[0], i: 0});')
     self.assertIn('main 42', self.script(ROWS))
@@ -342,7 +342,7 @@ class HtmlSelectionTest(BrowserPageTest):
     self.open(described() + at([(i * MS // 100, INSTANT, name('tick')) for i in range(10000)]))
     shapes = self.script('timeline.drawNow(); return timeline.drawn.steps')
     self.assertLess(shapes, 1280 / 10 + 2)
-    # Where there is room, each has a shape.
+    # Each has a shape if there is room.
     self.script('timeline.setView(50e6, 50.1e6); timeline.drawNow();')
     self.assertAlmostEqual(self.script('return timeline.drawn.steps'), 11, delta=1)
 
@@ -383,7 +383,7 @@ class HtmlSelectionTest(BrowserPageTest):
     self.assertEqual(self.script('return timeline.marks'), [2 * MS, 9 * MS])
     self.assertEqual(self.text('#said'), '7.00 ms')
     self.assertIn('7.00 ms', self.script(DRAWN_TEXTS))
-    # As a finger does it.
+    # A finger does the same.
     self.script('document.querySelector("#details .links button").click()')
     self.assertEqual(self.script('return timeline.marks'), [8 * MS])
     self.browser.press([KEYS['Escape']])
