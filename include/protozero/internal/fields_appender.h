@@ -275,6 +275,7 @@ class FieldsAppender {
   template <typename Value, typename = void>
   struct Encoder : ConstantEncoder<Value> {};
 
+ public:
   // The encoder of several arguments.
   template <typename... Values>
   struct Encoders {
@@ -302,6 +303,7 @@ class FieldsAppender {
     }
   };
 
+ private:
   template <typename Field, typename T>
   struct Encoder<FieldValue<Field, T>,
                  std::enable_if_t<std::is_arithmetic<T>::value ||

@@ -24,6 +24,7 @@ class TraceContext;
 
 namespace internal {
 class DataSourceAccess;
+class ReadyWriter;
 class ProducerIpcClient;
 }  // namespace internal
 
@@ -123,6 +124,7 @@ class DataSource {
  private:
   friend class DataSourceWriters;
   friend class internal::DataSourceAccess;
+  friend class internal::ReadyWriter;
 
   // A bit of |state_|, which is a counter and this bit. It changes whenever
   // threads have to look at the data source.

@@ -30,6 +30,10 @@ class TraceContextState {
   virtual ~TraceContextState() = default;
 };
 
+namespace internal {
+class ReadyWriter;
+}  // namespace internal
+
 // One thread's writer and state for one session. DataSourceWriters::Trace()
 // passes it to its callback.
 class TraceContext {
@@ -172,6 +176,8 @@ class DataSourceWriters {
   uint64_t bytes_lost() const { return losses().bytes; }
 
  private:
+  friend class internal::ReadyWriter;
+
   // Writes to the sessions. It is out of line, so that a call of Trace() needs
   // no more registers or code for it.
   template <typename Write>

@@ -29,6 +29,10 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+namespace internal {
+class ReadyWriter;
+}  // namespace internal
+
 // Writes trace packets into chunks of shared memory, each field directly where
 // the service reads it:
 //
@@ -138,6 +142,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // seems to be none, counts another packet as lost and returns true. Costs
   // much less than to begin that packet. Otherwise changes nothing.
   bool LoseNextPacketIfExhausted();
+  // Returns whether there was no chunk for the last packet.
+  bool is_exhausted() const { return is_exhausted_; }
 
   // Return the packets that were begun and will not arrive, and the bytes that
   // were written of them, by reason. Exact. Any thread.
@@ -148,6 +154,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
  private:
   friend class DataSourceWriters;
   friend class SharedMemoryArbiter;
+  friend class internal::ReadyWriter;
   using ABI = SharedMemoryABI;
 
   // The state of the last packet. Between packets, another thread may take the
@@ -232,21 +239,33 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
     if (PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
-      // The field is read only once: for the compiler, the bytes that are
-      // written might change it.
-      uint8_t* const fragment = fragment_;
-      uint8_t* const begin = fragment + kNarrowHeaderSize;
-      if (PROTOZERO_LIKELY(internal::FieldsAppender::MayEncode(
-              begin, stream_.fast_limit(),
-              proto_utils::kMaxOneByteMessageLength, values...))) {
-        uint8_t* const end = internal::FieldsAppender::Encode(begin, values...);
-        *fragment = static_cast<uint8_t>(end - begin);
-        LeaveAs(MarkPacketFinished(end));
+      if (PROTOZERO_LIKELY(TryEncodePacketHere<false>(values...)))
         return;
-      }
       LeaveAs(PacketState::kReady);
     }
     WritePacketOutOfLine<T>(values...);
+  }
+  // Writes a packet behind the packet before, and leaves. Returns false, and
+  // stays, if it may be too long for that. |writes_zeros| says that |values|
+  // write kNoPacketBegunSize zeros behind the packet. REQUIRES: entered from
+  // kReady.
+  template <bool writes_zeros, typename... Values>
+  PROTOZERO_ALWAYS_INLINE bool TryEncodePacketHere(Values... values) {
+    // The field is read only once: for the compiler, the bytes that are
+    // written might change it.
+    uint8_t* const fragment = fragment_;
+    uint8_t* const begin = fragment + kNarrowHeaderSize;
+    if (PROTOZERO_UNLIKELY(!internal::FieldsAppender::MayEncode(
+            begin, stream_.fast_limit(), proto_utils::kMaxOneByteMessageLength,
+            values...))) {
+      return false;
+    }
+    uint8_t* const end = internal::FieldsAppender::Encode(begin, values...);
+    *fragment = static_cast<uint8_t>(end - begin);
+    if constexpr (!writes_zeros)
+      ABI::WriteNoPacketBegun(end);
+    LeaveAs(CountFinishedPacket(fragment, end));
+    return true;
   }
   // Takes the values by value: if it took a value's address, the compiler would
   // store that value before the branch that usually skips this call.
@@ -284,8 +303,13 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Ends the packet, which has its length, at |end|. Returns the state to leave
   // as.
   PacketState MarkPacketFinished(uint8_t* end) {
-    fragment_ = end;
     ABI::WriteNoPacketBegun(end);
+    return CountFinishedPacket(end, end);
+  }
+  // Does the same for a packet that has kNoPacketBegunSize zeros behind it.
+  // Prefetches from |pos| on: the end, or the beginning of a short packet.
+  PacketState CountFinishedPacket(const uint8_t* pos, uint8_t* end) {
+    fragment_ = end;
     // Counts the next packet, which says that this one is complete.
     const uint16_t packets =
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
@@ -294,8 +318,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
       // The lines up to this distance behind the end of the packet before are
       // on their way. So one or two lines are left to prefetch. Behind a long
       // packet there are more, and FinishPacketSlowPath() has prefetched them.
-      internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(end);
-      internal::PrefetchForWriting<kPrefetchDistance>(end);
+      internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(pos);
+      internal::PrefetchForWriting<kPrefetchDistance>(pos);
     } else if (end >= last_begin_) {
       return PacketState::kNone;
     }

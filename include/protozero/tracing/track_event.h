@@ -278,7 +278,7 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_TRACE_COUNTER_ID(id, emit, category, ...)       \
   do {                                                                     \
     PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), COUNTER, \
-                                     category, "")                         \
+                                     category, __VA_ARGS__)                \
     if (PROTOZERO_INTERNAL_SITE_OF(id)->IsOn())                            \
       emit(PROTOZERO_INTERNAL_SITE_OF(id), category, __VA_ARGS__);         \
   } while (0)

@@ -274,7 +274,11 @@ void CommandHandler::OnClearIncrementalState(ConstBytes bytes) {
     const Running running = Find(id);
     if (running.instance == nullptr)
       continue;
-    DataSourceAccess::AskToClear(running.instance.get());
+    {
+      Lock lock(ClientLock());
+      DataSourceAccess::AskToClear(running.source.get(),
+                                   running.instance.get());
+    }
     DataSourceAccess::OnClearIncrementalState(running.source.get(),
                                               *running.instance);
   }

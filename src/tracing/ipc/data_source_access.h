@@ -23,7 +23,7 @@ class DataSourceAccess {
   using InstancePtr = std::shared_ptr<DataSourceInstance>;
 
   // Lets threads write to the instance from now on. Returns false if they do
-  // already. REQUIRES, for this and the next three: ClientLock().
+  // already. REQUIRES, for this and the next five: ClientLock().
   static bool StartInstance(DataSource* source, const InstancePtr& instance) {
     if (HasStarted(*source, instance))
       return false;
@@ -59,8 +59,9 @@ class DataSourceAccess {
   // DataSourceWriters::Trace().
   static void NotifyThreads(DataSource* source) { source->ChangeState(); }
 
-  static void AskToClear(DataSourceInstance* instance) {
+  static void AskToClear(DataSource* source, DataSourceInstance* instance) {
     instance->num_clears_.fetch_add(1, std::memory_order_relaxed);
+    source->ChangeState();
   }
 
   static void AppendToDescriptor(const DataSource& source,

@@ -21,6 +21,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+uint16_t g_key_iids[kMaxInterned][kMaxKeysOfSite] = {};
+
 namespace {
 
 // A session's wishes, and the instance that they belong to.
@@ -74,9 +76,30 @@ class Registry {
   }
 
   void UpdateSites() {
-    for (TraceSite* site = sites; site != nullptr; site = site->next)
-      site->enabled.store(MaskOf(site->category), std::memory_order_release);
+    const bool is_other_process = process_uuid != ProcessUuid();
+    for (TraceSite* site = sites; site != nullptr; site = site->next) {
+      // After a fork(), no event comes before this.
+      if (is_other_process && site->type == trace::TrackEvent::TYPE_COUNTER &&
+          site->has_fields()) {
+        EncodeFields(site);
+      }
+      site->enabled.store(MaskOf(CategoryOf(*site)), std::memory_order_release);
+    }
+    process_uuid = ProcessUuid();
   }
+
+  // Returns the category's text; null for one that is known only at run time.
+  static const char* CategoryOf(const TraceSite& site);
+
+  // Gives the site its ids, and encodes its fields, if it has strings that can
+  // have ids or none at all.
+  void Intern(TraceSite* site);
+
+ private:
+  void EncodeFields(TraceSite* site);
+
+  // The process that |track_uuid| of counters was encoded for.
+  uint64_t process_uuid = 0;
 };
 
 union NeverDestroyed {
@@ -109,6 +132,67 @@ void ForgetSessionsInChild() {
   ResetTraceClockAfterFork();
   ResetThreadsAfterFork();
   registry.lock.unlock();
+}
+
+uint8_t* AppendField(uint32_t id, uint64_t value, uint8_t* pos) {
+  pos = proto_utils::WriteVarInt(id << 3, pos);
+  return proto_utils::WriteVarInt(value, pos);
+}
+
+const char* Registry::CategoryOf(const TraceSite& site) {
+  if (!site.has_fields())
+    return site.texts.category;
+  return site.category_iid != 0 ? Get().category_ids.text(site.category_iid)
+                                : nullptr;
+}
+
+void Registry::Intern(TraceSite* site) {
+  const auto [category, name] = site->texts;
+  // An event says a list as text.
+  if (category == nullptr || strchr(category, ',') != nullptr)
+    return;
+  site->category_iid = category_ids.Intern(category);
+  if (site->category_iid == 0)
+    return;
+  const bool is_end = site->type == trace::TrackEvent::TYPE_SLICE_END;
+  const bool is_counter = site->type == trace::TrackEvent::TYPE_COUNTER;
+  if (is_end || (is_counter && name == nullptr)) {
+    site->id = kNoStringsSite;
+  } else {
+    site->name_iid = name != nullptr ? name_ids.Intern(name) : uint16_t{0};
+    if (num_sites == kMaxInterned || (name != nullptr && site->name_iid == 0))
+      return;
+    site->id = num_sites++;
+  }
+  EncodeFields(site);
+}
+
+void Registry::EncodeFields(TraceSite* site) {
+  using trace::TracePacket;
+  using trace::TrackEvent;
+  uint8_t encoded[2 * TraceSite::kFieldsSize] = {};
+  uint8_t* pos = encoded + TraceSite::kPacketFieldsSize;
+  pos = AppendField(TrackEvent::kTypeFieldNumber, site->type, pos);
+  if (site->id != kNoStringsSite) {
+    if (site->type == TrackEvent::TYPE_COUNTER) {
+      const CounterTrack track(NameOf(*site));
+      pos = AppendField(TrackEvent::kTrackUuidFieldNumber, track.uuid(), pos);
+    } else {
+      pos = AppendField(TrackEvent::kCategoryIidsFieldNumber,
+                        site->category_iid, pos);
+      if (site->name_iid != 0)
+        pos = AppendField(TrackEvent::kNameIidFieldNumber, site->name_iid, pos);
+    }
+  }
+  site->fields_size = static_cast<uint8_t>(pos - encoded);
+  encoded[0] = TracePacket::kSequenceFlagsFieldNumber << 3;
+  encoded[1] = TracePacket::SEQ_NEEDS_INCREMENTAL_STATE;
+  encoded[2] = TracePacket::kTrackEventFieldNumber << 3 | 2;
+  encoded[3] =
+      static_cast<uint8_t>(site->fields_size - TraceSite::kPacketFieldsSize);
+  PROTOZERO_DCHECK(site->fields_size <= TraceSite::kFieldsSize,
+                   "ids take two bytes, and track ids nine");
+  memcpy(site->fields, encoded, TraceSite::kFieldsSize);
 }
 
 class TrackEvents final : public DataSource {
@@ -211,13 +295,6 @@ class TrackEvents final : public DataSource {
   }
 };
 
-uint8_t* WriteVarInt(uint64_t value, uint8_t* pos) {
-  for (; value >= 0x80; value >>= 7)
-    *pos++ = static_cast<uint8_t>(value | 0x80);
-  *pos++ = static_cast<uint8_t>(value);
-  return pos;
-}
-
 }  // namespace
 
 RegistryLock::RegistryLock() : is_held_(!t_holds_lock) {
@@ -253,43 +330,29 @@ uint16_t StringTable::Intern(const char* text) {
   return id;
 }
 
+std::string_view CategoryOf(const TraceSite& site) {
+  const char* const text = Registry::CategoryOf(site);
+  return text != nullptr ? text : std::string_view();
+}
+std::string_view NameOf(const TraceSite& site) {
+  if (site.has_fields())
+    return NameOfSite(site.name_iid);
+  return site.texts.name != nullptr ? site.texts.name : std::string_view();
+}
+
 SessionMask TraceSite::Register() {
   const RegistryLock lock;
   if (!lock.is_held())
     return 0;
   Registry& registry = Get();
-  const SessionMask mask = registry.MaskOf(category);
-  if ((enabled.load(std::memory_order_relaxed) & kNewSite) == 0)
-    return mask;
-  uint8_t encoded[sizeof(bytes)] = {trace::TrackEvent::kTypeFieldNumber << 3,
-                                    type};
-  uint8_t* pos = encoded + 2;
-  const bool has_category =
-      category != nullptr && strchr(category, ',') == nullptr;
-  const uint16_t iid =
-      has_category ? registry.category_ids.Intern(category) : uint16_t{0};
-  if (type == trace::TrackEvent::TYPE_SLICE_END ||
-      type == trace::TrackEvent::TYPE_COUNTER) {
-    id = kNoStringsSite;
-  } else if (registry.num_sites < kMaxInterned && has_category) {
-    category_iid = iid;
-    name_iid = name != nullptr ? registry.name_ids.Intern(name) : uint16_t{0};
-    if (category_iid != 0 && (name == nullptr || name_iid != 0)) {
-      id = registry.num_sites++;
-      *pos++ = trace::TrackEvent::kCategoryIidsFieldNumber << 3;
-      pos = WriteVarInt(category_iid, pos);
-      if (name_iid != 0) {
-        *pos++ = trace::TrackEvent::kNameIidFieldNumber << 3;
-        pos = WriteVarInt(name_iid, pos);
-      }
-    }
+  if ((enabled.load(std::memory_order_relaxed) & kNewSite) != 0) {
+    registry.Intern(this);
+    next = registry.sites;
+    registry.sites = this;
+    enabled.store(registry.MaskOf(Registry::CategoryOf(*this)),
+                  std::memory_order_release);
   }
-  num_bytes = static_cast<uint8_t>(pos - encoded);
-  memcpy(&bytes, encoded, sizeof(bytes));
-  next = registry.sites;
-  registry.sites = this;
-  enabled.store(mask, std::memory_order_release);
-  return mask;
+  return enabled.load(std::memory_order_relaxed);
 }
 
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {
@@ -298,9 +361,10 @@ bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {
     return false;
   bool has_all = true;
   for (size_t i = 0; i < num_keys; ++i) {
-    if (site->key_iids[i] == 0)
-      site->key_iids[i] = Get().key_ids.Intern(keys[i]);
-    has_all = has_all && site->key_iids[i] != 0;
+    uint16_t& iid = g_key_iids[site->id][i];
+    if (iid == 0)
+      iid = Get().key_ids.Intern(keys[i]);
+    has_all = has_all && iid != 0;
   }
   return has_all;
 }

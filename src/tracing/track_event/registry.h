@@ -58,6 +58,11 @@ class RegistryLock {
 // Gives ids to the site's keys. Returns false if one of them has none.
 bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 
+// Return the texts of a registered site; nothing for those that it does not
+// have.
+std::string_view CategoryOf(const TraceSite& site);
+std::string_view NameOf(const TraceSite& site);
+
 // Returns the name that events refer to by that id; nothing if it is 0.
 std::string_view NameOfSite(uint16_t name_iid);
 

@@ -82,7 +82,8 @@ class TrackAccess {
     // Unlike a mere XOR, this depends on which track is the parent.
     uint64_t uuid = (track.hash_ ^ ParentUuidOf(track)) * 0x9e3779b97f4a7c15;
     uuid ^= uuid >> 32;
-    // 0 means that there is no track.
+    // Nine bytes as a varint, at most. 0 means that there is no track.
+    uuid >>= 1;
     return uuid != 0 ? uuid : 1;
   }
 
@@ -221,7 +222,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {
-  if (TrackAccess::IsDescribedInPreamble(track) || IsDescribed(track) ||
+  if (TrackAccess::IsDescribedInPreamble(track) || IsDescribed(track.uuid()) ||
       HasLost(context)) {
     return;
   }
@@ -251,6 +252,28 @@ void TraceSequence::DescribeThread(TraceContext& context, int64_t tid) {
   described = uuid;
 }
 
+void ReadyWriter::Update(DataSourceWriters* writers) {
+  const uint32_t state = writers->seen_state_.load(std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (state == DataSource::kTracing || state == DataSource::kFollowing)
+    return;
+  Stop();
+  if (writers->contexts_.size() != 1)
+    return;
+  TraceContext& context = writers->contexts_.front();
+  auto* const sequence = static_cast<TraceSequence*>(context.state());
+  if (sequence == nullptr || sequence->filters_args ||
+      (!sequence->IsReady(context) && !context.writer().is_exhausted())) {
+    return;
+  }
+  session_ = sequence->session;
+  writer_ = &context.writer();
+  sequence_ = sequence;
+  // A signal handler that comes here first finds the rest.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  state_ = state;
+}
+
 EventBuilder::EventBuilder(TraceContext& context,
                            TraceSequence& sequence,
                            const EventInProgress& event,
@@ -259,11 +282,11 @@ EventBuilder::EventBuilder(TraceContext& context,
     : site_(*event.site),
       sequence_(sequence),
       // The sequence knows a site only if all of its keys have ids.
-      is_interned_(event.site->id != kNotInternedSite &&
+      is_interned_(event.site->has_fields() &&
                    (event.num_keys == 0 || sequence.sites.Has(event.site->id) ||
                     InternKeys(event.site, event.keys, event.num_keys))),
       packet_(context.NewTracePacket<TracePacket>()) {
-  const bool has_ids = site_.id != kNotInternedSite;
+  const bool has_ids = site_.has_fields();
   if (timestamp != kNoTimestamp) {
     packet_->set_timestamp(timestamp);
     packet_->set_timestamp_clock_id(kBootTimeClockId);
@@ -272,26 +295,26 @@ EventBuilder::EventBuilder(TraceContext& context,
   }
   packet_->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
   if (has_ids && !sequence.sites.Has(site_.id)) {
+    // The fields of a counter have no ids.
+    const bool is_counter = site_.type == TrackEvent::TYPE_COUNTER;
     const bool says_category =
-        site_.category_iid != 0 && sequence.categories.Add(site_.category_iid);
-    const bool says_name =
-        site_.name_iid != 0 && sequence.names.Add(site_.name_iid);
+        !is_counter && sequence.categories.Add(site_.category_iid);
+    const bool says_name = !is_counter && site_.name_iid != 0 &&
+                           sequence.names.Add(site_.name_iid);
     auto* const data = packet_->set_interned_data();
     if (says_category) {
-      AppendFields(
-          data,
-          InternedData::kEventCategories(FieldList(
-              trace::EventCategory::kIid(uint64_t{site_.category_iid}),
-              trace::EventCategory::kName(std::string_view(site_.category)))));
+      AppendFields(data,
+                   InternedData::kEventCategories(FieldList(
+                       trace::EventCategory::kIid(uint64_t{site_.category_iid}),
+                       trace::EventCategory::kName(CategoryOf(site_)))));
     }
     if (says_name) {
-      AppendFields(data,
-                   InternedData::kEventNames(FieldList(
-                       trace::EventName::kIid(uint64_t{site_.name_iid}),
-                       trace::EventName::kName(std::string_view(site_.name)))));
+      AppendFields(data, InternedData::kEventNames(FieldList(
+                             trace::EventName::kIid(uint64_t{site_.name_iid}),
+                             trace::EventName::kName(NameOf(site_)))));
     }
     for (size_t i = 0; is_interned_ && i < event.num_keys; ++i) {
-      const uint16_t iid = site_.key_iids[i];
+      const uint16_t iid = g_key_iids[site_.id][i];
       if (!sequence.keys.Add(iid))
         continue;
       AppendFields(data, InternedData::kDebugAnnotationNames(FieldList(
@@ -303,10 +326,16 @@ EventBuilder::EventBuilder(TraceContext& context,
       sequence.sites.Add(site_.id);
   }
   event_ = packet_->set_track_event();
-  AppendFields(event_, SiteFields{site_.bytes, site_.num_bytes});
   std::string_view categories = event.category;
-  if (!has_ids && site_.category != nullptr)
-    categories = site_.category;
+  if (has_ids) {
+    constexpr size_t kBegin = TraceSite::kPacketFieldsSize;
+    event_->AppendRawProtoBytes(site_.fields + kBegin,
+                                site_.fields_size - kBegin);
+  } else {
+    event_->AppendVarInt(TrackEvent::kTypeFieldNumber, site_.type);
+    if (site_.texts.category != nullptr)
+      categories = site_.texts.category;
+  }
   while (!categories.empty()) {
     const size_t end = categories.find(',');
     event_->add_categories(categories.substr(0, end));
@@ -317,8 +346,8 @@ EventBuilder::EventBuilder(TraceContext& context,
     event_->set_name(sequence.filters_dynamic_names
                          ? std::string_view("FILTERED")
                          : event.name);
-  } else if (!has_ids && site_.name != nullptr) {
-    event_->set_name(std::string_view(site_.name));
+  } else if (!has_ids && site_.texts.name != nullptr) {
+    event_->set_name(std::string_view(site_.texts.name));
   }
 }
 
@@ -346,20 +375,23 @@ auto ValueField(double value) {
   return TrackEvent::kDoubleCounterValue(value);
 }
 
+// Writes a value to all sessions that want it.
 template <typename T>
-void WriteCounter(TraceSite* site,
-                  std::string_view category,
-                  const CounterTrack& track,
-                  T value) {
+PROTOZERO_NOINLINE void WriteCounterToAll(TraceSite* site,
+                                          std::string_view category,
+                                          const CounterTrack& track,
+                                          T value) {
   ForEachSequence(
-      site->enabled.load(std::memory_order_acquire), category,
+      site->Sessions(), category,
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
-        if (PROTOZERO_UNLIKELY(!sequence.IsDescribed(track))) {
+        if (PROTOZERO_UNLIKELY(!sequence.IsDescribed(track.uuid()))) {
           if (!sequence.DescribeAll(
                   context, now, [&] { sequence.Describe(context, track); })) {
             return;
           }
         }
+        if (site->has_fields())
+          sequence.sites.Add(site->id);
         context.WriteTracePacket<TracePacket>(
             TracePacket::kTimestamp(sequence.TakeDelta(now)), kNeedsState,
             TracePacket::kTrackEvent(FieldList(
@@ -368,8 +400,62 @@ void WriteCounter(TraceSite* site,
       });
 }
 
+template <typename T>
+PROTOZERO_NOINLINE void WriteNamedCounterToAll(TraceSite* site, T value) {
+  if (site->Sessions() != 0)
+    WriteCounterToAll(site, {}, CounterTrack(NameOf(*site)), value);
+}
+
+template <typename T>
+PROTOZERO_ALWAYS_INLINE void WriteNamedCounter(TraceSite* site, T value) {
+  TraceThread* const thread = t_trace_thread;
+  if (PROTOZERO_UNLIKELY(thread == nullptr ||
+                         thread->ready_writer.TryWrite(
+                             thread->writers, &thread->clock,
+                             site->enabled.load(std::memory_order_acquire),
+                             [site](const TraceSequence& sequence)
+                                 PROTOZERO_INLINE_LAMBDA {
+                                   return sequence.sites.Has(site->id);
+                                 },
+                             SiteEvent<decltype(ValueField(value))>{
+                                 site, FieldList(ValueField(value))}) == 0)) {
+    WriteNamedCounterToAll(site, value);
+  }
+}
+
+template <typename T>
+PROTOZERO_ALWAYS_INLINE void WriteCounter(TraceSite* site,
+                                          std::string_view category,
+                                          const CounterTrack& track,
+                                          T value) {
+  TraceThread* const thread = t_trace_thread;
+  if (PROTOZERO_LIKELY(thread != nullptr && category.data() == nullptr)) {
+    const uint64_t uuid = track.uuid();
+    if (PROTOZERO_LIKELY(
+            thread->ready_writer.TryWrite(
+                thread->writers, &thread->clock,
+                site->enabled.load(std::memory_order_acquire),
+                [uuid](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
+                  return sequence.IsDescribed(uuid);
+                },
+                kNeedsState,
+                TracePacket::kTrackEvent(FieldList(
+                    TrackEvent::kType(TrackEvent::TYPE_COUNTER),
+                    TrackEvent::kTrackUuid(uuid), ValueField(value)))) != 0)) {
+      return;
+    }
+  }
+  WriteCounterToAll(site, category, track, value);
+}
+
 }  // namespace
 
+void EmitNamedCounter(TraceSite* site, int64_t value) noexcept {
+  WriteNamedCounter(site, value);
+}
+void EmitNamedCounter(TraceSite* site, double value) noexcept {
+  WriteNamedCounter(site, value);
+}
 void EmitCounter(TraceSite* site,
                  std::string_view category,
                  const CounterTrack& track,

@@ -99,6 +99,25 @@ PROTOZERO_COLD void EmitEndElsewhere(SliceToken token) noexcept {
       });
 }
 
+// Writes the end of the thread's last slice to all sessions that have it.
+PROTOZERO_NOINLINE void EmitLastEnd(const OpenSlices::Slice* slice,
+                                    SliceToken token) noexcept {
+  ForEachSequence(slice->sessions, std::string_view(),
+                  [slice, token](TraceContext& context, TraceSequence& sequence,
+                                 uint64_t now) PROTOZERO_INLINE_LAMBDA {
+                    // Prepare() may have found a loss, or a session that has
+                    // just begun.
+                    if (PROTOZERO_UNLIKELY(slice->token != token)) {
+                      if ((slice->sessions & sequence.session) != 0)
+                        WriteEndOf(context, sequence, now, token, 0);
+                      return;
+                    }
+                    context.WriteTracePacket<TracePacket>(
+                        TracePacket::kTimestamp(sequence.TakeDelta(now)),
+                        kNeedsState, TracePacket::kTrackEvent(kEnd));
+                  });
+}
+
 }  // namespace
 
 SliceOnTrack CountSliceOnTrack(TraceThread* thread,
@@ -125,20 +144,12 @@ void EmitEnd(SliceToken token) noexcept {
   }
   const OpenSlices::Slice* const slice = &thread->open_slices.last();
   thread->open_slices.RemoveLast();
-  ForEachSequence(slice->sessions, std::string_view(),
-                  [slice, token](TraceContext& context, TraceSequence& sequence,
-                                 uint64_t now) PROTOZERO_INLINE_LAMBDA {
-                    // Prepare() may have found a loss, or a session that has
-                    // just begun.
-                    if (PROTOZERO_UNLIKELY(slice->token != token)) {
-                      if ((slice->sessions & sequence.session) != 0)
-                        WriteEndOf(context, sequence, now, token, 0);
-                      return;
-                    }
-                    context.WriteTracePacket<TracePacket>(
-                        TracePacket::kTimestamp(sequence.TakeDelta(now)),
-                        kNeedsState, TracePacket::kTrackEvent(kEnd));
-                  });
+  const uint64_t ns = thread->ready_writer.TryWrite(
+      thread->writers, &thread->clock, slice->sessions,
+      [](const TraceSequence&) { return true; }, kNeedsState,
+      TracePacket::kTrackEvent(kEnd));
+  if (PROTOZERO_UNLIKELY(ns == 0))
+    EmitLastEnd(slice, token);
 }
 
 void EmitEndOnTrack(SliceToken token,

@@ -51,17 +51,25 @@ uint64_t SystemTraceTimeNs();
 class TraceClock {
  public:
   PROTOZERO_ALWAYS_INLINE uint64_t NowNs() {
+    const uint64_t now = NowOnLineNs();
+    return last_ns_ = now < last_ns_ ? last_ns_ : now;
+  }
+  // Returns a time that is before the last one if the line is a new one, or the
+  // thread has moved to another processor. Does not make it the last one.
+  PROTOZERO_ALWAYS_INLINE uint64_t NowOnLineNs() {
     if (kHasTsc) {
       const uint64_t elapsed = ReadTsc() - line_.tsc;
       // False, too, if the counter has gone back.
       if (PROTOZERO_LIKELY(elapsed < line_.valid_for)) {
         // The product fits: 50 ms times 2^32 are less than 2^58.
-        const uint64_t now = line_.ns + ((elapsed * line_.ns_per_tick) >> 32);
-        return last_ns_ = now < last_ns_ ? last_ns_ : now;
+        return line_.ns + ((elapsed * line_.ns_per_tick) >> 32);
       }
     }
     return NowNsSlowPath();
   }
+  // Makes no later NowNs() return less than |now|, which NowOnLineNs()
+  // returned.
+  void SetLastNs(uint64_t now) { last_ns_ = now < last_ns_ ? last_ns_ : now; }
 
   struct Line {
     uint64_t tsc = 0;

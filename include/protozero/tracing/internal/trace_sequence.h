@@ -14,96 +14,20 @@
 
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/internal/trace_clock.h"
+#include "protozero/tracing/internal/trace_site.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event_args.h"
 
 #include "protozero/internal/macros.h"
 
-// The state that is kept between events: by a call site, by a thread's sequence
-// in a session, and by the thread.
-//
-// The constant part of a call site's events is its type and the ids of its
-// category and name. It is encoded once, in eight bytes at most, and copied
-// into each event. Ids belong to the process: a site gets them when it is first
-// reached. A sequence has one bit for each site that says whether its reader
-// knows the ids.
+// The state that is kept between events by a thread's sequence in a session,
+// and by the thread. A sequence has one bit for each site that says whether its
+// reader knows the ids of the site's strings.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace internal PROTOZERO_HIDDEN {
-
-// A bit for each session that wants the events of a site. The highest bit
-// stands for a site that has not been reached yet. If it is 0, nobody wants
-// them.
-using SessionMask = uint32_t;
-inline constexpr SessionMask kNewSite = uint32_t{1} << 31;
-inline constexpr size_t kMaxTraceSessions = 31;
-
-// The number of ids of sites, and of different strings of each kind. Strings
-// beyond that are written in full, each time.
-inline constexpr size_t kMaxInterned = 4096;
-// The ids of a site without strings, and of any site beyond kMaxInterned.
-inline constexpr uint16_t kNoStringsSite = 0;
-inline constexpr uint16_t kNotInternedSite = 1;
-// The number of keys of one site that have ids.
-inline constexpr size_t kMaxKeysOfSite = 8;
-
-// A call site. It is static, and the compiler initializes it.
-struct TraceSite {
-  constexpr TraceSite(trace::TrackEvent::Type type_of_events,
-                      const char* category_text,
-                      const char* name_text)
-      : type(static_cast<uint8_t>(type_of_events)),
-        category(category_text),
-        name(name_text) {}
-
-  // Returns whether a session wants its events. The first call registers it.
-  PROTOZERO_ALWAYS_INLINE bool IsOn() {
-    const SessionMask mask = enabled.load(std::memory_order_relaxed);
-    return PROTOZERO_UNLIKELY(mask != 0) &&
-           (PROTOZERO_LIKELY((mask & kNewSite) == 0) || Register() != 0);
-  }
-  // Does the same without registering: returns true the first time, too. For an
-  // event that has nothing to evaluate: Sessions() finds out later, without
-  // code at the call site.
-  PROTOZERO_ALWAYS_INLINE bool MayBeOn() {
-    return enabled.load(std::memory_order_relaxed) != 0;
-  }
-  // Returns the sessions that want its events.
-  PROTOZERO_ALWAYS_INLINE SessionMask Sessions() {
-    const SessionMask mask = enabled.load(std::memory_order_acquire);
-    return PROTOZERO_LIKELY((mask & kNewSite) == 0) ? mask : Register();
-  }
-  // Gives the site its ids. Returns the sessions that want it; none if a signal
-  // handler calls this that has interrupted this function.
-  PROTOZERO_COLD SessionMask Register();
-
-  std::atomic<SessionMask> enabled{kNewSite};
-  const uint8_t type;
-  uint8_t num_bytes = 0;
-  uint16_t id = kNotInternedSite;
-  // Null for a DynamicCategory or a DynamicString.
-  const char* const category;
-  const char* const name;
-  // The first fields of its events, encoded.
-  uint64_t bytes = 0;
-  uint16_t category_iid = 0;
-  uint16_t name_iid = 0;
-  // The ids of keys, in their order at the site; 0 for none. Set when its first
-  // event is written.
-  uint16_t key_iids[kMaxKeysOfSite] = {};
-  TraceSite* next = nullptr;
-};
-
-// The holder of the site that |Maker| makes. See PROTOZERO_INTERNAL_TRACE_SITE.
-template <typename Maker>
-struct TraceSiteOf {
-#if defined(__clang__)
-  [[clang::require_constant_initialization]]
-#endif
-  static inline TraceSite site = Maker::Make();
-};
 
 // A set of ids.
 class IdSet {
@@ -171,8 +95,7 @@ class TraceSequence final : public TraceContextState {
     describe();
     return !HasLost(context);
   }
-  bool IsDescribed(const Track& track) const {
-    const uint64_t uuid = track.uuid();
+  bool IsDescribed(uint64_t uuid) const {
     return tracks[uuid % kNumTracks] == uuid;
   }
 
@@ -255,11 +178,110 @@ class OpenSlices {
   uint32_t num_ = 0;
 };
 
+// The writer of a thread that writes to one session only. It is ready if the
+// last event has found that the next one has nothing to do before it. That
+// holds as long as the writer stays in its chunk, and the data source's state
+// stays. Then an event takes a third of the instructions of one that has to
+// look at all sessions. Its thread's signal handlers may use it at any time.
+class ReadyWriter {
+ public:
+  // A time that no event has.
+  static constexpr uint64_t kLost = 1;
+
+  // Finds out whether the next event can be written by TryWrite().
+  void Update(DataSourceWriters* writers);
+  // Makes TryWrite() fail until the next Update().
+  void Stop() {
+    state_ = DataSource::kNoState;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+  // Writes an event that consists of |values| and its time to |sessions|, if
+  // that is the writer's session, and |knows(sequence)| says that its reader
+  // knows what the values refer to. Returns the event's time. If the writer
+  // still has no memory, counts the event as lost, and returns kLost, which
+  // costs less than to write it. Returns 0 if the event has to be written in
+  // another way.
+  template <typename Knows, typename... Values>
+  PROTOZERO_ALWAYS_INLINE uint64_t TryWrite(const DataSourceWriters& writers,
+                                            TraceClock* clock,
+                                            SessionMask sessions,
+                                            Knows knows,
+                                            const Values&... values) {
+    // This is false in a signal handler that has interrupted a writer.
+    if (PROTOZERO_UNLIKELY(
+            state_ != writers.seen_state_.load(std::memory_order_relaxed))) {
+      return 0;
+    }
+    // A signal handler that comes from here on only counts its event as lost.
+    const DataSourceWriters::Busy busy(&writers.seen_state_,
+                                       DataSource::kTracing);
+    if (PROTOZERO_UNLIKELY(
+            state_ != writers.source_->state_.load(std::memory_order_relaxed) ||
+            session_ != sessions)) {
+      return 0;
+    }
+    TraceWriter* const writer = writer_;
+    TraceSequence* const sequence = sequence_;
+    if (PROTOZERO_UNLIKELY(
+            !writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy))) {
+      return writer->LoseNextPacketIfExhausted() ? kLost : 0;
+    }
+    if (PROTOZERO_UNLIKELY(!knows(*sequence))) {
+      writer->LeaveAs(TraceWriter::PacketState::kReady);
+      return 0;
+    }
+    const uint64_t now = clock->NowOnLineNs();
+    if (PROTOZERO_UNLIKELY(!TryEncode(writer, sequence, now, values...)))
+      return 0;
+    clock->SetLastNs(now);
+    return now;
+  }
+
+  // Writes it to one of several sessions. Returns false if it has to be written
+  // in another way. REQUIRES: the reader knows what the values refer to.
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static bool TryWriteTo(TraceWriter* writer,
+                                                 TraceSequence* sequence,
+                                                 uint64_t now,
+                                                 const Values&... values) {
+    return PROTOZERO_LIKELY(
+               writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy)) &&
+           TryEncode(writer, sequence, now, values...);
+  }
+
+ private:
+  template <typename... Values>
+  PROTOZERO_ALWAYS_INLINE static bool TryEncode(TraceWriter* writer,
+                                                TraceSequence* sequence,
+                                                uint64_t now,
+                                                const Values&... values) {
+    // If the clock has gone back, this is a large number.
+    const uint64_t delta = now - sequence->last_ns;
+    if (PROTOZERO_UNLIKELY(
+            delta > EventTime::kMaxDelta ||
+            !writer->TryEncodePacketHere<true>(
+                Appendable<Values>::Pass(values)..., EventTime{delta}))) {
+      writer->LeaveAs(TraceWriter::PacketState::kReady);
+      return false;
+    }
+    sequence->last_ns = now;
+    return true;
+  }
+
+  // The data source's state for which the rest holds.
+  uint32_t state_ = DataSource::kNoState;
+  SessionMask session_ = 0;
+  TraceWriter* writer_ = nullptr;
+  TraceSequence* sequence_ = nullptr;
+};
+
 // The state of one thread.
 struct TraceThread {
   explicit TraceThread(std::shared_ptr<DataSource> source)
       : writers(std::move(source)) {}
   TraceClock clock;
+  ReadyWriter ready_writer;
   DataSourceWriters writers;
   // The system's id. It is kept for events on tracks of the thread.
   int64_t id = 0;

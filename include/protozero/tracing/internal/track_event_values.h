@@ -27,8 +27,6 @@ class TraceValue;
 namespace internal PROTOZERO_HIDDEN {
 
 template <typename T>
-using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
-template <typename T>
 inline constexpr bool kIsLiteral = false;
 template <size_t N>
 inline constexpr bool kIsLiteral<const char (&)[N]> = true;
@@ -424,7 +422,9 @@ PROTOZERO_ALWAYS_INLINE void EmitCounterOf(TraceSite* site,
       return EmitCounterOf(site, category, track, static_cast<double>(value));
     }
   }
-  if constexpr (std::is_same<TrackOrName, CounterTrack>::value) {
+  if constexpr (kIsLiteral<const TrackOrName> && !kIsDynamic<Category>) {
+    EmitNamedCounter(site, static_cast<Number>(value));
+  } else if constexpr (std::is_same<TrackOrName, CounterTrack>::value) {
     EmitCounter(site, TextOf(category), track, static_cast<Number>(value));
   } else {
     EmitCounter(site, TextOf(category), CounterTrack(track),

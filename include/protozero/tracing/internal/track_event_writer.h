@@ -32,7 +32,8 @@ namespace internal PROTOZERO_HIDDEN {
 // ---- Arguments in the form that the function that writes the event takes.
 // They have few kinds, so that call sites share that function.
 
-struct NoValue {};
+template <typename T>
+using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
 // A value whose key is a literal, and one whose key is not.
 template <typename T>
 struct NamedValue {
@@ -100,42 +101,6 @@ inline constexpr bool kIsSimpleArg<NamedValue<ComplexValue<T>>> = false;
 
 }  // namespace internal PROTOZERO_HIDDEN
 
-namespace internal {
-
-// The first fields of an event, which its site has encoded.
-struct SiteFields {
-  uint64_t bytes;
-  uint32_t size;
-};
-
-template <>
-struct Appendable<SiteFields> : std::true_type {
-  using message_type = trace::TrackEvent;
-  static constexpr SiteFields Pass(const SiteFields& fields) { return fields; }
-};
-template <>
-struct ListField<trace::TrackEvent, SiteFields> {
-  static constexpr bool kIsChecked = true;
-};
-template <>
-struct ConstantEncoder<SiteFields> {
-  static constexpr size_t kHeader = sizeof(uint64_t);
-  static constexpr size_t kMinHeader = 0;
-  static constexpr size_t kAhead = 0;
-  static constexpr uint64_t BodySize(SiteFields) { return 0; }
-  static constexpr uint64_t SizeBits(SiteFields) { return 0; }
-  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(SiteFields fields,
-                                                 uint8_t* pos) {
-    memcpy(pos, &fields.bytes, sizeof(fields.bytes));
-    return pos + fields.size;
-  }
-  static void Append(Message& message, SiteFields fields) {
-    message.AppendRawProtoBytes(&fields.bytes, fields.size);
-  }
-};
-
-}  // namespace internal
-
 namespace internal PROTOZERO_HIDDEN {
 
 // The field before the event in each short packet.
@@ -198,7 +163,7 @@ class EventBuilder {
       return;
     Annotation* const annotation = event_->add_debug_annotations();
     const uint16_t iid = index < kMaxKeysOfSite && is_interned_
-                             ? site_.key_iids[index]
+                             ? g_key_iids[site_.id][index]
                              : uint16_t{0};
     if (iid != 0) {
       annotation->set_name_iid(iid);
@@ -291,19 +256,17 @@ PROTOZERO_NOINLINE void WriteLongEvent(TraceContext& context,
   (builder.Add(args), ...);
 }
 
+// Returns the fields of an event of the site, without the time.
 template <size_t... i, typename... Args>
-PROTOZERO_ALWAYS_INLINE void WriteShortEvent(TraceWriter& writer,
-                                             const TraceSite& site,
-                                             uint64_t delta,
-                                             std::index_sequence<i...>,
-                                             const Args&... args) {
-  writer.WriteTracePacket<trace::TracePacket>(
-      trace::TracePacket::kTimestamp(delta), kNeedsState,
-      trace::TracePacket::kTrackEvent(
-          FieldList(SiteFields{site.bytes, site.num_bytes},
-                    trace::TrackEvent::kDebugAnnotations(FieldList(
-                        Annotation::kNameIid(uint64_t{site.key_iids[i]}),
-                        AnnotationOf(args.value)))...)));
+PROTOZERO_ALWAYS_INLINE auto FieldsOf(const TraceSite& site,
+                                      std::index_sequence<i...>,
+                                      const Args&... args) {
+  const auto make = [&](const auto&... values) PROTOZERO_INLINE_LAMBDA {
+    return SiteEvent<Bare<decltype(values)>...>{&site, FieldList(values...)};
+  };
+  return make(trace::TrackEvent::kDebugAnnotations(
+      FieldList(Annotation::kNameIid(uint64_t{g_key_iids[site.id][i]}),
+                AnnotationOf(args.value)))...);
 }
 
 template <typename... Args>
@@ -318,9 +281,10 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
                 sizeof...(Args) <= kMaxKeysOfSite) {
     if (PROTOZERO_LIKELY(sequence.sites.Has(site->id) && name.empty() &&
                          category.data() == nullptr &&
-                         (sizeof...(Args) == 0 || !sequence.filters_args))) {
-      WriteShortEvent(context.writer(), *site, sequence.TakeDelta(now),
-                      std::index_sequence_for<Args...>(), args...);
+                         (sizeof...(Args) == 0 || !sequence.filters_args)) &&
+        ReadyWriter::TryWriteTo(
+            &context.writer(), &sequence, now,
+            FieldsOf(*site, std::index_sequence_for<Args...>(), args...))) {
       return;
     }
   }
@@ -353,6 +317,7 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
   uint64_t now = 0;
   thread->writers.TraceInline(
       [&](TraceContext& context) PROTOZERO_INLINE_LAMBDA {
+        thread->ready_writer.Stop();
         auto* sequence = static_cast<TraceSequence*>(context.state());
         if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
           sequence = AddTraceSequence(context);
@@ -380,6 +345,7 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
         }
         function(context, *sequence, now);
       });
+  thread->ready_writer.Update(&thread->writers);
   return reached;
 }
 
@@ -474,10 +440,32 @@ struct KeyOfValue {
 };
 template <typename... T>
 PROTOZERO_NOINLINE SliceToken
+EmitSimpleEventToAll(TraceSite* site,
+                     typename KeyOfValue<T>::Type... keys,
+                     T... values) noexcept {
+  return WriteOnThread(site, NoTexts(), NamedValue<T>{keys, values}...);
+}
+template <typename... T>
+PROTOZERO_NOINLINE SliceToken
 EmitSimpleEvent(TraceSite* site,
                 typename KeyOfValue<T>::Type... keys,
                 T... values) noexcept {
-  return WriteOnThread(site, NoTexts(), NamedValue<T>{keys, values}...);
+  TraceThread* const thread = t_trace_thread;
+  if constexpr (sizeof...(T) <= kMaxKeysOfSite) {
+    if (PROTOZERO_LIKELY(thread != nullptr)) {
+      WrittenEvent event;
+      event.sessions = site->enabled.load(std::memory_order_acquire);
+      event.ns = thread->ready_writer.TryWrite(
+          thread->writers, &thread->clock, event.sessions,
+          [site](const TraceSequence& sequence)
+              PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site->id); },
+          FieldsOf(*site, std::index_sequence_for<T...>(),
+                   NamedValue<T>{nullptr, values}...));
+      if (PROTOZERO_LIKELY(event.ns != 0))
+        return CountSlice(thread, *site, event);
+    }
+  }
+  return EmitSimpleEventToAll<T...>(site, keys..., values...);
 }
 
 // Write the end of a slice, on any thread.
@@ -485,6 +473,11 @@ PROTOZERO_NOINLINE void EmitEnd(SliceToken token) noexcept;
 PROTOZERO_NOINLINE void EmitEndOnTrack(SliceToken token,
                                        uint64_t track_uuid,
                                        SessionMask sessions) noexcept;
+// Write a value of the counter that the site names.
+PROTOZERO_NOINLINE void EmitNamedCounter(TraceSite* site,
+                                         int64_t value) noexcept;
+PROTOZERO_NOINLINE void EmitNamedCounter(TraceSite* site,
+                                         double value) noexcept;
 // Write a value of |track|.
 PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
                                     std::string_view category,
