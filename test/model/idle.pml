@@ -15,14 +15,19 @@
 #define PROCESS_BARRIER buffered == 0
 #endif
 #ifdef COMPARE_PARITY
-#define IS_UNDISTURBED(now) ((now) % 2 == 0)
+#define IS_UNDISTURBED(now) ((now) % RECLAIM_STEP == 0)
 #else
 #define IS_UNDISTURBED(now) ((now) == seen)
 #endif
 #ifdef DO_NOT_WAIT
 #define MAY_ENTER true
 #else
-#define MAY_ENTER (reclaims % 2 == 0)
+#define MAY_ENTER (reclaims % RECLAIM_STEP == 0)
+#endif
+#ifdef TAKE_ANYWAY
+#define HAS_BEGUN true
+#else
+#define HAS_BEGUN (reclaims % RECLAIM_STEP == RECLAIM_BEGUN)
 #endif
 #ifdef IDLE_BEFORE_COUNT
 #define FINISH_PACKET store(STATE, next); store(PACKETS, count)
@@ -45,6 +50,11 @@
 #define READY 1
 #define BUSY 2
 #define NARROW 3
+
+/* The states of |reclaims|. */
+#define RECLAIM_BEGUN 1
+#define TAKING_CHUNK 2
+#define RECLAIM_STEP 4
 
 /* The writer's fields: memory[], and what of it is on its way there. */
 #define STATE 0
@@ -105,7 +115,14 @@ inline send(id, count) {
 /* As TraceWriter::Enter(). */
 inline enter() {
   store(STATE, BUSY);
-  atomic { MAY_ENTER; seen = reclaims }
+  if
+  :: atomic {
+       reclaims % RECLAIM_STEP == RECLAIM_BEGUN ->
+       reclaims = reclaims - RECLAIM_BEGUN + RECLAIM_STEP;
+       seen = reclaims
+     }
+  :: atomic { MAY_ENTER -> seen = reclaims }
+  fi
 }
 
 inline finish_chunk() {
@@ -176,14 +193,33 @@ proctype Writer() {
 /* As SharedMemoryArbiter::ReturnIdleChunks(). */
 proctype Reclaimer() {
   byte chunk, count;
+  bool is_taking;
 end:
   do
   :: reclaims_left > 0 && memory[STATE] < BUSY && memory[CHUNK] != 0 ->
      reclaims_left--;
-     reclaims++;
+     reclaims = reclaims + RECLAIM_BEGUN;
      PROCESS_BARRIER;
      if
      :: memory[STATE] < BUSY ->
+        atomic {
+          is_taking = HAS_BEGUN;
+          if
+          :: is_taking -> reclaims = reclaims - RECLAIM_BEGUN + TAKING_CHUNK
+          :: else
+          fi
+        }
+     :: else ->
+        is_taking = false;
+        atomic {
+          if
+          :: HAS_BEGUN -> reclaims = reclaims - RECLAIM_BEGUN + RECLAIM_STEP
+          :: else
+          fi
+        }
+     fi;
+     if
+     :: is_taking ->
         chunk = memory[CHUNK];
         if
         :: chunk != 0 ->
@@ -192,10 +228,10 @@ end:
            memory[PACKETS] = 0;
            send(chunk, count)
         :: else
-        fi
+        fi;
+        reclaims = reclaims - TAKING_CHUNK + RECLAIM_STEP
      :: else
-     fi;
-     reclaims++
+     fi
   od
 }
 

@@ -70,6 +70,7 @@ MUTANTS = {
     'NO_BARRIER': ('idle.pml', 'FEW', TAKEN),
     'COMPARE_PARITY': ('idle.pml', 'FEW', TAKEN),
     'DO_NOT_WAIT': ('idle.pml', 'FEW', TAKEN),
+    'TAKE_ANYWAY': ('idle.pml', 'FEW', 'invalid end state'),
     'IDLE_BEFORE_COUNT': ('idle.pml', 'FEW', TAKEN),
 }
 

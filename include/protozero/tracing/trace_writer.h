@@ -378,7 +378,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   //
   //   writer's thread              the one that reclaims
   //   ---------------              ---------------------
-  //   state_ = not idle            reclaims_ = odd
+  //   state_ = not idle            reclaims_ = begun
   //   load reclaims_               ProcessBarrier()
   //                                load state_
   //
@@ -388,24 +388,29 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // comes after the store on the right. So only the thread that reclaims pays
   // for a fence. The writer compares |reclaims_| with the number that it saw
   // last, so that no thread can take its chunk between its first look at the
-  // state and its store; and it waits while the number is odd.
+  // state and its store.
+  //
+  // The barrier takes a while, which the writer does not wait for. While a
+  // reclaim has only begun, a compare-and-swap decides which of the two goes
+  // on: the writer ends the reclaim, or the other thread takes the chunk. Only
+  // the latter, which takes a few stores, makes the writer wait.
   //
   // Makes the writer not idle from here on.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  // Enters as kBusy, and waits until no thread is reclaiming. REQUIRES: no
-  // packet is open.
+  // Enters as kBusy. Ends a reclaim that has begun; if a thread is taking the
+  // chunk, waits for it. REQUIRES: no packet is open.
   void Enter();
   // If the writer looks idle, and |even_if_recent| or no packet was written
-  // since the last call, stops the writer and returns true. FinishReclaim() has
+  // since the last call, begins a reclaim and returns true. FinishReclaim() has
   // to follow. REQUIRES: SharedMemoryArbiter::writers_lock_.
   bool BeginReclaim(bool even_if_recent);
-  // Lets the writer go on. |is_ordered| says that all threads have executed a
-  // memory barrier since BeginReclaim(). If so, and the writer is idle, queues
-  // its chunk first. Without the barrier, it is unknown whether the writer is
-  // idle.
+  // Ends the reclaim, unless the writer has. |is_ordered| says that all threads
+  // have executed a memory barrier since BeginReclaim(). If so, and the writer
+  // is idle, queues its chunk first. Without the barrier, it is unknown whether
+  // the writer is idle.
   void FinishReclaim(bool is_ordered);
 
   SharedMemoryArbiter* const arbiter_;
@@ -426,10 +431,14 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // packets, it already counts the packet that comes next.
   std::atomic<uint16_t> packets_{0};
   ChunkID chunk_id_ = 0;
-  // The number of times that a reclaim has begun or ended: odd while one is
-  // under way. Only the thread that reclaims writes it.
+  // The number of reclaims times kReclaimStep, and the state of the one that is
+  // under way: kReclaimBegun, which both threads may end; then kTakingChunk,
+  // which the thread that reclaims ends.
+  static constexpr uint32_t kReclaimBegun = 1;
+  static constexpr uint32_t kTakingChunk = 2;
+  static constexpr uint32_t kReclaimStep = 4;
   std::atomic<uint32_t> reclaims_{0};
-  // The value that the writer's thread saw last. Always even.
+  // The value that the writer's thread saw last, always without a reclaim.
   uint32_t reclaims_seen_ = 0;
   // The place for the length of the open packet's last fragment or, between
   // packets, for the next packet's length. If the packet is dropped, the place

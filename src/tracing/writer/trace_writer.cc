@@ -30,6 +30,10 @@ static_assert(SharedMemoryABI::kPacketHeaderSize ==
 // goes on from there.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
 
+// The times that a writer looks whether another thread has taken its chunk
+// before it lets the system run others: some 10 us.
+constexpr int kLooksBeforeBackOff = 10000;
+
 // A writer may hold one chunk for this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
 
@@ -76,15 +80,29 @@ void TraceWriter::ReturnChunk() {
 void TraceWriter::Enter() {
   EnterAs(PacketState::kBusy);
   BackOff back_off;
-  while ((reclaims_seen_ = reclaims_.load(std::memory_order_acquire)) % 2 !=
-         0) {
-    // Either the reclaiming thread has just finished, and its stores are
-    // visible here; or this is a child process, and that thread does not exist.
-    if (!arbiter_->is_reclaiming_.load(std::memory_order_acquire)) {
-      reclaims_.store(++reclaims_seen_, std::memory_order_relaxed);
+  for (int looks = 0;; ++looks) {
+    uint32_t reclaims = reclaims_.load(std::memory_order_acquire);
+    const uint32_t state = reclaims % kReclaimStep;
+    const uint32_t ended = reclaims - state + kReclaimStep;
+    if (state == 0) {
+      reclaims_seen_ = reclaims;
       return;
     }
-    back_off.Wait();
+    // If nobody is reclaiming, the other thread has just finished, and the next
+    // look finds that; or this is a child process, and that thread does not
+    // exist.
+    const bool may_end =
+        state == kReclaimBegun ||
+        !arbiter_->is_reclaiming_.load(std::memory_order_acquire);
+    if (may_end && reclaims_.compare_exchange_strong(
+                       reclaims, ended, std::memory_order_acquire)) {
+      reclaims_seen_ = ended;
+      return;
+    }
+    // Usually, the other thread has finished by then, and the system need not
+    // be called.
+    if (looks >= kLooksBeforeBackOff)
+      back_off.Wait();
   }
 }
 
@@ -96,21 +114,29 @@ bool TraceWriter::BeginReclaim(bool even_if_recent) {
       state() >= PacketState::kBusy) {
     return false;
   }
-  reclaims_.fetch_add(1, std::memory_order_release);
+  reclaims_.fetch_add(kReclaimBegun, std::memory_order_release);
   return true;
 }
 
 void TraceWriter::FinishReclaim(bool is_ordered) {
-  const uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
-  if (reclaims % 2 == 0)
+  uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
+  if (reclaims % kReclaimStep != kReclaimBegun)
     return;
-  if (is_ordered &&
-      state_.load(std::memory_order_acquire) < PacketState::kBusy &&
-      chunk_.is_valid()) {
-    // Between packets, the writer holds no chunk, and no chunk has patches.
-    arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);
+  const uint32_t ended = reclaims - kReclaimBegun + kReclaimStep;
+  const bool is_idle =
+      is_ordered && state_.load(std::memory_order_acquire) < PacketState::kBusy;
+  const uint32_t next =
+      is_idle ? reclaims - kReclaimBegun + kTakingChunk : ended;
+  // This fails if the writer goes on at this moment.
+  if (!reclaims_.compare_exchange_strong(reclaims, next,
+                                         std::memory_order_acq_rel) ||
+      !is_idle) {
+    return;
   }
-  reclaims_.store(reclaims + 1, std::memory_order_release);
+  // Between packets, the writer holds no chunk, and no chunk has patches.
+  if (chunk_.is_valid())
+    arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);
+  reclaims_.store(ended, std::memory_order_release);
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
