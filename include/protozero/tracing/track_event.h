@@ -71,7 +71,9 @@ PROTOZERO_ABI_BEGIN
 std::shared_ptr<DataSource> TrackEventDataSource();
 
 // Set the name of the calling thread, and of the process, in traces, up to 63
-// characters. The default is the system's name for it.
+// characters. The default is the system's name for it, for a thread the name
+// that it has at its first event of a session: to ask again, the thread would
+// have to call the system in the middle of its work.
 void SetTraceThreadName(std::string_view name);
 void SetTraceProcessName(std::string_view name);
 

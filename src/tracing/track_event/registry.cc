@@ -386,6 +386,7 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
   const RegistryLock lock;
   if (!lock.is_held())
     return nullptr;
+  ReadSystemThreadName(t_trace_thread);
   SessionMask bit = 0;
   std::shared_ptr<const CategoryRules> rules;
   std::shared_ptr<std::atomic<uint64_t>> described_extensions;

@@ -75,11 +75,15 @@ void ResetThreadsAfterFork();
 // Returns the id, in the parent, of the thread that has called fork(); 0 if
 // fork() did not make this process.
 uint64_t ForkedThreadId();
-// Returns the name of the process.
-std::string_view TraceProcessName();
-// Returns the system's name of this thread, in |buffer|. The system cuts names
+// Returns the system's id of this process. Makes a system call only the first
+// time.
+int32_t ProcessId();
+// Returns the name of the process, from |thread|'s copy. Takes a lock and calls
+// the system only if the name is new to the thread.
+std::string_view TraceProcessName(TraceThread* thread);
+// Reads the system's name of |thread|, the calling one. The system cuts names
 // at 15 bytes, perhaps within a character, which is left out.
-std::string_view SystemThreadName(char (&buffer)[16]);
+void ReadSystemThreadName(TraceThread* thread);
 // Returns the system's id of the calling thread. Makes a system call only for a
 // thread that has not traced yet.
 int64_t TraceThreadId();

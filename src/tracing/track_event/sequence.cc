@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <string_view>
 #include <utility>
@@ -173,7 +172,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   memset(tracks, 0, sizeof(tracks));
   sites.Add(kNoStringsSite);
   last_ns = now;
-  const int32_t pid = getpid();
+  const int32_t pid = ProcessId();
   const uint64_t thread_uuid = ThreadUuid();
   const uint64_t process_uuid = ProcessUuid();
   {
@@ -200,7 +199,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     track->set_uuid(process_uuid);
     auto* const process = track->set_process();
     process->set_pid(pid);
-    process->set_process_name(TraceProcessName());
+    process->set_process_name(TraceProcessName(t_trace_thread));
   });
   if (HasLost(context))
     return;
@@ -210,10 +209,9 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     auto* const thread = track->set_thread();
     thread->set_pid(pid);
     thread->set_tid(TraceThreadId());
-    char system_name[16];
     std::string_view name = t_trace_thread->name;
     if (name.empty())
-      name = SystemThreadName(system_name);
+      name = t_trace_thread->system_name;
     if (!name.empty())
       thread->set_thread_name(name);
   });
@@ -246,7 +244,7 @@ void TraceSequence::DescribeThread(TraceContext& context, int64_t tid) {
     track->set_uuid(uuid);
     track->set_parent_uuid(ProcessUuid());
     auto* const thread = track->set_thread();
-    thread->set_pid(getpid());
+    thread->set_pid(ProcessId());
     thread->set_tid(tid);
   });
   described = uuid;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,9 +34,13 @@ namespace {
 __thread bool t_is_changing = false;
 
 std::atomic<uint64_t> g_process_uuid{0};
+std::atomic<int32_t> g_process_id{0};
 uint64_t g_forked_thread_id = 0;
 // The process's name, guarded by a RegistryLock. Empty for the system's name.
 char g_process_name[64] = "";
+// The number of times that the name was set, counted from 1. Changed with that
+// lock.
+std::atomic<uint32_t> g_process_name_changes{1};
 
 // Returns |cut| without its last character if a byte of that was cut off: a
 // protobuf string is UTF-8.
@@ -113,15 +116,25 @@ uint64_t ProcessUuid() {
   if (PROTOZERO_LIKELY(uuid != 0))
     return uuid;
   uuid = HashNumber(kFnvOffset, ProcessStartTime());
-  const uint32_t pid = static_cast<uint32_t>(getpid());
+  const uint32_t pid = static_cast<uint32_t>(ProcessId());
   for (int i = 0; i < 32; i += 8)
     uuid = HashByte(uuid, static_cast<uint8_t>(pid >> i));
   g_process_uuid.store(uuid, std::memory_order_relaxed);
   return uuid;
 }
 
+int32_t ProcessId() {
+  int32_t id = g_process_id.load(std::memory_order_relaxed);
+  if (PROTOZERO_UNLIKELY(id == 0)) {
+    id = getpid();
+    g_process_id.store(id, std::memory_order_relaxed);
+  }
+  return id;
+}
+
 void ResetThreadsAfterFork() {
   g_process_uuid.store(0, std::memory_order_relaxed);
+  g_process_id.store(0, std::memory_order_relaxed);
   if (t_trace_thread == nullptr)
     return;
   g_forked_thread_id = static_cast<uint64_t>(t_trace_thread->id);
@@ -136,16 +149,24 @@ int64_t TraceThreadId() {
   return t_trace_thread != nullptr ? t_trace_thread->id : syscall(SYS_gettid);
 }
 
-std::string_view SystemThreadName(char (&buffer)[16]) {
+void ReadSystemThreadName(TraceThread* thread) {
+  char(&buffer)[16] = thread->system_name;
   if (pthread_getname_np(pthread_self(), buffer, sizeof(buffer)) != 0)
-    return {};
+    buffer[0] = '\0';
   const std::string_view name = buffer;
-  return name.size() == sizeof(buffer) - 1 ? WithoutCutCharacter(name) : name;
+  if (name.size() == sizeof(buffer) - 1)
+    buffer[WithoutCutCharacter(name).size()] = '\0';
 }
 
-std::string_view TraceProcessName() {
+std::string_view TraceProcessName(TraceThread* thread) {
+  if (thread->process_name_changes ==
+      g_process_name_changes.load(std::memory_order_relaxed)) {
+    return thread->process_name;
+  }
   const RegistryLock lock;
-  if (g_process_name[0] == '\0' && lock.is_held()) {
+  if (!lock.is_held())
+    return thread->process_name;
+  if (g_process_name[0] == '\0') {
     const NoCancellation no_cancellation;
     // The name is the first argument, unless the program has changed it.
     const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -157,7 +178,10 @@ std::string_view TraceProcessName() {
       close(fd);
     }
   }
-  return g_process_name;
+  memcpy(thread->process_name, g_process_name, sizeof(g_process_name));
+  thread->process_name_changes =
+      g_process_name_changes.load(std::memory_order_relaxed);
+  return thread->process_name;
 }
 
 TraceThread* CreateTraceThread() {
@@ -205,8 +229,10 @@ void SetTraceThreadName(std::string_view name) {
 
 void SetTraceProcessName(std::string_view name) {
   const internal::RegistryLock lock;
-  if (lock.is_held())
-    internal::CopyName(name, internal::g_process_name);
+  if (!lock.is_held())
+    return;
+  internal::CopyName(name, internal::g_process_name);
+  internal::g_process_name_changes.fetch_add(1, std::memory_order_relaxed);
 }
 
 uint64_t TraceTimeNs() {

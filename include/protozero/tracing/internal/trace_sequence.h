@@ -288,6 +288,11 @@ struct TraceThread {
   OpenSlices open_slices;
   // The thread's name in the trace. Empty for the system's name.
   char name[64] = "";
+  // The system's name at the thread's first event of its newest session.
+  char system_name[16] = "";
+  // A copy of the process's name, and the number of times that it had changed.
+  char process_name[64] = "";
+  uint32_t process_name_changes = 0;
 };
 
 // An event that was written, or lost.
