@@ -141,6 +141,8 @@ class DataSource {
   const DataSourceDescriptor descriptor_;
   const std::optional<BufferExhaustedPolicy> policy_;
   std::atomic<uint32_t> state_{0};
+  // The number of times that |instances_| has changed.
+  std::atomic<uint32_t> instance_changes_{0};
   // The instances that have started. Guarded by ClientLock().
   std::vector<std::shared_ptr<DataSourceInstance>> instances_;
 };

@@ -225,8 +225,9 @@ class DataSourceWriters {
   // Makes the contexts match the sessions. Returns false if the writers are
   // busy; then it has counted the call.
   PROTOZERO_NOINLINE bool FollowSessions();
-  // Removes contexts. Returns the state that |contexts_| then match.
-  uint32_t RemoveStoppedSessions();
+  // Does it if sessions have started or stopped since the last time.
+  void FollowChanges();
+  void RemoveStoppedSessions();
   // Adds one context. Returns whether another session may have started.
   bool AddStartedSession();
   // Destroys the context's writer.
@@ -239,6 +240,9 @@ class DataSourceWriters {
   // The data source's state that |contexts_| match. kTracing while a call uses
   // them; kFollowing while a call changes them.
   mutable std::atomic<uint32_t> seen_state_{DataSource::kNoState};
+  // The value of DataSource::instance_changes_ that they match. Before the
+  // first look, and if a writer is missing, a value that it does not have.
+  uint32_t changes_seen_ = UINT32_MAX;
   std::vector<TraceContext> contexts_;
   // The number of calls of Trace() during such a change that no writer has
   // counted as losses yet.

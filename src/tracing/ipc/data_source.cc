@@ -29,7 +29,7 @@ void DataSource::ChangeState() {
   const uint32_t count =
       (state_.load(std::memory_order_relaxed) & ~(kStateStep - 1)) + kStateStep;
   state_.store(count | (instances_.empty() ? 0 : kEnabled),
-               std::memory_order_relaxed);
+               std::memory_order_release);
 }
 
 PROTOZERO_ABI_END

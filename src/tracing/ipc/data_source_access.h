@@ -4,6 +4,7 @@
 #define SRC_TRACING_IPC_DATA_SOURCE_ACCESS_H_
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,7 @@ class DataSourceAccess {
     if (HasStarted(*source, instance))
       return false;
     source->instances_.push_back(instance);
-    source->ChangeState();
+    OnInstancesChanged(source);
     return true;
   }
   static void StopInstance(DataSource* source, const InstancePtr& instance) {
@@ -37,7 +38,7 @@ class DataSourceAccess {
     if (it == instances.end())
       return;
     instances.erase(it);
-    source->ChangeState();
+    OnInstancesChanged(source);
   }
   // Stops the instances of one connection.
   static void StopInstancesOf(DataSource* source,
@@ -49,11 +50,11 @@ class DataSourceAccess {
                                             connection;
                                    }),
                     instances.end());
-    source->ChangeState();
+    OnInstancesChanged(source);
   }
   static void StopAllInstances(DataSource* source) {
     source->instances_.clear();
-    source->ChangeState();
+    OnInstancesChanged(source);
   }
   // Makes threads look at the data source in their next
   // DataSourceWriters::Trace().
@@ -91,6 +92,10 @@ class DataSourceAccess {
   }
 
  private:
+  static void OnInstancesChanged(DataSource* source) {
+    source->instance_changes_.fetch_add(1, std::memory_order_relaxed);
+    source->ChangeState();
+  }
   static bool HasStarted(const DataSource& source,
                          const InstancePtr& instance) {
     const auto& instances = source.instances_;

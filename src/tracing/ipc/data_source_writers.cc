@@ -64,9 +64,11 @@ bool DataSourceWriters::FollowSessions() {
     return false;
   }
   Busy busy(&seen_state_, DataSource::kFollowing);
-  const uint32_t state = RemoveStoppedSessions();
-  while (AddStartedSession()) {
-  }
+  const uint32_t state = source_->state_.load(std::memory_order_acquire);
+  FollowChanges();
+  // A flush may be the reason for the change, so chunks are returned.
+  for (TraceContext& context : contexts_)
+    context.writer_->ReturnChunk();
   const uint32_t calls =
       calls_while_following_.exchange(0, std::memory_order_relaxed);
   if (calls != 0) {
@@ -78,13 +80,24 @@ bool DataSourceWriters::FollowSessions() {
   return true;
 }
 
-uint32_t DataSourceWriters::RemoveStoppedSessions() {
+void DataSourceWriters::FollowChanges() {
+  // The changes up to the state that was loaded before. A flush is none, so
+  // that it needs no lock, which another thread might hold.
+  const uint32_t changes =
+      source_->instance_changes_.load(std::memory_order_relaxed);
+  if (changes == changes_seen_)
+    return;
+  changes_seen_ = changes;
+  RemoveStoppedSessions();
+  while (AddStartedSession()) {
+  }
+}
+
+void DataSourceWriters::RemoveStoppedSessions() {
   const auto end = contexts_.end();
   auto first_to_remove = end;
-  uint32_t state;
   {
     std::lock_guard<std::mutex> lock(ClientLock());
-    state = source_->state_.load(std::memory_order_relaxed);
     const auto& instances = source_->instances_;
     first_to_remove = std::partition(
         contexts_.begin(), end, [&](const TraceContext& context) {
@@ -95,10 +108,6 @@ uint32_t DataSourceWriters::RemoveStoppedSessions() {
   for (auto context = first_to_remove; context != end; ++context)
     RemoveContext(&*context);
   contexts_.erase(first_to_remove, end);
-  // A flush may be the reason for the change, so chunks are returned.
-  for (TraceContext& context : contexts_)
-    context.writer_->ReturnChunk();
-  return state;
 }
 
 bool DataSourceWriters::AddStartedSession() {
@@ -130,8 +139,10 @@ bool DataSourceWriters::AddStartedSession() {
   // If there was no memory, this thread tries again when something changes, for
   // example at a flush. To try with each packet would cost too much.
   connection.set_lacks_writer(!ok);
-  if (!ok)
+  if (!ok) {
+    changes_seen_ = UINT32_MAX;
     connection.ReportUnknownLoss(config.target_buffer);
+  }
   return ok;
 }
 
