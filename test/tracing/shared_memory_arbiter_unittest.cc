@@ -72,6 +72,55 @@ TEST_F(SharedMemoryArbiterTest, BatchIsAtMostHalfOfTheBuffer) {
   EXPECT_EQ(service_.num_requests(), 1u);
 }
 
+TEST_F(SharedMemoryArbiterTest, OwnerCommitsHalfABatch) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv14;
+  options.commit_batch_bytes = 4 * 292;
+  options.owner_commits = true;
+  Start(options);
+  auto writer = arbiter_->CreateTraceWriter(1);
+  FillChunks(writer.get(), 1);
+  // With so little memory, as soon as possible.
+  EXPECT_EQ(arbiter_->CommitBatch(), 1u);
+  EXPECT_EQ(service_.num_requests(), 0u);
+  FillChunks(writer.get(), 1);
+  EXPECT_EQ(arbiter_->CommitBatch(), 1u);
+  EXPECT_EQ(service_.num_requests(), 1u);
+  // A writer commits only at half of the memory.
+  FillChunks(writer.get(), 4 * 14 / 2);
+  EXPECT_EQ(service_.num_requests(), 1u);
+  FillChunks(writer.get(), 1);
+  EXPECT_EQ(service_.num_requests(), 2u);
+}
+
+TEST_F(SharedMemoryArbiterTest, OwnerHasTimeToCommit) {
+  constexpr size_t kSize = 8 << 20;
+  constexpr size_t kLargePage = 16 * 1024;
+  constexpr size_t kPages = kSize / kLargePage;
+  const SharedMemory memory(kSize);
+  FakeService service(memory, kLargePage);
+  SharedMemoryArbiter::Options options;
+  options.owner_commits = true;
+  SharedMemoryArbiter arbiter(memory.start(), kSize, kLargePage, &service,
+                              options);
+  auto writer = arbiter.CreateTraceWriter(1);
+  const auto fill_pages = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      WriteNumber(writer.get(), 1);
+      writer->ReturnChunk();
+    }
+  };
+  // A batch is half of the memory.
+  EXPECT_EQ(arbiter.CommitBatch(), kSize / 2 / arbiter.kBytesPerMs);
+  fill_pages(kPages / 8 + 1);
+  EXPECT_EQ(arbiter.CommitBatch(), kSize * 3 / 8 / arbiter.kBytesPerMs - 1);
+  // With many chunks, a writer commits at three quarters.
+  fill_pages(kPages * 5 / 8 - 2);
+  EXPECT_EQ(service.num_requests(), 0u);
+  fill_pages(3);
+  EXPECT_GT(service.num_requests(), 0u);
+}
+
 TEST_F(SharedMemoryArbiterTest, OwnerCommitsWhatIsQueued) {
   Start({});
   auto writer = arbiter_->CreateTraceWriter(1);

@@ -36,6 +36,11 @@ class TraceWriter;
 // send meanwhile leaves its chunks to it. Chunks of one writer are committed in
 // the order in which they were finished.
 //
+// With Options::owner_commits, a thread of the owner calls CommitBatch(), and
+// threads that write make no system call to commit, with three exceptions: a
+// packet of more than five chunks, a buffer with hardly a free chunk, and the
+// first of several losses. There, the service has to know at once.
+//
 // Allocates in the constructor, and when a writer is created. Any thread.
 class SharedMemoryArbiter {
  public:
@@ -51,6 +56,10 @@ class SharedMemoryArbiter {
     // The bytes of finished chunks that cause a commit. At most half of the
     // buffer, which is also the meaning of 0.
     size_t commit_batch_bytes = 0;
+    // True if the owner calls CommitBatch() as often as that asks for. Then
+    // writers commit only what would soon be lost: when three quarters of the
+    // buffer wait for a commit, or half of a buffer of few chunks.
+    bool owner_commits = false;
     // The time that a writer with the policy kStall waits.
     uint32_t stall_timeout_ms = 3000;
     // The largest id of a writer. Ids begin with 1.
@@ -89,6 +98,14 @@ class SharedMemoryArbiter {
   // Commits the finished chunks. If another thread is sending, that thread
   // commits them, and this returns at once.
   void FlushPendingCommitDataRequests();
+  // Commits the finished chunks if half of a batch is finished. Returns the
+  // number of milliseconds after which to call it again: the time in which
+  // threads that write kBytesPerMs finish the rest of a batch. Looks at one
+  // word if there is nothing to do.
+  uint32_t CommitBatch();
+  // The speed for which CommitBatch() is called early enough: that of a thread
+  // that does nothing but trace.
+  static constexpr size_t kBytesPerMs = 1 << 20;
   // Commits the finished chunks, and returns when that is done. Waits for other
   // threads that are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
@@ -133,8 +150,8 @@ class SharedMemoryArbiter {
     // become free. Each writer has another one, so that it gets memory which it
     // has used before, and which is not in another processor's cache.
     size_t home_page;
-    // The page where its last search ended.
-    size_t next_page;
+    // The page where its last search ended. Only the writer changes it.
+    std::atomic<size_t> next_page;
     // The value of SharedMemoryArbiter::flush_rounds_ when its last search
     // began at |home_page|.
     uint32_t flush_rounds;
@@ -166,13 +183,13 @@ class SharedMemoryArbiter {
   bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
     static_assert(SharedMemoryABI::kChunkFree == 0 &&
                   SharedMemoryABI::kChunkStateBits == 2);
+    const size_t page = slot->next_page.load(std::memory_order_relaxed);
     // A page that is not partitioned is 0.
-    const uint32_t word =
-        abi_.GetPageWord(slot->next_page, std::memory_order_relaxed);
+    const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
     if (((word | word >> 1) & lower_state_bits_) != lower_state_bits_)
       return true;
-    const size_t next = slot->next_page + 1;
-    slot->next_page = next < abi_.num_pages() ? next : 0;
+    slot->next_page.store(page + 1 < abi_.num_pages() ? page + 1 : 0,
+                          std::memory_order_relaxed);
     return false;
   }
   // Does ReturnIdleChunks() if |lock|, a lock of |writers_lock_|, is held.
@@ -181,7 +198,7 @@ class SharedMemoryArbiter {
   // Completes the chunk and queues it for the next commit.
   void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                          BufferID target_buffer);
-  // Completes the chunk and queues it, and commits if there is a batch.
+  // Completes the chunk and queues it, and commits if a writer has to.
   void QueueFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                           BufferID target_buffer);
   // Queues patches of a chunk that has been queued before, and flushes: without
@@ -215,6 +232,8 @@ class SharedMemoryArbiter {
   const uint32_t lower_state_bits_;
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;
+  // The bytes of finished chunks with which a writer commits.
+  const size_t writer_commit_bytes_;
 
   // The queue of finished chunks, newest first. A thread always takes the whole
   // list, so the head cannot come back with another list behind it (the ABA

@@ -152,6 +152,7 @@ bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
   SharedMemoryArbiter::Options options;
   options.page_layout = producer_->options.page_layout;
   options.stall_timeout_ms = producer_->options.stall_timeout_ms;
+  options.owner_commits = true;
   options.process_barrier = GetProcessBarrier();
   // This errno stays if no system call fails: then the service has sent
   // something that makes no sense.

@@ -168,9 +168,15 @@ void ProducerIpcClient::RegisterTraceWriter(WriterID writer_id,
         message->set_trace_writer_id(writer_id);
         message->set_target_buffer(buffer);
       });
+  num_writers_.fetch_add(1, std::memory_order_relaxed);
+  // From now on, the producer's thread looks for what writers have finished.
+  std::lock_guard<std::mutex> lock(ClientLock());
+  if (wakeup_ != nullptr)
+    wakeup_->Notify();
 }
 
 void ProducerIpcClient::UnregisterTraceWriter(WriterID writer_id) {
+  num_writers_.fetch_sub(1, std::memory_order_relaxed);
   Invoke<pb::UnregisterTraceWriterRequest>(
       ProducerMethod::kUnregisterTraceWriter, /*drop_reply=*/true,
       [&](pb::UnregisterTraceWriterRequest* message) {

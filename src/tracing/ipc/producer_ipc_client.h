@@ -53,6 +53,11 @@ class ProducerIpcClient final
   // Returns null before SetupTracing().
   SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
 
+  // Returns whether threads have writers.
+  bool has_writers() const {
+    return num_writers_.load(std::memory_order_relaxed) != 0;
+  }
+
   // Calls |write(T*)|, where T is the method's message, and sends the message.
   // Returns the request's id, or 0 if the service is gone or does not have the
   // method.
@@ -129,6 +134,7 @@ class ProducerIpcClient final
   std::unique_ptr<SharedMemoryFile> memory_;
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
 
+  std::atomic<uint32_t> num_writers_{0};
   std::atomic<bool> lacks_writer_{false};
 
   // The next connection of this process.

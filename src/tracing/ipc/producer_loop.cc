@@ -165,6 +165,9 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
   const Producer::Options& options = producer_->options;
   FrameReader reader;
   connection->Bind();
+  // The time until the next commit, if threads write.
+  int commit_in_ms = 1;
+  SteadyClock::time_point commit_at;
   SteadyClock::time_point return_idle_chunks_at;
   while (connection->is_open()) {
     bool watches_threads;
@@ -178,9 +181,9 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
                      {producer_->wakeup.fd(), POLLIN, 0}};
     if (connection->has_queued())
       fds[0].events |= POLLOUT;
-    // Without instances, no thread has anything to commit.
-    const int timeout_ms = handler->has_instances()
-                               ? static_cast<int>(options.commit_period_ms)
+    // Without instances or writers, no thread has anything to commit.
+    const int timeout_ms = handler->has_instances() && connection->has_writers()
+                               ? commit_in_ms
                                : -1;
     if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
       // Only memory can be missing. It is no use to ask again at once.
@@ -201,7 +204,12 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
           now + std::chrono::milliseconds(options.idle_period_ms);
       arbiter->ReturnIdleChunks(/*even_if_recent=*/false);
     }
-    arbiter->FlushPendingCommitDataRequests();
+    if (now >= commit_at) {
+      commit_at = now + std::chrono::milliseconds(options.commit_period_ms);
+      arbiter->FlushPendingCommitDataRequests();
+    }
+    commit_in_ms = static_cast<int>(
+        std::min(arbiter->CommitBatch(), options.commit_period_ms));
   }
 }
 

@@ -27,6 +27,10 @@ namespace {
 // a writer that waits for one.
 constexpr std::chrono::milliseconds kTimeToBeIdle{1};
 
+// A buffer with fewer chunks has few of them: a quarter of it may be in use by
+// writers that have not finished theirs.
+constexpr size_t kFewChunks = 64;
+
 }  // namespace
 
 SharedMemoryArbiter::SharedMemoryArbiter(void* start,
@@ -45,6 +49,9 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
       commit_batch_bytes_(std::min(
           options.commit_batch_bytes != 0 ? options.commit_batch_bytes : size,
           size / 2)),
+      writer_commit_bytes_(!options.owner_commits     ? commit_batch_bytes_
+                           : num_chunks_ < kFewChunks ? size / 2
+                                                      : size - size / 4),
       chunk_entries_(new FinishedChunk[num_chunks_]) {
   PROTOZERO_DCHECK(chunks_per_page_ != 0, "the layout has to have chunks");
 }
@@ -84,7 +91,8 @@ bool SharedMemoryArbiter::TakeSlot(WriterSlot** result) {
       slot = new_slot.get();
       writers_.back() = std::move(new_slot);
       slot->writer_id = static_cast<WriterID>(writers_.size());
-      slot->home_page = slot->next_page = HomePage(writers_.size() - 1);
+      slot->home_page = HomePage(writers_.size() - 1);
+      slot->next_page.store(slot->home_page, std::memory_order_relaxed);
     }
   }
   for (size_t i = 0; i < writers_.size() && slot == nullptr; ++i) {
@@ -124,7 +132,7 @@ Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
   const uint32_t flush_rounds = flush_rounds_.load(std::memory_order_relaxed);
   if (slot->flush_rounds != flush_rounds) {
     slot->flush_rounds = flush_rounds;
-    slot->next_page = slot->home_page;
+    slot->next_page.store(slot->home_page, std::memory_order_relaxed);
   }
   return SearchForChunk(slot, abi_.num_pages());
 }
@@ -132,7 +140,7 @@ Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
 Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   const SharedMemoryABI::PageLayout layout = options_.page_layout;
   const size_t num_pages = abi_.num_pages();
-  size_t page = slot->next_page;
+  size_t page = slot->next_page.load(std::memory_order_relaxed);
   for (size_t i = std::min(max_pages, num_pages); i > 0; --i) {
     if (abi_.GetPageWord(page, std::memory_order_relaxed) == 0)
       abi_.TryPartitionPage(page, layout);
@@ -140,11 +148,11 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
     if (!chunk.is_valid() || chunk.chunk_idx() + 1 == chunks_per_page_)
       page = page + 1 == num_pages ? 0 : page + 1;
     if (chunk.is_valid()) {
-      slot->next_page = page;
+      slot->next_page.store(page, std::memory_order_relaxed);
       return chunk;
     }
   }
-  slot->next_page = page;
+  slot->next_page.store(page, std::memory_order_relaxed);
   return Chunk();
 }
 
@@ -203,7 +211,7 @@ void SharedMemoryArbiter::ReturnIdleChunksLocked(
 void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
                                              BufferID target_buffer) {
   PushFinishedChunk(chunk, target_buffer);
-  if (finished_bytes_.load(std::memory_order_relaxed) >= commit_batch_bytes_)
+  if (finished_bytes_.load(std::memory_order_relaxed) >= writer_commit_bytes_)
     FlushPendingCommitDataRequests();
 }
 
@@ -258,6 +266,16 @@ void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
       return;
     }
   }
+}
+
+uint32_t SharedMemoryArbiter::CommitBatch() {
+  size_t bytes = finished_bytes_.load(std::memory_order_relaxed);
+  if (bytes >= commit_batch_bytes_ / 2) {
+    FlushPendingCommitDataRequests();
+    bytes = 0;
+  }
+  return static_cast<uint32_t>(
+      std::max<size_t>((commit_batch_bytes_ - bytes) / kBytesPerMs, 1));
 }
 
 void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
