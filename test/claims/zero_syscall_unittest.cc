@@ -1,14 +1,17 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// The claim: between the construction of a message and Finalize(), no system
-// call is made. A child process forbids itself all of them, except the one to
-// exit, and runs the scenarios.
+// The claims: between the construction of a message and Finalize(), no system
+// call is made. Nor does a thread make one that traces events, from its second
+// event of a session on, while there is memory. A child process, or one of its
+// threads, forbids itself all of them, except the one to exit, and runs the
+// scenarios.
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,13 +20,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/producer.h"
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/track_event.h"
 #include "test/claims/scenarios.h"
 
 namespace protozero {
@@ -34,6 +45,8 @@ struct Report {
   volatile int setup_errno;
   volatile bool started;
   volatile int forbidden_syscall;
+  // The result of ObserveThread().
+  TraceBufferStats stats;
 };
 Report* report = nullptr;
 
@@ -95,6 +108,55 @@ class ZeroSyscallTest : public testing::Test {
       function();
       Exit(0);
     }
+    return ResultOf(child);
+  }
+
+  // The number of packets that the service has received, for a thread that
+  // cannot wait for it otherwise.
+  using Received = std::atomic<uint64_t>;
+
+  // Runs |trace| in a thread of a child process that makes no system call after
+  // |trace_first|. The other threads of the process, which |start| may start,
+  // make some. |get_stats| returns the statistics of the session, which has to
+  // receive |num_packets|.
+  static std::string ObserveThread(
+      const std::function<void()>& start,
+      const std::function<void()>& trace_first,
+      const std::function<void(const Received&)>& trace,
+      uint64_t num_packets,
+      const std::function<TraceBufferStats()>& get_stats) {
+    *report = Report();
+    const pid_t child = fork();
+    if (child == 0) {
+      start();
+      std::atomic<bool> is_done{false};
+      Received received{0};
+      // The thread cannot end: that is a system call, too.
+      std::thread([&] {
+        trace_first();
+        const int error = ForbidSystemCalls();
+        if (error != 0) {
+          report->setup_errno = error;
+          Exit(2);
+        }
+        report->started = true;
+        trace(received);
+        is_done = true;
+        while (is_done) {
+        }
+      }).detach();
+      while (!is_done || received < num_packets) {
+        usleep(1000);
+        report->stats = get_stats();
+        received = report->stats.packets_begun;
+      }
+      _exit(0);
+    }
+    return ResultOf(child);
+  }
+
+ private:
+  static std::string ResultOf(pid_t child) {
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     if (report->setup_errno != 0) {
@@ -140,6 +202,120 @@ TEST_F(ZeroSyscallTest, NoScenarioMakesASystemCall) {
     EXPECT_EQ(Observe([&] { scenario->Run(); }), "no system call")
         << scenario->name();
   }
+}
+
+constexpr size_t kMemorySize = 8 << 20;
+constexpr size_t kBufferSize = 128 << 20;
+constexpr size_t kBursts = 600;
+// TraceSome() writes this many packets, of about as many bytes.
+constexpr size_t kPacketsOfBurst = 1200;
+constexpr size_t kBytesOfBurst = 68'000;
+
+void TraceSome() {
+  static const CounterTrack counter("counter");
+  static const Track track(1);
+  static const std::string text(200, 't');
+  for (size_t i = 0; i < kPacketsOfBurst / 6; ++i) {
+    PROTOZERO_TRACE_EVENT("claims", "slice", "i", i, "s", text);
+    PROTOZERO_TRACE_EVENT_INSTANT("claims", "instant");
+    PROTOZERO_TRACE_EVENT_INSTANT("claims", "on a track", track);
+    PROTOZERO_TRACE_COUNTER("claims", counter, static_cast<int64_t>(i));
+    PROTOZERO_TRACE_EVENT_INSTANT("claims", DynamicString("name"));
+  }
+}
+
+// Traces much, but at most |bytes_ahead| that the service has not received. So
+// it does not run out of memory on a busy machine, either.
+void TraceMuch(const std::atomic<uint64_t>& received, size_t bytes_ahead) {
+  const size_t bursts_ahead = bytes_ahead / kBytesOfBurst;
+  for (size_t i = 0; i < kBursts; ++i) {
+    TraceSome();
+    while (i > received / kPacketsOfBurst + bursts_ahead) {
+    }
+  }
+}
+
+class ZeroSyscallEventsTest : public ZeroSyscallTest {
+ protected:
+  void SetUp() override {
+    if (Observe([] { TraceTimeNs(); }) != "no system call")
+      GTEST_SKIP() << "to read this machine's clock is a system call";
+  }
+
+  // Expects that the session has seen all that could make system calls.
+  static void ExpectMuchWasTraced() {
+    const TraceBufferStats& stats = report->stats;
+    EXPECT_EQ(stats.lost.total(), 0u);
+    // Descriptors are said again every 16 chunks, and half of the memory is a
+    // batch of chunks to commit.
+    EXPECT_GT(stats.chunks_written, 1000u);
+    EXPECT_GT(stats.bytes_written, 3 * kMemorySize);
+    EXPECT_NEAR(static_cast<double>(stats.bytes_written * kPacketsOfBurst /
+                                    stats.packets_begun),
+                kBytesOfBurst, kBytesOfBurst / 5);
+  }
+};
+
+TEST_F(ZeroSyscallEventsTest, EventsForAServiceMakeNone) {
+  TracingService service;
+  TracingSessionID session = 0;
+  const auto start = [&] {
+    TraceConfig config;
+    config.buffers = {{kBufferSize, BufferFillPolicy::kDiscard}};
+    config.data_sources.resize(1);
+    config.data_sources[0].config.name = "track_event";
+    session = service.StartTracing(config, nullptr, nullptr);
+    ServiceHost::Options host_options;
+    host_options.socket = "@zero_syscall_unittest_" + std::to_string(getpid());
+    static auto& host = *new ServiceHost(&service, host_options);
+    std::string error;
+    if (!host.Listen(&error))
+      abort();
+    std::thread([] { host.Run(); }).detach();
+    Producer::Options options;
+    options.socket = host_options.socket;
+    options.shared_memory_size = kMemorySize;
+    options.page_size = 16 * 1024;
+    static auto& producer = *new Producer(options);
+    producer.RegisterDataSource(TrackEventDataSource());
+    if (!producer.Sync(30000))
+      abort();
+  };
+  // This is more than half of the memory, with which a writer would commit if
+  // no other thread did.
+  const auto trace = [](const Received& received) {
+    TraceMuch(received, kMemorySize * 5 / 8);
+  };
+  EXPECT_EQ(ObserveThread(start, &TraceSome, trace, kBursts * kPacketsOfBurst,
+                          [&] { return service.GetStats(session).buffers[0]; }),
+            "no system call");
+  ExpectMuchWasTraced();
+}
+
+TEST_F(ZeroSyscallEventsTest, EventsForALocalTraceMakeNone) {
+  static LocalTrace* trace = nullptr;
+  const auto start = [] {
+    LocalTrace::Options options;
+    options.sink = [](const uint8_t*, size_t) { return true; };
+    options.write_period_ms = 50;
+    trace = new LocalTrace(std::move(options));
+  };
+  // The trace is flushed, too, which copies chunks that are not free then.
+  const auto trace_much = [](const Received& received) {
+    TraceMuch(received, kMemorySize * 5 / 16);
+  };
+  EXPECT_EQ(
+      ObserveThread(start, &TraceSome, trace_much, kBursts * kPacketsOfBurst,
+                    [] { return trace->stats().buffers[0]; }),
+      "no system call");
+  ExpectMuchWasTraced();
+}
+
+TEST_F(ZeroSyscallEventsTest, TheFilterBitesInOneThread) {
+  EXPECT_THAT(ObserveThread([] {}, [] { syscall(SYS_getpid); },
+                            [](const Received&) { syscall(SYS_getpid); }, 0,
+                            [] { return TraceBufferStats(); }),
+              IsSyscall(SYS_getpid));
 }
 
 }  // namespace
