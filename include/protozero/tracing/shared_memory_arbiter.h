@@ -124,6 +124,17 @@ class SharedMemoryArbiter {
   // other threads. Writers are neither created nor destroyed there.
   void ResetAfterFork();
 
+  // Calls |visit(size_t page)| with the page where each writer looks for its
+  // next chunk. Takes a lock.
+  template <typename Visit>
+  void VisitNextPages(Visit visit) {
+    std::lock_guard<std::mutex> lock(writers_lock_);
+    for (const std::unique_ptr<WriterSlot>& slot : writers_) {
+      if (slot->is_in_use)
+        visit(slot->next_page.load(std::memory_order_relaxed));
+    }
+  }
+
   // Return the memory, and the number of its chunks.
   const SharedMemoryABI& shmem_abi() const { return abi_; }
   size_t num_chunks() const { return num_chunks_; }

@@ -89,6 +89,7 @@ bool ProducerIpcClient::SetupTracing(
   }
   arbiter_.reset(new SharedMemoryArbiter(memory_->start(), memory_->size(),
                                          page_size, this, options));
+  memory_ahead_.reset(new MemoryAhead(memory_.get(), arbiter_.get()));
   return true;
 }
 

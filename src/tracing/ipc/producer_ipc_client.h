@@ -16,6 +16,7 @@
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/frame_sender.h"
+#include "src/tracing/ipc/memory_ahead.h"
 #include "src/tracing/ipc/producer_methods.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
@@ -41,7 +42,7 @@ class ProducerIpcClient final
   ProducerIpcClient(ScopedFd socket, const WakeupFd* wakeup);
   ~ProducerIpcClient() override;
 
-  // The functions up to arbiter() are only for the producer's thread.
+  // The functions up to memory_ahead() are only for the producer's thread.
   int socket() const { return socket_.get(); }
   void Bind();
   // Reads the ids of the methods. Returns false if there are none.
@@ -50,9 +51,10 @@ class ProducerIpcClient final
   bool SetupTracing(ScopedFd memory,
                     size_t page_size,
                     const SharedMemoryArbiter::Options& options);
-  // Returns null before SetupTracing().
+  // Return null before SetupTracing().
   SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
 
+  MemoryAhead* memory_ahead() const { return memory_ahead_.get(); }
   // Returns whether threads have writers.
   bool has_writers() const {
     return num_writers_.load(std::memory_order_relaxed) != 0;
@@ -133,6 +135,7 @@ class ProducerIpcClient final
 
   std::unique_ptr<SharedMemoryFile> memory_;
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
+  std::unique_ptr<MemoryAhead> memory_ahead_;
 
   std::atomic<uint32_t> num_writers_{0};
   std::atomic<bool> lacks_writer_{false};

@@ -210,6 +210,8 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
     }
     commit_in_ms = static_cast<int>(
         std::min(arbiter->CommitBatch(), options.commit_period_ms));
+    if (connection->memory_ahead()->Provide())
+      commit_in_ms = 1;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -21,6 +22,9 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace {
+
+// MADV_POPULATE_WRITE, which older C libraries do not have.
+constexpr int kPopulateForWriting = 23;
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
@@ -112,6 +116,12 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Map(ScopedFd fd,
 
 SharedMemoryFile::~SharedMemoryFile() {
   munmap(start_, size_);
+}
+
+void SharedMemoryFile::Provide(size_t offset, size_t size) const {
+  if (offset < size_)
+    madvise(start_ + offset, std::min(size, size_ - offset),
+            kPopulateForWriting);
 }
 
 void SharedMemoryFile::DetachAfterFork() const {

@@ -44,6 +44,10 @@ class SharedMemoryFile final : public SharedMemory {
   // Gives away the descriptor, for another process. The memory stays mapped.
   ScopedFd TakeFd() { return std::move(fd_); }
 
+  // Has the kernel provide part of the memory, without changing its content,
+  // while others use it. Does nothing if the kernel cannot, or has none.
+  void Provide(size_t offset, size_t size) const;
+
   // Replaces, in a child process, the memory that it shares with its parent's
   // service by zeros of its own. Safe in a handler of fork().
   void DetachAfterFork() const;
