@@ -335,7 +335,8 @@ TEST(TraceScopesTest, Recursion) {
   ASSERT_EQ(read.slices.size(), 500u);
   uint64_t end_ns = UINT64_MAX;
   for (const auto& [n, slice] : read.slices) {
-    EXPECT_LT(slice.end_ns, end_ns);
+    // The clock may stand still for some events, but never goes back.
+    EXPECT_LE(slice.end_ns, end_ns);
     end_ns = slice.end_ns;
   }
 }
