@@ -48,7 +48,8 @@ CONFIGS = [
            'is_debug=true is_asan=true is_ubsan=true is_fuzzer=true '
            'inline_setters=true ' + UNITY,
            'tests'),
-    Config('release', 'release, clang', '', 'tests', once=True),
+    Config('release', 'release, clang', 'optimize_benchmarks=false', 'tests',
+           once=True),
     Config('gcc', 'release, gcc, setters in place, C++20, without exceptions '
            'and RTTI',
            'is_clang=false cpp_standard=20 enable_exceptions=false '
