@@ -68,6 +68,7 @@ FETCHED = [
     (['--traced'], False),
     (['--official-schema'], False),
     (['--perfetto-sdk'], False),
+    (['--tracers'], False),
     (['--modern-protobuf'], False),
     (['--plots'], False),
     (['--site'], False),
