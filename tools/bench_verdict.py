@@ -8,6 +8,7 @@ import statistics
 import textwrap
 
 import bench_runs
+import bench_tracers
 from measuring import Error, Table
 
 # Their names in those of benchmarks, and in the table.
@@ -45,7 +46,10 @@ EVENTS = {
     'slice, 3 values': 'slice, 3 values',
     'counter': 'counter',
 }
-EVENT_LIBRARIES = {'protozero': 'protozero', 'perfetto': "Perfetto's SDK"}
+EVENT_LIBRARIES = {'protozero': 'protozero', 'perfetto': "Perfetto's SDK",
+                   'perfetto c': "Perfetto's C SDK"}
+# Of the same program as the library: the others are in one with ours.
+EVENT_BASES = {'perfetto c': 'protozero beside c'}
 PACKETS_LOST = 'packets lost in a round'
 
 NOTES = '''\
@@ -155,6 +159,12 @@ def parse_events(text):
   return rows
 
 
+def beside_c(row):
+  """The name of a row of the program that has Perfetto's C SDK, among those of
+  both programs."""
+  return row.replace('protozero:', EVENT_BASES['perfetto c'] + ':')
+
+
 def event_libraries(events):
   return [library for library in EVENT_LIBRARIES
           if all(f'{library}: {row}' in events for row in EVENTS)]
@@ -167,11 +177,13 @@ def event_table(events):
                  *('times as long' for _ in peers)])
   for row, label in EVENTS.items():
     times = {library: events[f'{library}: {row}'] for library in libraries}
+    bases = {peer: events[f'{EVENT_BASES.get(peer, ours)}: {row}']
+             for peer in peers}
     table.add(label,
               *(f'{median:.1f} ({least:.1f})'
                 for least, median in times.values()),
               *(as_range([time / base for time, base in
-                          zip(times[peer], times[ours]) if base > 0], 1)
+                          zip(times[peer], bases[peer]) if base > 0], 1)
                 for peer in peers))
   return table
 
@@ -184,6 +196,9 @@ def missing(messages, events):
       names.setdefault(peer.command, []).append(peer.name)
   if 'perfetto' not in event_libraries(events):
     names.setdefault(PEERS[-1].command, []).append("Perfetto's trace events")
+  if 'perfetto c' not in event_libraries(events):
+    names.setdefault(bench_tracers.INSTALL, []).append(
+        "trace events of Perfetto's C SDK")
   return [f'Not measured: {", ".join(found)}. To install: {command}'
           for command, found in names.items()]
 

@@ -3,7 +3,7 @@
 // Measures trace events of this library, and of Perfetto's SDK if that was
 // there at build time, in one run: nanoseconds per event, the least and the
 // median of rounds in which the libraries take turns. The clock alone is a row,
-// too.
+// too. track_event_rows_perfetto_c is the same program with Perfetto's C SDK.
 //
 //   track_event_rows                      # each records in the process
 //   pztrace record --size 64M -o trace -- track_event_rows --service
@@ -157,6 +157,9 @@ std::vector<const TrackEventRows*> Libraries() {
       &ProtozeroRows(),
 #if defined(WITH_PERFETTO_SDK)
       &PerfettoRows(),
+#endif
+#if defined(WITH_PERFETTO_C_SDK)
+      &PerfettoCRows(),
 #endif
   };
 }

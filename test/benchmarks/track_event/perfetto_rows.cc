@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "perfetto.h"
+#include "test/benchmarks/tracers/tracer.h"
 #include "test/benchmarks/track_event/rows.h"
 
 PERFETTO_DEFINE_CATEGORIES(perfetto::Category("rows"));
@@ -91,6 +92,31 @@ void DynamicName(int count) {
     TRACE_EVENT_INSTANT("rows", perfetto::DynamicString(name));
 }
 
+// An event is a packet.
+Tracer::Outcome StopTracer() {
+  const TrackEventRows::Outcome outcome = Stop();
+  return {outcome.bytes, outcome.packets_lost};
+}
+
+void Settle() {
+  usleep(20000);
+}
+
+void InstantWith1(int count) {
+  for (int i = 0; i < count; ++i)
+    TRACE_EVENT_INSTANT("rows", "instant 1", "i", i);
+}
+void SliceWith3Ints(int count) {
+  for (int i = 0; i < count; ++i) {
+    TRACE_EVENT("rows", "slice 3 ints", "i", i, "j", i + 1, "k", i + 2);
+  }
+}
+void SliceWithString(int count) {
+  for (int i = 0; i < count; ++i) {
+    TRACE_EVENT("rows", "slice string", "s", kTracedText);
+  }
+}
+
 }  // namespace
 
 const TrackEventRows& PerfettoRows() {
@@ -98,4 +124,24 @@ const TrackEventRows& PerfettoRows() {
       "perfetto", &Start,      &Stop,       &Connect, &Instant,
       &Slice,     &SliceWith1, &SliceWith3, &Counter, &DynamicName};
   return rows;
+}
+
+const Tracer& PerfettoTracer() {
+  static const Tracer tracer = {
+      "Perfetto",
+      "Perfetto SDK v48.1, 8 MB of shared memory, a buffer of 64 MB",
+      &Start,
+      &StopTracer,
+      &Settle,
+      nullptr,
+      true,
+      &Instant,
+      &InstantWith1,
+      &Slice,
+      &SliceWith1,
+      &SliceWith3Ints,
+      &SliceWithString,
+      &Counter,
+  };
+  return tracer;
 }

@@ -1,11 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
+#include "test/benchmarks/tracers/tracer.h"
 #include "test/benchmarks/track_event/rows.h"
 
 namespace {
@@ -70,6 +73,32 @@ void DynamicName(int count) {
     PROTOZERO_TRACE_EVENT_INSTANT("rows", protozero::DynamicString(name));
 }
 
+// An event is a packet.
+Tracer::Outcome StopTracer() {
+  const TrackEventRows::Outcome outcome = Stop();
+  return {outcome.bytes, outcome.packets_lost};
+}
+
+void Settle() {
+  usleep(20000);
+}
+
+void InstantWith1(int count) {
+  for (int i = 0; i < count; ++i)
+    PROTOZERO_TRACE_EVENT_INSTANT("rows", "instant 1", "i", i);
+}
+void SliceWith3Ints(int count) {
+  for (int i = 0; i < count; ++i) {
+    PROTOZERO_TRACE_EVENT("rows", "slice 3 ints", "i", i, "j", i + 1, "k",
+                          i + 2);
+  }
+}
+void SliceWithString(int count) {
+  for (int i = 0; i < count; ++i) {
+    PROTOZERO_TRACE_EVENT("rows", "slice string", "s", kTracedText);
+  }
+}
+
 }  // namespace
 
 const TrackEventRows& ProtozeroRows() {
@@ -77,4 +106,24 @@ const TrackEventRows& ProtozeroRows() {
       "protozero", &Start,      &Stop,       &Connect, &Instant,
       &Slice,      &SliceWith1, &SliceWith3, &Counter, &DynamicName};
   return rows;
+}
+
+const Tracer& ProtozeroTracer() {
+  static const Tracer tracer = {
+      "protozero",
+      "LocalTrace, 8 MB of shared memory, a buffer of 64 MB",
+      &Start,
+      &StopTracer,
+      &Settle,
+      nullptr,
+      true,
+      &Instant,
+      &InstantWith1,
+      &Slice,
+      &SliceWith1,
+      &SliceWith3Ints,
+      &SliceWithString,
+      &Counter,
+  };
+  return tracer;
 }

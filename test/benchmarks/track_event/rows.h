@@ -31,5 +31,7 @@ struct TrackEventRows {
 const TrackEventRows& ProtozeroRows();
 // Defined only in programs with WITH_PERFETTO_SDK.
 const TrackEventRows& PerfettoRows();
+// Defined only in programs with WITH_PERFETTO_C_SDK. No program has both.
+const TrackEventRows& PerfettoCRows();
 
 #endif  // TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
