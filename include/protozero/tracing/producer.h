@@ -100,8 +100,8 @@ class Producer {
     // The time after which finished chunks are committed at the latest. The
     // producer's thread commits them, so that threads that trace need not call
     // the system. While there are such threads, it looks how much is finished
-    // every 4 ms if 8 MB are shared, more often if less; and commits when it
-    // is a quarter of the memory.
+    // every 4 ms if 8 MB are shared, every 16 ms while nothing is, and more
+    // often if less is shared; and commits when it is a quarter of the memory.
     uint32_t commit_period_ms = 100;
     // The time after which a thread that writes nothing gives up the chunk that
     // it has begun, or twice that time at the latest. 0 for never. Needs

@@ -100,12 +100,16 @@ class SharedMemoryArbiter {
   void FlushPendingCommitDataRequests();
   // Commits the finished chunks if half of a batch is finished. Returns the
   // number of milliseconds after which to call it again: the time in which
-  // threads that write kBytesPerMs finish the rest of a batch. Looks at one
-  // word if there is nothing to do.
+  // threads that write kBytesPerMs finish the rest of a batch, or kQuietFactor
+  // times that if no chunk was finished since the last call. Looks at one word
+  // if there is nothing to do. One thread.
   uint32_t CommitBatch();
   // The speed for which CommitBatch() is called early enough: that of a thread
   // that does nothing but trace.
   static constexpr size_t kBytesPerMs = 1 << 20;
+  // The factor that spares a quiet program three of four calls. Should it begin
+  // to write at that speed, a writer may have to commit once.
+  static constexpr size_t kQuietFactor = 4;
   // Commits the finished chunks, and returns when that is done. Waits for other
   // threads that are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
@@ -253,6 +257,8 @@ class SharedMemoryArbiter {
   std::atomic<Patch*> finished_patches_{nullptr};
   std::atomic<LossAccount*> unreported_losses_{nullptr};
   std::atomic<size_t> finished_bytes_{0};
+  // The finished bytes after the last CommitBatch().
+  size_t last_finished_bytes_ = 0;
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
 
   // The number of threads that have asked for sending since the last time. The

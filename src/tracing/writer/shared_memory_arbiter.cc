@@ -274,8 +274,10 @@ uint32_t SharedMemoryArbiter::CommitBatch() {
     FlushPendingCommitDataRequests();
     bytes = 0;
   }
-  return static_cast<uint32_t>(
-      std::max<size_t>((commit_batch_bytes_ - bytes) / kBytesPerMs, 1));
+  const bool is_quiet = bytes == std::exchange(last_finished_bytes_, bytes);
+  const size_t period_ms =
+      std::max<size_t>((commit_batch_bytes_ - bytes) / kBytesPerMs, 1);
+  return static_cast<uint32_t>(is_quiet ? kQuietFactor * period_ms : period_ms);
 }
 
 void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
