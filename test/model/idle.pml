@@ -1,8 +1,8 @@
 /* Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
  *
  * How the chunk of a writer that does nothing is taken from it, in
- * src/tracing/writer/trace_writer.cc: a writer, and a thread that returns idle chunks
- * as often as it likes. README.md says what is checked.
+ * src/tracing/writer/trace_writer_reclaim.cc: a writer, and a thread that
+ * returns idle chunks as often as it likes. README.md says what is checked.
  *
  * What the writer stores goes through a buffer, as on real processors: others
  * see it later, in the same order, or when a barrier empties the buffer.

@@ -10,7 +10,6 @@
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/message_inline.h"
 #include "protozero/proto_utils.h"
-#include "src/tracing/writer/back_off.h"
 
 #include "protozero/internal/macros.h"
 
@@ -29,10 +28,6 @@ static_assert(SharedMemoryABI::kPacketHeaderSize ==
 // pages takes longer than to write a packet. With its next packet, the writer
 // goes on from there.
 constexpr size_t kPagesToSearchWhenExhausted = 16;
-
-// The times that a writer looks whether another thread has taken its chunk
-// before it lets the system run others: some 10 us.
-constexpr int kLooksBeforeBackOff = 10000;
 
 // A writer may hold one chunk for this many of the buffer's chunks.
 constexpr size_t kMinChunksPerHeldChunk = 8;
@@ -75,68 +70,6 @@ void TraceWriter::ReturnChunk() {
   if (chunk_.is_valid())
     FinishChunk();
   LeaveAs(PacketState::kNone);
-}
-
-void TraceWriter::Enter() {
-  EnterAs(PacketState::kBusy);
-  BackOff back_off;
-  for (int looks = 0;; ++looks) {
-    uint32_t reclaims = reclaims_.load(std::memory_order_acquire);
-    const uint32_t state = reclaims % kReclaimStep;
-    const uint32_t ended = reclaims - state + kReclaimStep;
-    if (state == 0) {
-      reclaims_seen_ = reclaims;
-      return;
-    }
-    // If nobody is reclaiming, the other thread has just finished, and the next
-    // look finds that; or this is a child process, and that thread does not
-    // exist.
-    const bool may_end =
-        state == kReclaimBegun ||
-        !arbiter_->is_reclaiming_.load(std::memory_order_acquire);
-    if (may_end && reclaims_.compare_exchange_strong(
-                       reclaims, ended, std::memory_order_acquire)) {
-      reclaims_seen_ = ended;
-      return;
-    }
-    // Usually, the other thread has finished by then, and the system need not
-    // be called.
-    if (looks >= kLooksBeforeBackOff)
-      back_off.Wait();
-  }
-}
-
-bool TraceWriter::BeginReclaim(bool even_if_recent) {
-  const uint16_t packets = packets_.load(std::memory_order_relaxed);
-  const bool is_recent = packets != packets_before_;
-  packets_before_ = packets;
-  if (packets == 0 || (is_recent && !even_if_recent) ||
-      state() >= PacketState::kBusy) {
-    return false;
-  }
-  reclaims_.fetch_add(kReclaimBegun, std::memory_order_release);
-  return true;
-}
-
-void TraceWriter::FinishReclaim(bool is_ordered) {
-  uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
-  if (reclaims % kReclaimStep != kReclaimBegun)
-    return;
-  const uint32_t ended = reclaims - kReclaimBegun + kReclaimStep;
-  const bool is_idle =
-      is_ordered && state_.load(std::memory_order_acquire) < PacketState::kBusy;
-  const uint32_t next =
-      is_idle ? reclaims - kReclaimBegun + kTakingChunk : ended;
-  // This fails if the writer goes on at this moment.
-  if (!reclaims_.compare_exchange_strong(reclaims, next,
-                                         std::memory_order_acq_rel) ||
-      !is_idle) {
-    return;
-  }
-  // Between packets, the writer holds no chunk, and no chunk has patches.
-  if (chunk_.is_valid())
-    arbiter_->PushFinishedChunk(TakeChunk(), target_buffer_);
-  reclaims_.store(ended, std::memory_order_release);
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
