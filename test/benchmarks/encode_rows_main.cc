@@ -10,7 +10,8 @@
 //   encode_rows ROW constant|random COUNT    prints how many bytes it wrote
 //
 // If a workload has inputs of one kind only, both are the same. Rows of events
-// have no inputs and print 0. Some of them write events, others read them.
+// have no inputs and print 0. Some of them write events, others read them, or
+// collect their packets.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/output_ring.h"
 #include "test/benchmarks/read_rows.h"
+#include "test/benchmarks/service_rows.h"
 #include "test/benchmarks/workload.h"
 
 namespace {
@@ -115,6 +117,8 @@ int main(int argc, char** argv) {
   const std::vector<Row> rows = AllRows();
   std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
   for (const EventRow& row : protozero::bench::AllReadRows())
+    event_rows.push_back(row);
+  for (const EventRow& row : protozero::bench::AllServiceRows())
     event_rows.push_back(row);
   if (argc == 2 && first == "--list") {
     for (const Row& row : rows)

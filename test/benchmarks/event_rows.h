@@ -15,10 +15,12 @@ namespace protozero {
 namespace bench {
 
 struct EventRow {
-  // Event_<Kind>, or Read_<Kind> of read_rows.h. Event_Empty has only the loop.
+  // Event_<Kind>, Read_<Kind> of read_rows.h, or Service_<Kind> of
+  // service_rows.h. Event_Empty has only the loop.
   std::string name;
   // Traces |count| events. REQUIRES: called once in a process. Returns false if
-  // not all of them were written, dropped or read, as the row demands.
+  // not all of them were written, dropped, read or collected, as the row
+  // demands.
   bool (*run)(size_t count);
 };
 

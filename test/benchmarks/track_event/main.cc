@@ -9,8 +9,10 @@
 //   pztrace record --size 64M -o trace -- track_event_rows --service
 //   track_event_rows --rounds=N           # of 15
 //
-// The rows "cold" measure one event after much other code has run. tools/bench
-// reads the output.
+// The rows "cold" measure one event after much other code has run. The last row
+// of a library is no time: how many of a million events are lost when two
+// threads write bursts for longer than the period of writing. tools/bench reads
+// the output.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,10 @@ constexpr int kDefaultRounds = 15;
 constexpr int kEvents = 20000;
 constexpr int kEventsBefore = 1000;
 constexpr int kColdEvents = 50;
+
+// Each burst has kEvents.
+constexpr int kBursts = 100;
+constexpr double kBurstPeriodNs = 3e6;
 
 double NowNs() {
   timespec time = {};
@@ -164,6 +170,33 @@ std::vector<const TrackEventRows*> Libraries() {
   };
 }
 
+void WriteBursts(Function function) {
+  double next = NowNs();
+  for (int i = 0; i < kBursts; ++i) {
+    function(kEvents);
+    next += kBurstPeriodNs;
+    const timespec pause = {0, static_cast<long>(next - NowNs())};
+    // A thread that is late goes on at once.
+    if (pause.tv_nsec > 0)
+      nanosleep(&pause, nullptr);
+    else
+      next = NowNs();
+  }
+}
+
+void MeasureBursts(const TrackEventRows& rows, Samples* samples) {
+  constexpr int kThreads = 2;
+  rows.start();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] { WriteBursts(rows.instant); });
+  for (std::thread& thread : threads)
+    thread.join();
+  const double lost = static_cast<double>(rows.stop().packets_lost);
+  (*samples)[std::string(rows.library) + ": lost in bursts, of a million"]
+      .push_back(1e6 * lost / (double{kEvents} * kBursts * kThreads));
+}
+
 struct Options {
   bool in_process = true;
   int rounds = kDefaultRounds;
@@ -213,6 +246,10 @@ int main(int argc, char** argv) {
     Measure("clock_gettime()", &ReadClock, 1, &samples);
     for (const auto* rows : libraries)
       MeasureAll(*rows, options.in_process, ticks_per_ns, &samples);
+  }
+  for (const auto* rows : libraries) {
+    if (options.in_process)
+      MeasureBursts(*rows, &samples);
   }
   Print(std::move(samples));
 }
