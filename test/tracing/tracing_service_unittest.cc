@@ -1094,6 +1094,49 @@ TEST_F(TracingServiceTest, ConsumerIsGivenWhatComes) {
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
+// Meanwhile producers could not commit.
+TEST_F(TracingServiceTest, ConsumerIsGivenOneBatchAtATime) {
+  constexpr size_t kPacketSize = 900;
+  constexpr size_t kNumPackets = 1000;
+  config_.buffers[0].size_bytes = 4 << 20;
+  config_.write_period_ms = 100;
+  ConnectAndStart();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  const auto write = [&](size_t num_packets) {
+    for (size_t i = 0; i < num_packets; ++i)
+      writer->NewTracePacket()->AppendString(900,
+                                             std::string(kPacketSize, 'x'));
+    writer->Flush();
+  };
+  write(kNumPackets);
+  PassTime(100);
+  size_t calls = 1;
+  while (service_.NextDeadlineMs() == now_) {
+    // Later packets are written in the next period.
+    write(1);
+    const size_t size = consumer_.trace.size();
+    PassTime(0);
+    EXPECT_LT(consumer_.trace.size() - size, kNumPackets * kPacketSize / 2);
+    ASSERT_LT(++calls, kNumPackets);
+  }
+  EXPECT_GT(calls, 2u);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_ + 100);
+  const size_t num_packets = PacketsOfTrace(consumer_.trace).size();
+  EXPECT_GE(num_packets, kNumPackets);
+  EXPECT_LT(num_packets, kNumPackets + calls);
+  // The session ends in the middle of a write.
+  write(kNumPackets / 2);
+  PassTime(100);
+  EXPECT_EQ(service_.NextDeadlineMs(), now_);
+  writer.reset();
+  Stop();
+  while (service_.NextDeadlineMs() != UINT64_MAX)
+    PassTime(0);
+  EXPECT_EQ(consumer_.calls, "started stopped written ");
+  EXPECT_EQ(service_.GetStats(session_).packets_begun(),
+            PacketsOfTrace(consumer_.trace).size());
+}
+
 // Otherwise the data would be two periods old when it is written.
 TEST_F(TracingServiceTest, WhatIsFlushedIsWrittenAtOnce) {
   config_.flush_period_ms = 100;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -100,6 +101,9 @@ struct Session {
 
   // True if the facade writes it to the consumer next.
   bool is_to_be_written = false;
+  // The end of a write that has begun, as TracingService::Impl::ReadBatch() has
+  // set it.
+  std::optional<uint64_t> write_limit;
   bool has_failed_to_write = false;
 };
 

@@ -24,7 +24,7 @@ namespace service {
 class SessionReader {
  public:
   // The size of the part of a trace that is made under the lock at a time.
-  static constexpr size_t kBatchSize = 256 * 1024;
+  static constexpr size_t kBatchSize = 64 * 1024;
 
   SessionReader(BufferTable* buffers, const StatsCollector* stats)
       : buffers_(buffers), stats_(stats) {}

@@ -288,6 +288,16 @@ uint64_t Sessions::NextDeadline() const {
   return deadline;
 }
 
+void Sessions::EndBatch(Session* session,
+                        std::optional<uint64_t> limit,
+                        bool is_last) {
+  session->write_limit = limit;
+  if (limit.has_value())
+    session->times.next_write = (*clock_)();
+  else if (is_last)
+    session->times.next_write = kNever;
+}
+
 TracingSessionID Sessions::TakeSessionToWrite() {
   for (auto& it : sessions_) {
     if (std::exchange(it.second.is_to_be_written, false))

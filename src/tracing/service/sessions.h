@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "protozero/tracing/trace_config.h"
@@ -92,8 +93,10 @@ class Sessions final : private Flushes::Observer {
   uint64_t NextDeadline() const;
   // Does everything that is due, except writing.
   void RunDue();
-  // Makes the session write no more.
-  void EndWriting(Session* session) { session->times.next_write = kNever; }
+  // Says that a batch of the session is written. If writing goes on, until
+  // |limit|, the session is due at once; otherwise, if the batch was the last
+  // one, never.
+  void EndBatch(Session* session, std::optional<uint64_t> limit, bool is_last);
   // Returns a session that is to be written, and unmarks it. Returns 0 if there
   // is none.
   TracingSessionID TakeSessionToWrite();

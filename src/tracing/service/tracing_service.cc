@@ -37,10 +37,17 @@ class TracingService::Impl {
  public:
   explicit Impl(Clock the_clock) : clock(std::move(the_clock)) {}
 
-  // Puts the trace together and gives it to |sink|, batch by batch. Takes
-  // |mutex| for each batch. REQUIRES: |read_mutex| is held.
-  bool ReadPackets(TracingSessionID session_id, const TraceSink& sink);
-  // Gives all packets there are to the session's consumer. Takes the locks.
+  // Puts the next batch of the trace together and gives it to |sink|. Reading
+  // ends at |limit|, which the first batch sets: it ends even if producers
+  // write faster. Returns false if the sink has refused the batch, or if there
+  // is no memory. Takes |mutex|. REQUIRES: |read_mutex| is held.
+  bool ReadBatch(TracingSessionID session_id,
+                 const TraceSink& sink,
+                 std::vector<uint8_t>* trace,
+                 std::optional<uint64_t>* limit,
+                 bool* has_more);
+  // Gives the next batch to the session's consumer. If there are more, the
+  // session is due again at once. Takes the locks.
   void WriteSession(TracingSessionID session_id);
 
   // A lock that is held while a sink or Consumer::OnTraceData() is called. It
@@ -216,7 +223,14 @@ TraceStats TracingService::GetStats(TracingSessionID session_id) const {
 bool TracingService::ReadPackets(TracingSessionID session_id,
                                  const TraceSink& sink) {
   std::lock_guard<std::mutex> read_lock(impl_->read_mutex);
-  return impl_->ReadPackets(session_id, sink);
+  std::vector<uint8_t> trace;
+  std::optional<uint64_t> limit;
+  bool has_more = true;
+  while (has_more) {
+    if (!impl_->ReadBatch(session_id, sink, &trace, &limit, &has_more))
+      return false;
+  }
+  return true;
 }
 
 void TracingService::DiscardPackets(TracingSessionID session_id) {
@@ -266,35 +280,31 @@ void TracingService::RunDue() {
     impl_->WriteSession(id);
 }
 
-bool TracingService::Impl::ReadPackets(TracingSessionID session_id,
-                                       const TraceSink& sink) {
-  std::vector<uint8_t> trace;
-  // The limit makes reading end even if producers write faster.
-  std::optional<uint64_t> limit;
-  bool has_memory = true;
-  for (bool has_more = true; has_more && has_memory;) {
-    trace.clear();
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      Session* const session = sessions.Find(session_id);
-      if (session == nullptr)
-        return false;
-      if (!limit.has_value())
-        limit = reader.BytesReadWhenEmpty(*session);
-      has_memory = false;
-      RunsInMemory([&] {
-        // The memory is taken before packets leave the buffer: a packet is lost
-        // if it no longer fits into |trace| and |trace| cannot grow.
-        trace.reserve(service::SessionReader::kBatchSize);
-        has_memory = reader.ReadBatch(session, &trace, &has_more);
-      });
-      if (session->state != kStopped && reader.BytesRead(*session) >= *limit)
-        has_more = false;
-    }
-    if (!trace.empty() && !sink(trace.data(), trace.size()))
+bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
+                                     const TraceSink& sink,
+                                     std::vector<uint8_t>* trace,
+                                     std::optional<uint64_t>* limit,
+                                     bool* has_more) {
+  bool has_memory = false;
+  *has_more = false;
+  trace->clear();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Session* const session = sessions.Find(session_id);
+    if (session == nullptr)
       return false;
+    if (!limit->has_value())
+      *limit = reader.BytesReadWhenEmpty(*session);
+    RunsInMemory([&] {
+      // The memory is taken before packets leave the buffer: a packet is lost
+      // if it no longer fits into |trace| and |trace| cannot grow.
+      trace->reserve(service::SessionReader::kBatchSize);
+      has_memory = reader.ReadBatch(session, trace, has_more);
+    });
+    if (session->state != kStopped && reader.BytesRead(*session) >= **limit)
+      *has_more = false;
   }
-  return has_memory;
+  return (trace->empty() || sink(trace->data(), trace->size())) && has_memory;
 }
 
 void TracingService::Impl::WriteSession(TracingSessionID session_id) {
@@ -302,6 +312,7 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
   Consumer* consumer;
   bool is_last;
   bool is_complete;
+  std::optional<uint64_t> limit;
   {
     std::lock_guard<std::mutex> lock(mutex);
     Session* const session = sessions.Find(session_id);
@@ -310,29 +321,32 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
     consumer = session->consumer;
     is_last = session->state == kStopped;
     is_complete = !session->has_failed_to_write;
-    if (is_last)
-      sessions.EndWriting(session);
+    limit = session->write_limit;
   }
   // If the consumer has refused something, nothing more is read.
+  bool has_more = false;
   if (is_complete) {
+    const auto give = [&](const uint8_t* data, size_t size) {
+      return consumer == nullptr ||
+             consumer->OnTraceData(session_id, data, size);
+    };
     is_complete = false;
     RunsInMemory([&] {
-      is_complete =
-          ReadPackets(session_id, [&](const uint8_t* data, size_t size) {
-            return consumer == nullptr ||
-                   consumer->OnTraceData(session_id, data, size);
-          });
+      std::vector<uint8_t> trace;
+      is_complete = ReadBatch(session_id, give, &trace, &limit, &has_more);
     });
   }
+  has_more = has_more && is_complete;
   std::lock_guard<std::mutex> lock(mutex);
   Session* const session = sessions.Find(session_id);
   if (session == nullptr)
     return;
+  sessions.EndBatch(session, has_more ? limit : std::nullopt, is_last);
   if (!is_complete && !session->has_failed_to_write) {
     session->has_failed_to_write = true;
     sessions.Stop(session);
   }
-  if (is_last)
+  if (is_last && !has_more)
     consumer->OnTraceWritten(session_id, is_complete);
 }
 

@@ -20,7 +20,8 @@ void Start() {
   g_bytes = 0;
   protozero::LocalTrace::Options options;
   options.buffer_size = 64 << 20;
-  // Bursts take three times as long, so that they meet the service as it writes.
+  // Bursts take three times as long, so that they meet the service as it
+  // writes.
   options.write_period_ms = 100;
   options.sink = [](const uint8_t*, size_t size) {
     g_bytes += size;
