@@ -4,6 +4,7 @@
 // compares the two, makes room, and stores the chunk.
 
 #include <algorithm>
+#include <iterator>
 
 #include "src/tracing/service/trace_buffer.h"
 #include "src/tracing/service/trace_buffer_sequence.h"
@@ -28,19 +29,27 @@ struct Fragments {
   uint64_t num_begun = 0;
 };
 
+// Reads the lengths alone.
 Fragments FindFragments(ConstBytes payload,
                         size_t num_fragments,
                         bool continues_from_previous,
                         bool continues_on_next) {
   Fragments fragments;
+  ConstBytes fragment;
   for (size_t i = 0; i < num_fragments; ++i) {
-    ConstBytes fragment;
     if (ReadFragment(payload, &fragments.size, &fragment) !=
-        FragmentKind::kPacket)
-      break;
-    const bool begins = i != 0 || !continues_from_previous;
-    const bool goes_on = i + 1 == num_fragments && continues_on_next;
-    fragments.num_begun += begins && (fragment.size != 0 || goes_on);
+        FragmentKind::kPacket) {
+      return fragments;
+    }
+    fragments.num_begun += fragment.size != 0;
+    // The first fragment may be the rest of a packet.
+    if (i == 0 && continues_from_previous)
+      fragments.num_begun = 0;
+  }
+  // An empty fragment is the beginning of a packet if that goes on.
+  if (continues_on_next && fragment.size == 0 &&
+      num_fragments > size_t{continues_from_previous}) {
+    ++fragments.num_begun;
   }
   return fragments;
 }
@@ -95,9 +104,15 @@ void TraceBuffer::PlaceChunk(SequenceList::iterator sequence,
   const uint64_t num_begun =
       fragments.num_begun +
       (!copy.is_complete && copy.open_packet == OpenPacket::kOne);
-  Arrival arrival = {copy,      sequence,
-                     position,  fragments.size,
-                     num_begun, sequence->chunks.lower_bound(position)};
+  // Most chunks come in order. A look at the last one is enough for them, while
+  // the way down a large map misses the caches.
+  ChunkMap& chunks = sequence->chunks;
+  const bool is_behind =
+      chunks.empty() || std::prev(chunks.end())->first < position;
+  Arrival arrival = {
+      copy,      sequence,
+      position,  fragments.size,
+      num_begun, is_behind ? chunks.end() : chunks.lower_bound(position)};
   switch (sequence->StateOf(position, arrival.place)) {
     case Sequence::ChunkState::kNew:
     case Sequence::ChunkState::kGone:

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "protozero/internal/macros.h"
 
@@ -15,16 +14,6 @@ PROTOZERO_ABI_BEGIN
 using ABI = SharedMemoryABI;
 
 namespace {
-
-// Loads a word that another process may be writing at this moment. That is no
-// error: the value may be any. Only an atomic load is defined for this, and it
-// keeps the compiler from loading twice.
-template <typename T>
-T LoadRelaxed(const uint8_t* address) {
-  static_assert(std::atomic<T>::is_always_lock_free);
-  return reinterpret_cast<const std::atomic<T>*>(address)->load(
-      std::memory_order_relaxed);
-}
 
 void SetPackets(uint16_t packets, bool is_complete, ChunkCopy* copy) {
   copy->is_complete = is_complete;
@@ -90,7 +79,8 @@ OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
   const bool continues = copy.num_packets == 0 && copy.continues_from_previous;
   const size_t tag = offset + ABI::kNoPacketBegunSize - 1;
   return !continues && tag < chunk.payload_size() &&
-                 LoadRelaxed<uint8_t>(chunk.payload_begin() + tag) != 0
+                 internal::LoadRelaxed<uint8_t>(chunk.payload_begin() + tag) !=
+                     0
              ? OpenPacket::kOne
              : OpenPacket::kNone;
 }
@@ -99,7 +89,7 @@ OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
 
 void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy) {
   const auto copy_one = [&](auto word) {
-    word = LoadRelaxed<decltype(word)>(begin);
+    word = internal::LoadRelaxed<decltype(word)>(begin);
     memcpy(copy, &word, sizeof(word));
     begin += sizeof(word);
     copy += sizeof(word);
@@ -198,7 +188,7 @@ size_t ReadFragmentLength(const uint8_t* begin,
   const size_t max_size = std::min<size_t>(static_cast<size_t>(end - begin),
                                            ABI::kPacketHeaderSize);
   for (size_t i = 0; i < max_size; ++i) {
-    const uint8_t byte = LoadRelaxed<uint8_t>(begin + i);
+    const uint8_t byte = internal::LoadRelaxed<uint8_t>(begin + i);
     value |= (byte & 0x7fu) << (7 * i);
     if ((byte & 0x80) == 0) {
       *length = value;
@@ -208,9 +198,9 @@ size_t ReadFragmentLength(const uint8_t* begin,
   return 0;
 }
 
-FragmentKind ReadFragment(ConstBytes payload,
-                          size_t* offset,
-                          ConstBytes* fragment) {
+FragmentKind ReadFragmentSlowPath(ConstBytes payload,
+                                  size_t* offset,
+                                  ConstBytes* fragment) {
   const uint8_t* const begin = payload.data + *offset;
   const uint8_t* const end = payload.data + payload.size;
   uint32_t length;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <vector>
 
 #include "protozero/const_bytes.h"
@@ -15,6 +16,20 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+
+namespace internal {
+
+// Loads a word that another process may be writing at this moment. That is no
+// error: the value may be any. Only an atomic load is defined for this, and it
+// keeps the compiler from loading twice.
+template <typename T>
+T LoadRelaxed(const uint8_t* address) {
+  static_assert(std::atomic<T>::is_always_lock_free);
+  return reinterpret_cast<const std::atomic<T>*>(address)->load(
+      std::memory_order_relaxed);
+}
+
+}  // namespace internal
 
 enum class OpenPacket : uint8_t {
   kNone,
@@ -84,12 +99,12 @@ bool ScrapeChunk(const SharedMemoryABI& abi,
 // those.
 void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy);
 
-// The next two functions read the bytes of lengths, each once, and no others.
-// |payload| may be a copy, or the chunk itself.
+// The next three functions read the bytes of lengths, and no others. |payload| may be
+// a copy, or the chunk itself.
 
-// Reads the length in front of a fragment at |begin|. Returns how many bytes
-// the length takes; 0 if there is no length of up to kPacketHeaderSize bytes
-// before |end|.
+// Reads the length in front of a fragment at |begin|, each byte once. Returns
+// how many bytes the length takes; 0 if there is no length of up to
+// kPacketHeaderSize bytes before |end|.
 size_t ReadFragmentLength(const uint8_t* begin,
                           const uint8_t* end,
                           uint32_t* length);
@@ -102,10 +117,34 @@ enum class FragmentKind {
   kCorrupt,
 };
 
-// Reads the fragment at |offset|, and moves |offset| to the next one.
-FragmentKind ReadFragment(ConstBytes payload,
-                          size_t* offset,
-                          ConstBytes* fragment);
+// Read the fragment at |offset|, and move |offset| to the next one.
+FragmentKind ReadFragmentSlowPath(ConstBytes payload,
+                                  size_t* offset,
+                                  ConstBytes* fragment);
+inline FragmentKind ReadFragment(ConstBytes payload,
+                                 size_t* offset,
+                                 ConstBytes* fragment) {
+  // Most fragments have a length of one byte.
+  const size_t available = payload.size - *offset;
+  if (available != 0) {
+    const uint8_t* const begin = payload.data + *offset;
+    const size_t length = internal::LoadRelaxed<uint8_t>(begin);
+    if (length < 0x80 && length < available) {
+      *fragment = ConstBytes(begin + 1, length);
+      *offset += 1 + length;
+      return FragmentKind::kPacket;
+    }
+  }
+  // Looks at the length again, and trusts only that. With the addresses of
+  // copies, compilers keep the caller's variables in registers.
+  size_t offset_copy = *offset;
+  ConstBytes fragment_copy = *fragment;
+  const FragmentKind kind =
+      ReadFragmentSlowPath(payload, &offset_copy, &fragment_copy);
+  *offset = offset_copy;
+  *fragment = fragment_copy;
+  return kind;
+}
 
 PROTOZERO_ABI_END
 }  // namespace protozero
