@@ -295,7 +295,7 @@ class TracingService {
   uint64_t NextDeadlineMs() const;
   uint64_t NowMs() const;
   // Does what is due: time-outs and periodic work. May be called at any time.
-  // Gives each consumer one batch of its trace, about 256 KiB, so that a thread
+  // Gives each consumer one batch of its trace, about 64 KiB, so that a thread
   // that serves producers as well is soon back with them: a producer's memory
   // is full after some milliseconds. If there are more, RunDue() is due at
   // once.
