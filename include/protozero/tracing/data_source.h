@@ -24,9 +24,12 @@ class TraceContext;
 
 namespace internal {
 class DataSourceAccess;
-class ReadyWriter;
 class ProducerIpcClient;
 }  // namespace internal
+
+namespace internal PROTOZERO_HIDDEN {
+class ReadyWriter;
+}  // namespace internal PROTOZERO_HIDDEN
 
 // One session's use of a data source. Any thread.
 class DataSourceInstance {

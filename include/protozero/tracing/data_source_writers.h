@@ -30,9 +30,9 @@ class TraceContextState {
   virtual ~TraceContextState() = default;
 };
 
-namespace internal {
+namespace internal PROTOZERO_HIDDEN {
 class ReadyWriter;
-}  // namespace internal
+}  // namespace internal PROTOZERO_HIDDEN
 
 // One thread's writer and state for one session. DataSourceWriters::Trace()
 // passes it to its callback.

@@ -29,9 +29,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-namespace internal {
+namespace internal PROTOZERO_HIDDEN {
 class ReadyWriter;
-}  // namespace internal
+}  // namespace internal PROTOZERO_HIDDEN
 
 // Writes trace packets into chunks of shared memory, each field directly where
 // the service reads it:

@@ -99,8 +99,8 @@ bool ScrapeChunk(const SharedMemoryABI& abi,
 // those.
 void CopyBytes(const uint8_t* begin, size_t size, uint8_t* copy);
 
-// The next three functions read the bytes of lengths, and no others. |payload| may be
-// a copy, or the chunk itself.
+// The next three functions read the bytes of lengths, and no others. |payload|
+// may be a copy, or the chunk itself.
 
 // Reads the length in front of a fragment at |begin|, each byte once. Returns
 // how many bytes the length takes; 0 if there is no length of up to

@@ -415,8 +415,7 @@ PROTOZERO_ALWAYS_INLINE void WriteNamedCounter(TraceSite* site, T value) {
                                  PROTOZERO_INLINE_LAMBDA {
                                    return sequence.sites.Has(site->id);
                                  },
-                             SiteEvent<decltype(ValueField(value))>{
-                                 site, FieldList(ValueField(value))}) == 0)) {
+                             EventOf(*site, ValueField(value))) == 0)) {
     WriteNamedCounterToAll(site, value);
   }
 }

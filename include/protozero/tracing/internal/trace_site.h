@@ -125,6 +125,8 @@ struct TraceSiteOf {
 
 }  // namespace internal PROTOZERO_HIDDEN
 
+// What follows is not hidden, because gcc warns if a class is less hidden than
+// the types of its fields and bases.
 namespace internal {
 
 // The time since the event before, in nanoseconds, as the last field of a
@@ -138,7 +140,8 @@ struct EventTime {
 // event.
 template <typename... Values>
 struct SiteEvent {
-  const TraceSite* site;
+  const uint8_t* fields;
+  size_t fields_size;
   FieldList<Values...> values;
 };
 
@@ -189,9 +192,9 @@ struct SiteEventEncoder<std::index_sequence<i...>, Values...> {
   // REQUIRES: the packet is at most kMaxOneByteMessageLength.
   PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(const Event& event,
                                                  uint8_t* pos) {
-    memcpy(pos, event.site->fields, TraceSite::kFieldsSize);
-    uint8_t* const end = All::Encode(pos + event.site->fields_size,
-                                     Get<i>(event.values.values)...);
+    memcpy(pos, event.fields, TraceSite::kFieldsSize);
+    uint8_t* const end =
+        All::Encode(pos + event.fields_size, Get<i>(event.values.values)...);
     if constexpr (sizeof...(Values) != 0) {
       pos[TraceSite::kPacketFieldsSize - 1] =
           static_cast<uint8_t>(end - (pos + TraceSite::kPacketFieldsSize));
@@ -204,6 +207,16 @@ struct ConstantEncoder<SiteEvent<Values...>>
     : SiteEventEncoder<std::index_sequence_for<Values...>, Values...> {};
 
 }  // namespace internal
+
+namespace internal PROTOZERO_HIDDEN {
+
+template <typename... Values>
+PROTOZERO_ALWAYS_INLINE SiteEvent<Values...> EventOf(const TraceSite& site,
+                                                     Values... values) {
+  return {site.fields, site.fields_size, FieldList<Values...>(values...)};
+}
+
+}  // namespace internal PROTOZERO_HIDDEN
 PROTOZERO_ABI_END
 }  // namespace protozero
 

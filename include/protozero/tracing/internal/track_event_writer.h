@@ -261,12 +261,10 @@ template <size_t... i, typename... Args>
 PROTOZERO_ALWAYS_INLINE auto FieldsOf(const TraceSite& site,
                                       std::index_sequence<i...>,
                                       const Args&... args) {
-  const auto make = [&](const auto&... values) PROTOZERO_INLINE_LAMBDA {
-    return SiteEvent<Bare<decltype(values)>...>{&site, FieldList(values...)};
-  };
-  return make(trace::TrackEvent::kDebugAnnotations(
-      FieldList(Annotation::kNameIid(uint64_t{g_key_iids[site.id][i]}),
-                AnnotationOf(args.value)))...);
+  return EventOf(site,
+                 trace::TrackEvent::kDebugAnnotations(FieldList(
+                     Annotation::kNameIid(uint64_t{g_key_iids[site.id][i]}),
+                     AnnotationOf(args.value)))...);
 }
 
 template <typename... Args>
