@@ -2,6 +2,7 @@
 
 #include "src/tracing/service/service_packets.h"
 
+#include <string.h>
 #include <time.h>
 
 #include <chrono>
@@ -187,26 +188,40 @@ bool SaysPreviousPacketDropped(ConstBytes packet) {
              .as_uint64() != 0;
 }
 
-void AppendPacket(const TraceBuffer::Packet& packet,
-                  bool stamps_pid,
-                  std::vector<uint8_t>* trace) {
-  StackBuffered<TracePacket, 64> trusted;
-  trusted->set_trusted_uid(packet.producer.uid);
-  trusted->set_trusted_packet_sequence_id(*packet.sequence_id);
-  if (stamps_pid)
-    trusted->set_trusted_pid(packet.producer.pid);
-  if (packet.previous_packet_dropped)
-    trusted->set_previous_packet_dropped(1);
-  const size_t trusted_size = trusted.Finalize();
+void TrustedFields::Encode(const TraceBuffer::Packet& packet) {
+  StackBuffered<TracePacket, sizeof(bytes_)> fields;
+  fields->set_trusted_uid(packet.producer.uid);
+  fields->set_trusted_packet_sequence_id(*packet.sequence_id);
+  if (stamps_pid_)
+    fields->set_trusted_pid(packet.producer.pid);
+  fields->set_previous_packet_dropped(1);
+  const size_t size = fields.Finalize();
+  memcpy(bytes_, fields.data(), size);
+  size_ = size - kDroppedSize;
+  sequence_id_ = *packet.sequence_id;
+}
 
+ConstBytes TrustedFields::Of(const TraceBuffer::Packet& packet) {
+  if (*packet.sequence_id != sequence_id_)
+    Encode(packet);
+  return {bytes_, size_ + (packet.previous_packet_dropped ? kDroppedSize : 0)};
+}
+
+void AppendPacket(ConstBytes packet,
+                  ConstBytes trusted,
+                  std::vector<uint8_t>* trace) {
   uint8_t header[1 + proto_utils::kMaxVarIntEncodedSize];
   header[0] = static_cast<uint8_t>(
       proto_utils::MakeTagLengthDelimited(Trace::kPacketFieldNumber));
   const uint8_t* const header_end =
-      proto_utils::WriteVarInt(packet.bytes.size + trusted_size, header + 1);
-  Append(header, static_cast<size_t>(header_end - header), trace);
-  Append(packet.bytes.data, packet.bytes.size, trace);
-  Append(trusted.data(), trusted_size, trace);
+      proto_utils::WriteVarInt(packet.size + trusted.size, header + 1);
+  const size_t header_size = static_cast<size_t>(header_end - header);
+  const size_t begin = trace->size();
+  trace->resize(begin + header_size + packet.size + trusted.size);
+  uint8_t* const pos = trace->data() + begin;
+  memcpy(pos, header, header_size);
+  memcpy(pos + header_size, packet.data, packet.size);
+  memcpy(pos + header_size + packet.size, trusted.data, trusted.size);
 }
 
 ClockReadings ReadClocks() {

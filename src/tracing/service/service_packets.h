@@ -31,10 +31,33 @@ bool IsValidPacket(ConstBytes packet);
 // Returns whether the packet's writer says that it lost something before.
 bool SaysPreviousPacketDropped(ConstBytes packet);
 
-// Appends the packet as it is, and what the service knows of it. REQUIRES: it
-// is valid and has a sequence id.
-void AppendPacket(const TraceBuffer::Packet& packet,
-                  bool stamps_pid,
+// The fields that the service adds to packets: what it knows of their writers.
+// Encodes them when another writer's packets begin.
+class TrustedFields {
+ public:
+  explicit TrustedFields(bool stamps_pid) : stamps_pid_(stamps_pid) {}
+
+  // Returns the fields of a packet, until the next call. REQUIRES: the packet
+  // has a sequence id.
+  ConstBytes Of(const TraceBuffer::Packet& packet);
+
+ private:
+  // The size of previous_packet_dropped: a tag of two bytes, and 1.
+  static constexpr size_t kDroppedSize = 3;
+
+  void Encode(const TraceBuffer::Packet& packet);
+
+  const bool stamps_pid_;
+  // The sequence of |bytes_|; 0 if there is none.
+  uint32_t sequence_id_ = 0;
+  // The size without previous_packet_dropped, which comes last.
+  size_t size_ = 0;
+  uint8_t bytes_[64];
+};
+
+// Appends a packet as it is, and its trusted fields. REQUIRES: it is valid.
+void AppendPacket(ConstBytes packet,
+                  ConstBytes trusted,
                   std::vector<uint8_t>* trace);
 
 // The values of the clocks at one moment, in nanoseconds.

@@ -47,6 +47,7 @@ bool SessionReader::ReadBatch(Session* session,
     output.clock_snapshots.erase(output.clock_snapshots.begin());
   }
   const bool is_final = session->state == TracingService::kStopped;
+  TrustedFields trusted(session->config.stamps_pid);
   for (const BufferID id : session->buffer_ids) {
     TraceBuffer& buffer = buffers_->Get(id);
     const auto append = [&](const TraceBuffer::Packet& packet) {
@@ -62,7 +63,7 @@ bool SessionReader::ReadBatch(Session* session,
         *packet.sequence_id = output.next_sequence_id++;
       const size_t size = trace->size();
       if (RunsInMemory(
-              [&] { AppendPacket(packet, session->config.stamps_pid, trace); }))
+              [&] { AppendPacket(packet.bytes, trusted.Of(packet), trace); }))
         return true;
       trace->resize(size);
       *packet.why_lost = LossReason::kOutOfMemory;
