@@ -439,16 +439,16 @@ class ProducersTest(RecordingTest):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
         data_sources { config: "\\n\\013track_event" }
-        producers { producer_name: "large" shm_size_kb: 1024 }''')
+        producers { producer_name: "large" shm_size_kb: 4096 }''')
     code, error = self.record(
         '--config', config, command=(
             'sh', '-c', 'echo 1 | "$0" small; echo 2 | "$0" large; '
             'echo 3 | "$0" small', LINE_TRACER),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                              (500000, 500000)))
+                                              (2500000, 2500000)))
     self.assertEqual(code, 1, error)
     self.assertRegex(error, r'pztrace: large \(\d+\) is not recorded: '
-                     r'no shared memory: ftruncate of 1048576 bytes: '
+                     r'no shared memory: ftruncate of 4194304 bytes: '
                      r'File too large\n')
     self.assertIn('pztrace: 1 of 3 producers could not be recorded, for lack '
                   'of shared memory\n', error)

@@ -142,7 +142,8 @@ TEST_F(IpcProtocolTest, CommandsBeforeTheyAreAskedForAreLostButTheMemoryIsNot) {
   EXPECT_THAT(client.ReceiveTexts(3),
               ElementsAre("1 bound yes 12", "2 yes", "3 yes"));
   EXPECT_EQ(client.ReceiveText(), "4 yes command setup_tracing 4");
-  EXPECT_TRUE(SharedMemoryFile::Attach(client.TakeFd(), 256 * 1024, true));
+  EXPECT_TRUE(SharedMemoryFile::Attach(client.TakeFd(),
+                                       TracingLimits::kDefaultShmSize, true));
   EXPECT_THAT(
       client.ReceiveTexts(3),
       ElementsAre("4 yes command setup", "4 yes command start", "5 yes"));

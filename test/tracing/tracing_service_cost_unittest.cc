@@ -25,6 +25,8 @@ namespace protozero::test {
 namespace {
 
 constexpr size_t kSessions = 3;
+// The memory of each producer, so that one process may have many.
+constexpr size_t kShmSize = TracingLimits::kReducedShmSize;
 
 DataSourceDescriptor Source(const std::string& name, bool notifies = true) {
   DataSourceDescriptor descriptor;
@@ -38,6 +40,7 @@ TracingService::ProducerInfo ScrapedInfo() {
   TracingService::ProducerInfo info;
   info.name = "test";
   info.scraping_mode = TracingService::ScrapingMode::kEnabled;
+  info.shm_size_hint = kShmSize;
   return info;
 }
 
@@ -155,8 +158,7 @@ TEST(TracingServiceCostTest, RequestsCostNothingForWhatIsNotOnesOwn) {
 }
 
 TEST(TracingServiceCostTest, RequestsCostWhatTheirProducerHas) {
-  constexpr uint64_t kPages =
-      TracingLimits::kDefaultShmSize / TracingLimits::kDefaultShmPageSize;
+  constexpr uint64_t kPages = kShmSize / TracingLimits::kDefaultShmPageSize;
   for (const auto& [request, cost] : CostsOfRequests(10)) {
     // The limit is a visit for each session, and one for what is registered.
     if (request == "disconnect")
@@ -263,7 +265,7 @@ TEST(TracingServiceCostTest, MemoryToShareIsLimited) {
   };
   constexpr size_t kLimit = TracingLimits::kMaxShmSizePerProcess;
   EXPECT_EQ(connect(1, 2), kLimit);
-  EXPECT_EQ(connect(1, 5), kLimit + 5 * TracingLimits::kDefaultShmSize);
+  EXPECT_EQ(connect(1, 5), kLimit + 5 * TracingLimits::kReducedShmSize);
   EXPECT_EQ(connect(2, 1), TracingLimits::kMaxShmSize);
   producers.clear();
   EXPECT_EQ(connect(1, 2), kLimit);

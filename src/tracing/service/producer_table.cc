@@ -105,7 +105,7 @@ bool ProducerTable::SetupMemory(ProducerRecord* producer,
   TracingService::ShmSizes sizes =
       TracingService::ClampShmSizes(page_size, size);
   if (*MemoryOfProcess(*producer) + sizes.size > Limits::kMaxShmSizePerProcess)
-    sizes = {Limits::kDefaultShmPageSize, Limits::kDefaultShmSize};
+    sizes = {Limits::kDefaultShmPageSize, Limits::kReducedShmSize};
   collector_->ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->remote->SetupTracing(sizes.size, sizes.page_size);

@@ -88,8 +88,8 @@ class TraceBuffer::Ranges {
   size_t size() const { return ranges_.size(); }
 
  private:
-  // The most ranges: more than half of the chunks of a memory of usual size,
-  // with the smallest chunks.
+  // The most ranges: more than half of the chunks of a memory of usual size, in
+  // which each has a page.
   static constexpr size_t kMaxRanges = 2048;
 
   // The end of each range, by its begin.
