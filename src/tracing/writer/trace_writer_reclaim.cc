@@ -5,7 +5,7 @@
 
 #include "protozero/internal/macros.h"
 
-// How the arbiter takes the chunk of an idle writer; see
+// The taking of an idle writer's chunk by the arbiter; see
 // TraceWriter::EnterAs().
 
 namespace protozero {

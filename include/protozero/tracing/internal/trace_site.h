@@ -125,8 +125,8 @@ struct TraceSiteOf {
 
 }  // namespace internal PROTOZERO_HIDDEN
 
-// What follows is not hidden, because gcc warns if a class is less hidden than
-// the types of its fields and bases.
+// The rest is not hidden, because gcc warns if a class is less hidden than the
+// types of its fields and bases.
 namespace internal {
 
 // The time since the event before, in nanoseconds, as the last field of a
