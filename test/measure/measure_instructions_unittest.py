@@ -304,6 +304,19 @@ class RealTest(unittest.TestCase):
     self.assertGreater(cost['Slice'], 1.5 * cost['Instant'])
     self.assertGreater(cost['SliceWithArgs'], cost['Slice'])
 
+  def test_counts_packets_that_a_service_collects(self):
+    cost = {name: instructions for name, _, instructions
+            in self.measure('^Service_', messages=4096)}
+    # A quarter more than clang 19 takes.
+    bounds = {'Copy128': 63, 'Copy8': 375, 'Overwrite128': 61,
+              'Overwrite8': 310, 'Read128': 583, 'Read8': 910}
+    self.assertEqual(list(cost), list(bounds))
+    for name, bound in bounds.items():
+      self.assertLess(cost[name], bound, name)
+      self.assertGreater(cost[name], bound / 4, name)
+    # A commit leaves the packets to those who read them.
+    self.assertLess(4 * cost['Copy128'], cost['Read128'])
+
 
 def main():
   global BINARY
