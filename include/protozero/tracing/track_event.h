@@ -201,7 +201,8 @@ PROTOZERO_ABI_END
 // Defines a site. Each shared library has its own site for an event in an
 // inline function, and its own functions that take the site. For gcc, a static
 // variable is as hidden as its type. For clang it is as hidden as the function,
-// so there it is a member of a hidden template.
+// so there it is a member of a hidden template. Without an alignment in the
+// code, gcc would align the 40 bytes at 32.
 #if defined(__clang__)
 #define PROTOZERO_INTERNAL_TRACE_SITE(variable, event_type, category, ...) \
   static constexpr const char* PROTOZERO_INTERNAL_CONCAT(variable,         \
@@ -220,12 +221,13 @@ PROTOZERO_ABI_END
       ::protozero::internal::TraceSiteOf<PROTOZERO_INTERNAL_CONCAT(        \
           variable, _maker)>::site
 #else
-#define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)   \
-  PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
-      variable(                                                        \
-          ::protozero::trace::TrackEvent::TYPE_##type,                 \
-          PROTOZERO_INTERNAL_TEXT(category),                           \
-          PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
+#define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)       \
+  alignas(::protozero::internal::TraceSite)                                \
+      PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
+          variable(::protozero::trace::TrackEvent::TYPE_##type,            \
+                   PROTOZERO_INTERNAL_TEXT(category),                      \
+                   PROTOZERO_INTERNAL_TEXT(                                \
+                       PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
 #endif
 // Defines |pointer| to a site. The site has the same name everywhere, in a
 // scope of its own: in an inline function of a header, the name is a symbol,
