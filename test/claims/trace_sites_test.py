@@ -65,7 +65,7 @@ FUNCTION(Scoped, PROTOZERO_TRACE_EVENT("app", "name", "key", Expensive()))
 # what they take.
 MAX_BYTES = {
     'instant': 44, 'slice': 88, 'slice, 1 value': 120, 'slice, 3 values': 160,
-    'counter': 140, 'name made at run time': 84,
+    'counter': 70, 'name made at run time': 84,
 }
 
 LOAD = re.compile(r'(mov +\w+,|cmp +)DWORD PTR \[rip\+')

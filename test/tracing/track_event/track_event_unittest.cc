@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <map>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
@@ -740,6 +742,48 @@ TEST(TrackEventTest, NothingIsAllocatedAfterTheFirstEvents) {
     EXPECT_EQ(counter.count(), 0u);
   }
   EXPECT_EQ(session.Finish().Named("slice").size(), 110u);
+}
+
+// Returns the ids of the fields of each packet.
+std::vector<std::vector<uint32_t>> FieldsOfPackets(const std::string& trace) {
+  std::vector<std::vector<uint32_t>> packets;
+  protozero::ProtoDecoder decoder(trace.data(), trace.size());
+  for (auto packet = decoder.ReadField(); packet.valid();
+       packet = decoder.ReadField()) {
+    packets.emplace_back();
+    protozero::ProtoDecoder fields(packet.as_bytes());
+    for (auto field = fields.ReadField(); field.valid();
+         field = fields.ReadField()) {
+      packets.back().push_back(field.id());
+    }
+  }
+  return packets;
+}
+
+// Otherwise the next event waits for it: see trace_site.h.
+TEST(TrackEventTest, TheTimeIsTheLastFieldThatAnEventWrites) {
+  using Packet = protozero::trace::TracePacket;
+  Session session;
+  constexpr size_t kNumRounds = 3;
+  for (size_t i = 0; i < kNumRounds; ++i) {
+    AllKinds();
+    PROTOZERO_TRACE_COUNTER("te", "counter", 1);
+    static const CounterTrack track("other counter");
+    PROTOZERO_TRACE_COUNTER("te", track, 0.5);
+  }
+  session.Finish();
+  size_t num_events = 0;
+  for (const std::vector<uint32_t>& fields : FieldsOfPackets(session.bytes())) {
+    const std::vector<uint32_t> expected = {Packet::kSequenceFlagsFieldNumber,
+                                            Packet::kTrackEventFieldNumber,
+                                            Packet::kTimestampFieldNumber};
+    num_events += fields.size() >= expected.size() &&
+                  std::equal(expected.begin(), expected.end(), fields.begin());
+  }
+  // A round has two slices, which are two events each, and two counters; and an
+  // instant whose values may be too long. In the first round, four events say
+  // what they refer to.
+  EXPECT_EQ(num_events, 6 * kNumRounds - 4);
 }
 
 void OnSignal(int) {

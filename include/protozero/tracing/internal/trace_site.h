@@ -110,6 +110,9 @@ struct TraceSite {
   uint8_t fields_size = 0;
 };
 
+static_assert(sizeof(void*) != 8 || sizeof(TraceSite) == 40,
+              "programs have thousands of sites");
+
 // The ids of the keys of sites, in their order at the site; 0 for none. A site
 // gets them when its first event is written.
 extern uint16_t g_key_iids[kMaxInterned][kMaxKeysOfSite];
