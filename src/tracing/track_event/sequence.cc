@@ -415,7 +415,9 @@ PROTOZERO_ALWAYS_INLINE void WriteNamedCounter(TraceSite* site, T value) {
                                  PROTOZERO_INLINE_LAMBDA {
                                    return sequence.sites.Has(site->id);
                                  },
-                             EventOf(*site, ValueField(value))) == 0)) {
+                             MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
+                               return EventOf(*site, ValueField(value));
+                             })) == 0)) {
     WriteNamedCounterToAll(site, value);
   }
 }

@@ -162,6 +162,19 @@ struct Appendable<SiteEvent<Values...>> : std::true_type {
   }
 };
 
+// Makes an event's fields, once it is known that its site has them.
+template <typename Make>
+struct LazyEvent {
+  Make make;
+};
+template <typename Make>
+struct Appendable<LazyEvent<Make>> : std::true_type {
+  using message_type = trace::TracePacket;
+  static constexpr auto Pass(const LazyEvent<Make>& event) {
+    return event.make();
+  }
+};
+
 template <>
 struct ConstantEncoder<EventTime> {
   static constexpr size_t kHeader = 1 + sizeof(uint64_t);

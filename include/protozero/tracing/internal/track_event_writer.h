@@ -256,6 +256,11 @@ PROTOZERO_NOINLINE void WriteLongEvent(TraceContext& context,
   (builder.Add(args), ...);
 }
 
+template <typename Make>
+PROTOZERO_ALWAYS_INLINE LazyEvent<Make> MakeLazy(Make make) {
+  return {make};
+}
+
 // Returns the fields of an event of the site, without the time.
 template <size_t... i, typename... Args>
 PROTOZERO_ALWAYS_INLINE auto FieldsOf(const TraceSite& site,
@@ -457,8 +462,10 @@ EmitSimpleEvent(TraceSite* site,
           thread->writers, &thread->clock, event.sessions,
           [site](const TraceSequence& sequence)
               PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site->id); },
-          FieldsOf(*site, std::index_sequence_for<T...>(),
-                   NamedValue<T>{nullptr, values}...));
+          MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
+            return FieldsOf(*site, std::index_sequence_for<T...>(),
+                            NamedValue<T>{nullptr, values}...);
+          }));
       if (PROTOZERO_LIKELY(event.ns != 0))
         return CountSlice(thread, *site, event);
     }
