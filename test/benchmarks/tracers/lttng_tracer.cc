@@ -186,10 +186,6 @@ Tracer::Outcome Stop() {
   return outcome;
 }
 
-void Settle() {
-  usleep(20000);
-}
-
 // Returns the share of the memory that the daemons have to themselves, or have
 // with others.
 uint64_t MemoryOfDaemons() {
@@ -257,7 +253,7 @@ constexpr Tracer MakeTracer(const char* name,
       description,
       start,
       &Stop,
-      &Settle,
+      &SettleBriefly,
       &MemoryOfDaemons,
       true,
       &Instant,

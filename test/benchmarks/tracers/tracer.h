@@ -9,6 +9,7 @@
 #define TEST_BENCHMARKS_TRACERS_TRACER_H_
 
 #include <stdint.h>
+#include <unistd.h>
 
 // One tracer, set up in one way, and how it writes each kind of event.
 struct Tracer {
@@ -42,6 +43,11 @@ struct Tracer {
   Emit slice_with_string;
   Emit counter;
 };
+
+// Waits for a tracer that does not say when its thread or daemon has caught up.
+inline void SettleBriefly() {
+  usleep(20000);
+}
 
 // A text of 20 characters, the argument of slice_with_string.
 inline constexpr char kTracedText[] = "twenty characters...";

@@ -125,7 +125,7 @@ void MeasureAll(const TrackEventRows& rows,
   double lost = 0;
   const auto stop = [&] {
     const auto outcome = in_process ? rows.stop() : TrackEventRows::Outcome();
-    lost += static_cast<double>(outcome.packets_lost);
+    lost += static_cast<double>(outcome.events_lost);
     return static_cast<double>(outcome.bytes);
   };
   if (in_process)
@@ -192,7 +192,7 @@ void MeasureBursts(const TrackEventRows& rows, Samples* samples) {
     threads.emplace_back([&] { WriteBursts(rows.instant); });
   for (std::thread& thread : threads)
     thread.join();
-  const double lost = static_cast<double>(rows.stop().packets_lost);
+  const double lost = static_cast<double>(rows.stop().events_lost);
   (*samples)[std::string(rows.library) + ": lost in bursts, of a million"]
       .push_back(1e6 * lost / (double{kEvents} * kBursts * kThreads));
 }

@@ -117,7 +117,7 @@ TrackEventRows::Outcome Stop() {
   PerfettoTracingSessionDestroy(g_session);
   TrackEventRows::Outcome outcome;
   outcome.bytes = trace.size();
-  outcome.packets_lost = PacketsLost(trace);
+  outcome.events_lost = PacketsLost(trace);
   return outcome;
 }
 
@@ -168,16 +168,6 @@ void DynamicName(int count) {
   }
 }
 
-// An event is a packet.
-Tracer::Outcome StopTracer() {
-  const TrackEventRows::Outcome outcome = Stop();
-  return {outcome.bytes, outcome.packets_lost};
-}
-
-void Settle() {
-  usleep(20000);
-}
-
 void InstantWith1(int count) {
   for (int i = 0; i < count; ++i) {
     PERFETTO_TE(rows, PERFETTO_TE_INSTANT("instant 1"),
@@ -212,8 +202,8 @@ const Tracer& PerfettoCTracer() {
       "Perfetto C",
       "Perfetto C SDK v59, 8 MB of shared memory, a buffer of 64 MB",
       &Start,
-      &StopTracer,
-      &Settle,
+      &Stop,
+      &SettleBriefly,
       nullptr,
       true,
       &Instant,

@@ -46,7 +46,7 @@ TrackEventRows::Outcome Stop() {
   if (stats.ParseFromArray(bytes.trace_stats_data.data(),
                            bytes.trace_stats_data.size())) {
     for (const auto& buffer : stats.buffer_stats())
-      outcome.packets_lost += buffer.trace_writer_packet_loss();
+      outcome.events_lost += buffer.trace_writer_packet_loss();
   }
   outcome.bytes = g_session->ReadTraceBlocking().size();
   g_session.reset();
@@ -92,16 +92,6 @@ void DynamicName(int count) {
     TRACE_EVENT_INSTANT("rows", perfetto::DynamicString(name));
 }
 
-// An event is a packet.
-Tracer::Outcome StopTracer() {
-  const TrackEventRows::Outcome outcome = Stop();
-  return {outcome.bytes, outcome.packets_lost};
-}
-
-void Settle() {
-  usleep(20000);
-}
-
 void InstantWith1(int count) {
   for (int i = 0; i < count; ++i)
     TRACE_EVENT_INSTANT("rows", "instant 1", "i", i);
@@ -131,8 +121,8 @@ const Tracer& PerfettoTracer() {
       "Perfetto",
       "Perfetto SDK v48.1, 8 MB of shared memory, a buffer of 64 MB",
       &Start,
-      &StopTracer,
-      &Settle,
+      &Stop,
+      &SettleBriefly,
       nullptr,
       true,
       &Instant,

@@ -33,7 +33,7 @@ TrackEventRows::Outcome Stop() {
   TrackEventRows::Outcome outcome;
   g_trace->Stop();
   for (const auto& buffer : g_trace->stats().buffers)
-    outcome.packets_lost += buffer.lost.total();
+    outcome.events_lost += buffer.lost.total();
   outcome.bytes = g_bytes;
   g_trace.reset();
   return outcome;
@@ -76,16 +76,6 @@ void DynamicName(int count) {
     PROTOZERO_TRACE_EVENT_INSTANT("rows", protozero::DynamicString(name));
 }
 
-// An event is a packet.
-Tracer::Outcome StopTracer() {
-  const TrackEventRows::Outcome outcome = Stop();
-  return {outcome.bytes, outcome.packets_lost};
-}
-
-void Settle() {
-  usleep(20000);
-}
-
 void InstantWith1(int count) {
   for (int i = 0; i < count; ++i)
     PROTOZERO_TRACE_EVENT_INSTANT("rows", "instant 1", "i", i);
@@ -116,8 +106,8 @@ const Tracer& ProtozeroTracer() {
       "protozero",
       "LocalTrace, 8 MB of shared memory, a buffer of 64 MB",
       &Start,
-      &StopTracer,
-      &Settle,
+      &Stop,
+      &SettleBriefly,
       nullptr,
       true,
       &Instant,

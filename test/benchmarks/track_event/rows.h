@@ -3,14 +3,12 @@
 #ifndef TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
 #define TEST_BENCHMARKS_TRACK_EVENT_ROWS_H_
 
-#include <stdint.h>
+#include "test/benchmarks/tracers/tracer.h"
 
 // One library's trace events. Each function writes |count| of them.
 struct TrackEventRows {
-  struct Outcome {
-    uint64_t packets_lost = 0;
-    uint64_t bytes = 0;  // The size of the trace.
-  };
+  // An event is a packet.
+  using Outcome = Tracer::Outcome;
 
   const char* library;
   // Start and stop recording events in the process.
