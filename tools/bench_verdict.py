@@ -48,7 +48,7 @@ EVENTS = {
 }
 EVENT_LIBRARIES = {'protozero': 'protozero', 'perfetto': "Perfetto's SDK",
                    'perfetto c': "Perfetto's C SDK"}
-# Of the same program as the library: the others are in one with ours.
+# The rows of ours in the same program, for a library that has one of its own.
 EVENT_BASES = {'perfetto c': 'protozero beside c'}
 PACKETS_LOST = 'packets lost in a round'
 

@@ -181,8 +181,8 @@ class OpenSlices {
 // The writer of a thread that writes to one session only. It is ready if the
 // last event has found that the next one has nothing to do before it. That
 // holds as long as the writer stays in its chunk, and the data source's state
-// stays. Then an event takes a third of the instructions of one that has to
-// look at all sessions. Its thread's signal handlers may use it at any time.
+// stays. Then an event takes three quarters of the instructions of one that has
+// to look at all sessions. Its thread's signal handlers may use it at any time.
 class ReadyWriter {
  public:
   // A time that no event has.

@@ -20,12 +20,12 @@
 //
 //   68 02 | 5a size | 48 type  18 category_iid  50 name_iid | values | 40 time
 //   68 02 | 5a size | 48 type  58 track_uuid                | value  | 40 time
-//   '-- TraceSite::fields: at most 16 bytes, -------------'   SiteEvent
-//   EventTime
-//       which are copied at once
+//   '-- TraceSite::fields, at most 16 bytes --------------'
+//   '-- SiteEvent -------------------------------------------------' EventTime
 //
-// The first row is of slices and instants, the second of counters whose name is
-// a literal. 68 is TracePacket.sequence_flags, 5a track_event, 40 timestamp.
+// The fields are copied at once. The first row is of slices and instants, the
+// second of counters whose name is a literal. 68 is TracePacket.sequence_flags,
+// 5a track_event, 40 timestamp.
 //
 // The time is the last field, because on some x86 processors `rdtsc` waits
 // until the addresses of all earlier stores are known. If an event's fields
