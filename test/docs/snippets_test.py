@@ -221,14 +221,18 @@ class Tester:
     self.build_dir = build_dir
     self.headers = scratch / 'headers'
     self.library = scratch / 'runtime.o'
-    # An archive: a program takes what it needs.
-    self.tracing = scratch / 'tracing.a'
     self.results = Results()
     self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
     self.env = dict(os.environ, LC_ALL='C', PATH='%s:%s' % (
         build_dir, os.environ['PATH']))
     # That of a reader, whose shell knows nothing of this library.
     self.home = scratch / 'home'
+    self.prefix = self.home / '.local'
+    # Without sanitizers: other tests have them in the tracing library.
+    self.tracing = ['-Wl,--start-group', *(
+        self.prefix / ('lib/libprotozero_%s.a' % name) for name in (
+            'local_trace', 'track_event', 'tracing_ipc', 'tracing_service', 'tracing',
+            'trace_reader', 'trace_schema')), '-Wl,--end-group']
     self.reader = dict(os.environ, LC_ALL='C', HOME=str(self.home))
     for name in ('PROTOZERO', 'PROTOZERO_BUILD_DIR', 'PKG_CONFIG_PATH'):
       self.reader.pop(name, None)
@@ -261,40 +265,19 @@ class Tester:
     self.results.add('the runtime', error)
     return not error
 
-  def prepare_tracing(self):
-    """The tracing library, a folder in one file each. Returns an error."""
+  def generate_trace_schema(self):
+    """Generates the messages that track_event.h includes. Returns an error."""
     namespace = re.search(r'ABI_NAMESPACE (pz_\d+_\d+)$', (
         ROOT / 'include/protozero/internal/macros.h').read_text(), re.M)[1]
-    protos = sorted(path.relative_to(ROOT)
-                    for path in (ROOT / 'src/tracing/protos').glob('*.proto'))
-    for root, paths in [(ROOT, protos), (ROOT / 'include', [
-        'protozero/tracing/trace.proto'])]:
-      for path in paths:
-        error = self.run(['protoc', '-I', root, '--pbzero_out='
-                          'wrapper_namespace=%s:%s' % (namespace, self.headers),
-                          path])
-        if error:
-          return error
-    folders = sorted({path.parent for path in
-                      (ROOT / 'src' / 'tracing').rglob('*.cc')})
-    objects = []
-    for folder in folders:
-      source = self.scratch / ('tracing_%s.cc' % folder.name)
-      source.write_text(''.join('#include "%s"\n' % path
-                                for path in sorted(folder.glob('*.cc'))))
-      objects.append(source.with_suffix('.o'))
-    errors = self.pool.map(lambda path: self.run(
-        [COMPILER] + FLAGS + ['-I', ROOT / 'include', '-I', ROOT, '-I',
-                              self.headers, '-c', path.with_suffix('.cc'),
-                              '-o', path]), objects)
-    return (''.join(error for error in errors if error) or
-            self.run(['ar', 'rcs', self.tracing, *objects]) or '')
+    return self.run(['protoc', '-I', ROOT / 'include', '--pbzero_out='
+                     'wrapper_namespace=%s:%s' % (namespace, self.headers),
+                     'protozero/tracing/trace.proto'])
 
   def prepare_home(self):
     """What a reader has who has installed the library. Returns an error."""
     self.home.mkdir()
     (self.home / 'protozero').symlink_to(ROOT)
-    prefix, build = self.home / '.local', self.scratch / 'build of the library'
+    prefix, build = self.prefix, self.scratch / 'build of the library'
     error = self.run(
         ['cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN, *QUICK,
          '-DPROTOZERO_BUILD_PROGRAMS=OFF', '-DPROTOZERO_BUILD_EXAMPLES=OFF',
@@ -358,7 +341,7 @@ class Tester:
                                     self.headers, source]
     if not re.search(r'\bmain\(', code):
       return self.run(command + ['-c', '-o', directory / (name + '.o')])
-    libraries = [] if is_c else [self.tracing, self.library]
+    libraries = [] if is_c else [*self.tracing, self.library]
     error = self.run(command + libraries + ['-o', directory / name])
     if error:
       return error
@@ -439,10 +422,9 @@ def main():
     results = tester.results
     test_parser(results)
     home = tester.pool.submit(tester.prepare_home)
-    error = None if not tester.prepare() else tester.prepare_tracing()
-    results.add('the installed library', home.result())
-    if error is not None:
-      results.add('the tracing library', error)
+    if tester.prepare():
+      results.add('the schema of traces', tester.generate_trace_schema())
+      results.add('the installed library', home.result())
       for path in pages:
         name = str(path.relative_to(ROOT))
         try:
