@@ -79,6 +79,52 @@ struct CounterValue {
   double value;      // In the unit of the track.
 };
 
+// A place where a task is spawned, or where it waits.
+struct TaskPlace {
+  std::string name;
+  std::string file;
+  uint32_t line = 0;
+};
+
+// A step in the life of a task, see "protozero/tracing/task.h".
+struct TaskStep {
+  enum class Kind : uint8_t {
+    // The thread runs |task| from now on, or none if that is 0.
+    kSwitch,
+    // |task| is spawned, is woken, or ends without running.
+    kSpawn,
+    kWake,
+    kEnd,
+    // The task that the thread runs works on the request |text|.
+    kRequest,
+    // Steps of the thread are lost between the step before and the next one.
+    kLoss,
+  };
+  // The fate of the task that the thread has run until a kSwitch: it could go
+  // on, waits at |waits_at|, or has ended with |result|.
+  enum class Stop : uint8_t { kReady, kWaits, kEnds };
+
+  Kind kind;
+  Stop stop = Stop::kReady;
+  // A trace::TaskEvent::Result.
+  uint32_t result = 0;
+  // Numbers for TraceReader::tracks(): the thread's own track, and its process.
+  // A task's number is unique in its process.
+  uint64_t thread = 0;
+  uint64_t process = 0;
+  uint64_t time_ns = 0;  // On the trace's clock.
+  uint64_t task = 0;
+  // The parent of a kSpawn, 0 for none; null if it is the task that the thread
+  // runs.
+  std::optional<uint64_t> parent = {};
+  // The place where |task| was spawned, for kSwitch and kSpawn, and where the
+  // task before waits. Null if that is not known.
+  const TaskPlace* spawned_at = nullptr;
+  const TaskPlace* waits_at = nullptr;
+  // The task's own name, for kSpawn, or the request.
+  std::string_view text = {};
+};
+
 // The description of a track. A process has |pid|, a thread |pid| and |tid|;
 // for other tracks they are 0.
 struct TrackInfo {
@@ -205,6 +251,9 @@ class TraceReader {
     // again.
     std::function<void(ConstBytes extension_descriptor)>
         on_extension_descriptor = {};
+    // Gets the steps of each thread in order of time, those of different
+    // threads in any order.
+    std::function<void(const TaskStep&)> on_task_step = {};
   };
 
   // Makes a reader that calls |callbacks| on the thread that calls it. One

@@ -12,8 +12,10 @@
 #include <new>
 #include <utility>
 
+#include "protozero/tracing/task.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/category_rules.h"
+#include "src/tracing/track_event/tasks.h"
 
 #include "protozero/internal/macros.h"
 
@@ -86,6 +88,8 @@ class Registry {
       site->enabled.store(MaskOf(CategoryOf(*site)), std::memory_order_release);
     }
     process_uuid = ProcessUuid();
+    if ((g_task_site.enabled.load(std::memory_order_relaxed) & ~kNewSite) == 0)
+      CountTimeWithoutTasks();
   }
 
   // Returns the category's text; null for one that is known only at run time.
@@ -382,7 +386,7 @@ void CountEventWithoutMemory() {
   g_events_without_memory.fetch_add(1, std::memory_order_relaxed);
 }
 
-TraceSequence* AddTraceSequence(TraceContext& context) {
+TraceSequence* AddTraceSequence(TraceContext& context, bool is_of_tasks) {
   const RegistryLock lock;
   if (!lock.is_held())
     return nullptr;
@@ -399,8 +403,11 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     }
   }
   // If there are too many sessions, the sequence has no rules and no events.
-  auto* const sequence = new (std::nothrow) TraceSequence(bit);
-  if (sequence == nullptr) {
+  std::unique_ptr<TraceSequence> sequence(new (std::nothrow)
+                                              TraceSequence(bit));
+  if (sequence != nullptr && is_of_tasks)
+    sequence->task_runs.reset(new (std::nothrow) TaskRuns());
+  if (sequence == nullptr || (is_of_tasks && sequence->task_runs == nullptr)) {
     CountEventWithoutMemory();
     return nullptr;
   }
@@ -412,11 +419,13 @@ TraceSequence* AddTraceSequence(TraceContext& context) {
     sequence->rules = std::move(rules);
     sequence->described_extensions = std::move(described_extensions);
   }
-  context.set_state(std::unique_ptr<TraceContextState>(sequence));
   // The open slices have not begun in this session, but perhaps in an earlier
   // one with the same bit.
-  t_trace_thread->open_slices.Doubt(bit);
-  return sequence;
+  if (!is_of_tasks)
+    t_trace_thread->open_slices.Doubt(bit);
+  TraceSequence* const added = sequence.get();
+  context.set_state(std::move(sequence));
+  return added;
 }
 
 std::string_view NameOfSite(uint16_t name_iid) {

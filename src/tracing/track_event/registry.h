@@ -84,6 +84,8 @@ std::string_view TraceProcessName(TraceThread* thread);
 // Reads the system's name of |thread|, the calling one. The system cuts names
 // at 15 bytes, perhaps within a character, which is left out.
 void ReadSystemThreadName(TraceThread* thread);
+// Returns the number of the calling thread's own track.
+uint64_t ThreadUuid();
 // Returns the system's id of the calling thread. Makes a system call only for a
 // thread that has not traced yet.
 int64_t TraceThreadId();

@@ -306,6 +306,51 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
 // calling thread can write to. Returns these, and those in which it loses the
 // event, because nothing can be written. |category| is null unless it is known
 // only at run time. If it is, sessions that do not want it are left out.
+// |writers| and their |ready_writer| are the thread's, for events or for tasks.
+template <typename Function>
+PROTOZERO_ALWAYS_INLINE SessionMask
+ForEachSequenceOf(TraceThread* thread,
+                  DataSourceWriters* writers,
+                  ReadyWriter* ready_writer,
+                  SessionMask sessions,
+                  std::string_view category,
+                  Function function) {
+  SessionMask reached = 0;
+  uint64_t now = 0;
+  writers->TraceInline([&](TraceContext& context) PROTOZERO_INLINE_LAMBDA {
+    ready_writer->Stop();
+    auto* sequence = static_cast<TraceSequence*>(context.state());
+    if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
+      sequence = AddTraceSequence(context, writers != &thread->writers);
+      if (sequence == nullptr)
+        return;
+    }
+    if ((sessions & sequence->session) == 0)
+      return;
+    if (PROTOZERO_UNLIKELY(category.data() != nullptr) &&
+        !WantsCategory(*sequence, category)) {
+      return;
+    }
+    reached |= sequence->session;
+    if (PROTOZERO_UNLIKELY(!sequence->IsReady(context))) {
+      // While nothing can be written, the thread tries nothing else, and
+      // does not read the clock. The sequence begins anew when there is
+      // memory.
+      if (context.writer().LoseNextPacketIfExhausted())
+        return;
+      now = sequence->Prepare(context, &thread->clock, now);
+      if (now == 0)
+        return;
+    } else if (now == 0) {
+      now = thread->clock.NowNs();
+    }
+    function(context, *sequence, now);
+  });
+  ready_writer->Update(writers);
+  return reached;
+}
+
+// Does the same for the calling thread's sequences of events.
 template <typename Function>
 PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
                                                     std::string_view category,
@@ -316,40 +361,8 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
     if (thread == nullptr)
       return 0;
   }
-  SessionMask reached = 0;
-  uint64_t now = 0;
-  thread->writers.TraceInline(
-      [&](TraceContext& context) PROTOZERO_INLINE_LAMBDA {
-        thread->ready_writer.Stop();
-        auto* sequence = static_cast<TraceSequence*>(context.state());
-        if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
-          sequence = AddTraceSequence(context);
-          if (sequence == nullptr)
-            return;
-        }
-        if ((sessions & sequence->session) == 0)
-          return;
-        if (PROTOZERO_UNLIKELY(category.data() != nullptr) &&
-            !WantsCategory(*sequence, category)) {
-          return;
-        }
-        reached |= sequence->session;
-        if (PROTOZERO_UNLIKELY(!sequence->IsReady(context))) {
-          // While nothing can be written, the thread tries nothing else, and
-          // does not read the clock. The sequence begins anew when there is
-          // memory.
-          if (context.writer().LoseNextPacketIfExhausted())
-            return;
-          now = sequence->Prepare(context, &thread->clock, now);
-          if (now == 0)
-            return;
-        } else if (now == 0) {
-          now = thread->clock.NowNs();
-        }
-        function(context, *sequence, now);
-      });
-  thread->ready_writer.Update(&thread->writers);
-  return reached;
+  return ForEachSequenceOf(thread, &thread->writers, &thread->ready_writer,
+                           sessions, category, function);
 }
 
 // Writes an event to all sessions that want it. Calls |on_written| with the

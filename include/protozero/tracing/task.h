@@ -1,0 +1,218 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_TASK_H_
+#define INCLUDE_PROTOZERO_TRACING_TASK_H_
+
+#include <stdint.h>
+
+#include <atomic>
+#include <string_view>
+
+#include "protozero/tracing/track_event.h"
+
+#include "protozero/internal/macros.h"
+
+// Tasks of asynchronous programs on the timeline: coroutines, fibers, handlers,
+// work of a thread pool. A task moves between threads; between its runs it
+// waits. A program says five things of it:
+//
+//   Task task = Task::Spawn(PROTOZERO_TASK_SITE("session"));
+//   task.Wake();                                       // It can run.
+//   SwitchTask(task);                                  // This thread runs it.
+//   SwitchTask(Task(), PROTOZERO_TASK_SITE("read"));   // It waits for "read".
+//   SwitchTask(Task(), TaskResult::kDone);             // It has ended.
+//
+//             Spawn()      SwitchTask(task)     SwitchTask(other, result)
+//   (nothing) -----> ready -----------------> running -----------> (ended)
+//                      ^                         |
+//                      |  SwitchTask(other)      |  SwitchTask(other, site)
+//                      |<------------------------|-----> waiting --.
+//                      '------------------- Wake() <---------------'
+//
+// Events of "protozero/tracing/track_event.h" belong to the task that their
+// thread runs. `pztrace tasks` says where tasks wait, for whom, and what ran
+// instead.
+//
+// Sessions that want the category "task" record tasks. While there is none, a
+// switch is a load, a test, and a branch. Otherwise it takes no lock, and
+// allocates nothing once the thread has run tasks in that session. Each
+// function may be called on any thread. In a signal handler, they do what
+// events do there.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+// A place in the program where tasks are spawned, or where they wait. It is
+// static: see PROTOZERO_TASK_SITE(). REQUIRES: the texts live forever.
+struct TaskSite {
+  constexpr TaskSite(const char* name_text,
+                     const char* file_name,
+                     uint32_t line_number)
+      : name(name_text), file(file_name), line(line_number) {}
+
+  const char* const name;
+  const char* const file;
+  const uint32_t line;
+  // The number of the site in this process: 0 before it is used, and for all
+  // sites beyond the first 4,095.
+  std::atomic<uint16_t> id{0};
+};
+
+// Returns the TaskSite of this place. The name is a literal: that of the tasks
+// which are spawned here, or what tasks wait for here.
+#define PROTOZERO_TASK_SITE(name)                                     \
+  ([]() -> ::protozero::TaskSite& {                                   \
+    static ::protozero::TaskSite task_site(name, __FILE__, __LINE__); \
+    return task_site;                                                 \
+  }())
+
+// The way in which a task has ended.
+enum class TaskResult : uint8_t {
+  kDone = 1,
+  kFailed = 2,
+  kCancelled = 3,
+  // It was destroyed while it waited.
+  kDestroyed = 4,
+};
+
+namespace internal PROTOZERO_HIDDEN {
+
+// The site of all steps of tasks.
+extern TraceSite g_task_site;
+PROTOZERO_ALWAYS_INLINE bool AreTasksTraced() {
+  return g_task_site.MayBeOn();
+}
+// Returns the number of the calling thread's task.
+PROTOZERO_NOINLINE uint64_t RunningTask() noexcept;
+// Write a step. A number is that of a task, or 0.
+PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next) noexcept;
+PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next,
+                                        TaskSite& waits_at) noexcept;
+PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next,
+                                        TaskResult result) noexcept;
+PROTOZERO_NOINLINE void WriteTaskWake(uint64_t task) noexcept;
+PROTOZERO_NOINLINE void WriteTaskEnd(uint64_t task, TaskResult result) noexcept;
+PROTOZERO_NOINLINE void WriteTaskRequest(std::string_view request) noexcept;
+
+}  // namespace internal PROTOZERO_HIDDEN
+
+// A task: a number of 64 bits, and nothing else. The program keeps it wherever
+// it keeps the task, such as in a coroutine's promise. A default Task is none.
+class Task {
+ public:
+  constexpr Task() = default;
+
+  // Makes a task. The task that the calling thread runs is its parent. |name|
+  // is a name of its own, which is copied; the site's name is that of its rows
+  // on threads. Tasks get numbers while no session records, too.
+  static Task Spawn(TaskSite& site, std::string_view name = {}) noexcept;
+  // Does the same for another parent; Task() for none.
+  static Task SpawnFrom(Task parent,
+                        TaskSite& site,
+                        std::string_view name = {}) noexcept;
+
+  // Says that it can go on, because of what the calling thread does.
+  void Wake() const noexcept {
+    if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+      internal::WriteTaskWake(number_);
+  }
+  // Says that it has ended without running again.
+  void End(TaskResult result) const noexcept {
+    if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+      internal::WriteTaskEnd(number_, result);
+  }
+
+  // Returns the task that the calling thread runs. None before the thread's
+  // first switch of the oldest session that goes on.
+  static Task Running() noexcept {
+    return PROTOZERO_UNLIKELY(internal::AreTasksTraced())
+               ? Task(internal::RunningTask())
+               : Task();
+  }
+
+  // Returns its number, which is unique in this process; 0 for none. It has the
+  // site's in the upper 12 bits.
+  constexpr uint64_t number() const { return number_; }
+  // Returns the task with that number().
+  static constexpr Task FromNumber(uint64_t number) { return Task(number); }
+  constexpr explicit operator bool() const { return number_ != 0; }
+  friend constexpr bool operator==(Task a, Task b) {
+    return a.number_ == b.number_;
+  }
+  friend constexpr bool operator!=(Task a, Task b) { return !(a == b); }
+
+ private:
+  constexpr explicit Task(uint64_t number) : number_(number) {}
+  uint64_t number_ = 0;
+};
+
+// Say that the calling thread runs |next| from now on, or no task, and what
+// becomes of the task that it has run until now: that one could go on, waits
+// at a place, or has ended.
+inline void SwitchTask(Task next) noexcept {
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteTaskSwitch(next.number());
+}
+inline void SwitchTask(Task next, TaskSite& waits_at) noexcept {
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteTaskSwitch(next.number(), waits_at);
+}
+inline void SwitchTask(Task next, TaskResult result) noexcept {
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteTaskSwitch(next.number(), result);
+}
+
+// Says that the thread runs a task in a scope, and then goes on with the one
+// before:
+//
+//   TaskScope scope(handler.task);
+//   handler.function();
+//   scope.Ends(TaskResult::kDone);
+//
+// A thread that takes one task after the other from a queue says so with
+// SwitchTask(), which is one step a task, not two.
+class TaskScope {
+ public:
+  explicit TaskScope(Task task) noexcept : before_(Task::Running()) {
+    SwitchTask(task);
+  }
+  ~TaskScope() {
+    if (site_ != nullptr)
+      SwitchTask(before_, *site_);
+    else if (has_result_)
+      SwitchTask(before_, result_);
+    else
+      SwitchTask(before_);
+  }
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+
+  // Set what becomes of the task at the end of the scope: it waits there, or
+  // has ended. Otherwise it could go on.
+  void WaitsAt(TaskSite& site) { site_ = &site; }
+  void Ends(TaskResult result) {
+    result_ = result;
+    has_result_ = true;
+  }
+
+ private:
+  const Task before_;
+  TaskSite* site_ = nullptr;
+  TaskResult result_ = TaskResult::kDone;
+  bool has_result_ = false;
+};
+
+// Says that the running task works on a request from now on, such as the one of
+// a W3C `traceparent`. Tasks that it spawns work on it, too, and tasks that it
+// wakes if they have no other.
+inline void SetTaskRequest(std::string_view request) noexcept {
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteTaskRequest(request);
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
+
+#endif  // INCLUDE_PROTOZERO_TRACING_TASK_H_

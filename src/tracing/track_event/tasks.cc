@@ -1,0 +1,439 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/track_event/tasks.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+#include <string_view>
+
+#include "protozero/tracing/task.h"
+#include "src/tracing/track_event/registry.h"
+
+#include "protozero/internal/macros.h"
+
+// The steps of tasks. A switch to a task that the sequence knows is
+//
+//   68 02 | 5a size | 48 05  50 iid | 40 time
+//
+// that is 10 bytes, or 11 if the last one is more than 127 ns ago.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+using trace::InternedData;
+using trace::TaskEvent;
+using trace::TracePacket;
+using trace::TrackDescriptor;
+using trace::TrackEvent;
+
+TraceSite g_task_site(TrackEvent::TYPE_STATE, "task", "task");
+
+namespace {
+
+// The numbers of tasks. A thread takes a block of them at a time, so that
+// threads do not write to the same memory. The site is above.
+constexpr int kSiteShift = 52;
+constexpr uint64_t kNumbersOfBlock = uint64_t{1} << 12;
+
+std::atomic<uint64_t> g_next_block{0};
+__thread uint64_t t_next_number = 0;
+
+uint64_t TakeNumber() {
+  uint64_t number = t_next_number;
+  if (PROTOZERO_UNLIKELY(number % kNumbersOfBlock == 0)) {
+    number =
+        g_next_block.fetch_add(1, std::memory_order_relaxed) * kNumbersOfBlock;
+    // 0 is no task.
+    if (number == 0)
+      ++number;
+  }
+  t_next_number = number + 1;
+  return number & ((uint64_t{1} << kSiteShift) - 1);
+}
+
+std::atomic<uint32_t> g_times_without_tasks{0};
+
+// The sites by their ids, from 1. Written with a RegistryLock.
+TaskSite* g_sites[kMaxInterned];
+uint16_t g_num_sites = 0;
+
+PROTOZERO_COLD uint16_t RegisterSite(TaskSite* site) {
+  const RegistryLock lock;
+  if (!lock.is_held())
+    return 0;
+  uint16_t id = site->id.load(std::memory_order_relaxed);
+  if (id != 0 || g_num_sites + size_t{1} >= kMaxInterned)
+    return id;
+  id = ++g_num_sites;
+  g_sites[id] = site;
+  site->id.store(id, std::memory_order_release);
+  return id;
+}
+uint16_t IdOf(TaskSite* site) {
+  const uint16_t id = site->id.load(std::memory_order_acquire);
+  return PROTOZERO_LIKELY(id != 0) ? id : RegisterSite(site);
+}
+
+// Returns the site where a task was spawned; null if that has no id.
+const TaskSite* SiteOf(uint64_t task) {
+  return g_sites[task >> kSiteShift];
+}
+// Returns the part of a task's number that the trace has.
+constexpr uint64_t NumberInTrace(uint64_t task) {
+  return task & ((uint64_t{1} << kSiteShift) - 1);
+}
+
+// The step that is written, as far as it is not a switch to a known task.
+struct Step {
+  uint32_t name_iid = 0;
+  // The place that the step refers to; null for none.
+  const TaskSite* site = nullptr;
+  uint64_t site_iid = 0;
+  // The task that the thread runs from now on, for a switch.
+  uint64_t next = 0;
+  bool is_switch = false;
+};
+
+PROTOZERO_COLD TraceThread* CreateThreadTasks() {
+  static const bool describes = (DescribeTaskEvents(), true);
+  static_cast<void>(describes);
+  if (t_trace_thread == nullptr && CreateTraceThread() == nullptr)
+    return nullptr;
+  TraceThread* const thread = t_trace_thread;
+  thread->tasks.reset(new (std::nothrow) ThreadTasks(TrackEventDataSource()));
+  if (thread->tasks == nullptr) {
+    CountEventWithoutMemory();
+    return nullptr;
+  }
+  return thread;
+}
+
+TraceThread* ThreadWithTasks() {
+  TraceThread* thread = t_trace_thread;
+  if (PROTOZERO_UNLIKELY(thread == nullptr || thread->tasks == nullptr))
+    thread = CreateThreadTasks();
+  if (thread == nullptr)
+    return nullptr;
+  ThreadTasks& tasks = *thread->tasks;
+  const uint32_t times = g_times_without_tasks.load(std::memory_order_relaxed);
+  if (tasks.times_without_tasks != times) {
+    tasks.times_without_tasks = times;
+    tasks.running = 0;
+  }
+  return thread;
+}
+
+// Writes what the reader does not know of a place.
+void InternSite(TraceSequence& sequence,
+                InternedData* data,
+                uint64_t iid,
+                const TaskSite& site) {
+  if (!sequence.sites.Add(iid))
+    return;
+  auto* const message = data->add_task_sites();
+  message->set_iid(iid);
+  message->set_name(std::string_view(site.name));
+  message->set_file(std::string_view(site.file));
+  message->set_line(site.line);
+}
+
+// Returns the id of a task, which the reader may not know.
+uint32_t InternRun(TraceSequence& sequence,
+                   TracePacket* packet,
+                   uint64_t task) {
+  uint32_t iid = sequence.task_runs->Find(task);
+  if (iid != 0)
+    return iid;
+  iid = sequence.task_runs->Add(task);
+  const TaskSite* const site = SiteOf(task);
+  InternedData* const data = packet->set_interned_data();
+  if (site != nullptr)
+    InternSite(sequence, data, task >> kSiteShift, *site);
+  AppendFields(data,
+               InternedData::kEventNames(
+                   FieldList(trace::EventName::kIid(uint64_t{iid}),
+                             trace::EventName::kName(std::string_view(
+                                 site != nullptr ? site->name : "task")))),
+               InternedData::kTaskRuns(
+                   FieldList(trace::TaskRun::kIid(uint64_t{iid}),
+                             trace::TaskRun::kTask(NumberInTrace(task)),
+                             trace::TaskRun::kSiteIid(task >> kSiteShift))));
+  return iid;
+}
+
+// Writes a step to all sessions. |fill| gets its TaskEvent.
+template <typename Fill>
+PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
+  const SessionMask sessions = g_task_site.Sessions();
+  TraceThread* const thread = sessions != 0 ? ThreadWithTasks() : nullptr;
+  if (thread == nullptr)
+    return;
+  ThreadTasks& tasks = *thread->tasks;
+  tasks.thread_uuid = ThreadUuid();
+  ForEachSequenceOf(
+      thread, &tasks.writers, &tasks.ready_writer, sessions, {},
+      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        auto packet = context.NewTracePacket<TracePacket>();
+        packet->set_timestamp(sequence.TakeDelta(now));
+        packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+        uint32_t iid = step.name_iid;
+        if (step.next != 0)
+          iid = InternRun(sequence, packet.get(), step.next);
+        if (step.site != nullptr && !sequence.sites.Has(step.site_iid)) {
+          InternSite(sequence, packet->set_interned_data(), step.site_iid,
+                     *step.site);
+        }
+        TrackEvent* const event = packet->set_track_event();
+        event->set_type(step.is_switch ? TrackEvent::TYPE_STATE
+                                       : TrackEvent::TYPE_INSTANT);
+        if (!step.is_switch)
+          event->set_track_uuid(tasks.thread_uuid);
+        if (iid != 0)
+          event->set_name_iid(iid);
+        fill(event);
+      });
+  if (step.is_switch)
+    tasks.running = step.next;
+}
+
+// Tries to write a step in place. |knows| says whether the reader knows what
+// |make| refers to. Returns false if it has to be written in another way.
+template <typename Knows, typename Make>
+PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows, Make make) {
+  TraceThread* const thread = t_trace_thread;
+  if (PROTOZERO_UNLIKELY(thread == nullptr || thread->tasks == nullptr))
+    return false;
+  ThreadTasks& tasks = *thread->tasks;
+  return PROTOZERO_LIKELY(
+      tasks.ready_writer.TryWrite(
+          tasks.writers, &thread->clock,
+          g_task_site.enabled.load(std::memory_order_acquire), knows,
+          kNeedsState, MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
+            return TracePacket::kTrackEvent(make(tasks));
+          })) != 0);
+}
+
+// Tries to write an instant on the thread's own track.
+template <typename Knows, typename Make>
+PROTOZERO_ALWAYS_INLINE bool TryWriteInstant(uint32_t name_iid,
+                                             Knows knows,
+                                             Make make) {
+  return TryWriteStep(
+      knows, [&](const ThreadTasks& tasks) PROTOZERO_INLINE_LAMBDA {
+        return FieldList(TrackEvent::kType(TrackEvent::TYPE_INSTANT),
+                         TrackEvent::kTrackUuid(tasks.thread_uuid),
+                         TrackEvent::kNameIid(uint64_t{name_iid}),
+                         TrackEvent::kTask(make()));
+      });
+}
+
+// Tries to write a switch, with the fields of its TaskEvent if there are any.
+template <typename Knows, typename... Values>
+PROTOZERO_ALWAYS_INLINE bool TryWriteSwitch(uint64_t next,
+                                            Knows knows,
+                                            Values... values) {
+  if (next == 0) {
+    return TryWriteStep(knows, [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+      return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE), values...);
+    });
+  }
+  uint64_t iid = 0;
+  return TryWriteStep(
+      [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
+        iid = sequence.task_runs->Find(next);
+        return iid != 0 && knows(sequence);
+      },
+      [&](ThreadTasks& tasks) PROTOZERO_INLINE_LAMBDA {
+        tasks.running = next;
+        return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
+                         TrackEvent::kNameIid(iid), values...);
+      });
+}
+
+constexpr auto kKnowsAll = [](const TraceSequence&) { return true; };
+
+TaskEvent::Result ResultInTrace(TaskResult result) {
+  return static_cast<TaskEvent::Result>(result);
+}
+
+Step SwitchStep(uint64_t next) {
+  Step step;
+  step.next = next;
+  step.is_switch = true;
+  return step;
+}
+
+void WriteSpawn(uint64_t task,
+                TaskSite* site,
+                std::string_view name,
+                const uint64_t* parent) {
+  const uint64_t site_iid = task >> kSiteShift;
+  if (name.empty() && parent == nullptr &&
+      TryWriteInstant(
+          TaskRuns::kSpawn,
+          [&](const TraceSequence& sequence)
+              PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site_iid); },
+          [&]() PROTOZERO_INLINE_LAMBDA {
+            return FieldList(TaskEvent::kSpawned(NumberInTrace(task)),
+                             TaskEvent::kSiteIid(site_iid));
+          })) {
+    return;
+  }
+  Step step;
+  step.name_iid = TaskRuns::kSpawn;
+  step.site = site_iid != 0 ? site : nullptr;
+  step.site_iid = site_iid;
+  WriteToAll(step, [&](TrackEvent* event) {
+    TaskEvent* const message = event->set_task();
+    message->set_spawned(NumberInTrace(task));
+    message->set_site_iid(site_iid);
+    if (!name.empty())
+      message->set_name(name);
+    else if (site_iid == 0)
+      message->set_name(std::string_view(site->name));
+    if (parent != nullptr)
+      message->set_parent(NumberInTrace(*parent));
+  });
+}
+
+}  // namespace
+
+uint64_t TaskTrackUuid(uint64_t thread_uuid) {
+  return Track("tasks", thread_uuid).uuid();
+}
+
+void InternTaskSteps(InternedData* data) {
+  const auto add = [data](uint64_t iid, std::string_view name) {
+    AppendFields(
+        data, InternedData::kEventNames(FieldList(
+                  trace::EventName::kIid(iid), trace::EventName::kName(name))));
+  };
+  add(TaskRuns::kSpawn, "spawn");
+  add(TaskRuns::kWake, "wake");
+  add(TaskRuns::kEnd, "end");
+  add(TaskRuns::kRequest, "request");
+}
+
+void WriteRunningTask(TraceContext& context, TraceSequence& sequence) {
+  const uint64_t running = t_trace_thread->tasks->running;
+  if (running == 0)
+    return;
+  auto packet = context.NewTracePacket<TracePacket>();
+  packet->set_timestamp(0);
+  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  const uint32_t iid = InternRun(sequence, packet.get(), running);
+  TrackEvent* const event = packet->set_track_event();
+  event->set_type(TrackEvent::TYPE_STATE);
+  event->set_name_iid(iid);
+}
+
+void CountTimeWithoutTasks() {
+  g_times_without_tasks.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t RunningTask() noexcept {
+  const TraceThread* const thread = t_trace_thread;
+  return thread != nullptr && thread->tasks != nullptr &&
+                 thread->tasks->times_without_tasks ==
+                     g_times_without_tasks.load(std::memory_order_relaxed)
+             ? thread->tasks->running
+             : 0;
+}
+
+void WriteTaskSwitch(uint64_t next) noexcept {
+  if (!TryWriteSwitch(next, kKnowsAll))
+    WriteToAll(SwitchStep(next), [](TrackEvent*) {});
+}
+
+void WriteTaskSwitch(uint64_t next, TaskSite& waits_at) noexcept {
+  const uint64_t iid = IdOf(&waits_at);
+  if (TryWriteSwitch(
+          next,
+          [iid](const TraceSequence& sequence)
+              PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(iid); },
+          TrackEvent::kTask(FieldList(TaskEvent::kWaitSiteIid(iid))))) {
+    return;
+  }
+  Step step = SwitchStep(next);
+  step.site = &waits_at;
+  step.site_iid = iid;
+  WriteToAll(step, [iid](TrackEvent* event) {
+    event->set_task()->set_wait_site_iid(iid);
+  });
+}
+
+void WriteTaskSwitch(uint64_t next, TaskResult result) noexcept {
+  if (TryWriteSwitch(next, kKnowsAll,
+                     TrackEvent::kTask(FieldList(
+                         TaskEvent::kResult(ResultInTrace(result)))))) {
+    return;
+  }
+  WriteToAll(SwitchStep(next), [result](TrackEvent* event) {
+    event->set_task()->set_result(ResultInTrace(result));
+  });
+}
+
+void WriteTaskWake(uint64_t task) noexcept {
+  if (task == 0 ||
+      TryWriteInstant(
+          TaskRuns::kWake, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
+            return FieldList(TaskEvent::kWoken(NumberInTrace(task)));
+          })) {
+    return;
+  }
+  Step step;
+  step.name_iid = TaskRuns::kWake;
+  WriteToAll(step, [task](TrackEvent* event) {
+    event->set_task()->set_woken(NumberInTrace(task));
+  });
+}
+
+void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
+  if (task == 0)
+    return;
+  Step step;
+  step.name_iid = TaskRuns::kEnd;
+  WriteToAll(step, [task, result](TrackEvent* event) {
+    TaskEvent* const message = event->set_task();
+    message->set_ended(NumberInTrace(task));
+    message->set_result(ResultInTrace(result));
+  });
+}
+
+void WriteTaskRequest(std::string_view request) noexcept {
+  Step step;
+  step.name_iid = TaskRuns::kRequest;
+  WriteToAll(step, [request](TrackEvent* event) {
+    event->set_task()->set_request(request);
+  });
+}
+
+}  // namespace internal
+
+Task Task::Spawn(TaskSite& site, std::string_view name) noexcept {
+  const uint64_t task = uint64_t{internal::IdOf(&site)}
+                            << internal::kSiteShift |
+                        internal::TakeNumber();
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteSpawn(task, &site, name, nullptr);
+  return Task(task);
+}
+
+Task Task::SpawnFrom(Task parent,
+                     TaskSite& site,
+                     std::string_view name) noexcept {
+  const uint64_t task = uint64_t{internal::IdOf(&site)}
+                            << internal::kSiteShift |
+                        internal::TakeNumber();
+  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
+    internal::WriteSpawn(task, &site, name, &parent.number_);
+  return Task(task);
+}
+
+PROTOZERO_ABI_END
+}  // namespace protozero
