@@ -94,6 +94,16 @@ PROTOZERO_NOINLINE void WriteTaskWake(uint64_t task) noexcept;
 PROTOZERO_NOINLINE void WriteTaskEnd(uint64_t task, TaskResult result) noexcept;
 PROTOZERO_NOINLINE void WriteTaskRequest(std::string_view request) noexcept;
 
+// Returns a number for the track of an asynchronous slice, and that track's id,
+// which no program uses for its own tracks.
+PROTOZERO_NOINLINE uint32_t NextAsyncId() noexcept;
+inline uint64_t AsyncTrackId(uint64_t number) {
+  return number ^ 0x9d1c8e5a6b3f2704;
+}
+PROTOZERO_NOINLINE void EmitEndOnAsyncTrack(SliceToken token,
+                                            uint64_t number,
+                                            SessionMask sessions) noexcept;
+
 }  // namespace internal PROTOZERO_HIDDEN
 
 // A task: a number of 64 bits, and nothing else. The program keeps it wherever
@@ -210,9 +220,84 @@ inline void SetTaskRequest(std::string_view request) noexcept {
     internal::WriteTaskRequest(request);
 }
 
+// A slice on a track of its own, which lasts as long as the object: while that
+// moves between threads, or waits in a coroutine.
+//
+//   AsyncSlice slice = PROTOZERO_TRACE_ASYNC_SLICE("app", "request", "id", id);
+//   queue.push_back({std::move(slice), id});  // Ends with the queue's entry.
+//
+// It takes 16 bytes. One thread at a time.
+class AsyncSlice {
+ public:
+  // Makes an object without a slice.
+  AsyncSlice() = default;
+  ~AsyncSlice() { End(); }
+  AsyncSlice(AsyncSlice&& other) noexcept
+      : token_(other.token_), id_and_sessions_(other.id_and_sessions_) {
+    other.token_ = 0;
+  }
+  AsyncSlice& operator=(AsyncSlice&& other) noexcept {
+    if (this != &other) {
+      End();
+      token_ = other.token_;
+      id_and_sessions_ = other.id_and_sessions_;
+      other.token_ = 0;
+    }
+    return *this;
+  }
+
+  // Ends the slice, if it has begun and not ended.
+  void End() noexcept {
+    if (PROTOZERO_LIKELY(token_ == 0))
+      return;
+    internal::EmitEndOnAsyncTrack(
+        token_, id_and_sessions_ >> 32,
+        static_cast<internal::SessionMask>(id_and_sessions_));
+    token_ = 0;
+  }
+
+  // Keeps the event that was its beginning, on the track of that number. For
+  // the macro.
+  void HasBegun(const internal::SliceOnTrack& slice, uint64_t id) {
+    token_ = slice.token;
+    id_and_sessions_ = id << 32 | slice.sessions;
+  }
+
+ private:
+  uint64_t token_ = 0;
+  uint64_t id_and_sessions_ = 0;
+};
+
 PROTOZERO_ABI_END
 }  // namespace protozero
 
 #include "protozero/internal/undef_macros.h"
+
+// Begins an AsyncSlice, and returns it. The arguments are those of
+// PROTOZERO_TRACE_EVENT(), without a track.
+#if !defined(PROTOZERO_NO_TRACE_EVENTS)
+#define PROTOZERO_TRACE_ASYNC_SLICE(category, ...)                            \
+  ([&] {                                                                      \
+    ::protozero::AsyncSlice protozero_async_slice;                            \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(protozero_async_site, SLICE_BEGIN,       \
+                                     category, __VA_ARGS__)                   \
+    auto* const protozero_async_site_at =                                     \
+        static_cast<::protozero::internal::TraceSite*>(protozero_async_site); \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*protozero_async_site_at, category,    \
+                                       __VA_ARGS__)) {                        \
+      const uint32_t protozero_async_id =                                     \
+          ::protozero::internal::NextAsyncId();                               \
+      protozero_async_slice.HasBegun(                                         \
+          ::protozero::internal::Emit(                                        \
+              protozero_async_site_at, category, __VA_ARGS__,                 \
+              ::protozero::Track(                                             \
+                  ::protozero::internal::AsyncTrackId(protozero_async_id))),  \
+          protozero_async_id);                                                \
+    }                                                                         \
+    return protozero_async_slice;                                             \
+  }())
+#else
+#define PROTOZERO_TRACE_ASYNC_SLICE(...) ::protozero::AsyncSlice()
+#endif
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TASK_H_

@@ -12,10 +12,8 @@
 #include <new>
 #include <utility>
 
-#include "protozero/tracing/task.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/category_rules.h"
-#include "src/tracing/track_event/tasks.h"
 
 #include "protozero/internal/macros.h"
 
@@ -50,6 +48,7 @@ class Registry {
   StringTable name_ids;
   StringTable key_ids;
   Session sessions[kMaxTraceSessions];
+  void (*after_update)() = nullptr;
 
   // Returns null if the category was not declared.
   const TraceCategory* Find(std::string_view category) const {
@@ -88,8 +87,8 @@ class Registry {
       site->enabled.store(MaskOf(CategoryOf(*site)), std::memory_order_release);
     }
     process_uuid = ProcessUuid();
-    if ((g_task_site.enabled.load(std::memory_order_relaxed) & ~kNewSite) == 0)
-      CountTimeWithoutTasks();
+    if (after_update != nullptr)
+      after_update();
   }
 
   // Returns the category's text; null for one that is known only at run time.
@@ -386,7 +385,7 @@ void CountEventWithoutMemory() {
   g_events_without_memory.fetch_add(1, std::memory_order_relaxed);
 }
 
-TraceSequence* AddTraceSequence(TraceContext& context, bool is_of_tasks) {
+TraceSequence* AddSequenceOfKind(TraceContext& context) {
   const RegistryLock lock;
   if (!lock.is_held())
     return nullptr;
@@ -405,9 +404,7 @@ TraceSequence* AddTraceSequence(TraceContext& context, bool is_of_tasks) {
   // If there are too many sessions, the sequence has no rules and no events.
   std::unique_ptr<TraceSequence> sequence(new (std::nothrow)
                                               TraceSequence(bit));
-  if (sequence != nullptr && is_of_tasks)
-    sequence->task_runs.reset(new (std::nothrow) TaskRuns());
-  if (sequence == nullptr || (is_of_tasks && sequence->task_runs == nullptr)) {
+  if (sequence == nullptr) {
     CountEventWithoutMemory();
     return nullptr;
   }
@@ -419,13 +416,22 @@ TraceSequence* AddTraceSequence(TraceContext& context, bool is_of_tasks) {
     sequence->rules = std::move(rules);
     sequence->described_extensions = std::move(described_extensions);
   }
-  // The open slices have not begun in this session, but perhaps in an earlier
-  // one with the same bit.
-  if (!is_of_tasks)
-    t_trace_thread->open_slices.Doubt(bit);
   TraceSequence* const added = sequence.get();
   context.set_state(std::move(sequence));
   return added;
+}
+
+TraceSequence* AddTraceSequence(TraceContext& context) {
+  TraceSequence* const sequence = AddSequenceOfKind(context);
+  // The open slices have not begun in this session, but perhaps in an earlier
+  // one with the same bit.
+  if (sequence != nullptr)
+    t_trace_thread->open_slices.Doubt(sequence->session);
+  return sequence;
+}
+
+void CallAfterUpdates(void (*function)()) {
+  Get().after_update = function;
 }
 
 std::string_view NameOfSite(uint16_t name_iid) {

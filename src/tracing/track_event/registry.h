@@ -63,6 +63,10 @@ bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys);
 std::string_view CategoryOf(const TraceSite& site);
 std::string_view NameOf(const TraceSite& site);
 
+// Has a function called whenever the sites have been told which sessions want
+// them. REQUIRES: a RegistryLock, which that call has, too.
+void CallAfterUpdates(void (*function)());
+
 // Returns the name that events refer to by that id; nothing if it is 0.
 std::string_view NameOfSite(uint16_t name_iid);
 

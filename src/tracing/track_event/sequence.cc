@@ -8,7 +8,6 @@
 
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/registry.h"
-#include "src/tracing/track_event/tasks.h"
 #include "src/tracing/track_event/trace_extensions.h"
 
 #include "protozero/internal/macros.h"
@@ -129,7 +128,7 @@ uint64_t TraceSequence::Prepare(TraceContext& context,
   if (!is_cleared && !HasLost(context) && chunk - first_chunk < max_chunks)
     return now;
   // Slices whose beginnings were lost must not end others.
-  if (HasLost(context) && task_runs == nullptr)
+  if (HasLost(context) && kind == nullptr)
     t_trace_thread->open_slices.Doubt(0);
   loss_generation = writer.loss_generation();
   WritePreamble(context, now);
@@ -171,8 +170,6 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   names.Clear();
   keys.Clear();
   memset(tracks, 0, sizeof(tracks));
-  if (task_runs != nullptr)
-    task_runs->Clear();
   sites.Add(kNoStringsSite);
   last_ns = now;
   const int32_t pid = ProcessId();
@@ -182,10 +179,12 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     auto packet = context.NewTracePacket<TracePacket>();
     first_chunk = context.writer().chunk_id();
     packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    const uint64_t default_uuid =
+        kind != nullptr ? kind->Begin(packet->set_interned_data(), thread_uuid)
+                        : thread_uuid;
     auto* const defaults = packet->set_trace_packet_defaults();
     defaults->set_timestamp_clock_id(kSequenceClockId);
-    defaults->set_track_event_defaults()->set_track_uuid(
-        task_runs != nullptr ? TaskTrackUuid(thread_uuid) : thread_uuid);
+    defaults->set_track_event_defaults()->set_track_uuid(default_uuid);
     auto* const clocks = packet->set_clock_snapshot();
     AppendFields(clocks,
                  ClockSnapshot::kClocks(
@@ -195,8 +194,6 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
                      FieldList(ClockSnapshot::Clock::kClockId(kSequenceClockId),
                                ClockSnapshot::Clock::kTimestamp(now),
                                ClockSnapshot::Clock::kIsIncremental(true))));
-    if (task_runs != nullptr)
-      InternTaskSteps(packet->set_interned_data());
   }
   // If packets were lost, readers do not understand the rest.
   if (HasLost(context))
@@ -221,18 +218,10 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     if (!name.empty())
       thread->set_thread_name(name);
   });
-  if (task_runs != nullptr && !HasLost(context)) {
-    WriteDescriptor(context, [&](TrackDescriptor* track) {
-      track->set_uuid(TaskTrackUuid(thread_uuid));
-      track->set_parent_uuid(thread_uuid);
-      track->set_name("tasks");
-      track->set_state();
-    });
-  }
   if (!HasLost(context))
     DescribeExtensions(context);
-  if (task_runs != nullptr && !HasLost(context))
-    WriteRunningTask(context, *this);
+  if (kind != nullptr && !HasLost(context))
+    kind->WriteBeginning(context, *this, thread_uuid);
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {

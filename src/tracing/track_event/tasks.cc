@@ -88,6 +88,67 @@ constexpr uint64_t NumberInTrace(uint64_t task) {
   return task & ((uint64_t{1} << kSiteShift) - 1);
 }
 
+// The ids by which a sequence of tasks refers to the tasks that its thread has
+// run last. Each has a place that depends on its number.
+class TaskRuns final : public SequenceKind {
+ public:
+  // The ids of names of steps. Those of tasks follow.
+  static constexpr uint32_t kSpawn = 1;
+  static constexpr uint32_t kWake = 2;
+  static constexpr uint32_t kEnd = 3;
+  static constexpr uint32_t kRequest = 4;
+
+  // Returns the id of a task; 0 if it has none.
+  uint32_t Find(uint64_t task) const {
+    const Run& run = runs_[task % kNumRuns];
+    return run.task == task ? run.iid : 0;
+  }
+  // Gives an id to a task, which the task that was at its place loses.
+  uint32_t Add(uint64_t task) {
+    runs_[task % kNumRuns] = {task, ++last_iid_};
+    return last_iid_;
+  }
+
+  // SequenceKind:
+  uint64_t Begin(InternedData* data, uint64_t thread_uuid) override;
+  void WriteBeginning(TraceContext& context,
+                      TraceSequence& sequence,
+                      uint64_t thread_uuid) override;
+
+ private:
+  static constexpr size_t kNumRuns = 64;
+  struct Run {
+    uint64_t task;
+    uint32_t iid;
+  };
+  Run runs_[kNumRuns] = {};
+  uint32_t last_iid_ = kRequest;
+};
+
+// The writers of the steps of tasks of one thread, which are sequences of their
+// own: their default track is the row of the thread's tasks.
+struct ThreadTasks final : ThreadTasksBase {
+  explicit ThreadTasks(std::shared_ptr<DataSource> source)
+      : writers(std::move(source)) {}
+  ReadyWriter ready_writer;
+  DataSourceWriters writers;
+  uint64_t thread_uuid = 0;
+  // The number of the task that the thread runs; 0 for none, and the number of
+  // times without tasks before it was set.
+  uint64_t running = 0;
+  uint32_t times_without_tasks = 0;
+};
+
+TaskRuns& RunsOf(const TraceSequence& sequence) {
+  return static_cast<TaskRuns&>(*sequence.kind);
+}
+// Returns the thread's state; null until CreateThreadTasks().
+PROTOZERO_ALWAYS_INLINE ThreadTasks* TasksOf(const TraceThread* thread) {
+  return PROTOZERO_LIKELY(thread != nullptr)
+             ? static_cast<ThreadTasks*>(thread->tasks.get())
+             : nullptr;
+}
+
 // The step that is written, as far as it is not a switch to a known task.
 struct Step {
   uint32_t name_iid = 0;
@@ -99,9 +160,36 @@ struct Step {
   bool is_switch = false;
 };
 
+// Counts the times in which no session records tasks. After one, nobody knows
+// which task a thread runs.
+void CountTimeWithoutTasks() {
+  if ((g_task_site.enabled.load(std::memory_order_relaxed) & ~kNewSite) == 0)
+    g_times_without_tasks.fetch_add(1, std::memory_order_relaxed);
+}
+
+PROTOZERO_COLD bool PrepareForTasks() {
+  DescribeTaskEvents();
+  const RegistryLock lock;
+  if (lock.is_held())
+    CallAfterUpdates(&CountTimeWithoutTasks);
+  return true;
+}
+
+PROTOZERO_COLD TraceSequence* AddTaskSequence(TraceContext& context) {
+  TraceSequence* const sequence = AddSequenceOfKind(context);
+  if (sequence == nullptr)
+    return nullptr;
+  sequence->kind.reset(new (std::nothrow) TaskRuns());
+  if (sequence->kind != nullptr)
+    return sequence;
+  CountEventWithoutMemory();
+  context.set_state(nullptr);
+  return nullptr;
+}
+
 PROTOZERO_COLD TraceThread* CreateThreadTasks() {
-  static const bool describes = (DescribeTaskEvents(), true);
-  static_cast<void>(describes);
+  static const bool is_prepared = PrepareForTasks();
+  static_cast<void>(is_prepared);
   if (t_trace_thread == nullptr && CreateTraceThread() == nullptr)
     return nullptr;
   TraceThread* const thread = t_trace_thread;
@@ -119,7 +207,7 @@ TraceThread* ThreadWithTasks() {
     thread = CreateThreadTasks();
   if (thread == nullptr)
     return nullptr;
-  ThreadTasks& tasks = *thread->tasks;
+  ThreadTasks& tasks = *TasksOf(thread);
   const uint32_t times = g_times_without_tasks.load(std::memory_order_relaxed);
   if (tasks.times_without_tasks != times) {
     tasks.times_without_tasks = times;
@@ -146,10 +234,10 @@ void InternSite(TraceSequence& sequence,
 uint32_t InternRun(TraceSequence& sequence,
                    TracePacket* packet,
                    uint64_t task) {
-  uint32_t iid = sequence.task_runs->Find(task);
+  uint32_t iid = RunsOf(sequence).Find(task);
   if (iid != 0)
     return iid;
-  iid = sequence.task_runs->Add(task);
+  iid = RunsOf(sequence).Add(task);
   const TaskSite* const site = SiteOf(task);
   InternedData* const data = packet->set_interned_data();
   if (site != nullptr)
@@ -173,11 +261,11 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
   TraceThread* const thread = sessions != 0 ? ThreadWithTasks() : nullptr;
   if (thread == nullptr)
     return;
-  ThreadTasks& tasks = *thread->tasks;
+  ThreadTasks& tasks = *TasksOf(thread);
   tasks.thread_uuid = ThreadUuid();
   ForEachSequenceOf(
-      thread, &tasks.writers, &tasks.ready_writer, sessions, {},
-      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+      thread, &tasks.writers, &tasks.ready_writer, &AddTaskSequence, sessions,
+      {}, [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
         auto packet = context.NewTracePacket<TracePacket>();
         packet->set_timestamp(sequence.TakeDelta(now));
         packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
@@ -206,9 +294,10 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
 template <typename Knows, typename Make>
 PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows, Make make) {
   TraceThread* const thread = t_trace_thread;
-  if (PROTOZERO_UNLIKELY(thread == nullptr || thread->tasks == nullptr))
+  ThreadTasks* const tasks_of_thread = TasksOf(thread);
+  if (PROTOZERO_UNLIKELY(tasks_of_thread == nullptr))
     return false;
-  ThreadTasks& tasks = *thread->tasks;
+  ThreadTasks& tasks = *tasks_of_thread;
   return PROTOZERO_LIKELY(
       tasks.ready_writer.TryWrite(
           tasks.writers, &thread->clock,
@@ -245,7 +334,7 @@ PROTOZERO_ALWAYS_INLINE bool TryWriteSwitch(uint64_t next,
   uint64_t iid = 0;
   return TryWriteStep(
       [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
-        iid = sequence.task_runs->Find(next);
+        iid = RunsOf(sequence).Find(next);
         return iid != 0 && knows(sequence);
       },
       [&](ThreadTasks& tasks) PROTOZERO_INLINE_LAMBDA {
@@ -301,28 +390,41 @@ void WriteSpawn(uint64_t task,
   });
 }
 
-}  // namespace
-
 uint64_t TaskTrackUuid(uint64_t thread_uuid) {
   return Track("tasks", thread_uuid).uuid();
 }
 
-void InternTaskSteps(InternedData* data) {
+uint64_t TaskRuns::Begin(InternedData* data, uint64_t thread_uuid) {
+  *this = TaskRuns();
   const auto add = [data](uint64_t iid, std::string_view name) {
     AppendFields(
         data, InternedData::kEventNames(FieldList(
                   trace::EventName::kIid(iid), trace::EventName::kName(name))));
   };
-  add(TaskRuns::kSpawn, "spawn");
-  add(TaskRuns::kWake, "wake");
-  add(TaskRuns::kEnd, "end");
-  add(TaskRuns::kRequest, "request");
+  add(kSpawn, "spawn");
+  add(kWake, "wake");
+  add(kEnd, "end");
+  add(kRequest, "request");
+  return TaskTrackUuid(thread_uuid);
 }
 
-void WriteRunningTask(TraceContext& context, TraceSequence& sequence) {
-  const uint64_t running = t_trace_thread->tasks->running;
-  if (running == 0)
+void TaskRuns::WriteBeginning(TraceContext& context,
+                              TraceSequence& sequence,
+                              uint64_t thread_uuid) {
+  {
+    auto packet = context.NewTracePacket<TracePacket>();
+    packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    packet->set_timestamp(0);
+    TrackDescriptor* const track = packet->set_track_descriptor();
+    track->set_uuid(TaskTrackUuid(thread_uuid));
+    track->set_parent_uuid(thread_uuid);
+    track->set_name("tasks");
+    track->set_state();
+  }
+  const uint64_t running = TasksOf(t_trace_thread)->running;
+  if (running == 0 || sequence.HasLost(context))
     return;
+  // The reader may know only what follows.
   auto packet = context.NewTracePacket<TracePacket>();
   packet->set_timestamp(0);
   packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
@@ -332,16 +434,14 @@ void WriteRunningTask(TraceContext& context, TraceSequence& sequence) {
   event->set_name_iid(iid);
 }
 
-void CountTimeWithoutTasks() {
-  g_times_without_tasks.fetch_add(1, std::memory_order_relaxed);
-}
+}  // namespace
 
 uint64_t RunningTask() noexcept {
-  const TraceThread* const thread = t_trace_thread;
-  return thread != nullptr && thread->tasks != nullptr &&
-                 thread->tasks->times_without_tasks ==
+  const ThreadTasks* const tasks = TasksOf(t_trace_thread);
+  return tasks != nullptr &&
+                 tasks->times_without_tasks ==
                      g_times_without_tasks.load(std::memory_order_relaxed)
-             ? thread->tasks->running
+             ? tasks->running
              : 0;
 }
 
@@ -411,6 +511,16 @@ void WriteTaskRequest(std::string_view request) noexcept {
   WriteToAll(step, [request](TrackEvent* event) {
     event->set_task()->set_request(request);
   });
+}
+
+uint32_t NextAsyncId() noexcept {
+  return static_cast<uint32_t>(TakeNumber());
+}
+
+void EmitEndOnAsyncTrack(SliceToken token,
+                         uint64_t number,
+                         SessionMask sessions) noexcept {
+  EmitEndOnTrack(token, Track(AsyncTrackId(number)).uuid(), sessions);
 }
 
 }  // namespace internal

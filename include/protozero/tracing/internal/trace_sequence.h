@@ -47,36 +47,20 @@ class IdSet {
 
 class CategoryRules;
 
-// The ids by which a sequence of tasks refers to the tasks that its thread has
-// run last. Each has a place that depends on its number.
-class TaskRuns {
+class TraceSequence;
+
+// The difference between a sequence of another kind and one of events. Programs
+// link only the kinds that they use.
+class SequenceKind {
  public:
-  // The ids of names of steps. Those of tasks follow.
-  static constexpr uint32_t kSpawn = 1;
-  static constexpr uint32_t kWake = 2;
-  static constexpr uint32_t kEnd = 3;
-  static constexpr uint32_t kRequest = 4;
-
-  // Returns the id of a task; 0 if it has none.
-  uint32_t Find(uint64_t task) const {
-    const Run& run = runs_[task % kNumRuns];
-    return run.task == task ? run.iid : 0;
-  }
-  // Gives an id to a task, which the task that was at its place loses.
-  uint32_t Add(uint64_t task) {
-    runs_[task % kNumRuns] = {task, ++last_iid_};
-    return last_iid_;
-  }
-  void Clear() { *this = TaskRuns(); }
-
- private:
-  static constexpr size_t kNumRuns = 64;
-  struct Run {
-    uint64_t task;
-    uint32_t iid;
-  };
-  Run runs_[kNumRuns] = {};
-  uint32_t last_iid_ = kRequest;
+  virtual ~SequenceKind() = default;
+  // Forgets what the reader knows. Returns the sequence's default track.
+  virtual uint64_t Begin(trace::InternedData* data, uint64_t thread_uuid) = 0;
+  // Writes what belongs to the beginning of the sequence, behind the packets
+  // that describe process and thread. Loses one packet at most.
+  virtual void WriteBeginning(TraceContext& context,
+                              TraceSequence& sequence,
+                              uint64_t thread_uuid) = 0;
 };
 
 // The state of one thread's packets in one session.
@@ -152,8 +136,8 @@ class TraceSequence final : public TraceContextState {
   IdSet categories;
   IdSet names;
   IdSet keys;
-  // The tasks that the reader knows. Null for a sequence of events.
-  std::unique_ptr<TaskRuns> task_runs;
+  // Null for a sequence of events.
+  std::unique_ptr<SequenceKind> kind;
   // Described tracks, each at an index that depends on its number.
   static constexpr size_t kNumTracks = 64;
   uint64_t tracks[kNumTracks] = {};
@@ -310,18 +294,10 @@ class ReadyWriter {
   TraceSequence* sequence_ = nullptr;
 };
 
-// The writers of the steps of tasks of one thread, which are sequences of their
-// own: their default track is the row of the thread's tasks.
-struct ThreadTasks {
-  explicit ThreadTasks(std::shared_ptr<DataSource> source)
-      : writers(std::move(source)) {}
-  ReadyWriter ready_writer;
-  DataSourceWriters writers;
-  uint64_t thread_uuid = 0;
-  // The number of the task that the thread runs; 0 for none, and the number of
-  // times without tasks before it was set.
-  uint64_t running = 0;
-  uint32_t times_without_tasks = 0;
+// The part of a thread's state that tasks need.
+class ThreadTasksBase {
+ public:
+  virtual ~ThreadTasksBase() = default;
 };
 
 // The state of one thread.
@@ -342,7 +318,7 @@ struct TraceThread {
   char process_name[64] = "";
   uint32_t process_name_changes = 0;
   // Null until the thread has traced a step of a task.
-  std::unique_ptr<ThreadTasks> tasks;
+  std::unique_ptr<ThreadTasksBase> tasks;
 };
 
 // An event that was written, or lost.
@@ -377,11 +353,11 @@ PROTOZERO_ALWAYS_INLINE SliceToken CountSlice(TraceThread* thread,
 extern __thread TraceThread* t_trace_thread;
 // Creates that state. Returns null if that cannot be done now.
 PROTOZERO_COLD TraceThread* CreateTraceThread();
-// Adds a sequence for a session that the thread has not written to yet, of
-// events or of tasks. Returns null if the session wants no events, or if there
-// is no memory.
-PROTOZERO_COLD TraceSequence* AddTraceSequence(TraceContext& context,
-                                               bool is_of_tasks);
+// Add a sequence for a session that the thread has not written to yet: one of
+// events, or of the kind that the caller sets. Return null if the session wants
+// no events, or if there is no memory.
+PROTOZERO_COLD TraceSequence* AddTraceSequence(TraceContext& context);
+PROTOZERO_COLD TraceSequence* AddSequenceOfKind(TraceContext& context);
 // Returns whether the rules of the sequence's session want the category.
 bool WantsCategory(const TraceSequence& sequence, std::string_view category);
 

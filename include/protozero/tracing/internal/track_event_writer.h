@@ -306,12 +306,14 @@ PROTOZERO_ALWAYS_INLINE void WriteEvent(TraceContext& context,
 // calling thread can write to. Returns these, and those in which it loses the
 // event, because nothing can be written. |category| is null unless it is known
 // only at run time. If it is, sessions that do not want it are left out.
-// |writers| and their |ready_writer| are the thread's, for events or for tasks.
+// |writers| and their |ready_writer| are the thread's, for sequences of the
+// kind that |add| adds.
 template <typename Function>
 PROTOZERO_ALWAYS_INLINE SessionMask
 ForEachSequenceOf(TraceThread* thread,
                   DataSourceWriters* writers,
                   ReadyWriter* ready_writer,
+                  TraceSequence* (*add)(TraceContext&),
                   SessionMask sessions,
                   std::string_view category,
                   Function function) {
@@ -321,7 +323,7 @@ ForEachSequenceOf(TraceThread* thread,
     ready_writer->Stop();
     auto* sequence = static_cast<TraceSequence*>(context.state());
     if (PROTOZERO_UNLIKELY(sequence == nullptr)) {
-      sequence = AddTraceSequence(context, writers != &thread->writers);
+      sequence = add(context);
       if (sequence == nullptr)
         return;
     }
@@ -362,7 +364,7 @@ PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
       return 0;
   }
   return ForEachSequenceOf(thread, &thread->writers, &thread->ready_writer,
-                           sessions, category, function);
+                           &AddTraceSequence, sessions, category, function);
 }
 
 // Writes an event to all sessions that want it. Calls |on_written| with the
