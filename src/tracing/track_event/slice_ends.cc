@@ -1,5 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include "protozero/tracing/task.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/track_event/registry.h"
 
@@ -159,6 +160,20 @@ void EmitEndOnTrack(SliceToken token,
       sessions, std::string_view(),
       [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
         WriteEndOf(context, sequence, now, token, track_uuid);
+      });
+}
+
+void EmitEndOnAsyncTrack(SliceToken token,
+                         uint64_t number,
+                         SessionMask sessions) noexcept {
+  const Track track(AsyncTrackId(number));
+  ForEachSequence(
+      sessions, std::string_view(),
+      [&](TraceContext& context, TraceSequence& sequence, uint64_t now) {
+        if (sequence.DescribeAll(context, now,
+                                 [&] { sequence.Describe(context, track); })) {
+          WriteEndOf(context, sequence, now, token, track.uuid());
+        }
       });
 }
 

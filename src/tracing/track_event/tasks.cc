@@ -230,16 +230,10 @@ void InternSite(TraceSequence& sequence,
   message->set_line(site.line);
 }
 
-// Returns the id of a task, which the reader may not know.
-uint32_t InternRun(TraceSequence& sequence,
-                   TracePacket* packet,
-                   uint64_t task) {
-  uint32_t iid = RunsOf(sequence).Find(task);
-  if (iid != 0)
-    return iid;
-  iid = RunsOf(sequence).Add(task);
+// Gives an id to a task that the reader does not know.
+uint32_t InternRun(TraceSequence& sequence, InternedData* data, uint64_t task) {
+  const uint32_t iid = RunsOf(sequence).Add(task);
   const TaskSite* const site = SiteOf(task);
-  InternedData* const data = packet->set_interned_data();
   if (site != nullptr)
     InternSite(sequence, data, task >> kSiteShift, *site);
   AppendFields(data,
@@ -269,12 +263,17 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
         auto packet = context.NewTracePacket<TracePacket>();
         packet->set_timestamp(sequence.TakeDelta(now));
         packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-        uint32_t iid = step.name_iid;
-        if (step.next != 0)
-          iid = InternRun(sequence, packet.get(), step.next);
-        if (step.site != nullptr && !sequence.sites.Has(step.site_iid)) {
-          InternSite(sequence, packet->set_interned_data(), step.site_iid,
-                     *step.site);
+        uint64_t iid =
+            step.next != 0 ? RunsOf(sequence).Find(step.next) : step.name_iid;
+        const bool is_new_run = step.next != 0 && iid == 0;
+        const bool is_new_site =
+            step.site != nullptr && !sequence.sites.Has(step.site_iid);
+        if (is_new_run || is_new_site) {
+          InternedData* const data = packet->set_interned_data();
+          if (is_new_run)
+            iid = InternRun(sequence, data, step.next);
+          if (is_new_site)
+            InternSite(sequence, data, step.site_iid, *step.site);
         }
         TrackEvent* const event = packet->set_track_event();
         event->set_type(step.is_switch ? TrackEvent::TYPE_STATE
@@ -428,7 +427,8 @@ void TaskRuns::WriteBeginning(TraceContext& context,
   auto packet = context.NewTracePacket<TracePacket>();
   packet->set_timestamp(0);
   packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  const uint32_t iid = InternRun(sequence, packet.get(), running);
+  const uint64_t iid =
+      InternRun(sequence, packet->set_interned_data(), running);
   TrackEvent* const event = packet->set_track_event();
   event->set_type(TrackEvent::TYPE_STATE);
   event->set_name_iid(iid);
@@ -515,12 +515,6 @@ void WriteTaskRequest(std::string_view request) noexcept {
 
 uint32_t NextAsyncId() noexcept {
   return static_cast<uint32_t>(TakeNumber());
-}
-
-void EmitEndOnAsyncTrack(SliceToken token,
-                         uint64_t number,
-                         SessionMask sessions) noexcept {
-  EmitEndOnTrack(token, Track(AsyncTrackId(number)).uuid(), sessions);
 }
 
 }  // namespace internal
