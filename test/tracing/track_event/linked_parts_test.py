@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Looks whether a program with events, but without a LocalTrace, has the service in
-it.
+"""Looks whether a program with events, but without a LocalTrace and without tasks, has
+the service or the code of tasks in it.
 
 Runs in the build directory. The last line is "N passed, N failed".
 """
@@ -16,6 +16,7 @@ from compilers import Counter  # pylint: disable=wrong-import-position
 
 PARTS = ['protozero::pz_0_1::%s::' % name
          for name in ('LocalTrace', 'ServiceHost', 'TracingService')]
+TASKS = 'protozero::pz_0_1::internal::WriteTask'
 
 
 def main():
@@ -26,6 +27,10 @@ def main():
     counter.check('TraceWriter' in symbols, program + ' has no symbols')
     for part in PARTS:
       counter.check((part in symbols) == has_parts, '%s: %s' % (program, part))
+    counter.check(TASKS not in symbols, '%s: %s' % (program, TASKS))
+  symbols = subprocess.run(['nm', '-C', 'track_event_unittests'], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
+  counter.check(TASKS in symbols, 'the name of the code of tasks is out of date')
   counter.finish()
 
 
