@@ -325,22 +325,28 @@ template <typename Knows, typename... Values>
 PROTOZERO_ALWAYS_INLINE bool TryWriteSwitch(uint64_t next,
                                             Knows knows,
                                             Values... values) {
-  if (next == 0) {
-    return TryWriteStep(knows, [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
-      return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE), values...);
-    });
-  }
   uint64_t iid = 0;
-  return TryWriteStep(
-      [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
-        iid = RunsOf(sequence).Find(next);
-        return iid != 0 && knows(sequence);
-      },
-      [&](ThreadTasks& tasks) PROTOZERO_INLINE_LAMBDA {
-        tasks.running = next;
-        return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
-                         TrackEvent::kNameIid(iid), values...);
-      });
+  const bool is_done =
+      next == 0
+          ? TryWriteStep(knows,
+                         [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+                           return FieldList(
+                               TrackEvent::kType(TrackEvent::TYPE_STATE),
+                               values...);
+                         })
+          : TryWriteStep(
+                [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
+                  iid = RunsOf(sequence).Find(next);
+                  return iid != 0 && knows(sequence);
+                },
+                [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+                  return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
+                                   TrackEvent::kNameIid(iid), values...);
+                });
+  // If the step is lost, too: the next sequence says which task goes on.
+  if (PROTOZERO_LIKELY(is_done))
+    TasksOf(t_trace_thread)->running = next;
+  return is_done;
 }
 
 constexpr auto kKnowsAll = [](const TraceSequence&) { return true; };
