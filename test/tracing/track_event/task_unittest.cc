@@ -22,6 +22,7 @@
 #include "gtest/gtest.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/trace_parent.h"
 #include "src/pztrace/timeline_reader.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/tracing/track_event/trace_reader.h"
@@ -34,6 +35,7 @@ using protozero::SwitchTask;
 using protozero::Task;
 using protozero::TaskResult;
 using protozero::TaskScope;
+using protozero::TraceParent;
 namespace trace = protozero::trace;
 
 // A packet of a sequence of tasks: its size, and what it says.
@@ -345,6 +347,46 @@ TEST_F(TaskTest, ASignalHandlerMayTakeSteps) {
   EXPECT_EQ(num_waits, num_switches);
   EXPECT_GT(num_wakes, 0u);
   EXPECT_LE(num_wakes, static_cast<size_t>(g_num_handled));
+}
+
+TEST(TraceParentTest, IsParsedAndPrinted) {
+  constexpr std::string_view kText =
+      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const auto parent = TraceParent::Parse(kText);
+  ASSERT_TRUE(parent.has_value());
+  EXPECT_EQ(parent->Text().view(), kText);
+  EXPECT_EQ(parent->TraceId().view(), "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_TRUE(parent->is_sampled());
+  EXPECT_EQ(parent->WithParent(0x0102030405060708).Text().view(),
+            "00-0af7651916cd43dd8448eb211c80319c-0102030405060708-01");
+  // A later version may have more flags and more fields.
+  const auto later = TraceParent::Parse(
+      "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-fe-more");
+  ASSERT_TRUE(later.has_value());
+  EXPECT_EQ(later->Text().view(),
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00");
+}
+
+TEST(TraceParentTest, AnythingElseIsNone) {
+  const std::string text =
+      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  for (size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(TraceParent::Parse(text.substr(0, size))) << size;
+  for (size_t i = 0; i < text.size(); ++i) {
+    for (const char letter : {'A', 'F', 'g', ' ', '_', '\0', '\xff'}) {
+      std::string wrong = text;
+      wrong[i] = letter;
+      EXPECT_FALSE(TraceParent::Parse(wrong)) << wrong;
+    }
+  }
+  for (const char* wrong :
+       {"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
+        "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x"}) {
+    EXPECT_FALSE(TraceParent::Parse(wrong)) << wrong;
+  }
 }
 
 struct ReadSlice {
