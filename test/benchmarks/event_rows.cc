@@ -9,12 +9,14 @@
 #include <mutex>
 #include <utility>
 
+#include "protozero/tracing/task.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/data_source_access.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/track_event/thread_tasks.h"
 
 namespace protozero {
 namespace bench {
@@ -55,7 +57,10 @@ void StartSession(size_t memory_size) {
 }
 
 uint64_t NumLost() {
-  return internal::t_trace_thread->writers.packets_lost();
+  const auto* const thread = internal::t_trace_thread;
+  const auto* const tasks = internal::TasksOf(thread);
+  return thread->writers.packets_lost() +
+         (tasks != nullptr ? tasks->writers.packets_lost() : 0);
 }
 
 // tools/measure_instructions counts the function of this name.
@@ -81,6 +86,29 @@ struct Slice {
   static void Trace() { PROTOZERO_TRACE_EVENT("app", "event"); }
 };
 
+// A task that the reader knows.
+const Task g_task = Task::Spawn(PROTOZERO_TASK_SITE("task"));
+
+struct Switch {
+  static void Trace() { SwitchTask(g_task); }
+};
+struct SwitchWaits {
+  static void Trace() { SwitchTask(g_task, PROTOZERO_TASK_SITE("wait")); }
+};
+struct Wake {
+  static void Trace() { g_task.Wake(); }
+};
+struct Spawn {
+  static void Trace() { Task::Spawn(PROTOZERO_TASK_SITE("leaf")); }
+};
+// A task that runs once: three steps, the last of which is back to |g_task|.
+struct Leaf {
+  static void Trace() {
+    SwitchTask(Task::Spawn(PROTOZERO_TASK_SITE("leaf")));
+    SwitchTask(g_task, TaskResult::kDone);
+  }
+};
+
 // Writes two events, so that the thread knows the clocks' rates, for which it
 // takes two readings, and has written the packets that a sequence has once.
 template <typename Kind>
@@ -96,7 +124,7 @@ bool WarmUp(size_t memory_size) {
 // they are used.
 template <typename Kind>
 bool Write(size_t count) {
-  constexpr size_t kMaxSize = 64;
+  constexpr size_t kMaxSize = 128;
   if (!WarmUp<Kind>((size_t{1} << 20) + count * kMaxSize))
     return false;
   TraceMany<Kind>(count);
@@ -129,6 +157,13 @@ std::vector<EventRow> AllEventRows() {
       {"Event_Slice", &Write<Slice>},
       {"Event_DroppedInstant", &Drop<Instant>},
       {"Event_DroppedSlice", &Drop<Slice>},
+      {"Task_Empty", &DoNothing},
+      {"Task_Switch", &Write<Switch>},
+      {"Task_SwitchWaits", &Write<SwitchWaits>},
+      {"Task_Wake", &Write<Wake>},
+      {"Task_Spawn", &Write<Spawn>},
+      {"Task_Leaf", &Write<Leaf>},
+      {"Task_Dropped", &Drop<Switch>},
   };
 }
 

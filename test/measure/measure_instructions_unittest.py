@@ -290,6 +290,19 @@ class RealTest(unittest.TestCase):
     self.assertLess(cost['DroppedInstant'], 0.9 * cost['Instant'])
     self.assertLess(cost['DroppedSlice'], 0.9 * cost['Slice'])
 
+  def test_counts_steps_of_tasks(self):
+    cost = {name: instructions
+            for name, _, instructions in self.measure('^Task_', messages=4096)}
+    # A quarter more than clang 19 takes.
+    bounds = {'Switch': 195, 'SwitchWaits': 255, 'Wake': 240, 'Spawn': 323,
+              'Leaf': 1020, 'Dropped': 125}
+    self.assertEqual(list(cost), list(bounds))
+    for name, bound in bounds.items():
+      self.assertLess(cost[name], bound, name)
+      self.assertGreater(cost[name], bound / 4, name)
+    # While nothing can be written, nothing else is tried.
+    self.assertLess(cost['Dropped'], 0.9 * cost['Switch'])
+
   def test_counts_events_that_are_read(self):
     cost = {name: instructions
             for name, _, instructions in self.measure('^Read_', messages=1024)}

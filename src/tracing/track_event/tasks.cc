@@ -12,6 +12,8 @@
 
 #include "protozero/tracing/task.h"
 #include "src/tracing/track_event/registry.h"
+#include "src/tracing/track_event/task_numbers.h"
+#include "src/tracing/track_event/thread_tasks.h"
 
 #include "protozero/internal/macros.h"
 
@@ -35,119 +37,7 @@ TraceSite g_task_site(TrackEvent::TYPE_STATE, "task", "task");
 
 namespace {
 
-// The numbers of tasks. A thread takes a block of them at a time, so that
-// threads do not write to the same memory. The site is above.
-constexpr int kSiteShift = 52;
-constexpr uint64_t kNumbersOfBlock = uint64_t{1} << 12;
-
-std::atomic<uint64_t> g_next_block{0};
-__thread uint64_t t_next_number = 0;
-
-uint64_t TakeNumber() {
-  uint64_t number = t_next_number;
-  if (PROTOZERO_UNLIKELY(number % kNumbersOfBlock == 0)) {
-    number =
-        g_next_block.fetch_add(1, std::memory_order_relaxed) * kNumbersOfBlock;
-    // 0 is no task.
-    if (number == 0)
-      ++number;
-  }
-  t_next_number = number + 1;
-  return number & ((uint64_t{1} << kSiteShift) - 1);
-}
-
 std::atomic<uint32_t> g_times_without_tasks{0};
-
-// The sites by their ids, from 1. Written with a RegistryLock.
-TaskSite* g_sites[kMaxInterned];
-uint16_t g_num_sites = 0;
-
-PROTOZERO_COLD uint16_t RegisterSite(TaskSite* site) {
-  const RegistryLock lock;
-  if (!lock.is_held())
-    return 0;
-  uint16_t id = site->id.load(std::memory_order_relaxed);
-  if (id != 0 || g_num_sites + size_t{1} >= kMaxInterned)
-    return id;
-  id = ++g_num_sites;
-  g_sites[id] = site;
-  site->id.store(id, std::memory_order_release);
-  return id;
-}
-uint16_t IdOf(TaskSite* site) {
-  const uint16_t id = site->id.load(std::memory_order_acquire);
-  return PROTOZERO_LIKELY(id != 0) ? id : RegisterSite(site);
-}
-
-// Returns the site where a task was spawned; null if that has no id.
-const TaskSite* SiteOf(uint64_t task) {
-  return g_sites[task >> kSiteShift];
-}
-// Returns the part of a task's number that the trace has.
-constexpr uint64_t NumberInTrace(uint64_t task) {
-  return task & ((uint64_t{1} << kSiteShift) - 1);
-}
-
-// The ids by which a sequence of tasks refers to the tasks that its thread has
-// run last. Each has a place that depends on its number.
-class TaskRuns final : public SequenceKind {
- public:
-  // The ids of names of steps. Those of tasks follow.
-  static constexpr uint32_t kSpawn = 1;
-  static constexpr uint32_t kWake = 2;
-  static constexpr uint32_t kEnd = 3;
-  static constexpr uint32_t kRequest = 4;
-
-  // Returns the id of a task; 0 if it has none.
-  uint32_t Find(uint64_t task) const {
-    const Run& run = runs_[task % kNumRuns];
-    return run.task == task ? run.iid : 0;
-  }
-  // Gives an id to a task, which the task that was at its place loses.
-  uint32_t Add(uint64_t task) {
-    runs_[task % kNumRuns] = {task, ++last_iid_};
-    return last_iid_;
-  }
-
-  // SequenceKind:
-  uint64_t Begin(InternedData* data, uint64_t thread_uuid) override;
-  void WriteBeginning(TraceContext& context,
-                      TraceSequence& sequence,
-                      uint64_t thread_uuid) override;
-
- private:
-  static constexpr size_t kNumRuns = 64;
-  struct Run {
-    uint64_t task;
-    uint32_t iid;
-  };
-  Run runs_[kNumRuns] = {};
-  uint32_t last_iid_ = kRequest;
-};
-
-// The writers of the steps of tasks of one thread, which are sequences of their
-// own: their default track is the row of the thread's tasks.
-struct ThreadTasks final : ThreadTasksBase {
-  explicit ThreadTasks(std::shared_ptr<DataSource> source)
-      : writers(std::move(source)) {}
-  ReadyWriter ready_writer;
-  DataSourceWriters writers;
-  uint64_t thread_uuid = 0;
-  // The number of the task that the thread runs; 0 for none, and the number of
-  // times without tasks before it was set.
-  uint64_t running = 0;
-  uint32_t times_without_tasks = 0;
-};
-
-TaskRuns& RunsOf(const TraceSequence& sequence) {
-  return static_cast<TaskRuns&>(*sequence.kind);
-}
-// Returns the thread's state; null until CreateThreadTasks().
-PROTOZERO_ALWAYS_INLINE ThreadTasks* TasksOf(const TraceThread* thread) {
-  return PROTOZERO_LIKELY(thread != nullptr)
-             ? static_cast<ThreadTasks*>(thread->tasks.get())
-             : nullptr;
-}
 
 // The step that is written, as far as it is not a switch to a known task.
 struct Step {
@@ -233,18 +123,18 @@ void InternSite(TraceSequence& sequence,
 // Gives an id to a task that the reader does not know.
 uint32_t InternRun(TraceSequence& sequence, InternedData* data, uint64_t task) {
   const uint32_t iid = RunsOf(sequence).Add(task);
-  const TaskSite* const site = SiteOf(task);
-  if (site != nullptr)
-    InternSite(sequence, data, task >> kSiteShift, *site);
-  AppendFields(data,
-               InternedData::kEventNames(
-                   FieldList(trace::EventName::kIid(uint64_t{iid}),
-                             trace::EventName::kName(std::string_view(
-                                 site != nullptr ? site->name : "task")))),
-               InternedData::kTaskRuns(
-                   FieldList(trace::TaskRun::kIid(uint64_t{iid}),
-                             trace::TaskRun::kTask(NumberInTrace(task)),
-                             trace::TaskRun::kSiteIid(task >> kSiteShift))));
+  const RegisteredTaskSite& site = TaskSiteOf(task);
+  if (site.site != nullptr)
+    InternSite(sequence, data, task >> kTaskSiteShift, *site.site);
+  AppendFields(
+      data,
+      InternedData::kEventNames(FieldList(
+          trace::EventName::kIid(uint64_t{iid}),
+          trace::EventName::kName(site.site != nullptr ? site.name : "task"))),
+      InternedData::kTaskRuns(
+          FieldList(trace::TaskRun::kIid(uint64_t{iid}),
+                    trace::TaskRun::kTask(NumberInTrace(task)),
+                    trace::TaskRun::kSiteIid(task >> kTaskSiteShift))));
   return iid;
 }
 
@@ -288,10 +178,13 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
     tasks.running = step.next;
 }
 
-// Tries to write a step in place. |knows| says whether the reader knows what
-// |make| refers to. Returns false if it has to be written in another way.
-template <typename Knows, typename Make>
-PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows, Make make) {
+// Tries to write a step in place, behind |values|. |knows| says whether the
+// reader knows what |make| refers to. Returns false if it has to be written in
+// another way.
+template <typename Knows, typename Make, typename... Values>
+PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows,
+                                          Make make,
+                                          const Values&... values) {
   TraceThread* const thread = t_trace_thread;
   ThreadTasks* const tasks_of_thread = TasksOf(thread);
   if (PROTOZERO_UNLIKELY(tasks_of_thread == nullptr))
@@ -301,7 +194,7 @@ PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows, Make make) {
       tasks.ready_writer.TryWrite(
           tasks.writers, &thread->clock,
           g_task_site.enabled.load(std::memory_order_acquire), knows,
-          kNeedsState, MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
+          kNeedsState, values..., MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
             return TracePacket::kTrackEvent(make(tasks));
           })) != 0);
 }
@@ -320,29 +213,56 @@ PROTOZERO_ALWAYS_INLINE bool TryWriteInstant(uint32_t name_iid,
       });
 }
 
+// Tries to write the switch to a task that the reader does not know, as most
+// switches to short tasks are.
+template <typename Knows, typename... Values>
+PROTOZERO_NOINLINE bool TryWriteFirstSwitch(uint64_t next,
+                                            Knows knows,
+                                            Values... values) {
+  const RegisteredTaskSite& site = TaskSiteOf(next);
+  if (PROTOZERO_UNLIKELY(site.site == nullptr))
+    return false;
+  NewRun run = {nullptr, next, site.name};
+  return TryWriteStep(
+      [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
+        run.runs = &RunsOf(sequence);
+        return run.runs->Find(next) == 0 &&
+               sequence.sites.Has(next >> kTaskSiteShift) && knows(sequence);
+      },
+      [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+        return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
+                         TrackEvent::kNameIid(uint64_t{run.runs->next_iid()}),
+                         values...);
+      },
+      MakeLazy([&]() PROTOZERO_INLINE_LAMBDA { return run; }));
+}
+
 // Tries to write a switch, with the fields of its TaskEvent if there are any.
 template <typename Knows, typename... Values>
 PROTOZERO_ALWAYS_INLINE bool TryWriteSwitch(uint64_t next,
                                             Knows knows,
                                             Values... values) {
-  uint64_t iid = 0;
-  const bool is_done =
-      next == 0
-          ? TryWriteStep(knows,
-                         [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
-                           return FieldList(
-                               TrackEvent::kType(TrackEvent::TYPE_STATE),
-                               values...);
-                         })
-          : TryWriteStep(
-                [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
-                  iid = RunsOf(sequence).Find(next);
-                  return iid != 0 && knows(sequence);
-                },
-                [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
-                  return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
-                                   TrackEvent::kNameIid(iid), values...);
-                });
+  bool is_done;
+  if (next == 0) {
+    is_done =
+        TryWriteStep(knows, [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+          return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
+                           values...);
+        });
+  } else {
+    uint64_t iid = 0;
+    is_done = TryWriteStep(
+        [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
+          iid = RunsOf(sequence).Find(next);
+          return iid != 0 && knows(sequence);
+        },
+        [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
+          return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
+                           TrackEvent::kNameIid(iid), values...);
+        });
+    if (PROTOZERO_UNLIKELY(!is_done))
+      is_done = TryWriteFirstSwitch(next, knows, values...);
+  }
   // If the step is lost, too: the next sequence says which task goes on.
   if (PROTOZERO_LIKELY(is_done))
     TasksOf(t_trace_thread)->running = next;
@@ -366,16 +286,21 @@ void WriteSpawn(uint64_t task,
                 TaskSite* site,
                 std::string_view name,
                 const uint64_t* parent) {
-  const uint64_t site_iid = task >> kSiteShift;
-  if (name.empty() && parent == nullptr &&
-      TryWriteInstant(
-          TaskRuns::kSpawn,
-          [&](const TraceSequence& sequence)
-              PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site_iid); },
-          [&]() PROTOZERO_INLINE_LAMBDA {
-            return FieldList(TaskEvent::kSpawned(NumberInTrace(task)),
-                             TaskEvent::kSiteIid(site_iid));
-          })) {
+  const uint64_t site_iid = task >> kTaskSiteShift;
+  const auto try_write = [&](auto... values) PROTOZERO_INLINE_LAMBDA {
+    return TryWriteInstant(
+        TaskRuns::kSpawn,
+        [&](const TraceSequence& sequence)
+            PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site_iid); },
+        [&]() PROTOZERO_INLINE_LAMBDA {
+          return FieldList(TaskEvent::kSpawned(NumberInTrace(task)),
+                           TaskEvent::kSiteIid(site_iid), values...);
+        });
+  };
+  if (PROTOZERO_LIKELY(name.empty()) &&
+      PROTOZERO_LIKELY(parent == nullptr ? try_write()
+                                         : try_write(TaskEvent::kParent(
+                                               NumberInTrace(*parent))))) {
     return;
   }
   Step step;
@@ -398,6 +323,8 @@ void WriteSpawn(uint64_t task,
 uint64_t TaskTrackUuid(uint64_t thread_uuid) {
   return Track("tasks", thread_uuid).uuid();
 }
+
+}  // namespace
 
 uint64_t TaskRuns::Begin(InternedData* data, uint64_t thread_uuid) {
   *this = TaskRuns();
@@ -440,8 +367,6 @@ void TaskRuns::WriteBeginning(TraceContext& context,
   event->set_name_iid(iid);
 }
 
-}  // namespace
-
 uint64_t RunningTask() noexcept {
   const ThreadTasks* const tasks = TasksOf(t_trace_thread);
   return tasks != nullptr &&
@@ -457,7 +382,7 @@ void WriteTaskSwitch(uint64_t next) noexcept {
 }
 
 void WriteTaskSwitch(uint64_t next, TaskSite& waits_at) noexcept {
-  const uint64_t iid = IdOf(&waits_at);
+  const uint64_t iid = TaskSiteId(&waits_at);
   if (TryWriteSwitch(
           next,
           [iid](const TraceSequence& sequence)
@@ -500,8 +425,13 @@ void WriteTaskWake(uint64_t task) noexcept {
 }
 
 void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
-  if (task == 0)
+  if (task == 0 ||
+      TryWriteInstant(TaskRuns::kEnd, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
+        return FieldList(TaskEvent::kEnded(NumberInTrace(task)),
+                         TaskEvent::kResult(ResultInTrace(result)));
+      })) {
     return;
+  }
   Step step;
   step.name_iid = TaskRuns::kEnd;
   WriteToAll(step, [task, result](TrackEvent* event) {
@@ -520,15 +450,15 @@ void WriteTaskRequest(std::string_view request) noexcept {
 }
 
 uint32_t NextAsyncId() noexcept {
-  return static_cast<uint32_t>(TakeNumber());
+  return static_cast<uint32_t>(TakeTaskNumber());
 }
 
 }  // namespace internal
 
 Task Task::Spawn(TaskSite& site, std::string_view name) noexcept {
-  const uint64_t task = uint64_t{internal::IdOf(&site)}
-                            << internal::kSiteShift |
-                        internal::TakeNumber();
+  const uint64_t task = uint64_t{internal::TaskSiteId(&site)}
+                            << internal::kTaskSiteShift |
+                        internal::TakeTaskNumber();
   if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
     internal::WriteSpawn(task, &site, name, nullptr);
   return Task(task);
@@ -537,9 +467,9 @@ Task Task::Spawn(TaskSite& site, std::string_view name) noexcept {
 Task Task::SpawnFrom(Task parent,
                      TaskSite& site,
                      std::string_view name) noexcept {
-  const uint64_t task = uint64_t{internal::IdOf(&site)}
-                            << internal::kSiteShift |
-                        internal::TakeNumber();
+  const uint64_t task = uint64_t{internal::TaskSiteId(&site)}
+                            << internal::kTaskSiteShift |
+                        internal::TakeTaskNumber();
   if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
     internal::WriteSpawn(task, &site, name, &parent.number_);
   return Task(task);
