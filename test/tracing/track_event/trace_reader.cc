@@ -79,6 +79,9 @@ ReadTrace Reader::Read(const std::string& bytes) {
 void Reader::OnPacket(protozero::ConstBytes bytes) {
   const trace::TracePacket::Decoder packet(bytes);
   id_ = packet.trusted_packet_sequence_id();
+  // LocalTrace repeats the descriptors that a ring buffer may have overwritten.
+  if (id_ == 0 && packet.has_extension_descriptor())
+    return;
   if (id_ == 0)
     return Error("no sequence");
   sequence_ = &sequences_[id_];
