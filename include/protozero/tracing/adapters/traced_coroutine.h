@@ -1,0 +1,285 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_TRACING_ADAPTERS_TRACED_COROUTINE_H_
+#define INCLUDE_PROTOZERO_TRACING_ADAPTERS_TRACED_COROUTINE_H_
+
+#if defined(__cpp_impl_coroutine)
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <coroutine>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "protozero/tracing/task.h"
+
+#include "protozero/internal/macros.h"
+
+// Coroutines of C++20 as tasks. A promise type says so by its base:
+//
+//   struct Promise : TracedPromise {
+//     Promise() : TracedPromise(PROTOZERO_TASK_SITE("session")) {}
+//     auto initial_suspend() { return TraceInitial(std::suspend_always()); }
+//     auto final_suspend() noexcept {
+//       return TraceFinal(std::suspend_always());
+//     }
+//     void unhandled_exception() { SetFailed(); }
+//     ...
+//   };
+//
+// Then its task is spawned with the coroutine, runs from each resumption to the
+// next suspension, and ends with the coroutine, or when that is destroyed. A
+// co_await says what it waits for, or its type does:
+//
+//   co_await PROTOZERO_AWAIT("request", socket.Read());
+//   co_await Timer(1ms);  // "Timer"
+//
+//   resume() -->  await_resume()                            await_suspend()
+//                 SwitchTask(task) ...the coroutine runs... SwitchTask(next,
+//                                                                      site)
+//
+// Whoever makes a coroutine ready says promise.task().Wake(). If an awaiter
+// transfers to another traced coroutine, it says to which: it has a function
+// `Task next_task() const`. The transfer is one step then. Without one, the
+// thread runs no task after a suspension. Code that resumes coroutines within a
+// task, and goes on with it, does so in a TaskScope.
+//
+// A frame grows by 8 bytes. REQUIRES: C++20.
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+
+namespace internal {
+
+// Returns the name of a type, for a TaskSite.
+template <typename T>
+struct TypeName {
+  static constexpr std::string_view Find() {
+    // "... Find() [with T = N::Timer; ...]" or "... Find() [T = N::Timer]"
+    const std::string_view text = __PRETTY_FUNCTION__;
+    const size_t begin = text.find("T = ") + 4;
+    size_t end = begin;
+    for (int depth = 0; end < text.size(); ++end) {
+      const char letter = text[end];
+      depth += letter == '<' || letter == '(' ? 1 : 0;
+      depth -= letter == '>' || letter == ')' ? 1 : 0;
+      if (depth == 0 && (letter == ';' || letter == ']'))
+        break;
+    }
+    return text.substr(begin, end - begin);
+  }
+  struct Text {
+    char letters[Find().size() + 1] = {};
+  };
+  static constexpr Text MakeText() {
+    Text text;
+    for (size_t i = 0; i < Find().size(); ++i)
+      text.letters[i] = Find()[i];
+    return text;
+  }
+  static constexpr Text kText = MakeText();
+};
+
+// Returns the place of all co_awaits of a type that are not said to be
+// elsewhere. A place is a type, because an object would be in the frame.
+template <typename Awaitable>
+struct SiteOfType {
+  TaskSite& operator()() const { return site; }
+  static inline TaskSite site{TypeName<Awaitable>::kText.letters, "", 0};
+};
+
+// An awaitable at a place.
+template <typename Site, typename Awaitable>
+struct AwaitableAt {
+  Awaitable&& awaitable;
+};
+template <typename Site, typename Awaitable>
+AwaitableAt<Site, Awaitable> MakeAwaitableAt(Site, Awaitable&& awaitable) {
+  return {static_cast<Awaitable&&>(awaitable)};
+}
+
+// Returns the object whose await_ready() and so on are called.
+template <typename Awaitable>
+decltype(auto) AwaiterOf(Awaitable&& awaitable) {
+  if constexpr (requires {
+                  static_cast<Awaitable&&>(awaitable).operator co_await();
+                }) {
+    return static_cast<Awaitable&&>(awaitable).operator co_await();
+  } else if constexpr (requires {
+                         operator co_await(static_cast<Awaitable&&>(awaitable));
+                       }) {
+    return operator co_await(static_cast<Awaitable&&>(awaitable));
+  } else {
+    return static_cast<Awaitable&&>(awaitable);
+  }
+}
+
+// Returns the task that the thread runs after the suspension.
+template <typename Awaiter>
+Task NextTaskOf(const Awaiter& awaiter) {
+  if constexpr (requires { awaiter.next_task(); })
+    return awaiter.next_task();
+  else
+    return Task();
+}
+
+// Says that the coroutine's task runs, unless whoever resumed it has done so.
+inline void ResumeTask(Task task) {
+  if (PROTOZERO_UNLIKELY(AreTasksTraced()) && Task::Running() != task)
+    SwitchTask(task);
+}
+
+template <typename Site, typename Awaiter>
+class TracedAwaiter;
+
+}  // namespace internal
+
+// The base of a promise type whose coroutines are tasks. A coroutine is resumed
+// and destroyed by one thread at a time, as always.
+class TracedPromise {
+ public:
+  // Spawns the task. The task that the thread runs is its parent.
+  explicit TracedPromise(TaskSite& site) noexcept
+      : number_(Task::Spawn(site).number()) {}
+  // Ends it, unless it has ended.
+  ~TracedPromise() {
+    if (number_ != 0)
+      task().End(TaskResult::kDestroyed);
+  }
+  TracedPromise(const TracedPromise&) = delete;
+  TracedPromise& operator=(const TracedPromise&) = delete;
+
+  // Returns the coroutine's task; none when it has ended.
+  Task task() const noexcept { return Task::FromNumber(number_ & ~kFailed); }
+
+  // Makes the task end as failed. To be called by unhandled_exception().
+  void SetFailed() noexcept { number_ |= kFailed; }
+
+  // Return what initial_suspend() and final_suspend() return. |awaiter| is what
+  // they would return without tasks.
+  template <typename Awaiter>
+  auto TraceInitial(Awaiter awaiter) noexcept {
+    return Initial<Awaiter>{std::move(awaiter), this};
+  }
+  template <typename Awaiter>
+  auto TraceFinal(Awaiter awaiter) noexcept {
+    return Final<Awaiter>{std::move(awaiter), this};
+  }
+
+  // Makes all co_awaits of the coroutine say what they wait for. A promise with
+  // an await_transform() of its own passes what that returns to this one.
+  template <typename Awaitable>
+  auto await_transform(Awaitable&& awaitable) {
+    return Trace<internal::SiteOfType<std::remove_cvref_t<Awaitable>>>(
+        static_cast<Awaitable&&>(awaitable));
+  }
+  template <typename Site, typename Awaitable>
+  auto await_transform(internal::AwaitableAt<Site, Awaitable>&& at) {
+    return Trace<Site>(static_cast<Awaitable&&>(at.awaitable));
+  }
+
+ private:
+  template <typename Awaiter>
+  struct Initial : Awaiter {
+    void await_resume() {
+      internal::ResumeTask(promise->task());
+      Awaiter::await_resume();
+    }
+    const TracedPromise* promise;
+  };
+
+  template <typename Awaiter>
+  struct Final : Awaiter {
+    bool await_ready() noexcept {
+      const bool is_ready = Awaiter::await_ready();
+      if (is_ready)
+        promise->End(Task());
+      return is_ready;
+    }
+    template <typename Promise>
+    auto await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+      // The awaiter may destroy the coroutine.
+      promise->End(internal::NextTaskOf(static_cast<const Awaiter&>(*this)));
+      return Awaiter::await_suspend(coroutine);
+    }
+    TracedPromise* promise;
+  };
+
+  // A bit of the number that no task has.
+  static constexpr uint64_t kFailed = uint64_t{1} << 51;
+
+  template <typename Site, typename Awaitable>
+  auto Trace(Awaitable&& awaitable) {
+    using Awaiter =
+        decltype(internal::AwaiterOf(static_cast<Awaitable&&>(awaitable)));
+    return internal::TracedAwaiter<Site, Awaiter>(
+        this, static_cast<Awaitable&&>(awaitable));
+  }
+  void End(Task next) noexcept {
+    SwitchTask(next, (number_ & kFailed) != 0 ? TaskResult::kFailed
+                                              : TaskResult::kDone);
+    number_ = 0;
+  }
+
+  uint64_t number_;
+};
+
+namespace internal {
+
+// Does what |Awaiter| does, between the steps of a suspension.
+template <typename Site, typename Awaiter>
+class TracedAwaiter {
+ public:
+  template <typename Awaitable>
+  TracedAwaiter(const TracedPromise* promise, Awaitable&& awaitable)
+      : promise_(promise),
+        awaiter_(AwaiterOf(static_cast<Awaitable&&>(awaitable))) {}
+
+  bool await_ready() { return awaiter_.await_ready(); }
+
+  template <typename Promise>
+  auto await_suspend(std::coroutine_handle<Promise> coroutine) {
+    const Task task = promise_->task();
+    // Once the awaiter has the coroutine, another thread may resume it, which
+    // destroys this object.
+    SwitchTask(NextTaskOf(awaiter_), Site()());
+    using Result = decltype(awaiter_.await_suspend(coroutine));
+    if constexpr (std::is_same_v<Result, bool>) {
+      const bool is_suspended = awaiter_.await_suspend(coroutine);
+      if (!is_suspended)
+        task.Wake();
+      return is_suspended;
+    } else {
+      return awaiter_.await_suspend(coroutine);
+    }
+  }
+
+  decltype(auto) await_resume() {
+    ResumeTask(promise_->task());
+    return awaiter_.await_resume();
+  }
+
+ private:
+  const TracedPromise* promise_;
+  Awaiter awaiter_;
+};
+
+}  // namespace internal
+
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
+
+// Says what a co_await in the coroutine of a TracedPromise waits for. |name| is
+// a literal.
+#define PROTOZERO_AWAIT(name, ...)                                          \
+  ::protozero::internal::MakeAwaitableAt(                                   \
+      []() -> ::protozero::TaskSite& { return PROTOZERO_TASK_SITE(name); }, \
+      (__VA_ARGS__))
+
+#endif  // defined(__cpp_impl_coroutine)
+
+#endif  // INCLUDE_PROTOZERO_TRACING_ADAPTERS_TRACED_COROUTINE_H_
