@@ -17,6 +17,8 @@ using protozero::Gaps;
 using protozero::Instant;
 using protozero::LostStretch;
 using protozero::Slice;
+using protozero::TaskPlace;
+using protozero::TaskStep;
 using protozero::TrackInfo;
 
 // A TraceReader that gives the arguments of events as members of a JSON object:

@@ -13,6 +13,8 @@ namespace internal {
 void SequenceState::Clear() {
   is_valid = true;
   texts.Clear();
+  if (tasks != nullptr)
+    tasks->Clear();
   clock_id = 0;
   extra_counters.clear();
   extra_double_counters.clear();

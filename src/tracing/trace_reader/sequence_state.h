@@ -5,12 +5,14 @@
 
 #include <stdint.h>
 
+#include <memory>
 #include <vector>
 
 #include "protozero/const_bytes.h"
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/interned_data.h"
+#include "src/tracing/trace_reader/task_step_reader.h"
 #include "src/tracing/trace_reader/track_table.h"
 
 #include "protozero/internal/macros.h"
@@ -56,6 +58,7 @@ class SequenceState {
   const uint32_t id;
   bool is_valid = false;
   InternedTexts texts;
+  std::unique_ptr<TaskSequence> tasks;  // Null without steps of tasks.
 
   // The defaults of packets.
   uint32_t clock_id = 0;
@@ -72,6 +75,7 @@ class SequenceState {
   bool has_begun = false;
   bool has_gap = false;
   bool is_in_gap = false;
+  bool lacks_steps = false;  // True if steps of tasks are lost since the last.
   // The event before, if it was the beginning of a slice.
   TrackIndex last_begin_track = kNoTrack;
   uint64_t last_begin_ns = 0;

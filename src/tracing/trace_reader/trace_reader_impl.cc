@@ -130,6 +130,7 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
       !sequence->is_valid) {
     ++skipped_;
     skipped_by_loss_ += sequence->has_gap;
+    sequence->lacks_steps = true;
     return;
   }
   // The time of a packet with a snapshot does not advance a clock.
@@ -145,6 +146,8 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   time_ns = events_.Read(packet.event, time_ns, is_related,
                          packet.ended_duration, sequence);
   OnTime(time_ns, sequence);
+  if (callbacks_.on_task_step)
+    task_steps_.Read(packet.event, time_ns, sequence);
 }
 
 bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
@@ -154,6 +157,8 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
     switch (field.id()) {
       case TracePacket::kInternedDataFieldNumber:
         sequence->texts.Add(field.as_bytes(), callbacks_.reads_details);
+        if (callbacks_.on_task_step)
+          task_steps_.AddInterned(field.as_bytes(), sequence);
         break;
       case TracePacket::kTracePacketDefaultsFieldNumber:
         sequence->SetDefaults(field.as_bytes(), &tracks_);
@@ -263,6 +268,7 @@ void TraceReaderImpl::OnGap(const Packet& packet, SequenceState* sequence) {
     events_.AddLoss(sequence);
   }
   sequence->is_valid = false;
+  sequence->lacks_steps = true;
 }
 
 void TraceReaderImpl::OnTime(uint64_t time_ns, SequenceState* sequence) {
@@ -299,6 +305,9 @@ void TraceReaderImpl::OnUnfinished(const NestedSlice& slice) {
 void TraceReaderImpl::Finish() {
   order_.Finish();
   nesting_.Finish(events_.last_ns());
+  for (auto& [id, sequence] : sequences_)
+    task_steps_.FinishSequence(events_.last_ns(), &sequence);
+  task_steps_.Finish();
 }
 
 }  // namespace internal

@@ -20,6 +20,7 @@
 #include "src/tracing/trace_reader/event_reader.h"
 #include "src/tracing/trace_reader/sequence_state.h"
 #include "src/tracing/trace_reader/slice_nesting.h"
+#include "src/tracing/trace_reader/task_step_reader.h"
 #include "src/tracing/trace_reader/text_table.h"
 #include "src/tracing/trace_reader/track_table.h"
 
@@ -35,6 +36,7 @@ namespace internal {
 //                InternedTexts      |   \                            |
 //                ClockTable         |    on_instant, on_counter      on_slice
 //                TrackTable         legacy_event.h
+//       '--> TaskStepReader --> on_task_step
 class TraceReaderImpl final : private SliceSink {
  public:
   explicit TraceReaderImpl(TraceReader::Callbacks callbacks);
@@ -76,6 +78,7 @@ class TraceReaderImpl final : private SliceSink {
   SliceNesting nesting_{&texts_, &details_, this};
   EventOrder order_{TraceReader::kMaxLateness, &nesting_};
   EventReader events_{{callbacks_, texts_, tracks_, clocks_, details_, order_}};
+  TaskStepReader task_steps_{&callbacks_, &tracks_};
   std::unordered_map<uint32_t, SequenceState> sequences_;
   SequenceState* last_sequence_ = nullptr;
   bool is_inflated_ = false;
