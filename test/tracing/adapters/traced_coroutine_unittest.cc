@@ -3,7 +3,6 @@
 #include "protozero/tracing/adapters/traced_coroutine.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <coroutine>
@@ -231,14 +230,53 @@ TEST(TracedCoroutineTest, AnAwaiterMayRefuseToSuspend) {
   EXPECT_EQ(steps[4], "run 1");
 }
 
+// Starts at once, and destroys itself at its end.
+struct Detached {
+  struct promise_type : TracedPromise {
+    promise_type() : TracedPromise(PROTOZERO_TASK_SITE("detached")) {}
+    Detached get_return_object() { return {}; }
+    auto initial_suspend() { return TraceInitial(std::suspend_never()); }
+    auto final_suspend() noexcept { return TraceFinal(std::suspend_never()); }
+    void return_void() {}
+    void unhandled_exception() { SetFailed(); }
+  };
+};
+
+Detached Detach(Event& event) {
+  co_await PROTOZERO_AWAIT("the event", event);
+}
+
+TEST(TracedCoroutineTest, ADetachedCoroutineEnds) {
+  protozero::test::StepRecording recording;
+  Event event;
+  Detach(event);
+  event.waiting.resume();
+  EXPECT_EQ(recording.Finish(),
+            (std::vector<std::string>{"spawn 1 detached", "run 1",
+                                      "run 0, 1 waits: the event", "run 1",
+                                      "run 0, 1 ends: done"}));
+}
+
+// An awaiter that is made for one co_await.
+struct Awaits {
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    event->waiting = coroutine;
+  }
+  int await_resume() const { return 7; }
+  Event* event;
+};
+
 template <typename C>
 [[gnu::noinline]] C TwoEvents(Event& a, Event& b) {
-  const int first = co_await a;
-  const int second = co_await b;
+  const int first = co_await Awaits{&a};
+  const int second = co_await Awaits{&b};
   co_return first + second;
 }
 
-TEST(TracedCoroutineTest, AFrameGrowsByTheTask) {
+// With clang, an awaiter with what is known of it costs 8 bytes besides the
+// task's. gcc keeps each awaiter, with a pointer to the promise.
+TEST(TracedCoroutineTest, AFrameGrowsByTheTaskAndItsAwaiters) {
   Event a, b;
   g_frames.clear();
   {
@@ -248,13 +286,33 @@ TEST(TracedCoroutineTest, AFrameGrowsByTheTask) {
     Traced traced = TwoEvents<Traced>(a, b);
   }
   ASSERT_EQ(g_frames.size(), 2u);
-  printf("frames of %zu and %zu bytes\n", g_frames[0], g_frames[1]);
 #if defined(__clang__) && defined(__OPTIMIZE__)
-  EXPECT_LE(g_frames[1], g_frames[0] + 8);
+  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 8);
 #else
-  // Awaiters are in the frame, each with two pointers.
-  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 2 * 16);
+  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 4 * 8);
 #endif
 }
+
+#if defined(__clang__) && defined(__OPTIMIZE__)
+template <typename C>
+C Sum(int a, int b) {
+  co_return a + b;
+}
+template <typename C>
+[[gnu::noinline]] int SumHere(int a, int b) {
+  C coroutine = Sum<C>(a, b);
+  coroutine.handle.resume();
+  return coroutine.handle.promise().value;
+}
+
+// The compiler still finds that a frame need not be on the heap.
+TEST(TracedCoroutineTest, AFrameOnTheStackStaysThere) {
+  g_frames.clear();
+  EXPECT_EQ(SumHere<Plain>(1, 2), 3);
+  EXPECT_EQ(g_frames.size(), 0u);
+  EXPECT_EQ(SumHere<Traced>(1, 2), 3);
+  EXPECT_EQ(g_frames.size(), 0u);
+}
+#endif
 
 }  // namespace

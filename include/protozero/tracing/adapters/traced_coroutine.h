@@ -46,7 +46,8 @@
 // thread runs no task after a suspension. Code that resumes coroutines within a
 // task, and goes on with it, does so in a TaskScope.
 //
-// A frame grows by 8 bytes. REQUIRES: C++20.
+// A frame grows by 8 bytes for the task, and by a pointer to the promise in
+// each awaiter, of which clang keeps one. REQUIRES: C++20.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -145,14 +146,19 @@ class TracedPromise {
       : number_(Task::Spawn(site).number()) {}
   // Ends it, unless it has ended.
   ~TracedPromise() {
-    if (number_ != 0)
+    // A coroutine that is not suspended at its end destroys itself.
+    if ((number_ & kFinished) != 0)
+      End(Task());
+    else if (number_ != 0)
       task().End(TaskResult::kDestroyed);
   }
   TracedPromise(const TracedPromise&) = delete;
   TracedPromise& operator=(const TracedPromise&) = delete;
 
   // Returns the coroutine's task; none when it has ended.
-  Task task() const noexcept { return Task::FromNumber(number_ & ~kFailed); }
+  Task task() const noexcept {
+    return Task::FromNumber(number_ & ~(kFailed | kFinished));
+  }
 
   // Makes the task end as failed. To be called by unhandled_exception().
   void SetFailed() noexcept { number_ |= kFailed; }
@@ -165,7 +171,8 @@ class TracedPromise {
   }
   template <typename Awaiter>
   auto TraceFinal(Awaiter awaiter) noexcept {
-    return Final<Awaiter>{std::move(awaiter), this};
+    number_ |= kFinished;
+    return Final<Awaiter>{std::move(awaiter)};
   }
 
   // Makes all co_awaits of the coroutine say what they wait for. A promise with
@@ -192,28 +199,28 @@ class TracedPromise {
 
   template <typename Awaiter>
   struct Final : Awaiter {
-    bool await_ready() noexcept {
-      const bool is_ready = Awaiter::await_ready();
-      if (is_ready)
-        promise->End(Task());
-      return is_ready;
-    }
     template <typename Promise>
     auto await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
       // The awaiter may destroy the coroutine.
-      promise->End(internal::NextTaskOf(static_cast<const Awaiter&>(*this)));
+      coroutine.promise().End(
+          internal::NextTaskOf(static_cast<const Awaiter&>(*this)));
       return Awaiter::await_suspend(coroutine);
     }
-    TracedPromise* promise;
   };
 
-  // A bit of the number that no task has.
+  // Bits of the number that no task has.
   static constexpr uint64_t kFailed = uint64_t{1} << 51;
+  static constexpr uint64_t kFinished = uint64_t{1} << 50;
 
   template <typename Site, typename Awaitable>
   auto Trace(Awaitable&& awaitable) {
-    using Awaiter =
+    using Found =
         decltype(internal::AwaiterOf(static_cast<Awaitable&&>(awaitable)));
+    // A copy of a small one takes less of the frame than a reference to it.
+    using Value = std::remove_reference_t<Found>;
+    using Awaiter = std::conditional_t<std::is_rvalue_reference_v<Found> &&
+                                           std::is_trivially_copyable_v<Value>,
+                                       Value, Found>;
     return internal::TracedAwaiter<Site, Awaiter>(
         this, static_cast<Awaitable&&>(awaitable));
   }
