@@ -144,6 +144,20 @@ std::vector<std::string> LostStretchesOf(const TimelineReader& reader) {
   return lines;
 }
 
+void AddNotes(const TimelineReader& reader,
+              bool is_damaged,
+              const std::string& prefix,
+              std::vector<std::string>* notes) {
+  const Completeness completeness = CompletenessOf(reader, is_damaged);
+  // Without statistics, nobody has counted the losses.
+  if (reader.has_stats() || !completeness.is_complete())
+    notes->push_back(prefix + completeness.Text());
+  for (const auto& lines : {LostStretchesOf(reader), OmissionsOf(reader)}) {
+    for (const std::string& line : lines)
+      notes->push_back(prefix + line);
+  }
+}
+
 void PrintOmissions(const TimelineReader& reader, FILE* file) {
   for (const std::string& line : OmissionsOf(reader))
     fprintf(file, "%s\n", line.c_str());

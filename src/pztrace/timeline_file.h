@@ -36,6 +36,13 @@ std::vector<std::string> OmissionsOf(const TimelineReader& reader);
 // Returns lines that say where packets are missing, by thread.
 std::vector<std::string> LostStretchesOf(const TimelineReader& reader);
 
+// Appends lines, each after |prefix|, that say what |reader| lacks.
+// |is_damaged| if the file could not be read to its end.
+void AddNotes(const TimelineReader& reader,
+              bool is_damaged,
+              const std::string& prefix,
+              std::vector<std::string>* notes);
+
 // Prints the lines of OmissionsOf(), if there are any.
 void PrintOmissions(const TimelineReader& reader, FILE* file);
 

@@ -6,10 +6,8 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/duration_histogram.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/timeline_file.h"
@@ -32,56 +31,6 @@ using program::kFailure;
 using program::kSuccess;
 using protozero::internal::CategoryRules;
 
-// Counts durations in steps of 1/16 of a power of two, so that the 99th
-// percentile of any number of them takes little memory. It is right to 6 %.
-class Histogram {
- public:
-  void Add(uint64_t value) {
-    const uint32_t step = StepOf(value);
-    const size_t group = step / kSteps;
-    if (group >= groups_.size())
-      groups_.resize(group + 1);
-    if (!groups_[group])
-      groups_[group] = std::make_unique<Group>();
-    ++(*groups_[group])[step % kSteps];
-    ++total_;
-  }
-  uint64_t Percentile99() const {
-    uint64_t left = total_ - total_ / 100;
-    for (uint32_t step = 0; step < groups_.size() * kSteps; ++step) {
-      const auto& group = groups_[step / kSteps];
-      const uint64_t count = group ? (*group)[step % kSteps] : 0;
-      if (count >= left)
-        return EndOf(step);
-      left -= count;
-    }
-    return 0;
-  }
-
- private:
-  static constexpr uint32_t kSteps = 16;
-  using Group = std::array<uint64_t, kSteps>;
-
-  static uint32_t StepOf(uint64_t value) {
-    if (value < 2 * kSteps)
-      return static_cast<uint32_t>(value);
-    const auto shift = static_cast<uint32_t>(59 - __builtin_clzll(value));
-    return shift * kSteps + static_cast<uint32_t>(value >> shift);
-  }
-  // Returns the largest value of the step.
-  static uint64_t EndOf(uint32_t step) {
-    if (step < 2 * kSteps)
-      return step;
-    const uint32_t shift = step / kSteps - 1;
-    const uint64_t first = step - shift * kSteps;
-    return (first << shift) + ((uint64_t{1} << shift) - 1);
-  }
-
-  // Few groups are in use, because most names have durations of one magnitude.
-  std::vector<std::unique_ptr<Group>> groups_;
-  uint64_t total_ = 0;
-};
-
 // A category and a name.
 using EventKey = std::pair<std::string, std::string>;
 
@@ -90,7 +39,7 @@ struct Row {
   uint64_t total = 0;
   uint64_t self = 0;
   uint64_t max = 0;
-  Histogram histogram;
+  DurationHistogram histogram;
 
   void Add(const Slice& slice) {
     ++count;
@@ -100,7 +49,7 @@ struct Row {
     histogram.Add(slice.duration_ns);
   }
   uint64_t mean() const { return total / count; }
-  uint64_t p99() const { return std::min(max, histogram.Percentile99()); }
+  uint64_t p99() const { return std::min(max, histogram.Percentile(99)); }
 };
 
 constexpr struct {
@@ -139,21 +88,6 @@ void Print(const std::map<EventKey, Row>& all,
     if (!category.empty())
       printf(" (%s)", ShownName(category).c_str());
     printf("\n");
-  }
-}
-
-// Appends lines, each after |prefix|, that say what |reader| lacks.
-void AddNotes(const TimelineReader& reader,
-              bool is_damaged,
-              const std::string& prefix,
-              std::vector<std::string>* notes) {
-  const Completeness completeness = CompletenessOf(reader, is_damaged);
-  // Without statistics, nobody has counted the losses.
-  if (reader.has_stats() || !completeness.is_complete())
-    notes->push_back(prefix + completeness.Text());
-  for (const auto& lines : {LostStretchesOf(reader), OmissionsOf(reader)}) {
-    for (const std::string& line : lines)
-      notes->push_back(prefix + line);
   }
 }
 
