@@ -12,6 +12,7 @@ int ListMain(int argc, char** argv);
 int StatMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
 int TopMain(int argc, char** argv);
+int TasksMain(int argc, char** argv);
 int SvgMain(int argc, char** argv);
 int HtmlMain(int argc, char** argv);
 int ExportMain(int argc, char** argv);

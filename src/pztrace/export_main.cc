@@ -27,6 +27,8 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shared_rows.h"
 #include "src/pztrace/shown_name.h"
+#include "src/pztrace/task_rows.h"
+#include "src/pztrace/task_timeline.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/table/row_writer.h"
@@ -41,13 +43,22 @@ using table::Column;
 using table::RowWriter;
 using table::TableFormat;
 
-enum TableId : size_t { kSlices, kInstants, kCounters, kLosses, kNumTables };
+enum TableId : size_t {
+  kSlices,
+  kInstants,
+  kCounters,
+  kTasks,
+  kLosses,
+  kNumTables
+};
 
 constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
-                                                 "counters", "losses"};
+                                                 "counters", "tasks", "losses"};
 
 std::vector<Column> ColumnsOf(TableId table) {
   using Type = Column::Type;
+  if (table == kTasks)
+    return TaskColumns();
   std::vector<Column> columns = {
       {"host", Type::kText}, {"file", Type::kText}, {"process", Type::kText},
       {"pid", Type::kInt64}, {"tid", Type::kInt64}, {"thread", Type::kText}};
@@ -98,9 +109,13 @@ class Exporter {
     const bool ok = ReadTimeline(
         file_, input, &reader_,
         /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
+    if (tables_[kTasks]) {
+      tasks_.Finish(reader_.last_ns());
+      WriteTasks(tasks_, reader_, host_, file_, tables_[kTasks].get());
+    }
     if (tables_[kLosses])
       AddLosses(tables_[kLosses].get());
-    if (has_details || tables_[kCounters])
+    if (has_details || tables_[kCounters] || tables_[kTasks])
       PrintOmissions(reader_, stderr);
     return ok;
   }
@@ -134,6 +149,11 @@ class Exporter {
         rows.Text(track.unit);
         rows.Number(value.value);
         rows.EndRow();
+      };
+    }
+    if (tables_[kTasks]) {
+      callbacks.on_task_step = [this](const protozero::TaskStep& step) {
+        tasks_.Add(step);
       };
     }
     callbacks.reads_details = callbacks.on_slice || callbacks.on_instant;
@@ -233,6 +253,7 @@ class Exporter {
   TimelineReader reader_;
   ExportedTracks exported_{reader_.tracks()};
   RowPacker packer_;
+  TaskTimeline tasks_;
   std::string json_;
 };
 
@@ -317,9 +338,8 @@ struct ExportArguments {
 program::Command ExportCommand(ExportArguments* arguments) {
   return {
       "pztrace export",
-      "--slices|--instants|--counters|--losses [options] FILE...\n       "
-      "pztrace "
-      "export -o FOLDER [options] FILE...",
+      "--TABLE [options] FILE...\n       "
+      "pztrace export -o FOLDER [options] FILE...",
       R"(Prints the events of traces as a table, for databases:
 
   pztrace export --slices *.pftrace >slices.csv
@@ -329,6 +349,7 @@ program::Command ExportCommand(ExportArguments* arguments) {
        {"--instants", "a row for each instant", &arguments->wanted[kInstants]},
        {"--counters", "a row for each value of a counter",
         &arguments->wanted[kCounters]},
+       {"--tasks", "a row for each task", &arguments->wanted[kTasks]},
        {"--losses",
         "a row for each reason of losses, and for each thread with gaps",
         &arguments->wanted[kLosses]},
@@ -358,8 +379,8 @@ std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   bool(&wanted)[kNumTables] = arguments->wanted;
   const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
   if (arguments->folder.empty() && num_wanted != 1) {
-    return "one of --slices, --instants, --counters and --losses is needed, or "
-           "-o, which takes any of them";
+    return "one of --slices, --instants, --counters, --tasks and --losses is "
+           "needed, or -o, which takes any of them";
   }
   if (num_wanted == 0)
     std::fill(wanted, wanted + kNumTables, true);

@@ -21,9 +21,9 @@ constexpr struct {
   const char* name;
   int (*main)(int argc, char** argv);
 } kCommands[] = {
-    {"record", RecordMain}, {"list", ListMain},     {"stat", StatMain},
-    {"cat", CatMain},       {"top", TopMain},       {"svg", SvgMain},
-    {"html", HtmlMain},     {"export", ExportMain},
+    {"record", RecordMain}, {"list", ListMain}, {"stat", StatMain},
+    {"cat", CatMain},       {"top", TopMain},   {"tasks", TasksMain},
+    {"svg", SvgMain},       {"html", HtmlMain}, {"export", ExportMain},
 };
 
 // Makes sure that there are a standard input, output and error: otherwise the
@@ -68,6 +68,8 @@ int Main(int argc, char** argv) {
   pztrace cat [options] FILE prints the packets of a trace
   pztrace top [options] FILE...
                              prints which slices took the most time
+  pztrace tasks [options] FILE...
+                             prints where tasks waited, and what ran instead
   pztrace svg [options] FILE draws a trace as an image
   pztrace html [options] FILE
                              makes a page of a trace, to zoom and to search
@@ -88,9 +90,10 @@ int Main(int argc, char** argv) {
   }
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(command,
-                    "a command is missing: record, list, stat, cat, top, svg, "
-                    "html or export");
+  return WrongUsage(
+      command,
+      "a command is missing: record, list, stat, cat, top, tasks, "
+      "svg, html or export");
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ from cases import run_cases, version  # pylint: disable=wrong-import-position
 PLUGINS = ['protozero_plugin', 'protoc-gen-pbzero']
 PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
 COMMANDS = ['pbz decode', 'pbz stats', 'pbz export', 'pztrace record', 'pztrace stat',
-            'pztrace cat', 'pztrace top', 'pztrace svg', 'pztrace html',
-            'pztrace export']
+            'pztrace cat', 'pztrace top', 'pztrace tasks', 'pztrace svg',
+            'pztrace html', 'pztrace export']
 CMAKE = (ROOT / 'CMakeLists.txt').read_text()
 
 

@@ -1,0 +1,42 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TASK_ROWS_H_
+#define SRC_PZTRACE_TASK_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "src/pztrace/request_path.h"
+#include "src/pztrace/task_summary.h"
+#include "src/pztrace/task_timeline.h"
+#include "src/pztrace/timeline_reader.h"
+#include "src/table/row_writer.h"
+
+// The tables about tasks: columns, and functions that write their rows.
+
+namespace pztrace {
+
+// A row for each task.
+std::vector<table::Column> TaskColumns();
+void WriteTasks(const TaskTimeline& timeline,
+                const TimelineReader& reader,
+                const std::string& host,
+                const std::string& file,
+                table::RowWriter* rows);
+
+// A row for each place where tasks are spawned.
+std::vector<table::Column> TaskSummaryColumns();
+void WriteTaskSummary(const TaskSummary& summary, table::RowWriter* rows);
+
+// A row for each part of the path of a request.
+std::vector<table::Column> RequestPathColumns();
+void WriteRequestPath(const TaskTimeline& timeline,
+                      const TimelineReader& reader,
+                      const std::string& file,
+                      uint32_t request,
+                      const std::vector<PathPart>& path,
+                      table::RowWriter* rows);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TASK_ROWS_H_
