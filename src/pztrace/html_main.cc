@@ -16,6 +16,8 @@
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
+#include "src/pztrace/task_page_rows.h"
+#include "src/pztrace/task_timeline.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_page.h"
 #include "src/pztrace/timeline_reader.h"
@@ -99,6 +101,10 @@ slice has to say, and the slowest ones.
   callbacks.on_counter = add_value;
   callbacks.reads_details = true;
   callbacks.on_unfinished = add_open;
+  TaskTimeline tasks;
+  callbacks.on_task_step = [&](const protozero::TaskStep& step) {
+    tasks.Add(step);
+  };
   TimelineReader reader(std::move(callbacks));
   const bool ok =
       ReadTimeline(file_name, &input, &reader, /*reads_ahead=*/true);
@@ -109,7 +115,10 @@ slice has to say, and the slowest ones.
     rows.Add(lost);
   const std::string name = program::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
-  const std::string page = MakePage(reader, options, /*is_damaged=*/!ok, &rows);
+  tasks.Finish(reader.last_ns());
+  const std::string page =
+      MakePage(reader, options, /*is_damaged=*/!ok,
+               TaskPageRows(tasks, reader.tracks()), &rows);
   if (output == "-") {
     fwrite(page.data(), 1, page.size(), stdout);
     return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;

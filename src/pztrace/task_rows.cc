@@ -18,12 +18,6 @@ using table::Column;
 using table::RowWriter;
 constexpr uint32_t kNone = TaskTimeline::kNone;
 
-std::string_view ResultText(uint8_t result) {
-  constexpr std::string_view kTexts[] = {"", "done", "failed", "cancelled",
-                                         "destroyed"};
-  return result < std::size(kTexts) ? kTexts[result] : "";
-}
-
 std::string_view StateText(State state) {
   switch (state) {
     case State::kReady:

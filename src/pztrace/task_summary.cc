@@ -224,6 +224,12 @@ PlaceKey SpawnPlaceOf(const TaskTimeline& timeline, uint32_t task) {
   return KeyOf(timeline, found.place);
 }
 
+std::string_view ResultText(uint8_t result) {
+  constexpr std::string_view kTexts[] = {"", "done", "failed", "cancelled",
+                                         "destroyed"};
+  return result < std::size(kTexts) ? kTexts[result] : "";
+}
+
 std::string TaskText(const TaskTimeline& timeline, uint32_t task) {
   const TaskTimeline::Task& found = timeline.tasks()[task];
   if (found.name != kNone)

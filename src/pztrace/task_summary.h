@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "src/pztrace/duration_histogram.h"
@@ -35,6 +36,9 @@ std::string PlaceText(const TaskTimeline& timeline, uint32_t place);
 PlaceKey SpawnPlaceOf(const TaskTimeline& timeline, uint32_t task);
 // Returns the task's own name, or a text such as "session #42".
 std::string TaskText(const TaskTimeline& timeline, uint32_t task);
+
+// Returns a text such as "done" for a trace::TaskEvent::Result.
+std::string_view ResultText(uint8_t result);
 
 // A number of times, their sum and the longest.
 struct TimeSum {

@@ -262,7 +262,8 @@ class Page {
   void AddRow(const TrackRow& row, bool continues, std::string* json) {
     const TrackInfo info = InfoOf(row.track, reader_.tracks());
     *json += "{\"label\":";
-    program::AppendJsonString(LabelOf(info), json);
+    program::AppendJsonString(row.label.empty() ? LabelOf(info) : row.label,
+                              json);
     *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
     *json += info.tid != 0   ? "thread\""
              : info.pid != 0 ? "process\""
@@ -314,6 +315,7 @@ class Page {
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
+                     const TaskPageRows& tasks,
                      TrackRows* rows) {
   const Completeness completeness = CompletenessOf(reader, is_damaged);
   std::vector<std::string> notes;
@@ -323,9 +325,11 @@ std::string MakePage(const TimelineReader& reader,
     notes.push_back(std::move(line));
   for (std::string& line : OmissionsOf(reader))
     notes.push_back(std::move(line));
-  const std::string json = Page(reader, options, rows)
-                               .Json(options.title, completeness.is_complete(),
-                                     notes, rows->Arrange(reader.tracks()));
+  std::vector<TrackRow> all = rows->Arrange(reader.tracks());
+  tasks.AppendTo(&all);
+  const std::string json =
+      Page(reader, options, rows)
+          .Json(options.title, completeness.is_complete(), notes, all);
 
   const std::string_view frame(
       reinterpret_cast<const char*>(kTimelinePage.data), kTimelinePage.size);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/pztrace/task_page_rows.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/pztrace/track_rows.h"
 
@@ -26,11 +27,12 @@ struct PageOptions {
 // markup.
 //
 // |rows| come from |reader|; the details of their slices and instants have to
-// be there, or null. |is_damaged| if a part could not be read. |rows| may be
-// empty.
+// be there, or null. They may be empty. |tasks| come below them. |is_damaged|
+// if a part could not be read.
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
+                     const TaskPageRows& tasks,
                      TrackRows* rows);
 
 }  // namespace pztrace

@@ -38,6 +38,8 @@ struct TrackRow {
   // The events in the order of their times. Null if the row is only there for
   // others that are part of it.
   const TrackEvents* events;
+  // The label, if that is not the track's.
+  std::string label = {};
 };
 
 // The rows of a timeline: the tracks that have events, and the tracks that they

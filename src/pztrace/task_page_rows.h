@@ -1,0 +1,76 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_TASK_PAGE_ROWS_H_
+#define SRC_PZTRACE_TASK_PAGE_ROWS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/pztrace/task_timeline.h"
+#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/track_info.h"
+#include "src/pztrace/track_rows.h"
+
+namespace pztrace {
+
+// The rows of the tasks of a trace, for a page: those of one place are a group,
+// and share the fewest rows in which they do not overlap.
+//
+//   tasks of app 4711
+//     session (server.cc:42)  | session #1              || session #3 |
+//                             |ready|running|waiting|...
+//                                 | session #2       |
+//
+// A flow joins the runs of a task, and another one each wake with the run that
+// it led to.
+class TaskPageRows {
+ public:
+  // The most rows of a place. The tasks for which there is no room are counted
+  // by a row of their own.
+  static constexpr size_t kMaxLines = 64;
+
+  // |timeline| has to be finished. Both must outlive the object.
+  TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks);
+  TaskPageRows(const TaskPageRows&) = delete;
+  TaskPageRows& operator=(const TaskPageRows&) = delete;
+
+  // Appends the rows to those of a page.
+  void AppendTo(std::vector<TrackRow>* rows) const;
+
+ private:
+  struct Line {
+    uint64_t end_ns = 0;
+    TrackEvents events;
+  };
+  struct Group {
+    std::deque<Line> lines;
+    uint64_t num_left_out = 0;
+  };
+
+  // Notes, for each run, the wakes that it has done.
+  void FindWakes();
+  void AddTask(uint32_t task, Group* group);
+  RowSlice SliceOf(uint64_t begin_ns, uint64_t end_ns, bool is_open) const;
+  const EventText* TextOf(const std::string& name);
+  const EventDetails* DetailsOf(const std::string& args,
+                                const std::string& flows);
+  std::string ArgsOfPart(const TaskTimeline::Part& part) const;
+
+  const TaskTimeline& timeline_;
+  const Tracks& tracks_;
+  // The parts that are ready because of a run, by that run.
+  std::multimap<uint32_t, uint32_t> wakes_;
+  // By process and by the text of the place.
+  std::map<uint32_t, std::map<std::string, Group>> groups_;
+  std::map<std::string, EventText> texts_;
+  std::deque<EventDetails> details_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_TASK_PAGE_ROWS_H_
