@@ -183,7 +183,37 @@ def shared_buffer_seeds(_):
       yield policy + run
 
 
+# Sequence 1 has slices, sequence 2 the steps of tasks of the same thread.
+TASKS = '''
+thread
+packet { trusted_packet_sequence_id: 1
+  track_descriptor { uuid: 12 parent_uuid: 11 name: "tasks" state {} } }
+packet { trusted_packet_sequence_id: 2 sequence_flags: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 12 } }
+  interned_data {
+    task_sites { iid: 1 name: "s" file: "f" line: 3 }
+    task_runs { iid: 5 task: 7 site_iid: 1 } task_runs { iid: 6 task: 8 } } }
+2:100 INSTANT track_uuid: 11 task { spawned: 7 site_iid: 1 name: "n" parent: 0 }
+2:110 STATE name_iid: 5
+2:120 INSTANT track_uuid: 11 task { request: "r" }
+2:130 INSTANT track_uuid: 11 task { woken: 8 }
+2:140 STATE name_iid: 6 task { wait_site_iid: 1 }
+1:145 BEGIN name: "a"
+2:150 STATE task { result: RESULT_FAILED }
+packet { trusted_packet_sequence_id: 2 previous_packet_dropped: 1 }
+2:160 STATE name_iid: 5
+packet { trusted_packet_sequence_id: 2 sequence_flags: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 12 } }
+  interned_data { task_runs { iid: 5 task: 7 } } }
+2:170 STATE name_iid: 5
+2:90 STATE name_iid: 9
+2:180 INSTANT track_uuid: 11 task { ended: 7 result: RESULT_DESTROYED }
+'''
+
+
 def trace_reader_seeds(_):
+  yield b''.join(row_cases.encode('\n'.join(
+      map(row_cases.text_of_line, TASKS.splitlines()))))
   for case in row_cases.read_cases():
     yield b''.join(row_cases.encode(case.text))
 

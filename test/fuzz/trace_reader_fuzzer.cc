@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,9 @@ class Events {
                         std::to_string(value.value));
       Look(value.track);
     };
+    callbacks.on_task_step = [this](const pztrace::TaskStep& step) {
+      Add(step);
+    };
     return callbacks;
   }
 
@@ -74,6 +78,34 @@ class Events {
         slice.details->args + ' ' + slice.details->flows + ' ' +
             std::to_string(slice.duration_ns) + ' ' +
             std::to_string(slice.self_ns) + ' ' + std::to_string(slice.depth));
+  }
+
+  void Add(const pztrace::TaskStep& step) {
+    using Kind = pztrace::TaskStep::Kind;
+    Thread& thread = threads_[step.thread];
+    Check(step.time_ns >= thread.last_ns, "a step out of order");
+    thread.last_ns = step.time_ns;
+    Check(step.kind != Kind::kLoss || !thread.is_behind_loss, "two losses");
+    thread.is_behind_loss = step.kind == Kind::kLoss;
+    Check(step.task != 0 || step.kind == Kind::kSwitch ||
+              step.kind == Kind::kRequest || step.kind == Kind::kLoss,
+          "a step of no task");
+    Check(step.text.size() <= pztrace::EventText::kMaxTextSize,
+          "a text that should be cut");
+    std::string line =
+        std::to_string(static_cast<int>(step.kind)) + ' ' +
+        std::to_string(static_cast<int>(step.stop)) + ' ' +
+        std::to_string(step.result) + ' ' + std::to_string(step.thread) + ' ' +
+        std::to_string(step.process) + ' ' + std::to_string(step.time_ns) +
+        ' ' + std::to_string(step.task) + ' ' +
+        std::to_string(step.parent.value_or(0)) + ' ' + std::string(step.text);
+    for (const pztrace::TaskPlace* place : {step.spawned_at, step.waits_at}) {
+      if (place != nullptr)
+        line += ' ' + place->name + ' ' + place->file;
+    }
+    events_.push_back(line);
+    Look(step.thread);
+    Look(step.process);
   }
 
   void Add(const pztrace::EventText& text,
@@ -95,7 +127,13 @@ class Events {
       reader_.tracks().Find(part);
   }
 
+  struct Thread {
+    uint64_t last_ns = 0;
+    bool is_behind_loss = false;
+  };
+
   std::vector<std::string> events_;
+  std::map<uint64_t, Thread> threads_;  // Threads with tasks.
   uint64_t num_unfinished_ = 0;
   pztrace::TimelineReader reader_;
 };
