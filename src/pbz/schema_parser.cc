@@ -486,8 +486,17 @@ class Schema::Parser {
     message->fields = std::move(kept);
   }
 
+  static std::string_view LastPartOf(std::string_view name) {
+    return name.substr(name.rfind('.') + 1);
+  }
+
+  // Returns whether both describe a field in the same way. One may be an
+  // extension: traces describe fields that older schemas lack as extensions.
   static bool IsSame(const FieldType& a, const FieldType& b) {
-    return a.name == b.name && a.type == b.type &&
+    const bool has_same_name = a.is_extension == b.is_extension
+                                   ? a.name == b.name
+                                   : LastPartOf(a.name) == LastPartOf(b.name);
+    return has_same_name && a.type == b.type &&
            a.is_repeated == b.is_repeated && a.type_name == b.type_name;
   }
 

@@ -193,6 +193,15 @@ class SchemaAutoTest(unittest.TestCase):
       self.assertEqual(got[got.index('track_event'):],
                        output[output.index('track_event'):])
 
+  def test_an_extension_may_describe_what_the_schema_has(self):
+    event = delimited(1, integer(10, 1) + delimited(11, delimited(23, b'x')))
+    package = delimited(2, b'perfetto.protos')
+    output, error = self.auto(file_of(package, extension(b'name', 23, 9)) + event)
+    self.assertEqual(error, '')
+    self.assertIn('  name: "x"', output)
+    _, error = self.auto(file_of(package, extension(b'name', 23, 12)) + event)
+    self.assertIn('described again, differently (perfetto.protos.name)', error)
+
   def test_fields_of_a_newer_schema_are_added(self):
     newer = file_of(delimited(2, b'perfetto.protos'),
                     delimited(4, named(b'TrackEvent') + delimited(
