@@ -14,7 +14,7 @@
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-namespace internal {
+namespace internal PROTOZERO_HIDDEN {
 
 // The number of a task:
 //
@@ -61,7 +61,7 @@ inline const RegisteredTaskSite& TaskSiteOf(uint64_t task) {
   return g_task_sites[task >> kTaskSiteShift];
 }
 
-}  // namespace internal
+}  // namespace internal PROTOZERO_HIDDEN
 PROTOZERO_ABI_END
 }  // namespace protozero
 

@@ -13,6 +13,7 @@
 #include "protozero/tracing/task.h"
 #include "src/tracing/track_event/registry.h"
 #include "src/tracing/track_event/task_numbers.h"
+#include "src/tracing/track_event/task_run_ids.h"
 #include "src/tracing/track_event/thread_tasks.h"
 
 #include "protozero/internal/macros.h"
@@ -122,7 +123,7 @@ void InternSite(TraceSequence& sequence,
 
 // Gives an id to a task that the reader does not know.
 uint32_t InternRun(TraceSequence& sequence, InternedData* data, uint64_t task) {
-  const uint32_t iid = RunsOf(sequence).Add(task);
+  const uint32_t iid = RunIdsOf(sequence).Add(task);
   const RegisteredTaskSite& site = TaskSiteOf(task);
   if (site.site != nullptr)
     InternSite(sequence, data, task >> kTaskSiteShift, *site.site);
@@ -154,7 +155,7 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
         packet->set_timestamp(sequence.TakeDelta(now));
         packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
         uint64_t iid =
-            step.next != 0 ? RunsOf(sequence).Find(step.next) : step.name_iid;
+            step.next != 0 ? RunIdsOf(sequence).Find(step.next) : step.name_iid;
         const bool is_new_run = step.next != 0 && iid == 0;
         const bool is_new_site =
             step.site != nullptr && !sequence.sites.Has(step.site_iid);
@@ -225,13 +226,13 @@ PROTOZERO_NOINLINE bool TryWriteFirstSwitch(uint64_t next,
   NewRun run = {nullptr, next, site.name};
   return TryWriteStep(
       [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
-        run.runs = &RunsOf(sequence);
-        return run.runs->Find(next) == 0 &&
+        run.ids = &RunIdsOf(sequence);
+        return run.ids->Find(next) == 0 &&
                sequence.sites.Has(next >> kTaskSiteShift) && knows(sequence);
       },
       [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
         return FieldList(TrackEvent::kType(TrackEvent::TYPE_STATE),
-                         TrackEvent::kNameIid(uint64_t{run.runs->next_iid()}),
+                         TrackEvent::kNameIid(uint64_t{run.ids->next_iid()}),
                          values...);
       },
       MakeLazy([&]() PROTOZERO_INLINE_LAMBDA { return run; }));
@@ -253,7 +254,7 @@ PROTOZERO_ALWAYS_INLINE bool TryWriteSwitch(uint64_t next,
     uint64_t iid = 0;
     is_done = TryWriteStep(
         [&](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
-          iid = RunsOf(sequence).Find(next);
+          iid = RunIdsOf(sequence).Find(next);
           return iid != 0 && knows(sequence);
         },
         [&](const ThreadTasks&) PROTOZERO_INLINE_LAMBDA {
@@ -289,7 +290,7 @@ void WriteSpawn(uint64_t task,
   const uint64_t site_iid = task >> kTaskSiteShift;
   const auto try_write = [&](auto... values) PROTOZERO_INLINE_LAMBDA {
     return TryWriteInstant(
-        TaskRuns::kSpawn,
+        TaskRunIds::kSpawn,
         [&](const TraceSequence& sequence)
             PROTOZERO_INLINE_LAMBDA { return sequence.sites.Has(site_iid); },
         [&]() PROTOZERO_INLINE_LAMBDA {
@@ -304,7 +305,7 @@ void WriteSpawn(uint64_t task,
     return;
   }
   Step step;
-  step.name_iid = TaskRuns::kSpawn;
+  step.name_iid = TaskRunIds::kSpawn;
   step.site = site_iid != 0 ? site : nullptr;
   step.site_iid = site_iid;
   WriteToAll(step, [&](TrackEvent* event) {
@@ -327,16 +328,16 @@ uint64_t TaskTrackUuid(uint64_t thread_uuid) {
 }  // namespace
 
 uint64_t TaskRuns::Begin(InternedData* data, uint64_t thread_uuid) {
-  *this = TaskRuns();
+  ids = TaskRunIds();
   const auto add = [data](uint64_t iid, std::string_view name) {
     AppendFields(
         data, InternedData::kEventNames(FieldList(
                   trace::EventName::kIid(iid), trace::EventName::kName(name))));
   };
-  add(kSpawn, "spawn");
-  add(kWake, "wake");
-  add(kEnd, "end");
-  add(kRequest, "request");
+  add(TaskRunIds::kSpawn, "spawn");
+  add(TaskRunIds::kWake, "wake");
+  add(TaskRunIds::kEnd, "end");
+  add(TaskRunIds::kRequest, "request");
   return TaskTrackUuid(thread_uuid);
 }
 
@@ -412,13 +413,13 @@ void WriteTaskSwitch(uint64_t next, TaskResult result) noexcept {
 void WriteTaskWake(uint64_t task) noexcept {
   if (task == 0 ||
       TryWriteInstant(
-          TaskRuns::kWake, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
+          TaskRunIds::kWake, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
             return FieldList(TaskEvent::kWoken(NumberInTrace(task)));
           })) {
     return;
   }
   Step step;
-  step.name_iid = TaskRuns::kWake;
+  step.name_iid = TaskRunIds::kWake;
   WriteToAll(step, [task](TrackEvent* event) {
     event->set_task()->set_woken(NumberInTrace(task));
   });
@@ -426,14 +427,15 @@ void WriteTaskWake(uint64_t task) noexcept {
 
 void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
   if (task == 0 ||
-      TryWriteInstant(TaskRuns::kEnd, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
-        return FieldList(TaskEvent::kEnded(NumberInTrace(task)),
-                         TaskEvent::kResult(ResultInTrace(result)));
-      })) {
+      TryWriteInstant(
+          TaskRunIds::kEnd, kKnowsAll, [&]() PROTOZERO_INLINE_LAMBDA {
+            return FieldList(TaskEvent::kEnded(NumberInTrace(task)),
+                             TaskEvent::kResult(ResultInTrace(result)));
+          })) {
     return;
   }
   Step step;
-  step.name_iid = TaskRuns::kEnd;
+  step.name_iid = TaskRunIds::kEnd;
   WriteToAll(step, [task, result](TrackEvent* event) {
     TaskEvent* const message = event->set_task();
     message->set_ended(NumberInTrace(task));
@@ -443,7 +445,7 @@ void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
 
 void WriteTaskRequest(std::string_view request) noexcept {
   Step step;
-  step.name_iid = TaskRuns::kRequest;
+  step.name_iid = TaskRunIds::kRequest;
   WriteToAll(step, [request](TrackEvent* event) {
     event->set_task()->set_request(request);
   });
