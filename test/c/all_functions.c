@@ -5,6 +5,7 @@
 
 #include "protozero/c/pbz_decoder.h"
 #include "protozero/c/pbz_writer.h"
+#include "protozero/c/pbz_task.h"
 
 #include <stdio.h>
 
