@@ -2,6 +2,7 @@
 
 #include "src/pztrace/task_rows.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <string_view>
@@ -206,10 +207,20 @@ void WriteTasks(const TaskTimeline& timeline,
   std::vector<TrackInfo> processes;
   for (const uint64_t track : timeline.processes())
     processes.push_back(InfoOf(track, reader.tracks()));
-  for (const TaskTimeline::Task& task : timeline.tasks()) {
-    // A task without a part is only known as a parent.
-    if (task.first_part == kNone)
-      continue;
+  // By their first steps. A task without a part is only known as a parent.
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < timeline.tasks().size(); ++i) {
+    if (timeline.tasks()[i].first_part != kNone)
+      order.push_back(i);
+  }
+  const auto first_ns = [&timeline](uint32_t task) {
+    return timeline.parts()[timeline.tasks()[task].first_part].begin_ns;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return first_ns(a) < first_ns(b);
+  });
+  for (const uint32_t i : order) {
+    const TaskTimeline::Task& task = timeline.tasks()[i];
     rows->Text(host);
     BeginRow(file, processes[task.process], rows);
     WriteTask(timeline, reader, task, rows);

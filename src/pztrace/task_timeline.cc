@@ -128,21 +128,21 @@ void TaskTimeline::ApplyAll() {
   using Head = std::tuple<uint64_t, bool, uint32_t>;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   const auto push = [&](uint32_t thread) {
-    ThreadSteps& steps = steps_[thread];
-    if (steps.next == steps.steps.size()) {
-      steps.steps = {};
-      steps.next = 0;
-      return;
+    const std::deque<Step>& steps = steps_[thread].steps;
+    if (!steps.empty()) {
+      heads.emplace(steps.front().time_ns, steps.front().kind == Kind::kSwitch,
+                    thread);
     }
-    const Step& step = steps.steps[steps.next];
-    heads.emplace(step.time_ns, step.kind == Kind::kSwitch, thread);
   };
   for (uint32_t i = 0; i < steps_.size(); ++i)
     push(i);
   while (!heads.empty()) {
     const uint32_t thread = std::get<2>(heads.top());
     heads.pop();
-    Apply(thread, steps_[thread].steps[steps_[thread].next++]);
+    // The memory of steps becomes that of parts.
+    const Step step = steps_[thread].steps.front();
+    steps_[thread].steps.pop_front();
+    Apply(thread, step);
     push(thread);
   }
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -105,8 +106,8 @@ class TaskTimeline {
   // REQUIRES: Finish() was called.
   uint64_t end_ns() const { return end_ns_; }
   // The tasks are in the order in which Add() got to know them.
-  const std::vector<Task>& tasks() const { return tasks_; }
-  const std::vector<Part>& parts() const { return parts_; }
+  const std::deque<Task>& tasks() const { return tasks_; }
+  const std::deque<Part>& parts() const { return parts_; }
   const std::vector<Thread>& threads() const { return threads_; }
   // The tracks of the processes.
   const std::vector<uint64_t>& processes() const { return process_tracks_; }
@@ -147,8 +148,7 @@ class TaskTimeline {
   };
   // The steps of a thread, by the index of the thread.
   struct ThreadSteps {
-    std::vector<Step> steps;
-    size_t next = 0;  // The first one that has not been applied.
+    std::deque<Step> steps;  // Those that have not been applied.
     bool is_losing = false;
     uint32_t running = kNone;  // The task; kNone if it is none or not known.
   };
@@ -192,8 +192,9 @@ class TaskTimeline {
   void ExtendRequest(uint32_t task, uint64_t time_ns);
 
   uint64_t end_ns_ = 0;
-  std::vector<Task> tasks_;
-  std::vector<Part> parts_;
+  // Deques, which grow without a copy.
+  std::deque<Task> tasks_;
+  std::deque<Part> parts_;
   std::vector<RequestChange> request_changes_;
   std::vector<Request> requests_;
   std::vector<Thread> threads_;

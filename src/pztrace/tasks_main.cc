@@ -109,12 +109,12 @@ void PrintRows(const TaskSummary& summary, size_t limit) {
   std::stable_sort(rows.begin(), rows.end(), [&](auto* a, auto* b) {
     return lifetime(a->second) > lifetime(b->second);
   });
-  printf("%10s %10s %10s %10s | delay: p50 %10s %10s | %10s  %s\n", "tasks",
-         "run", "wait", "ready", "p99", "max", "long run", "spawned at");
+  printf("%10s %10s %10s %10s %10s %10s %10s %10s  spawned at\n", "tasks",
+         "run", "wait", "ready", "delay p50", "p99", "max", "longest");
   for (size_t i = 0; i < std::min(rows.size(), limit); ++i) {
     const TaskRow& row = rows[i]->second;
-    printf("%10" PRIu64 " %10s %10s %10s | %10s %10s %10s | %10s  %s\n",
-           row.tasks, DurationText(row.runs.total_ns).c_str(),
+    printf("%10" PRIu64 " %10s %10s %10s %10s %10s %10s %10s  %s\n", row.tasks,
+           DurationText(row.runs.total_ns).c_str(),
            DurationText(row.waits.total_ns).c_str(),
            DurationText(row.ready.total_ns).c_str(),
            DurationText(row.DelayPercentile(50)).c_str(),
