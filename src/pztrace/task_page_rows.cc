@@ -3,6 +3,7 @@
 #include "src/pztrace/task_page_rows.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "src/program/text.h"
@@ -86,7 +87,12 @@ RowSlice TaskPageRows::SliceOf(uint64_t begin_ns,
 }
 
 const EventText* TaskPageRows::TextOf(const std::string& name) {
-  return &texts_.try_emplace(name, EventText{"task", name}).first->second;
+  const auto [place, is_new] = texts_.try_emplace(name);
+  // An EventText refers to its strings.
+  if (is_new)
+    place->second =
+        std::make_unique<EventText>(EventText{category_, place->first});
+  return place->second.get();
 }
 
 const EventDetails* TaskPageRows::DetailsOf(const std::string& args,
@@ -112,24 +118,22 @@ std::string TaskPageRows::ArgsOfPart(const Part& part) const {
 
 void TaskPageRows::AddTask(uint32_t number, Group* group) {
   const TaskTimeline::Task& task = timeline_.tasks()[number];
-  const std::vector<Part>& parts = timeline_.parts();
+  const auto& parts = timeline_.parts();
   const uint64_t begin_ns = parts[task.first_part].begin_ns;
   const Part& last = parts[task.last_part];
   const bool has_ended = last.state() == State::kEnded;
   const uint64_t end_ns = has_ended ? last.begin_ns : timeline_.end_ns();
 
   // A task of no length shares no moment with the next one.
-  const auto line = std::find_if(
-      group->lines.begin(), group->lines.end(),
-      [&](const Line& candidate) { return candidate.end_ns <= begin_ns; });
-  if (line == group->lines.end()) {
-    if (group->lines.size() == kMaxLines) {
-      ++group->num_left_out;
-      return;
-    }
-    group->lines.emplace_back();
+  const auto found =
+      std::find_if(group->lines.begin(), group->lines.end(),
+                   [&](const Line& line) { return line.end_ns <= begin_ns; });
+  if (found == group->lines.end() && group->lines.size() == kMaxLines) {
+    ++group->num_left_out;
+    return;
   }
-  Line& free = line == group->lines.end() ? group->lines.back() : *line;
+  Line& free =
+      found != group->lines.end() ? *found : group->lines.emplace_back();
   free.end_ns = end_ns;
   auto& slices = free.events.slices;
   slices.resize(2);

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,8 @@ class TaskPageRows {
   std::multimap<uint32_t, uint32_t> wakes_;
   // By process and by the text of the place.
   std::map<uint32_t, std::map<std::string, Group>> groups_;
-  std::map<std::string, EventText> texts_;
+  const std::string category_ = "task";
+  std::map<std::string, std::unique_ptr<EventText>> texts_;
   std::deque<EventDetails> details_;
 };
 
