@@ -265,9 +265,10 @@ class Page {
     program::AppendJsonString(row.label.empty() ? LabelOf(info) : row.label,
                               json);
     *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
-    *json += info.tid != 0   ? "thread\""
-             : info.pid != 0 ? "process\""
-                             : "track\"";
+    *json += !row.label.empty() ? "tasks\""
+             : info.tid != 0    ? "thread\""
+             : info.pid != 0    ? "process\""
+                                : "track\"";
     *json += continues ? ",\"continues\":true" : "";
     if (row.events && !row.events->instants.empty())
       *json += ",\"instants\":" + InstantsJson(row.events->instants);

@@ -7,6 +7,7 @@ without Chromium it is skipped.
 
 import pathlib
 import random
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -18,10 +19,11 @@ from browser_page import (  # pylint: disable=wrong-import-position
 from cases import run_cases  # pylint: disable=wrong-import-position
 from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event,
-    first_packet, name, track)
+    BEGIN, COUNTER, END, INSTANT, MS, NEEDS_STATE, PROCESS, THREAD, arg, category,
+    described, event, first_packet, name, packet, track)
 
 QUEUE = 9
+TASK_TRACER = pathlib.Path.cwd() / 'task_tracer'
 
 
 class HtmlBrowserTest(BrowserPageTest):
@@ -278,6 +280,66 @@ class HtmlBrowserTest(BrowserPageTest):
     self.type('outer 3')
     self.assertEqual(self.text('#hits'), '%s hits' % format(len(range(3, 25000, 9)), ','))
     self.check_looks('many')
+
+  def test_tasks(self):
+    subprocess.run([TASK_TRACER, self.path], stdout=subprocess.DEVNULL, check=True)
+    self.open(self.path.read_bytes())
+    labels = self.script('return trace.rows.map(row => row.label)')
+    places = [label for label in labels if ' (task_tracer.cc:' in label]
+    self.assertEqual([place.split()[0] for place in places],
+                     ['connection', 'hog', 'query', 'reader', 'session', 'starved'])
+    # The states of a task follow each other, from its beginning to its end.
+    gaps = self.script('''
+        return trace.lines.filter(line => line.isOfTasks && line.outer).flatMap(
+            line => [...line.begin.keys()].filter(i => {
+              const outer = line.outer.begin.findLastIndex(ns => ns <= line.begin[i]);
+              return line.end[i] > line.outer.end[outer];
+            }))''')
+    self.assertEqual(gaps, [])
+    # The answer wakes the session, whose row says who has done so.
+    woken = self.script('''
+        const line = trace.lines.find(line => line.isOfTasks && line.outer &&
+                                              line.row.label.startsWith('session'));
+        const ready = [...line.begin.keys()].filter(
+            i => trace.nameOf({line, i}) === 'ready').at(-1);
+        const event = {line, i: ready};
+        return [trace.argsOf(event), trace.flowsOf(event).map(
+            flow => trace.eventsOfFlow(flow).map(event => trace.nameOf(event)).sort())];''')
+    self.assertEqual(woken[0]['because of'][:7], 'query #')
+    self.assertEqual(woken[1], [['ready', 'running']])
+    # States are no slices of the program.
+    self.assertIn('11 slices', self.text('#summary'))
+    self.script('timeline.scrollTo(trace.lines.find(line => line.isOfTasks))')
+    self.check_looks('tasks')
+
+  def test_a_hundred_thousand_tasks(self):
+    number = 100000
+    switch = lambda iid, time, *fields: packet(
+        2, integer(8, time), integer(13, NEEDS_STATE), *fields,
+        delimited(11, integer(9, 5) + (integer(10, iid) if iid else b'') +
+                  delimited(4100, integer(2, 1))))
+    packets = [described(), first_packet(2, track=50),
+               packet(2, delimited(60, integer(1, 50) + integer(5, THREAD) +
+                                   delimited(2, b'tasks') + delimited(18, b'')))]
+    for i in range(1, number + 1):
+      interned = delimited(2, integer(1, i) + delimited(2, b'job')) + delimited(
+          4102, integer(1, i) + integer(2, i) + integer(3, 1))
+      if i == 1:
+        interned += delimited(4101, integer(1, 1) + delimited(2, b'job') +
+                              delimited(3, b'jobs.cc') + integer(4, 7))
+      packets.append(switch(i, 1000, delimited(12, interned)))
+    packets.append(switch(0, 1000))
+    self.open(b''.join(packets))
+    lines = self.script('''return trace.lines.filter(line => line.isOfTasks).map(
+        line => line.length)''')
+    self.assertEqual(sum(lines[::2]), number)
+    most = 8 * DESKTOP[0]
+    place = self.script(PLACE, 'main', 0, 1000) or [700, 200]
+    for wheel in [0] + 30 * [-200] + 3 * [400]:
+      self.browser.wheel(place, wheel)
+      drawn = self.script('timeline.drawNow(); return timeline.drawn')
+      self.assertLess(drawn['steps'], most)
+      self.assertLess(drawn['shapes'], 3 * most)
 
   def test_nothing_in_the_trace(self):
     self.open(delimited(1, integer(8, 1)))

@@ -77,6 +77,8 @@ class Line {
   constructor(row, columns, isInstants, outer = null) {
     this.row = row;
     this.isInstants = isInstants;
+    // The states of tasks are no slices of the program.
+    this.isOfTasks = row.kind === "tasks";
     // The line of the slices around these.
     this.outer = outer;
     this.begin = columns.begin;
@@ -181,7 +183,7 @@ class Trace {
     });
     this.names = [...numbers.keys()];
     this.numSlices = this.lines.reduce(
-      (sum, line) => sum + (line.isInstants ? 0 : line.length), 0);
+      (sum, line) => sum + (line.isInstants || line.isOfTasks ? 0 : line.length), 0);
   }
 
   nameOf({line, i}) {
@@ -249,7 +251,9 @@ class Trace {
   slowest(count) {
     const found = [];
     let least = -1;
-    for (const line of this.lines.filter((line) => !line.isInstants)) {
+    for (const line of this.lines) {
+      if (line.isInstants || (line.isOfTasks && !line.hitsBefore))
+        continue;
       for (let i = 0; i < line.length; ++i) {
         const ns = line.end[i] - line.begin[i];
         if (ns <= least || (line.hitsBefore && !line.isHit(i)))
@@ -272,7 +276,7 @@ class Trace {
     const parts = new Float64Array(count);
     const scale = count / Math.max(1, this.to - this.from);
     for (const line of this.lines) {
-      if (line.isInstants || line.outer)
+      if (line.isInstants || line.isOfTasks || line.outer)
         continue;
       for (let i = 0; i < line.length; ++i) {
         const begin = Math.max(0, (line.begin[i] - this.from) * scale);
