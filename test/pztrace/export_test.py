@@ -20,7 +20,7 @@ from track_events import (  # pylint: disable=wrong-import-position
     first_packet, name, packet, track)
 
 QUEUE = 9
-TABLES = '--slices', '--instants', '--counters', '--losses'
+TABLES = '--slices', '--instants', '--counters', '--tasks', '--losses'
 
 
 class ExportTest(TimelineCommandTest):
