@@ -98,6 +98,8 @@ struct TaskStep {
     // The task that the thread runs works on the request |text|.
     kRequest,
     // Steps of the thread are lost between the step before and the next one.
+    // If the last steps of a thread are lost, packets_lost() says so, and a
+    // kLoss only if a later packet does.
     kLoss,
   };
   // The fate of the task that the thread has run until a kSwitch: it could go
